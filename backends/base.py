@@ -1,0 +1,68 @@
+"""The one protocol that every backend follows, and the plain types it speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NewType, Protocol
+
+JobId = NewType("JobId", str)
+"""What names a submitted script: for Slurm the leader's job id, `123`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """Hand a script over: `script` is a file, `folder` the job folder, `tag` identifies this attempt everywhere.
+
+    The backend runs `script` with the arguments FOLDER ATTEMPT TAG and sends its output to `log`.
+    """
+
+    script: Path
+    folder: Path
+    attempt: int
+    tag: str
+    log: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """Hold what the backend says of one submitted script, in its own words and in ours.
+
+    `state` is the bare word (`CANCELLED`), `raw_state` the text as it came (`CANCELLED by 1000`), `reason` why a
+    pending job waits. `status` and `signal` are None where nothing has ended. `final` is true when nothing can
+    change any more: the state is an ending and every component of the job is there. Times are seconds since 1970.
+    """
+
+    job_id: JobId
+    state: str
+    raw_state: str
+    final: bool
+    status: int | None = None
+    signal: int | None = None
+    reason: str = ""
+    nodes: str = ""
+    submitted: int | None = None
+    started: int | None = None
+    ended: int | None = None
+
+
+class Backend(Protocol):
+    """Run scripts somewhere. Every method raises BackendError or a subclass of it."""
+
+    @property
+    def name(self) -> str:
+        """The word after `--backend`."""
+        ...
+
+    def submit(self, submission: Submission) -> JobId:
+        """Start a script; a refusal is RejectedError, no answer UnreachableError."""
+        ...
+
+    def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
+        """Return what is known of these jobs; a job that is not in the answer is not known here."""
+        ...
+
+    def cancel(self, job_id: JobId) -> None:
+        """Ask for the end of a job; a job that has ended is no error."""
+        ...

@@ -1,0 +1,1 @@
+"""What is rendered: the outline, its parts, and the static bash runtime."""

@@ -1,0 +1,161 @@
+"""Bringing a cluster up, taking it down, and telling how it is."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tests.cluster import daemons, hosts
+from tests.cluster.config import has_cgroups, render_etc, write_etc
+from tests.cluster.instance import GROUP_ID, HOSTS, LOGIN, NODES, USERS, ClusterError, Instance
+from tests.cluster.packages import venv_python
+from tests.cluster.processes import kill_residents, recorded_pid, wait_until
+
+LEFT_FROM_LAST_TIME = ("run", "log", "state", "spool", "home", "db", "dev")
+
+
+@contextlib.contextmanager
+def locked(instance: Instance) -> Iterator[None]:
+    """Let one process at a time boot or stop the cluster."""
+    instance.folder.mkdir(parents=True, exist_ok=True)
+    with (instance.folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def up(instance: Instance) -> bool:
+    """Boot the cluster unless it is up and well; return whether it had to be booted.
+
+    A new cluster begins empty: no jobs, no accounting records, empty home folders.
+    """
+    if os.geteuid() != 0:
+        raise ClusterError("only root can boot a cluster")
+    with locked(instance):
+        if is_well(instance):
+            return False
+        clear(instance)
+        try:
+            boot(instance)
+        except BaseException:
+            clear(instance)
+            raise
+        return True
+
+
+def down(instance: Instance, purge: bool = False) -> None:
+    """Stop everything; logs stay until the next boot, or until `purge` removes the folder."""
+    if not instance.folder.exists():
+        return
+    with locked(instance):
+        clear(instance)
+        if purge:
+            shutil.rmtree(instance.folder)
+
+
+def clear(instance: Instance) -> None:
+    kill_residents(instance)
+    hosts.remove_link(instance)
+    hosts.remove_cgroups(instance)
+    for pidfile in instance.run.glob("*.pid"):
+        pidfile.unlink()
+
+
+def boot(instance: Instance) -> None:
+    prepare_folder(instance)
+    with ThreadPoolExecutor() as pool:
+        database = pool.submit(prepare_database, instance)
+        venv = pool.submit(venv_python, instance)
+        hosts.create_hosts(instance)
+        daemons.start(instance, "munged")
+        database.result()
+        daemons.start(instance, "mariadbd")
+        daemons.start(instance, "slurmdbd")
+        register(instance)
+        daemons.start(instance, "slurmctld")
+        for node in NODES:
+            daemons.start(instance, f"slurmd-{node}", wait=False)
+        for node in NODES:
+            daemons.wait_ready(instance, f"slurmd-{node}")
+        wait_until(lambda: set(node_states(instance).values()) == {"idle"}, "nodes do not become idle")
+        venv.result()
+
+
+def prepare_folder(instance: Instance) -> None:
+    instance.folder.chmod(0o755)
+    for name in LEFT_FROM_LAST_TIME:
+        shutil.rmtree(instance.folder / name, ignore_errors=True)
+    for name in ("run/munge", "run/mysqld", "log", "state", "spool", "home", "dev"):
+        (instance.folder / name).mkdir(parents=True)
+    for user in USERS.values():
+        home = instance.home(user.name)
+        home.mkdir(mode=0o755)
+        os.chown(home, user.uid, GROUP_ID)
+    for number in range(4):
+        # Slurm takes a GPU's number from its device file and looks no further.
+        os.mknod(instance.folder / "dev" / f"nvidia{number}", 0o020666, os.makedev(195, number))
+    (instance.run / "subnet").write_text(hosts.choose_subnet(instance) + "\n")
+    write_etc(instance)
+
+
+def prepare_database(instance: Instance) -> None:
+    """Make a fresh data folder from a copy that is made once, for making it anew takes seconds."""
+    template = instance.folder / "db-template"
+    if not template.exists():
+        half = instance.folder / "db-template.half"
+        shutil.rmtree(half, ignore_errors=True)
+        hosts.call(
+            ["mariadb-install-db", "--no-defaults", "--user=root", f"--datadir={half}"]
+            + ["--innodb-log-file-size=8M", "--skip-test-db"]
+        )
+        half.rename(template)
+    hosts.call(["cp", "-a", "--reflink=auto", str(template), str(instance.folder / "db")])
+
+
+def register(instance: Instance) -> None:
+    """Tell the accounting database of the cluster, its accounts and its users."""
+    accounts = {account: None for user in USERS.values() for account in user.accounts}
+    commands = ["add cluster paislurm", f"add account {','.join(accounts)} cluster=paislurm"]
+    for user in USERS.values():
+        commands.append(f"add user {user.name} account={','.join(user.accounts)} defaultaccount={user.accounts[0]}")
+    commands += ["add qos high priority=100", f"modify user {','.join(USERS)} set qos=normal,high"]
+    for command in commands:
+        hosts.call([*hosts.enter(instance, LOGIN), "sacctmgr", "--immediate", "--quiet", *command.split()])
+
+
+def is_well(instance: Instance) -> bool:
+    """Say whether every host and daemon runs, with today's configuration, and no node is lost."""
+    if not all(recorded_pid(instance.pidfile(name)) for name in (*HOSTS, *daemons.daemons(instance))):
+        return False
+    if any(path_text(instance.etc / name) != text for name, text in render_etc(instance).items() if "slurm" in name):
+        return False
+    states = node_states(instance)
+    return len(states) == len(NODES) and all(state in ("idle", "mixed", "allocated", "completing") for state in
+                                             states.values())
+
+
+def path_text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def node_states(instance: Instance) -> dict[str, str]:
+    """Ask the controller; without an answer there are no states."""
+    argv = [*hosts.enter(instance, LOGIN), "sinfo", "--noheader", "--Node", "--format=%N %T"]
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return dict(line.split() for line in done.stdout.splitlines())
+
+
+def describe(instance: Instance) -> str:
+    """Return the cluster's condition as lines for people."""
+    names = [*HOSTS, *daemons.daemons(instance)]
+    pids = {name: recorded_pid(instance.pidfile(name)) for name in names}
+    lines = [f"folder     {instance.folder}", f"cgroup v1  {'real limits' if has_cgroups() else 'none: linuxproc'}"]
+    lines += [f"{name:<10} {'process ' + str(pid) if pid else 'down'}" for name, pid in pids.items()]
+    if pids[LOGIN]:
+        lines += [f"{node:<10} {state}" for node, state in node_states(instance).items()]
+    return "\n".join(lines)

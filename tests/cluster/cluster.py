@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+"""A real Slurm cluster of four nodes on this machine: the class that tests use, and the command line.
+
+Run it by path, as root: `tests/cluster/cluster.py --help`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+if not __package__:
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.cluster import boot, daemons, hosts
+from tests.cluster.instance import GROUP_ID, HOSTS, LOGIN, NODES, USERS, ClusterError, Instance, default_instance
+from tests.cluster.processes import EVENT_TIMEOUT, kill_residents, recorded_pid, wait_until
+
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+
+SACCT_FIELDS = (
+    "JobID,JobIDRaw,JobName,User,Account,QOS,Partition,State,ExitCode,DerivedExitCode,NodeList,NTasks,"
+    "Submit,Start,End,ElapsedRaw,AllocTRES,ReqTRES,Comment,WorkDir"
+)
+SQUEUE_FIELDS = {
+    "JobID": "%i", "JobIDRaw": "%A", "JobName": "%j", "User": "%u", "Partition": "%P", "State": "%T",
+    "Reason": "%r", "NodeList": "%N", "Comment": "%k",
+}  # fmt: skip
+
+
+class Cluster:
+    """The cluster of one instance folder, as its users, its administrator and its bad luck see it."""
+
+    def __init__(self, instance: Instance | None = None) -> None:
+        self.instance = instance or default_instance()
+        self.hosts = HOSTS
+        self.nodes = NODES
+
+    def up(self) -> bool:
+        """Boot the cluster unless it is well; return whether it had to be booted."""
+        return boot.up(self.instance)
+
+    def down(self) -> None:
+        boot.down(self.instance)
+
+    def home(self, user: str) -> Path:
+        """Return a user's home folder, which has the same path on every host and outside."""
+        return self.instance.home(user)
+
+    def address(self, host: str) -> str:
+        """Return the host's IPv4 address, which can be reached from this machine too."""
+        return self.instance.address(host)
+
+    def command(
+        self,
+        argv: Sequence[str],
+        *,
+        user: str = "alice",
+        host: str = LOGIN,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> list[str]:
+        """Return the command line that runs `argv` as the user on the host.
+
+        It becomes `argv` by exec alone, so signals and exit status are the command's own. `env` is added to a clean
+        login environment. `cwd` is the user's home by default.
+        """
+        variables = {**self.environment(user), **(env or {})}
+        identity: list[str] = []
+        if user != "root":
+            identity = ["setpriv", f"--reuid={user}", f"--regid={GROUP_ID}", "--init-groups"]
+        settings = [f"{name}={value}" for name, value in variables.items()]
+        folder = f"--chdir={cwd or variables['HOME']}"
+        return [*hosts.enter(self.instance, host), *identity, "env", "-i", folder, *settings, *argv]
+
+    def environment(self, user: str) -> dict[str, str]:
+        """Return what a fresh login gives the user."""
+        path = SYSTEM_PATH
+        if user in USERS and USERS[user].has_venv:
+            path = f"{self.instance.venv}/bin:{path}"
+        home = "/root" if user == "root" else str(self.home(user))
+        return {"HOME": home, "USER": user, "LOGNAME": user, "PATH": path, "SHELL": "/bin/bash", "LANG": "C.UTF-8"}
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        user: str = "alice",
+        host: str = LOGIN,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: str | None = None,
+        timeout: float = EVENT_TIMEOUT,
+        check: bool = False,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command as a user on a host and wait for it; without `stdin` it reads nothing."""
+        command = self.command(argv, user=user, host=host, cwd=cwd, env=env)
+        done = subprocess.run(command, input=stdin or "", capture_output=True, text=True, timeout=timeout)
+        if check and done.returncode != 0:
+            raise ClusterError(f"{user}@{host}: {' '.join(argv)}: exit status {done.returncode}\n{done.stderr}")
+        return done
+
+    def popen(
+        self,
+        argv: Sequence[str],
+        *,
+        user: str = "alice",
+        host: str = LOGIN,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> subprocess.Popen[str]:
+        """Start a command as a user on a host, with pipes for all three streams; the caller ends it."""
+        command = self.command(argv, user=user, host=host, cwd=cwd, env=env)
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+    def cut(self, node: str) -> None:
+        """Pull a node's network cable; it is down after config.SLURMD_TIMEOUT seconds, its processes go on."""
+        hosts.unplug(self.instance, node)
+
+    def restore(self, node: str) -> None:
+        """Plug a node in again as after a reboot: nothing runs there, and it is idle when this returns."""
+        self.stop_daemon(f"slurmd-{node}")
+        holder = recorded_pid(self.instance.pidfile(node))
+        kill_residents(self.instance, [node], spare=[holder])
+        hosts.plug(self.instance, node)
+        self.start_daemon(f"slurmd-{node}")
+        self.admin(["scontrol", "update", f"nodename={node}", "state=resume"], check=False)
+        wait_until(lambda: self.node_states().get(node) == "idle", f"{node} does not become idle")
+
+    def stop_daemon(self, name: str) -> None:
+        """Kill slurmctld, slurmdbd or a node's slurmd (`slurmd-n1`) as a crash would."""
+        daemons.stop(self.instance, name)
+
+    def start_daemon(self, name: str) -> None:
+        """Start the daemon again and wait until it answers."""
+        daemons.start(self.instance, name)
+
+    def node_states(self) -> dict[str, str]:
+        return boot.node_states(self.instance)
+
+    def admin(self, argv: Sequence[str], check: bool = True) -> str:
+        """Run a Slurm command as the administrator and return its output."""
+        return self.run(argv, user="root", cwd=Path("/"), check=check).stdout
+
+    def sacct(self, job_id: int | str) -> list[dict[str, str]]:
+        """Return the accounting rows of a job, its components and its steps, keyed by sacct's own field names."""
+        return table(self.admin(["sacct", "--parsable2", f"--jobs={job_id}", f"--format={SACCT_FIELDS}"]))
+
+    def squeue(self, job_id: int | str | None = None) -> list[dict[str, str]]:
+        """Return the rows of the queue, of all jobs or of one, keyed like sacct's."""
+        which = [] if job_id is None else [f"--jobs={job_id}"]
+        text = self.admin(["squeue", "--noheader", "--format", "|".join(SQUEUE_FIELDS.values()), *which], check=False)
+        return table("|".join(SQUEUE_FIELDS) + "\n" + text)
+
+    def cancel_all(self) -> None:
+        """Cancel every job of every user."""
+        for user in USERS:
+            self.admin(["scancel", f"--user={user}"], check=False)
+
+    def wait_idle(self, timeout: float = EVENT_TIMEOUT) -> None:
+        """Wait until no job is left and all nodes are idle."""
+        wait_until(
+            lambda: not self.squeue() and set(self.node_states().values()) == {"idle"},
+            "jobs are left or nodes are not idle",
+            timeout,
+        )
+
+
+def table(text: str) -> list[dict[str, str]]:
+    """Read lines with `|` between their fields, the first of which has the names."""
+    header, *rows = (line.split("|") for line in text.splitlines())
+    return [dict(zip(header, row)) for row in rows]
+
+
+if __name__ == "__main__":
+    from tests.cluster.commands import main
+
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""The daemons: what is started where, and when it can be said to be ready."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.cluster.hosts import detached, enter, listening
+from tests.cluster.instance import LOGIN, NODES, TOOL, ClusterError, Instance
+from tests.cluster.processes import kill_recorded, recorded_pid, wait_until
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """A process on a host that runs in the foreground under our care."""
+
+    name: str
+    host: str
+    argv: tuple[str, ...]
+    ready: Callable[[], bool]
+
+
+def daemons(instance: Instance) -> dict[str, Daemon]:
+    """Return all daemons by name, in the order in which they start."""
+    socket = instance.run / "munge" / "munge.socket.2"
+    database = instance.run / "mysqld" / "mysqld.sock"
+    table = [
+        Daemon("munged", LOGIN, munged(instance), socket.exists),
+        Daemon("mariadbd", LOGIN, mariadbd(instance), database.exists),
+        Daemon("slurmdbd", LOGIN, ("slurmdbd", "-D"), lambda: listening(instance, LOGIN, 6819)),
+        Daemon("slurmctld", LOGIN, ("slurmctld", "-D"), lambda: listening(instance, LOGIN, 6817)),
+    ]
+    table += [slurmd(instance, node) for node in NODES]
+    return {daemon.name: daemon for daemon in table}
+
+
+def munged(instance: Instance) -> tuple[str, ...]:
+    # One munged serves all hosts through its socket. It runs as root from unusual places, hence --force.
+    return (
+        "munged", "--foreground", "--force", "--socket=/run/munge/munge.socket.2", "--key-file=/etc/munge.key",
+        "--pid-file=/run/munge/munged.pid", "--seed-file=/run/munge/munged.seed",
+        f"--log-file={instance.log}/munged.log",
+    )  # fmt: skip
+
+
+def mariadbd(instance: Instance) -> tuple[str, ...]:
+    return (
+        "mariadbd", "--no-defaults", "--user=root", f"--datadir={instance.folder}/db", "--skip-networking",
+        "--socket=/run/mysqld/mysqld.sock", "--pid-file=/run/mysqld/mysqld.pid",
+        f"--log-error={instance.log}/mariadbd.log",
+        # The data lives no longer than the cluster: spare the disk.
+        "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--innodb-log-file-size=8M",
+        "--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900",
+    )  # fmt: skip
+
+
+def slurmd(instance: Instance, node: str) -> Daemon:
+    return Daemon(f"slurmd-{node}", node, ("slurmd", "-D", "-N", node), lambda: listening(instance, node, 6818))
+
+
+def start(instance: Instance, name: str, wait: bool = True) -> None:
+    """Start a daemon unless it runs."""
+    daemon = find(instance, name)
+    pidfile, output = instance.pidfile(name), instance.log / f"{name}.out"
+    if recorded_pid(pidfile) is None:
+        pidfile.unlink(missing_ok=True)
+        script = ["bash", str(TOOL / "daemon.sh"), str(pidfile), *daemon.argv]
+        detached([*enter(instance, daemon.host), *script], output)
+    if wait:
+        wait_ready(instance, name)
+
+
+def wait_ready(instance: Instance, name: str) -> None:
+    daemon, pidfile = find(instance, name), instance.pidfile(name)
+
+    def ready() -> bool:
+        if pidfile.exists() and recorded_pid(pidfile) is None:
+            raise ClusterError(f"{name} ended: see {instance.log}/{name}.out and the logs beside it")
+        return pidfile.exists() and daemon.ready()
+
+    wait_until(ready, f"{name} does not get ready: see {instance.log}")
+
+
+def stop(instance: Instance, name: str) -> None:
+    """Kill a daemon without warning, as a crash would."""
+    find(instance, name)
+    kill_recorded(instance.pidfile(name))
+
+
+def find(instance: Instance, name: str) -> Daemon:
+    table = daemons(instance)
+    if name not in table:
+        raise ClusterError(f"no daemon {name!r}; there are {', '.join(table)}")
+    return table[name]

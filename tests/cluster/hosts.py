@@ -1,0 +1,147 @@
+"""Hosts: a network, mount, host name and IPC namespace each, kept by one holder process."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.cluster.instance import HOSTS, LOGIN, NODES, TOOL, ClusterError, Instance
+from tests.cluster.processes import recorded_pid, wait_until
+
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+def call(argv: Sequence[str]) -> str:
+    """Run a tool of the machine and return its output; its complaint becomes the error's text."""
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise ClusterError(f"{' '.join(argv)}: exit status {done.returncode}\n{done.stderr or done.stdout}".rstrip())
+    return done.stdout
+
+
+def enter(instance: Instance, host: str) -> list[str]:
+    """Return the command prefix that runs a command on a host as root, keeping its process id."""
+    pid = recorded_pid(instance.pidfile(host))
+    if pid is None:
+        raise ClusterError(f"host {host} of {instance.folder} is not running; try: cluster.py up")
+    return ["nsenter", f"--target={pid}", "--mount", "--uts", "--net", "--ipc"]
+
+
+def detached(argv: Sequence[str], log: Path) -> None:
+    """Start a process in a session of its own that is not our child."""
+    with log.open("a") as output:
+        subprocess.run(
+            ["setsid", "--fork", *argv], stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=True
+        )
+
+
+def create_hosts(instance: Instance) -> None:
+    for host in HOSTS:
+        detached(
+            ["unshare", "--mount", "--uts", "--net", "--ipc", "--propagation=private"]
+            + [str(TOOL / "host.sh"), str(instance.folder), instance.tag, host],
+            instance.log / f"host-{host}.out",
+        )
+    for host in HOSTS:
+        wait_until(
+            lambda host=host: recorded_pid(instance.pidfile(host)) is not None,  # type: ignore[misc]
+            f"host {host} does not start: see {instance.log}/host-{host}.out",
+        )
+    connect(instance)
+
+
+def connect(instance: Instance) -> None:
+    """Join the hosts by a bridge on login, which the machine reaches by one link of its own.
+
+    All of it goes with the namespaces: a device dies with its peer.
+    """
+    pids = {host: recorded_pid(instance.pidfile(host)) for host in HOSTS}
+    ip_on(instance, LOGIN, [
+        "link add br0 type bridge",
+        f"address add {instance.address(LOGIN)}/24 dev br0",
+        "link set br0 up",
+        *(f"link add {node} type veth peer name eth0 netns {pids[node]}" for node in NODES),
+        *(f"link set {node} master br0 up" for node in NODES),
+    ])  # fmt: skip
+    for node in NODES:
+        ip_on(instance, node, [
+            f"address add {instance.address(node)}/24 dev eth0",
+            "link set eth0 up",
+            f"route add default via {instance.address(LOGIN)}",
+        ])  # fmt: skip
+    call(["ip", "link", "add", instance.link, "type", "veth", "peer", "name", "machine", "netns", str(pids[LOGIN])])
+    call(["ip", "address", "add", f"{instance.subnet}.254/24", "dev", instance.link])
+    call(["ip", "link", "set", instance.link, "up"])
+    ip_on(instance, LOGIN, ["link set machine master br0 up"])
+
+
+def ip_on(instance: Instance, host: str, commands: Sequence[str]) -> None:
+    for command in commands:
+        call([*enter(instance, host), "ip", *command.split()])
+
+
+def choose_subnet(instance: Instance) -> str:
+    """Return a /24 that nothing on the machine uses, beginning at one that derives from the folder."""
+    taken = [
+        ipaddress.ip_network(f"{address['local']}/{address['prefixlen']}", strict=False)
+        for device in json.loads(call(["ip", "-4", "-json", "address"]))
+        for address in device["addr_info"]
+    ]
+    taken += [
+        ipaddress.ip_network(route["dst"])
+        for route in json.loads(call(["ip", "-4", "-json", "route"]))
+        if route["dst"] != "default"
+    ]
+    first = int(instance.tag, 16)
+    for number in range(first, first + 64 * 256):
+        subnet = f"10.{64 + number // 256 % 64}.{number % 256}"
+        if not any(ipaddress.ip_network(f"{subnet}.0/24").overlaps(network) for network in taken):
+            return subnet
+    raise ClusterError("no free subnet between 10.64.0.0 and 10.127.255.0")
+
+
+def remove_link(instance: Instance) -> None:
+    if Path("/sys/class/net", instance.link).exists():
+        call(["ip", "link", "delete", instance.link])
+
+
+def remove_cgroups(instance: Instance) -> None:
+    """Remove the cluster's control groups, which are empty by now, from the leaves up."""
+    for top in CGROUPS.glob(f"*/paislurm-{instance.tag}"):
+        for group in sorted((path for path in top.rglob("*") if path.is_dir()), reverse=True):
+            remove_cgroup(group)
+        remove_cgroup(top)
+
+
+def remove_cgroup(group: Path) -> None:
+    def gone() -> bool:
+        try:
+            group.rmdir()
+        except FileNotFoundError:
+            return True
+        except OSError:  # busy until the kernel has buried the last process
+            return False
+        return True
+
+    wait_until(gone, f"control group {group} stays busy", timeout=10)
+
+
+def unplug(instance: Instance, node: str) -> None:
+    """Pull the node's cable at the bridge: its own addresses and routes stay."""
+    ip_on(instance, LOGIN, [f"link set {node} down"])
+
+
+def plug(instance: Instance, node: str) -> None:
+    ip_on(instance, LOGIN, [f"link set {node} up"])
+
+
+def listening(instance: Instance, host: str, port: int) -> bool:
+    """Say whether something on the host listens on the TCP port, without asking it."""
+    pid = recorded_pid(instance.pidfile(host))
+    if pid is None:
+        return False
+    rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/{pid}/net/{name}").open()]
+    return any(row[1].endswith(f":{port:04X}") and row[3] == "0A" for row in rows if row[0] != "sl")

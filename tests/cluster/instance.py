@@ -1,0 +1,105 @@
+"""One cluster's folder, and the names, addresses and paths that derive from it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+TOOL = Path(__file__).resolve().parent
+CHECKOUT = TOOL.parents[1]
+
+LOGIN = "login"
+NODES = ("n1", "n2", "n3", "n4")
+HOSTS = (LOGIN, *NODES)
+
+
+class ClusterError(Exception):
+    """The cluster cannot do what was asked; the text says what and where to look."""
+
+
+@dataclass(frozen=True)
+class User:
+    """An ordinary user of the cluster."""
+
+    name: str
+    uid: int
+    accounts: tuple[str, ...]
+    """Slurm accounts; the first is the default."""
+    has_venv: bool
+    """Whether the project's virtual environment is on the user's PATH."""
+
+
+USERS = {
+    user.name: user
+    for user in (
+        User("alice", 21001, accounts=("research", "extra"), has_venv=True),
+        User("bob", 21002, accounts=("research",), has_venv=False),
+    )
+}
+GROUP_NAME = "users21000"
+GROUP_ID = 21000
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Everything that tells one cluster from another on the same machine."""
+
+    folder: Path
+
+    @property
+    def tag(self) -> str:
+        """Eight hexadecimal digits that stand for the folder in names outside of it."""
+        return digest(self.folder)
+
+    @property
+    def link(self) -> str:
+        """Name of the one network device on the machine's side; the kernel allows 15 characters."""
+        return f"pai-{self.tag}"
+
+    @property
+    def run(self) -> Path:
+        return self.folder / "run"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log"
+
+    @property
+    def etc(self) -> Path:
+        """Files that lie over /etc on every host."""
+        return self.folder / "etc"
+
+    @property
+    def venv(self) -> Path:
+        return self.folder / "venv"
+
+    @property
+    def subnet(self) -> str:
+        """First three numbers of the hosts' addresses; known once the cluster was booted."""
+        return (self.run / "subnet").read_text().strip()
+
+    def home(self, user: str) -> Path:
+        return self.folder / "home" / user
+
+    def pidfile(self, process: str) -> Path:
+        return self.run / f"{process}.pid"
+
+    def address(self, host: str) -> str:
+        return f"{self.subnet}.{1 + 10 * (host != LOGIN) + max(0, HOSTS.index(host) - 1)}"
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:8]
+
+
+def default_instance() -> Instance:
+    """Return the checkout's own cluster, or the one that PAISLURM_CLUSTER_DIR names."""
+    named = os.environ.get("PAISLURM_CLUSTER_DIR")
+    folder = Path(named) if named else Path(f"/var/tmp/paislurm-cluster-{digest(CHECKOUT)}")
+    folder = Path(os.path.realpath(folder))
+    for hidden in ("/tmp", "/run", "/dev/shm"):
+        if folder.is_relative_to(hidden):
+            raise ClusterError(f"{folder}: nodes have a {hidden} of their own; choose a folder elsewhere")
+    return Instance(folder)

@@ -1,0 +1,105 @@
+"""What is installed: Debian packages on the machine, our own package in the cluster's virtual environment."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.cluster.instance import TOOL, ClusterError, Instance
+
+POLICY = Path("/usr/sbin/policy-rc.d")
+
+
+def install_debian_packages() -> list[str]:
+    """Install what packages.txt names and is missing; return the names."""
+    missing = missing_packages()
+    if missing:
+        if os.geteuid() != 0:
+            raise ClusterError(f"only root can install packages: {' '.join(missing)}")
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        with no_daemons_start():
+            for argv in (["update"], ["install", "--yes", "--no-install-recommends", *missing]):
+                # Progress is talk, not result.
+                subprocess.run(["apt-get", "--quiet", *argv], env=environment, stdout=sys.stderr, check=True)
+    return missing
+
+
+def missing_packages() -> list[str]:
+    lines = (line.partition("#")[0].strip() for line in (TOOL / "packages.txt").read_text().splitlines())
+    wanted = [line for line in lines if line]
+    query = ["dpkg-query", "--show", "--showformat=${Package} ${db:Status-Status}\n", *wanted]
+    answer = subprocess.run(query, capture_output=True, text=True).stdout
+    installed = {line.split()[0] for line in answer.splitlines() if line.endswith(" installed")}
+    return [name for name in wanted if name not in installed]
+
+
+@contextlib.contextmanager
+def no_daemons_start() -> Iterator[None]:
+    """Have Debian's maintainer scripts start nothing, and put back what the machine had for that."""
+    before = POLICY.read_bytes() if POLICY.exists() else None
+    mode = POLICY.stat().st_mode if before is not None else 0o755
+    POLICY.write_text("#!/bin/sh\nexit 101\n")
+    POLICY.chmod(0o755)
+    try:
+        yield
+    finally:
+        if before is None:
+            POLICY.unlink()
+        else:
+            POLICY.write_bytes(before)
+            POLICY.chmod(mode)
+
+
+def venv_python(instance: Instance) -> Path:
+    """Return the python of the cluster's virtual environment, which is made when it is missing."""
+    python = instance.venv / "bin" / "python"
+    if not python.exists():
+        subprocess.run(["/usr/bin/python3", "-m", "venv", "--clear", str(instance.venv)], check=True)
+    return python
+
+
+def install_package(instance: Instance, source: Path) -> bool:
+    """Install a wheel or a source folder for the cluster's users; return False when it is there already.
+
+    Dependencies are installed when the package's list of them has changed, not each time.
+    """
+    python = venv_python(instance)
+    stamp = instance.venv / "installed-package"
+    wanted = fingerprint(source)
+    if stamp.exists() and stamp.read_text() == wanted:
+        return False
+    stamp.unlink(missing_ok=True)
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--force-reinstall", "--no-deps", str(source)], check=True)
+    if subprocess.run([str(python), "-m", "pip", "check"], stdout=subprocess.DEVNULL).returncode != 0:
+        subprocess.run([*pip, str(source)], check=True)
+    stamp.write_text(wanted)
+    return True
+
+
+def fingerprint(source: Path) -> str:
+    """Return a hash of a wheel's members or of a folder's files; times and order do not count for wheels."""
+    if not source.exists():
+        raise ClusterError(f"{source}: no such wheel or folder")
+    seen = hashlib.sha256()
+    if source.is_file():
+        with zipfile.ZipFile(source) as wheel:
+            entries = sorted(f"{member.filename} {member.CRC}" for member in wheel.infolist())
+    else:
+        entries = sorted(source_files(source))
+    seen.update("\n".join(entries).encode())
+    return seen.hexdigest()
+
+
+def source_files(folder: Path) -> Iterator[str]:
+    for parent, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in ("build", "__pycache__")]
+        for name in files:
+            status = os.lstat(Path(parent, name))
+            yield f"{parent}/{name} {status.st_size} {status.st_mtime_ns}"

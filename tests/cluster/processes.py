@@ -1,0 +1,105 @@
+"""Finding and ending processes, and only ours: by recorded identity or by the host they live in."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+from tests.cluster.instance import HOSTS, ClusterError, Instance
+
+EVENT_TIMEOUT = 60.0
+"""Seconds to wait for any single event; generous, since the machine may be loaded."""
+
+
+def wait_until(happened: Callable[[], bool], what: str, timeout: float = EVENT_TIMEOUT) -> None:
+    """Return as soon as `happened()`; raise ClusterError naming `what` after `timeout` seconds."""
+    deadline = time.monotonic() + timeout
+    while not happened():
+        if time.monotonic() > deadline:
+            raise ClusterError(f"waited {timeout:.0f} s in vain: {what}")
+        time.sleep(0.03)
+
+
+def recorded_pid(pidfile: Path) -> int | None:
+    """Return the process of a pid file if it is alive and still the one that wrote the file."""
+    try:
+        pid, started = pidfile.read_text().split()
+        # The command name in parentheses may hold spaces, so count from its end: state is field 3, start time 22.
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (OSError, ValueError):
+        return None
+    state, start_time = fields[0], fields[19]
+    return int(pid) if state not in "ZX" and start_time == started else None
+
+
+def kill_recorded(pidfile: Path) -> None:
+    """Kill the process of a pid file, if it is still ours, and wait until it is gone."""
+    pid = recorded_pid(pidfile)
+    if pid is not None:
+        kill(pid)
+        wait_until(lambda: recorded_pid(pidfile) is None, f"process {pid} ({pidfile.stem}) does not die")
+    pidfile.unlink(missing_ok=True)
+
+
+def kill_residents(instance: Instance, hosts: Collection[str] = HOSTS, spare: Collection[int | None] = ()) -> None:
+    """Kill every process on the hosts, whoever started it, but those to spare."""
+
+    def none_left() -> bool:
+        found = [pid for pid in residents(instance, hosts) if pid not in spare]
+        for pid in found:
+            kill(pid)
+        return not found
+
+    wait_until(none_left, f"processes of {instance.folder} do not die")
+
+
+def residents(instance: Instance, hosts: Collection[str]) -> Iterator[int]:
+    """Find processes in the mount or network namespaces of the hosts.
+
+    A host's mount namespace is known by the name of its /run. A container may have left that namespace; its
+    network is still the host's.
+    """
+    markers = [f" paislurm-{instance.tag}-{host} " for host in hosts]
+    marked: dict[str, bool] = {}
+    networks: set[str] = set()
+    others: list[tuple[int, str]] = []
+    own_network = namespace(os.getpid(), "net")
+    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
+        mounts, network = namespace(pid, "mnt"), namespace(pid, "net")
+        if mounts is None or network is None:
+            continue
+        if mounts not in marked:
+            mount_table = read(Path(f"/proc/{pid}/mountinfo"))
+            marked[mounts] = any(marker in mount_table for marker in markers)
+        if marked[mounts]:
+            yield pid
+            networks.add(network)
+        else:
+            others.append((pid, network))
+    networks.discard(own_network or "")
+    yield from (pid for pid, network in others if network in networks)
+
+
+def namespace(pid: int, kind: str) -> str | None:
+    """Return the namespace's identity, or None for a process that is gone or a zombie."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/{kind}")
+    except OSError:
+        return None
+
+
+def kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

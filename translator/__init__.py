@@ -1,0 +1,1 @@
+"""The compiler: job files in, plans and scripts out."""

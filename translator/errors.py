@@ -1,0 +1,163 @@
+"""Faults as records, and the errors that carry them to the command line.
+
+    PaislurmError                 exit code
+    ├── UsageError                2   the command line cannot be understood
+    ├── ProtocolError             3   the job file is wrong
+    ├── SiteError                 4   the site profile is wrong
+    ├── PlanError                 4   the site cannot run the job
+    ├── NotFoundError             5   no such job, task or log
+    └── BackendError              6   the backend did not do as it was told
+        ├── RejectedError         4   it answered, and the answer is no
+        └── UnreachableError      6   it did not answer; trying again can help
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Severity(str, Enum):
+    """How much a fault matters: an error stops the pipeline, a warning does not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Name a place in a file: `line` and `column` count from 1; 0 means the whole file."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """Say what is wrong, where, and what to do about it.
+
+    `code` is stable (`E104`, `W201`): E1xx reading, E2xx schema, E3xx meaning and references, E4xx site and plan,
+    E5xx backend and job folder; W likewise. `path` is the value's path in the file, `$.taskRoles.worker.instances`.
+    """
+
+    code: str
+    message: str
+    place: Place | None = None
+    path: str = ""
+    hint: str = ""
+
+    @property
+    def severity(self) -> Severity:
+        """Tell an error from a warning by the first letter of the code."""
+        return Severity.WARNING if self.code.startswith("W") else Severity.ERROR
+
+    def as_dict(self) -> dict[str, str | int]:
+        """Return the record for `--json`: flat, with empty fields left out."""
+        fields: dict[str, str | int] = {
+            "code": self.code,
+            "severity": self.severity.value,
+            "message": self.message,
+            "path": self.path,
+            "hint": self.hint,
+        }
+        if self.place is not None:
+            fields |= {"file": self.place.file, "line": self.place.line, "column": self.place.column}
+        return {key: value for key, value in fields.items() if value not in ("", 0)}
+
+
+def fault_text(fault: Fault) -> str:
+    """Return a fault as the user reads it: place and path, then the message, then the hint."""
+    where = "  ".join(part for part in (str(fault.place) if fault.place else "", fault.path) if part)
+    lines = [where] if where else []
+    lines.append(f"{fault.severity.value} {fault.code}: {fault.message}")
+    if fault.hint:
+        lines.append(f"hint: {fault.hint}")
+    return "\n".join(lines)
+
+
+def faults_text(faults: Iterable[Fault]) -> str:
+    """Return many faults, one after the other, with a blank line between."""
+    return "\n\n".join(fault_text(fault) for fault in faults)
+
+
+class PaislurmError(Exception):
+    """Carry one or more faults to the edge, where they become text and an exit code."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, faults: Iterable[Fault] | Fault) -> None:
+        self.faults: tuple[Fault, ...] = (faults,) if isinstance(faults, Fault) else tuple(faults)
+        super().__init__(faults_text(self.faults))
+
+    def in_file(self, file: str) -> PaislurmError:
+        """Return the same error with `file` on each fault that names no place yet."""
+        return type(self)(f if f.place else replace(f, place=Place(file=file)) for f in self.faults)
+
+
+class UsageError(PaislurmError):
+    """Report a command line that cannot be understood."""
+
+    exit_code = 2
+
+
+class ProtocolError(PaislurmError):
+    """Report everything that is wrong with a job file, at once."""
+
+    exit_code = 3
+
+
+class SiteError(PaislurmError):
+    """Report a site profile that cannot be used."""
+
+    exit_code = 4
+
+
+class PlanError(PaislurmError):
+    """Report a job that the site cannot run."""
+
+    exit_code = 4
+
+
+class NotFoundError(PaislurmError):
+    """Report a job, task or log that does not exist."""
+
+    exit_code = 5
+
+
+class BackendError(PaislurmError):
+    """Report a tool that did not do as it was told; argv, status and stderr are kept."""
+
+    exit_code = 6
+
+    def __init__(
+        self,
+        faults: Iterable[Fault] | Fault,
+        *,
+        argv: tuple[str, ...] = (),
+        status: int | None = None,
+        stderr: str = "",
+    ) -> None:
+        super().__init__(faults)
+        self.argv = argv
+        self.status = status
+        self.stderr = stderr
+
+
+class RejectedError(BackendError):
+    """Report a request that the backend refused: sending it again changes nothing."""
+
+    exit_code = 4
+
+
+class UnreachableError(BackendError):
+    """Report a backend that gave no answer: the request may or may not have been carried out."""
+
+    exit_code = 6

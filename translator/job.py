@@ -1,0 +1,169 @@
+"""What a job means, whichever protocol it came from: frozen, with every default filled in.
+
+Nothing here knows about Slurm but `SlurmWishes`, which are the job's own words under `extras.slurm`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta  # noqa: TC003 - pydantic and dataclass users resolve annotations
+from typing import Literal
+
+Protocol = Literal["1", "2"]
+NEVER = -1
+"""The completion threshold that never fires. Source: PAI protocol v2, completion."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """Give the first and last line (from 1) of the job file that something came from."""
+
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        return f"line {self.first}" if self.first == self.last else f"lines {self.first}-{self.last}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """Hold a role's thresholds: how many failed or succeeded tasks decide the job; `NEVER` is -1.
+
+    Source: PAI protocol v2, completion.
+    """
+
+    min_failed: int
+    min_succeeded: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """Hold what one task may use; memory and shared memory in MiB.
+
+    `memory_mib` 0 means that the job states none. `shm_mib` is the effective size of /dev/shm;
+    `declared_shm_mib` is what `PAI_RESOURCE_<role>` shows (0 for an unset v2 value).
+    Source: PAI protocol v2, resourcePerInstance and extraContainerOptions.
+    """
+
+    cpus: int
+    memory_mib: int
+    gpus: int
+    shm_mib: int
+    declared_shm_mib: int
+    infiniband: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortRequest:
+    """Ask for `count` ports under a label for every task; `first` > 0 fixes them (v1 `beginAt`).
+
+    Source: PAI protocol v2, resourcePerInstance.ports; PAI protocol v1, portList.
+    """
+
+    label: str
+    count: int
+    first: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """Name a container image: the prerequisite's name, and its reference as the job file has it."""
+
+    name: str
+    uri: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """Hold a role's assembled command text and the shell options it runs under.
+
+    The text is the active deployment's preCommands, the commands, and the postCommands, one shell for all.
+    v2 runs with errexit, nounset and pipefail, v1 with none. Source: PAI protocol v2, commands and deployments.
+    """
+
+    text: str
+    errexit: bool
+    nounset: bool
+    pipefail: bool
+    lines: tuple[tuple[int, int], ...]
+    """For each line of `text`: (0-based line of `text` at which an item starts, its line in the job file)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleWishes:
+    """Hold a role's (or the job's) own words to Slurm. Source: this project's docs, `extras.slurm`."""
+
+    time: timedelta | None = None
+    account: str | None = None
+    qos: str | None = None
+    partition: str | None = None
+    reservation: str | None = None
+    constraint: str | None = None
+    exclude: str | None = None
+    nodelist: str | None = None
+    slots: int | None = None
+    options: tuple[str, ...] = ()
+    """Raw sbatch options, each `--name` or `--name=value`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlurmWishes:
+    """Hold everything under `extras.slurm` of a job file."""
+
+    job: RoleWishes = field(default_factory=RoleWishes)
+    layout: Literal["het", "shared"] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compat:
+    """Hold the switches between readings of OpenPAI that outlive validation.
+
+    `job_name` full makes `PAI_JOB_NAME` `user~name`; `exit_patterns` original searches logs for the expressions as
+    OpenPAI wrote them, slips included. Source: this project's docs, `extras.slurm.compat`.
+    """
+
+    job_name: Literal["plain", "full"] = "plain"
+    exit_patterns: Literal["mended", "original"] = "mended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """Describe one task role: `instances` tasks, each with `resources`, running `command`.
+
+    `controller_name` is the lower-cased name without anything outside [a-z0-9], under which OpenPAI also exported
+    the variables of a task. `task_retry_limit` counts only where the job's gang allocation is off.
+    """
+
+    name: str
+    controller_name: str
+    instances: int
+    completion: Completion
+    task_retry_limit: int
+    image: Image
+    resources: Resources
+    ports: tuple[PortRequest, ...]
+    command: Command
+    wishes: RoleWishes
+    lines: Lines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Describe a job: its roles in the order of the file, which decides ties and positions.
+
+    `retry_limit` is signed: -1 retries every failure, -2 restarts for ever (v1 only).
+    """
+
+    protocol: Protocol
+    name: str
+    virtual_cluster: str
+    retry_limit: int
+    gang: bool
+    roles: tuple[Role, ...]
+    wishes: SlurmWishes
+    compat: Compat = field(default_factory=Compat)
+
+    @property
+    def task_count(self) -> int:
+        """Return the number of tasks of all roles."""
+        return sum(role.instances for role in self.roles)

@@ -1,0 +1,1 @@
+"""Observations become decisions; the journal is the truth."""

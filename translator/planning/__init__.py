@@ -1,0 +1,1 @@
+"""A job and a site become a plan."""

@@ -1,0 +1,102 @@
+"""The plan: what will be asked of Slurm and what the script will do, decided and printable. Memory in MiB."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+from ..errors import Fault
+from ..job import Command, Completion, Image, Lines, PortRequest, Resources
+
+LayoutKind = Literal["plain", "het", "shared"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Say how roles become components, and why.
+
+    `plain` is a job of one role; `het` has a component for each role; `shared` is one allocation for all roles.
+    """
+
+    kind: LayoutKind
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Component:
+    """List the sbatch options of one component, `(name, value)` in the order they are printed.
+
+    `name` has no dashes; a value of None is a switch. `roles` are the positions of the roles that run in it.
+    """
+
+    directives: tuple[tuple[str, str | None], ...]
+    roles: tuple[int, ...]
+    nodes: int | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolePlan:
+    """Say how one role runs.
+
+    `folder` is the role's name on disk, `<position>-<sanitised name>`. `slots` tasks run at a time.
+    `tasks_per_node` is the most that one node takes, None where Slurm decides. `placement` gives, in the `shared`
+    layout alone, the slots on each node of the allocation. `step_options` are the srun options of the role's step.
+    """
+
+    position: int
+    name: str
+    controller_name: str
+    folder: str
+    component: int
+    instances: int
+    slots: int
+    tasks_per_node: int | None
+    placement: tuple[int, ...]
+    step_options: tuple[tuple[str, str | None], ...]
+    resources: Resources
+    ports: tuple[PortRequest, ...]
+    completion: Completion
+    task_retry_limit: int
+    image: Image
+    command: Command
+    environment: tuple[tuple[str, str], ...]
+    """Variables of every task of the role that are known now."""
+    lines: Lines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Hold everything the renderer needs; nothing in it names a user, a host, a date or a folder.
+
+    `environment` are the job-wide variables that are known before the job runs.
+    """
+
+    job_name: str
+    source: str
+    version: str
+    protocol: Literal["1", "2"]
+    virtual_cluster: str
+    full_job_name: bool
+    exit_patterns: Literal["mended", "original"]
+    gang: bool
+    retry_limit: int
+    layout: Layout
+    components: tuple[Component, ...]
+    roles: tuple[RolePlan, ...]
+    environment: tuple[tuple[str, str], ...]
+    export_peers: bool
+    address: Literal["getent", "node-address", "suffix"]
+    node_suffix: str
+    first_port: int
+    last_port: int
+    time_limit: timedelta | None
+    grace: timedelta
+    transient_ceiling: int
+    warnings: tuple[Fault, ...]
+
+    @property
+    def task_count(self) -> int:
+        """Return the number of tasks of all roles."""
+        return sum(role.instances for role in self.roles)

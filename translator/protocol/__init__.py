@@ -1,0 +1,1 @@
+"""Job files in: reading with positions, validation, template references."""

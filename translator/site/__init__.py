@@ -1,0 +1,1 @@
+"""What a cluster has and how it wants to be asked."""

@@ -1,0 +1,85 @@
+"""The site profile as the planner sees it: frozen, every default filled in. Memory in MiB."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal
+
+GresStyle = Literal["gres", "gpus-per-task"]
+AddressMethod = Literal["getent", "node-address", "suffix"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """Describe `count` equal nodes of a partition; `gpus` is the number of one node, `gpu_type` its gres type."""
+
+    count: int
+    cpus: int
+    memory_mib: int
+    gpus: int = 0
+    gpu_type: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """Describe a partition. `shapes` is empty where the nodes are not known."""
+
+    name: str
+    shapes: tuple[Shape, ...] = ()
+    time_limit: timedelta | None = None
+
+    @property
+    def node_count(self) -> int:
+        """Return the number of nodes of all shapes, 0 where they are not known."""
+        return sum(shape.count for shape in self.shapes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VirtualCluster:
+    """Say where the jobs of an OpenPAI virtual cluster go."""
+
+    partition: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    reservation: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortRange:
+    """Give the ports that tasks are served from: `first` to `last`, both included."""
+
+    first: int = 15000
+    last: int = 32000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """Describe a cluster. `known` is false for the built-in defaults, when no profile was found.
+
+    `node_suffix` is what the address method `suffix` appends to a node's name (`-ib0`).
+    `default_time` is used for a job that names no time limit; None leaves it to the partition.
+    `warning` is how long before the time limit tasks get TERM; `grace` is the time between TERM and KILL.
+    `transient_ceiling` bounds the transient retries of one task.
+    """
+
+    known: bool = False
+    name: str = ""
+    partitions: tuple[Partition, ...] = ()
+    default_partition: str | None = None
+    virtual_clusters: Mapping[str, VirtualCluster] = field(default_factory=dict)
+    gres_style: GresStyle = "gres"
+    address: AddressMethod = "getent"
+    node_suffix: str = ""
+    ports: PortRange = field(default_factory=PortRange)
+    default_time: timedelta | None = None
+    warning: timedelta = timedelta(seconds=120)
+    grace: timedelta = timedelta(seconds=20)
+    kill_wait: timedelta = timedelta(seconds=30)
+    transient_ceiling: int = 10
+
+    def partition(self, name: str | None) -> Partition | None:
+        """Return the partition of that name (the default one for None), or None where it is not known."""
+        wanted = name if name is not None else self.default_partition
+        return next((partition for partition in self.partitions if partition.name == wanted), None)
