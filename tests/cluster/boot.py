@@ -17,6 +17,9 @@ from tests.cluster.instance import GROUP_ID, HOSTS, LOGIN, NODES, USERS, Cluster
 from tests.cluster.packages import venv_python
 from tests.cluster.processes import kill_residents, recorded_pid, wait_until
 
+SERVING = ("idle", "mixed", "allocated", "completing", "planned", "reserved")
+"""States of a node that is fit, in sinfo's words."""
+
 LEFT_FROM_LAST_TIME = ("run", "log", "state", "spool", "home", "db", "dev")
 
 
@@ -90,7 +93,8 @@ def prepare_folder(instance: Instance) -> None:
     instance.folder.chmod(0o755)
     for name in LEFT_FROM_LAST_TIME:
         shutil.rmtree(instance.folder / name, ignore_errors=True)
-    for name in ("run/munge", "run/mysqld", "log", "state", "spool", "home", "dev"):
+    spools = [f"spool/{node}" for node in NODES]
+    for name in ["run/munge", "run/mysqld", "log", "state", *spools, "home", "dev"]:
         (instance.folder / name).mkdir(parents=True)
     for user in USERS.values():
         home = instance.home(user.name)
@@ -135,8 +139,7 @@ def is_well(instance: Instance) -> bool:
     if any(path_text(instance.etc / name) != text for name, text in render_etc(instance).items() if "slurm" in name):
         return False
     states = node_states(instance)
-    return len(states) == len(NODES) and all(state in ("idle", "mixed", "allocated", "completing") for state in
-                                             states.values())
+    return len(states) == len(NODES) and all(state in SERVING for state in states.values())
 
 
 def path_text(path: Path) -> str:

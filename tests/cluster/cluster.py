@@ -117,22 +117,26 @@ class Cluster:
         return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
     def cut(self, node: str) -> None:
-        """Pull a node's network cable; it is down after config.SLURMD_TIMEOUT seconds, its processes go on."""
+        """Pull a node's network cable; Slurm says it is down after 17 s or so, its processes go on."""
         hosts.unplug(self.instance, node)
 
     def restore(self, node: str) -> None:
-        """Plug a node in again as after a reboot: nothing runs there, and it is idle when this returns."""
-        self.stop_daemon(f"slurmd-{node}")
+        """Plug a node in again as after a reboot: nothing runs there, and it takes jobs when this returns."""
+        self.stop_daemon(f"slurmd-{node}", crash=True)
         holder = recorded_pid(self.instance.pidfile(node))
         kill_residents(self.instance, [node], spare=[holder])
         hosts.plug(self.instance, node)
         self.start_daemon(f"slurmd-{node}")
         self.admin(["scontrol", "update", f"nodename={node}", "state=resume"], check=False)
-        wait_until(lambda: self.node_states().get(node) == "idle", f"{node} does not become idle")
+        wait_until(lambda: self.node_states().get(node) in boot.SERVING, f"{node} does not come back")
 
-    def stop_daemon(self, name: str) -> None:
-        """Kill slurmctld, slurmdbd or a node's slurmd (`slurmd-n1`) as a crash would."""
-        daemons.stop(self.instance, name)
+    def stop_daemon(self, name: str, *, crash: bool = False) -> None:
+        """Stop slurmctld, slurmdbd or a node's slurmd (`slurmd-n1`), with or without a chance to save its state.
+
+        A slurmctld that crashes forgets the jobs of its last 5 s and gives their ids to others; a node on which such
+        a job still runs is drained then.
+        """
+        daemons.stop(self.instance, name, crash)
 
     def start_daemon(self, name: str) -> None:
         """Start the daemon again and wait until it answers."""

@@ -9,9 +9,6 @@ from string import Template
 
 from tests.cluster.instance import GROUP_ID, GROUP_NAME, HOSTS, TOOL, USERS, Instance
 
-SLURMD_TIMEOUT = 10
-"""Seconds until a silent node is down: short, since tests wait for it."""
-
 
 def has_cgroups() -> bool:
     """Say whether the machine mounts the cgroup v1 controllers that Slurm's process tracking and memory limits need."""
@@ -27,7 +24,6 @@ def render_etc(instance: Instance) -> dict[str, str]:
         "proctrack": "proctrack/cgroup" if real else "proctrack/linuxproc",
         "task": "task/cgroup" if real else "task/none",
         "constrain_memory": "yes" if real else "no",
-        "slurmd_timeout": str(SLURMD_TIMEOUT),
     }
     templates = {path.name: Template(path.read_text()).substitute(values) for path in (TOOL / "etc").iterdir()}
     nsswitch = templates.pop("nsswitch.conf")

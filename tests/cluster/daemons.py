@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.cluster.hosts import detached, enter, listening
 from tests.cluster.instance import LOGIN, NODES, TOOL, ClusterError, Instance
-from tests.cluster.processes import kill_recorded, recorded_pid, wait_until
+from tests.cluster.processes import end_recorded, recorded_pid, wait_until
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ def daemons(instance: Instance) -> dict[str, Daemon]:
         Daemon("munged", LOGIN, munged(instance), socket.exists),
         Daemon("mariadbd", LOGIN, mariadbd(instance), database.exists),
         Daemon("slurmdbd", LOGIN, ("slurmdbd", "-D"), lambda: listening(instance, LOGIN, 6819)),
-        Daemon("slurmctld", LOGIN, ("slurmctld", "-D"), lambda: listening(instance, LOGIN, 6817)),
+        Daemon("slurmctld", LOGIN, ("slurmctld", "-D"), lambda: controller_answers(instance)),
     ]
     table += [slurmd(instance, node) for node in NODES]
     return {daemon.name: daemon for daemon in table}
@@ -58,6 +60,14 @@ def slurmd(instance: Instance, node: str) -> Daemon:
     return Daemon(f"slurmd-{node}", node, ("slurmd", "-D", "-N", node), lambda: listening(instance, node, 6818))
 
 
+def controller_answers(instance: Instance) -> bool:
+    """Ask it, once it listens: it does so some time before it takes requests."""
+    if not listening(instance, LOGIN, 6817):
+        return False
+    ping = [*enter(instance, LOGIN), "scontrol", "ping"]
+    return subprocess.run(ping, stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
+
+
 def start(instance: Instance, name: str, wait: bool = True) -> None:
     """Start a daemon unless it runs."""
     daemon = find(instance, name)
@@ -81,10 +91,10 @@ def wait_ready(instance: Instance, name: str) -> None:
     wait_until(ready, f"{name} does not get ready: see {instance.log}")
 
 
-def stop(instance: Instance, name: str) -> None:
-    """Kill a daemon without warning, as a crash would."""
+def stop(instance: Instance, name: str, crash: bool) -> None:
+    """Shut a daemon down, or kill it without warning."""
     find(instance, name)
-    kill_recorded(instance.pidfile(name))
+    end_recorded(instance.pidfile(name), signal.SIGKILL if crash else signal.SIGTERM)
 
 
 def find(instance: Instance, name: str) -> Daemon:

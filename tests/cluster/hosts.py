@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.cluster.instance import HOSTS, LOGIN, NODES, TOOL, ClusterError, Instance
-from tests.cluster.processes import recorded_pid, wait_until
+from tests.cluster.processes import read, recorded_pid, wait_until
 
 CGROUPS = Path("/sys/fs/cgroup")
 
@@ -143,5 +143,6 @@ def listening(instance: Instance, host: str, port: int) -> bool:
     pid = recorded_pid(instance.pidfile(host))
     if pid is None:
         return False
-    rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/{pid}/net/{name}").open()]
-    return any(row[1].endswith(f":{port:04X}") and row[3] == "0A" for row in rows if row[0] != "sl")
+    lines = [line for name in ("tcp", "tcp6") for line in read(Path(f"/proc/{pid}/net/{name}")).splitlines()]
+    # Fields: number, local address:port in hexadecimal, remote one, state, of which 0A is "listens".
+    return any(row[1].endswith(f":{port:04X}") and row[3] == "0A" for row in map(str.split, lines))

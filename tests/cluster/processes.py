@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -35,11 +36,11 @@ def recorded_pid(pidfile: Path) -> int | None:
     return int(pid) if state not in "ZX" and start_time == started else None
 
 
-def kill_recorded(pidfile: Path) -> None:
-    """Kill the process of a pid file, if it is still ours, and wait until it is gone."""
+def end_recorded(pidfile: Path, with_signal: signal.Signals) -> None:
+    """Send a signal to the process of a pid file, if it is still ours, and wait until it is gone."""
     pid = recorded_pid(pidfile)
     if pid is not None:
-        kill(pid)
+        kill(pid, with_signal)
         wait_until(lambda: recorded_pid(pidfile) is None, f"process {pid} ({pidfile.stem}) does not die")
     pidfile.unlink(missing_ok=True)
 
@@ -91,11 +92,9 @@ def namespace(pid: int, kind: str) -> str | None:
         return None
 
 
-def kill(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
+def kill(pid: int, with_signal: signal.Signals = signal.SIGKILL) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, with_signal)
 
 
 def read(path: Path) -> str:

@@ -47,7 +47,8 @@ class RolePlan:
 
     position: int
     name: str
-    controller_name: str
+    variable_names: tuple[str, ...]
+    """Under what names the role stands in variables: its own, and OpenPAI's controller name where that differs."""
     folder: str
     component: int
     instances: int
@@ -70,7 +71,9 @@ class RolePlan:
 class Plan:
     """Hold everything the renderer needs; nothing in it names a user, a host, a date or a folder.
 
-    `environment` are the job-wide variables that are known before the job runs.
+    `environment` are the job-wide variables that are known before the job runs. `warning` is how long before the
+    time limit tasks get TERM (0: not at all), `grace` the time from TERM to KILL when a decision stops them,
+    `interrupted_grace` the same when Slurm ends the job.
     """
 
     job_name: str
@@ -86,13 +89,14 @@ class Plan:
     components: tuple[Component, ...]
     roles: tuple[RolePlan, ...]
     environment: tuple[tuple[str, str], ...]
-    export_peers: bool
     address: Literal["getent", "node-address", "suffix"]
     node_suffix: str
     first_port: int
     last_port: int
     time_limit: timedelta | None
+    warning: timedelta
     grace: timedelta
+    interrupted_grace: timedelta
     transient_ceiling: int
     warnings: tuple[Fault, ...]
 

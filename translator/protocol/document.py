@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Union
 
-from ..errors import Place
+from ..errors import Fault, Place
 
 Path = tuple[Union[str, int], ...]
 """Where a value stands: keys and list positions from the root, `("taskRoles", "worker", "commands", 0)`."""
@@ -18,6 +18,21 @@ class SourceText(str):
     __slots__ = ()
 
 
+class SourceInt(int):
+    """An integer that was not written in plain decimal digits: `010`, `0x10`, `1_000`, `1:30:00`.
+
+    `text` is how it was written: a time limit of `1:30:00` means that, and not 5400 minutes.
+    """
+
+    text: str
+
+    def __new__(cls, value: int, text: str) -> SourceInt:
+        """Make the integer and keep its spelling."""
+        number = super().__new__(cls, value)
+        number.text = text
+        return number
+
+
 Value = Union[None, bool, int, float, str, "Mapping[str, Value]", "Sequence[Value]"]
 
 
@@ -25,7 +40,8 @@ Value = Union[None, bool, int, float, str, "Mapping[str, Value]", "Sequence[Valu
 class Span:
     """Give the extent of a value in the file; lines and columns count from 1, `last_line` is inclusive.
 
-    For the value of a mapping, `key_line` and `key_column` are where its key stands.
+    For the value of a mapping, `key_line` and `key_column` are where its key stands. `block` is true for a literal
+    block (`|`), whose text has the lines of the file, from the line after `line`.
     """
 
     line: int
@@ -33,15 +49,24 @@ class Span:
     last_line: int
     key_line: int
     key_column: int
+    text_line: int = 0
+    """The line on which the text of a scalar begins: the one after the indicator for `|` and `>`."""
+    literal: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """Hold the root value of a file and the spans of all values in it."""
+    """Hold the root value of a file and the spans of all values in it.
+
+    `lines` is the file's text, line by line. `secrets` is the second document of a file that has one.
+    """
 
     file: str
     root: Value
     spans: Mapping[Path, Span]
+    lines: tuple[str, ...] = ()
+    secrets: Mapping[str, Value] | None = None
+    warnings: tuple[Fault, ...] = ()
 
     def place(self, path: Path, *, key: bool = False) -> Place:
         """Return the place of the value at `path`, or of the nearest value around it that exists."""
@@ -52,6 +77,32 @@ class Document:
                     return Place(file=self.file, line=span.key_line, column=span.key_column)
                 return Place(file=self.file, line=span.line, column=span.column)
         return Place(file=self.file)
+
+    def place_in(self, path: Path, text: str, occurrence: int) -> Place:
+        """Return the place of the n-th (from 0) `text` inside the scalar at `path`, or that of the scalar."""
+        span = self.spans.get(path)
+        if span is None or not self.lines:
+            return self.place(path)
+        for number in range(span.line, span.last_line + 1):
+            column = self.lines[number - 1].find(text, span.column - 1 if number == span.line else 0)
+            while column >= 0:
+                if occurrence == 0:
+                    return Place(file=self.file, line=number, column=column + 1)
+                occurrence -= 1
+                column = self.lines[number - 1].find(text, column + len(text))
+        return self.place(path)
+
+    def at(self, path: Path) -> Value:
+        """Return the value at `path`, or None where there is none."""
+        value = self.root
+        for step in path:
+            if isinstance(value, Mapping) and isinstance(step, str):
+                value = value.get(step)
+            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+                value = value[step]
+            else:
+                return None
+        return value
 
 
 def path_text(path: Path) -> str:

@@ -1,0 +1,90 @@
+# The completion policy. Source: OpenPAI completion policy; rules C1 to C4, ties by time, role, failure first.
+
+look_for_outcome() {
+  local role at best='' rule trigger
+  for role in "${!ROLE_NAME[@]}"; do
+    at=${FAILURE_AT[role]-}
+    if [[ $at ]] && { [[ ! $best ]] || ((${at% *} < best)); }; then best=${at% *} rule=C2 trigger=$role.${at#* }; fi
+    at=${SUCCESS_AT[role]-}
+    if [[ $at ]] && { [[ ! $best ]] || ((${at% *} < best)); }; then best=${at% *} rule=C3 trigger=$role.${at#* }; fi
+  done
+  if [[ $best ]]; then
+    ! earlier_exit_is_open "$best" || return 0
+    "complete_by_$rule" "${trigger%.*}" "${trigger#*.}"
+  elif ((COMPLETED == TASK_COUNT)); then
+    local failed=0
+    for role in "${!FAILED[@]}"; do failed=$((failed + FAILED[role])); done
+    decide succeeded 0 success "all $TASK_COUNT tasks are completed, $failed of them failed and no failure decides"
+  fi
+}
+
+# Whether a task ended by then whose exit is still provisional: it may yet decide first.
+earlier_exit_is_open() {
+  local task
+  for task in "${!PROVISIONAL[@]}"; do
+    ((ENDED[$task] > $1)) || return 0
+  done
+  return 1
+}
+
+complete_by_C2() {
+  local role=$1 index=$2 task=$1.$2 why=''
+  [[ ! ${CEILING_HIT[$task]-} ]] || why=", after $TRANSIENT_CEILING transient retries, the most that are made"
+  TRIGGER="C2 $role $index ${MIN_FAILED[role]}"
+  decide failed "${CODE_OF[$task]}" "${BEHAVIOUR_OF[$task]}" \
+    "task ${ROLE_NAME[role]}-$index failed with status ${STATUS[$task]}$why: ${MIN_FAILED[role]} failed of role ${ROLE_NAME[role]} end the job"
+}
+
+complete_by_C3() {
+  local role=$1 index=$2
+  TRIGGER="C3 $role $index ${MIN_SUCCEEDED[role]}"
+  decide succeeded 0 success \
+    "task ${ROLE_NAME[role]}-$index succeeded: ${MIN_SUCCEEDED[role]} succeeded of role ${ROLE_NAME[role]} complete the job"
+}
+
+# decide OUTCOME CODE BEHAVIOUR REASON: the first decision stands.
+decide() {
+  [[ ! $OUTCOME ]] || return 0
+  read_clock
+  OUTCOME=$1 OUTCOME_CODE=$2 OUTCOME_BEHAVIOUR=$3 OUTCOME_REASON=$4 DECIDED_AT=$NOW
+  say "$OUTCOME (code $OUTCOME_CODE): $OUTCOME_REASON"
+  ((SUPERVISING)) || return 0
+  write_result
+  stop_tasks
+}
+
+# What is still running gets TERM, and KILL after the grace time.
+stop_tasks() {
+  local role
+  case $OUTCOME:$OUTCOME_CODE in
+    interrupted:*) STOP_AT=$((NOW + INTERRUPTED_GRACE)) ;;
+    *:-1004) STOP_AT=$((NOW + WARNING)) ;;
+    *) STOP_AT=$((NOW + GRACE)) ;;
+  esac
+  for role in "${!STEP_OPEN[@]}"; do
+    ((GANG)) || order "$role" quit
+  done
+  [[ $OUTCOME == interrupted ]] || signal_steps TERM "${!STEP_OPEN[@]}"
+}
+
+# The grace time is over. A step that does not even end now is left to Slurm.
+kill_steps() {
+  if ((KILLS == 0)); then
+    signal_steps KILL "${!STEP_OPEN[@]}"
+    STOP_AT=$((NOW + 10)) KILLS=1
+  else
+    STEP_OPEN=()
+  fi
+}
+
+# TERM: Slurm ends the job (scancel, time limit, node failure); every task has got it too.
+on_term() {
+  decide interrupted -210 stop "the job was told to end from outside: see Slurm's accounting for the reason"
+  ((SUPERVISING)) || { write_result; exit 3; }
+}
+
+# USR1: the time limit is near. Tasks get TERM, so that they can save.
+on_time_warning() {
+  decide failed -1004 permanent "the time limit is near: tasks were told to end"
+  ((SUPERVISING)) || { write_result; exit 1; }
+}

@@ -1,0 +1,136 @@
+# The variables of a job: env.sh holds those that all tasks share, a task adds its own.
+# Source: OpenPAI environment variables, protocol v1 and v2.
+
+# A value longer than this cannot pass execve(2) (MAX_ARG_STRLEN, 128 KiB with the name); it stays in the file.
+readonly LONGEST_VALUE=131000
+# Variables about peers, bytes in all, that are exported; a process may have 2 MiB of arguments and environment.
+readonly MOST_PEER_BYTES=1048576
+
+write_placement() {
+  local role node
+  {
+    printf 'RUN_ID=%s\n' "$RUN_ID"
+    for role in "${!NODES_OF[@]}"; do printf "NODES_OF[%d]='%s'\n" "$role" "${NODES_OF[role]}"; done
+    for node in "${!ADDRESS_OF[@]}"; do printf "ADDRESS_OF['%s']='%s'\n" "$node" "${ADDRESS_OF[$node]}"; done
+  } >placement.sh || give_up "cannot write to $ATTEMPT_FOLDER"
+}
+
+write_environment() {
+  local user=${SLURM_JOB_USER:-$(id -un)} name digest
+  name=$user~$JOB_NAME
+  read -r digest _ < <(printf '%s' "$name" | md5sum)
+  {
+    emit_job_environment
+    quote "$user"
+    printf 'export PAI_USER_NAME=%s PAI_USERNAME=%s\n' "$QUOTED" "$QUOTED"
+    quote "$name"
+    printf 'export PAI_FRAMEWORK_NAME=%s FRAMEWORK_NAME=%s\n' "$QUOTED" "$QUOTED"
+    ((!FULL_JOB_NAME)) || printf 'export PAI_JOB_NAME=%s\n' "$QUOTED"
+    printf 'export FC_FRAMEWORK_NAME=%s FC_FRAMEWORK_NAMESPACE=default FC_FRAMEWORK_ATTEMPT_ID=%s\n' "$digest" "$ATTEMPT"
+    ((!GANG)) || print_peers
+  } >env.sh.new && mv -- env.sh.new env.sh || give_up "cannot write to $ATTEMPT_FOLDER"
+}
+
+# The variables about every task of every role, all of which are placed.
+print_peers() {
+  local role index label name lines='' port
+  local -a nodes
+  for role in "${!ROLE_NAME[@]}"; do
+    read -ra nodes <<<"${NODES_OF[role]}"
+    for index in "${!nodes[@]}"; do
+      for name in ${ROLE_ALIASES[role]}; do
+        lines+="PAI_HOST_IP_${name}_$index=${ADDRESS_OF[${nodes[index]}]}"$'\n'
+        for label in ${PORT_COUNTS[role]}; do
+          label=${label%:*}
+          port=${PORTS_OF[$role.$index.$label]}
+          lines+="PAI_PORT_LIST_${name}_${index}_$label=$port"$'\n'"PAI_${name}_${index}_${label}_PORT=$port"$'\n'
+        done
+      done
+    done
+  done
+  ((${#lines} > MOST_PEER_BYTES)) || printf 'set -a\n'
+  printf '%sset +a\n' "$lines"
+  print_host_lists
+}
+
+# PAI_TASK_ROLE_<role>_HOST_LIST: "address:first http port" of each task, by index.
+print_host_lists() {
+  local role index name list export port
+  local -a nodes
+  for role in "${!ROLE_NAME[@]}"; do
+    read -ra nodes <<<"${NODES_OF[role]}"
+    list=''
+    for index in "${!nodes[@]}"; do
+      port=${PORTS_OF[$role.$index.http]}
+      list+=${list:+,}${ADDRESS_OF[${nodes[index]}]}:${port%%,*}
+    done
+    export='export '
+    ((${#list} < LONGEST_VALUE)) || export=''
+    for name in ${ROLE_ALIASES[role]} "$role"; do
+      printf '%sPAI_TASK_ROLE_%s_HOST_LIST=%s\n' "$export" "$name" "$list"
+    done
+  done
+}
+
+# The variables of one task; PORTS_OF holds its ports.
+export_task_environment() {
+  local role=$1 index=$2 attempt=$3 label list='' port
+  local address=${ADDRESS_OF[$SLURMD_NODENAME]}
+  export PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX=$index PAI_TASK_INDEX=$index PAI_TASK_ROLE_INDEX=$index
+  export PAI_CONTAINER_ID=$RUN_ID.${ROLE_FOLDER[role]}.$index.$attempt
+  export PAI_CONTAINER_HOST_IP=$address PAI_CURRENT_CONTAINER_IP=$address
+  export FC_TASK_INDEX=$index FC_TASK_ATTEMPT_ID=$attempt PAI_WORK_DIR=$PWD
+  for label in ${PORT_COUNTS[role]}; do
+    label=${label%:*}
+    port=${PORTS_OF[$role.$index.$label]}
+    list+="$label:$port;"
+    export "PAI_CONTAINER_HOST_${label}_PORT_LIST=$port"
+  done
+  export PAI_CONTAINER_HOST_PORT_LIST=$list
+  port=${PORTS_OF[$role.$index.http]}
+  export PAI_CONTAINER_HOST_PORT=${port%%,*} PAI_CURRENT_CONTAINER_PORT=${port%%,*}
+  port=${PORTS_OF[$role.$index.ssh]}
+  export PAI_CONTAINER_SSH_PORT=${port%%,*}
+  export NVIDIA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-none}
+  "environment_of_role_$role"
+}
+
+# Gang off: what is known of the tasks that have started so far, each from a file that it left.
+source_known_peers() {
+  local role index name file list
+  local -a files
+  for role in "${!ROLE_NAME[@]}"; do
+    files=()
+    for file in "$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[role]}"/*.env; do
+      [[ ! -e $file ]] || files+=("$file")
+    done
+    list=''
+    for ((index = 0; index < INSTANCES[role] && ${#files[@]}; index++)); do
+      file=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[role]}/$index.env
+      # shellcheck disable=SC1090 # written by our own tasks
+      [[ ! -e $file ]] || { set -a && source "$file" && set +a && list+=${list:+,}$HTTP_ADDRESS; }
+    done
+    unset HTTP_ADDRESS
+    for name in ${ROLE_ALIASES[role]} "$role"; do
+      export "PAI_TASK_ROLE_${name}_HOST_LIST=$list"
+    done
+  done
+}
+
+# Gang off: leave this task's address and ports where tasks that start later find them.
+leave_peer_file() {
+  local role=$1 index=$2 name label port file
+  file=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[role]}/$index.env
+  {
+    for name in ${ROLE_ALIASES[role]}; do
+      printf 'PAI_HOST_IP_%s_%s=%s\n' "$name" "$index" "${ADDRESS_OF[$SLURMD_NODENAME]}"
+      for label in ${PORT_COUNTS[role]}; do
+        label=${label%:*} port=${PORTS_OF[$role.$index.${label%:*}]}
+        printf 'PAI_PORT_LIST_%s_%s_%s=%s\n' "$name" "$index" "$label" "$port"
+        printf 'PAI_%s_%s_%s_PORT=%s\n' "$name" "$index" "$label" "$port"
+      done
+    done
+    port=${PORTS_OF[$role.$index.http]}
+    printf 'HTTP_ADDRESS=%s:%s\n' "${ADDRESS_OF[$SLURMD_NODENAME]}" "${port%%,*}"
+  } >"$file.new" && mv -- "$file.new" "$file"
+}

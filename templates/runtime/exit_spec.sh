@@ -1,0 +1,56 @@
+# From what a command ended with to OpenPAI's exit code, in CODE and BEHAVIOUR.
+# Source: OpenPAI exit specification; the first rule that matches wins.
+
+classify_exit() {
+  local status=$1 rule code behaviour wanted pattern
+  CODE=0 BEHAVIOUR=success
+  ((status)) || return 0
+  if ((status == 137)) && killed_for_memory; then
+    CODE=-1200 BEHAVIOUR=permanent
+    return 0
+  fi
+  for rule in "${EXIT_RULES[@]}"; do
+    read -r code behaviour wanted pattern <<<"$rule"
+    case $wanted in
+      any) ;;
+      ecc) has_ecc_error || continue ;;
+      *) ((wanted == status)) || continue ;;
+    esac
+    if [[ -z $pattern ]] || log_matches "$pattern"; then
+      CODE=$code BEHAVIOUR=$behaviour
+      return 0
+    fi
+  done
+  CODE=255 BEHAVIOUR=unknown
+}
+
+# Search the last 10 MB of both logs. One search for all patterns together answers for the most common case, none.
+log_matches() {
+  if [[ ! ${ANY_PATTERN_MATCHES-} ]]; then
+    search_logs "$EVERY_PATTERN" && ANY_PATTERN_MATCHES=yes || ANY_PATTERN_MATCHES=no
+  fi
+  [[ $ANY_PATTERN_MATCHES == yes ]] && search_logs "$1"
+}
+
+search_logs() {
+  tail -q -c 10485760 -- "$STDOUT_LOG" "$STDERR_LOG" 2>/dev/null | LC_ALL=C grep -aqiE -- "$1"
+}
+
+# The kernel counts the processes of a memory cgroup that it killed for want of memory.
+killed_for_memory() {
+  local id controllers path
+  while IFS=: read -r id controllers path; do
+    case $controllers in
+      memory) grep -qsE '^oom_kill [1-9]' "/sys/fs/cgroup/memory$path/memory.oom_control" && return ;;
+      '') grep -qsE '^oom_kill [1-9]' "/sys/fs/cgroup$path/memory.events" && return ;;
+    esac
+  done </proc/self/cgroup
+  return 1
+}
+
+# Uncorrectable memory errors of a GPU, asked only of a task that has one.
+has_ecc_error() {
+  ((ROLE_GPUS[ROLE] > 0)) && command -v nvidia-smi >/dev/null &&
+    timeout 1 nvidia-smi -q -d ECC 2>/dev/null | sed -n '/Volatile/,/Aggregate/p' |
+    grep -qiE '(double bit|dram uncorrectable|sram uncorrectable).*: *[1-9]'
+}

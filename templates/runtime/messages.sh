@@ -1,0 +1,27 @@
+# Messages, time, and small tools that every part uses.
+
+say() { printf 'paislurm: %s\n' "$*" >&2; }
+
+# The time in whole seconds since 1970, in NOW; no process is started for it.
+read_clock() { printf -v NOW '%(%s)T' -1; }
+
+# Print standard input without starting a process.
+emit() {
+  local text
+  IFS= read -r -d '' text || true
+  printf '%s' "$text"
+}
+
+# Quote $1 for a shell, in QUOTED.
+quote() {
+  local apostrophe="'"
+  QUOTED="'${1//$apostrophe/$apostrophe\\$apostrophe$apostrophe}'"
+}
+
+# Make folders, 0700, some hundreds for each process.
+make_folders() {
+  while (($#)); do
+    mkdir -p -m 0700 -- "${@:1:500}" || return
+    shift $(($# < 500 ? $# : 500))
+  done
+}

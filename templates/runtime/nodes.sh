@@ -1,0 +1,115 @@
+# Which node each slot runs on, and the address of each node.
+#
+# Filled here: NODES_OF[role], the nodes of the role's slots in order; ADDRESS_OF[node].
+
+# Put the value of a job variable of component $2 into VALUE: SLURM_X, or SLURM_X_HET_GROUP_k in a heterogeneous job.
+component_value() {
+  local name=$1
+  [[ $LAYOUT != het ]] || name+=_HET_GROUP_$2
+  VALUE=${!name-}
+}
+
+# Expand Slurm's "3(x2),1" to "3 3 1", in COUNTS.
+expand_counts() {
+  local item times
+  COUNTS=()
+  for item in ${1//,/ }; do
+    times=1
+    [[ $item != *'(x'* ]] || times=${item#*x} times=${times%)}
+    for ((; times > 0; times--)); do COUNTS+=("${item%%(*}"); done
+  done
+}
+
+place_slots() {
+  local component lists='' role first=0 node count
+  local -a names
+  for ((component = 0; component < COMPONENTS; component++)); do
+    component_value SLURM_JOB_NODELIST "$component"
+    lists+=${lists:+,}$VALUE
+  done
+  mapfile -t names < <(scontrol show hostnames "$lists")
+  ((${#names[@]})) || give_up "scontrol cannot expand the node list '$lists'"
+  for role in "${!ROLE_NAME[@]}"; do
+    if [[ $LAYOUT == shared ]]; then
+      COUNTS=(${PLACEMENT[role]})
+    else
+      component_value SLURM_TASKS_PER_NODE "$role"
+      expand_counts "$VALUE"
+    fi
+    place_role "$role" "${names[@]:first:${#COUNTS[@]}}"
+    [[ $LAYOUT == shared ]] || first=$((first + ${#COUNTS[@]}))
+  done
+}
+
+# Fill the role's slots node by node, as many on each as Slurm granted.
+place_role() {
+  local role=$1 slot=0 node=0 used
+  local -a names=("${@:2}") nodes=()
+  for ((node = 0; node < ${#names[@]}; node++)); do
+    for ((used = 0; used < COUNTS[node] && slot < SLOTS[role]; used++, slot++)); do
+      nodes+=("${names[node]}")
+    done
+  done
+  ((slot == SLOTS[role])) ||
+    give_up "role ${ROLE_NAME[role]} needs ${SLOTS[role]} slots and Slurm granted $slot on ${names[*]}"
+  NODES_OF[role]="${nodes[*]}"
+}
+
+find_addresses() {
+  local node nodes
+  local -A seen=()
+  local -a names=()
+  for nodes in "${NODES_OF[@]}"; do
+    for node in $nodes; do
+      [[ ${seen[$node]-} ]] || names+=("$node")
+      seen[$node]=1
+    done
+  done
+  case $ADDRESS_METHOD in
+    getent) look_up '' "${names[@]}" ;;
+    suffix) look_up "$NODE_SUFFIX" "${names[@]}" ;;
+    node-address) ask_slurm "${names[@]}" ;;
+  esac
+  for node in "${names[@]}"; do
+    if ((${#names[@]} > 1)) && [[ ${ADDRESS_OF[$node]-} =~ ^(127\.|::1$) ]]; then
+      # Debian gives a host's own name a loopback address; other nodes cannot use it.
+      ask_slurm "$node"
+    fi
+    [[ ${ADDRESS_OF[$node]-} ]] ||
+      give_up "no address for node $node$NODE_SUFFIX: getent does not know it (site profile: address)"
+    ((${#names[@]} == 1)) || [[ ! ${ADDRESS_OF[$node]} =~ ^(127\.|::1$) ]] ||
+      give_up "node $node has the address ${ADDRESS_OF[$node]}, which other nodes cannot reach (site profile: address)"
+  done
+}
+
+# One getent for all names; it prints the canonical name on the first line of each answer, in order.
+look_up() {
+  local suffix=$1 address kind name node
+  shift
+  local -a found=()
+  while read -r address kind name; do
+    [[ $kind != STREAM || -z $name ]] || found+=("$address")
+  done < <(getent ahostsv4 "${@/%/$suffix}")
+  if ((${#found[@]} == $#)); then
+    for node; do
+      ADDRESS_OF[$node]=${found[0]}
+      found=("${found[@]:1}")
+    done
+    return
+  fi
+  for node; do
+    read -r address _ < <(getent ahosts "$node$suffix") && ADDRESS_OF[$node]=$address
+  done
+}
+
+# Slurm's own address of a node; it may be a name again.
+ask_slurm() {
+  local line name address
+  for name; do
+    line=$(scontrol --oneliner show node "$name")
+    [[ $line =~ NodeAddr=([^ ]+) ]] || continue
+    address=${BASH_REMATCH[1]}
+    [[ $address =~ ^[0-9.]+$|: ]] || read -r address _ < <(getent ahosts "$address")
+    ADDRESS_OF[$name]=$address
+  done
+}

@@ -1,0 +1,77 @@
+# Ports: a hash says where to begin, then the first port that nobody listens on and no other task of the node has.
+# Source: OpenPAI runtime, port allocation (md5 of "[uid][label][k]", 12+12+8 hexadecimal digits added).
+
+# Print "port ROLE INDEX LABEL N,N" for every slot of this node. One md5sum answers for all of them.
+print_ports_of_node() {
+  local role slot index node
+  local -a requests=() nodes
+  for role in "${!ROLE_NAME[@]}"; do
+    read -ra nodes <<<"${NODES_OF[role]}"
+    for slot in "${!nodes[@]}"; do
+      [[ ${nodes[slot]} != "$SLURMD_NODENAME" ]] || requests+=("$role $slot 0")
+    done
+  done
+  assign_ports "${requests[@]}"
+  for index in "${!PORT_LINES[@]}"; do printf 'port %s\n' "${PORT_LINES[index]}"; done
+}
+
+# assign_ports "ROLE INDEX ATTEMPT" ...: fill PORT_LINES with "ROLE INDEX LABEL N,N". Nonzero when no port is free.
+assign_ports() {
+  local request role index attempt ask label count k folder digest rest ports port number=0
+  folder=$(mktemp -d "${TMPDIR:-/tmp}/paislurm-ports.XXXXXX") || return
+  for request; do
+    read -r role index attempt <<<"$request"
+    for ask in ${PORT_COUNTS[role]}; do
+      label=${ask%:*} count=${ask#*:}
+      for ((k = 0; k < count; k++, number++)); do
+        printf -v digest '%s/%07d' "$folder" "$number"
+        printf '[%s][%s][%d]' "$RUN_ID-${ROLE_NAME[role]}-$index-$attempt" "$label" "$k" >"$digest"
+      done
+    done
+  done
+  local -a digests
+  mapfile -t digests < <(cd -- "$folder" && md5sum -- *)
+  rm -rf -- "$folder"
+  read_listeners
+  PORT_LINES=() number=0
+  for request; do
+    read -r role index attempt <<<"$request"
+    for ask in ${PORT_COUNTS[role]}; do
+      label=${ask%:*} count=${ask#*:} ports=''
+      for ((k = 0; k < count; k++, number++)); do
+        hash_port "${digests[number]}"
+        take_free_port || return
+        ports+=${ports:+,}$PORT
+      done
+      PORT_LINES+=("$role $index $label $ports")
+    done
+  done
+}
+
+# The port that a digest stands for, in PORT.
+hash_port() {
+  local sum=$((16#${1:0:12} + 16#${1:12:12} + 16#${1:24:8}))
+  PORT=$((sum % (LAST_PORT + 1 - FIRST_PORT) + FIRST_PORT))
+}
+
+# Go up from PORT to the first free one, around the end of the range if need be, and take it.
+take_free_port() {
+  local tries=$((LAST_PORT + 1 - FIRST_PORT))
+  while [[ ${PORT_TAKEN[$PORT]-} ]] || { ((${#RESERVE_PORTS})) && ! mkdir -- "$RESERVE_PORTS/$PORT" 2>/dev/null; }; do
+    ((--tries)) || { say "no free port from $FIRST_PORT to $LAST_PORT on $SLURMD_NODENAME"; return 1; }
+    PORT=$((PORT == LAST_PORT ? FIRST_PORT : PORT + 1))
+  done
+  PORT_TAKEN[$PORT]=1
+}
+
+# Mark every port in PORT_TAKEN that somebody listens on (TCP) or is bound to (UDP), IPv4 and IPv6.
+read_listeners() {
+  local _ address
+  local -a tables=()
+  for _ in tcp tcp6 udp udp6; do
+    [[ ! -r /proc/net/$_ ]] || tables+=("/proc/net/$_")
+  done
+  while read -r _ address _; do
+    PORT_TAKEN[$((16#${address##*:}))]=1
+  done < <(grep -hE '^ *[0-9]+: [0-9A-F]+:[0-9A-F]{4} [0-9A-F]+:[0-9A-F]{4} (0A|07) ' "${tables[@]}")
+}

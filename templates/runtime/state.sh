@@ -1,0 +1,23 @@
+# What the script knows while it runs. A task is named ROLE.INDEX, a role by its position.
+
+# Where things are.
+FOLDER='' ATTEMPT=0 ATTEMPT_FOLDER='' SCRIPT='' SCRATCH='' RUN_ID='' NOW=0
+NODES_OF=()
+declare -A ADDRESS_OF=() PORTS_OF=()
+PORT_TAKEN=() PORT_LINES=() RESERVE_PORTS='' PORTS_FAILED=0
+
+# Tasks: state is running, waiting (for a retry), ended (not yet accepted), succeeded or failed.
+declare -A STATE=() ATTEMPTS=() NODE_OF=() STARTED=() ENDED=() STATUS=() CODE_OF=() BEHAVIOUR_OF=()
+declare -A PROVISIONAL=() TRANSIENTS=() BUDGET_USED=() CEILING_HIT=()
+
+# Roles: counts of completed tasks, the time and index of the exit that reached a threshold, steps and slots.
+SUCCEEDED=() FAILED=() SUCCESS_AT=() FAILURE_AT=()
+STEP_OPEN=() STEP_ID=() NEXT_TASK=() WAITING=() FREE_SLOTS=() LATE_STARTS=() ORDERS=()
+
+# The job.
+TASK_COUNT=0 COMPLETED=0 SUPERVISING=0 STOP_AT=0 KILLS=0 BEGAN_AT=0 DECIDED_AT=0
+OUTCOME='' OUTCOME_CODE=0 OUTCOME_BEHAVIOUR='' OUTCOME_REASON='' TRIGGER=''
+readonly PROVISIONAL_SECONDS=2
+
+# A task's own.
+STOPPED=0 CODE=0 BEHAVIOUR='' STDOUT_LOG='' STDERR_LOG=''

@@ -1,0 +1,200 @@
+# Supervision: one loop reads what the tasks of all roles report, retries tasks, and decides when the job is complete.
+# While tasks run it reads one channel and touches no file that other nodes share.
+
+supervise() {
+  local -a event
+  SUPERVISING=1
+  while ((${#STEP_OPEN[@]})) || [[ ! $OUTCOME ]]; do
+    # All lines that are there are taken in before anything is decided.
+    if read -r -t 1 -a event <&"$EVENTS"; then
+      take_in "${event[@]}"
+      while read -r -t 0 <&"$EVENTS" && read -r -a event <&"$EVENTS"; do take_in "${event[@]}"; done
+    fi
+    read_clock
+    settle_provisional
+    [[ $OUTCOME ]] || look_for_outcome
+    if [[ ! $OUTCOME ]]; then
+      start_due_retries
+    elif ((NOW >= STOP_AT)); then
+      kill_steps
+    elif ((${#LATE_STARTS[@]})); then
+      signal_steps TERM "${!LATE_STARTS[@]}"
+      LATE_STARTS=()
+    fi
+  done
+}
+
+# A line of the channel, as words. Only our own programs can write there, and only these lines mean something.
+take_in() {
+  read_clock
+  case $#:${1-} in
+    8:start) on_start "${@:2}" ;;
+    9:exit) on_exit "${@:2:7}" ;;
+    3:free) on_free "$2" "$3" ;;
+    3:step) on_step_end "$2" "$3" ;;
+  esac
+}
+
+# start ROLE SLOT INDEX ATTEMPT NODE STEP TIME
+on_start() {
+  local role=$1 task=$1.$3
+  [[ ! ${STATE[$task]-} || ${ATTEMPTS[$task]} -lt $4 ]] || return 0
+  STEP_ID[role]=$6
+  STATE[$task]=running ATTEMPTS[$task]=$4 NODE_OF[$task]=$5 STARTED[$task]=$7 ENDED[$task]=''
+  [[ ! $OUTCOME ]] || LATE_STARTS[role]=1
+}
+
+# exit ROLE SLOT INDEX ATTEMPT STATUS CODE BEHAVIOUR
+#
+# A death by TERM or KILL that was not ours waits two seconds: if the whole job is being ended from outside, that is
+# the reason, and the script hears of it only now.
+on_exit() {
+  local role=$1 index=$3 status=$5 task=$1.$3
+  [[ ${STATE[$task]-} == running && ${ATTEMPTS[$task]} == "$4" ]] || return 0
+  STATE[$task]=ended STATUS[$task]=$status CODE_OF[$task]=$6 BEHAVIOUR_OF[$task]=$7 ENDED[$task]=$NOW
+  [[ ! $OUTCOME ]] || return 0
+  if ((status == 143 || (status == 137 && $6 > 0))); then
+    PROVISIONAL[$task]=$((NOW + PROVISIONAL_SECONDS))
+  else
+    accept_exit "$role" "$index"
+  fi
+}
+
+settle_provisional() {
+  local task
+  for task in "${!PROVISIONAL[@]}"; do
+    ((NOW >= PROVISIONAL[$task])) || continue
+    unset "PROVISIONAL[$task]"
+    [[ $OUTCOME ]] || accept_exit "${task%.*}" "${task#*.}"
+  done
+}
+
+# Retry the task, or count it as completed.
+accept_exit() {
+  local role=$1 index=$2 task=$1.$2
+  if wants_retry "$role" "$task"; then
+    STATE[$task]=waiting
+    WAITING[role]+=" $index:$((ENDED[$task] + RETRY_DELAY))"
+    return
+  fi
+  COMPLETED=$((COMPLETED + 1))
+  if [[ ${BEHAVIOUR_OF[$task]} == success ]]; then
+    STATE[$task]=succeeded SUCCEEDED[role]=$((SUCCEEDED[role] + 1))
+    ((SUCCEEDED[role] != MIN_SUCCEEDED[role])) || SUCCESS_AT[role]="${ENDED[$task]} $index"
+  else
+    STATE[$task]=failed FAILED[role]=$((FAILED[role] + 1))
+    ((FAILED[role] != MIN_FAILED[role])) || FAILURE_AT[role]="${ENDED[$task]} $index"
+  fi
+}
+
+# Source: OpenPAI retry policy: for tasks only without gang allocation, and then the fancy one. Transient failures
+# are retried up to a ceiling of our own, later each time; unknown ones use up the role's budget.
+wants_retry() {
+  local role=$1 task=$2 used=${BUDGET_USED[$2]-0} transient=${TRANSIENTS[$2]-0}
+  local limit=${TASK_RETRIES[role]} behaviour=${BEHAVIOUR_OF[$2]}
+  RETRY_DELAY=0
+  ((!GANG)) && [[ ${STEP_OPEN[role]-} ]] || return 1
+  if ((limit != -2)) && [[ $behaviour == transient || $behaviour == conflict ]]; then
+    ((transient < TRANSIENT_CEILING)) || { CEILING_HIT[$task]=1; return 1; }
+    TRANSIENTS[$task]=$((transient + 1))
+    ((transient == 0)) || RETRY_DELAY=$((transient < 6 ? 1 << transient : 60))
+    return 0
+  fi
+  case $behaviour in
+    success) ((limit == -2)) || return 1 ;;
+    permanent) ((limit == -2)) || return 1 ;;
+    *) ((limit < 0 || used < limit)) || return 1 ;;
+  esac
+  BUDGET_USED[$task]=$((used + 1))
+}
+
+# A slot has nothing to do: give it a retry that is due, or the next task, or send the role home.
+on_free() {
+  local role=$1 slot=$2
+  if [[ $OUTCOME ]]; then
+    order "$role" quit
+  elif take_waiting "$role"; then
+    order "$role" "run $slot $TAKEN $((ATTEMPTS[$role.$TAKEN] + 1))"
+  elif ((NEXT_TASK[role] < INSTANCES[role])); then
+    order "$role" "run $slot ${NEXT_TASK[role]} 0"
+    NEXT_TASK[role]=$((NEXT_TASK[role] + 1))
+  elif ((SUCCEEDED[role] + FAILED[role] == INSTANCES[role])); then
+    order "$role" quit
+  else
+    FREE_SLOTS[role]+=" $slot"
+  fi
+}
+
+# Take a retry of the role that is due, into TAKEN.
+take_waiting() {
+  local role=$1 entry rest=''
+  TAKEN=''
+  for entry in ${WAITING[role]-}; do
+    if [[ ! $TAKEN ]] && ((NOW >= ${entry#*:})); then TAKEN=${entry%:*}; else rest+=" $entry"; fi
+  done
+  WAITING[role]=$rest
+  [[ $TAKEN ]]
+}
+
+start_due_retries() {
+  local role slots slot
+  for role in "${!FREE_SLOTS[@]}"; do
+    slots=${FREE_SLOTS[role]}
+    unset "FREE_SLOTS[$role]"
+    for slot in $slots; do on_free "$role" "$slot"; done
+  done
+}
+
+# Tell the slots of a role what to do; srun carries its standard input to all of them.
+order() { printf '%s\n' "$2" >&"${ORDERS[$1]}"; }
+
+# step ROLE STATUS: every task of the step that has not reported is looked up in its slot's file, else it is lost.
+on_step_end() {
+  local role=$1 status=$2 index
+  unset "STEP_OPEN[$role]"
+  [[ ! $OUTCOME ]] && has_open_tasks "$role" || return 0
+  read_slot_files "$role"
+  has_open_tasks "$role" || return 0
+  find_cause_of_loss "$role"
+  for ((index = 0; index < INSTANCES[role]; index++)); do
+    is_open "$role.$index" && lose_task "$role.$index" "$status"
+  done
+}
+
+is_open() { [[ ${STATE[$1]-} != @(succeeded|failed|ended) ]]; }
+
+has_open_tasks() {
+  local index
+  for ((index = 0; index < INSTANCES[$1]; index++)); do
+    ! is_open "$1.$index" || return 0
+  done
+  return 1
+}
+
+read_slot_files() {
+  local slot file
+  local -a event
+  for ((slot = 0; slot < SLOTS[$1]; slot++)); do
+    file=tasks/${ROLE_FOLDER[$1]}/$slot.log
+    [[ -r $file ]] || continue
+    while read -r -a event; do take_in "${event[@]}"; done <"$file"
+  done
+}
+
+# What srun said when its step ended without the tasks' reports; into LOSS.
+find_cause_of_loss() {
+  local log=srun/${ROLE_FOLDER[$1]}.log
+  LOSS='255 unknown'
+  if grep -qsiE 'out of memory|oom.kill' -- "$log"; then
+    LOSS='-1200 permanent'
+  elif grep -qsiE 'node failure|node_fail' -- "$log"; then
+    LOSS='-1001 transient'
+  fi
+}
+
+lose_task() {
+  local task=$1
+  STATE[$task]=ended STATUS[$task]=$2 CODE_OF[$task]=${LOSS% *} BEHAVIOUR_OF[$task]=${LOSS#* } ENDED[$task]=$NOW
+  ATTEMPTS[$task]=${ATTEMPTS[$task]-0}
+  PROVISIONAL[$task]=$((NOW + PROVISIONAL_SECONDS))
+}

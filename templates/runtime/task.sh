@@ -1,0 +1,127 @@
+# What runs in a slot, on a node: `bash job.sbatch --task FOLDER ATTEMPT ROLE`.
+#
+# With gang allocation slot i runs task i once. Without it a slot announces that it is free and runs what the
+# batch script tells it on standard input. Reports go to the batch script by way of the step's standard output, one
+# short line at a time, and into the slot's file.
+
+task_main() {
+  FOLDER=$1 ATTEMPT=$2 ROLE=$3
+  ATTEMPT_FOLDER=$FOLDER/attempts/$ATTEMPT
+  SLOT=$SLURM_PROCID
+  umask 0077
+  # The user's output never reaches the channel: it is kept open here under another number, and closed for children.
+  exec {CHANNEL}>&1 1>&2
+  REPORTS=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[ROLE]}/$SLOT.log
+  # TERM comes to every process of the step. This one stays to report how the command ended.
+  outlive_signals
+  # shellcheck disable=SC1091 # written by write_placement
+  source "$ATTEMPT_FOLDER/placement.sh" || { say "cannot read $ATTEMPT_FOLDER"; exit 1; }
+  # shellcheck disable=SC1091 # written by write_environment
+  source "$ATTEMPT_FOLDER/env.sh"
+  unset BASH_ENV "${!SLURM_HOSTFILE@}"
+  if ((GANG)); then
+    run_task "$SLOT" 0
+  else
+    serve_slot
+  fi
+  exit 0
+}
+
+outlive_signals() { trap 'STOPPED=1' TERM INT HUP USR1 USR2; }
+
+# One line to the batch script, one to the slot's file; each is a single write.
+report() {
+  printf '%s\n' "$*" >&"$CHANNEL"
+  printf '%s\n' "$*" >>"$REPORTS"
+}
+
+serve_slot() {
+  local word slot index attempt
+  RESERVE_PORTS=${TMPDIR:-/tmp}/paislurm-$RUN_ID.ports
+  mkdir -p -- "$RESERVE_PORTS"
+  printf 'free %s %s\n' "$ROLE" "$SLOT" >&"$CHANNEL"
+  while ((!STOPPED)) && read -r word slot index attempt; do
+    [[ $word == run ]] || break
+    [[ $slot == "$SLOT" ]] || continue
+    (outlive_signals && run_task "$index" "$attempt")
+    printf 'free %s %s\n' "$ROLE" "$SLOT" >&"$CHANNEL"
+  done
+  rmdir -- "$RESERVE_PORTS" 2>/dev/null
+}
+
+run_task() {
+  local index=$1 attempt=$2 suffix='' status=0 logs=$ATTEMPT_FOLDER/logs/${ROLE_FOLDER[ROLE]}/$1
+  ((attempt == 0)) || suffix=.$attempt
+  STDOUT_LOG=$logs/stdout$suffix.log STDERR_LOG=$logs/stderr$suffix.log
+  read_clock
+  report start "$ROLE" "$SLOT" "$index" "$attempt" "$SLURMD_NODENAME" "$SLURM_STEP_ID" "$NOW"
+  if prepare_task "$index" "$attempt" 2>>"$STDERR_LOG"; then
+    run_commands || status=$?
+    classify_exit "$status"
+  else
+    status=1
+  fi
+  release_ports
+  read_clock
+  report exit "$ROLE" "$SLOT" "$index" "$attempt" "$status" "$CODE" "$BEHAVIOUR" "$NOW"
+}
+
+# Check the node, find the ports, set the variables and the working directory. Sets CODE and BEHAVIOUR on failure.
+prepare_task() {
+  local index=$1 attempt=$2
+  local -a nodes
+  read -ra nodes <<<"${NODES_OF[ROLE]}"
+  CODE=252 BEHAVIOUR=permanent
+  if [[ ${nodes[SLOT]-} != "$SLURMD_NODENAME" ]]; then
+    say "error: slot $SLOT of role ${ROLE_NAME[ROLE]} was to run on ${nodes[SLOT]-no node} and runs on $SLURMD_NODENAME"
+    return 1
+  fi
+  CODE=255 BEHAVIOUR=unknown
+  cd -- "$ATTEMPT_FOLDER/work/${ROLE_FOLDER[ROLE]}/$index" || return
+  if ((!GANG)); then
+    CODE=253 BEHAVIOUR=transient
+    assign_ports "$ROLE $index $attempt" || return
+    remember_ports "${PORT_LINES[@]}"
+    CODE=255 BEHAVIOUR=unknown
+    leave_peer_file "$ROLE" "$index" || return
+    source_known_peers
+  else
+    read_own_ports "$index"
+  fi
+  export_task_environment "$ROLE" "$index" "$attempt"
+}
+
+# Fill PORTS_OF from "ROLE INDEX LABEL N,N" lines.
+remember_ports() {
+  local line role index label ports
+  for line; do
+    read -r role index label ports <<<"$line"
+    PORTS_OF[$role.$index.$label]=$ports
+  done
+}
+
+read_own_ports() {
+  local index=$1 label name
+  for label in ${PORT_COUNTS[ROLE]}; do
+    label=${label%:*}
+    name=PAI_PORT_LIST_${ROLE_NAME[ROLE]}_${index}_$label
+    PORTS_OF[$ROLE.$index.$label]=${!name}
+  done
+}
+
+release_ports() {
+  local line ports port
+  [[ $RESERVE_PORTS ]] || return 0
+  for line in ${PORT_LINES[@]+"${PORT_LINES[@]}"}; do
+    ports=${line##* }
+    for port in ${ports//,/ }; do rmdir -- "$RESERVE_PORTS/$port" 2>/dev/null; done
+  done
+}
+
+# The commands run in a bash of their own, in the foreground, so that they have the usual signals.
+run_commands() {
+  local -a options
+  read -ra options <<<"${SHELL_OPTIONS[ROLE]}"
+  bash ${options[@]+"${options[@]}"} -- "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh" \
+    </dev/null >>"$STDOUT_LOG" 2>>"$STDERR_LOG" {CHANNEL}>&-
+}

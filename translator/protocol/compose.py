@@ -1,0 +1,251 @@
+"""YAML events become nodes: values with their places, every alias and merge key resolved, within bounds.
+
+Source: YAML 1.1, merge keys and aliases; js-yaml 3.13 for the order of merged keys and the refusal of duplicates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import yaml
+
+from ..errors import Fault, Place
+from .scalars import TAGGED, is_null, plain_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from .document import Value
+
+DEEPEST = 100
+"""How deep values may be nested."""
+MOST_VALUES = 500_000
+"""How many values a file may have, each alias counted with all that it stands for."""
+_FAULTS_SHOWN = 50
+_PREFIX = "tag:yaml.org,2002:"
+_NULL_TAG = _PREFIX + "null"
+
+
+@dataclass(slots=True)
+class Node:
+    """Hold a value, where it stands, and the nodes inside it. Lines and columns count from 1."""
+
+    line: int
+    column: int
+    last_line: int
+    value: Value = None
+    pairs: dict[str, tuple[Node, int, int]] | None = None
+    """The values of a mapping, each with the line and column of its key."""
+    items: list[Node] | None = None
+    style: str | None = None
+    source: str | None = None
+    """The text of a scalar as it is written; None for a list or a mapping."""
+    size: int = 1
+    depth: int = 1
+
+
+@dataclass(slots=True)
+class _Frame:
+    """Hold a list or mapping that is being read."""
+
+    node: Node
+    anchor: str | None
+    key: Node | None = None
+    merged: set[str] = field(default_factory=set)
+    """The keys that came through a merge key: one of the mapping's own may take their place."""
+
+
+class HopelessError(Exception):
+    """A file that is not worth reading further; `fault` says why."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__()
+        self.fault = fault
+
+
+class Composer:
+    """Turn the events of one file into the root nodes of its documents.
+
+    `faults` gathers what is wrong but does not keep the rest from being read. `documents` raises `HopelessError` for
+    what does, and `yaml.MarkedYAMLError` for text that is not YAML.
+    """
+
+    def __init__(self, file: str) -> None:
+        self.faults: list[Fault] = []
+        self._file = file
+        self._anchors: dict[str, Node | None] = {}
+        self._stack: list[_Frame] = []
+        self._root: Node | None = None
+        self._count = 0
+
+    def documents(self, events: Iterable[yaml.Event]) -> Iterator[Node]:
+        """Yield the root node of each document."""
+        for event in events:
+            if isinstance(event, yaml.ScalarEvent):
+                self._complete(self._scalar(event), event.anchor)
+            elif isinstance(event, yaml.AliasEvent):
+                self._alias(event)
+            elif isinstance(event, yaml.CollectionStartEvent):
+                self._start(event)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                self._end(event)
+            elif isinstance(event, yaml.DocumentStartEvent):
+                self._anchors, self._root = {}, None
+            elif isinstance(event, yaml.DocumentEndEvent) and self._root is not None:
+                yield self._root
+
+    def _fault(self, code: str, message: str, line: int, column: int, hint: str = "") -> None:
+        place = Place(file=self._file, line=line, column=column)
+        self.faults.append(Fault(code=code, message=message, place=place, hint=hint))
+        if len(self.faults) >= _FAULTS_SHOWN:
+            raise HopelessError(self.faults.pop())
+
+    def _hopeless(self, code: str, message: str, node: Node, hint: str = "") -> HopelessError:
+        place = Place(file=self._file, line=node.line, column=node.column)
+        return HopelessError(Fault(code=code, message=message, place=place, hint=hint))
+
+    def _node(self, event: yaml.NodeEvent) -> Node:
+        start = event.start_mark
+        node = Node(line=start.line + 1, column=start.column + 1, last_line=start.line + 1)
+        self._count += 1
+        if self._count > MOST_VALUES:
+            raise self._hopeless("E109", f"the file has more than {MOST_VALUES:,} values", node)
+        return node
+
+    def _scalar(self, event: yaml.ScalarEvent) -> Node:
+        node = self._node(event)
+        end = event.end_mark
+        node.last_line = max(node.line, end.line + 1 if end.column else end.line)
+        node.style, node.source = event.style, event.value
+        if event.implicit[0] and event.style in (None, ""):
+            node.value = plain_value(event.value)
+        elif event.tag is None or event.tag == "!":
+            node.value = event.value
+        else:
+            node.value = self._tagged(event.tag, event.value, node)
+        text = node.value
+        if isinstance(text, str) and ("\0" in text or not text.isascii()):
+            self._check_characters(text, node)
+        return node
+
+    def _check_characters(self, text: str, node: Node) -> None:
+        """Refuse what only an escape can bring in: a NUL, and halves of characters."""
+        odd = next((char for char in text if char == "\0" or "\ud800" <= char <= "\udfff"), None)
+        if odd is not None:
+            message = f"this text contains the character U+{ord(odd):04X}, which no shell can hold"
+            self._fault("E102", message, node.line, node.column, "remove the escape that stands for it")
+
+    def _tagged(self, tag: str, text: str, node: Node) -> Value:
+        if tag == _NULL_TAG and is_null(text):
+            return None
+        value = TAGGED[tag](text) if tag in TAGGED else None
+        if value is None:
+            shown = "!!" + tag.removeprefix(_PREFIX) if tag.startswith(_PREFIX) else tag
+            known = tag in TAGGED or tag == _NULL_TAG
+            message = f"`{text[:40]}` is no {shown}" if known else f"the tag `{shown}` means nothing in a job file"
+            hint = "remove the tag; put text that begins with `!` in quotes"
+            self._fault("E107", message, node.line, node.column, hint)
+        return value
+
+    def _alias(self, event: yaml.AliasEvent) -> None:
+        node = self._node(event)
+        target = self._anchors.get(event.anchor)
+        if target is None:
+            inside = event.anchor in self._anchors
+            message = f"`*{event.anchor}` stands inside the value that it repeats"
+            if not inside:
+                message = f"`*{event.anchor}` repeats a value that is nowhere marked with `&{event.anchor}`"
+            hint = "" if inside else "put text that begins with `*` in quotes"
+            self._fault("E108", message, node.line, node.column, hint)
+        else:
+            node.value, node.pairs, node.items = target.value, target.pairs, target.items
+            node.source, node.size, node.depth = target.source, target.size, target.depth
+        self._complete(node, None)
+
+    def _start(self, event: yaml.CollectionStartEvent) -> None:
+        node = self._node(event)
+        mapping = isinstance(event, yaml.MappingStartEvent)
+        expected = _PREFIX + ("map" if mapping else "seq")
+        if not event.implicit and event.tag not in (None, "!", expected):
+            shown = (event.tag or "").replace(_PREFIX, "!!")
+            message = f"the tag `{shown}` means nothing in a job file"
+            self._fault("E107", message, node.line, node.column, "remove the tag")
+        if mapping:
+            node.pairs = {}
+        else:
+            node.items = []
+        if event.anchor:
+            self._anchors[event.anchor] = None
+        self._stack.append(_Frame(node, event.anchor))
+        if len(self._stack) > DEEPEST:
+            raise self._hopeless("E109", f"values are nested more than {DEEPEST} deep", node)
+
+    def _end(self, event: yaml.CollectionEndEvent) -> None:
+        frame = self._stack.pop()
+        node = frame.node
+        inner = [pair[0] for pair in node.pairs.values()] if node.pairs is not None else node.items or []
+        node.size = 1 + sum(each.size for each in inner)
+        node.depth = 1 + max((each.depth for each in inner), default=0)
+        node.last_line = max([node.line, *(each.last_line for each in inner[-1:])])
+        if event.end_mark.column:
+            node.last_line = max(node.last_line, event.end_mark.line + 1 if self._closed_there(event) else 0)
+        if node.size > MOST_VALUES or node.depth > DEEPEST:
+            bound = f"more than {MOST_VALUES:,} values" if node.size > MOST_VALUES else "too deep a nesting"
+            raise self._hopeless("E109", f"the aliases (`*name`) in this value make {bound} of it", node)
+        if node.pairs is not None:
+            node.value = {key: pair[0].value for key, pair in node.pairs.items()}
+        else:
+            node.value = [each.value for each in inner]
+        self._complete(node, frame.anchor)
+
+    @staticmethod
+    def _closed_there(event: yaml.CollectionEndEvent) -> bool:
+        """Tell a `]` or `}` from the end of a block, which the library places at the next token."""
+        return event.end_mark.column > event.start_mark.column and event.end_mark.line == event.start_mark.line
+
+    def _complete(self, node: Node, anchor: str | None) -> None:
+        """Hand a finished node to the list or mapping that it stands in."""
+        if anchor:
+            self._anchors[anchor] = node
+        if not self._stack:
+            self._root = node
+            return
+        frame = self._stack[-1]
+        if frame.node.items is not None:
+            frame.node.items.append(node)
+        elif frame.key is None:
+            frame.key = node
+        else:
+            key, frame.key = frame.key, None
+            self._pair(frame, key, node)
+
+    def _pair(self, frame: _Frame, key: Node, node: Node) -> None:
+        pairs = frame.node.pairs or {}
+        if key.source is None:
+            self._fault("E106", "a list or a mapping cannot be a key", key.line, key.column, "use text as the key")
+        elif key.source == "<<" and key.style in (None, ""):
+            self._merge(frame, node)
+        elif key.source in pairs and key.source not in frame.merged:
+            line, column = pairs[key.source][1:]
+            message = f"the key `{key.source[:60]}` stands twice in this mapping, first at {line}:{column}"
+            self._fault("E105", message, key.line, key.column, "delete or rename one of the two")
+        else:
+            frame.merged.discard(key.source)
+            self._store(frame, key.source, (node, key.line, key.column))
+
+    def _merge(self, frame: _Frame, node: Node) -> None:
+        """Take in the keys of the mappings after `<<` that the mapping does not have yet."""
+        for source in node.items if node.items is not None else [node]:
+            if source.pairs is None:
+                message = "the merge key `<<` needs a mapping, or a list of mappings"
+                self._fault("E110", message, node.line, node.column, "write `<<: *name`")
+                return
+            for key, pair in source.pairs.items():
+                if key not in (frame.node.pairs or {}):
+                    frame.merged.add(key)
+                    self._store(frame, key, pair)
+
+    def _store(self, frame: _Frame, key: str, pair: tuple[Node, int, int]) -> None:
+        if frame.node.pairs is not None:
+            frame.node.pairs[key] = pair

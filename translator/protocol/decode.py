@@ -1,0 +1,80 @@
+"""Bytes become text: UTF-8 without control characters, or a fault that names the place."""
+
+from __future__ import annotations
+
+import re
+
+from ..errors import Fault, Place
+
+LARGEST_FILE = 16 * 1024 * 1024
+"""The size in bytes beyond which a file is not read: it is no job file."""
+_FAULTS_SHOWN = 10
+_NOT_ALLOWED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+
+
+class UndecodableError(Exception):
+    """Bytes or characters that no job file can have; `faults` say which."""
+
+    def __init__(self, faults: list[Fault]) -> None:
+        super().__init__()
+        self.faults = faults
+
+
+def decode(source: str | bytes, *, file: str) -> str:
+    """Return the text of a file, without a byte order mark. Raises `UndecodableError`."""
+    if len(source) > LARGEST_FILE:
+        size = f"{len(source) / 1024 / 1024:.0f} MB"
+        message = f"the file is too large to be read: {size}, where 16 MB is the most"
+        raise UndecodableError([Fault(code="E103", message=message, place=Place(file=file))])
+    text = source if isinstance(source, str) else _utf8(source, file)
+    text = text.removeprefix("\ufeff")
+    faults = [_control_fault(text, match, file) for match in _first_of_lines(text)]
+    if faults:
+        raise UndecodableError(faults)
+    return text
+
+
+def lines_of(text: str) -> tuple[str, ...]:
+    """Return the lines of a text, broken where YAML breaks them."""
+    return tuple(_BREAK.split(text))
+
+
+def _utf8(source: bytes, file: str) -> str:
+    try:
+        return source.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = lines_of(source[: error.start].decode("utf-8"))
+        place = Place(file=file, line=len(before), column=len(before[-1]) + 1)
+        byte = source[error.start]
+        if source[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            message, hint = "the file is in UTF-16, not in UTF-8", "save it as UTF-8 in your editor"
+        else:
+            message = f"the file is not UTF-8 text: byte 0x{byte:02x} stands where a character should"
+            hint = "save it as UTF-8 in your editor, or type this character again"
+        raise UndecodableError([Fault(code="E101", message=message, place=place, hint=hint)]) from None
+
+
+def _first_of_lines(text: str) -> list[re.Match[str]]:
+    """Return the first character that is not allowed of each of the first few such lines."""
+    found: list[re.Match[str]] = []
+    position = 0
+    while len(found) < _FAULTS_SHOWN and (match := _NOT_ALLOWED.search(text, position)):
+        found.append(match)
+        end = _BREAK.search(text, match.end())
+        if end is None:
+            break
+        position = end.end()
+    return found
+
+
+def _control_fault(text: str, match: re.Match[str], file: str) -> Fault:
+    before = lines_of(text[: match.start()])
+    place = Place(file=file, line=len(before), column=len(before[-1]) + 1)
+    name = f"U+{ord(match[0]):04X}"
+    return Fault(
+        code="E102",
+        message=f"the character {name} cannot stand in a job file" + (" (a NUL byte)" if match[0] == "\0" else ""),
+        place=place,
+        hint='delete it; inside double quotes most control characters can be written as an escape, "\\x1b"',
+    )

@@ -1,0 +1,131 @@
+"""Decide what a plain scalar is, as the YAML reader of OpenPAI's server did, which is neither YAML 1.1 nor 1.2.
+
+Source: js-yaml 3.13, safe schema: booleans are only true and false, `1e-4` is a number, `0o17` is text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from .document import SourceInt, SourceText
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .document import Value
+
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_BOOL = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_INT = re.compile(
+    r"""(?P<sign>[-+]?)(?:
+          0b(?P<binary>[01_]*[01])
+        | 0x(?P<hex>[0-9a-fA-F_]*[0-9a-fA-F])
+        | 0(?P<octal>[0-7_]*[0-7])
+        | (?P<decimal>0|[1-9](?:[0-9_]*[0-9])?)
+        | (?P<sixty>[0-9](?:[0-9_]*[0-9])?(?::[0-5]?[0-9])+)
+    )""",
+    re.VERBOSE,
+)
+_FLOAT = re.compile(
+    r"""[-+]?(?:0|[1-9][0-9_]*)(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?
+      | \.[0-9_]+(?:[eE][-+]?[0-9]+)?
+      | [-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*
+      | [-+]?\.(?:inf|Inf|INF)
+      | \.(?:nan|NaN|NAN)""",
+    re.VERBOSE,
+)
+_DATE = re.compile(
+    r"""\d{4}-\d\d-\d\d
+      | \d{4}-\d\d?-\d\d?(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::\d\d)?))?""",
+    re.VERBOSE | re.ASCII,
+)
+_LONGEST_NUMBER = 200
+"""Longer digits are text: nothing in a job counts that far, and converting them takes quadratic time."""
+
+
+def plain_value(text: str) -> Value:
+    """Return the value of a scalar that stands without quotes and without a tag."""
+    if text in _NULL:
+        return None
+    if text in _BOOL:
+        return _BOOL[text]
+    first = text[0]
+    if not (first.isdigit() or first in "+-."):
+        return text
+    number = whole_number(text)
+    if number is None:
+        number = decimal_number(text)
+    if number is not None:
+        return number
+    return SourceText(text) if _DATE.fullmatch(text) else text
+
+
+def whole_number(text: str) -> int | None:
+    """Return the integer that a text spells, or None."""
+    match = _INT.fullmatch(text) if len(text) <= _LONGEST_NUMBER else None
+    if match is None:
+        return None
+    digits = match[match.lastgroup or ""].replace("_", "")
+    bases = {"binary": 2, "hex": 16, "octal": 8, "decimal": 10}
+    if match["sixty"] is not None:
+        value = int(_sixties(digits))
+    else:
+        value = int(digits, bases[match.lastgroup or ""])
+    value = -value if match["sign"] == "-" else value
+    return value if str(value) == text else SourceInt(value, text)
+
+
+def decimal_number(text: str) -> float | None:
+    """Return the floating-point number that a text spells, or None."""
+    if len(text) > _LONGEST_NUMBER or text.endswith("_") or not _FLOAT.fullmatch(text):
+        return None
+    digits = text.replace("_", "").lower()
+    if ":" in digits:
+        sign = -1 if digits.startswith("-") else 1
+        return sign * _sixties(digits.lstrip("+-"))
+    if digits.endswith(("inf", "nan")):
+        return float(digits.replace(".", ""))
+    return float(digits) if digits != "." else None
+
+
+def _sixties(digits: str) -> float:
+    """Return the value of `1:30:00`, each part sixty times the next."""
+    value: float = 0
+    for part in digits.split(":"):
+        value = value * 60 + (float(part) if "." in part else int(part))
+    return value
+
+
+def _tagged_int(text: str) -> Value:
+    return whole_number(text)
+
+
+def _tagged_float(text: str) -> Value:
+    number = decimal_number(text)
+    if number is None:
+        whole = whole_number(text)
+        number = None if whole is None else float(whole)
+    return number
+
+
+def _tagged_bool(text: str) -> Value:
+    return _BOOL.get(text)
+
+
+TAGGED: dict[str, Callable[[str], Value]] = {
+    "tag:yaml.org,2002:str": str,
+    "tag:yaml.org,2002:int": _tagged_int,
+    "tag:yaml.org,2002:float": _tagged_float,
+    "tag:yaml.org,2002:bool": _tagged_bool,
+    "tag:yaml.org,2002:timestamp": SourceText,
+}
+"""What the tags of scalars make of their text; None where it does not fit. `!!null` is None for every null."""
+
+
+def is_null(text: str) -> bool:
+    """Tell whether a text spells null."""
+    return text in _NULL

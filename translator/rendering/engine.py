@@ -1,0 +1,78 @@
+"""The one Jinja environment: what may reach a script, and how."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import jinja2
+
+from .shell import ShellWord, comment, number, our_own, quote
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+RUNTIME = (
+    "state",
+    "messages",
+    "folder",
+    "nodes",
+    "ports",
+    "environment",
+    "steps",
+    "supervise",
+    "completion",
+    "result",
+    "exit_spec",
+    "task",
+    "main",
+)
+"""The static bash, in the order in which it stands in a script: `templates/runtime/<name>.sh`."""
+
+
+def _only_shell_words(value: object) -> object:
+    """Refuse what has not been through a filter, so that a forgotten quote is an error and not a hole."""
+    if isinstance(value, jinja2.Undefined):
+        str(value)  # raises, and names the variable
+    if isinstance(value, ShellWord) or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise TypeError(f"a template printed {value!r}, which nothing has quoted")
+
+
+def _flag(value: bool) -> ShellWord:
+    return number(int(value))
+
+
+def _seconds(value: timedelta) -> ShellWord:
+    return number(int(value.total_seconds()))
+
+
+def _templates() -> Traversable:
+    return files("paislurm") / "templates"
+
+
+def _load(name: str) -> str:
+    return (_templates() / name).read_text(encoding="utf-8")
+
+
+@cache
+def engine() -> jinja2.Environment:
+    """Return the environment: strict about names, quoting and white space."""
+    environment = jinja2.Environment(  # noqa: S701 - this is bash, and `finalize` lets only quoted text through
+        loader=jinja2.FunctionLoader(_load),
+        undefined=jinja2.StrictUndefined,
+        finalize=_only_shell_words,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters |= {"sh": quote, "comment": comment, "flag": _flag, "seconds": _seconds}
+    return environment
+
+
+def runtime() -> ShellWord:
+    """Return the static bash of a script."""
+    return our_own(_load(f"runtime/{name}.sh") for name in RUNTIME)

@@ -1,0 +1,58 @@
+"""plan -> script: order and wording are the templates', every value is quoted on its way in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..exit_spec import exit_rules
+from .engine import engine, runtime
+from .shell import export, here_document, quote, sbatch_line
+
+if TYPE_CHECKING:
+    from ..planning.plan import Plan, RolePlan
+    from .shell import ShellWord
+
+
+def render(plan: Plan) -> str:
+    """Return the batch script of a plan: the same plan gives the same bytes."""
+    rules = exit_rules(plan.exit_patterns)
+    environment = "\n".join(export(name, value) for name, value in plan.environment)
+    delimiter, text = here_document(environment, "END_OF_ENVIRONMENT")
+    return (
+        engine()
+        .get_template("job.sbatch.j2")
+        .render(
+            plan=plan,
+            components=[[sbatch_line(*directive) for directive in c.directives] for c in plan.components],
+            exit_rules=[quote(rule.text) for rule in rules],
+            every_pattern="|".join(rule.pattern for rule in rules if rule.pattern),
+            environment_delimiter=delimiter,
+            environment=text,
+            roles=[_role(role) for role in plan.roles],
+            runtime=runtime(),
+        )
+    )
+
+
+def _role(role: RolePlan) -> dict[str, object]:
+    """Return what the role's section shows, beside the role plan itself."""
+    delimiter, commands = here_document(role.command.text, "END_OF_COMMANDS")
+    command = role.command
+    switches = (("-e", command.errexit), ("-u", command.nounset), ("-o pipefail", command.pipefail))
+    return {
+        "plan": role,
+        "lines": str(role.lines),
+        "aliases": " ".join(role.variable_names),
+        "placement": " ".join(str(count) for count in role.placement),
+        "port_counts": " ".join(f"{port.label}:{port.count}" for port in role.ports),
+        "step_options": _step_options(role),
+        "shell_options": " ".join(option for option, wanted in switches if wanted),
+        "environment": [export(name, value) for name, value in role.environment],
+        "delimiter": delimiter,
+        "commands": commands,
+    }
+
+
+def _step_options(role: RolePlan) -> str:
+    words: list[ShellWord] = [sbatch_line(*option) for option in role.step_options]
+    return " ".join(words)

@@ -1,0 +1,81 @@
+"""Text that bash reads, made in one place: nothing else in the project quotes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_")
+
+
+class ShellWord(str):
+    """Text that may stand in a script as it is: quoted, or bash written by us. Only this module makes one."""
+
+    __slots__ = ()
+
+
+def quote(value: str) -> ShellWord:
+    r"""Return a word that bash reads back as `value`, whatever it holds. NUL cannot be in a bash word.
+
+    >>> quote("it's $HOME")
+    "'it'\\''s $HOME'"
+    """
+    if "\0" in value:
+        raise ValueError("a NUL character cannot be passed to a program")
+    if value and all(character in _PLAIN for character in value):
+        return ShellWord(value)
+    return ShellWord("'" + value.replace("'", "'\\''") + "'")
+
+
+def export(name: str, value: str) -> ShellWord:
+    """Return a line that exports a variable; `name` must be a shell identifier."""
+    if not is_identifier(name):
+        raise ValueError(f"{name!r} cannot be the name of a shell variable")
+    return ShellWord(f"export {name}={quote(value)}")
+
+
+def is_identifier(name: str) -> bool:
+    """Tell whether a shell can refer to a variable of this name."""
+    return name.isascii() and name.isidentifier()
+
+
+def comment(text: str) -> ShellWord:
+    """Return text for one comment line: every control character, and every line break Unicode knows, is a blank."""
+    return ShellWord("".join(c if c.isprintable() else " " for c in text))
+
+
+def number(value: int) -> ShellWord:
+    """Return a whole number in decimal digits."""
+    return ShellWord(f"{value:d}")
+
+
+def sbatch_line(name: str, value: str | None) -> ShellWord:
+    """Return what stands after `#SBATCH`: `--name=value`. sbatch reads the line, not bash.
+
+    sbatch splits at blanks, knows quotes and backslashes, and stops at a `#`; rather than escape them, refuse them.
+    Source: sbatch(1), and `src/sbatch/opt.c: _get_argument` of Slurm as observed on 22.05.
+    """
+    if value is None:
+        return ShellWord(f"--{name}")
+    if not value.isprintable() or any(c in " \"'\\#" for c in value):
+        raise ValueError(f"--{name}: {value!r} cannot stand in an #SBATCH line")
+    return ShellWord(f"--{name}={value}")
+
+
+def here_document(text: str, label: str) -> tuple[ShellWord, ShellWord]:
+    """Return a delimiter that occurs as no line of `text`, and the text: a quoted here-document changes nothing."""
+    if "\0" in text:
+        raise ValueError("a NUL character cannot stand in a script")
+    lines = set(text.split("\n"))
+    delimiter, number_ = label, 1
+    while delimiter in lines:
+        number_ += 1
+        delimiter = f"{label}_{number_}"
+    return ShellWord(delimiter), ShellWord(text)
+
+
+def our_own(lines: Iterable[str]) -> ShellWord:
+    """Return bash that the project ships: the static runtime."""
+    return ShellWord("\n".join(lines))
