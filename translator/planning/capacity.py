@@ -1,0 +1,82 @@
+"""How many tasks a node takes, and how many nodes a role needs. Memory in MiB."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..job import Resources
+    from ..site.profile import Shape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """Ask for `slots` tasks of equal size at a time; `extra_memory_mib` is kept free on each node beside them."""
+
+    slots: int
+    resources: Resources
+    extra_memory_mib: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nodes:
+    """Give a role `count` nodes, at most `tasks_per_node` tasks on each."""
+
+    count: int
+    tasks_per_node: int
+
+
+def tasks_on(shape: Shape, demand: Demand) -> int:
+    """Return how many tasks fit on one node of a shape, 0 if none does."""
+    wanted = demand.resources
+    limits = [shape.cpus // wanted.cpus]
+    if wanted.memory_mib:
+        limits.append((shape.memory_mib - demand.extra_memory_mib) // wanted.memory_mib)
+    if wanted.gpus:
+        limits.append(shape.gpus // wanted.gpus)
+    return max(0, min(limits))
+
+
+def nodes_for(shapes: Sequence[Shape], demand: Demand) -> Nodes | None:
+    """Return the fewest nodes for a demand, tasks spread evenly over them; None if the shapes can never hold it.
+
+    Spreading evenly keeps the last node from being paid for and left empty: 9 tasks, 4 a node, are 3+3+3.
+    """
+    best: Nodes | None = None
+    for most in sorted({tasks_on(shape, demand) for shape in shapes} - {0}, reverse=True):
+        count = -(-demand.slots // most)
+        tasks_per_node = -(-demand.slots // count)
+        able = sum(shape.count for shape in shapes if tasks_on(shape, demand) >= tasks_per_node)
+        if count <= able and (best is None or count < best.count):
+            best = Nodes(count=count, tasks_per_node=tasks_per_node)
+    return best
+
+
+def fit_together(shapes: Sequence[Shape], demands: Sequence[Demand]) -> tuple[Nodes, ...] | None:
+    """Return nodes for all demands where no two share a node, or None if there are not enough nodes.
+
+    The demands that the fewest nodes can serve choose first, and take the smallest nodes that will do.
+    """
+    needs: list[Nodes] = []
+    for demand in demands:
+        need = nodes_for(shapes, demand)
+        if need is None:
+            return None
+        needs.append(need)
+    free = [shape.count for shape in shapes]
+    ways = [
+        [k for k, s in enumerate(shapes) if tasks_on(s, demand) >= need.tasks_per_node]
+        for demand, need in zip(demands, needs, strict=True)
+    ]
+    for position in sorted(range(len(demands)), key=lambda p: sum(shapes[k].count for k in ways[p])):
+        missing = needs[position].count
+        for k in sorted(ways[position], key=lambda k: (shapes[k].gpus, shapes[k].cpus)):
+            used = min(missing, free[k])
+            free[k] -= used
+            missing -= used
+        if missing:
+            return None
+    return tuple(needs)

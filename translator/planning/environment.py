@@ -1,0 +1,78 @@
+"""The variables of a job's tasks that are known before the job runs.
+
+What depends on nodes, ports, users or attempts is added by the script: `templates/runtime/environment.sh`.
+Source: OpenPAI environment variables, protocol v1 and v2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..job import Job, Role
+
+Variables = tuple[tuple[str, str], ...]
+
+
+def job_variables(job: Job) -> Variables:
+    """Return the variables that every task of every role has, in the order in which they are exported."""
+    names = ",".join(role.name for role in job.roles)
+    tasks, roles = str(job.task_count), str(len(job.roles))
+    variables = [
+        ("PAI_JOB_NAME", job.name),
+        ("PAI_JOB_VC_NAME", job.virtual_cluster),
+        ("PAI_VIRTUAL_CLUSTER", job.virtual_cluster),
+        ("PAI_DEFAULT_FS_URI", ""),
+        ("PAI_JOB_TASK_COUNT", tasks),
+        ("PAI_TASKS_NUM", tasks),
+        ("PAI_TASK_ROLE_COUNT", roles),
+        ("PAI_JOB_TASK_ROLE_COUNT", roles),
+        ("PAI_TASK_ROLES_NUM", roles),
+        ("PAI_TASK_ROLE_LIST", names),
+        ("PAI_JOB_TASK_ROLE_LIST", names),
+    ]
+    for role in job.roles:
+        resources = role.resources
+        amounts = (resources.gpus, resources.cpus, resources.memory_mib, resources.declared_shm_mib)
+        variables += [
+            (f"PAI_TASK_ROLE_TASK_COUNT_{role.name}", str(role.instances)),
+            (f"PAI_RESOURCE_{role.name}", ",".join(str(amount) for amount in amounts)),
+            (f"PAI_MIN_FAILED_TASK_COUNT_{role.name}", str(role.completion.min_failed)),
+            (f"PAI_MIN_SUCCEEDED_TASK_COUNT_{role.name}", str(role.completion.min_succeeded)),
+        ]
+    return tuple(variables)
+
+
+def role_variables(role: Role) -> Variables:
+    """Return the variables that every task of one role has."""
+    resources, completion = role.resources, role.completion
+    counts = (
+        (("TASK_COUNT", "PAI_TASK_ROLE_NUM"), role.instances),
+        (("CPU_COUNT", "PAI_TASK_CPU_NUM"), resources.cpus),
+        (("MEM_MB", "PAI_TASK_MEM_MB"), resources.memory_mib),
+        (("GPU_COUNT", "PAI_TASK_GPU_NUM"), resources.gpus),
+        (("SHM_MB",), resources.shm_mib),
+        (("MIN_FAILED_TASK_COUNT",), completion.min_failed),
+        (("MIN_SUCCEEDED_TASK_COUNT",), completion.min_succeeded),
+    )
+    variables = [
+        ("PAI_CURRENT_TASK_ROLE_NAME", role.name),
+        ("PAI_TASK_ROLE_NAME", role.name),
+        ("FC_TASKROLE_NAME", role.controller_name),
+    ]
+    for (suffix, *aliases), value in counts:
+        names = (f"PAI_CURRENT_TASK_ROLE_{suffix}", *aliases)
+        variables += [(name, str(value)) for name in names]
+    return tuple(variables)
+
+
+def variable_names(job: Job, role: Role) -> tuple[str, ...]:
+    """Return under what names a role stands in the variables of tasks: its own, and the controller's name for it.
+
+    The second is left out where it is the same, or is another role's own name.
+    """
+    taken = {other.name for other in job.roles}
+    if role.controller_name in taken or not role.controller_name:
+        return (role.name,)
+    return (role.name, role.controller_name)
+

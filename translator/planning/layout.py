@@ -1,0 +1,247 @@
+"""Which layout a job gets, and how many slots each role."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..errors import Fault, PlanError
+from .capacity import Demand, Nodes, fit_together, nodes_for, tasks_on
+from .packing import Packing, pack
+from .plan import Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..job import Job, Role
+    from ..site.profile import Partition, Shape
+
+MOST_COMPONENTS = 128
+"""`srun --het-group` refuses 128 and above. Source: observed on Slurm 22.05 and 24.11."""
+MANY_ROLES = 8
+"""From so many roles on, one shared allocation is preferred where it halves the number of nodes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrangement:
+    """Hold the layout, the slots of each role, and where they go: nodes by role, or one packing of all."""
+
+    layout: Layout
+    slots: tuple[int, ...]
+    nodes: tuple[Nodes | None, ...]
+    packing: Packing | None = None
+
+
+def arrange(job: Job, partitions: Sequence[Partition], extra_memory_mib: int) -> Arrangement:
+    """Return the arrangement of a job whose roles go to these partitions; PlanError if it can never start."""
+    known = all(partition.shapes for partition in partitions)
+    if not known:
+        return _without_shapes(job)
+    if len(job.roles) == 1:
+        return _plain(job, partitions[0], extra_memory_mib)
+    het = _slots_that_fit(job, lambda slots: _het(job, partitions, slots, extra_memory_mib))
+    shared = _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, extra_memory_mib))
+    return _choose(job, partitions, het, shared)
+
+
+def _without_shapes(job: Job) -> Arrangement:
+    """Trust Slurm with the packing; a role with GPUs gets a node for each task, which any site can place."""
+    slots = _stated_slots(job)
+    if job.wishes.layout == "shared" and len(job.roles) > 1:
+        raise PlanError(
+            Fault(
+                code="E412",
+                message="the shared layout needs to know the nodes, and no site profile describes them",
+                path="$.extras.slurm.layout",
+                hint="write the partition's nodes into site.yaml, or use the layout het",
+            )
+        )
+    nodes = tuple(
+        Nodes(count=count, tasks_per_node=1) if role.resources.gpus else None
+        for role, count in zip(job.roles, slots, strict=True)
+    )
+    if len(job.roles) == 1:
+        return Arrangement(layout=Layout(kind="plain", reason="a job of one role"), slots=slots, nodes=nodes)
+    if len(job.roles) > MOST_COMPONENTS:
+        raise PlanError(
+            Fault(
+                code="E413",
+                message=f"{len(job.roles)} roles are more than the {MOST_COMPONENTS} components that srun can address",
+                path="$.taskRoles",
+                hint="write the partition's nodes into site.yaml: the shared layout has no such limit",
+            )
+        )
+    reason = "the nodes are not known, so each role has a component and Slurm packs it"
+    return Arrangement(layout=Layout(kind="het", reason=reason), slots=slots, nodes=nodes)
+
+
+def _stated_slots(job: Job) -> tuple[int, ...]:
+    """Return how many tasks of each role may run at a time by the job's own words: all, unless gang is off."""
+    if job.gang:
+        return tuple(role.instances for role in job.roles)
+    wishes = [role.wishes.slots or job.wishes.job.slots or role.instances for role in job.roles]
+    return tuple(min(wish, role.instances) for wish, role in zip(wishes, job.roles, strict=True))
+
+
+def _slots_that_fit(job: Job, attempt: Callable[[tuple[int, ...]], Arrangement | None]) -> Arrangement | None:
+    """Try all slots; without gang allocation try fewer, the same limit for every role, and keep the most that fit."""
+    slots = _stated_slots(job)
+    best = attempt(slots)
+    if best is not None or job.gang:
+        return best
+    low, high = 1, max(slots)
+    while low < high:
+        limit = (low + high) // 2
+        found = attempt(tuple(min(limit, count) for count in slots))
+        if found is not None:
+            best = found
+            low = limit + 1
+        else:
+            high = limit
+    return best
+
+
+def _demands(job: Job, slots: tuple[int, ...], extra_memory_mib: int) -> list[Demand]:
+    """Return the demand of each role; the first one's nodes also hold the batch script."""
+    return [
+        Demand(slots=count, resources=role.resources, extra_memory_mib=0 if position else extra_memory_mib)
+        for position, (role, count) in enumerate(zip(job.roles, slots, strict=True))
+    ]
+
+
+def _plain(job: Job, partition: Partition, extra_memory_mib: int) -> Arrangement:
+    def attempt(slots: tuple[int, ...]) -> Arrangement | None:
+        nodes = nodes_for(partition.shapes, _demands(job, slots, extra_memory_mib)[0])
+        layout = Layout(kind="plain", reason="a job of one role")
+        return nodes and Arrangement(layout=layout, slots=slots, nodes=(nodes,))
+
+    found = _slots_that_fit(job, attempt)
+    if found is None:
+        raise PlanError(_too_large(job, job.roles[0], partition))
+    return found
+
+
+def _het(
+    job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], extra_memory_mib: int
+) -> Arrangement | None:
+    demands = _demands(job, slots, extra_memory_mib)
+    nodes: list[Nodes | None] = [None] * len(demands)
+    for partition in dict.fromkeys(partitions):
+        members = [k for k, other in enumerate(partitions) if other == partition]
+        together = fit_together(partition.shapes, [demands[k] for k in members])
+        if together is None:
+            return None
+        for k, need in zip(members, together, strict=True):
+            nodes[k] = need
+    total = sum(need.count for need in nodes if need)
+    reason = f"a component for each role: {total} of the {_node_count(partitions)} nodes"
+    return Arrangement(layout=Layout(kind="het", reason=reason), slots=slots, nodes=tuple(nodes))
+
+
+def _shared(
+    job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], extra_memory_mib: int
+) -> Arrangement | None:
+    if len(set(partitions)) > 1:
+        return None
+    shapes = [replace(s, memory_mib=s.memory_mib - extra_memory_mib) for s in partitions[0].shapes]
+    packing = pack(shapes, _demands(job, slots, 0))
+    if packing is None:
+        return None
+    reason = f"all roles share {packing.nodes} of the {_node_count(partitions)} nodes"
+    layout = Layout(kind="shared", reason=reason)
+    return Arrangement(layout=layout, slots=slots, nodes=(None,) * len(slots), packing=packing)
+
+
+def _node_count(partitions: Sequence[Partition]) -> int:
+    return sum(partition.node_count for partition in dict.fromkeys(partitions))
+
+
+def _choose(
+    job: Job, partitions: Sequence[Partition], het: Arrangement | None, shared: Arrangement | None
+) -> Arrangement:
+    """Prefer het; take shared where het can never start, holds fewer slots, or wastes nodes on many small roles."""
+    wish = job.wishes.layout
+    if wish is not None:
+        return _as_wished(job, partitions, het if wish == "het" else shared, wish)
+    if len(job.roles) > MOST_COMPONENTS:
+        het, why = None, f"srun cannot address the components of {len(job.roles)} roles"
+    else:
+        why = f"a component for each role needs more than the {_node_count(partitions)} nodes there are"
+    if het is None and shared is None:
+        raise PlanError(_never_starts(job, partitions))
+    if het is None and shared is not None:
+        return _because(shared, why)
+    if shared is None and het is not None:
+        return het
+    assert het is not None
+    assert shared is not None
+    het_nodes = sum(need.count for need in het.nodes if need)
+    shared_nodes = shared.packing.nodes if shared.packing else 0
+    if sum(shared.slots) > sum(het.slots):
+        return _because(shared, f"more tasks at a time than with a component for each role ({sum(het.slots)})")
+    if len(job.roles) >= MANY_ROLES and 2 * shared_nodes <= het_nodes:
+        return _because(shared, f"many small roles, which would take {het_nodes} nodes with a component for each")
+    return het
+
+
+def _because(arrangement: Arrangement, why: str) -> Arrangement:
+    layout = arrangement.layout
+    return replace(arrangement, layout=Layout(kind=layout.kind, reason=f"{layout.reason}; {why}"))
+
+
+def _as_wished(
+    job: Job, partitions: Sequence[Partition], found: Arrangement | None, wish: str
+) -> Arrangement:
+    if found is None or (wish == "het" and len(job.roles) > MOST_COMPONENTS):
+        raise PlanError(
+            Fault(
+                code="E411",
+                message=f"the job asks for the layout {wish}, which can never start on "
+                f"{_node_count(partitions)} nodes of {_names(partitions)}",
+                path="$.extras.slurm.layout",
+                hint="leave extras.slurm.layout out: the planner takes the layout that fits",
+            )
+        )
+    return _because(found, "the job asks for it")
+
+
+def _names(partitions: Sequence[Partition]) -> str:
+    names = [partition.name for partition in dict.fromkeys(partitions)]
+    return ("partition " if len(names) == 1 else "partitions ") + ", ".join(names)
+
+
+def _never_starts(job: Job, partitions: Sequence[Partition]) -> list[Fault]:
+    """Name each role that no node can hold; if there is none, it is the sum that does not fit."""
+    faults = [
+        _too_large(job, role, partition)
+        for role, partition in zip(job.roles, partitions, strict=True)
+        if not any(tasks_on(shape, Demand(slots=1, resources=role.resources)) for shape in partition.shapes)
+    ]
+    return faults or [
+        Fault(
+            code="E414",
+            message=f"the job can never start: its {job.task_count} tasks do not fit together on the "
+            f"{_node_count(partitions)} nodes of {_names(partitions)}",
+            path="$.taskRoles",
+            hint="ask for less, for another virtual cluster, or set extras.gangAllocation: false to run tasks in turn",
+        )
+    ]
+
+
+def _too_large(job: Job, role: Role, partition: Partition) -> Fault:
+    wanted = role.resources
+    size = f"{wanted.cpus} CPUs, {wanted.memory_mib} MiB and {wanted.gpus} GPUs"
+    fits = any(tasks_on(shape, Demand(slots=1, resources=wanted)) for shape in partition.shapes)
+    nodes = "; ".join(
+        f"{s.count} nodes of {s.cpus} CPUs, {s.memory_mib} MiB and {s.gpus} GPUs" for s in partition.shapes
+    )
+    what = f"{role.instances} tasks of {size} each" if fits else f"a task of {size}"
+    return Fault(
+        code="E410",
+        message=f"role {role.name} can never start: {what} do{'' if fits else 'es'} not fit partition "
+        f"{partition.name} ({nodes})",
+        path=f"$.taskRoles.{role.name}",
+        hint="ask for less, or set extras.gangAllocation: false to run tasks in turn"
+        if fits and job.gang
+        else "ask for less, or for another virtual cluster",
+    )
