@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NewType, Protocol
+from typing import TYPE_CHECKING, NewType, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
 
 JobId = NewType("JobId", str)
 """What names a submitted script: for Slurm the leader's job id, `123`."""
@@ -13,7 +15,7 @@ JobId = NewType("JobId", str)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """Hand a script over: `script` is a file, `folder` the job folder, `tag` identifies this attempt everywhere.
+    """Hand a script over: `script` is a file, `folder` the job folder, `tag` names this attempt everywhere.
 
     The backend runs `script` with the arguments FOLDER ATTEMPT TAG and sends its output to `log`.
     """
@@ -29,9 +31,10 @@ class Submission:
 class Observation:
     """Hold what the backend says of one submitted script, in its own words and in ours.
 
-    `state` is the bare word (`CANCELLED`), `raw_state` the text as it came (`CANCELLED by 1000`), `reason` why a
-    pending job waits. `status` and `signal` are None where nothing has ended. `final` is true when nothing can
-    change any more: the state is an ending and every component of the job is there. Times are seconds since 1970.
+    `state` is the bare word, `CANCELLED`; `raw_state` the text as it came, `CANCELLED by 1000`; `reason` why
+    a pending job waits. `status` and `signal` are None where nothing has ended or only the state is known.
+    `final` is true when nothing can change any more: the state is an ending and every component is there.
+    `nodes` is a host list. Times are seconds since 1970.
     """
 
     job_id: JobId
@@ -61,6 +64,10 @@ class Backend(Protocol):
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
         """Return what is known of these jobs; a job that is not in the answer is not known here."""
+        ...
+
+    def find(self, tag: str) -> JobId | None:
+        """Return the job that was submitted with this tag: what to ask before submitting again."""
         ...
 
     def cancel(self, job_id: JobId) -> None:

@@ -1,14 +1,14 @@
 """Faults as records, and the errors that carry them to the command line.
 
-    PaislurmError                 exit code
-    ├── UsageError                2   the command line cannot be understood
-    ├── ProtocolError             3   the job file is wrong
-    ├── SiteError                 4   the site profile is wrong
-    ├── PlanError                 4   the site cannot run the job
-    ├── NotFoundError             5   no such job, task or log
-    └── BackendError              6   the backend did not do as it was told
-        ├── RejectedError         4   it answered, and the answer is no
-        └── UnreachableError      6   it did not answer; trying again can help
+PaislurmError                 exit code
+├── UsageError                2   the command line cannot be understood
+├── ProtocolError             3   the job file is wrong
+├── SiteError                 4   the site profile is wrong
+├── PlanError                 4   the site cannot run the job
+├── NotFoundError             5   no such job, task or log
+└── BackendError              6   the backend did not do as it was told
+    ├── RejectedError         4   it answered, and the answer is no
+    └── UnreachableError      6   it did not answer; trying again can help
 """
 
 from __future__ import annotations

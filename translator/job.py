@@ -78,7 +78,8 @@ class Command:
     """Hold a role's assembled command text and the shell options it runs under.
 
     The text is the active deployment's preCommands, the commands, and the postCommands, one shell for all.
-    v2 runs with errexit, nounset and pipefail, v1 with none. Source: PAI protocol v2, commands and deployments.
+    v2 runs with errexit, nounset and pipefail, v1 with none. Source: PAI protocol v2, commands and
+    deployments.
     """
 
     text: str
@@ -118,8 +119,8 @@ class SlurmWishes:
 class Compat:
     """Hold the switches between readings of OpenPAI that outlive validation.
 
-    `job_name` full makes `PAI_JOB_NAME` `user~name`; `exit_patterns` original searches logs for the expressions as
-    OpenPAI wrote them, slips included. Source: this project's docs, `extras.slurm.compat`.
+    `job_name` full makes `PAI_JOB_NAME` `user~name`; `exit_patterns` original searches logs for the
+    expressions as OpenPAI wrote them, slips included. Source: this project's docs, `extras.slurm.compat`.
     """
 
     job_name: Literal["plain", "full"] = "plain"
@@ -127,11 +128,27 @@ class Compat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Switches:
+    """Hold all switches between readings of OpenPAI: a site may set them, and a job overrules it.
+
+    `min_succeeded` is what a role waits for that states no `minSucceededInstances`: `all` is -1, `instances`
+    is its number of instances. `unresolved` keep leaves a reference to nothing in the command. Source: this
+    project's docs, `extras.slurm.compat`.
+    """
+
+    min_succeeded: Literal["all", "instances"] = "all"
+    job_name: Literal["plain", "full"] = "plain"
+    nounset: bool = True
+    unresolved: Literal["error", "keep"] = "error"
+    exit_patterns: Literal["mended", "original"] = "mended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
     """Describe one task role: `instances` tasks, each with `resources`, running `command`.
 
-    `controller_name` is the lower-cased name without anything outside [a-z0-9], under which OpenPAI also exported
-    the variables of a task. `task_retry_limit` counts only where the job's gang allocation is off.
+    `controller_name` is the lower-cased name without anything outside [a-z0-9], under which OpenPAI also
+    exported the variables of a task. `task_retry_limit` counts only where the job's gang allocation is off.
     """
 
     name: str

@@ -7,15 +7,17 @@ import fcntl
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.cluster import daemons, hosts
 from tests.cluster.config import has_cgroups, render_etc, write_etc
 from tests.cluster.instance import GROUP_ID, HOSTS, LOGIN, NODES, USERS, ClusterError, Instance
 from tests.cluster.packages import venv_python
-from tests.cluster.processes import kill_residents, recorded_pid, wait_until
+from tests.cluster.processes import kill_residents, read, recorded_pid, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SERVING = ("idle", "mixed", "allocated", "completing", "planned", "reserved")
 """States of a node that is fit, in sinfo's words."""
@@ -113,10 +115,8 @@ def prepare_database(instance: Instance) -> None:
     if not template.exists():
         half = instance.folder / "db-template.half"
         shutil.rmtree(half, ignore_errors=True)
-        hosts.call(
-            ["mariadb-install-db", "--no-defaults", "--user=root", f"--datadir={half}"]
-            + ["--innodb-log-file-size=8M", "--skip-test-db"]
-        )
+        options = ["--no-defaults", "--user=root", "--innodb-log-file-size=8M", "--skip-test-db"]
+        hosts.call(["mariadb-install-db", *options, f"--datadir={half}"])
         half.rename(template)
     hosts.call(["cp", "-a", "--reflink=auto", str(template), str(instance.folder / "db")])
 
@@ -125,8 +125,10 @@ def register(instance: Instance) -> None:
     """Tell the accounting database of the cluster, its accounts and its users."""
     accounts = {account: None for user in USERS.values() for account in user.accounts}
     commands = ["add cluster paislurm", f"add account {','.join(accounts)} cluster=paislurm"]
-    for user in USERS.values():
-        commands.append(f"add user {user.name} account={','.join(user.accounts)} defaultaccount={user.accounts[0]}")
+    commands += [
+        f"add user {user.name} account={','.join(user.accounts)} defaultaccount={user.accounts[0]}"
+        for user in USERS.values()
+    ]
     commands += ["add qos high priority=100", f"modify user {','.join(USERS)} set qos=normal,high"]
     for command in commands:
         hosts.call([*hosts.enter(instance, LOGIN), "sacctmgr", "--immediate", "--quiet", *command.split()])
@@ -136,20 +138,19 @@ def is_well(instance: Instance) -> bool:
     """Say whether every host and daemon runs, with today's configuration, and no node is lost."""
     if not all(recorded_pid(instance.pidfile(name)) for name in (*HOSTS, *daemons.daemons(instance))):
         return False
-    if any(path_text(instance.etc / name) != text for name, text in render_etc(instance).items() if "slurm" in name):
+    wanted = {name: text for name, text in render_etc(instance).items() if name.startswith("slurm/")}
+    if any(read(instance.etc / name) != text for name, text in wanted.items()):
         return False
     states = node_states(instance)
     return len(states) == len(NODES) and all(state in SERVING for state in states.values())
 
 
-def path_text(path: Path) -> str:
-    return path.read_text() if path.exists() else ""
-
-
 def node_states(instance: Instance) -> dict[str, str]:
     """Ask the controller; without an answer there are no states."""
     argv = [*hosts.enter(instance, LOGIN), "sinfo", "--noheader", "--Node", "--format=%N %T"]
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    done = subprocess.run(
+        argv, env=hosts.CLEAN, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     return dict(line.split() for line in done.stdout.splitlines())
 
 
@@ -157,7 +158,8 @@ def describe(instance: Instance) -> str:
     """Return the cluster's condition as lines for people."""
     names = [*HOSTS, *daemons.daemons(instance)]
     pids = {name: recorded_pid(instance.pidfile(name)) for name in names}
-    lines = [f"folder     {instance.folder}", f"cgroup v1  {'real limits' if has_cgroups() else 'none: linuxproc'}"]
+    limits = "cgroup v1, memory limits are real" if has_cgroups() else "linuxproc, no memory limits"
+    lines = [f"folder     {instance.folder}", f"tracking   {limits}"]
     lines += [f"{name:<10} {'process ' + str(pid) if pid else 'down'}" for name, pid in pids.items()]
     if pids[LOGIN]:
         lines += [f"{node:<10} {state}" for node, state in node_states(instance).items()]

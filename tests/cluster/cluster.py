@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.cluster import boot, daemons, hosts
-from tests.cluster.instance import GROUP_ID, HOSTS, LOGIN, NODES, USERS, ClusterError, Instance, default_instance
+from tests.cluster.instance import GROUP_ID, HOSTS, LOGIN, NODES, USERS, ClusterError, default_instance
 from tests.cluster.processes import EVENT_TIMEOUT, kill_residents, recorded_pid, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tests.cluster.instance import Instance
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
@@ -64,8 +69,8 @@ class Cluster:
     ) -> list[str]:
         """Return the command line that runs `argv` as the user on the host.
 
-        It becomes `argv` by exec alone, so signals and exit status are the command's own. `env` is added to a clean
-        login environment. `cwd` is the user's home by default.
+        It becomes `argv` by exec alone, so signals and exit status are the command's own. `env` is added to a
+        clean login environment. `cwd` is the user's home by default.
         """
         variables = {**self.environment(user), **(env or {})}
         identity: list[str] = []
@@ -81,7 +86,8 @@ class Cluster:
         if user in USERS and USERS[user].has_venv:
             path = f"{self.instance.venv}/bin:{path}"
         home = "/root" if user == "root" else str(self.home(user))
-        return {"HOME": home, "USER": user, "LOGNAME": user, "PATH": path, "SHELL": "/bin/bash", "LANG": "C.UTF-8"}
+        names = {"HOME": home, "USER": user, "LOGNAME": user}
+        return {**names, "PATH": path, "SHELL": "/bin/bash", "LANG": "C.UTF-8"}
 
     def run(
         self,
@@ -97,9 +103,12 @@ class Cluster:
     ) -> subprocess.CompletedProcess[str]:
         """Run a command as a user on a host and wait for it; without `stdin` it reads nothing."""
         command = self.command(argv, user=user, host=host, cwd=cwd, env=env)
-        done = subprocess.run(command, input=stdin or "", capture_output=True, text=True, timeout=timeout)
+        done = subprocess.run(
+            command, input=stdin or "", capture_output=True, text=True, timeout=timeout, check=False
+        )
         if check and done.returncode != 0:
-            raise ClusterError(f"{user}@{host}: {' '.join(argv)}: exit status {done.returncode}\n{done.stderr}")
+            what = f"{user}@{host}: {' '.join(argv)}"
+            raise ClusterError(f"{what}: exit status {done.returncode}\n{done.stderr}".rstrip())
         return done
 
     def popen(
@@ -131,10 +140,10 @@ class Cluster:
         wait_until(lambda: self.node_states().get(node) in boot.SERVING, f"{node} does not come back")
 
     def stop_daemon(self, name: str, *, crash: bool = False) -> None:
-        """Stop slurmctld, slurmdbd or a node's slurmd (`slurmd-n1`), with or without a chance to save its state.
+        """Stop slurmctld, slurmdbd or a node's slurmd (`slurmd-n1`); a crash gives no chance to save state.
 
-        A slurmctld that crashes forgets the jobs of its last 5 s and gives their ids to others; a node on which such
-        a job still runs is drained then.
+        A slurmctld that crashes forgets the jobs of its last 5 s and gives their ids to others; a node on
+        which such a job still runs is drained then.
         """
         daemons.stop(self.instance, name, crash)
 
@@ -150,13 +159,14 @@ class Cluster:
         return self.run(argv, user="root", cwd=Path("/"), check=check).stdout
 
     def sacct(self, job_id: int | str) -> list[dict[str, str]]:
-        """Return the accounting rows of a job, its components and its steps, keyed by sacct's own field names."""
+        """Return the accounting rows of a job, its components and its steps, keyed by sacct's field names."""
         return table(self.admin(["sacct", "--parsable2", f"--jobs={job_id}", f"--format={SACCT_FIELDS}"]))
 
     def squeue(self, job_id: int | str | None = None) -> list[dict[str, str]]:
         """Return the rows of the queue, of all jobs or of one, keyed like sacct's."""
         which = [] if job_id is None else [f"--jobs={job_id}"]
-        text = self.admin(["squeue", "--noheader", "--format", "|".join(SQUEUE_FIELDS.values()), *which], check=False)
+        columns = "|".join(SQUEUE_FIELDS.values())
+        text = self.admin(["squeue", "--noheader", f"--format={columns}", *which], check=False)
         return table("|".join(SQUEUE_FIELDS) + "\n" + text)
 
     def cancel_all(self) -> None:
@@ -176,7 +186,7 @@ class Cluster:
 def table(text: str) -> list[dict[str, str]]:
     """Read lines with `|` between their fields, the first of which has the names."""
     header, *rows = (line.split("|") for line in text.splitlines())
-    return [dict(zip(header, row)) for row in rows]
+    return [dict(zip(header, row, strict=True)) for row in rows]
 
 
 if __name__ == "__main__":

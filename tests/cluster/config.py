@@ -11,7 +11,7 @@ from tests.cluster.instance import GROUP_ID, GROUP_NAME, HOSTS, TOOL, USERS, Ins
 
 
 def has_cgroups() -> bool:
-    """Say whether the machine mounts the cgroup v1 controllers that Slurm's process tracking and memory limits need."""
+    """Say whether the machine mounts what Slurm tracks processes and limits memory with: cgroup v1."""
     mounts = Path("/proc/mounts").read_text()
     return all(f" /sys/fs/cgroup/{controller} cgroup " in mounts for controller in ("freezer", "memory"))
 
@@ -25,14 +25,17 @@ def render_etc(instance: Instance) -> dict[str, str]:
         "task": "task/cgroup" if real else "task/none",
         "constrain_memory": "yes" if real else "no",
     }
-    templates = {path.name: Template(path.read_text()).substitute(values) for path in (TOOL / "etc").iterdir()}
+    templates = {
+        path.name: Template(path.read_text()).substitute(values) for path in (TOOL / "etc").iterdir()
+    }
     nsswitch = templates.pop("nsswitch.conf")
     return {f"slurm/{name}": text for name, text in templates.items()} | {
         "nsswitch.conf": nsswitch,
         "hosts": hosts_file(instance),
         "passwd": passwd_file(instance),
         "group": Path("/etc/group").read_text() + f"{GROUP_NAME}:x:{GROUP_ID}:\n",
-        "shadow": Path("/etc/shadow").read_text() + "".join(f"{name}:*:19000:0:99999:7:::\n" for name in USERS),
+        "shadow": Path("/etc/shadow").read_text()
+        + "".join(f"{name}:*:19000:0:99999:7:::\n" for name in USERS),
     }
 
 
@@ -41,7 +44,10 @@ def hosts_file(instance: Instance) -> str:
 
 
 def passwd_file(instance: Instance) -> str:
-    ours = (f"{user.name}:x:{user.uid}:{GROUP_ID}::{instance.home(user.name)}:/bin/bash\n" for user in USERS.values())
+    ours = (
+        f"{user.name}:x:{user.uid}:{GROUP_ID}::{instance.home(user.name)}:/bin/bash\n"
+        for user in USERS.values()
+    )
     return Path("/etc/passwd").read_text() + "".join(ours)
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.cluster.cluster import Cluster
 from tests.cluster.instance import GROUP_ID, USERS, ClusterError
 from tests.cluster.packages import missing_packages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HERE = Path(__file__).parent
 COUNTER = itertools.count(1)

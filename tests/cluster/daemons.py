@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import signal
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tests.cluster.hosts import detached, enter, listening
+from tests.cluster.hosts import CLEAN, detached, enter, listening
 from tests.cluster.instance import LOGIN, NODES, TOOL, ClusterError, Instance
 from tests.cluster.processes import end_recorded, recorded_pid, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,9 @@ def daemons(instance: Instance) -> dict[str, Daemon]:
 def munged(instance: Instance) -> tuple[str, ...]:
     # One munged serves all hosts through its socket. It runs as root from unusual places, hence --force.
     return (
-        "munged", "--foreground", "--force", "--socket=/run/munge/munge.socket.2", "--key-file=/etc/munge.key",
-        "--pid-file=/run/munge/munged.pid", "--seed-file=/run/munge/munged.seed",
-        f"--log-file={instance.log}/munged.log",
+        "munged", "--foreground", "--force",
+        "--socket=/run/munge/munge.socket.2", "--key-file=/etc/munge.key",
+        "--pid-file=/run/munge/munged.pid", "--seed-file=/run/munge/munged.seed", f"--log-file={instance.log}/munged.log",
     )  # fmt: skip
 
 
@@ -57,7 +60,9 @@ def mariadbd(instance: Instance) -> tuple[str, ...]:
 
 
 def slurmd(instance: Instance, node: str) -> Daemon:
-    return Daemon(f"slurmd-{node}", node, ("slurmd", "-D", "-N", node), lambda: listening(instance, node, 6818))
+    return Daemon(
+        f"slurmd-{node}", node, ("slurmd", "-D", "-N", node), lambda: listening(instance, node, 6818)
+    )
 
 
 def controller_answers(instance: Instance) -> bool:
@@ -65,7 +70,10 @@ def controller_answers(instance: Instance) -> bool:
     if not listening(instance, LOGIN, 6817):
         return False
     ping = [*enter(instance, LOGIN), "scontrol", "ping"]
-    return subprocess.run(ping, stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
+    return (
+        subprocess.run(ping, env=CLEAN, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode
+        == 0
+    )
 
 
 def start(instance: Instance, name: str, wait: bool = True) -> None:

@@ -5,20 +5,26 @@ from __future__ import annotations
 import ipaddress
 import json
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.cluster.instance import HOSTS, LOGIN, NODES, TOOL, ClusterError, Instance
 from tests.cluster.processes import read, recorded_pid, wait_until
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 CGROUPS = Path("/sys/fs/cgroup")
+CLEAN = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+"""Environment of the administrator and of daemons: nothing of the caller's reaches Slurm."""
 
 
-def call(argv: Sequence[str]) -> str:
-    """Run a tool of the machine and return its output; its complaint becomes the error's text."""
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+def call(argv: Sequence[str], stdin: str = "") -> str:
+    """Run a tool as administrator and return its output; its complaint becomes the error's text."""
+    done = subprocess.run(argv, input=stdin, capture_output=True, text=True, env=CLEAN, check=False)
     if done.returncode != 0:
-        raise ClusterError(f"{' '.join(argv)}: exit status {done.returncode}\n{done.stderr or done.stdout}".rstrip())
+        complaint = done.stderr or done.stdout
+        raise ClusterError(f"{' '.join(argv)}: exit status {done.returncode}\n{complaint}".rstrip())
     return done.stdout
 
 
@@ -33,23 +39,19 @@ def enter(instance: Instance, host: str) -> list[str]:
 def detached(argv: Sequence[str], log: Path) -> None:
     """Start a process in a session of its own that is not our child."""
     with log.open("a") as output:
-        subprocess.run(
-            ["setsid", "--fork", *argv], stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=True
-        )
+        command = ["setsid", "--fork", *argv]
+        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=CLEAN, check=True)
 
 
 def create_hosts(instance: Instance) -> None:
     for host in HOSTS:
-        detached(
-            ["unshare", "--mount", "--uts", "--net", "--ipc", "--propagation=private"]
-            + [str(TOOL / "host.sh"), str(instance.folder), instance.tag, host],
-            instance.log / f"host-{host}.out",
-        )
-    for host in HOSTS:
-        wait_until(
-            lambda host=host: recorded_pid(instance.pidfile(host)) is not None,  # type: ignore[misc]
-            f"host {host} does not start: see {instance.log}/host-{host}.out",
-        )
+        unshare = ["unshare", "--mount", "--uts", "--net", "--ipc", "--propagation=private"]
+        script = [str(TOOL / "host.sh"), str(instance.folder), instance.tag, host]
+        detached([*unshare, *script], instance.log / f"host-{host}.out")
+    wait_until(
+        lambda: all(recorded_pid(instance.pidfile(host)) for host in HOSTS),
+        f"a host does not start: see {instance.log}/host-*.out",
+    )
     connect(instance)
 
 
@@ -72,15 +74,22 @@ def connect(instance: Instance) -> None:
             "link set eth0 up",
             f"route add default via {instance.address(LOGIN)}",
         ])  # fmt: skip
-    call(["ip", "link", "add", instance.link, "type", "veth", "peer", "name", "machine", "netns", str(pids[LOGIN])])
-    call(["ip", "address", "add", f"{instance.subnet}.254/24", "dev", instance.link])
-    call(["ip", "link", "set", instance.link, "up"])
+    ip(
+        [
+            f"link add {instance.link} type veth peer name machine netns {pids[LOGIN]}",
+            f"address add {instance.subnet}.254/24 dev {instance.link}",
+            f"link set {instance.link} up",
+        ]
+    )
     ip_on(instance, LOGIN, ["link set machine master br0 up"])
 
 
 def ip_on(instance: Instance, host: str, commands: Sequence[str]) -> None:
-    for command in commands:
-        call([*enter(instance, host), "ip", *command.split()])
+    ip(commands, enter(instance, host))
+
+
+def ip(commands: Sequence[str], prefix: Sequence[str] = ()) -> None:
+    call([*prefix, "ip", "-batch", "-"], stdin="\n".join(commands) + "\n")
 
 
 def choose_subnet(instance: Instance) -> str:
@@ -104,8 +113,9 @@ def choose_subnet(instance: Instance) -> str:
 
 
 def remove_link(instance: Instance) -> None:
-    if Path("/sys/class/net", instance.link).exists():
-        call(["ip", "link", "delete", instance.link])
+    """Wait until the machine's link is gone, as it goes with its peer on login."""
+    device = Path("/sys/class/net", instance.link)
+    wait_until(lambda: not device.exists(), f"network device {instance.link} stays")
 
 
 def remove_cgroups(instance: Instance) -> None:

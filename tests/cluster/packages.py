@@ -8,10 +8,13 @@ import os
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.cluster.instance import TOOL, ClusterError, Instance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 POLICY = Path("/usr/sbin/policy-rc.d")
 
@@ -34,7 +37,7 @@ def missing_packages() -> list[str]:
     lines = (line.partition("#")[0].strip() for line in (TOOL / "packages.txt").read_text().splitlines())
     wanted = [line for line in lines if line]
     query = ["dpkg-query", "--show", "--showformat=${Package} ${db:Status-Status}\n", *wanted]
-    answer = subprocess.run(query, capture_output=True, text=True).stdout
+    answer = subprocess.run(query, capture_output=True, text=True, check=False).stdout
     installed = {line.split()[0] for line in answer.splitlines() if line.endswith(" installed")}
     return [name for name in wanted if name not in installed]
 
@@ -77,29 +80,28 @@ def install_package(instance: Instance, source: Path) -> bool:
     stamp.unlink(missing_ok=True)
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "--force-reinstall", "--no-deps", str(source)], check=True)
-    if subprocess.run([str(python), "-m", "pip", "check"], stdout=subprocess.DEVNULL).returncode != 0:
+    complete = subprocess.run([str(python), "-m", "pip", "check"], stdout=subprocess.DEVNULL, check=False)
+    if complete.returncode != 0:
         subprocess.run([*pip, str(source)], check=True)
     stamp.write_text(wanted)
     return True
 
 
 def fingerprint(source: Path) -> str:
-    """Return a hash of a wheel's members or of a folder's files; times and order do not count for wheels."""
+    """Return a hash of a wheel's members or of a folder's files; times do not count in wheels."""
     if not source.exists():
         raise ClusterError(f"{source}: no such wheel or folder")
-    seen = hashlib.sha256()
     if source.is_file():
         with zipfile.ZipFile(source) as wheel:
             entries = sorted(f"{member.filename} {member.CRC}" for member in wheel.infolist())
     else:
         entries = sorted(source_files(source))
-    seen.update("\n".join(entries).encode())
-    return seen.hexdigest()
+    return hashlib.sha256("\n".join(entries).encode()).hexdigest()
 
 
 def source_files(folder: Path) -> Iterator[str]:
     for parent, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".") and name not in ("build", "__pycache__")]
+        folders[:] = [name for name in folders if not name.startswith((".", "build", "__pycache__"))]
         for name in files:
             status = os.lstat(Path(parent, name))
             yield f"{parent}/{name} {status.st_size} {status.st_mtime_ns}"

@@ -6,10 +6,13 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.cluster.instance import HOSTS, ClusterError, Instance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
 
 EVENT_TIMEOUT = 60.0
 """Seconds to wait for any single event; generous, since the machine may be loaded."""
@@ -28,7 +31,7 @@ def recorded_pid(pidfile: Path) -> int | None:
     """Return the process of a pid file if it is alive and still the one that wrote the file."""
     try:
         pid, started = pidfile.read_text().split()
-        # The command name in parentheses may hold spaces, so count from its end: state is field 3, start time 22.
+        # The name in parentheses may hold spaces, so count from its end: state is field 3, start time 22.
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (OSError, ValueError):
         return None
@@ -45,7 +48,9 @@ def end_recorded(pidfile: Path, with_signal: signal.Signals) -> None:
     pidfile.unlink(missing_ok=True)
 
 
-def kill_residents(instance: Instance, hosts: Collection[str] = HOSTS, spare: Collection[int | None] = ()) -> None:
+def kill_residents(
+    instance: Instance, hosts: Collection[str] = HOSTS, spare: Collection[int | None] = ()
+) -> None:
     """Kill every process on the hosts, whoever started it, but those to spare."""
 
     def none_left() -> bool:
@@ -68,7 +73,7 @@ def residents(instance: Instance, hosts: Collection[str]) -> Iterator[int]:
     networks: set[str] = set()
     others: list[tuple[int, str]] = []
     own_network = namespace(os.getpid(), "net")
-    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
+    for pid in (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()):
         mounts, network = namespace(pid, "mnt"), namespace(pid, "net")
         if mounts is None or network is None:
             continue
@@ -87,7 +92,7 @@ def residents(instance: Instance, hosts: Collection[str]) -> Iterator[int]:
 def namespace(pid: int, kind: str) -> str | None:
     """Return the namespace's identity, or None for a process that is gone or a zombie."""
     try:
-        return os.readlink(f"/proc/{pid}/ns/{kind}")
+        return str(Path(f"/proc/{pid}/ns/{kind}").readlink())
     except OSError:
         return None
 

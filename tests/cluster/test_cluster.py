@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.cluster import Cluster, default_instance
 from tests.cluster.config import has_cgroups
 from tests.cluster.daemons import daemons
-from tests.cluster.instance import HOSTS, ClusterError
+from tests.cluster.instance import HOSTS, ClusterError, default_instance
 from tests.cluster.processes import recorded_pid, residents, wait_until
+
+if TYPE_CHECKING:
+    from tests.cluster.cluster import Cluster
 
 FINAL = ("COMPLETED", "FAILED", "CANCELLED", "OUT_OF_MEMORY", "NODE_FAIL", "TIMEOUT")
 
@@ -50,7 +52,7 @@ def test_a_job_runs_and_is_accounted(cluster: Cluster, workdir: Path) -> None:
     assert (workdir / f"slurm-{job}.out").read_text().split() == ["alice", str(workdir), "n1"]
     row = cluster.sacct(job)[0]
     assert (row["User"], row["Account"], row["ExitCode"]) == ("alice", "research", "0:0")
-    wait_until(lambda: cluster.sacct(job)[0]["QOS"] == "normal", "sacct does not learn the QOS, a second later")
+    wait_until(lambda: cluster.sacct(job)[0]["QOS"] == "normal", "sacct does not learn the QOS, if late")
 
 
 def test_components_are_on_hosts_of_their_own(cluster: Cluster, workdir: Path) -> None:
@@ -82,8 +84,9 @@ def test_gpus_are_numbered(cluster: Cluster, workdir: Path) -> None:
 def test_scancel_leaves_no_process(cluster: Cluster, workdir: Path) -> None:
     if not has_cgroups():
         pytest.skip("this machine mounts no cgroup v1")
-    # A process in a session of its own, deaf to TERM: only the control group knows that it belongs to the job.
-    job = submit(cluster, workdir, "setsid bash -c 'trap \"\" TERM; touch ready; sleep 4321' &\nwait", wait=False)
+    # A process in a session of its own, deaf to TERM: only the control group knows whose it is.
+    script = "setsid bash -c 'trap \"\" TERM; touch ready; sleep 4321' &\nwait"
+    job = submit(cluster, workdir, script, wait=False)
     wait_until((workdir / "ready").exists, "the job does not start")
     assert sleepers(cluster)
     cluster.run(["scancel", str(job)], check=True)
@@ -147,7 +150,7 @@ def test_the_second_user_has_another_environment(cluster: Cluster, workdir: Path
     assert cluster.sacct(job)[0]["User"] == "bob"
 
 
-def test_an_unknown_account_is_refused(cluster: Cluster, workdir: Path) -> None:
+def test_an_unknown_account_is_refused(cluster: Cluster) -> None:
     def refused(user: str, account: str) -> bool:
         argv = ["sbatch", "--test-only", f"--account={account}", "--wrap=true"]
         return cluster.run(argv, user=user, cwd=cluster.home(user)).returncode != 0
@@ -171,7 +174,7 @@ def test_the_machine_is_left_as_it_was(cluster: Cluster) -> None:
     assert not Path("/etc/slurm/slurm.conf").exists()
     assert not Path("/run/munge/munge.socket.2").exists()
     assert cluster.instance.tag not in Path("/proc/mounts").read_text()
-    assert stat.S_IMODE(os.stat(cluster.instance.etc / "slurm" / "slurmdbd.conf").st_mode) == 0o600
+    assert stat.S_IMODE((cluster.instance.etc / "slurm" / "slurmdbd.conf").stat().st_mode) == 0o600
 
 
 def test_a_folder_that_nodes_cannot_see_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,4 +75,3 @@ def variable_names(job: Job, role: Role) -> tuple[str, ...]:
     if role.controller_name in taken or not role.controller_name:
         return (role.name,)
     return (role.name, role.controller_name)
-

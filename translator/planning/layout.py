@@ -113,7 +113,7 @@ def _plain(job: Job, partition: Partition, extra_memory_mib: int) -> Arrangement
     def attempt(slots: tuple[int, ...]) -> Arrangement | None:
         nodes = nodes_for(partition.shapes, _demands(job, slots, extra_memory_mib)[0])
         layout = Layout(kind="plain", reason="a job of one role")
-        return nodes and Arrangement(layout=layout, slots=slots, nodes=(nodes,))
+        return None if nodes is None else Arrangement(layout=layout, slots=slots, nodes=(nodes,))
 
     found = _slots_that_fit(job, attempt)
     if found is None:
@@ -189,9 +189,7 @@ def _because(arrangement: Arrangement, why: str) -> Arrangement:
     return replace(arrangement, layout=Layout(kind=layout.kind, reason=f"{layout.reason}; {why}"))
 
 
-def _as_wished(
-    job: Job, partitions: Sequence[Partition], found: Arrangement | None, wish: str
-) -> Arrangement:
+def _as_wished(job: Job, partitions: Sequence[Partition], found: Arrangement | None, wish: str) -> Arrangement:
     if found is None or (wish == "het" and len(job.roles) > MOST_COMPONENTS):
         raise PlanError(
             Fault(

@@ -1,12 +1,13 @@
 """YAML events become nodes: values with their places, every alias and merge key resolved, within bounds.
 
-Source: YAML 1.1, merge keys and aliases; js-yaml 3.13 for the order of merged keys and the refusal of duplicates.
+Source: YAML 1.1, merge keys and aliases; js-yaml 3.13 for the order of merged keys and the refusal of
+duplicates.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -67,8 +68,8 @@ class HopelessError(Exception):
 class Composer:
     """Turn the events of one file into the root nodes of its documents.
 
-    `faults` gathers what is wrong but does not keep the rest from being read. `documents` raises `HopelessError` for
-    what does, and `yaml.MarkedYAMLError` for text that is not YAML.
+    `faults` gathers what is wrong but does not keep the rest from being read. `documents` raises
+    `HopelessError` for what does, and `yaml.MarkedYAMLError` for text that is not YAML.
     """
 
     def __init__(self, file: str) -> None:
@@ -106,8 +107,8 @@ class Composer:
         return HopelessError(Fault(code=code, message=message, place=place, hint=hint))
 
     def _node(self, event: yaml.NodeEvent) -> Node:
-        start = event.start_mark
-        node = Node(line=start.line + 1, column=start.column + 1, last_line=start.line + 1)
+        line, column = _position(event.start_mark)
+        node = Node(line=line, column=column, last_line=line)
         self._count += 1
         if self._count > MOST_VALUES:
             raise self._hopeless("E109", f"the file has more than {MOST_VALUES:,} values", node)
@@ -115,15 +116,15 @@ class Composer:
 
     def _scalar(self, event: yaml.ScalarEvent) -> Node:
         node = self._node(event)
-        end = event.end_mark
-        node.last_line = max(node.line, end.line + 1 if end.column else end.line)
+        last, column = _position(event.end_mark)
+        node.last_line = max(node.line, last if column > 1 else last - 1)
         node.style, node.source = event.style, event.value
-        if event.implicit[0] and event.style in (None, ""):
+        if event.tag is None and event.style in (None, ""):
             node.value = plain_value(event.value)
-        elif event.tag is None or event.tag == "!":
+        elif event.tag in (None, "!"):
             node.value = event.value
         else:
-            node.value = self._tagged(event.tag, event.value, node)
+            node.value = self._tagged(event.tag or "", event.value, node)
         text = node.value
         if isinstance(text, str) and ("\0" in text or not text.isascii()):
             self._check_characters(text, node)
@@ -143,19 +144,20 @@ class Composer:
         if value is None:
             shown = "!!" + tag.removeprefix(_PREFIX) if tag.startswith(_PREFIX) else tag
             known = tag in TAGGED or tag == _NULL_TAG
-            message = f"`{text[:40]}` is no {shown}" if known else f"the tag `{shown}` means nothing in a job file"
+            message = f"`{text[:40]}` is no {shown}" if known else f"the tag `{shown}` means nothing here"
             hint = "remove the tag; put text that begins with `!` in quotes"
             self._fault("E107", message, node.line, node.column, hint)
         return value
 
     def _alias(self, event: yaml.AliasEvent) -> None:
         node = self._node(event)
-        target = self._anchors.get(event.anchor)
+        name = event.anchor or ""
+        target = self._anchors.get(name)
         if target is None:
-            inside = event.anchor in self._anchors
-            message = f"`*{event.anchor}` stands inside the value that it repeats"
+            inside = name in self._anchors
+            message = f"`*{name}` stands inside the value that it repeats"
             if not inside:
-                message = f"`*{event.anchor}` repeats a value that is nowhere marked with `&{event.anchor}`"
+                message = f"`*{name}` repeats a value that is nowhere marked with `&{name}`"
             hint = "" if inside else "put text that begins with `*` in quotes"
             self._fault("E108", message, node.line, node.column, hint)
         else:
@@ -169,7 +171,7 @@ class Composer:
         expected = _PREFIX + ("map" if mapping else "seq")
         if not event.implicit and event.tag not in (None, "!", expected):
             shown = (event.tag or "").replace(_PREFIX, "!!")
-            message = f"the tag `{shown}` means nothing in a job file"
+            message = f"the tag `{shown}` means nothing here"
             self._fault("E107", message, node.line, node.column, "remove the tag")
         if mapping:
             node.pairs = {}
@@ -187,9 +189,11 @@ class Composer:
         inner = [pair[0] for pair in node.pairs.values()] if node.pairs is not None else node.items or []
         node.size = 1 + sum(each.size for each in inner)
         node.depth = 1 + max((each.depth for each in inner), default=0)
-        node.last_line = max([node.line, *(each.last_line for each in inner[-1:])])
-        if event.end_mark.column:
-            node.last_line = max(node.last_line, event.end_mark.line + 1 if self._closed_there(event) else 0)
+        node.last_line = max([node.line, *(each.last_line for each in inner)])
+        start, end = _position(event.start_mark), _position(event.end_mark)
+        if end[0] == start[0] and end[1] > start[1]:
+            # A `]` or a `}`; the end of a block, which has no width, is placed at what comes after it.
+            node.last_line = max(node.last_line, end[0])
         if node.size > MOST_VALUES or node.depth > DEEPEST:
             bound = f"more than {MOST_VALUES:,} values" if node.size > MOST_VALUES else "too deep a nesting"
             raise self._hopeless("E109", f"the aliases (`*name`) in this value make {bound} of it", node)
@@ -198,11 +202,6 @@ class Composer:
         else:
             node.value = [each.value for each in inner]
         self._complete(node, frame.anchor)
-
-    @staticmethod
-    def _closed_there(event: yaml.CollectionEndEvent) -> bool:
-        """Tell a `]` or `}` from the end of a block, which the library places at the next token."""
-        return event.end_mark.column > event.start_mark.column and event.end_mark.line == event.start_mark.line
 
     def _complete(self, node: Node, anchor: str | None) -> None:
         """Hand a finished node to the list or mapping that it stands in."""
@@ -249,3 +248,8 @@ class Composer:
     def _store(self, frame: _Frame, key: str, pair: tuple[Node, int, int]) -> None:
         if frame.node.pairs is not None:
             frame.node.pairs[key] = pair
+
+
+def _position(mark: Any) -> tuple[int, int]:
+    """Return the line and column of a mark, from 1."""
+    return mark.line + 1, mark.column + 1

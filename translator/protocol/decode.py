@@ -74,7 +74,7 @@ def _control_fault(text: str, match: re.Match[str], file: str) -> Fault:
     name = f"U+{ord(match[0]):04X}"
     return Fault(
         code="E102",
-        message=f"the character {name} cannot stand in a job file" + (" (a NUL byte)" if match[0] == "\0" else ""),
+        message=f"the character {name} is not allowed here" + (" (a NUL byte)" if match[0] == "\0" else ""),
         place=place,
         hint='delete it; inside double quotes most control characters can be written as an escape, "\\x1b"',
     )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Union
+from typing import TYPE_CHECKING, Union
 
 from ..errors import Fault, Place
 
-Path = tuple[Union[str, int], ...]
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Path = tuple[str | int, ...]
 """Where a value stands: keys and list positions from the root, `("taskRoles", "worker", "commands", 0)`."""
 
 
@@ -26,7 +29,7 @@ class SourceInt(int):
 
     text: str
 
-    def __new__(cls, value: int, text: str) -> SourceInt:
+    def __new__(cls, value: int, text: str) -> Self:
         """Make the integer and keep its spelling."""
         number = super().__new__(cls, value)
         number.text = text
@@ -40,8 +43,7 @@ Value = Union[None, bool, int, float, str, "Mapping[str, Value]", "Sequence[Valu
 class Span:
     """Give the extent of a value in the file; lines and columns count from 1, `last_line` is inclusive.
 
-    For the value of a mapping, `key_line` and `key_column` are where its key stands. `block` is true for a literal
-    block (`|`), whose text has the lines of the file, from the line after `line`.
+    For the value of a mapping, `key_line` and `key_column` are where its key stands.
     """
 
     line: int
@@ -52,6 +54,7 @@ class Span:
     text_line: int = 0
     """The line on which the text of a scalar begins: the one after the indicator for `|` and `>`."""
     literal: bool = False
+    """Whether it is a literal block (`|`), each line of which is a line of the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +94,23 @@ class Document:
                 occurrence -= 1
                 column = self.lines[number - 1].find(text, column + len(text))
         return self.place(path)
+
+    def mapping(self, path: Path) -> Mapping[str, Value]:
+        """Return the mapping at `path`, an empty one where there is none."""
+        value = self.at(path)
+        return value if isinstance(value, Mapping) else {}
+
+    def texts(self, path: Path) -> list[tuple[Path, str]]:
+        """Return the texts of the list at `path`, each with its own path; what is no text is left out."""
+        value = self.at(path)
+        found = enumerate(value if isinstance(value, list) else [])
+        return [((*path, position), str(text)) for position, text in found if isinstance(text, str)]
+
+    def mappings(self, path: Path) -> list[tuple[Path, Mapping[str, Value]]]:
+        """Return the mappings of the list at `path`, each with its own path."""
+        value = self.at(path)
+        found = enumerate(value if isinstance(value, list) else [])
+        return [((*path, position), each) for position, each in found if isinstance(each, Mapping)]
 
     def at(self, path: Path) -> Value:
         """Return the value at `path`, or None where there is none."""

@@ -1,6 +1,7 @@
 """The kinds of values that job files and site profiles have; each refuses what it is not in the user's words.
 
-Nothing is turned into something else: text is no number and a number is no text. A whole number may be written 1.0.
+Nothing is turned into something else: text is no number and a number is no text. A whole number may be
+written 1.0.
 """
 
 from __future__ import annotations
@@ -8,14 +9,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, PlainValidator, WithJsonSchema
+from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, core_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MOST = 2**31 - 1
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+
+MOST = 2**31 - 1
 """What JSON schema validators, bash and Slurm all can count to."""
 
 
@@ -31,41 +34,73 @@ class Open(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True, alias_generator=to_camel)
 
 
-def expected(what: str, hint: str = "", code: str = "") -> PydanticCustomError:
-    """Return the error for a value that is not `what`; the fault made of it says what was found instead."""
-    return PydanticCustomError("expected", "expected {what}", {"what": what, "hint": hint, "code": code})
+class Check:
+    """Mark a field, `Annotated[int, Check(...)]`: `check` returns the value or raises `expected(...)`.
+
+    `schema` says the same to an editor, as JSON schema.
+    """
+
+    def __init__(self, check: Callable[[object], object], schema: dict[str, Any]) -> None:
+        self._check = check
+        self._schema = schema
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        """Let the function decide alone."""
+        return core_schema.no_info_plain_validator_function(self._check)
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Return the JSON schema as it was given."""
+        return dict(self._schema)
 
 
-def whole(least: int | None = None, most: int = _MOST) -> Any:
-    """Return the type of whole numbers from `least` to `most`."""
+def expected(what: str, hint: str = "", number: int = 3) -> PydanticCustomError:
+    """Return the error for a value that is not `what`; the fault made of it says what was found instead.
+
+    `number` is the last digit of its code: 3 for a wrong value, `E203` in a job file and `E453` in a site
+    profile.
+    """
+    return PydanticCustomError("expected", "expected {what}", {"what": what, "hint": hint, "number": number})
+
+
+def integer(value: object) -> int | None:
+    """Return a value as a whole number, or None. Source: JSON schema, where 1.0 is an integer."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def whole(least: int | None = None, most: int = MOST) -> Check:
+    """Accept whole numbers from `least` to `most`."""
     what = "a whole number"
     if least is not None:
-        what += f" of at least {least}" if most == _MOST else f" from {least} to {most:,}"
-    lowest = -_MOST if least is None else least
+        what += f" of at least {least}" if most == MOST else f" from {least} to {most}"
+    lowest = -MOST if least is None else least
 
     def check(value: object) -> int:
-        number = int(value) if isinstance(value, float) and value.is_integer() else value
-        if isinstance(number, bool) or not isinstance(number, int) or not lowest <= number <= most:
+        number = integer(value)
+        if number is None or not lowest <= number <= most:
             raise expected(what)
-        return int(number)
+        return number
 
-    return Annotated[int, PlainValidator(check), WithJsonSchema({"type": "integer", "minimum": lowest, "maximum": most})]
+    return Check(check, {"type": "integer", "minimum": lowest, "maximum": most})
 
 
-def words(what: str, pattern: str, *, hint: str = "", code: str = "") -> Any:
-    """Return the type of texts that match a pattern as a whole; `what` names them in messages."""
+def words(what: str, pattern: str, *, number: int = 3) -> Check:
+    """Accept texts that match a pattern from end to end; `what` names them in messages."""
     expression = re.compile(pattern, re.ASCII)
 
     def check(value: object) -> str:
         if not isinstance(value, str) or not expression.fullmatch(value):
-            raise expected(what, hint, code)
+            raise expected(what, number=number)
         return value
 
-    return Annotated[str, PlainValidator(check), WithJsonSchema({"type": "string", "pattern": f"^(?:{pattern})$"})]
+    return Check(check, {"type": "string", "pattern": f"^(?:{pattern})$"})
 
 
-def one_of(*choices: str | int) -> Any:
-    """Return the type of a value that is one of a few."""
+def one_of(*choices: str | int) -> Check:
+    """Accept one of a few values."""
     shown = [str(choice) if isinstance(choice, int) else f"`{choice}`" for choice in choices]
     what = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
@@ -75,12 +110,7 @@ def one_of(*choices: str | int) -> Any:
                 return choice
         raise expected(what)
 
-    return Annotated[Any, PlainValidator(check), WithJsonSchema({"enum": list(choices)})]
-
-
-def checked(python_type: object, check: Callable[[object], object], schema: dict[str, Any]) -> Any:
-    """Return the type of values that `check` lets through; it raises `expected(...)` for others."""
-    return Annotated[python_type, PlainValidator(check), WithJsonSchema(schema)]  # type: ignore[valid-type]
+    return Check(check, {"enum": list(choices)})
 
 
 def _text(value: object) -> str:
@@ -91,7 +121,7 @@ def _text(value: object) -> str:
 
 def _boolean(value: object) -> bool:
     if not isinstance(value, bool):
-        raise expected("true or false", "write `true` or `false`, without quotes")
+        raise expected("true or false")
     return value
 
 
@@ -101,8 +131,6 @@ def _text_or_number(value: object) -> str | int | float:
     return value
 
 
-Text = Annotated[str, PlainValidator(_text), WithJsonSchema({"type": "string"})]
-Boolean = Annotated[bool, PlainValidator(_boolean), WithJsonSchema({"type": "boolean"})]
-TextOrNumber = Annotated[
-    "str | int | float", PlainValidator(_text_or_number), WithJsonSchema({"type": ["string", "number"]})
-]
+Text = Annotated[str, Check(_text, {"type": "string"})]
+Boolean = Annotated[bool, Check(_boolean, {"type": "boolean"})]
+TextOrNumber = Annotated[str | int | float, Check(_text_or_number, {"type": ["string", "number"]})]

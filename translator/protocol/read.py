@@ -24,8 +24,8 @@ _LOADER: type = getattr(yaml, "CLoader", yaml.Loader)
 def read(text: str | bytes, *, file: str) -> Document:
     """Return the values of a YAML file and their places.
 
-    Raises `ProtocolError` with all that is wrong: invalid UTF-8 or YAML, duplicate keys, tags, more than two documents.
-    Source: PAI protocol v2; js-yaml 3.13, with which OpenPAI's server read job files.
+    Raises `ProtocolError` with all that is wrong: invalid UTF-8 or YAML, duplicate keys, tags, more than two
+    documents. Source: PAI protocol v2; js-yaml 3.13, with which OpenPAI's server read job files.
     """
     try:
         source = decode(text, file=file)
@@ -36,7 +36,7 @@ def read(text: str | bytes, *, file: str) -> Document:
     roots: list[Node] = []
     try:
         roots.extend(composer.documents(yaml.parse(source, Loader=_LOADER)))
-    except yaml.MarkedYAMLError as error:
+    except yaml.YAMLError as error:
         fault = v1_fault(file) if looks_like_v1(source) else syntax_fault(error, lines, file=file)
         raise ProtocolError([*composer.faults, fault]) from None
     except HopelessError as error:
@@ -63,13 +63,15 @@ def _shape_faults(roots: list[Node], file: str) -> list[Fault]:
     faults: list[Fault] = []
     if roots[0].pairs is None:
         message = f"expected a mapping at the top of the file, found {kind_of(roots[0].value)}"
-        faults.append(Fault(code="E112", message=message, place=_place(roots[0], file), hint="write `key: value` lines"))
+        faults.append(
+            Fault(code="E112", message=message, place=_place(roots[0], file), hint="write `key: value` lines")
+        )
     second = roots[1:2]
     if second and second[0].pairs is None:
         message = "a second document (after `---`) can only be a mapping of secrets"
         hint = "remove the `---`, or write one job to a file"
         faults.append(Fault(code="E113", message=message, place=_place(second[0], file), hint=hint))
-    if len(roots) > 2:  # noqa: PLR2004 - the job and its secrets
+    if len(roots) > 2:
         message = f"the file has {len(roots)} documents, where a job and its secrets are the most"
         hint = "write one job to a file"
         faults.append(Fault(code="E113", message=message, place=_place(roots[2], file), hint=hint))
@@ -101,22 +103,31 @@ def kind_of(value: Value) -> str:
 def _spans(node: Node, path: Path, key: tuple[int, int], lines: tuple[str, ...]) -> Iterator[tuple[Path, Span]]:
     """Yield the span of a node and of everything inside it; `key` is where its key stands."""
     block = node.style in ("|", ">")
-    last = node.last_line
-    while last > node.line and not lines[last - 1].strip():
+    line, column = _inside(node.line, node.column, lines)
+    key_line, key_column = _inside(*key, lines)
+    last = min(node.last_line, len(lines))
+    while last > line and not lines[last - 1].strip():
         last -= 1
     yield (
         path,
         Span(
-            line=node.line,
-            column=node.column,
-            last_line=last,
-            key_line=key[0],
-            key_column=key[1],
-            text_line=node.line + 1 if block else node.line,
+            line=line,
+            column=column,
+            last_line=max(last, line),
+            key_line=key_line,
+            key_column=key_column,
+            text_line=min(line + 1, len(lines)) if block else line,
             literal=node.style == "|",
         ),
     )
-    for name, (child, line, column) in (node.pairs or {}).items():
-        yield from _spans(child, (*path, name), (line, column), lines)
+    for name, (child, *where) in (node.pairs or {}).items():
+        yield from _spans(child, (*path, name), (where[0], where[1]), lines)
     for position, child in enumerate(node.items or []):
         yield from _spans(child, (*path, position), (child.line, child.column), lines)
+
+
+def _inside(line: int, column: int, lines: tuple[str, ...]) -> tuple[int, int]:
+    """Return a place, or the end of the file: the library puts a value that is left out behind that."""
+    if line > len(lines):
+        line, column = len(lines), len(lines[-1]) + 1
+    return line, min(column, len(lines[line - 1]) + 1)

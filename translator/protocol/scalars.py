@@ -1,4 +1,4 @@
-"""Decide what a plain scalar is, as the YAML reader of OpenPAI's server did, which is neither YAML 1.1 nor 1.2.
+"""Decide what a plain scalar is, as the YAML reader of OpenPAI's server did: neither YAML 1.1 nor 1.2.
 
 Source: js-yaml 3.13, safe schema: booleans are only true and false, `1e-4` is a number, `0o17` is text.
 """
@@ -26,7 +26,7 @@ _INT = re.compile(
         | 0x(?P<hex>[0-9a-fA-F_]*[0-9a-fA-F])
         | 0(?P<octal>[0-7_]*[0-7])
         | (?P<decimal>0|[1-9](?:[0-9_]*[0-9])?)
-        | (?P<sixty>[0-9](?:[0-9_]*[0-9])?(?::[0-5]?[0-9])+)
+        | (?P<sixty>[1-9][0-9_]*(?::[0-5]?[0-9])+)
     )""",
     re.VERBOSE,
 )
@@ -56,9 +56,8 @@ def plain_value(text: str) -> Value:
     first = text[0]
     if not (first.isdigit() or first in "+-."):
         return text
-    number = whole_number(text)
-    if number is None:
-        number = decimal_number(text)
+    whole = whole_number(text)
+    number = decimal_number(text) if whole is None else whole
     if number is not None:
         return number
     return SourceText(text) if _DATE.fullmatch(text) else text
@@ -71,10 +70,8 @@ def whole_number(text: str) -> int | None:
         return None
     digits = match[match.lastgroup or ""].replace("_", "")
     bases = {"binary": 2, "hex": 16, "octal": 8, "decimal": 10}
-    if match["sixty"] is not None:
-        value = int(_sixties(digits))
-    else:
-        value = int(digits, bases[match.lastgroup or ""])
+    base = bases.get(match.lastgroup or "")
+    value = int(digits, base) if base else int(_sixties(digits))
     value = -value if match["sign"] == "-" else value
     return value if str(value) == text else SourceInt(value, text)
 
@@ -105,11 +102,8 @@ def _tagged_int(text: str) -> Value:
 
 
 def _tagged_float(text: str) -> Value:
-    number = decimal_number(text)
-    if number is None:
-        whole = whole_number(text)
-        number = None if whole is None else float(whole)
-    return number
+    whole = whole_number(text)
+    return decimal_number(text) if whole is None else float(whole)
 
 
 def _tagged_bool(text: str) -> Value:
@@ -123,7 +117,7 @@ TAGGED: dict[str, Callable[[str], Value]] = {
     "tag:yaml.org,2002:bool": _tagged_bool,
     "tag:yaml.org,2002:timestamp": SourceText,
 }
-"""What the tags of scalars make of their text; None where it does not fit. `!!null` is None for every null."""
+"""What the tags of scalars make of their text, None where it does not fit; `!!null` is not among them."""
 
 
 def is_null(text: str) -> bool:

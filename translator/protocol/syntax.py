@@ -10,7 +10,8 @@ from ..errors import Fault, Place
 if TYPE_CHECKING:
     import yaml
 
-_TABS = "indent with spaces: YAML allows no tabs there"
+_UNFINISHED = re.compile(r"unexpected (?:end of stream|document indicator)|expected ',' or|expected ':'")
+"""What is told of at the place where it began: where the library notices it may be the end of the file."""
 _WORDS: tuple[tuple[str, str, str], ...] = (
     # what the library says (in its context or its problem), what we say, and what to do
     (
@@ -26,7 +27,7 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
     (
         r"while scanning a quoted scalar",
         "a quoted text is not closed",
-        "add the missing quote; a quote inside single quotes is written twice, inside double quotes as \\\"",
+        'add the missing quote; a quote inside single quotes is written twice, inside double quotes as \\"',
     ),
     (
         r"while parsing a flow sequence|did not find expected ',' or '\]'",
@@ -91,36 +92,27 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def syntax_fault(error: yaml.MarkedYAMLError, lines: tuple[str, ...], *, file: str) -> Fault:
+def syntax_fault(error: yaml.YAMLError, lines: tuple[str, ...], *, file: str) -> Fault:
     """Return the fault for a file that is not YAML."""
-    mark = error.problem_mark or error.context_mark
+    # The library sets these on all errors but those of characters, which never come this far.
+    problem, context = str(getattr(error, "problem", "") or ""), str(getattr(error, "context", "") or "")
+    mark, began = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
+    row = next((row for part in (problem, context) for row in _WORDS if part and re.search(row[0], part)), None)
+    message, hint = row[1:] if row else (f"this is not YAML: {context} {problem}".rstrip(), "")
+    if mark and began and _UNFINISHED.search(problem):
+        message += f", noticed at line {mark.line + 1}" if mark.line > began.line else ""
+        mark = began
     place = Place(file=file, line=mark.line + 1, column=mark.column + 1) if mark else Place(file=file)
-    said = f"{error.context or ''} {error.problem or ''}".strip()
-    message, hint = "this is not YAML", ""
-    # The escape is the finer word for a fault inside a quoted scalar, so the problem is looked up before the context.
-    for part in (error.problem or "", error.context or ""):
-        found = next((row for row in _WORDS if part and re.search(row[0], part)), None)
-        if found:
-            _, message, hint = found
-            break
-    opened = ""
-    if error.context_mark and mark and error.context_mark.line != mark.line:
-        opened = f"; it began at line {error.context_mark.line + 1}"
-    return Fault(
-        code="E104",
-        message=f"{message}{opened}" if hint else f"{message}: {said}",
-        place=place,
-        hint=_hint_of_line(place, lines) or hint,
-    )
+    unseen = _unseen(lines[max(place.line - 2, 0) : place.line])
+    return Fault(code="E104", message=unseen[0] or message, place=place, hint=unseen[1] or hint)
 
 
-def _hint_of_line(place: Place, lines: tuple[str, ...]) -> str:
-    """Return a hint for what the eye does not see in the line, or nothing."""
-    near = lines[max(place.line - 2, 0) : place.line]
-    if any(re.match(r" *\t", line) for line in near):
-        return _TABS
-    if any("\u00a0" in line for line in near):
-        return "replace the no-break spaces (U+00A0, often from a web page) of this line by ordinary ones"
-    if any(re.search("[\u201c\u201d\u2018\u2019]", line) for line in near):
-        return "replace the typographic quotes of this line by ' or \""
-    return ""
+def _unseen(lines: tuple[str, ...]) -> tuple[str, str]:
+    """Return a message and a hint for what the eye does not see in lines, or empty ones."""
+    if any(re.match(r" *\t", line) for line in lines):
+        return "a line is indented with a tab", "indent with spaces: YAML allows no tabs there"
+    if any("\u00a0" in line for line in lines):
+        return "", "replace the no-break spaces (U+00A0, often from a web page) by ordinary ones"
+    if any(re.search("[\u201c\u201d\u2018\u2019]", line) for line in lines):
+        return "", "replace the typographic quotes by ' or \""
+    return "", ""

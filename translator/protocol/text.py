@@ -21,7 +21,8 @@ class NoTextError(ValueError):
 def js_text(value: Value) -> str | None:
     """Return the text of a value, None for null. Lists are joined by commas.
 
-    Integers keep all their digits, where JavaScript loses those beyond 2**53. Raises `NoTextError` for a mapping.
+    Integers keep all their digits, where JavaScript loses those beyond 2**53. Raises `NoTextError` for a
+    mapping.
 
     >>> js_text([1.0, 1e-4, True, "x"])
     '1,0.0001,true,x'
@@ -49,7 +50,7 @@ def _number_text(value: float) -> str:
         return "Infinity" if value > 0 else "-Infinity"
     if value == 0:
         return "0"
-    if 1e-6 <= abs(value) < 1e21:  # noqa: PLR2004 - ECMAScript's own bounds
+    if 1e-6 <= abs(value) < 1e21:
         text = format(Decimal(repr(value)), "f")
         return text.rstrip("0").rstrip(".") if "." in text else text
     mantissa, _, exponent = repr(value).partition("e")

@@ -1,51 +1,66 @@
-"""The job protocol v2 as OpenPAI's server accepts it: the keys of the file, before any meaning is given to them.
+"""Mirror the job protocol v2 as OpenPAI's server accepts it, before any meaning is given to it.
 
-Source: PAI protocol v2 and the schema of PAI's rest-server, which decides where the two differ. Where both accept what
-can only be a slip (a threshold of 0, `gangAllocation: "no"`), it is refused here, and the field says so.
+Where the server accepts what can only be a slip (a threshold of 0, `gangAllocation: "no"`), it is refused
+here, and the field says so. Source: PAI protocol v2, and the schema of PAI's rest-server where they differ.
 """
 
+# ruff: noqa: RUF012 - pydantic copies the defaults
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from .extras import SlurmExtras  # noqa: TC001 - pydantic resolves annotations
-from .fields import Boolean, Closed, Open, Text, TextOrNumber, checked, expected, one_of, whole, words
+from .fields import (
+    MOST,
+    Boolean,
+    Check,
+    Closed,
+    Open,
+    Text,
+    TextOrNumber,
+    expected,
+    integer,
+    one_of,
+    whole,
+    words,
+)
 
 MOST_INSTANCES = 10_000
 """Source: frameworkcontroller, taskNumber maximum."""
-Name = words(
-    "a name of at most 255 letters (a-z, A-Z), digits, `_` and `-`",
-    r"[a-zA-Z0-9_-]{1,255}",
-    code="E204",
-)
-RoleName = words(
-    "a role name of letters (a-z, A-Z), digits and `_` that does not begin with a digit",
-    r"[a-zA-Z_][a-zA-Z0-9_]*",
-    code="E204",
-)
-Label = words(
-    "a port label of letters (a-z, A-Z), digits and `_` that does not begin with a digit",
-    r"[a-zA-Z_][a-zA-Z0-9_]*",
-    code="E204",
-)
-ImageUri = words("an image reference without blanks, `repository/image:tag`", r"[^\s\x00-\x20\x7f]+")
-Int = whole()
-Version = one_of(2, "2")
+NAME = "a name of at most 255 letters (a-z, A-Z), digits, `_` and `-`"
+Name = Annotated[str, words(NAME, r"[a-zA-Z0-9_-]{1,255}", number=4)]
+_WORD = r"[a-zA-Z_][a-zA-Z0-9_]*"
+RoleName = Annotated[
+    str, words("a role name of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD, number=4)
+]
+Label = Annotated[
+    str, words("a port label of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD, number=4)
+]
+ImageUri = Annotated[str, words("an image such as `repository/image:tag`, without blanks", r"[^\s\x00-\x20\x7f]+")]
+Int = Annotated[int, whole()]
+TextList = Annotated[list[Text], Field(min_length=1)]
 
 
 def _threshold(value: object) -> int | None:
-    number = int(value) if isinstance(value, float) and value.is_integer() else value
-    if number is None:
-        return None
-    if isinstance(number, int) and not isinstance(number, bool) and (number == -1 or 1 <= number < 2**31):
-        return int(number)
+    number = integer(value)
+    if value is None or (number is not None and (number == -1 or 1 <= number <= MOST)):
+        return number
     raise expected("-1 (never) or a whole number of at least 1")
 
 
-Threshold = checked(Union[int, None], _threshold, {"type": ["integer", "null"], "minimum": -1, "not": {"const": 0}})
-"""The server takes 0 and numbers below -1 too, and the controller then fails the job or counts them as left out."""
+Threshold = Annotated[int | None, Check(_threshold, {"type": ["integer", "null"], "minimum": -1, "not": {"const": 0}})]
+"""The server takes 0 for left out, and numbers below -1, with which its controller fails the job."""
+
+
+def _secrets(value: object) -> dict[str, Any]:
+    if isinstance(value, str) and value and not value.strip("*"):
+        hint = "OpenPAI hides the secrets of a job that it shows or exports: write them in again"
+        raise expected("the job's secrets", hint, 6)
+    if not isinstance(value, dict):
+        raise expected("a mapping")
+    return value
 
 
 class _Described(Closed):
@@ -59,7 +74,7 @@ class _Described(Closed):
 
 
 class DockerImage(_Described):
-    """A container image; the one prerequisite that is closed. Source: PAI protocol v2, prerequisites."""
+    """A container image; the one kind that is closed. Source: PAI protocol v2, prerequisites."""
 
     type: Literal["dockerimage"]
     uri: ImageUri
@@ -67,9 +82,9 @@ class DockerImage(_Described):
 
 
 class Script(_Described):
-    """A script or an output. Unknown keys are its plugin's. Source: PAI protocol v2, prerequisites; PAI issue 5145."""
+    """A script or an output; unknown keys are its plugin's. Source: PAI protocol v2, prerequisites."""
 
-    model_config = Open.model_config
+    model_config = ConfigDict(extra="allow")
     type: Literal["script", "output"]
     uri: Text = ""
     plugin: Text = ""
@@ -77,50 +92,53 @@ class Script(_Described):
 
 
 class Data(_Described):
-    """A data set, whose uri is a list. Unknown keys are its plugin's. Source: PAI protocol v2, prerequisites."""
+    """A data set of several uris; unknown keys are its plugin's. Source: PAI protocol v2, prerequisites."""
 
-    model_config = Open.model_config
+    model_config = ConfigDict(extra="allow")
     type: Literal["data"]
     uri: list[Text] = []
     plugin: Text = ""
     require: list[Text] = []
 
 
-Prerequisite = Annotated[Union[DockerImage, Script, Data], Field(discriminator="type")]
+Prerequisite = Annotated[DockerImage | Script | Data, Field(discriminator="type")]
 
 
 class Completion(Closed):
-    """When a role decides the job. null counts as left out. Source: PAI protocol v2, completion."""
+    """When a role decides the job; null counts as left out. Source: PAI protocol v2, completion."""
 
     min_failed_instances: Threshold = None
     min_succeeded_instances: Threshold = None
 
 
 class ContainerOptions(Open):
-    """Size of /dev/shm in MiB, 0 for the default; `infiniband` may be any value. Source: PAI protocol v2."""
+    """Size of /dev/shm in MiB, 0 for the default; `infiniband` may be any value.
+
+    Source: PAI protocol v2, extraContainerOptions.
+    """
 
     shm_mb: Annotated[Int, Field(alias="shmMB")] = 0
     infiniband: Any = False
 
 
 class Resources(Closed):
-    """What one task may use; memory in MiB. No lower bounds: see `build.py` for what counts in place of 0 and less.
+    """What one task may use; memory in MiB; `ports` are counts. There are no lower bounds (see `build.py`).
 
-    Source: PAI protocol v2, resourcePerInstance; `ports` is a count for each label, not a port number.
+    Source: PAI protocol v2, resourcePerInstance.
     """
 
     cpu: Int
     memory_mb: Annotated[Int, Field(alias="memoryMB")]
     gpu: Int
-    ports: Annotated[Union[dict[Label, Int], None], Field(min_length=1)] = None
+    ports: Annotated[dict[Label, Int] | None, Field(min_length=1)] = None
 
 
 class Role(Closed):
-    """A task role. Source: PAI protocol v2, taskRoles; `protocolVersion` is tolerated by the server."""
+    """A task role; its `protocolVersion` is tolerated and ignored. Source: PAI protocol v2, taskRoles."""
 
-    instances: whole(1, MOST_INSTANCES) = 1  # type: ignore[valid-type]
+    instances: Annotated[int, whole(1, MOST_INSTANCES)] = 1
     completion: Completion = Completion()
-    task_retry_count: whole(-2) = 0  # type: ignore[valid-type]
+    task_retry_count: Annotated[int, whole(-2)] = 0
     prerequisites: list[Text] = []
     docker_image: Text
     data: Text = ""
@@ -128,15 +146,15 @@ class Role(Closed):
     script: Text = ""
     extra_container_options: ContainerOptions = ContainerOptions()
     resource_per_instance: Resources
-    commands: Annotated[list[Text], Field(min_length=1)]
+    commands: TextList
     protocol_version: Any = None
 
 
 class DeploymentRole(Closed):
     """Commands around those of a role. Source: PAI protocol v2, deployments."""
 
-    pre_commands: Annotated[list[Text], Field(min_length=1)] = []
-    post_commands: Annotated[list[Text], Field(min_length=1)] = []
+    pre_commands: TextList = []
+    post_commands: TextList = []
 
 
 class Deployment(Open):
@@ -149,16 +167,16 @@ class Deployment(Open):
 class Defaults(Open):
     """Which deployment is active, and the virtual cluster. Source: PAI protocol v2, defaults."""
 
-    deployment: Text = ""
+    deployment: Text | None = None
     virtual_cluster: Text = "default"
 
 
 class Plugin(Open):
-    """A runtime plugin. Source: PAI protocol v2, extras; `taskroles` is a filter."""
+    """A runtime plugin; `taskroles` is a filter. Source: PAI protocol v2, extras."""
 
     plugin: Text
-    parameters: Union[dict[str, Any], None] = None
-    taskroles: Union[list[Text], None] = None
+    parameters: dict[str, Any] | None = None
+    taskroles: list[Text] | None = None
 
 
 class Extras(Open):
@@ -169,23 +187,23 @@ class Extras(Open):
     """
 
     gang_allocation: Boolean = True
-    plugins: Annotated[Union[list[Plugin], None], Field(alias="com.microsoft.pai.runtimeplugin")] = None
-    slurm: Union[SlurmExtras, None] = None
+    plugins: Annotated[list[Plugin] | None, Field(alias="com.microsoft.pai.runtimeplugin")] = None
+    slurm: SlurmExtras | None = None
 
 
 class JobFile(Closed):
     """A job file. Source: PAI protocol v2."""
 
-    protocol_version: Version
+    protocol_version: Annotated[Any, one_of(2, "2")]
     name: Name
-    type: one_of("job")  # type: ignore[valid-type]
+    type: Annotated[str, one_of("job")]
     version: TextOrNumber = ""
     contributor: Text = ""
     description: Text = ""
     prerequisites: Annotated[list[Prerequisite], Field(min_length=1)] = []
     parameters: dict[str, Any] = {}
-    secrets: dict[str, Any] = {}
-    job_retry_count: whole(0) = 0  # type: ignore[valid-type]
+    secrets: Annotated[dict[str, Any], Check(_secrets, {"type": "object"})] = {}
+    job_retry_count: Annotated[int, whole(0)] = 0
     task_roles: Annotated[dict[RoleName, Role], Field(min_length=1)]
     deployments: Annotated[list[Deployment], Field(min_length=1)] = []
     defaults: Defaults = Defaults()

@@ -16,7 +16,7 @@ _V1_KEY = re.compile(r'"(?:jobName|taskRoles)"\s*:')
 
 
 def looks_like_v1(text: str) -> bool:
-    """Tell a job file of protocol v1 by its text: JSON, with comments perhaps, that names a job or task roles."""
+    """Tell a job file of protocol v1 by its text: JSON, perhaps with comments, of a job or task roles."""
     return bool(_JSON_START.match(text) and _V1_KEY.search(text))
 
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 import jinja2
 
 from .shell import ShellWord, comment, number, our_own, quote
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
 
 RUNTIME = (
     "state",
@@ -49,12 +45,9 @@ def _seconds(value: timedelta) -> ShellWord:
     return number(int(value.total_seconds()))
 
 
-def _templates() -> Traversable:
-    return files("paislurm") / "templates"
-
-
 def _load(name: str) -> str:
-    return (_templates() / name).read_text(encoding="utf-8")
+    text: str = files("paislurm").joinpath("templates", *name.split("/")).read_text(encoding="utf-8")
+    return text
 
 
 @cache

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+from ..job import Switches
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 GresStyle = Literal["gres", "gpus-per-task"]
 AddressMethod = Literal["getent", "node-address", "suffix"]
@@ -13,7 +17,7 @@ AddressMethod = Literal["getent", "node-address", "suffix"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """Describe `count` equal nodes of a partition; `gpus` is the number of one node, `gpu_type` its gres type."""
+    """Describe `count` equal nodes of a partition; `gpus` is those of one node, `gpu_type` its gres type."""
 
     count: int
     cpus: int
@@ -78,6 +82,8 @@ class Site:
     grace: timedelta = timedelta(seconds=20)
     kill_wait: timedelta = timedelta(seconds=30)
     transient_ceiling: int = 10
+    compat: Switches = field(default_factory=Switches)
+    """The site's defaults for the switches under `extras.slurm.compat` of job files."""
 
     def partition(self, name: str | None) -> Partition | None:
         """Return the partition of that name (the default one for None), or None where it is not known."""

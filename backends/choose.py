@@ -1,0 +1,37 @@
+"""The backends by name. What only one of them needs is imported when that one is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from paislurm.translator.errors import Fault, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from .base import Backend
+
+
+def _slurm(_: Path) -> Backend:
+    from .runner import HereRunner
+    from .slurm import SlurmBackend
+
+    return SlurmBackend(HereRunner())
+
+
+def _local(home: Path) -> Backend:
+    from .local import LocalBackend
+
+    return LocalBackend(home)
+
+
+BACKENDS: dict[str, Callable[[Path], Backend]] = {"slurm": _slurm, "local": _local}
+
+
+def backend(name: str, home: Path) -> Backend:
+    """Return the backend of that name; `home` is where it may keep records."""
+    if name not in BACKENDS:
+        known = ", ".join(sorted(BACKENDS))
+        raise UsageError(Fault(code="E505", message=f"there is no backend '{name}'", hint=f"there are: {known}"))
+    return BACKENDS[name](home)

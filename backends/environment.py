@@ -1,0 +1,19 @@
+"""The environment that a batch script starts from: the caller's, without what Slurm and MPI left in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LEAKING = ("SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "SALLOC_", "SQUEUE_", "SACCT_", "SCANCEL_", "PMI")
+"""Variables that change what sbatch, squeue, sacct, scancel or an inner srun does. Source: their manuals."""
+
+KEPT = ("SLURM_CONF",)
+"""Variables that say where the cluster is."""
+
+
+def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which nothing speaks for the user but the command line."""
+    return {name: value for name, value in environment.items() if name in KEPT or not name.startswith(LEAKING)}

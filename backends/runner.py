@@ -1,0 +1,92 @@
+"""How a program is run: the seam between what is said to Slurm and where."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from paislurm.translator.errors import Fault, UnreachableError
+
+from .environment import scrubbed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """Hold how a program ended: `status` is negative for a signal."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+class CommandRunner(Protocol):
+    """Run programs somewhere; UnreachableError when one cannot be started or does not answer in time."""
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float,
+    ) -> Completed:
+        """Run a program to its end, within `timeout` seconds.
+
+        `env` is added to an environment without what Slurm and MPI left. Without `stdin` it reads nothing.
+        """
+        ...
+
+
+class HereRunner:
+    """Run programs on this machine."""
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float,
+    ) -> Completed:
+        """Run a program; see CommandRunner."""
+        try:
+            done = subprocess.run(
+                argv,
+                input=stdin or "",
+                env=scrubbed(os.environ) | dict(env or {}),
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=timeout,
+                check=False,
+            )
+        except FileNotFoundError:
+            raise missing(argv) from None
+        except subprocess.TimeoutExpired:
+            raise silent(argv, timeout) from None
+        return Completed(status=done.returncode, stdout=done.stdout, stderr=done.stderr)
+
+
+def missing(argv: Sequence[str]) -> UnreachableError:
+    """Return the error for a program that is not on PATH."""
+    fault = Fault(
+        code="E501",
+        message=f"there is no `{argv[0]}` here",
+        hint="run this on a login node of the cluster, or use `--backend local` to run it on this machine",
+    )
+    return UnreachableError(fault, argv=tuple(argv))
+
+
+def silent(argv: Sequence[str], timeout: float) -> UnreachableError:
+    """Return the error for a program that gave no answer in time."""
+    fault = Fault(
+        code="E502",
+        message=f"`{argv[0]}` gave no answer within {timeout:g} s; what was asked may have been done or not",
+        hint="try again later: nothing is lost, and a job is not submitted twice",
+    )
+    return UnreachableError(fault, argv=tuple(argv))

@@ -1,0 +1,38 @@
+"""Expand Slurm's host lists: `n[1-2,07],login` is n1, n2, n07, login. Source: scontrol(1), show hostnames."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+_PART = re.compile(r"\[([^][]*)\]")
+
+
+def expand(text: str) -> list[str]:
+    """Return the names of a host list in order, repeated ones too; ValueError when it is not one."""
+    return [name for item in _split(text) for name in _expand_item(item)]
+
+
+def _split(text: str) -> list[str]:
+    """Split at the commas outside brackets."""
+    items = re.findall(r"(?:\[[^][]*\]|[^][,])+", text)
+    if ",".join(items) != text.strip(","):
+        raise ValueError(f"invalid host list: {text}")
+    return items
+
+
+def _expand_item(item: str) -> list[str]:
+    pieces = _PART.split(item)
+    choices = [_numbers(piece) if place % 2 else [piece] for place, piece in enumerate(pieces)]
+    return ["".join(words) for words in itertools.product(*choices)]
+
+
+def _numbers(ranges: str) -> list[str]:
+    """Return the numbers of `1-3,07`, as wide as they are written."""
+    found: list[str] = []
+    for part in ranges.split(","):
+        first, dash, last = part.partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise ValueError(f"invalid range: {ranges}")
+        found += [str(number).zfill(len(first)) for number in range(int(first), int(last if dash else first) + 1)]
+    return found

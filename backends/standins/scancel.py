@@ -1,0 +1,91 @@
+"""Stand in for scancel: signals to the steps of a local job or to its batch script, or the end of the job."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from pathlib import Path
+
+from . import processes, records
+
+
+def main(words: list[str]) -> int:
+    """Send what is asked to each job or step; 1 when one of them is not there."""
+    asked = _parse(words)
+    found = [_signal(asked, target) for target in asked.targets]
+    return 0 if all(found) else 1
+
+
+def _parse(words: list[str]) -> argparse.Namespace:
+    """Read the command line. Source: scancel(1), --signal --batch --full."""
+    parser = argparse.ArgumentParser(prog="scancel", allow_abbrev=False)
+    parser.add_argument("-s", "--signal", type=_signal_number)
+    parser.add_argument("-b", "--batch", action="store_true")
+    parser.add_argument("-f", "--full", action="store_true")
+    parser.add_argument("-Q", "--quiet", action="store_true")
+    parser.add_argument("targets", nargs="+", metavar="JOB[.STEP]")
+    return parser.parse_args(words)
+
+
+def _signal_number(text: str) -> int:
+    if text.isdigit():
+        return int(text)
+    name = text.upper().removeprefix("SIG")
+    try:
+        return signal.Signals[f"SIG{name}"].value
+    except KeyError:
+        raise argparse.ArgumentTypeError(f"unknown signal {text}") from None
+
+
+def _signal(asked: argparse.Namespace, target: str) -> bool:
+    job_id, _, step = target.partition(".")
+    job = Path(os.environ[processes.JOB_MARK]).with_name(job_id)
+    state = records.read_json(job / "state.json")
+    if state is None:
+        return _complain(asked, target, "Invalid job id specified")
+    if "ended" in state or (step and step not in records.running_steps(job)):
+        return _complain(asked, target, "Job/step already completing or completed")
+    if step:
+        _signal_step(job, step, asked.signal or signal.SIGKILL)
+    elif asked.signal is None:
+        end_job(job, state)
+    else:
+        _signal_job(job, state, asked)
+    return True
+
+
+def _complain(asked: argparse.Namespace, target: str, why: str) -> bool:
+    if not asked.quiet:
+        print(f"scancel: error: Kill job error on job id {target}: {why}", file=sys.stderr)
+    return False
+
+
+def _signal_step(job: Path, step: str, number: int) -> None:
+    """Signal every process of a step, as the container of a step on a node does."""
+    sessions = records.sessions_of(job, step)
+    processes.send(number, processes.members(processes.Marks(job, step), sessions))
+
+
+def _signal_job(job: Path, state: dict[str, object], asked: argparse.Namespace) -> None:
+    """Signal all steps; with --batch the batch script's shell alone, with --full its other processes too."""
+    if asked.batch:
+        batch = processes.process(int(str(state["batch"])))
+        processes.send(asked.signal, [batch] if batch else [])
+        return
+    for step in records.running_steps(job):
+        _signal_step(job, step, asked.signal)
+    if asked.full:
+        processes.send(asked.signal, processes.members(processes.Marks(job, "")))
+
+
+def end_job(job: Path, state: dict[str, object]) -> None:
+    """Ask the job's supervisor for its end; where the supervisor is gone, kill what is left."""
+    (job / "cancelled").write_text(f"{os.getuid()}\n", encoding="ascii")
+    pid, started = int(str(state["supervisor"])), state["supervisor_started"]
+    supervisor = processes.process(pid)
+    if supervisor is not None and supervisor.started == started:
+        processes.send(signal.SIGTERM, [supervisor])
+    else:
+        processes.kill_all(processes.Marks(job), records.sessions_of(job))

@@ -1,0 +1,111 @@
+"""Read the command line of srun: the options that job scripts use, and none besides."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import dataclass
+
+FLAGS = ("--exact", "--exclusive", "--overlap", "--quiet", "-Q")
+"""Options without a value that change nothing on one machine."""
+
+VALUES = (
+    "--cpu-bind", "--cpus-per-task", "-c", "--distribution", "-m", "--gpu-bind", "--gpus-per-task", "--gres",
+    "--job-name", "-J", "--mem", "--mem-per-cpu", "--mem-per-gpu", "--mpi", "--nodes", "-N", "--time", "-t",
+    "--wait", "-W",
+)  # fmt: skip
+"""Options with a value that change nothing on one machine."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Say what a step runs, how often, and where its streams go.
+
+    `output` and `error` are files, "" for srun's own; `input` is `all`, `none` or the number of a task.
+    `environment` is added to that of the tasks.
+    """
+
+    command: list[str]
+    tasks: int
+    directory: str
+    input: str
+    output: str
+    error: str
+    kill_on_bad_exit: bool
+    environment: dict[str, str]
+
+
+def parse(words: list[str]) -> Options:
+    """Return the options; whatever is not understood ends the program with a usage error. Source: srun(1)."""
+    parser = _parser()
+    asked = parser.parse_args(words)
+    if not asked.command:
+        parser.error("no command")
+    nodes = _hosts(parser) or asked.nodelist.split(",")
+    if strangers := {node for node in nodes if node not in ("", "localhost")}:
+        parser.error(f"no such node: {', '.join(sorted(strangers))}")
+    everything, *settings = asked.export.split(",")
+    if everything != "ALL" or any("=" not in setting for setting in settings):
+        parser.error(f"--export={asked.export}: only ALL and ALL,NAME=VALUE are understood")
+    return Options(
+        command=asked.command,
+        tasks=asked.ntasks or _default_tasks(asked.het_group, len(_hosts(parser))),
+        directory=asked.chdir,
+        input=asked.input,
+        output=asked.output,
+        error=asked.error,
+        kill_on_bad_exit=asked.kill_on_bad_exit != "0",
+        environment=dict(setting.split("=", 1) for setting in settings),
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    usage = "srun [options] command [arguments]"
+    parser = argparse.ArgumentParser(prog="srun", usage=usage, allow_abbrev=False, add_help=False)
+    for flag in FLAGS:
+        parser.add_argument(flag, action="store_true")
+    for value in VALUES:
+        parser.add_argument(value)
+    parser.add_argument("-n", "--ntasks", type=int)
+    parser.add_argument("--ntasks-per-node", type=int)
+    parser.add_argument("--het-group", type=_group)
+    parser.add_argument("-w", "--nodelist", default="")
+    parser.add_argument("-D", "--chdir", default="")
+    parser.add_argument("-i", "--input", type=_input, default="all")
+    parser.add_argument("-o", "--output", default="")
+    parser.add_argument("-e", "--error", default="")
+    parser.add_argument("-K", "--kill-on-bad-exit", nargs="?", const="1", default="0", choices=("0", "1"))
+    parser.add_argument("--export", default="ALL")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    return parser
+
+
+def _group(text: str) -> int:
+    """Return a component's number, which must be one of the job's."""
+    size = int(os.environ.get("SLURM_HET_SIZE", "1"))
+    if not text.isdigit() or int(text) >= size:
+        raise argparse.ArgumentTypeError(f"Invalid --het-group value: {text}, the job has {size}")
+    return int(text)
+
+
+def _input(text: str) -> str:
+    if text not in ("all", "none") and not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text} is not all, none or a task's number")
+    return text
+
+
+def _hosts(parser: argparse.ArgumentParser) -> list[str]:
+    """Return the lines of SLURM_HOSTFILE, a node for each task. Source: srun(1), --distribution=arbitrary."""
+    path = os.environ.get("SLURM_HOSTFILE")
+    if not path:
+        return []
+    try:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123 - the only file here
+            return file.read().split()
+    except OSError as fault:
+        parser.error(f"SLURM_HOSTFILE: {fault}")
+
+
+def _default_tasks(group: int | None, hosts: int) -> int:
+    suffix = "" if group is None else f"_HET_GROUP_{group}"
+    return hosts or int(os.environ.get(f"SLURM_NTASKS{suffix}", "1"))

@@ -1,0 +1,183 @@
+"""Stand in for slurmd: start the batch script of a local job, keep its time limit, record how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import processes, records
+
+KILL_WAIT = 5.0
+"""Seconds between TERM and KILL, as KillWait in slurm.conf."""
+
+DEFAULT_SIGNALS = [signal.Signals(number) for number in signal.valid_signals() if number < signal.SIGRTMIN]
+WATCHED = (signal.SIGCHLD, signal.SIGTERM)
+
+
+def main(words: list[str]) -> int:
+    """Run the job whose folder is the only argument; say `started` on standard output when its script runs.
+
+    `job.json` there holds `argv`, `directory`, `log`, `limit` (seconds or null), `warning` (null or
+    [signal number, seconds before the limit, batch script only]).
+    """
+    folder = Path(words[0])
+    job = records.read_json(folder / "job.json")
+    if job is None:
+        print(f"no job in {folder}", file=sys.stderr)
+        return 1
+    signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
+    supervisor = _Supervisor(folder, job)
+    try:
+        supervisor.start()
+    except OSError as fault:
+        supervisor.record("FAILED", status=1, reason=str(fault))
+        print(fault, file=sys.stderr)
+        return 1
+    _say_started()
+    supervisor.run()
+    return 0
+
+
+def _say_started() -> None:
+    """Tell whoever submits, who may have gone; from here on nothing is written there."""
+    with contextlib.suppress(BrokenPipeError):
+        os.write(1, b"started\n")
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 1)
+    os.close(null)
+
+
+@dataclass(frozen=True)
+class _Due:
+    """Something to do at a moment of the monotonic clock."""
+
+    at: float
+    what: str
+
+
+class _Supervisor:
+    def __init__(self, folder: Path, job: dict[str, Any]) -> None:
+        self._folder = folder
+        self._job = job
+        self._marks = processes.Marks(folder)
+        self._batch = 0
+        self._cause = ""
+        self._due: list[_Due] = []
+        me = processes.process(os.getpid())
+        self._state: dict[str, Any] = {
+            "host": os.uname().nodename,
+            "boot": processes.boot_id(),
+            "supervisor": os.getpid(),
+            "supervisor_started": me.started if me else 0,
+            "started": int(time.time()),
+        }
+
+    def record(self, state: str, *, status: int = 0, number: int = 0, reason: str = "") -> None:
+        """Write how the job stands; every state but RUNNING is its end, `number` the signal that ended it."""
+        self._state |= {"state": state, "reason": reason, "batch": self._batch}
+        if state != "RUNNING":
+            self._state |= {"status": status, "signal": number, "ended": int(time.time())}
+        records.write_json(self._folder / "state.json", self._state)
+
+    def start(self) -> None:
+        """Start the batch script in a session of its own, its output in the log, its input empty."""
+        log = os.open(self._job["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.chdir(self._job["directory"])
+        self._batch = os.posix_spawnp(
+            self._job["argv"][0],
+            self._job["argv"],
+            os.environ,
+            file_actions=[(os.POSIX_SPAWN_DUP2, ours, theirs) for ours, theirs in ((null, 0), (log, 1), (log, 2))],
+            setsid=True,
+            setsigmask=[],
+            setsigdef=DEFAULT_SIGNALS,
+        )
+        os.close(null)
+        os.close(log)
+        os.chdir("/")
+        self._plan_limit()
+        self.record("RUNNING")
+
+    def _plan_limit(self) -> None:
+        limit, warning = self._job["limit"], self._job["warning"]
+        if limit is None:
+            return
+        end = time.monotonic() + limit
+        self._due.append(_Due(end, "limit"))
+        if warning:
+            self._due.append(_Due(end - min(warning[1], limit), "warning"))
+
+    def run(self) -> None:
+        """Wait for the script's end and whatever is due before; then end what it left behind, and record."""
+        while True:
+            received = self._wait()
+            if received == signal.SIGTERM:
+                self._begin_end(self._who_ends_it())
+            pid, status = os.waitpid(self._batch, os.WNOHANG)
+            if pid:
+                break
+            self._do_due()
+        processes.kill_all(self._marks, self._sessions())
+        code = os.waitstatus_to_exitcode(status)
+        state = self._cause or ("FAILED" if code else "COMPLETED")
+        self.record(state, status=max(code, 0), number=max(-code, 0))
+
+    def _wait(self) -> int:
+        """Return the next signal, 0 when something is due."""
+        if not self._due:
+            return signal.sigwait(WATCHED)
+        left = min(due.at for due in self._due) - time.monotonic()
+        received = signal.sigtimedwait(WATCHED, max(left, 0.0))
+        return received.si_signo if received else 0
+
+    def _who_ends_it(self) -> str:
+        """Return the state for an end from outside: asked for, or because this machine stops."""
+        with contextlib.suppress(OSError):
+            return f"CANCELLED by {(self._folder / 'cancelled').read_text(encoding='ascii').strip()}"
+        return "NODE_FAIL"
+
+    def _do_due(self) -> None:
+        now = time.monotonic()
+        ripe = [due.what for due in self._due if due.at <= now]
+        self._due = [due for due in self._due if due.at > now]
+        for what in ripe:
+            if what == "warning":
+                self._warn()
+            elif what == "limit":
+                self._begin_end("TIMEOUT")
+            else:
+                processes.kill_all(self._marks, self._sessions())
+
+    def _warn(self) -> None:
+        number, _, batch_only = self._job["warning"]
+        if batch_only:
+            os.kill(self._batch, number)
+        else:
+            self._signal_steps(number)
+
+    def _signal_steps(self, number: int) -> None:
+        for step in records.running_steps(self._folder):
+            sessions = records.sessions_of(self._folder, step)
+            processes.send(number, processes.members(processes.Marks(self._folder, step), sessions))
+
+    def _begin_end(self, cause: str) -> None:
+        """TERM to the batch script's shell and to all tasks, KILL to everything after KILL_WAIT.
+
+        The first cause counts. The script's children, srun among them, get no TERM: tried on Slurm 22.05.8.
+        """
+        if self._cause:
+            return
+        self._cause = cause
+        self._due = [_Due(time.monotonic() + KILL_WAIT, "kill")]
+        os.kill(self._batch, signal.SIGTERM)
+        self._signal_steps(signal.SIGTERM)
+
+    def _sessions(self) -> set[int]:
+        return {self._batch, *records.sessions_of(self._folder)}

@@ -1,0 +1,1 @@
+"""One file for each fault, with what is said of it."""

@@ -1,0 +1,45 @@
+"""Say what is wrong with each file of this folder; as a script, write that down beside it.
+
+`<code>-<what>.yaml` is a job file and `site-<code>-<what>.yaml` a site profile. Comment lines at the top of a
+job file, `# --set key=value` and `# --name name`, are the command line that goes with it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from paislurm.translator.errors import PaislurmError, faults_text
+from paislurm.translator.protocol.read import read
+from paislurm.translator.protocol.validate import validate
+from paislurm.translator.site.load import load_site
+
+FOLDER = Path(__file__).parent
+
+
+def said_of(file: Path) -> str:
+    """Return the errors of a file, or the warnings of one that has none, as the user reads them."""
+    source = file.read_bytes()
+    head = source.decode("utf-8", errors="replace")
+    try:
+        if file.name.startswith("site-"):
+            load_site(source, file=file.name)
+            return ""
+        checked = validate(
+            read(source, file=file.name),
+            parameters=dict(re.findall(r"^# --set (\w+)=(.*)$", head, re.MULTILINE)),
+            name=next(iter(re.findall(r"^# --name (.*)$", head, re.MULTILINE)), None),
+        )
+    except PaislurmError as error:
+        return faults_text(error.faults) + "\n"
+    return faults_text(checked.warnings) + "\n"
+
+
+def remake() -> None:
+    """Write what is said of each file beside it."""
+    for file in sorted(FOLDER.glob("*.yaml")):
+        file.with_suffix(".txt").write_text(said_of(file), encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    remake()

@@ -1,0 +1,75 @@
+"""Recorded conversations with Slurm, and a runner that repeats them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paislurm.backends.runner import Completed
+from paislurm.backends.slurm_commands import TIMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+FOLDER = Path(__file__).parents[2] / "slurm_output"
+
+_BLOCK = re.compile(r"^\$ (.*)\n> (-?\d+)\n((?:[|!] .*\n)*)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One command and what it answered."""
+
+    argv: tuple[str, ...]
+    completed: Completed
+
+
+def transcript(recordings: Iterable[Recording]) -> str:
+    """Return recordings as text: `$ command`, `> exit status`, `| output`, `! error`."""
+    lines: list[str] = []
+    for recording in recordings:
+        lines += [f"$ {shlex.join(recording.argv)}", f"> {recording.completed.status}"]
+        lines += [f"| {line}" for line in recording.completed.stdout.splitlines()]
+        lines += [f"! {line}" for line in recording.completed.stderr.splitlines()]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def read(case: str, version: str = "22.05") -> list[Recording]:
+    """Read the recording of a case."""
+    text = (FOLDER / version / f"{case}.txt").read_text(encoding="utf-8")
+    found = [_recording(*match.groups()) for match in _BLOCK.finditer(text)]
+    assert transcript(found) == text, f"{case} is not a recording"
+    return found
+
+
+def _recording(command: str, status: str, said: str) -> Recording:
+    streams = {
+        mark: "".join(f"{line[2:]}\n" for line in said.splitlines() if line[0] == mark) for mark in "|!"
+    }
+    completed = Completed(status=int(status), stdout=streams["|"], stderr=streams["!"])
+    return Recording(tuple(shlex.split(command)), completed)
+
+
+class Replay:
+    """A runner that answers as recorded, in order, and accepts no other command."""
+
+    def __init__(self, recordings: Iterable[Recording]) -> None:
+        self._left = list(recordings)
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: str | None = None,  # noqa: ARG002 - no command of ours reads
+        env: Mapping[str, str] | None = None,
+        timeout: float,
+    ) -> Completed:
+        assert timeout > 0
+        assert dict(env or {}) == (TIMES if any(word.startswith("--jobs=") for word in argv) else {})
+        assert self._left, f"nothing more was recorded, asked: {shlex.join(argv)}"
+        recording = self._left.pop(0)
+        assert tuple(argv) == recording.argv
+        return recording.completed

@@ -1,0 +1,136 @@
+"""The parts of the backends that need no job: runner, environment, scripts read, host lists, choice."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.batch_script import components, seconds
+from paislurm.backends.choose import BACKENDS, backend
+from paislurm.backends.environment import scrubbed
+from paislurm.backends.runner import HereRunner
+from paislurm.backends.standins import hostlist, scontrol
+from paislurm.translator.errors import UnreachableError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_runner_returns_everything() -> None:
+    program = "import sys; print(sys.stdin.read()); print('bad', file=sys.stderr); sys.exit(3)"
+    done = HereRunner().run([sys.executable, "-c", program], stdin="in", timeout=30)
+    assert (done.status, done.stdout, done.stderr) == (3, "in\n", "bad\n")
+
+
+def test_the_runner_scrubs_and_adds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SBATCH_PARTITION", "leaked")
+    monkeypatch.setenv("SLURM_CONF", "/etc/slurm.conf")
+    done = HereRunner().run(["env"], env={"SLURM_TIME_FORMAT": "%s"}, timeout=30)
+    lines = done.stdout.splitlines()
+    assert "SLURM_TIME_FORMAT=%s" in lines
+    assert "SLURM_CONF=/etc/slurm.conf" in lines
+    assert "leaked" not in done.stdout
+
+
+def test_a_program_that_is_missing_is_out_of_reach() -> None:
+    with pytest.raises(UnreachableError, match="--backend local"):
+        HereRunner().run(["sbatch-that-is-nowhere"], timeout=30)
+
+
+def test_a_program_that_is_silent_is_out_of_reach() -> None:
+    with pytest.raises(UnreachableError, match="may have been done or not") as caught:
+        HereRunner().run(["sleep", "60"], timeout=0.1)
+    assert caught.value.argv == ("sleep", "60")
+
+
+def test_what_slurm_and_mpi_leave_is_scrubbed() -> None:
+    names = "SLURM_JOB_ID SBATCH_QOS SRUN_X SALLOC_X PMI_RANK PMIX_RANK SQUEUE_SORT SACCT_FORMAT SCANCEL_X"
+    left = dict.fromkeys(names.split(), "1")
+    kept = {"PATH": "/bin", "SLURM_CONF": "/c", "MY_SLURM_THING": "1"}
+    assert scrubbed(left | kept) == kept
+
+
+SCRIPT = """#!/usr/bin/env bash
+
+#SBATCH --job-name=train --nodes=2
+#SBATCH -n 6 -t5
+# a comment
+#SBATCH --signal=B:USR1@120 # another
+#SBATCH hetjob
+#SBATCH --ntasks-per-node=4 --nodes 3
+#SBATCH --no-requeue
+echo
+#SBATCH hetjob
+"""
+
+
+def test_directives_are_read_component_by_component() -> None:
+    first, second = components(SCRIPT)
+    assert dict(first.options) == {
+        "job-name": "train", "nodes": "2", "ntasks": "6", "time": "5", "signal": "B:USR1@120",
+    }  # fmt: skip
+    assert (first.nodes, first.tasks, second.nodes, second.tasks) == (2, 6, 3, 12)
+    assert "no-requeue" in second.options
+
+
+def test_a_script_without_directives_has_one_component() -> None:
+    [only] = components("#!/bin/sh\ntrue\n")
+    assert (only.nodes, only.tasks) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("5", 300), ("1:30", 90), ("2:00:00", 7200), ("1-0", 86400), ("1-2:30", 95400), ("1-02:30:05", 95405),
+        ("UNLIMITED", None), ("infinite", None),
+    ],
+)  # fmt: skip
+def test_time_limits(text: str, expected: int | None) -> None:
+    assert seconds(text) == expected
+
+
+def test_a_time_limit_that_is_none() -> None:
+    with pytest.raises(ValueError, match="invalid time limit: soon"):
+        seconds("soon")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("localhost", ["localhost"]),
+        ("localhost,localhost", ["localhost", "localhost"]),
+        ("n[1-3,07],login", ["n1", "n2", "n3", "n07", "login"]),
+        ("r[1-2]n[09-10]", ["r1n09", "r1n10", "r2n09", "r2n10"]),
+        ("", []),
+    ],
+)
+def test_host_lists(text: str, names: list[str]) -> None:
+    assert hostlist.expand(text) == names
+
+
+@pytest.mark.parametrize("text", ["n[1-", "n[a-b]", "n]1[", "n[1-2"])
+def test_host_lists_that_are_none(text: str) -> None:
+    with pytest.raises(ValueError, match="invalid"):
+        hostlist.expand(text)
+
+
+def test_scontrol(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert scontrol.main(["show", "hostnames", "n[1-2],localhost"]) == 0
+    assert capsys.readouterr().out == "n1\nn2\nlocalhost\n"
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "localhost,localhost")
+    assert scontrol.main(["show", "hostnames"]) == 0
+    assert capsys.readouterr().out == "localhost\nlocalhost\n"
+    assert scontrol.main(["--oneliner", "show", "node", "localhost"]) == 0
+    assert " NodeAddr=127.0.0.1 " in capsys.readouterr().out
+    assert scontrol.main(["show", "node", "n7"]) == 1
+    assert scontrol.main(["show", "hostnames", "n[1-"]) == 1
+    assert scontrol.main(["reboot"]) == 1
+    assert "not understood: reboot" in capsys.readouterr().err
+
+
+def test_backends_are_chosen_by_name(tmp_path: Path) -> None:
+    assert {name: backend(name, tmp_path).name for name in BACKENDS} == {"slurm": "slurm", "local": "local"}
+    with pytest.raises(UsageError, match="there are: local, slurm"):
+        backend("pbs", tmp_path)

@@ -1,0 +1,196 @@
+"""The command line as a whole: help, exit codes, streams, and what must never happen."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+import paislurm
+from paislurm.translator.cli import main as main_module
+from paislurm.translator.cli.lazy import COMMANDS
+from paislurm.translator.cli.main import cli
+
+from .running import job_file
+
+if TYPE_CHECKING:
+    from .running import Runner
+
+ROOT = Path(__file__).parents[3]
+PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
+HEAVY = ("pydantic", "jinja2", "rich", "yaml", "json", "difflib", "importlib.metadata", "subprocess")
+
+
+def test_the_version_is_that_of_the_package(run: Runner) -> None:
+    declared = f'version = "{paislurm.__version__}"'
+    assert declared in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert run("--version").out == f"paislurm {paislurm.__version__}\n"
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; before = set(sys.modules)\n"
+        "from paislurm.translator.cli.main import main\n"
+        "code = main(['--help'])\n"
+        f"loaded = [name for name in {HEAVY!r} if name in set(sys.modules) - before]\n"
+        "sys.exit(str(loaded) if loaded else code)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(f"  {name} " in done.stdout for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_examples_and_json(run: Runner, name: str) -> None:
+    said = run(name, "--help")
+    assert said.code == 0
+    assert f"  paislurm {name} " in said.out
+    assert "--json" in said.out
+    assert "Examples:" in said.out
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    assert command.get_short_help_str(200) == COMMANDS[name].removesuffix(".") or COMMANDS[name]
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["chekc"], "there is no command 'chekc'; did you mean 'check'?"),
+        (["frobnicate"], "there is no command 'frobnicate'; there are: check, plan"),
+        (["check"], "Missing argument 'FILE'"),
+        (["check", "job.yaml", "--set", "lr"], "expected NAME=VALUE, found 'lr'"),
+        (["check", "job.yaml", "--set", "=1"], "expected NAME=VALUE, found '=1'"),
+        (["submit", "job.yaml", "--follow", "--json"], "use --wait --json"),
+        (["logs", "x", "--tail", "-1"], "-1 is not in the range"),
+        (["logs", "x", "-f", "--batch"], "goes neither with"),
+        (["list", "--state", "asleep"], "'asleep' is not one of"),
+    ],
+)
+def test_wrong_usage_is_2(run: Runner, argv: list[str], says: str) -> None:
+    said = run(*argv)
+    assert (said.code, "Traceback" in said.err) == (2, False)
+    assert says in said.err
+
+
+def test_no_command_shows_the_help(run: Runner) -> None:
+    assert "Commands:" in (said := run()).out + said.err
+
+
+def test_with_json_a_failure_is_a_document_and_a_message(run: Runner) -> None:
+    import json
+
+    said = run("status", "nothing", "--json")
+    document = json.loads(said.out)
+    assert said.code == document["exit_code"] == 5
+    assert document["faults"][0]["code"] == "E520"
+    assert document["error"] in said.err
+
+
+def test_a_job_file_that_cannot_be_read_is_3(run: Runner, tmp_path: Path) -> None:
+    said = run("check", str(tmp_path / "none.yaml"))
+    assert said.code == 3
+    assert "none.yaml\nerror E100: the job file cannot be read: No such file or directory" in said.err
+    assert run("check", str(tmp_path)).code == 3
+
+
+def test_a_profile_that_cannot_be_read_is_4(run: Runner, tmp_path: Path) -> None:
+    said = run("check", job_file(tmp_path), "--site", str(tmp_path / "none.yaml"))
+    assert said.code == 4
+    assert "error E460: cannot read the site profile" in said.err
+
+
+def test_a_fault_of_ours_is_no_traceback(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: object) -> None:
+        raise KeyError("x")
+
+    monkeypatch.setattr(main_module.cli, "invoke", fails)
+    said = run("list")
+    assert said.code == 70
+    assert "a fault of paislurm itself: KeyError: 'x'" in said.err
+    assert "Traceback" not in said.err
+    monkeypatch.setenv("PAISLURM_DEBUG", "1")
+    assert "Traceback" in run("list").err
+
+
+def test_ctrl_c_is_130(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main_module.cli, "invoke", interrupted)
+    assert run("list").code == 130
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["script", "job.yaml"], ["script", "job.yaml", "--json"]])
+def test_a_broken_pipe_is_silent(tmp_path: Path, profile: Path, argv: list[str]) -> None:
+    assert profile
+    job_file(tmp_path)
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [*PROGRAM, *argv], stdout=writing, stderr=subprocess.PIPE, text=True, cwd=tmp_path, check=False
+    )
+    os.close(writing)
+    assert done.returncode == 141
+    assert "roken" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")  # noqa: PTH110
+def test_a_full_disk_behind_standard_output_is_told(tmp_path: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*PROGRAM, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, check=False
+        )
+    assert (done.returncode, done.stderr) == (4, "error: cannot write the output: No space left on device\n")
+
+
+def test_a_closed_standard_output_is_no_fault(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", 'exec "$@" >&-', "bash", *PROGRAM, "--version"],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("language", ["C", "POSIX", "C.UTF-8"])
+def test_any_characters_in_any_locale(tmp_path: Path, language: str) -> None:
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": language, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [*PROGRAM, "status", "jöb\x1b[2J"], capture_output=True, env=environment, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 5
+    assert b"\x1b" not in done.stdout + done.stderr
+
+
+def test_colours_only_on_a_terminal_and_never_with_no_color(tmp_path: Path) -> None:
+    assert b"\x1b[" in on_a_terminal(tmp_path, {})
+    assert b"\x1b[" not in on_a_terminal(tmp_path, {"NO_COLOR": "1"})
+    assert b"\x1b[" not in on_a_terminal(tmp_path, {"TERM": "dumb"})
+
+
+def on_a_terminal(folder: Path, changes: dict[str, str]) -> bytes:
+    """Return what a command that fails prints on a terminal."""
+    master, slave = os.openpty()
+    environment = {"PATH": os.environ["PATH"], "TERM": "xterm", "HOME": str(folder)} | changes
+    subprocess.run(
+        [*PROGRAM, "status", "nothing"], stdin=slave, stdout=slave, stderr=slave, env=environment, check=False
+    )
+    os.close(slave)
+    said = os.read(master, 1 << 16)
+    os.close(master)
+    return said
+
+
+def test_the_public_names_are_there() -> None:
+    assert {name for name in paislurm.__all__ if getattr(paislurm, name) is None} == set()
+    assert set(paislurm.__all__) <= set(dir(paislurm))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = paislurm.nothing  # type: ignore[attr-defined]

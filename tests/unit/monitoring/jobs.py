@@ -1,0 +1,121 @@
+"""A job folder to be looked at, and a backend that says what a test wants."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paislurm.backends.base import JobId, Observation
+from paislurm.translator.errors import Fault, RejectedError, UnreachableError
+from paislurm.translator.monitoring.records import Created, Ended, Intent, JobRole, Submitted, dump
+from paislurm.translator.monitoring.store import JobFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from paislurm.backends.base import Submission
+    from paislurm.translator.monitoring.records import Record
+
+NOW = 1_000_000
+ROLES = (JobRole(name="worker", folder="0-worker", instances=2),)
+CREATED = Created(time=NOW - 100, job="demo", user="alice", backend="slurm", roles=ROLES)
+INTENT = Intent(time=NOW - 100, attempt=0, tag="paislurm-1")
+SUBMITTED = Submitted(
+    time=NOW - 99, attempt=0, job_id="7", job="demo", user="alice", backend="slurm", tasks=2
+)
+ENDED = Ended(
+    time=NOW - 9,
+    attempt=0,
+    state="FAILED",
+    code=255,
+    reason="a task failed",
+    backend_state="FAILED",
+    started=NOW - 50,
+    ended=NOW - 10,
+    completed=2,
+)
+
+
+def job_folder(jobs: Path, *records: Record, name: str = "alice~demo") -> JobFolder:
+    """Make a job folder with these records in its journal."""
+    folder = JobFolder(path=jobs / name)
+    folder.attempt(0).mkdir(parents=True)
+    folder.journal.write_bytes(b"".join(dump(record) for record in records))
+    return folder
+
+
+def task(index: int, **changes: Any) -> dict[str, Any]:
+    """Return a task as it stands in a result."""
+    return {
+        "role": "worker", "index": index, "attempt": 0, "state": "SUCCEEDED", "status": 0, "code": 0,
+        "behaviour": "success", "node": "n1", "started": NOW - 50, "ended": NOW - 10,
+    } | changes  # fmt: skip
+
+
+def result(**changes: Any) -> dict[str, Any]:
+    """Return a result of a job of two tasks that succeeded."""
+    return {
+        "version": 1, "job": "demo", "attempt": 0, "job_id": "7", "outcome": "succeeded", "code": 0,
+        "behaviour": "success", "reason": "all is well", "trigger": None, "started": NOW - 60,
+        "ended": NOW - 10, "tasks": [task(0), task(1)],
+    } | changes  # fmt: skip
+
+
+def leave_result(folder: JobFolder, **changes: Any) -> None:
+    """Write a result into the folder of attempt 0."""
+    folder.result(0).write_text(json.dumps(result(**changes)), encoding="utf-8")
+
+
+def observed(state: str, *, final: bool = False, job_id: str = "7", **changes: Any) -> Observation:
+    """Return an observation; `final` ones have ended half a minute ago."""
+    values = {"raw_state": state, "status": 0 if final else None, "ended": NOW - 30 if final else None}
+    return Observation(job_id=JobId(job_id), state=state, final=final, **(values | changes))
+
+
+class FakeBackend:
+    """A backend that answers from memory. `fails` makes every request fail, in the way that it names."""
+
+    name = "slurm"
+
+    def __init__(self, *observations: Observation) -> None:
+        self.observations = {observation.job_id: observation for observation in observations}
+        self.submissions: list[Submission] = []
+        self.cancelled: list[JobId] = []
+        self.tags: dict[str, JobId] = {}
+        self.queries = 0
+        self.fails = ""
+
+    def submit(self, submission: Submission) -> JobId:
+        """Take the script."""
+        self._fail()
+        assert submission.script.is_file()
+        self.submissions.append(submission)
+        job_id = JobId(str(100 + len(self.submissions)))
+        self.tags[submission.tag] = job_id
+        self.observations[job_id] = observed("PENDING", job_id=job_id, reason="Priority")
+        return job_id
+
+    def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
+        """Answer for the jobs that are asked for, and no others."""
+        self.queries += 1
+        self._fail()
+        return {job_id: self.observations[job_id] for job_id in ids if job_id in self.observations}
+
+    def find(self, tag: str) -> JobId | None:
+        """Look a tag up."""
+        self._fail()
+        return self.tags.get(tag)
+
+    def cancel(self, job_id: JobId) -> None:
+        """Remember what was cancelled."""
+        self._fail()
+        self.cancelled.append(job_id)
+
+    def _fail(self) -> None:
+        if self.fails == "away":
+            raise UnreachableError(Fault(code="E502", message="Slurm gives no answer: timed out"))
+        if self.fails == "missing":
+            raise UnreachableError(Fault(code="E501", message="there is no `sbatch` here"))
+        if self.fails == "refuses":
+            raise RejectedError(Fault(code="E503", message="sbatch refuses --qos: no such qos", hint="ask"))

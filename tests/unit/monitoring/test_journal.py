@@ -1,0 +1,159 @@
+"""The journal loses at most what was being written when the machine went down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.translator.monitoring.journal import END, append, read, read_last
+from paislurm.translator.monitoring.records import (
+    Cancelled,
+    Created,
+    Ended,
+    Intent,
+    JobRole,
+    Seen,
+    Submitted,
+    dump,
+    parse,
+)
+from paislurm.translator.monitoring.untrusted import DamagedError
+
+from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.translator.monitoring.records import Record
+
+numbers = st.integers(0, 1 << 40)
+words = st.text(max_size=20)
+roles = st.builds(JobRole, name=words, folder=words, instances=numbers)
+any_record = st.one_of(
+    st.builds(
+        Created,
+        time=numbers,
+        job=words,
+        user=words,
+        backend=words,
+        roles=st.lists(roles, max_size=3).map(tuple),
+    ),
+    st.builds(Intent, time=numbers, attempt=numbers, tag=words),
+    st.builds(
+        Submitted,
+        time=numbers,
+        attempt=numbers,
+        job_id=words,
+        job=words,
+        user=words,
+        backend=words,
+        tasks=numbers,
+    ),
+    st.builds(Seen, time=numbers, attempt=numbers, state=words, reason=words),
+    st.builds(Cancelled, time=numbers, attempt=numbers, user=words),
+    st.builds(
+        Ended,
+        time=numbers,
+        attempt=numbers,
+        state=words,
+        code=st.none() | st.integers(-8000, 255),
+        reason=words,
+        backend_state=words,
+        started=st.none() | numbers,
+        ended=st.none() | numbers,
+        completed=numbers,
+    ),
+)
+
+
+@given(any_record)
+def test_a_record_is_one_line_and_comes_back(record: Record) -> None:
+    line = dump(record)
+    assert line.count(b"\n") == 1
+    assert line.endswith(b"\n")
+    assert parse(line) == record
+
+
+@given(st.lists(any_record, min_size=1, max_size=6), st.data())
+def test_a_cut_loses_at_most_the_last_record(
+    tmp_path_factory: pytest.TempPathFactory, records: list[Record], data: st.DataObject
+) -> None:
+    journal = tmp_path_factory.mktemp("cut") / "journal.jsonl"
+    whole = b"".join(dump(record) for record in records)
+    cut = data.draw(st.integers(0, len(whole)))
+    journal.write_bytes(whole[:cut])
+    complete = whole[:cut].count(b"\n")
+
+    found = read(journal)
+
+    assert found.records[:complete] == tuple(records[:complete])
+    assert len(found.records) <= complete + 1
+    torn = cut > 0 and whole[cut - 1 : cut] != b"\n" and len(found.records) == complete
+    assert bool(found.damage) == torn
+
+    append(journal, CREATED)
+    assert read(journal).records[-1] == CREATED
+    assert read(journal).records[:complete] == tuple(records[:complete])
+
+
+def test_damage_is_told(tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    later = dump(CREATED).replace(b'"version": 1', b'"version": 2')
+    unknown = dump(INTENT).replace(b'"intent"', b'"dream"')
+    zeros = b"\0" * 40 + b"\n"
+    journal.write_bytes(dump(CREATED) + b"rubbish\n" + later + unknown + zeros + dump(INTENT) + b'{"version"')
+    found = read(journal)
+    assert found.records == (CREATED, INTENT)
+    assert found.damage == (
+        "line 2 cannot be read: it is not JSON",
+        "line 3 cannot be read: it was written by a later version",
+        "line 4 cannot be read: no such kind of record",
+        "its last line is torn",
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[]",
+        b"null",
+        b'{"version": true, "kind": "intent", "time": 1, "attempt": 0, "tag": "x"}',
+        b'{"version": 1, "kind": "intent", "time": 1, "attempt": 0, "tag": 5}',
+        b'{"version": 1, "kind": "intent", "time": 1e3, "attempt": 0, "tag": "x"}',
+        b'{"version": 1, "kind": ["intent"], "time": 1, "attempt": 0, "tag": "x"}',
+        b'{"version": 1, "kind": "created", "time": 1, "job": "", "user": "", "backend": "", "roles": [1]}',
+        b"[" * 100_000,
+        b'{"version": ' + b"9" * 10_000 + b"}",
+        b"\xff\xfe",
+    ],
+)
+def test_what_is_no_record_is_damage(line: bytes) -> None:
+    with pytest.raises(DamagedError):
+        parse(line)
+
+
+def test_the_end_of_a_long_journal_is_enough(tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    seen = [Seen(time=NOW, attempt=0, state="RUNNING", reason="x" * 80)] * 1000
+    journal.write_bytes(b"".join(map(dump, [CREATED, INTENT, SUBMITTED, *seen, ENDED])))
+    assert journal.stat().st_size > END
+    found = read_last(journal)
+    assert found.records[-1] == ENDED
+    assert len(found.records) < 400
+    assert not found.damage
+
+
+def test_a_journal_whose_end_says_little_is_read_whole(tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    seen = [Seen(time=NOW, attempt=0, state="RUNNING", reason="x" * 80)] * 1000
+    journal.write_bytes(b"".join(map(dump, [CREATED, INTENT, SUBMITTED, *seen])))
+    assert read_last(journal).records[0] == CREATED
+
+
+def test_a_journal_is_private(tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    append(journal, CREATED)
+    assert journal.stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,198 @@
+"""What is believed when the backend, the result and the reports disagree: a table."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from paislurm.translator.monitoring.history import history
+from paislurm.translator.monitoring.records import Cancelled, Seen
+from paislurm.translator.monitoring.reports import Report
+from paislurm.translator.monitoring.result import parse_result
+from paislurm.translator.monitoring.view import CAUSES, Facts, Standing, job_state, task_views
+
+from .jobs import CREATED, INTENT, NOW, ROLES, SUBMITTED, observed, result, task
+
+if TYPE_CHECKING:
+    from paislurm.backends.base import Observation
+    from paislurm.translator.monitoring.result import Result
+
+RUNNING_TASK = task(1, state="STOPPED", ended=None, status=None, code=-220)
+
+
+def left(**changes: Any) -> Result:
+    return parse_result(json.dumps(result(**changes)).encode())
+
+
+SUCCEEDED = left()
+FAILED = left(outcome="failed", code=255)
+DECIDED = left(outcome="failed", code=255, tasks=[task(0), RUNNING_TASK])
+INTERRUPTED = left(outcome="interrupted", code=-210)
+TIMED = left(outcome="failed", code=-1004)
+REQUEUED = left(outcome="requeued", code=-100)
+
+
+def standing(
+    seen: Observation | None = None, found: Result | None = None, *more: Any, **changes: Any
+) -> Standing:
+    facts = Facts(
+        history=history([CREATED, INTENT, SUBMITTED, *more]),
+        observation=seen,
+        answered=True,
+        result=found,
+        started=True,
+        now=NOW,
+    )
+    return job_state(replace(facts, **changes))
+
+
+ENDINGS = [
+    # what the backend says, the result, then: state, code, has it ended
+    (observed("NODE_FAIL", final=True), None, "FAILED", -1001, True),
+    (observed("NODE_FAIL", final=True), INTERRUPTED, "FAILED", -1001, True),
+    (observed("NODE_FAIL", final=True), SUCCEEDED, "SUCCEEDED", 0, True),
+    (observed("NODE_FAIL", final=True), FAILED, "FAILED", 255, True),
+    (observed("BOOT_FAIL", final=True), None, "FAILED", -1006, True),
+    (observed("PREEMPTED", final=True), INTERRUPTED, "FAILED", -1003, True),
+    (observed("TIMEOUT", final=True), INTERRUPTED, "FAILED", -1004, True),
+    (observed("TIMEOUT", final=True), TIMED, "FAILED", -1004, True),
+    (observed("DEADLINE", final=True), None, "FAILED", -1004, True),
+    (observed("CANCELLED", final=True), None, "STOPPED", -210, True),
+    (observed("CANCELLED", final=True), INTERRUPTED, "STOPPED", -210, True),
+    (observed("CANCELLED", final=True), SUCCEEDED, "SUCCEEDED", 0, True),
+    (observed("OUT_OF_MEMORY", final=True), None, "FAILED", -1200, True),
+    (observed("OUT_OF_MEMORY", final=True), SUCCEEDED, "SUCCEEDED", 0, True),
+    (observed("OUT_OF_MEMORY", final=True), FAILED, "FAILED", 255, True),
+    # the accounts have not said their last word
+    (observed("NODE_FAIL"), INTERRUPTED, "STOPPING", None, False),
+    (observed("CANCELLED"), None, "RUNNING", None, False),
+    (observed("COMPLETED"), SUCCEEDED, "SUCCEEDED", 0, True),
+    (observed("RUNNING"), INTERRUPTED, "STOPPING", None, False),
+    # interrupted, and the backend has nothing to add
+    (observed("FAILED", final=True), INTERRUPTED, "STOPPED", -210, True),
+    (None, INTERRUPTED, "STOPPED", -210, True),
+    # the result
+    (observed("COMPLETED", final=True), SUCCEEDED, "SUCCEEDED", 0, True),
+    (observed("FAILED", final=True, status=1), FAILED, "FAILED", 255, True),
+    (observed("RUNNING"), FAILED, "FAILED", 255, True),
+    (observed("RUNNING"), DECIDED, "RUNNING", None, False),
+    (observed("FAILED", final=True), DECIDED, "FAILED", 255, True),
+    (None, DECIDED, "FAILED", 255, True),
+    (None, SUCCEEDED, "SUCCEEDED", 0, True),
+    (observed("PENDING"), REQUEUED, "FAILED", -100, True),
+    # no result
+    (observed("COMPLETED", final=True), None, "SUCCEEDED", 0, True),
+    (observed("COMPLETED", final=True, ended=NOW - 1), None, "RUNNING", None, False),
+    (observed("FAILED", final=True, status=4), None, "FAILED", 255, True),
+    (observed("FAILED", final=True, status=0, signal=9), None, "FAILED", 137, True),
+    # alive
+    (observed("PENDING", reason="Resources"), None, "WAITING", None, False),
+    (observed("CONFIGURING"), None, "WAITING", None, False),
+    (observed("RUNNING"), None, "RUNNING", None, False),
+    (observed("COMPLETING"), None, "RUNNING", None, False),
+    (observed("SUSPENDED"), None, "RUNNING", None, False),
+    (observed("FUTURE_WORD"), None, "UNKNOWN", None, False),
+    (None, None, "UNKNOWN", None, False),
+]
+
+
+@pytest.mark.parametrize(("seen", "found", "state", "code", "ended"), ENDINGS)
+def test_what_is_believed(
+    seen: Observation | None, found: Result | None, state: str, code: int | None, *, ended: bool
+) -> None:
+    known = standing(seen, found)
+    assert (known.state, known.code, known.ended) == (state, code, ended)
+
+
+@pytest.mark.parametrize("found", [None, SUCCEEDED, FAILED, DECIDED, INTERRUPTED])
+@pytest.mark.parametrize("last", ["PENDING", "RUNNING", "CANCELLED", "NODE_FAIL", "COMPLETED", None])
+def test_no_answer_is_never_an_ending(last: str | None, found: Result | None) -> None:
+    seen = [Seen(time=NOW, attempt=0, state=last, reason="")] if last else []
+    known = standing(None, found, *seen, answered=False)
+    complete = found in (SUCCEEDED, FAILED)
+    assert known.ended == complete
+    if not complete:
+        assert known.state in ("WAITING", "RUNNING", "STOPPING")
+
+
+def test_without_an_answer_the_last_known_state_stands() -> None:
+    pending = Seen(time=NOW, attempt=0, state="PENDING", reason="Priority")
+    assert standing(None, None, pending, answered=False, started=False).state == "WAITING"
+    assert standing(None, None, pending, answered=False, started=False).reason == "Priority"
+    running = Seen(time=NOW, attempt=0, state="RUNNING", reason="")
+    assert standing(None, None, running, answered=False, started=True).state == "RUNNING"
+    assert standing(None, None, answered=False, started=False).state == "WAITING"
+
+
+def test_a_job_runs_once_a_task_of_it_ran() -> None:
+    assert standing(observed("RUNNING"), started=False).state == "WAITING"
+    assert standing(observed("RUNNING"), started=True).state == "RUNNING"
+
+
+def test_a_job_that_is_being_cancelled_is_stopping_until_its_end() -> None:
+    asked = Cancelled(time=NOW, attempt=0, user="alice")
+    assert standing(observed("PENDING"), None, asked) == Standing(
+        state="STOPPING", code=None, reason="cancelled by alice", ended=False
+    )
+    assert standing(observed("CANCELLED", final=True), None, asked, canceller="bob").reason == (
+        "the job was cancelled by bob"
+    )
+
+
+def test_a_new_job_may_be_unknown_to_the_backend() -> None:
+    assert standing(None, None, now=SUBMITTED.time + 5).state == "WAITING"
+    assert job_state(
+        Facts(
+            history=history([CREATED, INTENT]),
+            observation=None,
+            answered=True,
+            result=None,
+            started=False,
+            now=NOW,
+        )
+    ).state == "WAITING"  # fmt: skip
+
+
+def test_every_cause_is_an_ending_that_slurm_knows() -> None:
+    from paislurm.backends.slurm_states import CAUSES as RANKED
+    from paislurm.backends.slurm_states import Phase, phase
+
+    assert all(phase(word) is Phase.ENDED for word in CAUSES)
+    assert set(RANKED) - set(CAUSES) == {"FAILED", "COMPLETED"}
+
+
+def test_tasks_while_the_job_runs() -> None:
+    reports = {
+        "0-worker": {
+            0: Report(
+                index=0, attempt=1, node="n1", started=5, status=0, code=0, behaviour="success", ended=9
+            ),
+        }
+    }
+    first, second = task_views(ROLES, None, reports, ended=False)
+    assert (first.state, first.attempt, first.node, first.code) == ("SUCCEEDED", 1, "n1", 0)
+    assert (second.state, second.code) == ("WAITING", None)
+    running = {"0-worker": {1: Report(index=1, attempt=0, node="n2", started=5)}}
+    assert task_views(ROLES, None, running, ended=False)[1].state == "RUNNING"
+
+
+def test_tasks_that_the_end_of_the_job_stopped() -> None:
+    running = {"0-worker": {1: Report(index=1, attempt=0, node="n2", started=5)}}
+    first, second = task_views(ROLES, None, running, ended=True)
+    assert (first.state, first.code) == ("STOPPED", -220)
+    assert (second.state, second.code, second.node) == ("STOPPED", -220, "n2")
+    _, lingering = task_views(ROLES, DECIDED, {}, ended=False)
+    assert lingering.state == "STOPPING"
+    _, stopped = task_views(ROLES, DECIDED, {}, ended=True)
+    assert stopped.state == "STOPPED"
+
+
+def test_a_result_names_no_tasks_but_those_of_the_job() -> None:
+    liar = left(tasks=[task(0), task(99), task(0, role="\x1b[2J")])
+    assert [(t.role, t.index) for t in task_views(ROLES, liar, {}, ended=True)] == [
+        ("worker", 0),
+        ("worker", 1),
+    ]

@@ -1,0 +1,104 @@
+"""A site profile becomes a site. What is said of faults is in tests/rejected."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from paislurm.translator.errors import SiteError
+from paislurm.translator.job import Switches
+from paislurm.translator.site.load import load_site
+from paislurm.translator.site.profile import Partition, PortRange, Shape, Site, VirtualCluster
+
+PROFILE = """\
+name: demo
+partitions:
+  gpu:
+    nodes:
+      - {count: 16, cpus: 64, memoryMB: 512000, gpus: 8, gpuType: a100}
+      - {count: 4, cpus: 32, memoryMB: 256000}
+    timeLimit: 7-00:00:00
+  cpu: {timeLimit: 24:00:00}
+defaultPartition: gpu
+virtualClusters:
+  default: {partition: gpu, account: research, qos: normal}
+  students: {partition: cpu, reservation: course}
+gresStyle: gpus-per-task
+address: {suffix: -ib0}
+ports: {first: 20000, last: 30000}
+time: {default: 2:00:00, warning: 60, grace: 10, killWait: 15}
+retry: {transientCeiling: 3}
+compat: {minSucceeded: instances, nounset: false}
+"""
+
+
+def test_a_whole_profile() -> None:
+    assert load_site(PROFILE, file="site.yaml") == Site(
+        known=True,
+        name="demo",
+        partitions=(
+            Partition(
+                name="gpu",
+                shapes=(
+                    Shape(count=16, cpus=64, memory_mib=512000, gpus=8, gpu_type="a100"),
+                    Shape(count=4, cpus=32, memory_mib=256000),
+                ),
+                time_limit=timedelta(days=7),
+            ),
+            Partition(name="cpu", time_limit=timedelta(hours=24)),
+        ),
+        default_partition="gpu",
+        virtual_clusters={
+            "default": VirtualCluster(partition="gpu", account="research", qos="normal"),
+            "students": VirtualCluster(partition="cpu", reservation="course"),
+        },
+        gres_style="gpus-per-task",
+        address="suffix",
+        node_suffix="-ib0",
+        ports=PortRange(first=20000, last=30000),
+        default_time=timedelta(hours=2),
+        warning=timedelta(seconds=60),
+        grace=timedelta(seconds=10),
+        kill_wait=timedelta(seconds=15),
+        transient_ceiling=3,
+        compat=Switches(min_succeeded="instances", nounset=False),
+    )
+
+
+def test_what_is_left_out_has_the_defaults() -> None:
+    assert load_site("{}\n", file="site.yaml") == Site(known=True)
+
+
+@pytest.mark.parametrize(
+    ("written", "method"),
+    [("getent", "getent"), ("nodeAddress", "node-address"), ("{suffix: .ib}", "suffix")],
+)
+def test_address(written: str, method: str) -> None:
+    assert load_site(f"address: {written}\n", file="site.yaml").address == method
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "partitions: []\n",
+        "partitions: {gpu: null}\n",
+        "partitions: {'a b': {}}\n",
+        "partitions: {'': {}}\n",
+        'partitions: {"a\\nb": {}}\n',
+        "partitions: {gpu: {nodes: [{count: 1, cpus: 1, memoryMB: 1, gpuType: 'a b'}]}}\n",
+        "address: {suffix: 'x; id'}\n",
+        "address: {suffix: x, more: y}\n",
+        "ports: {last: 70000}\n",
+        "time: {grace: 0}\n",
+        "time: {warning: .nan}\n",
+        "name: 5\n",
+        "name: a\n---\nname: b\n",
+        "- a\n",
+        "a: [\n",
+        "5\n",
+    ],
+)
+def test_faults_are_those_of_the_site(text: str) -> None:
+    with pytest.raises(SiteError):
+        load_site(text, file="site.yaml")

@@ -1,0 +1,53 @@
+"""`paislurm check`: everything that can be said of a job file without submitting it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ...errors import ProtocolError, Severity
+from ..options import examples, job_file, json_option
+from ..say import put, put_json, say_faults
+from ..sources import Source, compile_source, shown_name
+from ..syntax import syntax_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...errors import Fault
+
+
+@click.command(
+    epilog=examples(
+        "paislurm check job.yaml",
+        "paislurm check job.yaml --set lr=0.1 --json",
+    )
+)
+@job_file
+@json_option
+def command(file: str, site: str | None, parameters: tuple[tuple[str, str], ...], suffix: str, *, as_json: bool) -> int:
+    """Say what is wrong with a job file, all of it at once, with lines.
+
+    FILE is a job file, or - for standard input. It is read and checked against the protocol and the site, and
+    bash reads the commands of each role without running them.
+    """
+    _, compiled = compile_source(Source(file=file, site=site, parameters=parameters, suffix=suffix))
+    faults = syntax_faults(compiled.job, shown_name(file))
+    if any(fault.severity is Severity.ERROR for fault in faults):
+        raise ProtocolError(faults)
+    say_faults(faults)
+    warnings = [*compiled.warnings, *faults]
+    if as_json:
+        put_json({"job": compiled.job.name, "faults": [fault.as_dict() for fault in warnings]})
+    else:
+        put(_summary(shown_name(file), compiled.job.name, warnings))
+    return 0
+
+
+def _summary(file: str, job: str, warnings: Sequence[Fault]) -> str:
+    later = sum(fault.code.startswith("W9") for fault in warnings)
+    if later:
+        return f"{file}: job {job} is right, and asks for {later} thing(s) that are not yet supported"
+    count = f", with {len(warnings)} warning{'s' * (len(warnings) != 1)}" if warnings else ""
+    return f"{file}: job {job} can be submitted{count}"

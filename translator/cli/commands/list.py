@@ -1,0 +1,56 @@
+"""`paislurm list`: all jobs at a glance."""
+
+from __future__ import annotations
+
+import click
+
+from ..home import backend, clock, store, user_name
+from ..listing import Line, lines
+from ..options import examples, json_option
+from ..say import put_json, say
+from ..tables import put_table
+from ..views import STATES, age, moment
+
+
+@click.command(
+    epilog=examples("paislurm list", "paislurm list --state running --state waiting", "paislurm list --all --json")
+)
+@click.option("--all", "everything", is_flag=True, help="Also jobs whose name was used again.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice([*STATES, "UNKNOWN"], case_sensitive=False),
+    help="Only jobs in this state; can be repeated.",
+)
+@json_option
+def command(states: tuple[str, ...], *, everything: bool, as_json: bool) -> int:
+    """List your jobs, the newest first."""
+    now = clock()
+    found, problems = lines(store(), backend, now, everything=everything)
+    if states:
+        found = [line for line in found if line.state in states]
+    if as_json:
+        put_json([line.as_dict() for line in found])
+    elif found:
+        put_table(("job", "state", "code", "id", "tasks", "submitted", "age"), [_row(line, now) for line in found])
+    else:
+        say(f"no jobs in {store().jobs}" if not states else "no such jobs")
+    for problem in problems:
+        say(f"states are those that were known last; Slurm does not answer: {problem}")
+    return 0
+
+
+def _row(line: Line, now: int) -> tuple[str, ...]:
+    code = str(line.code) if line.code else "-"
+    tasks = f"{line.completed}/{line.tasks}" if line.completed is not None else f"-/{line.tasks}"
+    begun = line.submitted or line.created
+    return (
+        line.name.removeprefix(f"{user_name()}~"),
+        line.state,
+        code,
+        line.job_id or "-",
+        tasks,
+        moment(begun or None),
+        age(now - begun) if begun else "-",
+    )

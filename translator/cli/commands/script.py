@@ -1,0 +1,55 @@
+"""`paislurm script`: the batch script itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ...monitoring.staging import write_durably
+from ..options import examples, job_file, json_option
+from ..say import put_json, say
+from ..sources import Source, compile_source
+
+
+@click.command(
+    epilog=examples(
+        "paislurm script job.yaml",
+        "paislurm script job.yaml -o job.sbatch && sbatch job.sbatch",
+    )
+)
+@job_file
+@click.option("-o", "--output", metavar="FILE", help="Write the script there instead of to standard output.")
+@json_option
+def command(
+    file: str,
+    site: str | None,
+    parameters: tuple[tuple[str, str], ...],
+    suffix: str,
+    output: str | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Print the batch script of a job file. `sbatch` runs it, without paislurm.
+
+    FILE is a job file, or - for standard input.
+    """
+    _, compiled = compile_source(Source(file=file, site=site, parameters=parameters, suffix=suffix))
+    if output is not None:
+        _write(Path(output), compiled.script)
+    if as_json:
+        put_json({"job": compiled.job.name, "output": output, "script": compiled.script})
+    elif output is None:
+        click.echo(compiled.script, nl=False)
+    else:
+        say(f"wrote {output}")
+    return 0
+
+
+def _write(output: Path, script: str) -> None:
+    data = script.encode(errors="surrogateescape")
+    if output.exists() and not output.is_file():
+        output.write_bytes(data)
+        return
+    write_durably(output, data)
+    output.chmod(0o644)

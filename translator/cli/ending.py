@@ -1,0 +1,37 @@
+"""How a job ended, as exit code and in a sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .say import say
+
+if TYPE_CHECKING:
+    from ..monitoring.look import View
+    from ..monitoring.view import Standing
+
+FAILED = 1
+
+
+def exit_code(view: View) -> int:
+    """Return 0 for a job that succeeded, 1 for any other end."""
+    return 0 if view.standing.state == "SUCCEEDED" else FAILED
+
+
+def state_text(standing: Standing) -> str:
+    """Return the state and, of a job that failed or was stopped, its exit code with what OpenPAI calls it."""
+    if not standing.code:
+        return standing.state
+    from ..exit_spec import exit_codes
+
+    listed = exit_codes().get(standing.code)
+    phrase = f", {listed.phrase}" if listed else ""
+    return f"{standing.state} (exit code {standing.code}{phrase})"
+
+
+def say_ending(view: View) -> None:
+    """Tell how a job ended, and where to look if it did not go well."""
+    reason = f": {view.standing.reason}" if view.standing.reason else ""
+    say(f"{view.folder.name} {state_text(view.standing)}{reason}")
+    if view.standing.state == "FAILED":
+        say(f"see: paislurm status {view.folder.name}; paislurm logs --stderr {view.folder.name}")

@@ -1,0 +1,127 @@
+"""Show what tasks print: once, or as it comes until the job has ended."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import Fault, NotFoundError
+from ..monitoring.untrusted import open_regular
+from .say import raw_output
+from .tailing import CHUNK, Prefixer, TaskLog, start_of_last_lines
+from .waiting import LONGEST, wait_for_end
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ..monitoring.history import History
+    from ..monitoring.look import View
+    from ..monitoring.records import JobRole
+    from ..monitoring.store import JobFolder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Say which output is wanted; None: all tasks, the last attempt, the newest task attempt, all lines."""
+
+    tasks: str | None = None
+    stream: str = "stdout"
+    attempt: int | None = None
+    task_attempt: int | None = None
+    tail: int | None = None
+
+
+EVERYTHING = Wanted()
+
+
+def task_logs(folder: JobFolder, known: History, wanted: Wanted) -> list[TaskLog]:
+    """Return the logs that are wanted; NotFoundError if the job has no such attempt, role or task."""
+    attempt = known.attempt if wanted.attempt is None else wanted.attempt
+    if not folder.attempt(attempt).is_dir():
+        message = f"{folder.name} has no attempt {attempt}; the last one is {known.attempt}"
+        raise NotFoundError(Fault(code="E522", message=message))
+    logs = [
+        TaskLog(folder, attempt, role, index, stream=wanted.stream, task_attempt=wanted.task_attempt)
+        for role, index in chosen(known.roles, wanted.tasks)
+    ]
+    if wanted.tail is not None:
+        for log in logs:
+            log.skip_to_last_lines(wanted.tail)
+    return logs
+
+
+def chosen(roles: Sequence[JobRole], word: str | None) -> list[tuple[JobRole, int]]:
+    """Return the tasks that a word means: all, those of a role, or one as `role-index`."""
+    if word is None:
+        return [(role, index) for role in roles for index in range(role.instances)]
+    for role in roles:
+        if role.name == word:
+            return [(role, index) for index in range(role.instances)]
+    name, _, number = word.rpartition("-")
+    for role in roles:
+        if role.name == name and number.isdecimal() and len(number) < 10 and int(number) < role.instances:
+            return [(role, int(number))]
+    names = ", ".join(
+        role.name if role.instances == 1 else f"{role.name}-0 to {role.name}-{role.instances - 1}" for role in roles
+    )
+    raise NotFoundError(Fault(code="E521", message=f"the job has no task or role `{word}`", hint=f"it has {names}"))
+
+
+class Printer:
+    """Write logs to standard output as they are; with several, each line under its task's name."""
+
+    def __init__(self, logs: Sequence[TaskLog], *, labelled: bool) -> None:
+        self._output = raw_output()
+        self._logs = [(log, Prefixer(log.label) if labelled else None) for log in logs]
+
+    def print_new(self) -> bool:
+        """Print what is new; tell whether there was anything."""
+        anything = False
+        for log, prefixer in self._logs:
+            for piece in log.read():
+                self._output.write(prefixer.lines(piece) if prefixer else piece)
+                anything = True
+        self._output.flush()
+        return anything
+
+    def print_rest(self) -> None:
+        """Print last lines that have no end."""
+        for _, prefixer in self._logs:
+            if prefixer:
+                self._output.write(prefixer.rest())
+        self._output.flush()
+
+
+def show_once(folder: JobFolder, known: History, wanted: Wanted) -> bool:
+    """Print what is there, and tell whether there was anything."""
+    logs = task_logs(folder, known, wanted)
+    printer = Printer(logs, labelled=len(logs) > 1)
+    anything = printer.print_new()
+    printer.print_rest()
+    return anything
+
+
+def follow_job(folder: JobFolder, wanted: Wanted = EVERYTHING) -> View:
+    """Print what comes until the job has ended, and return how it did."""
+    logs = task_logs(folder, folder.history(), wanted)
+    printer = Printer(logs, labelled=len(logs) > 1)
+    view = wait_for_end(folder, shortest=LONGEST, between=printer.print_new)
+    printer.print_rest()
+    return view
+
+
+def show_file(path: Path, tail: int | None) -> bool:
+    """Print one file, and tell whether it is there."""
+    try:
+        descriptor = open_regular(path)
+    except FileNotFoundError:
+        return False
+    output = raw_output()
+    with os.fdopen(descriptor, "rb") as file:
+        file.seek(0 if tail is None else start_of_last_lines(path, tail))
+        while piece := file.read(CHUNK):
+            output.write(piece)
+    output.flush()
+    return True

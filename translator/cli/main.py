@@ -1,0 +1,153 @@
+"""`paislurm`: run a command, and turn whatever goes wrong into a message and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from paislurm import __version__
+
+from ..errors import Fault, PaislurmError
+from .lazy import LazyGroup
+from .say import put_json, say, say_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+"""As the shell shows a program that SIGPIPE ended, which is what other programs do here."""
+USAGE = 2
+CANNOT_WRITE = 4
+OWN_FAULT = 70
+"""EX_SOFTWARE of sysexits(3)."""
+
+
+@dataclass
+class Wishes:
+    """Hold what the error handler must know of the command line."""
+
+    json: bool = False
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="""\b
+Examples:
+  paislurm check job.yaml
+  paislurm script job.yaml > job.sbatch
+  paislurm submit job.yaml --follow
+  paislurm status my-job
+
+\b
+Exit codes:
+  0  done                            4  the site cannot run the job, or refuses it
+  1  the job failed (wait, submit    5  no such job, task or log
+     --wait, submit --follow)        6  the backend does not answer
+  2  wrong usage                   130  interrupted; a job that is waited for goes on
+  3  the job file is wrong
+
+With --json there is one JSON document on standard output whatever happens; if something is wrong it is
+{"error": TEXT, "exit_code": NUMBER, "faults": [...]}. Messages for people always go to standard error.
+
+Job folders are in $PAISLURM_HOME (default ~/.paislurm), which must be the same path on all nodes.
+""",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="paislurm", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Compile OpenPAI job files to Slurm batch scripts, submit them and watch them."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    wishes = Wishes()
+    # What a terminal cannot show is escaped; a message must never fail because of its characters.
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _run(argv, wishes)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _close_output()
+        return BROKEN_PIPE
+    except OSError as error:
+        _close_output()
+        say(f"error: cannot write the output: {error.strerror or error}")
+        return CANNOT_WRITE
+    return code
+
+
+def _run(argv: Sequence[str] | None, wishes: Wishes) -> int:
+    """Run a command; what it raises becomes words here and nowhere else.
+
+    `cli.main` is passed by, because it has its own idea of a broken pipe; it completes words for the shell.
+    """
+    if "_PAISLURM_COMPLETE" in os.environ:
+        cli.main(prog_name="paislurm")
+    try:
+        with cli.make_context("paislurm", list(sys.argv[1:] if argv is None else argv), obj=wishes) as context:
+            code = cli.invoke(context)
+    except PaislurmError as error:
+        return _failed(error.faults, error.exit_code, wishes)
+    except click.ClickException as error:
+        error.show()
+        if wishes.json:
+            put_json({"error": error.format_message(), "exit_code": USAGE, "faults": []})
+        return USAGE
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        say("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.filename is None:
+            raise
+        fault = Fault(code="E500", message=f"{error.filename}: {error.strerror}")
+        return _failed((fault,), CANNOT_WRITE, wishes)
+    except Exception as error:  # noqa: BLE001 - the edge: a user is shown no traceback
+        return _own_fault(error, wishes)
+    return code if isinstance(code, int) else 0
+
+
+def _failed(faults: tuple[Fault, ...], code: int, wishes: Wishes) -> int:
+    say_faults(faults)
+    if wishes.json:
+        message = "; ".join(fault.message for fault in faults)
+        put_json({"error": message, "exit_code": code, "faults": [fault.as_dict() for fault in faults]})
+    return code
+
+
+def _own_fault(error: Exception, wishes: Wishes) -> int:
+    if os.environ.get("PAISLURM_DEBUG"):
+        import traceback
+
+        say(traceback.format_exc())
+    fault = Fault(
+        code="E599",
+        message=f"a fault of paislurm itself: {type(error).__name__}: {error}",
+        hint="please report it, with what PAISLURM_DEBUG=1 prints",
+    )
+    return _failed((fault,), OWN_FAULT, wishes)
+
+
+def _close_output() -> None:
+    """Let nothing more be written to an output that is gone, at the end of the program included."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (AttributeError, OSError, ValueError):
+        pass
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""Which site profile is used: `--site`, `$PAISLURM_SITE`, the user's, the system's, or none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ..errors import Fault, SiteError
+from ..site.load import load_site
+from ..site.profile import Partition, Shape, Site, VirtualCluster
+from .say import say
+
+SYSTEM = Path("/etc/paislurm/site.yaml")
+UNLIMITED = 1_000_000
+"""CPUs, GPUs and MiB * 1000 of this machine: a job is tried out here whatever it asks for."""
+
+
+def find_site(option: str | None) -> Site:
+    """Load the profile that is to be used; without one, the safe defaults and a word about it."""
+    path = site_path(option)
+    if path is None:
+        say(
+            "hint: no site profile, so nothing is known of the cluster's nodes and partitions; "
+            f"describe it in {user_path()} for better plans"
+        )
+        return Site()
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        message = f"cannot read the site profile {path}: {error.strerror or error}"
+        raise SiteError(Fault(code="E460", message=message, hint=_origin(option))) from None
+    return load_site(text, file=str(path))
+
+
+def site_path(option: str | None) -> Path | None:
+    """Return the profile's file, None where there is none. One that was named must be there."""
+    named = option or os.environ.get("PAISLURM_SITE")
+    if named:
+        return Path(named)
+    return next((path for path in (user_path(), SYSTEM) if path.is_file()), None)
+
+
+def _origin(option: str | None) -> str:
+    return "it was named by --site" if option else "it was named by $PAISLURM_SITE"
+
+
+def user_path() -> Path:
+    """Return where the user's own profile is."""
+    from platformdirs import user_config_path
+
+    return user_config_path("paislurm") / "site.yaml"
+
+
+class _AnyCluster(Mapping[str, VirtualCluster]):
+    """Knows every virtual cluster, and sends it nowhere in particular."""
+
+    def __getitem__(self, name: str) -> VirtualCluster:
+        return VirtualCluster()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+class _ThisMachine(Site):
+    """A site that has every partition, each of them this machine."""
+
+    def partition(self, name: str | None) -> Partition:  # noqa: ARG002 - whatever it is called
+        return self.partitions[0]
+
+
+def local_site() -> Site:
+    """Return this machine as a site of one node that holds any job: the local backend queues nothing."""
+    shape = Shape(count=1, cpus=UNLIMITED, memory_mib=UNLIMITED * 1000, gpus=UNLIMITED)
+    return _ThisMachine(
+        known=True,
+        name="local",
+        partitions=(Partition(name="local", shapes=(shape,)),),
+        virtual_clusters=_AnyCluster(),
+        address="node-address",
+    )

@@ -1,0 +1,66 @@
+"""Job files from the command line to the compiler: read, compile, and say what the compiler warns of."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import Fault, Place, ProtocolError
+from ..pipeline import compile_job
+from .say import say_faults
+from .sites import find_site, local_site
+
+if TYPE_CHECKING:
+    from ..pipeline import Compiled
+    from ..site.profile import Site
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Say what to compile: a job file (`-` is standard input), for which site, with what changed."""
+
+    file: str
+    site: str | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    suffix: str = ""
+    backend: str = "slurm"
+
+
+def compile_source(source: Source) -> tuple[bytes, Compiled]:
+    """Read and compile a job file, say the warnings, and return its text and what was made of it."""
+    text = read_source(source.file)
+    compiled = compile_job(
+        text,
+        file=shown_name(source.file),
+        site=site_of(source),
+        parameters=dict(source.parameters),
+        suffix=source.suffix,
+    )
+    say_faults(compiled.warnings)
+    return text, compiled
+
+
+def site_of(source: Source) -> Site:
+    """Return the site that a job is for: the local backend has its own, unless one is named for it."""
+    if source.backend == "local" and source.site is None:
+        return local_site()
+    return find_site(source.site)
+
+
+def read_source(file: str) -> bytes:
+    """Return the text of a job file; ProtocolError if it cannot be read."""
+    try:
+        return sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+    except OSError as error:
+        message = f"the job file cannot be read: {error.strerror or error}"
+        fault = Fault(code="E100", message=message, place=Place(file=shown_name(file)))
+        raise ProtocolError(fault) from None
+
+
+def shown_name(file: str) -> str:
+    """Return what messages call a job file."""
+    return "<stdin>" if file == STDIN else file

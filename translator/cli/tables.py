@@ -1,0 +1,53 @@
+"""Tables: aligned text for programs and files, with colours on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from .say import colourful, one_line, put
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COLOURS = {
+    "SUCCEEDED": "green",
+    "FAILED": "red",
+    "STOPPED": "yellow",
+    "STOPPING": "yellow",
+    "RUNNING": "cyan",
+    "UNKNOWN": "magenta",
+}
+Row = tuple[str, ...]
+
+
+def put_table(columns: Row, rows: Sequence[Row]) -> None:
+    """Print a table. What is in the cells comes from anywhere, and acts on nothing."""
+    safe = [tuple(one_line(cell) for cell in row) for row in rows]
+    if sys.stdout is not None and colourful(sys.stdout):
+        _put_rich(columns, safe)
+    else:
+        put(plain_table(columns, safe))
+
+
+def plain_table(columns: Row, rows: Sequence[Row]) -> str:
+    """Return a table as aligned text."""
+    widths = [max(len(row[k]) for row in (columns, *rows)) for k in range(len(columns))]
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (columns, *rows)
+    )
+    return "\n".join(lines)
+
+
+def _put_rich(columns: Row, rows: Sequence[Row]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell, style=COLOURS.get(cell, "")) for cell in row))
+    Console().print(table)

@@ -1,0 +1,154 @@
+"""How jobs stand, as text and as JSON."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from .ending import state_text
+from .say import one_line, put
+from .tables import put_table
+
+if TYPE_CHECKING:
+    from ..monitoring.look import View
+    from ..monitoring.view import State, TaskView
+
+STATES: tuple[State, ...] = ("WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED")
+
+
+def ending_dict(view: View) -> dict[str, object]:
+    """Return state, code and reason for `--json`."""
+    known = view.history
+    end = known.ended
+    return {
+        "name": view.folder.name,
+        "job": known.job,
+        "user": known.user,
+        "state": view.standing.state,
+        "code": view.standing.code,
+        "reason": view.standing.reason,
+        "ended": view.standing.ended,
+        "attempt": known.attempt,
+        "backend": known.backend,
+        "job_id": known.job_id or None,
+        "submitted_at": known.submitted,
+        "started_at": end.started if end else (view.observation.started if view.observation else None),
+        "ended_at": end.ended if end else None,
+        "folder": str(view.folder.path),
+    }
+
+
+def view_dict(view: View) -> dict[str, object]:
+    """Return everything about a job for `--json`."""
+    return ending_dict(view) | {
+        "backend_state": backend_state(view) or None,
+        "backend_reason": (view.observation.reason if view.observation else "") or None,
+        "answered": not view.problem,
+        "problem": view.problem or None,
+        "damage": list(view.damage),
+        "roles": {
+            role.name: dict(Counter(task.state for task in view.tasks if task.role == role.name))
+            for role in view.history.roles
+        },
+        "tasks": [asdict(task) for task in view.tasks],
+    }
+
+
+def backend_state(view: View) -> str:
+    """Return the backend's own word for the state, as it was last heard."""
+    if view.observation is not None:
+        return view.observation.raw_state
+    if view.history.ended is not None:
+        return view.history.ended.backend_state
+    return view.history.seen.state if view.history.seen else ""
+
+
+def put_view(view: View) -> None:
+    """Print a job: what matters of it, its roles, its tasks."""
+    known = view.history
+    rows = [
+        ("job", view.folder.name),
+        ("state", state_text(view.standing)),
+        ("reason", view.standing.reason),
+        ("attempt", str(known.attempt)),
+        (known.backend or "backend", _backend_text(view)),
+        ("submitted", moment(known.submitted)),
+        ("started", moment(_started(view))),
+        ("ended", moment(known.ended.ended if known.ended else None)),
+        ("folder", str(view.folder.path)),
+    ]
+    width = max(len(name) for name, _ in rows)
+    put("\n".join(f"{name.ljust(width)}  {one_line(text)}" for name, text in rows if text not in ("", "-")))
+    if view.tasks:
+        put("")
+        _put_roles(view)
+        put("")
+        _put_tasks(view.tasks)
+
+
+def _started(view: View) -> int | None:
+    if view.history.ended is not None:
+        return view.history.ended.started
+    return view.observation.started if view.observation else None
+
+
+def _backend_text(view: View) -> str:
+    if not view.history.job_id:
+        return "it is not known whether the job was taken"
+    state = backend_state(view)
+    heard = " (last heard)" if view.problem and state else ""
+    reason = view.observation.reason if view.observation else ""
+    why = f", {reason}" if reason not in ("", "None") else ""
+    return f"job {view.history.job_id}" + (f", {state}{heard}{why}" if state else "")
+
+
+def _put_roles(view: View) -> None:
+    counts = {role.name: Counter(t.state for t in view.tasks if t.role == role.name) for role in view.history.roles}
+    shown = [state for state in STATES if any(count[state] for count in counts.values())]
+    rows = [
+        (name, str(sum(count.values())), *(str(count[state] or "-") for state in shown))
+        for name, count in counts.items()
+    ]
+    put_table(("role", "tasks", *(state.lower() for state in shown)), rows)
+
+
+def _put_tasks(tasks: tuple[TaskView, ...]) -> None:
+    rows = [
+        (
+            f"{task.role}-{task.index}",
+            task.state,
+            task.node or "-",
+            number(task.status),
+            number(task.code),
+            str(task.attempt) if task.attempt else "-",
+            moment(task.started),
+            moment(task.ended),
+        )
+        for task in tasks
+    ]
+    put_table(("task", "state", "node", "status", "code", "retry", "started", "ended"), rows)
+
+
+def number(value: int | None) -> str:
+    """Return a number for a table."""
+    return "-" if value is None else str(value)
+
+
+def moment(seconds: int | None) -> str:
+    """Return a time for people, in their own time zone."""
+    if seconds is None:
+        return "-"
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+    except (OverflowError, OSError, ValueError):
+        return str(seconds)
+
+
+def age(seconds: int) -> str:
+    """Return how long ago something was, in the largest unit that fits: `3h`."""
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return f"{max(0, seconds)}s"

@@ -1,0 +1,100 @@
+"""Wait for the end of a job: look at its folder often, at the backend seldom."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, ClassVar
+
+from ..errors import Fault, NotFoundError, PaislurmError
+from ..monitoring.look import look
+from .home import backend, clock
+from .say import say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from ..monitoring.look import View
+    from ..monitoring.store import JobFolder
+
+TICK = 0.5
+LONGEST = 10.0
+
+
+class InterruptedWaitError(PaislurmError):
+    """Report that the user stopped waiting, which does not stop the job."""
+
+    exit_code: ClassVar[int] = 130
+
+
+class Pace:
+    """Say when to ask the backend: at once, at growing intervals, and at once when there is a new result."""
+
+    def __init__(self, shortest: float, result: Path) -> None:
+        self._shortest = shortest
+        self._pause = shortest
+        self._next = 0.0
+        self._result = result
+        self._written = _time_of(result)
+
+    def due(self, now: float) -> bool:
+        """Tell whether to ask now; if so, the next time is later."""
+        written = _time_of(self._result)
+        if written != self._written:
+            self._written, self._pause, self._next = written, self._shortest, now
+        if now < self._next:
+            return False
+        self._next = now + self._pause
+        self._pause = min(LONGEST, self._pause * 1.5)
+        return True
+
+
+def _time_of(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def wait_for_end(folder: JobFolder, *, shortest: float = TICK, between: Callable[[], object] = lambda: None) -> View:
+    """Return how the job ended. `between` is called about twice a second meanwhile.
+
+    A backend that does not answer is waited for. Raises `InterruptedWaitError` on Ctrl-C, and `NotFoundError`
+    for a job of which nobody knows anything any more.
+    """
+    try:
+        return _wait_for_end(folder, shortest, between)
+    except KeyboardInterrupt:
+        name = folder.name
+        fault = Fault(
+            code="E530",
+            message=f"interrupted; job {name} goes on",
+            hint=f"`paislurm wait {name}` waits again, `paislurm cancel {name}` ends it",
+        )
+        raise InterruptedWaitError(fault) from None
+
+
+def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], object]) -> View:
+    known = folder.history()
+    pace = Pace(shortest, folder.result(known.attempt))
+    outage = ""
+    while True:
+        if pace.due(time.monotonic()):
+            view = look(folder, backend, clock())
+            if view.standing.ended:
+                between()
+                return view
+            if view.problem and not outage:
+                say(f"Slurm does not answer, still waiting: {view.problem}")
+            elif outage and not view.problem:
+                say("Slurm answers again")
+            outage = view.problem
+            if view.standing.state == "UNKNOWN" and not view.problem and view.observation is None:
+                raise _lost(view)
+        between()
+        time.sleep(TICK)
+
+
+def _lost(view: View) -> NotFoundError:
+    hint = f"`paislurm cancel {view.folder.name}` gives it up, so that the name can be used again"
+    return NotFoundError(Fault(code="E523", message=view.standing.reason, hint=hint))

@@ -1,0 +1,77 @@
+"""The journal of a job: JSON lines, only ever appended, each by one write that is on the disk at once."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .records import Created, Ended, Submitted, dump, parse
+from .untrusted import DamagedError, read_end
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .records import Record
+
+LARGEST = 64 << 20
+END = 32 << 10
+"""How much of a journal's end tells how a job stands: its last records are some 200 bytes each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """Hold the records of a journal in order, and in words what could not be read."""
+
+    records: tuple[Record, ...]
+    damage: tuple[str, ...] = ()
+
+
+def append(journal: Path, record: Record) -> None:
+    """Add a record; it is on the disk when this returns. OSError if it cannot be.
+
+    A line that a crash or a full disk left torn is closed first, so that it spoils no record but its own.
+    """
+    descriptor = os.open(journal, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        line = b"\n" * torn + dump(record)
+        if os.write(descriptor, line) != len(line):
+            # The disk filled up in the middle of a line; asking again gives the error its name.
+            os.write(descriptor, b"\n")
+            raise OSError(28, "the record was written in part", str(journal))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read(journal: Path) -> Read:
+    """Return all records; what cannot be read is left out and reported. OSError if there is no journal."""
+    data, whole = read_end(journal, LARGEST)
+    return _records(data, first=1 if whole else 2)
+
+
+def read_last(journal: Path) -> Read:
+    """Return the last records of a journal, enough to tell how the job stands."""
+    data, whole = read_end(journal, END)
+    found = _records(data, first=1 if whole else 2)
+    if whole or any(isinstance(record, (Created, Submitted, Ended)) for record in found.records):
+        return found
+    return read(journal)
+
+
+def _records(data: bytes, *, first: int) -> Read:
+    """Read lines; `first` is 2 where the first one may be the end of a longer one."""
+    records: list[Record] = []
+    damage: list[str] = []
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        if number < first or not line.strip(b"\0 \r"):
+            continue
+        try:
+            records.append(parse(line))
+        except DamagedError as error:
+            last = number == len(lines)
+            damage.append("its last line is torn" if last else f"line {number} cannot be read: {error}")
+    return Read(records=tuple(records), damage=tuple(damage))

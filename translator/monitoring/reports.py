@@ -1,0 +1,94 @@
+"""What tasks report while they run: lines in a file for each slot, of which the last may be torn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from .untrusted import LARGEST_NUMBER, read_end
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+LARGEST = 1 << 20
+"""How much of a slot's file is read, from its end; a task takes about 150 bytes."""
+LONGEST_LINE = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Say what a task reported of its last attempt: that it started and, with `ended`, how it ended."""
+
+    index: int
+    attempt: int
+    node: str
+    started: int
+    status: int | None = None
+    code: int | None = None
+    behaviour: str = ""
+    ended: int | None = None
+
+
+def read_reports(folder: Path) -> dict[int, Report]:
+    """Return the last report of each task of a role, by index; `folder` is the role's below `tasks`."""
+    latest: dict[int, Report] = {}
+    try:
+        files = sorted(folder.glob("*.log"))
+    except OSError:
+        return {}
+    for file in files:
+        try:
+            data, whole = read_end(file, LARGEST)
+        except OSError:
+            continue
+        lines = data.split(b"\n")[0 if whole else 1 : -1]
+        take_in(latest, lines)
+    return latest
+
+
+def take_in(latest: dict[int, Report], lines: Iterable[bytes]) -> None:
+    """Add what complete lines report to what is known; a line that is none of ours is passed over."""
+    for line in lines:
+        words = line.decode("ascii", errors="replace").split(" ") if len(line) <= LONGEST_LINE else []
+        match words:
+            case ["start", _, _, index, attempt, node, _, time]:
+                _on_start(latest, _number(index), _number(attempt), node, _number(time))
+            case ["exit", _, _, index, attempt, status, code, behaviour, time]:
+                _on_exit(
+                    latest, _number(index), _number(attempt), _number(status), _number(code), behaviour,
+                    _number(time),
+                )  # fmt: skip
+            case _:
+                pass
+
+
+def _on_start(latest: dict[int, Report], index: int | None, attempt: int | None, node: str, time: int | None) -> None:
+    if index is None or attempt is None or time is None:
+        return
+    known = latest.get(index)
+    if known is None or known.attempt < attempt:
+        latest[index] = Report(index=index, attempt=attempt, node=node, started=time)
+
+
+def _on_exit(
+    latest: dict[int, Report],
+    index: int | None,
+    attempt: int | None,
+    status: int | None,
+    code: int | None,
+    behaviour: str,
+    time: int | None,
+) -> None:
+    known = latest.get(index) if index is not None else None
+    if known is None or known.attempt != attempt or time is None or status is None or code is None:
+        return
+    latest[known.index] = replace(known, status=status, code=code, behaviour=behaviour, ended=time)
+
+
+def _number(word: str) -> int | None:
+    digits = word.removeprefix("-")
+    if not digits.isascii() or not digits.isdecimal() or len(digits) > 16:
+        return None
+    number = int(word)
+    return number if abs(number) <= LARGEST_NUMBER else None

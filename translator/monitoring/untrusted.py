@@ -1,0 +1,82 @@
+"""Read files that anybody may have written: never more than a limit, never waiting, no value of another kind.
+
+The tasks of a job run as its user: whatever is in a job folder can be a pipe, a terabyte, or nonsense.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+LARGEST_NUMBER = 1 << 53
+
+
+class DamagedError(ValueError):
+    """Say that a file or a record is not what it should be. Its text is for people."""
+
+
+def open_regular(path: Path) -> int:
+    """Open a regular file for reading and return its descriptor; OSError if it is missing or anything else.
+
+    O_NONBLOCK: opening a pipe would wait for a writer.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileNotFoundError(None, "not a regular file", str(path))
+    return descriptor
+
+
+def read_end(path: Path, limit: int) -> tuple[bytes, bool]:
+    """Return the last `limit` bytes of a file, and whether that is all of it."""
+    descriptor = open_regular(path)
+    with os.fdopen(descriptor, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - limit))
+        return file.read(limit), size <= limit
+
+
+def json_object(data: bytes) -> Mapping[str, object]:
+    """Return the JSON object that `data` is; DamagedError if it is none."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        raise DamagedError("it is not JSON") from None
+    if not isinstance(value, dict):
+        raise DamagedError("it is not a JSON object")
+    return value
+
+
+def text(raw: Mapping[str, object], key: str) -> str:
+    """Return a text; DamagedError if there is none."""
+    value = raw.get(key)
+    if not isinstance(value, str):
+        raise DamagedError(f"`{key}` is not a text")
+    return value
+
+
+def whole(raw: Mapping[str, object], key: str) -> int:
+    """Return a whole number of sensible size; DamagedError if there is none."""
+    value = raw.get(key)
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > LARGEST_NUMBER:
+        raise DamagedError(f"`{key}` is not a whole number")
+    return value
+
+
+def whole_or_none(raw: Mapping[str, object], key: str) -> int | None:
+    """Return a whole number, or None where it is null or left out."""
+    return None if raw.get(key) is None else whole(raw, key)
+
+
+def objects(raw: Mapping[str, object], key: str) -> list[Mapping[str, object]]:
+    """Return a list of objects; DamagedError if it is anything else."""
+    value = raw.get(key)
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise DamagedError(f"`{key}` is not a list of objects")
+    return value

@@ -1,0 +1,257 @@
+"""Observations -> how a job stands: what to believe when backend, result and reports disagree. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from paislurm.backends.slurm_states import Phase, phase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from paislurm.backends.base import Observation
+
+    from .history import History
+    from .records import JobRole
+    from .reports import Report
+    from .result import Result, TaskResult
+
+State = Literal["WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED", "UNKNOWN"]
+"""Source: OpenPAI job states."""
+
+FINAL: tuple[State, ...] = ("SUCCEEDED", "FAILED", "STOPPED")
+STOP_CODES = (-210, -220)
+RESULT_LAG = 10
+"""Seconds for which an ended job's result may be on its way: network file systems show new files late."""
+QUEUE_LAG = 60
+"""Seconds for which a job may be new to the backend."""
+
+CAUSES: Mapping[str, tuple[int, str]] = {
+    "NODE_FAIL": (-1001, "a node failed"),
+    "BOOT_FAIL": (-1006, "a node did not boot"),
+    "LAUNCH_FAILED": (-1006, "Slurm could not launch the job"),
+    "RECONFIG_FAIL": (-1006, "a node could not be configured"),
+    "PREEMPTED": (-1003, "the job was preempted"),
+    "REVOKED": (-101, "the job was taken away by another cluster"),
+    "TIMEOUT": (-1004, "the time limit was reached"),
+    "DEADLINE": (-1004, "the deadline was reached"),
+    "CANCELLED": (-210, "the job was cancelled"),
+    "OUT_OF_MEMORY": (-1200, "the job used more memory than it had asked for"),
+}
+"""Endings from outside the script, which then does not know why. Source: sacct(1), JOB STATE CODES."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Gather all that is known of a job's last attempt.
+
+    `answered` tells "the backend does not know the job" from "the backend did not answer"; `started` whether
+    any task ever ran; `canceller` is who cancelled the job, as far as the backend says.
+    """
+
+    history: History
+    observation: Observation | None
+    answered: bool
+    result: Result | None
+    started: bool
+    now: int
+    canceller: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Say how a job stands. `ended` is true when nothing can change any more."""
+
+    state: State
+    code: int | None
+    reason: str
+    ended: bool
+
+
+def job_state(facts: Facts) -> Standing:
+    """Return how a job stands.
+
+    Believed first: an ending from outside where the script left no outcome of its own; then the result; then
+    how the backend says it ended; then that it lives; then what was known last. No answer is never an ending.
+    """
+    seen, result = facts.observation, facts.result
+    undecided = result is None or result.outcome == "interrupted"
+    if seen is not None and seen.final and undecided and seen.state in CAUSES:
+        return _from_outside(seen.state, facts)
+    if result is not None and (not undecided or _no_more_is_known(facts)):
+        return _from_result(result, facts)
+    if result is not None:
+        return _standing("STOPPING", "the job was told to end from outside; Slurm has not yet said why")
+    if seen is not None and seen.final:
+        return _without_result(seen, facts)
+    if seen is not None:
+        return _alive(seen.state, seen.reason, facts)
+    return _unseen(facts)
+
+
+def _standing(state: State, reason: str) -> Standing:
+    return Standing(state=state, code=None, reason=reason, ended=False)
+
+
+def state_of(code: int) -> State:
+    """Return the final state that an exit code means. Source: OpenPAI, final state of a job."""
+    if code == 0:
+        return "SUCCEEDED"
+    return "STOPPED" if code in STOP_CODES else "FAILED"
+
+
+def _from_outside(word: str, facts: Facts) -> Standing:
+    code, reason = CAUSES[word]
+    if word == "CANCELLED" and facts.canceller:
+        reason += f" by {facts.canceller}"
+    return Standing(state=state_of(code), code=code, reason=reason, ended=True)
+
+
+def _no_more_is_known(facts: Facts) -> bool:
+    """Tell whether the backend has said its last word about an interrupted job."""
+    if facts.observation is not None:
+        return facts.observation.final
+    return facts.answered
+
+
+def _from_result(result: Result, facts: Facts) -> Standing:
+    """The outcome stands as soon as it is written; the job has ended when its last task has."""
+    seen = facts.observation
+    gone = seen.final if seen is not None else facts.answered
+    if result.complete or gone:
+        return Standing(state=state_of(result.code), code=result.code, reason=result.reason, ended=True)
+    return _standing("RUNNING", f"{result.outcome}, the remaining tasks are being stopped: {result.reason}")
+
+
+def _without_result(seen: Observation, facts: Facts) -> Standing:
+    """The script ended by itself, and should have left a result."""
+    if facts.now - (seen.ended or 0) < RESULT_LAG:
+        return _standing("RUNNING", f"Slurm says {seen.raw_state}; the result is not there yet")
+    if seen.state == "COMPLETED" and not seen.status and not seen.signal:
+        return Standing(state="SUCCEEDED", code=0, reason="Slurm says COMPLETED; there is no result", ended=True)
+    code = 128 + seen.signal if seen.signal else 255
+    how = f"by signal {seen.signal}" if seen.signal else f"with status {seen.status}"
+    reason = f"Slurm says {seen.raw_state}: the batch script ended {how} and left no result"
+    return Standing(state="FAILED", code=code, reason=reason, ended=True)
+
+
+def _alive(word: str, reason: str, facts: Facts) -> Standing:
+    """A job is RUNNING once a task of it ran. Source: OpenPAI job states."""
+    if facts.history.cancelled is not None:
+        return _standing("STOPPING", f"cancelled by {facts.history.cancelled.user}")
+    match phase(word):
+        case Phase.PENDING:
+            return _standing("WAITING", "" if reason in ("", "None") else reason)
+        case Phase.RUNNING if not facts.started:
+            return _standing("WAITING", "the nodes are there, the tasks are being started")
+        case Phase.RUNNING | Phase.ENDED:
+            return _standing("RUNNING", "" if facts.started else f"Slurm says {word}")
+        case Phase.UNKNOWN:
+            return _standing("UNKNOWN", f"Slurm says {word}, which means nothing to this version")
+
+
+def _unseen(facts: Facts) -> Standing:
+    known = facts.history
+    if not known.job_id:
+        return _standing("WAITING", "it is being submitted, or Slurm did not say whether it took the job")
+    if not facts.answered:
+        return _last_known(facts)
+    if facts.now - (known.submitted or 0) < QUEUE_LAG:
+        return _standing("WAITING", "Slurm does not show the job yet")
+    return _standing("UNKNOWN", f"Slurm does not know job {known.job_id}, and the job left no result")
+
+
+def _last_known(facts: Facts) -> Standing:
+    last = facts.history.seen
+    if facts.started:
+        return _alive("RUNNING", "", facts)
+    if last is None:
+        return _standing("WAITING", "it has been submitted")
+    return _alive(last.state, last.reason, facts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskView:
+    """Say how a task stands; None where something never came to be. Times are seconds since 1970."""
+
+    role: str
+    index: int
+    attempt: int
+    state: State
+    status: int | None = None
+    code: int | None = None
+    node: str = ""
+    started: int | None = None
+    ended: int | None = None
+
+    @property
+    def completed(self) -> bool:
+        """Tell whether the task has ended."""
+        return self.state in FINAL
+
+
+def task_views(
+    roles: tuple[JobRole, ...],
+    result: Result | None,
+    reports: Mapping[str, Mapping[int, Report]],
+    *,
+    ended: bool,
+) -> tuple[TaskView, ...]:
+    """Return every task of a job in the order of the job file; `reports` are by role folder and index."""
+    return tuple(_task_views(roles, result, reports, ended=ended))
+
+
+def _task_views(
+    roles: tuple[JobRole, ...],
+    result: Result | None,
+    reports: Mapping[str, Mapping[int, Report]],
+    *,
+    ended: bool,
+) -> Iterator[TaskView]:
+    results = {(task.role, task.index): task for task in result.tasks} if result else {}
+    for role in roles:
+        reported = reports.get(role.folder, {})
+        for index in range(role.instances):
+            task = results.get((role.name, index))
+            if task is not None:
+                yield _ended_task(task, ended=ended)
+            else:
+                yield _reported_task(role.name, index, reported.get(index), ended=ended)
+
+
+def _ended_task(task: TaskResult, *, ended: bool) -> TaskView:
+    states: Mapping[str, State] = {"SUCCEEDED": "SUCCEEDED", "FAILED": "FAILED", "STOPPED": "STOPPED"}
+    return TaskView(
+        role=task.role,
+        index=task.index,
+        attempt=task.attempt,
+        state=states[task.state] if ended or not task.lingers else "STOPPING",
+        status=task.status,
+        code=task.code,
+        node=task.node,
+        started=task.started,
+        ended=task.ended,
+    )
+
+
+def _reported_task(role: str, index: int, report: Report | None, *, ended: bool) -> TaskView:
+    """Tasks that have no end of their own when the job has one were stopped: -220."""
+    if report is None:
+        state: State = "STOPPED" if ended else "WAITING"
+        return TaskView(role=role, index=index, attempt=0, state=state, code=-220 if ended else None)
+    if report.ended is None:
+        state, code = ("STOPPED", -220) if ended else ("RUNNING", None)
+    else:
+        state, code = ("SUCCEEDED" if report.behaviour == "success" else "FAILED"), report.code
+    return TaskView(
+        role=role,
+        index=index,
+        attempt=report.attempt,
+        state=state,
+        status=report.status,
+        code=code,
+        node=report.node,
+        started=report.started,
+        ended=report.ended,
+    )

@@ -1,0 +1,82 @@
+"""The compiler as one call: read, validate, plan, render, in this order and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from paislurm import __version__
+
+from .errors import Fault, PlanError
+from .planning.planner import plan
+from .protocol.read import read
+from .protocol.validate import validate
+from .rendering.render import render
+from .site.profile import Site
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .job import Job
+    from .planning.plan import Plan
+    from .protocol.document import Document
+
+_NO_PARAMETERS: Mapping[str, str] = {}
+_UNKNOWN_SITE = Site()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """Hold what each stage made of a job file, and the warnings of all of them in that order."""
+
+    document: Document
+    job: Job
+    plan: Plan
+    script: str
+    warnings: tuple[Fault, ...]
+
+
+def compile_job(
+    text: str | bytes,
+    *,
+    file: str = "job.yaml",
+    site: Site = _UNKNOWN_SITE,
+    parameters: Mapping[str, str] = _NO_PARAMETERS,
+    suffix: str = "",
+    version: str = __version__,
+) -> Compiled:
+    """Compile a job file. The same arguments give the same script, byte for byte.
+
+    `file` is what messages and the script call it; `parameters` take the place of the file's own; `suffix` is
+    appended to the job's name. Raises `ProtocolError` for a wrong file, `PlanError` for a job that the site
+    cannot run; each with all that is wrong.
+    """
+    document = read(text, file=file)
+    checked = validate(document, parameters=parameters, name=_name(document, suffix), defaults=site.compat)
+    try:
+        planned = plan(checked.job, site, source=PurePath(file).name, version=version)
+    except PlanError as error:
+        raise PlanError(_placed(fault, document) for fault in error.faults) from None
+    planned = replace(planned, warnings=tuple(_placed(fault, document) for fault in planned.warnings))
+    return Compiled(
+        document=document,
+        job=checked.job,
+        plan=planned,
+        script=render(planned),
+        warnings=(*checked.warnings, *planned.warnings),
+    )
+
+
+def _name(document: Document, suffix: str) -> str | None:
+    """Return the job's name with the suffix, None where nothing changes or there is no name to change."""
+    name = document.at(("name",))
+    return f"{name}{suffix}" if suffix and isinstance(name, str) else None
+
+
+def _placed(fault: Fault, document: Document) -> Fault:
+    """Return the planner's fault with its line: the planner knows paths only."""
+    if fault.place is not None or not fault.path.startswith("$."):
+        return fault
+    path = tuple(fault.path.removeprefix("$.").split("."))
+    return replace(fault, place=document.place(path, key=True))

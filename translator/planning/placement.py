@@ -1,0 +1,102 @@
+"""Where on the site a role goes: partition, account, qos, reservation; and how long it may run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from ..errors import Fault, PlanError
+from ..site.profile import Partition, VirtualCluster
+
+if TYPE_CHECKING:
+    from ..job import Job, Role
+    from ..site.profile import Site
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Say what to ask for; None leaves it to Slurm's own default."""
+
+    partition: str | None
+    account: str | None
+    qos: str | None
+    reservation: str | None
+
+
+def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Fault, ...]]:
+    """Return where the job's virtual cluster goes, by the profile or by a partition of the same name.
+
+    Raises PlanError where a profile is there and knows neither. Source: PAI protocol v2, defaults.virtualCluster.
+    """
+    name = job.virtual_cluster
+    mapped = site.virtual_clusters.get(name)
+    if mapped is not None:
+        return mapped, ()
+    if any(partition.name == name for partition in site.partitions):
+        return VirtualCluster(partition=name), ()
+    if name == "default" or job.wishes.job.partition:
+        return VirtualCluster(), ()
+    path = "$.defaults.virtualCluster" if job.protocol == "2" else "$.virtualCluster"
+    if not site.known:
+        hint = "write a site profile that maps virtual clusters to partitions, or set extras.slurm.partition"
+        message = f"virtual cluster {name!r} is not known here; the job goes to Slurm's default partition"
+        return VirtualCluster(), (Fault(code="W401", message=message, path=path, hint=hint),)
+    known = [*site.virtual_clusters, *(partition.name for partition in site.partitions)]
+    near = get_close_matches(name, known, n=1)
+    raise PlanError(
+        Fault(
+            code="E401",
+            message=f"the site has no virtual cluster {name!r}; it has {', '.join(known) or 'none'}",
+            path=path,
+            hint=f"did you mean {near[0]!r}?" if near else "map it to a partition under virtualClusters in site.yaml",
+        )
+    )
+
+
+def place_of(role: Role, job: Job, cluster: VirtualCluster) -> Place:
+    """Return where a role goes: its own words before the job's, and those before the virtual cluster's."""
+    own, whole = role.wishes, job.wishes.job
+    return Place(
+        partition=own.partition or whole.partition or cluster.partition,
+        account=own.account or whole.account or cluster.account,
+        qos=own.qos or whole.qos or cluster.qos,
+        reservation=own.reservation or whole.reservation or cluster.reservation,
+    )
+
+
+def partition_of(place: Place, site: Site) -> Partition:
+    """Return what the site knows of a place's partition; nothing but the name where it knows none."""
+    found = site.partition(place.partition)
+    if found is not None:
+        return found
+    if site.partitions and place.partition is not None:
+        names = [partition.name for partition in site.partitions]
+        near = get_close_matches(place.partition, names, n=1)
+        raise PlanError(
+            Fault(
+                code="E402",
+                message=f"the site has no partition {place.partition!r}; it has {', '.join(names)}",
+                path="$.extras.slurm.partition",
+                hint=f"did you mean {near[0]!r}?" if near else "",
+            )
+        )
+    return Partition(name=place.partition or "")
+
+
+def time_limit(job: Job, site: Site, partitions: list[Partition]) -> timedelta | None:
+    """Return the job's time limit, None for the partition's default. PlanError if a partition allows less."""
+    wanted = job.wishes.job.time or site.default_time
+    for partition in partitions:
+        if wanted is not None and partition.time_limit is not None and wanted > partition.time_limit:
+            raise PlanError(
+                Fault(
+                    code="E403",
+                    message=f"a time limit of {wanted} is more than partition {partition.name} allows "
+                    f"({partition.time_limit})",
+                    path="$.extras.slurm.time",
+                    hint="ask for less, or for another partition",
+                )
+            )
+    return wanted

@@ -1,0 +1,169 @@
+"""job + site -> plan: each step decides one thing and hands it on."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from ..errors import Fault
+from .directives import (
+    WARNED_FROM,
+    batch_memory_mib,
+    first_component,
+    role_component,
+    shared_component,
+    step_options,
+)
+from .environment import job_variables, role_variables, variable_names
+from .layout import arrange
+from .placement import partition_of, place_of, time_limit, virtual_cluster
+from .plan import Component, Plan, RolePlan
+
+if TYPE_CHECKING:
+    from ..job import Job
+    from ..site.profile import Site
+    from .layout import Arrangement
+    from .placement import Place
+
+MOST_EXPORTED_BYTES = 1 << 20
+"""The script exports what tasks know of their peers up to this size; see `templates/runtime/environment.sh`."""
+_BYTES_PER_PORT_VARIABLE = 48
+
+
+def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
+    """Return the plan of a job on a site; PlanError with a reason if the site can never run it.
+
+    `source` is the job file's base name. The same arguments give the same plan.
+    """
+    cluster, warnings = virtual_cluster(job, site)
+    places = [place_of(role, job, cluster) for role in job.roles]
+    partitions = [partition_of(place, site) for place in places]
+    limit = time_limit(job, site, partitions)
+    arrangement = arrange(job, partitions, batch_memory_mib(len(job.roles)))
+    warning = site.warning if limit is not None and limit > WARNED_FROM else timedelta(0)
+    return Plan(
+        job_name=job.name,
+        source=source,
+        version=version,
+        protocol=job.protocol,
+        virtual_cluster=job.virtual_cluster,
+        full_job_name=job.compat.job_name == "full",
+        exit_patterns=job.compat.exit_patterns,
+        gang=job.gang,
+        retry_limit=job.retry_limit,
+        layout=arrangement.layout,
+        components=_components(job, site, places, arrangement, first_component(job, limit, warning)),
+        roles=tuple(_role(job, arrangement, position) for position in range(len(job.roles))),
+        environment=job_variables(job),
+        address=site.address,
+        node_suffix=site.node_suffix,
+        first_port=site.ports.first,
+        last_port=site.ports.last,
+        time_limit=limit,
+        warning=warning,
+        grace=site.grace,
+        interrupted_grace=max(timedelta(seconds=1), min(site.grace, site.kill_wait - timedelta(seconds=2))),
+        transient_ceiling=site.transient_ceiling,
+        warnings=(*warnings, *_images(job), *_nodes_not_known(job, arrangement), *_large_environment(job)),
+    )
+
+
+def _components(
+    job: Job,
+    site: Site,
+    places: list[Place],
+    arrangement: Arrangement,
+    first: tuple[tuple[str, str | None], ...],
+) -> tuple[Component, ...]:
+    extra = batch_memory_mib(len(job.roles))
+    note = f"memory raised by {extra} MiB for the batch script and its sruns"
+    if arrangement.packing is not None:
+        options = shared_component(job, places[0], arrangement.packing, extra=extra)
+        roles = tuple(range(len(job.roles)))
+        return (Component(directives=(*first, *options), roles=roles, nodes=arrangement.packing.nodes, note=note),)
+    by_node = all(arrangement.nodes)
+    return tuple(
+        Component(
+            directives=(
+                *(first if position == 0 else ()),
+                *role_component(
+                    job,
+                    role,
+                    site,
+                    places[position],
+                    arrangement.nodes[position],
+                    arrangement.slots[position],
+                    by_node=by_node,
+                    extra=extra if position == 0 else 0,
+                ),
+            ),
+            roles=(position,),
+            nodes=nodes.count if (nodes := arrangement.nodes[position]) else None,
+            note=note if position == 0 and role.resources.memory_mib else "",
+        )
+        for position, role in enumerate(job.roles)
+    )
+
+
+def _role(job: Job, arrangement: Arrangement, position: int) -> RolePlan:
+    role, nodes, packing = job.roles[position], arrangement.nodes[position], arrangement.packing
+    return RolePlan(
+        position=position,
+        name=role.name,
+        variable_names=variable_names(job, role),
+        folder=f"{position}-{folder_name(role.name)}",
+        component=0 if packing else position,
+        instances=role.instances,
+        slots=arrangement.slots[position],
+        tasks_per_node=nodes.tasks_per_node if nodes else None,
+        placement=packing.placements[position] if packing else (),
+        step_options=step_options(role, shared=packing is not None),
+        resources=role.resources,
+        ports=role.ports,
+        completion=role.completion,
+        task_retry_limit=role.task_retry_limit,
+        image=role.image,
+        command=role.command,
+        environment=role_variables(role),
+        lines=role.lines,
+    )
+
+
+def folder_name(name: str) -> str:
+    """Return a role's name as a folder may have it: a v1 role may be called `..`, or be very long."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", name)[:100]
+
+
+def _images(job: Job) -> tuple[Fault, ...]:
+    names = dict.fromkeys(role.image.uri for role in job.roles)
+    message = f"tasks run on the node itself; the container image is not used: {', '.join(names)}"
+    return (Fault(code="W402", message=message, path="$.prerequisites"),)
+
+
+def _nodes_not_known(job: Job, arrangement: Arrangement) -> tuple[Fault, ...]:
+    if all(arrangement.nodes) or arrangement.packing is not None or len(job.roles) == 1:
+        return ()
+    message = (
+        f"the {len(job.roles)} components need at least {len(job.roles)} nodes, because components share none; "
+        "on a smaller partition the job stays pending for ever"
+    )
+    hint = "describe the partition's nodes in a site profile, and the planner takes a layout that fits"
+    return (Fault(code="W403", message=message, path="$.taskRoles", hint=hint),)
+
+
+def _large_environment(job: Job) -> tuple[Fault, ...]:
+    """Warn where tasks will have too many peers for the environment of a process."""
+    if not job.gang:
+        return ()
+    size = sum(
+        role.instances * (1 + 2 * len(role.ports)) * (_BYTES_PER_PORT_VARIABLE + len(role.name)) for role in job.roles
+    )
+    if size <= MOST_EXPORTED_BYTES:
+        return ()
+    message = (
+        f"the variables about all {job.task_count} tasks come to about {size >> 20} MiB, more than a process can "
+        "be given: they stay in env.sh and are not exported"
+    )
+    hint = "a command that needs them can `source` the file env.sh of the attempt's folder"
+    return (Fault(code="W404", message=message, path="$.taskRoles", hint=hint),)

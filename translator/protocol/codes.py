@@ -1,0 +1,103 @@
+"""List all codes of faults in job files and site profiles. A code never changes its meaning.
+
+Planning has the codes from E401 and W401 on; a warning W9xx keeps a job from being submitted.
+"""
+
+from __future__ import annotations
+
+READING = {
+    "E101": "the file is not UTF-8",
+    "E102": "a character that no job file can hold",
+    "E103": "the file is too large",
+    "E104": "the file is not YAML",
+    "E105": "a key stands twice in a mapping",
+    "E106": "a list or a mapping is used as a key",
+    "E107": "a tag that means nothing, or does not fit its value",
+    "E108": "an alias that repeats nothing, or itself",
+    "E109": "too deep a nesting, or too many values",
+    "E110": "a merge key without a mapping",
+    "E111": "the file is empty",
+    "E112": "the file is not a mapping",
+    "E113": "too many documents, or a second one that is no mapping",
+    "E121": "a job file of protocol v1",
+    "E122": "a job file of a draft that OpenPAI gave up",
+    "W101": "a second document is read as secrets",
+}
+"""Source: YAML 1.1, and js-yaml 3.13 where it differs."""
+
+SCHEMA = {
+    "E201": "an unknown key",
+    "E202": "a missing key",
+    "E203": "a value of the wrong kind",
+    "E204": "a name with characters that it cannot have",
+    "E205": "an empty list or mapping",
+    "E206": "secrets that OpenPAI has hidden",
+    "E207": "a raw sbatch option that paislurm sets itself",
+    "W201": "a completion threshold without a value",
+    "W202": "a job of several roles that leaves out minSucceededInstances",
+    "W203": "a completion threshold above the number of instances",
+    "W204": "no CPU",
+    "W205": "a negative number of GPUs",
+    "W206": "no memory",
+    "W207": "a negative size of /dev/shm",
+    "W208": "a number of ports below one",
+}
+"""Source: PAI protocol v2, the schema of PAI's rest-server."""
+
+MEANING = {
+    "E301": "two prerequisites of one type and name",
+    "E302": "two deployments of one name",
+    "E303": "a prerequisite that does not exist is listed",
+    "E304": "a prerequisite of a type that does not exist is selected",
+    "E305": "the default deployment does not exist",
+    "E306": "prerequisites require each other in a circle",
+    "E307": "role names that variables cannot tell apart, or without a letter or digit",
+    "E308": "extras.slurm names a role that does not exist",
+    "E309": "a parameter or name of the command line that does not fit",
+    "E311": "a reference without an end",
+    "E312": "a tag of mustache that is no reference",
+    "E313": "a reference that leads to nothing",
+    "E314": "a reference to a mapping",
+    "W301": "taskRetryCount with gang allocation",
+    "W302": "deployments, but none is active",
+    "W303": "a role that does not exist is named",
+    "W304": "a prerequisite name that means several",
+    "W305": "a reference that leads to nothing is kept",
+    "W306": "a placeholder of OpenPAI's controller",
+    "W307": "a key under extras that looks like another",
+    "W308": "slots with gang allocation",
+    "W801": "jobRetryCount, which needs the monitor",
+}
+"""Source: PAI rest-server, semantic checks of protocol v2 jobs."""
+
+SITE = {
+    "E451": "an unknown key",
+    "E452": "a missing key",
+    "E453": "a value of the wrong kind",
+    "E461": "a partition that the profile does not list",
+    "E462": "a port range that ends before it begins",
+}
+"""Source: this project's docs, site profile."""
+
+LATER = {
+    "W901": "prerequisites that run something",
+    "W902": "the plugin teamwise_storage",
+    "W903": "the plugin ssh",
+    "W904": "the plugin git",
+    "W905": "the plugin tensorboard",
+    "W906": "the plugin cmd",
+    "W907": "an unknown plugin",
+    "W908": "references to secrets",
+    "W909": "credentials of a registry",
+    "W910": "storages",
+    "W911": "hivedScheduler",
+    "W912": "notifications",
+    "W913": "infiniband",
+    "W914": "extras.slurm.mpi",
+    "W915": "extras.slurm.onTimeout",
+    "W916": "extras.slurm.exportEnv",
+    "W917": "extras.slurm.workdir",
+}
+"""What a later version brings: a job that asks for it can be looked at, but not submitted."""
+
+CODES: dict[str, str] = {**READING, **SCHEMA, **MEANING, **SITE, **LATER}

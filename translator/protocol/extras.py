@@ -1,0 +1,155 @@
+"""The table `extras.slurm`: a job's own words to Slurm, none of which can break out of its `#SBATCH` line.
+
+Source: this project's docs, `extras.slurm`; sbatch(1) for the forms of values.
+"""
+
+# ruff: noqa: RUF012 - pydantic copies the defaults
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+from ..job import Switches
+from .document import SourceInt
+from .fields import Boolean, Check, Closed, expected, one_of, whole
+
+_OURS = """
+    account array chdir clusters comment constraint container container-id cpus-per-gpu cpus-per-task
+    distribution error exclude export export-file get-user-env gid gpu-bind gpus gpus-per-node gpus-per-socket
+    gpus-per-task gres gres-flags help het-group hetjob hold ignore-pbs input job job-name mem mem-bind
+    mem-per-cpu mem-per-gpu no-kill no-requeue nodefile nodelist nodes ntasks ntasks-per-core ntasks-per-gpu
+    ntasks-per-node ntasks-per-socket open-mode output overcommit parsable partition qos quiet requeue
+    reservation signal test-only time time-min tres-per-job tres-per-node tres-per-socket tres-per-task uid
+    usage verbose version wait wait-all-nodes wrap
+"""
+OURS = frozenset(_OURS.split())
+"""The sbatch options that the planner writes, or that would take the script from it. Source: sbatch(1)."""
+_OWN_KEYS = ("account", "constraint", "exclude", "nodelist", "partition", "qos", "reservation", "time")
+_TIME = re.compile(r"(?:(?P<days>\d+)-(?P<hours>\d+)(?::(?P<minutes>\d+)(?::(?P<seconds>\d+))?)?|(?P<plain>[\d:]+))")
+_LONGEST_TIME = 3650 * 24 * 3600
+_TIME_FORMS = "a time limit: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS"
+_HOSTS = re.compile(r"(?:[A-Za-z0-9_.-]|\[[0-9,-]+\]|(?<=[^,]),(?=[^,]))+", re.ASCII)
+
+
+def time_limit(value: object) -> timedelta:
+    """Return a time limit in any of sbatch's forms. A number is minutes, however YAML reads `1:30:00`.
+
+    Source: sbatch(1), --time.
+    """
+    text = value.text if isinstance(value, SourceInt) else str(value)
+    match = _TIME.fullmatch(text) if isinstance(value, (str, int)) else None
+    if match is None or isinstance(value, bool) or len(text) > len("99999-23:59:59"):
+        raise expected(_TIME_FORMS)
+    if match["plain"] is None:
+        parts = [int(match[name] or 0) for name in ("days", "hours", "minutes", "seconds")]
+    else:
+        numbers = [int(part) for part in text.split(":") if part]
+        if len(numbers) != text.count(":") + 1 or len(numbers) > len(("hours", "minutes", "seconds")):
+            raise expected(_TIME_FORMS)
+        # One number is minutes, two are minutes and seconds, three begin with hours.
+        parts = {1: [0, 0, *numbers, 0], 2: [0, 0, *numbers], 3: [0, *numbers]}[len(numbers)]
+    days, hours, minutes, seconds = parts
+    total = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    if not 0 < total <= _LONGEST_TIME:
+        raise expected("a time limit from one second to 3650 days")
+    return timedelta(seconds=total)
+
+
+def sbatch_value(value: object) -> str:
+    """Return a text that stands for itself in an `#SBATCH` line; sbatch honours quotes and escapes there.
+
+    Source: sbatch(1), and get_argument in Slurm's own source.
+    """
+    if not isinstance(value, str) or not value or not is_plain(value):
+        raise expected("text without blanks, quotes, backslashes or `#`")
+    return value
+
+
+def is_plain(text: str) -> bool:
+    """Tell whether a text can stand in an `#SBATCH` line as it is."""
+    return text.isprintable() and not any(char.isspace() or char in "\"'`\\#" for char in text)
+
+
+def host_list(value: object) -> str:
+    """Return a list of hosts as Slurm writes them. Source: sbatch(1), --nodelist."""
+    if not isinstance(value, str) or not _HOSTS.fullmatch(value) or value[0] in "-,":
+        raise expected("a list of hosts such as `node[01-04],node7`")
+    return value
+
+
+def raw_option(value: object) -> str:
+    """Return a raw sbatch option; one of ours is refused, and so is what sbatch takes for one.
+
+    Source: sbatch(1); getopt_long(3) completes abbreviated names.
+    """
+    name, equals, setting = str(value).partition("=")
+    plain = is_plain(setting) and (setting or not equals)
+    if not isinstance(value, str) or not re.fullmatch(r"--[a-z][a-z0-9-]*", name) or not plain:
+        raise expected("an sbatch option `--name` or `--name=value`, without blanks, quotes, backslashes or `#`")
+    owned = sorted(option for option in OURS if option.startswith(name[2:]))
+    if owned:
+        full = name[2:] if name[2:] in owned else owned[0]
+        hint = (
+            f"write `{full}` under `extras.slurm` instead"
+            if full in _OWN_KEYS
+            else "leave it out"
+            if full == name[2:]
+            else f"sbatch reads it as `--{full}`"
+        )
+        raise expected("an option that paislurm does not set itself", hint, 7)
+    return value
+
+
+SbatchText = Annotated[str, Check(sbatch_value, {"type": "string", "pattern": r"^[^\s\"'`\\#]+$"})]
+HostList = Annotated[str, Check(host_list, {"type": "string"})]
+Time = Annotated[timedelta, Check(time_limit, {"type": ["string", "integer"]})]
+RawOption = Annotated[str, Check(raw_option, {"type": "string", "pattern": "^--[a-z]"})]
+Slots = Annotated[int, whole(1)]
+
+
+class SlurmCompat(Closed):
+    """Choices between readings of OpenPAI. Source: this project's docs, `extras.slurm.compat`."""
+
+    min_succeeded: Annotated[Literal["all", "instances"] | None, one_of("all", "instances")] = None
+    job_name: Annotated[Literal["plain", "full"] | None, one_of("plain", "full")] = None
+    nounset: Boolean | None = None
+    unresolved: Annotated[Literal["error", "keep"] | None, one_of("error", "keep")] = None
+    exit_patterns: Annotated[Literal["mended", "original"] | None, one_of("mended", "original")] = None
+
+    def over(self, defaults: Switches) -> Switches:
+        """Return the switches with the choices made here in place of the defaults."""
+        return Switches(
+            min_succeeded=self.min_succeeded or defaults.min_succeeded,
+            job_name=self.job_name or defaults.job_name,
+            nounset=defaults.nounset if self.nounset is None else self.nounset,
+            unresolved=self.unresolved or defaults.unresolved,
+            exit_patterns=self.exit_patterns or defaults.exit_patterns,
+        )
+
+
+class SlurmRole(Closed):
+    """Wishes of a role, or of a job for all its roles. Source: sbatch(1), options of these names."""
+
+    account: SbatchText | None = None
+    qos: SbatchText | None = None
+    partition: SbatchText | None = None
+    reservation: SbatchText | None = None
+    constraint: SbatchText | None = None
+    exclude: HostList | None = None
+    nodelist: HostList | None = None
+    slots: Slots | None = None
+    mpi: Any = None
+    workdir: Any = None
+    options: list[RawOption] = []
+
+
+class SlurmExtras(SlurmRole):
+    """Wishes of the whole job. Source: this project's docs, `extras.slurm`."""
+
+    time: Time | None = None
+    layout: Annotated[Literal["het", "shared"] | None, one_of("het", "shared")] = None
+    on_timeout: Any = None
+    export_env: Any = None
+    compat: SlurmCompat = SlurmCompat()
+    task_roles: dict[str, SlurmRole] = {}

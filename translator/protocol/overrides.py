@@ -1,0 +1,55 @@
+"""Words of the command line that take the place of values in the job file: parameters and the job's name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..errors import Fault
+from .collect import near_hint
+from .scalars import plain_value
+from .v2 import NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .document import Document, Value
+
+
+def overridden(
+    document: Document, *, parameters: Mapping[str, str], name: str | None
+) -> tuple[Document, tuple[Fault, ...]]:
+    """Return the document with these values in place of its own, and what is wrong with them.
+
+    A parameter that the job does not have is a fault: its name is a slip.
+    """
+    faults: list[Fault] = []
+    own = document.mapping(("parameters",))
+    for key in parameters:
+        if key not in own:
+            message = f"--set {key}: the job has no parameter of that name"
+            faults.append(Fault(code="E309", message=message, hint=near_hint(key, own)))
+    if name is not None and not re.fullmatch(r"[a-zA-Z0-9_-]{1,255}", name, re.ASCII):
+        faults.append(Fault(code="E309", message=f"--name {name!r}: expected {NAME}"))
+    root = dict(document.mapping(()))
+    if parameters and not faults:
+        root["parameters"] = {**own, **{key: value_of(text) for key, text in parameters.items()}}
+    if name is not None and not faults:
+        root["name"] = name
+    return replace(document, root=root), tuple(faults)
+
+
+def value_of(text: str) -> Value:
+    """Return the value of a word as a YAML file would read it there; an empty word is empty text.
+
+    Quotes around all of it make it text: `'010'` is not 8.
+
+    >>> value_of("1e-3"), value_of("'1e-3'"), value_of("[1")
+    (0.001, '1e-3', '[1')
+    """
+    if not text:
+        return ""
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1]
+    return plain_value(text)

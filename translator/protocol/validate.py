@@ -1,0 +1,141 @@
+"""Validate a job file: what it says becomes a job, or all that is wrong with it becomes one error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import Fault, ProtocolError, Severity
+from ..job import Job, Switches
+from .assemble import Assembled, assemble
+from .build import build
+from .collect import Collector, near_hint
+from .faults import mirror
+from .later import warn_of_later
+from .names import check_names, prerequisite
+from .overrides import overridden
+from .v2 import JobFile
+from .versions import other_protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .document import Document, Path, Value
+
+_EXTRAS = (
+    "submitFrom",
+    "gangAllocation",
+    "storages",
+    "hivedScheduler",
+    "jobStatusChangeNotification",
+    "tensorBoard",
+    "slurm",
+)
+"""The keys under `extras` that mean something, and two of the web portal's. Source: PAI protocol v2."""
+_NO_PARAMETERS: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """Hold a job and the warnings about its file, in the order of the file."""
+
+    job: Job
+    warnings: tuple[Fault, ...]
+
+
+def validate(
+    document: Document,
+    *,
+    parameters: Mapping[str, str] = _NO_PARAMETERS,
+    name: str | None = None,
+    defaults: Switches | None = None,
+) -> Checked:
+    """Return the job that a document means.
+
+    `parameters` and `name` take the place of the file's own; a parameter's value is read as YAML would read
+    it there. `defaults` are the site's choices, which `extras.slurm.compat` overrules.
+    Raises `ProtocolError` with all that is wrong. Source: PAI protocol v2.
+    """
+    other = other_protocol(document)
+    if other:
+        raise ProtocolError(other)
+    document, faults = overridden(document, parameters=parameters, name=name)
+    collector = Collector(document)
+    collector.extend([*document.warnings, *faults])
+    file = mirror(JobFile, collector)
+    check_names(collector)
+    switches = defaults or Switches()
+    keep = _keeps_unresolved(document, switches)
+    commands = {role: _command(role, collector, keep=keep) for role in document.mapping(("taskRoles",))}
+    errors = collector.of(Severity.ERROR)
+    if errors or file is None:
+        raise ProtocolError(errors)
+    if file.extras.slurm:
+        switches = file.extras.slurm.compat.over(switches)
+    job = build(file, commands, switches, collector)
+    _warn_of_slips(file, collector)
+    _warn_of_idle_slots(file, collector)
+    warn_of_later(collector)
+    return Checked(job=job, warnings=collector.of(Severity.WARNING))
+
+
+def _keeps_unresolved(document: Document, defaults: Switches) -> bool:
+    """Tell whether references to nothing are kept; looked up before it is known that the file is right."""
+    own = document.at(("extras", "slurm", "compat", "unresolved"))
+    return own == "keep" or (own is None and defaults.unresolved == "keep")
+
+
+def _command(role: str, collector: Collector, *, keep: bool) -> Assembled:
+    """Return the command of a role, with that of the active deployment around it."""
+    document = collector.document
+    path: Path = ("taskRoles", role)
+    items = document.texts((*path, "commands"))
+    active = document.at(("defaults", "deployment"))
+    for where, value in document.mappings(("deployments",)):
+        if value.get("name") == active:
+            around: Path = (*where, "taskRoles", role)
+            items = [
+                *document.texts((*around, "preCommands")),
+                *items,
+                *document.texts((*around, "postCommands")),
+            ]
+            break
+    roots: dict[str, Value] = {"parameters": document.at(("parameters",))}
+    for kind in ("script", "output", "data"):
+        roots[kind] = prerequisite(document, kind, document.at((*path, kind)))
+    return assemble(items, roots, collector, keep=keep)
+
+
+def _warn_of_slips(file: JobFile, collector: Collector) -> None:
+    """Warn of what is allowed but hardly meant."""
+    document = collector.document
+    silent = [role for role, each in file.task_roles.items() if each.completion.min_succeeded_instances is None]
+    if len(file.task_roles) > 1 and silent and document.at(("extras", "slurm", "compat", "minSucceeded")) is None:
+        names = ", ".join(f"`{role}`" for role in silent)
+        message = f"no `minSucceededInstances` for {names}: the job ends when all tasks of all roles have ended"
+        hint = (
+            "write `minSucceededInstances: -1` to say so; for the job to end with the first role that "
+            "succeeds, as on OpenPAI from 2020 on, write `slurm: {compat: {minSucceeded: instances}}` "
+            "under `extras`"
+        )
+        collector.add("W202", ("taskRoles", silent[0]), message, hint=hint, key=True)
+    if file.deployments and file.defaults.deployment is None:
+        message = "no deployment is active: the commands of none are run"
+        collector.add("W302", ("deployments",), message, hint="name one: `defaults: {deployment: ...}`", key=True)
+    known = [*_EXTRAS, "com.microsoft.pai.runtimeplugin"]
+    for key in document.mapping(("extras",)):
+        near = near_hint(key, known)
+        if key not in known and near.startswith("did you mean"):
+            collector.add("W307", ("extras", key), f"`{key}` means nothing under `extras`", hint=near, key=True)
+
+
+def _warn_of_idle_slots(file: JobFile, collector: Collector) -> None:
+    """Warn of slots where they do nothing."""
+    slurm = file.extras.slurm
+    if slurm is None or not file.extras.gang_allocation:
+        return
+    for path in [("extras", "slurm"), *(("extras", "slurm", "taskRoles", role) for role in slurm.task_roles)]:
+        if collector.document.at((*path, "slots")) is not None:
+            message = "`slots` has no effect while all tasks of the job start together"
+            hint = "write `gangAllocation: false` under `extras`"
+            collector.add("W308", (*path, "slots"), message, hint=hint)

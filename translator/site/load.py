@@ -1,0 +1,195 @@
+"""Load a site profile: YAML text becomes a `Site`, or all that is wrong with it becomes one error."""
+
+# ruff: noqa: RUF012 - pydantic copies the defaults
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Annotated
+
+from pydantic import Field
+
+from ..errors import ProtocolError, Severity, SiteError
+from ..job import Switches
+from ..protocol.collect import Collector
+from ..protocol.extras import SbatchText, SlurmCompat, Time
+from ..protocol.faults import mirror
+from ..protocol.fields import Check, Closed, Text, expected, one_of, whole
+from ..protocol.read import read
+from .profile import AddressMethod, GresStyle, Partition, PortRange, Shape, Site, VirtualCluster
+
+_DEFAULTS = Site()
+_FIRST_CODE = 450
+Count = Annotated[int, whole(0)]
+Positive = Annotated[int, whole(1)]
+Port = Annotated[int, whole(1024, 65535)]
+
+
+def _address(value: object) -> tuple[AddressMethod, str]:
+    if value == "getent":
+        return "getent", ""
+    if value == "nodeAddress":
+        return "node-address", ""
+    suffix = value.get("suffix") if isinstance(value, dict) and len(value) == 1 else None
+    if isinstance(suffix, str) and suffix and all(char.isalnum() or char in "-." for char in suffix):
+        return "suffix", suffix
+    raise expected("`getent`, `nodeAddress` or a mapping such as `{suffix: -ib0}`")
+
+
+def _seconds(value: object) -> timedelta:
+    longest = 24 * 3600
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= longest:
+        raise expected(f"a number of seconds, above 0 and at most {longest}")
+    return timedelta(seconds=value)
+
+
+Seconds = Annotated[timedelta, Check(_seconds, {"type": "number", "exclusiveMinimum": 0})]
+Address = Annotated[
+    tuple[AddressMethod, str],
+    Check(_address, {"oneOf": [{"enum": ["getent", "nodeAddress"]}, {"type": "object"}]}),
+]
+
+
+class _Nodes(Closed):
+    """Equal nodes; memory in MiB is what Slurm may give away. Source: slurm.conf(5), NodeName."""
+
+    count: Positive
+    cpus: Positive
+    memory_mb: Annotated[Positive, Field(alias="memoryMB")]
+    gpus: Count = 0
+    gpu_type: SbatchText | None = None
+
+
+class _Partition(Closed):
+    """Source: slurm.conf(5), PartitionName."""
+
+    nodes: list[_Nodes] = []
+    time_limit: Time | None = None
+
+
+class _VirtualCluster(Closed):
+    """Where the jobs of an OpenPAI virtual cluster go. Source: sbatch(1), options of these names."""
+
+    partition: SbatchText | None = None
+    account: SbatchText | None = None
+    qos: SbatchText | None = None
+    reservation: SbatchText | None = None
+
+
+class _Ports(Closed):
+    first: Port = _DEFAULTS.ports.first
+    last: Port = _DEFAULTS.ports.last
+
+
+class _Time(Closed):
+    """`default` is in sbatch's forms, the others are in seconds.
+
+    Source: sbatch(1), --time; slurm.conf(5), KillWait.
+    """
+
+    default: Time | None = None
+    warning: Seconds = _DEFAULTS.warning
+    grace: Seconds = _DEFAULTS.grace
+    kill_wait: Seconds = _DEFAULTS.kill_wait
+
+
+class _Retry(Closed):
+    transient_ceiling: Count = _DEFAULTS.transient_ceiling
+
+
+class SiteFile(Closed):
+    """A site profile as it is written. Source: this project's docs, site profile."""
+
+    name: Text = ""
+    partitions: dict[str, _Partition] = {}
+    default_partition: SbatchText | None = None
+    virtual_clusters: dict[str, _VirtualCluster] = {}
+    gres_style: Annotated[GresStyle, one_of("gres", "gpus-per-task")] = _DEFAULTS.gres_style
+    address: Address = ("getent", "")
+    ports: _Ports = _Ports()
+    time: _Time = _Time()
+    retry: _Retry = _Retry()
+    compat: SlurmCompat = SlurmCompat()
+
+
+def load_site(text: str | bytes, *, file: str) -> Site:
+    """Return the site that a profile describes. Raises `SiteError` with all that is wrong."""
+    try:
+        document = read(text, file=file)
+    except ProtocolError as error:
+        # The hint for an empty file is about job files.
+        raise SiteError(replace(f, hint="") if f.code == "E111" else f for f in error.faults) from None
+    collector = Collector(document)
+    profile = mirror(SiteFile, collector, codes=_FIRST_CODE)
+    if document.secrets is not None:
+        collector.add("E113", (), "a site profile is one document, without `---`")
+    _check_partitions(collector)
+    ports = profile.ports if profile else _Ports()
+    if ports.first > ports.last:
+        collector.add("E462", ("ports",), f"the ports end at {ports.last}, before they begin at {ports.first}")
+    errors = collector.of(Severity.ERROR)
+    if errors or profile is None:
+        raise SiteError(errors)
+    return _site(profile)
+
+
+def _check_partitions(collector: Collector) -> None:
+    """Add a fault for each partition that is named but not listed, where the profile lists any."""
+    document = collector.document
+    listed = document.mapping(("partitions",))
+    for name in listed:
+        if not name or not name.isprintable() or any(char.isspace() or char in "\"'\\,#" for char in name):
+            message = f"expected the name of a partition, found {name!r}"
+            collector.add("E453", ("partitions", name), message, key=True)
+    clusters = document.mapping(("virtualClusters",))
+    paths = [("virtualClusters", cluster, "partition") for cluster in clusters]
+    for path in (("defaultPartition",), *paths):
+        wanted = document.at(path)
+        for name in wanted.split(",") if isinstance(wanted, str) and listed else ():
+            if name not in listed:
+                message = f"`partitions` does not list `{name}`"
+                collector.add("E461", path, message, near=(name, listed))
+
+
+def _site(profile: SiteFile) -> Site:
+    method, suffix = profile.address
+    return Site(
+        known=True,
+        name=profile.name,
+        partitions=tuple(_partition(name, each) for name, each in profile.partitions.items()),
+        default_partition=profile.default_partition,
+        virtual_clusters={name: _virtual_cluster(each) for name, each in profile.virtual_clusters.items()},
+        gres_style=profile.gres_style,
+        address=method,
+        node_suffix=suffix,
+        ports=PortRange(first=profile.ports.first, last=profile.ports.last),
+        default_time=profile.time.default,
+        warning=profile.time.warning,
+        grace=profile.time.grace,
+        kill_wait=profile.time.kill_wait,
+        transient_ceiling=profile.retry.transient_ceiling,
+        compat=profile.compat.over(Switches()),
+    )
+
+
+def _partition(name: str, partition: _Partition) -> Partition:
+    shapes = tuple(
+        Shape(
+            count=nodes.count,
+            cpus=nodes.cpus,
+            memory_mib=nodes.memory_mb,
+            gpus=nodes.gpus,
+            gpu_type=nodes.gpu_type or "",
+        )
+        for nodes in partition.nodes
+    )
+    return Partition(name=name, shapes=shapes, time_limit=partition.time_limit)
+
+
+def _virtual_cluster(cluster: _VirtualCluster) -> VirtualCluster:
+    return VirtualCluster(
+        partition=cluster.partition,
+        account=cluster.account,
+        qos=cluster.qos,
+        reservation=cluster.reservation,
+    )
