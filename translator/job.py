@@ -6,7 +6,7 @@ Nothing here knows about Slurm but `SlurmWishes`, which are the job's own words 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta  # noqa: TC003 - pydantic and dataclass users resolve annotations
+from datetime import timedelta
 from typing import Literal
 
 Protocol = Literal["1", "2"]

@@ -148,9 +148,7 @@ def is_well(instance: Instance) -> bool:
 def node_states(instance: Instance) -> dict[str, str]:
     """Ask the controller; without an answer there are no states."""
     argv = [*hosts.enter(instance, LOGIN), "sinfo", "--noheader", "--Node", "--format=%N %T"]
-    done = subprocess.run(
-        argv, env=hosts.CLEAN, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(argv, env=hosts.CLEAN, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     return dict(line.split() for line in done.stdout.splitlines())
 
 

@@ -103,9 +103,7 @@ class Cluster:
     ) -> subprocess.CompletedProcess[str]:
         """Run a command as a user on a host and wait for it; without `stdin` it reads nothing."""
         command = self.command(argv, user=user, host=host, cwd=cwd, env=env)
-        done = subprocess.run(
-            command, input=stdin or "", capture_output=True, text=True, timeout=timeout, check=False
-        )
+        done = subprocess.run(command, input=stdin or "", capture_output=True, text=True, timeout=timeout, check=False)
         if check and done.returncode != 0:
             what = f"{user}@{host}: {' '.join(argv)}"
             raise ClusterError(f"{what}: exit status {done.returncode}\n{done.stderr}".rstrip())

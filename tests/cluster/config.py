@@ -25,17 +25,14 @@ def render_etc(instance: Instance) -> dict[str, str]:
         "task": "task/cgroup" if real else "task/none",
         "constrain_memory": "yes" if real else "no",
     }
-    templates = {
-        path.name: Template(path.read_text()).substitute(values) for path in (TOOL / "etc").iterdir()
-    }
+    templates = {path.name: Template(path.read_text()).substitute(values) for path in (TOOL / "etc").iterdir()}
     nsswitch = templates.pop("nsswitch.conf")
     return {f"slurm/{name}": text for name, text in templates.items()} | {
         "nsswitch.conf": nsswitch,
         "hosts": hosts_file(instance),
         "passwd": passwd_file(instance),
         "group": Path("/etc/group").read_text() + f"{GROUP_NAME}:x:{GROUP_ID}:\n",
-        "shadow": Path("/etc/shadow").read_text()
-        + "".join(f"{name}:*:19000:0:99999:7:::\n" for name in USERS),
+        "shadow": Path("/etc/shadow").read_text() + "".join(f"{name}:*:19000:0:99999:7:::\n" for name in USERS),
     }
 
 
@@ -44,10 +41,7 @@ def hosts_file(instance: Instance) -> str:
 
 
 def passwd_file(instance: Instance) -> str:
-    ours = (
-        f"{user.name}:x:{user.uid}:{GROUP_ID}::{instance.home(user.name)}:/bin/bash\n"
-        for user in USERS.values()
-    )
+    ours = (f"{user.name}:x:{user.uid}:{GROUP_ID}::{instance.home(user.name)}:/bin/bash\n" for user in USERS.values())
     return Path("/etc/passwd").read_text() + "".join(ours)
 
 

@@ -60,9 +60,7 @@ def mariadbd(instance: Instance) -> tuple[str, ...]:
 
 
 def slurmd(instance: Instance, node: str) -> Daemon:
-    return Daemon(
-        f"slurmd-{node}", node, ("slurmd", "-D", "-N", node), lambda: listening(instance, node, 6818)
-    )
+    return Daemon(f"slurmd-{node}", node, ("slurmd", "-D", "-N", node), lambda: listening(instance, node, 6818))
 
 
 def controller_answers(instance: Instance) -> bool:
@@ -70,10 +68,7 @@ def controller_answers(instance: Instance) -> bool:
     if not listening(instance, LOGIN, 6817):
         return False
     ping = [*enter(instance, LOGIN), "scontrol", "ping"]
-    return (
-        subprocess.run(ping, env=CLEAN, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode
-        == 0
-    )
+    return subprocess.run(ping, env=CLEAN, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
 
 
 def start(instance: Instance, name: str, wait: bool = True) -> None:

@@ -48,9 +48,7 @@ def end_recorded(pidfile: Path, with_signal: signal.Signals) -> None:
     pidfile.unlink(missing_ok=True)
 
 
-def kill_residents(
-    instance: Instance, hosts: Collection[str] = HOSTS, spare: Collection[int | None] = ()
-) -> None:
+def kill_residents(instance: Instance, hosts: Collection[str] = HOSTS, spare: Collection[int | None] = ()) -> None:
     """Kill every process on the hosts, whoever started it, but those to spare."""
 
     def none_left() -> bool:

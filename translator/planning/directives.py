@@ -26,7 +26,7 @@ def batch_memory_mib(roles: int) -> int:
     return 64 + 8 * roles
 
 
-def role_component(  # noqa: PLR0913 - every argument is one of the sources of the options
+def role_component(
     job: Job,
     role: Role,
     site: Site,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..job import Job, Role
-    from ..site.profile import Partition, Shape
+    from ..site.profile import Partition
 
 MOST_COMPONENTS = 128
 """`srun --het-group` refuses 128 and above. Source: observed on Slurm 22.05 and 24.11."""

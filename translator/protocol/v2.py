@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from .extras import SlurmExtras  # noqa: TC001 - pydantic resolves annotations
+from .extras import SlurmExtras
 from .fields import (
     MOST,
     Boolean,

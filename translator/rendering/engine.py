@@ -53,7 +53,7 @@ def _load(name: str) -> str:
 @cache
 def engine() -> jinja2.Environment:
     """Return the environment: strict about names, quoting and white space."""
-    environment = jinja2.Environment(  # noqa: S701 - this is bash, and `finalize` lets only quoted text through
+    environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_load),
         undefined=jinja2.StrictUndefined,
         finalize=_only_shell_words,

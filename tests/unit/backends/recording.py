@@ -46,9 +46,7 @@ def read(case: str, version: str = "22.05") -> list[Recording]:
 
 
 def _recording(command: str, status: str, said: str) -> Recording:
-    streams = {
-        mark: "".join(f"{line[2:]}\n" for line in said.splitlines() if line[0] == mark) for mark in "|!"
-    }
+    streams = {mark: "".join(f"{line[2:]}\n" for line in said.splitlines() if line[0] == mark) for mark in "|!"}
     completed = Completed(status=int(status), stdout=streams["|"], stderr=streams["!"])
     return Recording(tuple(shlex.split(command)), completed)
 

@@ -219,8 +219,7 @@ class TestSrun:
 
     def test_lines_of_many_tasks_stay_whole(self, runs: Runs) -> None:
         log = runs.run(
-            "srun -n20 bash -c "
-            '\'for ((i = 0; i < 50; i++)); do printf "$SLURM_PROCID "; printf "%0400d\\n" $i; done\''
+            'srun -n20 bash -c \'for ((i = 0; i < 50; i++)); do printf "$SLURM_PROCID "; printf "%0400d\\n" $i; done\''
         )
         assert len(log) == 1000
         assert {len(line.split()[1]) for line in log} == {400}
@@ -288,9 +287,7 @@ class TestSrun:
 class TestSignals:
     """The stand-in of scancel, the end of jobs, the time limit."""
 
-    TASK = (
-        'trap "echo caught >>$PWD/caught; exit 0" TERM; touch up.$SLURM_PROCID; while :; do sleep 0.05; done'
-    )
+    TASK = 'trap "echo caught >>$PWD/caught; exit 0" TERM; touch up.$SLURM_PROCID; while :; do sleep 0.05; done'
     WAIT = "until [[ -e up.0 && -e up.1 ]]; do sleep 0.01; done\n"
 
     def test_a_step_is_signalled_by_its_id(self, runs: Runs) -> None:
@@ -305,15 +302,12 @@ class TestSignals:
         assert runs.run("scancel 4711 2>/dev/null; echo $?") == ["1"]
 
     def test_the_script_alone_is_signalled(self, runs: Runs) -> None:
-        log = runs.run(
-            "trap 'echo usr1' USR1; srun -n1 true; scancel --batch --signal=USR1 $SLURM_JOB_ID; echo on"
-        )
+        log = runs.run("trap 'echo usr1' USR1; srun -n1 true; scancel --batch --signal=USR1 $SLURM_JOB_ID; echo on")
         assert log == ["usr1", "on"]
 
     def test_cancelling_ends_everything(self, runs: Runs) -> None:
         job_id = runs.submit(
-            f"trap 'echo script' TERM\nsrun -n2 bash -c '{self.TASK}' &\n{self.WAIT}"
-            "echo up; wait; wait; exit 3"
+            f"trap 'echo script' TERM\nsrun -n2 bash -c '{self.TASK}' &\n{self.WAIT}echo up; wait; wait; exit 3"
         )
         runs.wait_for_line(job_id, "up")
         runs.backend.cancel(job_id)

@@ -69,9 +69,7 @@ def test_a_wrong_file_is_3_with_all_its_faults(run: Runner, tmp_path: Path) -> N
     assert said.err.count("error E") == 2
 
 
-def test_a_job_that_the_site_cannot_run_is_4_with_its_line(
-    run: Runner, tmp_path: Path, profile: Path
-) -> None:
+def test_a_job_that_the_site_cannot_run_is_4_with_its_line(run: Runner, tmp_path: Path, profile: Path) -> None:
     assert profile
     job = job_file(tmp_path, JOB + "extras:\n  slurm: {partition: nowhere}\n")
     said = run("check", job)
@@ -80,9 +78,7 @@ def test_a_job_that_the_site_cannot_run_is_4_with_its_line(
 
 
 def test_bash_reads_the_commands(run: Runner, tmp_path: Path) -> None:
-    broken = JOB.replace(
-        "      - echo and bye", "      - |\n        true\n        if true; then\n          echo x )"
-    )
+    broken = JOB.replace("      - echo and bye", "      - |\n        true\n        if true; then\n          echo x )")
     said = run("check", job_file(tmp_path, broken))
     assert said.code == 3
     assert "job.yaml:17:1  $.taskRoles.worker.commands\nerror E350: bash cannot read the commands" in said.err
@@ -118,9 +114,7 @@ def test_nothing_of_the_commands_is_run(run: Runner, tmp_path: Path, monkeypatch
 
 def test_the_script_is_printed_as_it_is(run: Runner, tmp_path: Path, profile: Path) -> None:
     job = job_file(tmp_path)
-    script = paislurm.compile_job(
-        JOB, file="job.yaml", site=paislurm.load_site(SITE, file=str(profile))
-    ).script
+    script = paislurm.compile_job(JOB, file="job.yaml", site=paislurm.load_site(SITE, file=str(profile))).script
     assert run("script", job).out == script
     assert json.loads(run("script", job, "--json").out)["script"] == script
     said = run("script", job, "-o", str(tmp_path / "job.sbatch"))
@@ -140,9 +134,7 @@ def test_standard_input(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_parameters_and_a_suffix(run: Runner, tmp_path: Path) -> None:
-    text = JOB.replace("type: job", "type: job\nparameters: {lr: 1}").replace(
-        "and bye", "<% $parameters.lr %>"
-    )
+    text = JOB.replace("type: job", "type: job\nparameters: {lr: 1}").replace("and bye", "<% $parameters.lr %>")
     out = run("script", job_file(tmp_path, text), "--set", "lr=0.5", "--suffix", "-b").out
     assert "#SBATCH --job-name=demo-b\n" in out
     assert "\necho 0.5\n" in out

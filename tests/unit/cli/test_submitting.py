@@ -51,9 +51,7 @@ def finish(folder: JobFolder, slurm: FakeBackend, **result: object) -> None:
     slurm.observations[JobId(job_id)] = observed("COMPLETED", final=True, job_id=job_id)
 
 
-def test_a_job_gets_a_folder_and_a_journal(
-    run: Runner, job: str, slurm: FakeBackend, folder: JobFolder
-) -> None:
+def test_a_job_gets_a_folder_and_a_journal(run: Runner, job: str, slurm: FakeBackend, folder: JobFolder) -> None:
     said = run("submit", job)
     assert (said.code, said.out) == (0, f"{user_name()}~demo is job 101\n")
     assert "paislurm logs -f demo" in said.err
@@ -119,9 +117,7 @@ def test_without_slurm_nothing_is_left(run: Runner, job: str, slurm: FakeBackend
     assert list(surroundings.iterdir()) == []
 
 
-def test_a_refusal_brings_the_finished_job_back(
-    run: Runner, job: str, slurm: FakeBackend, folder: JobFolder
-) -> None:
+def test_a_refusal_brings_the_finished_job_back(run: Runner, job: str, slurm: FakeBackend, folder: JobFolder) -> None:
     run("submit", job)
     finish(folder, slurm)
     assert "SUCCEEDED" in run("status", "demo").out
@@ -134,9 +130,7 @@ def test_a_refusal_brings_the_finished_job_back(
     assert run("submit", job).code == 0
 
 
-def test_no_answer_keeps_the_intent_and_the_name(
-    run: Runner, job: str, slurm: FakeBackend, folder: JobFolder
-) -> None:
+def test_no_answer_keeps_the_intent_and_the_name(run: Runner, job: str, slurm: FakeBackend, folder: JobFolder) -> None:
     slurm.fails = "away"
     said = run("submit", job)
     assert said.code == 6
@@ -222,9 +216,7 @@ def test_a_job_id_that_cannot_be_written_down_is_found_again(
     assert len(slurm.submissions) == 1
 
 
-def test_a_folder_that_is_no_job_is_not_touched(
-    run: Runner, job: str, slurm: FakeBackend, folder: JobFolder
-) -> None:
+def test_a_folder_that_is_no_job_is_not_touched(run: Runner, job: str, slurm: FakeBackend, folder: JobFolder) -> None:
     folder.path.mkdir(parents=True)
     (folder.path / "precious").write_text("x", encoding="utf-8")
     said = run("submit", job)

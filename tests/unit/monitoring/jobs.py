@@ -21,9 +21,7 @@ NOW = 1_000_000
 ROLES = (JobRole(name="worker", folder="0-worker", instances=2),)
 CREATED = Created(time=NOW - 100, job="demo", user="alice", backend="slurm", roles=ROLES)
 INTENT = Intent(time=NOW - 100, attempt=0, tag="paislurm-1")
-SUBMITTED = Submitted(
-    time=NOW - 99, attempt=0, job_id="7", job="demo", user="alice", backend="slurm", tasks=2
-)
+SUBMITTED = Submitted(time=NOW - 99, attempt=0, job_id="7", job="demo", user="alice", backend="slurm", tasks=2)
 ENDED = Ended(
     time=NOW - 9,
     attempt=0,

@@ -97,9 +97,7 @@ def test_a_journal_that_cannot_be_written_does_not_hinder_looking(
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr("paislurm.translator.monitoring.look.append", fails)
-    view = look(
-        folder, lambda _: FakeBackend(observed("CANCELLED", final=True, raw_state="CANCELLED by 0")), NOW
-    )
+    view = look(folder, lambda _: FakeBackend(observed("CANCELLED", final=True, raw_state="CANCELLED by 0")), NOW)
     assert (view.standing.state, view.standing.reason) == ("STOPPED", "the job was cancelled by root")
 
 

@@ -64,9 +64,7 @@ def test_a_folder_is_staged_private_and_placed_once(tmp_path: Path) -> None:
     store = Store(tmp_path / "home")
     staged = stage(store, {"job.yaml": b"x", "attempts/0/job.sbatch": b"y"})
     folder = store.folder("alice", "demo")
-    modes = {
-        path.stat().st_mode & 0o777 for path in (store.home, store.jobs, *staged.rglob("*")) if path.is_dir()
-    }
+    modes = {path.stat().st_mode & 0o777 for path in (store.home, store.jobs, *staged.rglob("*")) if path.is_dir()}
     assert modes == {0o700}
     assert place(staged, folder)
     assert folder.script(0).read_bytes() == b"y"

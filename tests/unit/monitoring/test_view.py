@@ -35,9 +35,7 @@ TIMED = left(outcome="failed", code=-1004)
 REQUEUED = left(outcome="requeued", code=-100)
 
 
-def standing(
-    seen: Observation | None = None, found: Result | None = None, *more: Any, **changes: Any
-) -> Standing:
+def standing(seen: Observation | None = None, found: Result | None = None, *more: Any, **changes: Any) -> Standing:
     facts = Facts(
         history=history([CREATED, INTENT, SUBMITTED, *more]),
         observation=seen,
@@ -167,9 +165,7 @@ def test_every_cause_is_an_ending_that_slurm_knows() -> None:
 def test_tasks_while_the_job_runs() -> None:
     reports = {
         "0-worker": {
-            0: Report(
-                index=0, attempt=1, node="n1", started=5, status=0, code=0, behaviour="success", ended=9
-            ),
+            0: Report(index=0, attempt=1, node="n1", started=5, status=0, code=0, behaviour="success", ended=9),
         }
     }
     first, second = task_views(ROLES, None, reports, ended=False)

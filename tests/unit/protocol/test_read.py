@@ -22,13 +22,9 @@ def same_to_both(text: str) -> bool:
     return isinstance(plain_value(text), str) or yaml.safe_load(f"[{text}]") != [text]
 
 
-KEYS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=12).filter(
-    same_to_both
-)
+KEYS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=12).filter(same_to_both)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | KEYS
-DATA = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4)
-)
+DATA = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4))
 YAML_LIKE = st.text(st.sampled_from("ab1: -\n[]{},&*!|>'\"#%@`~<\t?\\.é\u2028"), max_size=60)
 
 
@@ -193,9 +189,7 @@ def test_all_faults_of_a_file_are_told() -> None:
     assert [fault.code for fault in caught.value.faults] == ["E105", "E107", "E108"]
 
 
-@pytest.mark.parametrize(
-    "text", ["[" * 100_000, "{a: " * 50_000, "- " * 50_000, "? " * 50_000, "a: &a [*a" * 9000]
-)
+@pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 50_000, "- " * 50_000, "? " * 50_000, "a: &a [*a" * 9000])
 def test_deep_nesting_is_refused_at_once(text: str) -> None:
     start = time.monotonic()
     with pytest.raises(ProtocolError):

@@ -128,9 +128,7 @@ def test_values_are_not_rendered_again(value: str, around: str) -> None:
     assert rendered.text == around + value
 
 
-@given(
-    st.lists(st.sampled_from(["a", "\n", "<% $parameters.model %>", "<% $parameters.sizes %>"]), max_size=12)
-)
+@given(st.lists(st.sampled_from(["a", "\n", "<% $parameters.model %>", "<% $parameters.sizes %>"]), max_size=12))
 def test_what_is_not_replaced_can_be_followed(parts: list[str]) -> None:
     text = "".join(parts)
     rendered = render(text, ROOTS)

@@ -130,9 +130,7 @@ def test_min_succeeded_can_be_the_number_of_instances() -> None:
     chosen = check(yaml.safe_dump(changed(base, "extras/slurm/compat/minSucceeded", "instances")))
     assert [role.completion.min_succeeded for role in chosen.job.roles] == [3, 1]
     assert not chosen.warnings
-    by_site = validate(
-        read(yaml.safe_dump(base), file="job.yaml"), defaults=Switches(min_succeeded="instances")
-    )
+    by_site = validate(read(yaml.safe_dump(base), file="job.yaml"), defaults=Switches(min_succeeded="instances"))
     assert [role.completion.min_succeeded for role in by_site.job.roles] == [3, 1]
 
 
@@ -144,9 +142,7 @@ def test_switches_of_the_job_overrule_those_of_the_site() -> None:
     assert (found.compat.job_name, found.compat.exit_patterns) == ("plain", "mended")
     assert found.roles[0].command.nounset
     text = job("taskRoles/worker/commands", ["echo <% $parameters.x %>"])
-    assert (
-        validate(read(text, file="j"), defaults=site).job.roles[0].command.text == "echo <% $parameters.x %>"
-    )
+    assert validate(read(text, file="j"), defaults=site).job.roles[0].command.text == "echo <% $parameters.x %>"
 
 
 COMMANDS = """\
@@ -280,9 +276,7 @@ def test_time_limits(written: str, limit: timedelta | None) -> None:
         assert check(text).job.wishes.job.time == limit
 
 
-@pytest.mark.parametrize(
-    "value", ["a b", "a\nb", "a'b", 'a"b', "a\\b", "a#b", "", "\x1b", "a\u2028b", 5, None]
-)
+@pytest.mark.parametrize("value", ["a b", "a\nb", "a'b", 'a"b', "a\\b", "a#b", "", "\x1b", "a\u2028b", 5, None])
 @pytest.mark.parametrize("key", ["account", "partition", "constraint"])
 def test_values_that_cannot_stand_in_an_sbatch_line(key: str, value: object) -> None:
     text = job(f"extras/slurm/{key}", value)
@@ -303,16 +297,12 @@ def test_host_lists(hosts: str) -> None:
     assert (wishes.exclude, wishes.nodelist) == (hosts, hosts)
 
 
-@pytest.mark.parametrize(
-    "hosts", ["", ",", "a,", "a,,b", "node[1-", "node]", "/etc/hosts", "a b", "-x", "node[]"]
-)
+@pytest.mark.parametrize("hosts", ["", ",", "a,", "a,,b", "node[1-", "node]", "/etc/hosts", "a b", "-x", "node[]"])
 def test_no_host_lists(hosts: str) -> None:
     assert error_codes(job("extras/slurm/exclude", hosts)) == ["E203"]
 
 
-@pytest.mark.parametrize(
-    "option", ["--nice=5", "--exclusive", "--licenses=a:1", "--hint=nomultithread", "--begin=now"]
-)
+@pytest.mark.parametrize("option", ["--nice=5", "--exclusive", "--licenses=a:1", "--hint=nomultithread", "--begin=now"])
 def test_raw_options(option: str) -> None:
     assert check(job("extras/slurm/options", [option])).job.wishes.job.options == (option,)
 
@@ -326,10 +316,7 @@ def test_no_raw_options(option: object) -> None:
 
 @pytest.mark.parametrize("name", sorted(OURS))
 def test_options_of_ours_and_their_abbreviations_are_refused(name: str) -> None:
-    assert (
-        error_codes(job("extras/slurm/options", [f"--{name}", f"--{name}=1", f"--{name[:-1]}=1"]))
-        == ["E207"] * 3
-    )
+    assert error_codes(job("extras/slurm/options", [f"--{name}", f"--{name}=1", f"--{name[:-1]}=1"])) == ["E207"] * 3
 
 
 def test_wishes_of_a_role() -> None:
@@ -358,11 +345,7 @@ def test_wishes_of_a_role() -> None:
         },
         {"jobStatusChangeNotification": {"running": False}},
         {"com.microsoft.pai.runtimeplugin": None},
-        {
-            "com.microsoft.pai.runtimeplugin": [
-                {"plugin": "ssh", "parameters": {"jobssh": False, "userssh": {}}}
-            ]
-        },
+        {"com.microsoft.pai.runtimeplugin": [{"plugin": "ssh", "parameters": {"jobssh": False, "userssh": {}}}]},
         {"com.microsoft.pai.runtimeplugin": [{"plugin": "ssh"}]},
         {"com.microsoft.pai.runtimeplugin": [{"plugin": "cmd", "parameters": {"callbacks": []}}]},
         {"com.microsoft.pai.runtimeplugin": [{"plugin": "git", "taskroles": []}]},
@@ -381,9 +364,7 @@ def test_what_does_nothing_does_not_keep_a_job_from_being_submitted(extras: dict
 
 def test_prerequisites_that_do_nothing() -> None:
     text = changed(JOB, "prerequisites/1", {"name": "set", "type": "data", "uri": ["x"]})
-    text = changed(
-        text, "prerequisites/2", {"name": "tools", "type": "script", "plugin": "com.x", "callbacks": []}
-    )
+    text = changed(text, "prerequisites/2", {"name": "tools", "type": "script", "plugin": "com.x", "callbacks": []})
     text = changed(text, "taskRoles/worker/prerequisites", ["set", "image"])
     assert not check(yaml.safe_dump(text)).warnings
 

@@ -1,0 +1,83 @@
+"""The plan as people and programs read it: a table, or plain values for JSON."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .plan import Plan, RolePlan
+
+_COLUMNS = ("ROLE", "TASKS", "SLOTS", "PER NODE", "CPUS", "MEMORY", "GPUS", "PORTS", "COMPLETION", "IMAGE")
+
+
+def plan_dict(plan: Plan) -> dict[str, Any]:
+    """Return the plan as plain values; times are whole seconds, memory MiB."""
+    values: dict[str, Any] = _plain(plan)
+    return values
+
+
+def plan_text(plan: Plan) -> str:
+    """Return the plan as a page of text: the job, its roles, and what each component asks of Slurm."""
+    head = [
+        ("job", f"{plan.job_name} ({plan.source}, PAI protocol v{plan.protocol})"),
+        ("layout", f"{plan.layout.kind}: {plan.layout.reason}"),
+        (
+            "tasks",
+            f"{plan.task_count} in {len(plan.roles)} roles, {'all at once' if plan.gang else 'as slots are free'}",
+        ),
+        ("time limit", _time(plan)),
+        ("ports", f"{plan.first_port} to {plan.last_port}"),
+    ]
+    rows = [_COLUMNS, *(_row(role) for role in plan.roles)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    asked: list[str] = []
+    for number, component in enumerate(plan.components):
+        options = " ".join(
+            f"--{name}" if value is None else f"--{name}={value}" for name, value in component.directives
+        )
+        asked.append(f"component {number}: {options}")
+        if component.note:
+            asked.append(f"  {component.note}")
+    return "\n".join([*(f"{name:<12}{value}" for name, value in head), "", *table, "", *asked]) + "\n"
+
+
+def _time(plan: Plan) -> str:
+    if plan.time_limit is None:
+        return "the partition's default"
+    warned = f", TERM {int(plan.warning.total_seconds())} s before it" if plan.warning else ""
+    return f"{plan.time_limit}{warned}"
+
+
+def _row(role: RolePlan) -> tuple[str, ...]:
+    wanted, completion = role.resources, role.completion
+    fails = f"{completion.min_failed} failed" if completion.min_failed > 0 else ""
+    succeeds = f"{completion.min_succeeded} succeeded" if completion.min_succeeded > 0 else ""
+    return (
+        role.name,
+        str(role.instances),
+        str(role.slots),
+        "Slurm's choice" if role.tasks_per_node is None and not role.placement else _per_node(role),
+        str(wanted.cpus),
+        f"{wanted.memory_mib} MiB",
+        str(wanted.gpus),
+        " ".join(f"{port.label}:{port.count}" for port in role.ports),
+        " or ".join(part for part in (fails, succeeds) if part) or "never decides",
+        role.image.uri,
+    )
+
+
+def _per_node(role: RolePlan) -> str:
+    return "+".join(str(count) for count in role.placement) if role.placement else str(role.tasks_per_node)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, timedelta):
+        return int(value.total_seconds())
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    return value
