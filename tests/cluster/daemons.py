@@ -44,7 +44,8 @@ def munged(instance: Instance) -> tuple[str, ...]:
     return (
         "munged", "--foreground", "--force",
         "--socket=/run/munge/munge.socket.2", "--key-file=/etc/munge.key",
-        "--pid-file=/run/munge/munged.pid", "--seed-file=/run/munge/munged.seed", f"--log-file={instance.log}/munged.log",
+        "--pid-file=/run/munge/munged.pid", "--seed-file=/run/munge/munged.seed",
+        f"--log-file={instance.log}/munged.log",
     )  # fmt: skip
 
 

@@ -95,7 +95,7 @@ def start_of_last_lines(path: Path, count: int) -> int:
     with os.fdopen(descriptor, "rb") as file:
         end = size = file.seek(0, os.SEEK_END)
         wanted = count
-        while end > 0:
+        while end > 0 and wanted > 0:
             start = max(0, end - CHUNK)
             file.seek(start)
             piece = file.read(end - start)
@@ -108,7 +108,7 @@ def start_of_last_lines(path: Path, count: int) -> int:
                     return start + found + 1
                 searched = found
             end = start
-        return 0
+        return 0 if count else size
 
 
 class Prefixer:

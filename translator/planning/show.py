@@ -20,6 +20,7 @@ def plan_dict(plan: Plan) -> dict[str, Any]:
 
 def plan_text(plan: Plan) -> str:
     """Return the plan as a page of text: the job, its roles, and what each component asks of Slurm."""
+    turns = "all at once" if plan.gang else "as slots are free"
     head = [
         ("job", f"{plan.job_name} ({plan.source}, PAI protocol v{plan.protocol})"),
         ("layout", f"{plan.layout.kind}: {plan.layout.reason}"),

@@ -60,7 +60,7 @@ def engine() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,
+        autoescape=False,  # noqa: S701 - this is bash, and `finalize` lets only quoted text through
     )
     environment.filters |= {"sh": quote, "comment": comment, "flag": _flag, "seconds": _seconds}
     return environment

@@ -7,6 +7,7 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,6 @@ from .running import JOB, job_file
 
 if TYPE_CHECKING:
     from .running import Runner
-
-PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
 
 
 @pytest.fixture
@@ -275,8 +274,9 @@ def test_a_home_without_permission_is_told(
 
 
 def denied(path: Path, *_: object, **__: object) -> None:
-    """Refuse as the kernel would refuse anybody but root."""
-    raise PermissionError(13, "Permission denied", str(path))
+    """Refuse to make a folder as the kernel would refuse anybody but root."""
+    if not path.exists():
+        raise PermissionError(13, "Permission denied", str(path))
 
 
 def test_a_name_that_is_too_long_is_told(run: Runner, tmp_path: Path, slurm: FakeBackend) -> None:
@@ -286,40 +286,43 @@ def test_a_name_that_is_too_long_is_told(run: Runner, tmp_path: Path, slurm: Fak
     assert not slurm.submissions
 
 
-def test_of_two_submits_at_the_same_moment_one_wins(tmp_path: Path, job: str) -> None:
-    home = tmp_path / "race"
-    program = f"""
+RACE = """
 import sys, time
 from paislurm.translator.cli import home
 from paislurm.translator.cli.main import main
+
 class Slow:
     def submit(self, submission):
         time.sleep(0.2)
         print(submission.tag, flush=True)
         return str(time.time_ns())
-    def observe(self, ids): return {{}}
+    def observe(self, ids): return {}
     def find(self, tag): return None
-home._choose = lambda name: Slow()
-while time.time() < float(sys.argv[1]): pass
-sys.exit(main(["submit", {job!r}, "--json"]))
-"""
-    import time
 
-    start = str(time.time() + 1.5)
-    environment = os.environ | {"PAISLURM_HOME": str(home)}
+home._choose = lambda name: Slow()
+while time.time() < float(sys.argv[2]): pass
+sys.exit(main(["submit", sys.argv[1]]))
+"""
+
+
+@pytest.mark.parametrize("finished", [False, True])
+def test_of_submits_at_the_same_moment_one_wins(
+    run: Runner, job: str, slurm: FakeBackend, folder: JobFolder, *, finished: bool
+) -> None:
+    if finished:
+        run("submit", job)
+        finish(folder, slurm)
+        run("status", "demo")
+    start = str(time.time() + 1)
     submits = [
         subprocess.Popen(
-            [sys.executable, "-c", program, start],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
+            [sys.executable, "-c", RACE, job, start], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         for _ in range(4)
     ]
     said = [submit.communicate() for submit in submits]
-    codes = sorted(submit.returncode for submit in submits)
-    assert codes == [0, 4, 4, 4], said
+    assert sorted(submit.returncode for submit in submits) == [0, 4, 4, 4], said
     assert sum("paislurm-" in out for out, _ in said) == 1
-    assert [path.name for path in (home / "jobs").iterdir()] == [f"{user_name()}~demo"]
-    assert all("E511" in err or "E512" in err for _, err in said if "error" in err)
+    names = [folder.name, f"{folder.name}.1"] if finished else [folder.name]
+    assert sorted(path.name for path in folder.path.parent.iterdir()) == names
+    assert sum("E511" in err or "E512" in err for _, err in said) == 3

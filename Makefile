@@ -1,0 +1,41 @@
+# Every chore has one name. PYTHON is what the virtual environment is made of; Debian's is readable by all users.
+PYTHON ?= /usr/bin/python3
+VENV := .venv
+BIN := $(VENV)/bin
+CLUSTER := $(PYTHON) tests/cluster/cluster.py
+JOBS := $(firstword $(wildcard $(PAISLURM_OPENPAI_JOBS) ../shared/openpai-jobs))
+
+.PHONY: demo test check golden cluster-packages cluster-up cluster-down clean
+
+demo: $(VENV)/ready  ## install, and run a job on this machine
+	PAISLURM_HOME=$$(mktemp -d) $(BIN)/paislurm submit --backend local --follow examples/hello-world.yaml
+
+test: check cluster-packages  ## everything: lint, types, and all tests, on a real Slurm
+	PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)) $(BIN)/pytest
+
+check: $(VENV)/ready  ## lint and types, in seconds
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+golden: $(VENV)/ready  ## remake the expected messages; read the difference before committing it
+	$(BIN)/python -m tests.rejected.remake
+
+cluster-packages:
+	$(CLUSTER) install
+
+cluster-up: $(VENV)/ready cluster-packages  ## boot the test cluster; `tests/cluster/cluster.py shell` enters it
+	$(CLUSTER) up
+
+cluster-down:
+	$(CLUSTER) down
+
+$(VENV)/ready: pyproject.toml
+	command -v $(PYTHON) >/dev/null && $(PYTHON) -c 'import ensurepip' 2>/dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends python3 python3-venv; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --upgrade 'pip>=25.1'
+	$(BIN)/pip install -q -e . --group dev
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist

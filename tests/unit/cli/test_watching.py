@@ -1,0 +1,294 @@
+"""`list`, `status`, `wait` and `cancel`."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.base import JobId
+from paislurm.translator.cli import waiting
+from paislurm.translator.cli.home import clock, user_name
+from paislurm.translator.cli.waiting import Pace
+from paislurm.translator.monitoring.journal import read
+from paislurm.translator.monitoring.records import Cancelled, Ended
+
+from ..monitoring.jobs import (
+    CREATED,
+    ENDED,
+    INTENT,
+    NOW,
+    SUBMITTED,
+    FakeBackend,
+    job_folder,
+    leave_result,
+    observed,
+    task,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.translator.monitoring.store import JobFolder
+
+    from .running import Runner
+
+ME = f"{user_name()}~demo"
+
+
+@pytest.fixture
+def folder(surroundings: Path) -> JobFolder:
+    """Make a job that was submitted a moment ago."""
+    recent = clock() - 5
+    return job_folder(
+        surroundings,
+        replace(CREATED, user=user_name(), time=recent),
+        replace(INTENT, time=recent),
+        replace(SUBMITTED, user=user_name(), time=recent),
+        name=ME,
+    )
+
+
+def test_a_job_that_waits(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    slurm.observations[JobId("7")] = observed("PENDING", reason="Resources")
+    said = run("status", "demo")
+    assert (said.code, said.err) == (0, "")
+    lines = [line.split(maxsplit=1) for line in said.out.splitlines() if line]
+    assert lines[:5] == [
+        ["job", ME],
+        ["state", "WAITING"],
+        ["reason", "Resources"],
+        ["attempt", "0"],
+        ["slurm", "job 7, PENDING, Resources"],
+    ]
+    assert ["worker-1", "WAITING  -     -       -     -      -        -"] in lines
+    assert str(folder.path) in said.out
+
+
+def test_a_job_that_runs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    slurm.observations[JobId("7")] = observed("RUNNING", started=NOW)
+    reports = folder.attempt(0) / "tasks" / "0-worker"
+    reports.mkdir(parents=True)
+    (reports / "0.log").write_text(f"start 0 0 0 0 n1 4 {NOW}\nexit 0 0 0 0 0 0 success {NOW}\n", encoding="utf-8")
+    (reports / "1.log").write_text(f"start 0 1 1 0 n2 4 {NOW}\nexit 0 1 1", encoding="utf-8")
+    document = json.loads(run("status", "7", "--json").out)
+    assert (document["state"], document["backend_state"]) == ("RUNNING", "RUNNING")
+    assert [(t["state"], t["node"]) for t in document["tasks"]] == [("SUCCEEDED", "n1"), ("RUNNING", "n2")]
+    assert document["roles"] == {"worker": {"SUCCEEDED": 1, "RUNNING": 1}}
+    assert "1/2" in run("list").out
+
+
+def test_a_job_that_failed_is_shown_with_0(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    stopped = task(1, state="STOPPED", code=-220, status=143)
+    leave_result(folder, outcome="failed", code=220, reason="worker-0 failed", tasks=[task(0), stopped])
+    slurm.observations[JobId("7")] = observed("FAILED", final=True)
+    said = run("status", "demo")
+    assert said.code == 0
+    assert "FAILED (exit code 220, UserCommandExitWithError)" in said.out
+    assert "worker-1  STOPPED    n1    143     -220" in said.out
+
+
+def test_nothing_of_a_result_acts_on_a_terminal(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    evil = "\x1b[2J\r\n\u202e\x9b1m"
+    leave_result(folder, reason=evil, tasks=[task(0, node=evil), task(1)])
+    assert slurm
+    out = run("status", "demo").out
+    assert not {"\x1b", "\r", "\u202e", "\x9b"} & set(out)
+    assert r"\x1b[2J\r\n\u202e\x9b1m" in out
+
+
+def test_without_an_answer_the_last_known_state_is_shown(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    assert folder
+    slurm.observations[JobId("7")] = observed("PENDING", reason="Priority")
+    run("status", "demo")
+    slurm.fails = "away"
+    said = run("status", "demo")
+    assert said.code == 0
+    assert "WAITING" in said.out
+    assert "job 7, PENDING (last heard)" in said.out
+    assert "Slurm does not answer: Slurm gives no answer: timed out" in said.err
+    listed = run("list")
+    assert (listed.code, "WAITING" in listed.out, "does not answer" in listed.err) == (0, True, True)
+
+
+def test_an_ended_job_needs_no_backend(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+    job_folder(surroundings, CREATED, INTENT, SUBMITTED, ENDED)
+    slurm.fails = "away"
+    assert "FAILED (exit code 255" in run("status", "alice~demo").out
+    assert run("list").err == ""
+    assert slurm.queries == 0
+
+
+def test_a_damaged_journal_is_told_and_the_rest_of_it_used(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    slurm.observations[JobId("7")] = observed("PENDING")
+    with folder.journal.open("ab") as file:
+        file.write(b'{"version": 1, "ki')
+    said = run("status", "demo")
+    assert (said.code, said.err) == (0, "warning: journal.jsonl: its last line is torn\n")
+
+
+def test_no_such_job_is_5_with_near_names(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    assert slurm
+    assert folder
+    for command in ("status", "logs", "wait", "cancel"):
+        said = run(command, "dmeo")
+        assert (said.code, "did you mean `demo`?" in said.err) == (5, True)
+
+
+def test_the_list(run: Runner, slurm: FakeBackend, folder: JobFolder, surroundings: Path) -> None:
+    assert folder
+    assert run("list", "--json").code == 0
+    job_folder(surroundings, CREATED, INTENT, SUBMITTED, ENDED)
+    job_folder(surroundings, CREATED, INTENT, SUBMITTED, ENDED, name="alice~demo.1")
+    job_folder(surroundings, CREATED, INTENT, name="alice~broken").journal.unlink()
+    slurm.observations[JobId("7")] = observed("RUNNING")
+    rows = [line.split()[:5] for line in run("list").out.splitlines()]
+    assert rows == [
+        ["job", "state", "code", "id", "tasks"],
+        ["demo", "WAITING", "-", "7", "0/2"],
+        ["alice~demo", "FAILED", "255", "7", "2/2"],
+    ]
+    assert len(json.loads(run("list", "--all", "--json").out)) == 3
+    assert [line["name"] for line in json.loads(run("list", "--json", "--state", "failed").out)] == ["alice~demo"]
+    assert run("list", "--state", "stopped").err == "no such jobs\n"
+
+
+def test_an_empty_list(run: Runner, surroundings: Path) -> None:
+    said = run("list")
+    assert (said.code, said.out, said.err) == (0, "", f"no jobs in {surroundings}\n")
+    assert json.loads(run("list", "--json").out) == []
+
+
+def test_a_thousand_jobs_are_listed_quickly_with_one_question(
+    run: Runner, slurm: FakeBackend, surroundings: Path
+) -> None:
+    surroundings.mkdir(parents=True)
+    for number in range(1000):
+        end = (replace(ENDED),) if number % 50 else ()
+        sent = replace(SUBMITTED, job_id=str(number), job=f"job{number}")
+        job_folder(surroundings, CREATED, INTENT, sent, *end, name=f"alice~job{number}")
+        slurm.observations[JobId(str(number))] = observed("RUNNING", job_id=str(number))
+    began = time.monotonic()
+    said = run("list")
+    took = time.monotonic() - began
+    assert len(said.out.splitlines()) == 1001
+    assert slurm.queries == 1
+    assert took < 5
+
+
+def test_waiting_ends_with_the_job(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            leave_result(folder)
+
+    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    slurm.observations[JobId("7")] = observed("RUNNING")
+    said = run("wait", "demo")
+    assert (said.code, said.out) == (0, "")
+    assert f"{ME} SUCCEEDED: all is well" in said.err
+    assert len(slept) == 3
+    assert slurm.queries <= 3
+
+
+def test_waiting_for_a_job_that_fails_is_1(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    leave_result(folder, outcome="failed", code=255, reason="worker-0 failed")
+    slurm.observations[JobId("7")] = observed("FAILED", final=True)
+    said = run("wait", "demo", "--json")
+    assert said.code == 1
+    assert json.loads(said.out)["state"] == "FAILED"
+    assert f"see: paislurm status {ME}" in said.err
+    assert run("wait", "demo").code == 1
+
+
+def test_outages_are_waited_out_and_told_once(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slurm.fails = "away"
+    ticks = iter(range(1000))
+
+    def sleep(_: float) -> None:
+        if next(ticks) == 40:
+            slurm.fails = ""
+            slurm.observations[JobId("7")] = observed("CANCELLED", final=True, raw_state="CANCELLED by 0")
+
+    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    now = iter(range(10_000))
+    monkeypatch.setattr(waiting.time, "monotonic", lambda: next(now) / 2)
+    said = run("wait", "demo")
+    assert said.code == 1
+    assert said.err.count("Slurm does not answer, still waiting") == 1
+    assert "STOPPED" in said.err
+    assert folder
+
+
+def test_ctrl_c_while_waiting_leaves_the_job_alone(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sleep(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    slurm.observations[JobId("7")] = observed("RUNNING")
+    said = run("wait", "demo")
+    assert said.code == 130
+    assert f"interrupted; job {ME} goes on" in said.err
+    assert f"`paislurm cancel {ME}` ends it" in said.err
+    assert not slurm.cancelled
+    assert folder
+
+
+def test_a_job_that_nobody_knows_is_not_waited_for(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+    assert slurm
+    job_folder(surroundings, CREATED, INTENT, SUBMITTED)
+    said = run("wait", "alice~demo")
+    assert said.code == 5
+    assert "Slurm does not know job 7" in said.err
+    given_up = run("cancel", "alice~demo")
+    assert (given_up.code, "is given up" in given_up.out) == (0, True)
+    assert "STOPPED" in run("status", "alice~demo").out
+
+
+def test_the_backend_is_asked_less_and_less_often(tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    pace = Pace(0.5, result)
+    asked = [now / 10 for now in range(600) if pace.due(now / 10)]
+    pauses = [later - earlier for earlier, later in pairwise(asked)]
+    assert asked[0] == 0
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == pytest.approx(10)
+    result.write_text("{}", encoding="utf-8")
+    assert pace.due(60.1), "there is a new result"
+    assert not pace.due(60.2)
+    assert pace.due(60.7)
+
+
+def test_cancelling(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    slurm.observations[JobId("7")] = observed("RUNNING")
+    said = run("cancel", "demo")
+    assert (said.code, said.out) == (0, f"{ME} is being cancelled (job 7)\n")
+    assert slurm.cancelled == ["7"]
+    (record,) = [record for record in read(folder.journal).records if isinstance(record, Cancelled)]
+    assert record.user == user_name()
+    assert f"cancelled by {user_name()}" in run("status", "demo").out
+    slurm.observations[JobId("7")] = observed("CANCELLED", final=True)
+    again = run("cancel", "demo", "--json")
+    assert json.loads(again.out)["message"] == f"{ME} has already ended: STOPPED"
+    assert slurm.cancelled == ["7"]
+    assert sum(isinstance(record, Ended) for record in read(folder.journal).records) == 1
+
+
+def test_a_cancel_without_an_answer_is_6_and_not_written_down(
+    run: Runner, slurm: FakeBackend, folder: JobFolder
+) -> None:
+    slurm.fails = "away"
+    assert run("cancel", "demo").code == 6
+    assert not [record for record in read(folder.journal).records if isinstance(record, Cancelled)]
