@@ -55,7 +55,7 @@ print_peers() {
 
 # PAI_TASK_ROLE_<role>_HOST_LIST: "address:first http port" of each task, by index.
 print_host_lists() {
-  local role index name list export port
+  local role index name list prefix port
   local -a nodes
   for role in "${!ROLE_NAME[@]}"; do
     read -ra nodes <<<"${NODES_OF[role]}"
@@ -64,10 +64,10 @@ print_host_lists() {
       port=${PORTS_OF[$role.$index.http]}
       list+=${list:+,}${ADDRESS_OF[${nodes[index]}]}:${port%%,*}
     done
-    export='export '
-    ((${#list} < LONGEST_VALUE)) || export=''
+    prefix='export '
+    ((${#list} < LONGEST_VALUE)) || prefix=''
     for name in ${ROLE_ALIASES[role]} "$role"; do
-      printf '%sPAI_TASK_ROLE_%s_HOST_LIST=%s\n' "$export" "$name" "$list"
+      printf '%sPAI_TASK_ROLE_%s_HOST_LIST=%s\n' "$prefix" "$name" "$list"
     done
   done
 }
@@ -107,7 +107,7 @@ source_known_peers() {
     list=''
     for ((index = 0; index < INSTANCES[role] && ${#files[@]}; index++)); do
       file=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[role]}/$index.env
-      # shellcheck disable=SC1090 # written by our own tasks
+      # shellcheck source=/dev/null # written by our own tasks
       [[ ! -e $file ]] || { set -a && source "$file" && set +a && list+=${list:+,}$HTTP_ADDRESS; }
     done
     unset HTTP_ADDRESS

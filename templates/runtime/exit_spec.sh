@@ -38,8 +38,8 @@ search_logs() {
 
 # The kernel counts the processes of a memory cgroup that it killed for want of memory.
 killed_for_memory() {
-  local id controllers path
-  while IFS=: read -r id controllers path; do
+  local _ controllers path
+  while IFS=: read -r _ controllers path; do
     case $controllers in
       memory) grep -qsE '^oom_kill [1-9]' "/sys/fs/cgroup/memory$path/memory.oom_control" && return ;;
       '') grep -qsE '^oom_kill [1-9]' "/sys/fs/cgroup$path/memory.events" && return ;;

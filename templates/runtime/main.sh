@@ -43,7 +43,7 @@ start_all_roles() {
 
 ports_main() {
   FOLDER=$1 ATTEMPT=$2
-  # shellcheck disable=SC1091 # written by write_placement
+  # shellcheck source=/dev/null # written by write_placement
   source "$FOLDER/attempts/$ATTEMPT/placement.sh" || exit
   print_ports_of_node
 }

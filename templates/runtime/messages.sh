@@ -18,10 +18,10 @@ quote() {
   QUOTED="'${1//$apostrophe/$apostrophe\\$apostrophe$apostrophe}'"
 }
 
-# Make folders, 0700, some hundreds for each process.
+# Make folders, some hundreds for each process; the umask keeps them private.
 make_folders() {
   while (($#)); do
-    mkdir -p -m 0700 -- "${@:1:500}" || return
+    mkdir -p -- "${@:1:500}" || return
     shift $(($# < 500 ? $# : 500))
   done
 }

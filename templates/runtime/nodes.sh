@@ -31,7 +31,7 @@ place_slots() {
   ((${#names[@]})) || give_up "scontrol cannot expand the node list '$lists'"
   for role in "${!ROLE_NAME[@]}"; do
     if [[ $LAYOUT == shared ]]; then
-      COUNTS=(${PLACEMENT[role]})
+      read -ra COUNTS <<<"${PLACEMENT[role]}"
     else
       component_value SLURM_TASKS_PER_NODE "$role"
       expand_counts "$VALUE"

@@ -14,9 +14,9 @@ task_main() {
   REPORTS=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[ROLE]}/$SLOT.log
   # TERM comes to every process of the step. This one stays to report how the command ended.
   outlive_signals
-  # shellcheck disable=SC1091 # written by write_placement
+  # shellcheck source=/dev/null # written by write_placement
   source "$ATTEMPT_FOLDER/placement.sh" || { say "cannot read $ATTEMPT_FOLDER"; exit 1; }
-  # shellcheck disable=SC1091 # written by write_environment
+  # shellcheck source=/dev/null # written by write_environment
   source "$ATTEMPT_FOLDER/env.sh"
   unset BASH_ENV "${!SLURM_HOSTFILE@}"
   if ((GANG)); then

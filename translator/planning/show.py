@@ -24,10 +24,7 @@ def plan_text(plan: Plan) -> str:
     head = [
         ("job", f"{plan.job_name} ({plan.source}, PAI protocol v{plan.protocol})"),
         ("layout", f"{plan.layout.kind}: {plan.layout.reason}"),
-        (
-            "tasks",
-            f"{plan.task_count} in {len(plan.roles)} roles, {'all at once' if plan.gang else 'as slots are free'}",
-        ),
+        ("tasks", f"{plan.task_count} in {len(plan.roles)} roles, {turns}"),
         ("time limit", _time(plan)),
         ("ports", f"{plan.first_port} to {plan.last_port}"),
     ]

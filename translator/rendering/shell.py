@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_")
-
 
 class ShellWord(str):
     """Text that may stand in a script as it is: quoted, or bash written by us. Only this module makes one."""
@@ -24,8 +22,6 @@ def quote(value: str) -> ShellWord:
     """
     if "\0" in value:
         raise ValueError("a NUL character cannot be passed to a program")
-    if value and all(character in _PLAIN for character in value):
-        return ShellWord(value)
     return ShellWord("'" + value.replace("'", "'\\''") + "'")
 
 

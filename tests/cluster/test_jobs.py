@@ -1,0 +1,157 @@
+"""Jobs on the real Slurm, from the job file to the outcome that status, result.json and sacct agree on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.cluster import Cluster
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "examples" / "site.yaml"
+HEAD = """protocolVersion: 2
+name: NAME
+type: job
+prerequisites: [{name: plain, type: dockerimage, uri: debian}]
+"""
+BOTH = pytest.mark.parametrize("layout", ["het", "shared"])
+
+
+@pytest.fixture(scope="session")
+def installed(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)]
+    subprocess.run(pip, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    tool = ["/usr/bin/python3", str(ROOT / "tests/cluster/cluster.py"), "install-package", str(wheel)]
+    subprocess.run(tool, check=True, capture_output=True)
+    return cluster
+
+
+def role(name: str, count: int, command: str, *, failed: int = 1, succeeded: int = -1, more: str = "") -> str:
+    return f"""  {name}:
+    instances: {count}
+    completion: {{minFailedInstances: {failed}, minSucceededInstances: {succeeded}}}
+    dockerImage: plain
+    resourcePerInstance: {{cpu: 1, memoryMB: 100, gpu: 0}}
+{more}    commands:
+      - |
+        {command}
+"""
+
+
+def write(folder: Path, roles: str, extras: str = "") -> str:
+    name = f"j{folder.name[-40:].replace('.', '-')}"
+    text = HEAD.replace("NAME", name) + "taskRoles:\n" + roles + (f"extras: {extras}\n" if extras else "")
+    (folder / "job.yaml").write_text(text)
+    (folder / "site.yaml").write_text(SITE.read_text())
+    for path in folder.iterdir():
+        path.chmod(0o644)
+    return name
+
+
+def paislurm(cluster: Cluster, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return cluster.run(["paislurm", *words], cwd=folder, timeout=120)
+
+
+def run_job(cluster: Cluster, folder: Path, roles: str, extras: str = "") -> tuple[int, dict[str, Any]]:
+    name = write(folder, roles, extras)
+    done = paislurm(cluster, folder, "submit", "--wait", "--site", "site.yaml", "job.yaml")
+    result = cluster.home("alice") / ".paislurm" / "jobs" / f"alice~{name}" / "attempts" / "0" / "result.json"
+    assert result.exists(), done.stderr
+    return done.returncode, json.loads(result.read_text())
+
+
+def states(result: dict[str, Any]) -> list[str]:
+    return [f"{task['role']}-{task['index']} {task['state']}" for task in result["tasks"]]
+
+
+@BOTH
+def test_workers_decide_and_the_server_is_stopped(installed: Cluster, workdir: Path, layout: str) -> None:
+    roles = role("ps", 1, "sleep infinity") + role("worker", 2, "true", succeeded=2)
+    code, result = run_job(installed, workdir, roles, f"{{slurm: {{layout: {layout}}}}}")
+    assert (code, result["outcome"], result["trigger"]["rule"]) == (0, "succeeded", "C3")
+    assert states(result) == ["ps-0 STOPPED", "worker-0 SUCCEEDED", "worker-1 SUCCEEDED"]
+    assert {row["State"] for row in installed.sacct(result["job_id"]) if "." not in row["JobID"]} == {"COMPLETED"}
+
+
+@pytest.mark.parametrize(("failed", "outcome"), [(3, "succeeded"), (2, "failed")])
+def test_a_role_tolerates_as_many_failures_as_it_says(
+    installed: Cluster, workdir: Path, failed: int, outcome: str
+) -> None:
+    command = 'exit "$((PAI_TASK_INDEX % 2 * 3))"'
+    code, result = run_job(installed, workdir, role("sweep", 4, command, failed=failed))
+    assert (code, result["outcome"]) == (int(outcome == "failed"), outcome)
+    assert [task["status"] for task in result["tasks"] if task["state"] == "FAILED"] == [3, 3]
+
+
+def test_one_failure_of_64_tasks_ends_the_job_and_the_others_get_term(installed: Cluster, workdir: Path) -> None:
+    # A task of `a` fails in its second second; every other one traps TERM and says so.
+    command = (
+        'if [ "$PAI_CURRENT_TASK_ROLE_NAME-$PAI_TASK_INDEX" = a-7 ]; then sleep 2; exit 9; fi; '
+        "trap 'echo saved; exit 0' TERM; echo 'exit 0 0 0 0 0 0 success'; sleep 60"
+    )
+    roles = role("a", 32, command) + role("b", 16, command) + role("c", 16, command)
+    code, result = run_job(installed, workdir, roles, "{slurm: {layout: shared}}")
+    assert (code, result["trigger"]["role"], result["trigger"]["index"]) == (1, "a", 7)
+    failed = next(task for task in result["tasks"] if task["state"] == "FAILED")
+    assert result["ended"] - failed["ended"] <= 3
+    logs = installed.home("alice") / ".paislurm" / "jobs" / f"alice~{result['job']}" / "attempts" / "0" / "logs"
+    saved = [log for log in logs.glob("*/*/stdout.log") if "saved" in log.read_text()]
+    assert len(saved) == 63
+
+
+def test_without_gang_tasks_take_turns_and_are_retried(installed: Cluster, workdir: Path) -> None:
+    command = '[ "$FC_TASK_ATTEMPT_ID" = 1 ] || [ "$PAI_TASK_INDEX" != 3 ]'
+    roles = role("many", 9, command, more="    taskRetryCount: 1\n")
+    code, result = run_job(installed, workdir, roles, "{gangAllocation: false, slurm: {slots: 2}}")
+    assert (code, {task["state"] for task in result["tasks"]}) == (0, {"SUCCEEDED"})
+    assert [task["attempt"] for task in result["tasks"]] == [0, 0, 0, 1, 0, 0, 0, 0, 0]
+
+
+@BOTH
+def test_a_cancelled_job_lets_its_tasks_clean_up(installed: Cluster, workdir: Path, layout: str) -> None:
+    command = "trap 'echo saved; exit 0' TERM; echo ready; sleep 60"
+    name = write(workdir, role("a", 1, command) + role("b", 1, command), f"{{slurm: {{layout: {layout}}}}}")
+    assert paislurm(installed, workdir, "submit", "--site", "site.yaml", "job.yaml").returncode == 0
+    logs = installed.home("alice") / ".paislurm" / "jobs" / f"alice~{name}" / "attempts" / "0" / "logs"
+
+    def output() -> list[str]:
+        return [log.read_text() for log in sorted(logs.glob("*/0/stdout.log"))]
+
+    deadline = time.monotonic() + 60
+    while output() != ["ready\n", "ready\n"] and time.monotonic() < deadline:
+        time.sleep(0.1)
+    paislurm(installed, workdir, "cancel", name)
+    ended = paislurm(installed, workdir, "wait", name)
+    assert ended.returncode == 1
+    assert "STOPPED" in paislurm(installed, workdir, "status", name).stdout
+    assert output() == ["ready\nsaved\n", "ready\nsaved\n"]
+
+
+def test_the_script_alone_does_the_same_for_another_user(installed: Cluster, workdir: Path) -> None:
+    write(workdir, role("a", 2, 'echo "$PAI_USER_NAME"'))
+    script = paislurm(installed, workdir, "script", "--site", "site.yaml", "job.yaml").stdout
+    target = installed.home("bob") / f"{workdir.name}.sbatch"
+    target.write_text(script)
+    target.chmod(0o644)
+    done = installed.run(["sbatch", "--wait", "--parsable", str(target)], user="bob", cwd=installed.home("bob"))
+    assert done.returncode == 0, done.stderr
+    (result,) = installed.home("bob").glob(f"*-{done.stdout.strip()}/attempts/0/result.json")
+    assert json.loads(result.read_text())["outcome"] == "succeeded"
+    assert (result.parent / "logs" / "0-a" / "1" / "stdout.log").read_text() == "bob\n"
+    assert os.stat(result.parent).st_mode & 0o077 == 0
+
+
+def test_a_job_that_can_never_start_says_so_before_the_queue(installed: Cluster, workdir: Path) -> None:
+    write(workdir, role("a", 65, "true"))
+    done = paislurm(installed, workdir, "submit", "--site", "site.yaml", "job.yaml")
+    assert done.returncode == 4
+    assert "role a can never start" in done.stderr
