@@ -61,7 +61,7 @@ take_free_port() {
     ((--tries)) || { say "no free port from $FIRST_PORT to $LAST_PORT on $SLURMD_NODENAME"; return 1; }
     PORT=$((PORT == LAST_PORT ? FIRST_PORT : PORT + 1))
   done
-  PORT_TAKEN[$PORT]=1
+  PORT_TAKEN[PORT]=1
 }
 
 # Mark every port in PORT_TAKEN that somebody listens on (TCP) or is bound to (UDP), IPv4 and IPv6.
@@ -72,6 +72,6 @@ read_listeners() {
     [[ ! -r /proc/net/$_ ]] || tables+=("/proc/net/$_")
   done
   while read -r _ address _; do
-    PORT_TAKEN[$((16#${address##*:}))]=1
+    PORT_TAKEN[16#${address##*:}]=1
   done < <(grep -hE '^ *[0-9]+: [0-9A-F]+:[0-9A-F]{4} [0-9A-F]+:[0-9A-F]{4} (0A|07) ' "${tables[@]}")
 }

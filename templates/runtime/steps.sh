@@ -80,5 +80,9 @@ signal_steps() {
     if [[ $LAYOUT == het ]]; then component_job "$role"; else component_job 0; fi
     steps+=("$COMPONENT_JOB.${STEP_ID[role]}")
   done
-  ((!${#steps[@]})) || scancel --signal="$signal" "${steps[@]}" 2>>"$ATTEMPT_FOLDER/srun/scancel.log"
+  # One scancel for each: given several steps at once, that of Slurm 22.05 fails for all but KILL.
+  local step
+  for step in ${steps[@]+"${steps[@]}"}; do
+    scancel --signal="$signal" "$step" 2>>"$ATTEMPT_FOLDER/srun/scancel.log"
+  done
 }

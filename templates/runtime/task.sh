@@ -12,7 +12,6 @@ task_main() {
   # The user's output never reaches the channel: it is kept open here under another number, and closed for children.
   exec {CHANNEL}>&1 1>&2
   REPORTS=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[ROLE]}/$SLOT.log
-  # TERM comes to every process of the step. This one stays to report how the command ended.
   outlive_signals
   # shellcheck source=/dev/null # written by write_placement
   source "$ATTEMPT_FOLDER/placement.sh" || { say "cannot read $ATTEMPT_FOLDER"; exit 1; }
@@ -27,7 +26,16 @@ task_main() {
   exit 0
 }
 
-outlive_signals() { trap 'STOPPED=1' TERM INT HUP USR1 USR2; }
+# Slurm signals only the process that it started, this one: pass TERM on to all processes of the commands.
+outlive_signals() {
+  trap 'pass_on_term' TERM
+  trap ':' INT HUP USR1 USR2
+}
+
+pass_on_term() {
+  STOPPED=1
+  [[ ! $COMMAND ]] || kill -TERM -- "-$COMMAND" 2>/dev/null
+}
 
 # One line to the batch script, one to the slot's file; each is a single write.
 report() {
@@ -118,10 +126,23 @@ release_ports() {
   done
 }
 
-# The commands run in a bash of their own, in the foreground, so that they have the usual signals.
+# The commands run in a bash and a process group of their own, with the usual signals (job control gives both).
 run_commands() {
   local -a options
+  local status
   read -ra options <<<"${SHELL_OPTIONS[ROLE]}"
+  set -m
   bash ${options[@]+"${options[@]}"} -- "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh" \
-    </dev/null >>"$STDOUT_LOG" 2>>"$STDERR_LOG" {CHANNEL}>&-
+    </dev/null >>"$STDOUT_LOG" 2>>"$STDERR_LOG" {CHANNEL}>&- &
+  COMMAND=$!
+  set +m
+  ((!STOPPED)) || kill -TERM -- "-$COMMAND" 2>/dev/null
+  # A signal ends a wait before the command has ended.
+  while true; do
+    wait "$COMMAND"
+    status=$?
+    ((status > 128)) && kill -0 "$COMMAND" 2>/dev/null || break
+  done
+  COMMAND=''
+  return "$status"
 }

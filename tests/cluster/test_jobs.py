@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -147,7 +146,7 @@ def test_the_script_alone_does_the_same_for_another_user(installed: Cluster, wor
     (result,) = installed.home("bob").glob(f"*-{done.stdout.strip()}/attempts/0/result.json")
     assert json.loads(result.read_text())["outcome"] == "succeeded"
     assert (result.parent / "logs" / "0-a" / "1" / "stdout.log").read_text() == "bob\n"
-    assert os.stat(result.parent).st_mode & 0o077 == 0
+    assert result.parent.stat().st_mode & 0o077 == 0
 
 
 def test_a_job_that_can_never_start_says_so_before_the_queue(installed: Cluster, workdir: Path) -> None:

@@ -190,7 +190,7 @@ def _end(facts: Facts, standing: Standing, tasks: Sequence[TaskView]) -> Ended:
         backend_state=seen.raw_state if seen and seen.final else "",
         started=(result.started if result else None) or (seen.started if seen else None),
         ended=ended or facts.now,
-        completed=sum(task.state in ("SUCCEEDED", "FAILED") for task in tasks),
+        completed=sum(task.completed for task in tasks),
     )
 
 

@@ -82,7 +82,9 @@ def job_state(facts: Facts) -> Standing:
     if result is not None and (not undecided or _no_more_is_known(facts)):
         return _from_result(result, facts)
     if result is not None:
-        return _standing("STOPPING", "the job was told to end from outside; Slurm has not yet said why")
+        asked = facts.history.cancelled
+        why = f"cancelled by {asked.user}" if asked else "told to end from outside; Slurm has not yet said why"
+        return _standing("STOPPING", why)
     if seen is not None and seen.final:
         return _without_result(seen, facts)
     if seen is not None:
@@ -187,8 +189,8 @@ class TaskView:
 
     @property
     def completed(self) -> bool:
-        """Tell whether the task has ended."""
-        return self.state in FINAL
+        """Tell whether the task came to an end of its own."""
+        return self.state in ("SUCCEEDED", "FAILED")
 
 
 def task_views(

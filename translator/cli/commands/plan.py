@@ -6,7 +6,7 @@ import click
 
 from ...planning.show import plan_dict, plan_text
 from ..options import examples, job_file, json_option
-from ..say import put, put_json
+from ..say import harmless, put, put_json
 from ..sources import Source, compile_source
 
 
@@ -27,5 +27,5 @@ def command(file: str, site: str | None, parameters: tuple[tuple[str, str], ...]
     if as_json:
         put_json(plan_dict(compiled.plan))
     else:
-        put(plan_text(compiled.plan).rstrip("\n"))
+        put(harmless(plan_text(compiled.plan)).rstrip("\n"))
     return 0

@@ -8,7 +8,7 @@ from ...planning.show import plan_text
 from ..ending import exit_code, say_ending
 from ..following import follow_job
 from ..options import examples, job_file, json_option
-from ..say import put, put_json, say
+from ..say import harmless, put, put_json, say
 from ..sources import Source
 from ..submitting import submit
 from ..views import ending_dict
@@ -58,7 +58,7 @@ def command(
         if as_json:
             put_json(submitted.as_dict())
         else:
-            put(plan_text(submitted.compiled.plan).rstrip("\n"))
+            put(harmless(plan_text(submitted.compiled.plan)).rstrip("\n"))
             say(f"dry run: {submitted.folder.path} would be made, and its script submitted to {backend}")
         return 0
     if not (wait or follow):
