@@ -30,7 +30,7 @@ def store() -> Store:
     try:
         path = Path(home).expanduser()
     except RuntimeError:
-        fault = Fault(code="E501", message="there is no home folder", hint="set PAISLURM_HOME to a folder of your own")
+        fault = Fault(code="E540", message="there is no home folder", hint="set PAISLURM_HOME to a folder of your own")
         raise UsageError(fault) from None
     # Not resolved: where home folders are behind a link, the link is what all nodes have.
     return Store(Path(os.path.abspath(path)))  # noqa: PTH100

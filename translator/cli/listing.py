@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from ..monitoring.look import ask, examine, recorded
+from ..monitoring.look import adopt, ask, examine, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ def lines(
 ) -> tuple[list[Line], list[str]]:
     """Return the lines, the newest job first, and why backends did not answer."""
     jobs = [
-        (folder, known)
+        (folder, adopt(folder, known, backend, now)[0])
         for folder, known in store.standings()
         if everything or not known.job or folder.name == known.full_name
     ]

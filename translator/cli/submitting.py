@@ -20,6 +20,7 @@ from .home import backend, clock, store, user_name
 from .masking import kept_text
 from .say import say
 from .sources import compile_source
+from .waiting import InterruptedWaitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +63,7 @@ class Submitted:
 
 def submit(source: Source, *, allow_partial: bool, dry_run: bool) -> Submitted:
     """Submit a job file. A backend that refuses leaves everything as it was."""
+    backend(source.backend)
     text, compiled = compile_source(source)
     _refuse_partial(compiled, allow_partial=allow_partial)
     folder = store().folder(user_name(), compiled.job.name)
@@ -108,7 +110,7 @@ def _finished(folder: JobFolder) -> View | None:
             return None
         message = f"{folder.path} is there and holds no job"
         hint = "move it away, or submit under another name: `--suffix TEXT`"
-        raise FolderError(Fault(code="E512", message=message, hint=hint)) from None
+        raise FolderError(Fault(code="E515", message=message, hint=hint)) from None
     if view.standing.ended:
         return view
     if view.problem:
@@ -133,6 +135,8 @@ def _submit(folder: JobFolder, finished: View | None, text: bytes, compiled: Com
             _undo(folder, old)
             raise
         raise _unsure(error, folder, known) from None
+    except KeyboardInterrupt:
+        raise _unsure_by_user(folder, known) from None
     except Exception:
         _undo(folder, old)
         raise
@@ -201,6 +205,12 @@ def _unsure(error: BackendError, folder: JobFolder, known: History) -> Unreachab
         f"its tag is {known.tag}, its folder {folder.path}",
     )
     return UnreachableError(fault, argv=error.argv, status=error.status, stderr=error.stderr)
+
+
+def _unsure_by_user(folder: JobFolder, known: History) -> InterruptedWaitError:
+    message = f"interrupted while {folder.name} was being submitted: whether it was taken is not known"
+    hint = f"`paislurm status {known.job}` finds out, `paislurm cancel {known.job}` ends it"
+    return InterruptedWaitError(Fault(code="E531", message=message, hint=hint))
 
 
 def _files(folder: JobFolder, text: bytes, compiled: Compiled, backend_name: str) -> tuple[dict[str, bytes], History]:

@@ -58,7 +58,7 @@ class Answers:
 def look(folder: JobFolder, backend: Callable[[str], Backend], now: int) -> View:
     """Look at one job in full; OSError if it has no journal that can be read."""
     journal = read(folder.journal)
-    known, problem = _adopt(folder, history(journal.records), backend, now)
+    known, problem = adopt(folder, history(journal.records), backend, now)
     if known.ended is None:
         answers = ask([known], backend)
         view = examine(folder, known, answers, now)
@@ -194,7 +194,7 @@ def _end(facts: Facts, standing: Standing, tasks: Sequence[TaskView]) -> Ended:
     )
 
 
-def _adopt(folder: JobFolder, known: History, backend: Callable[[str], Backend], now: int) -> tuple[History, str]:
+def adopt(folder: JobFolder, known: History, backend: Callable[[str], Backend], now: int) -> tuple[History, str]:
     """Find out what became of an attempt of which only the intent is known."""
     if not known.tag or known.job_id or known.ended is not None:
         return known, ""

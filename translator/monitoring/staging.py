@@ -58,9 +58,20 @@ def write_durably(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(descriptor)
         new.replace(path)
+        sync_folder(path.parent)
     except BaseException:
         new.unlink(missing_ok=True)
         raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk, where the file system knows how."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def stage(store: Store, files: Mapping[str, bytes]) -> Path:
@@ -103,6 +114,7 @@ def place(staged: Path, folder: JobFolder) -> bool:
     try:
         with writing(folder.path):
             staged.rename(folder.path)
+            sync_folder(folder.path.parent)
     except FolderError as error:
         if isinstance(error.__cause__, OSError) and error.__cause__.errno in _TAKEN:
             return False

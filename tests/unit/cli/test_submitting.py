@@ -326,3 +326,16 @@ def test_of_submits_at_the_same_moment_one_wins(
     names = [folder.name, f"{folder.name}.1"] if finished else [folder.name]
     assert sorted(path.name for path in folder.path.parent.iterdir()) == names
     assert sum("E511" in err or "E512" in err for _, err in said) == 3
+
+
+def test_ctrl_c_while_submitting_says_that_nobody_knows(
+    run: Runner, job: str, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def submit(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(slurm, "submit", submit)
+    said = run("submit", job)
+    assert said.code == 130
+    assert "whether it was taken is not known" in said.err
+    assert folder.journal.exists()

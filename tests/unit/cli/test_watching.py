@@ -292,3 +292,25 @@ def test_a_cancel_without_an_answer_is_6_and_not_written_down(
     slurm.fails = "away"
     assert run("cancel", "demo").code == 6
     assert not [record for record in read(folder.journal).records if isinstance(record, Cancelled)]
+
+
+def test_a_job_of_which_only_the_intent_is_known_is_found_by_the_list(
+    run: Runner, slurm: FakeBackend, surroundings: Path
+) -> None:
+    job_folder(surroundings, CREATED, INTENT)
+    slurm.tags[INTENT.tag] = JobId("55")
+    slurm.observations[JobId("55")] = observed("PENDING", job_id="55")
+    assert " 55 " in run("list").out
+
+
+def test_a_table_on_a_terminal_has_colours_and_no_surprises(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_result(folder, tasks=[task(0, node="[bold]n1\x1b[2J"), task(1)])
+    assert slurm
+    monkeypatch.setattr("paislurm.translator.cli.tables.colourful", lambda _: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    out = run("status", "demo").out
+    assert r"[bold]n1\x1b[2J" in out
+    assert "\x1b[32mSUCCEEDED" in out
