@@ -78,7 +78,9 @@ def start(instance: Instance, name: str, wait: bool = True) -> None:
     pidfile, output = instance.pidfile(name), instance.log / f"{name}.out"
     if recorded_pid(pidfile) is None:
         pidfile.unlink(missing_ok=True)
-        script = ["bash", str(TOOL / "daemon.sh"), str(pidfile), *daemon.argv]
+        # As text: a node has a /tmp of its own, and would not find the file of a checkout below /tmp.
+        text = (TOOL / "daemon.sh").read_text(encoding="utf-8")
+        script = ["bash", "-c", text, "daemon.sh", str(pidfile), *daemon.argv]
         detached([*enter(instance, daemon.host), *script], output)
     if wait:
         wait_ready(instance, name)
