@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = {
     "logs": "Show what the tasks print.",
     "wait": "Wait for the end of a job.",
     "cancel": "End a job.",
+    "schema": "Print the JSON Schema of job files, for editors.",
 }
 """In the order of a job's life; each is `command` of the module of its name below `commands`."""
 

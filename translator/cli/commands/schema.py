@@ -1,0 +1,43 @@
+"""`paislurm schema`: what files may hold, for editors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ..options import examples
+from ..say import put_json
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+
+@click.command(
+    epilog=examples(
+        "paislurm schema > job.schema.json",
+        "paislurm schema site > site.schema.json",
+    )
+    + "\n\n\b\nIn a YAML file, editors that use yaml-language-server find the schema by a first line such as"
+    "\n  # yaml-language-server: $schema=job.schema.json"
+)
+@click.argument("what", type=click.Choice(["v2", "site"]), default="v2", metavar="[v2|site]")
+def command(what: str) -> None:
+    """Print the JSON Schema of job files or of site profiles.
+
+    v2 (the default) is a job file of PAI protocol v2, site is a site profile.
+    """
+    from ...protocol.schema import json_schema
+
+    put_json(json_schema(*_model(what)))
+
+
+def _model(what: str) -> tuple[type[BaseModel], str]:
+    """Import only the one model."""
+    if what == "site":
+        from ...site.load import SiteFile
+
+        return SiteFile, "Site profile of paislurm"
+    from ...protocol.v2 import JobFile
+
+    return JobFile, "OpenPAI job, protocol v2"
