@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..options import examples
+from ..options import examples, json_option
 from ..say import put_json
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     "\n  # yaml-language-server: $schema=job.schema.json"
 )
 @click.argument("what", type=click.Choice(["v2", "site"]), default="v2", metavar="[v2|site]")
-def command(what: str) -> None:
+@json_option
+def command(what: str, *, as_json: bool) -> None:  # noqa: ARG001 - a schema is JSON in any case
     """Print the JSON Schema of job files or of site profiles.
 
     v2 (the default) is a job file of PAI protocol v2, site is a site profile.
