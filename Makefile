@@ -5,7 +5,9 @@ BIN := $(VENV)/bin
 CLUSTER := $(PYTHON) tests/cluster/cluster.py
 JOBS := $(firstword $(wildcard $(PAISLURM_OPENPAI_JOBS) ../shared/openpai-jobs))
 
-.PHONY: demo test check golden cluster-packages cluster-up cluster-down clean
+FUZZ_SECONDS ?= 600
+
+.PHONY: demo test check golden fuzz cluster-packages cluster-up cluster-down clean
 
 demo: $(VENV)/ready  ## install, and run a job on this machine
 	PAISLURM_HOME=$$(mktemp -d) $(BIN)/paislurm submit --backend local --follow examples/hello-world.yaml
@@ -20,6 +22,9 @@ check: $(VENV)/ready  ## lint and types, in seconds
 
 golden: $(VENV)/ready  ## remake the expected messages; read the difference before committing it
 	$(BIN)/python -m tests.rejected.remake
+
+fuzz: $(VENV)/ready  ## fuzz the compiler for FUZZ_SECONDS
+	PAISLURM_FUZZ_SECONDS=$(FUZZ_SECONDS) PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)) $(BIN)/pytest -o timeout=0 tests/fuzz
 
 cluster-packages:
 	$(CLUSTER) install

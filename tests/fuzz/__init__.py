@@ -1,0 +1,1 @@
+"""Fuzzing of what reads job files."""

@@ -1,0 +1,54 @@
+"""Some seconds of fuzzing in every run of the tests; `make fuzz` takes its time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("atheris", reason="atheris has no wheel for this Python")
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+SECONDS = int(os.environ.get("PAISLURM_FUZZ_SECONDS", "15"))
+
+
+def seeds(folder: Path) -> None:
+    """Collect real job files, right ones and wrong ones."""
+    found = [*ROOT.glob("examples/*.yaml"), *ROOT.glob("tests/*/**/*.yaml"), *ROOT.glob("tests/*/**/*.json")]
+    if published := os.environ.get("PAISLURM_OPENPAI_JOBS"):
+        found += [*Path(published).glob("**/*.yaml"), *Path(published).glob("**/*.json")]
+    for number, file in enumerate(found):
+        shutil.copy(file, folder / f"{number:04d}-{file.name}")
+
+
+def test_no_bytes_break_the_compiler(tmp_path: Path) -> None:
+    (tmp_path / "seeds").mkdir()
+    (tmp_path / "found").mkdir()
+    seeds(tmp_path / "seeds")
+    options = (
+        f"-max_total_time={SECONDS}",
+        "-timeout=10",
+        "-rss_limit_mb=1024",
+        "-max_len=20000",
+        "-print_final_stats=1",
+        f"-dict={HERE / 'job.dict'}",
+        f"-artifact_prefix={tmp_path}/",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz.compile", *options, str(tmp_path / "found"), str(tmp_path / "seeds")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        timeout=SECONDS + 120,
+    )
+    breaking = [*tmp_path.glob("crash-*"), *tmp_path.glob("timeout-*"), *tmp_path.glob("oom-*")]
+    assert not breaking, f"{breaking[0].read_bytes()!r}\n{done.stderr[-6000:]}"
+    assert done.returncode == 0, done.stderr[-6000:]
+    assert "stat::number_of_executed_units" in done.stderr
