@@ -26,8 +26,14 @@ classify_exit() {
 
 # Search the last 10 MB of both logs. One search for all patterns together answers for the most common case, none.
 log_matches() {
+  local rule pattern every=''
   if [[ ! ${ANY_PATTERN_MATCHES-} ]]; then
-    search_logs "$EVERY_PATTERN" && ANY_PATTERN_MATCHES=yes || ANY_PATTERN_MATCHES=no
+    for rule in "${EXIT_RULES[@]}"; do
+      read -r _ _ _ pattern <<<"$rule"
+      every+=${pattern:+${every:+|}$pattern}
+    done
+    ANY_PATTERN_MATCHES=no
+    ! search_logs "$every" || ANY_PATTERN_MATCHES=yes
   fi
   [[ $ANY_PATTERN_MATCHES == yes ]] && search_logs "$1"
 }

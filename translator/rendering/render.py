@@ -25,7 +25,6 @@ def render(plan: Plan) -> str:
             plan=plan,
             components=[[sbatch_line(*directive) for directive in c.directives] for c in plan.components],
             exit_rules=[quote(rule.text) for rule in rules],
-            every_pattern="|".join(rule.pattern for rule in rules if rule.pattern),
             environment_delimiter=delimiter,
             environment=text,
             roles=[_role(role) for role in plan.roles],
