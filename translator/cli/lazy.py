@@ -14,6 +14,7 @@ COMMANDS: Mapping[str, str] = {
     "check": "Say what is wrong with a job file.",
     "plan": "Show what would be asked of Slurm, and why.",
     "script": "Print the batch script.",
+    "explain": "Say which lines of the script come from where.",
     "submit": "Compile a job file and submit it.",
     "list": "List your jobs.",
     "status": "Show how a job and its tasks stand.",

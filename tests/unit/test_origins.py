@@ -1,0 +1,134 @@
+"""What `paislurm explain` says: every line of a script that varies has an origin, and it is the right one."""
+
+from __future__ import annotations
+
+import os
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from paislurm.translator.errors import PaislurmError
+from paislurm.translator.pipeline import compile_job
+from paislurm.translator.rendering.engine import runtime
+from paislurm.translator.rendering.origins import origins
+
+if TYPE_CHECKING:
+    from paislurm.translator.rendering.origins import Origin
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+TABLE = yaml.safe_load((files("paislurm") / "translator/rendering/origins.yaml").read_text(encoding="utf-8"))
+JOB = """\
+protocolVersion: 2
+name: demo
+type: job
+prerequisites:
+  - {type: dockerimage, name: image, uri: "python:3.11"}
+parameters:
+  rate: 0.1
+  END: |
+    }
+taskRoles:
+  ps:
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}
+    commands:
+      - echo "INSTANCES[0]=7"
+      - echo <% $parameters.rate %>
+  worker:
+    instances: 2
+    dockerImage: image
+    resourcePerInstance:
+      cpu: 2
+      memoryMB: 200
+      gpu: 0
+    commands:
+      - |
+        cat <<'END_OF_COMMANDS'
+        }
+        END_OF_COMMANDS
+extras:
+  slurm:
+    taskRoles:
+      worker: {qos: high}
+"""
+
+
+def explained(text: str = JOB) -> list[Origin]:
+    compiled = compile_job(text)
+    return origins(compiled.plan, compiled.script, compiled.document)
+
+
+def of(found: list[Origin], text: str) -> Origin:
+    """Return the one origin whose line is this."""
+    (origin,) = (origin for origin in found if origin.text == text)
+    return origin
+
+
+@pytest.mark.parametrize(
+    ("line", "job_lines"),
+    [
+        ("#SBATCH --job-name=demo", (2,)),
+        ("#SBATCH --qos=high", (32,)),
+        ("INSTANCES[1]=2", (18,)),
+        ("ROLE_NAME[1]='worker'", (17,)),
+        ("  export PAI_CURRENT_TASK_ROLE_CPU_COUNT='2'", (21,)),
+        ("export PAI_TASK_ROLE_TASK_COUNT_worker='2'", (18,)),
+        ('echo "INSTANCES[0]=7"', (15,)),
+        ("echo 0.1", (7, 16)),
+        ("cat <<'END_OF_COMMANDS'", (26,)),
+        ("END_OF_COMMANDS", (28,)),
+        ("INSTANCES[0]=1", ()),
+    ],
+)
+def test_lines_of_the_job_file(line: str, job_lines: tuple[int, ...]) -> None:
+    assert of(explained(), line).job_lines == job_lines
+
+
+def test_a_default_names_its_rule_and_a_value_none() -> None:
+    found = explained()
+    assert of(found, "INSTANCES[0]=1").rule == "default 1: PAI protocol, instances"
+    assert of(found, "INSTANCES[1]=2").rule == ""
+    assert "sbatch(1)" in found[1].rule
+
+
+def test_line_numbers_are_those_of_the_script() -> None:
+    compiled = compile_job(JOB)
+    lines = compiled.script.split("\n")
+    found = origins(compiled.plan, compiled.script, compiled.document)
+    assert [origin.line for origin in found] == sorted({origin.line for origin in found})
+    assert all(lines[origin.line - 1] == origin.text for origin in found)
+
+
+def jobs() -> list[Path]:
+    folder = os.environ.get("PAISLURM_OPENPAI_JOBS")
+    published = [*Path(folder).glob("v[12]/**/*.yaml"), *Path(folder).glob("v[12]/**/*.json")] if folder else []
+    return [*(file for file in EXAMPLES.glob("*.yaml") if file.stem != "site"), *sorted(published)]
+
+
+@pytest.mark.parametrize("file", jobs(), ids=lambda file: file.stem)
+def test_every_line_that_varies_is_explained(file: Path) -> None:
+    """What has neither an origin nor a rule is bash that holds the parts together."""
+    try:
+        compiled = compile_job(file.read_bytes())
+    except PaislurmError as error:
+        assert error.faults
+        return
+    found = {o.line: o for o in origins(compiled.plan, compiled.script, compiled.document)}
+    assert all(origin.job_lines or origin.rule for origin in found.values())
+    head = compiled.script[: compiled.script.index(runtime().split("\n")[0])]
+    ours = ("", "}", ")", "set -u", "#", "emit_job_environment() {", "EXIT_RULES=(")
+    for number, line in enumerate(head.split("\n"), start=1):
+        if number not in found and not line.startswith(("# ", "#!", "  '", "  emit <<", "END_OF_", *ours[3:])):
+            assert line in ours or line.endswith("() {"), f"line {number} is not explained: {line}"
+
+
+def test_the_table_names_its_fields() -> None:
+    used = {
+        name for part in ("options", "variables", "exports") for entry in TABLE[part].values()
+        for name in entry.get("from", ())
+    }  # fmt: skip
+    assert used <= set(TABLE["fields"])
+    assert all(entry for part in ("options", "variables", "exports") for entry in TABLE[part].values())
