@@ -51,8 +51,11 @@ def sbatch(submission: Submission) -> list[str]:
 
 
 def _file_name(path: str) -> str:
-    """Return a path in which nothing is a file name pattern. Source: sbatch(1), FILENAME PATTERN."""
-    return path.replace("%", "%%")
+    """Return a path in which nothing is a file name pattern. Source: sbatch(1), FILENAME PATTERN.
+
+    A backslash stands for the next character, and a path that has one is no pattern. Source: observed on 22.05.
+    """
+    return path.replace("\\", "\\\\").replace("%", "\\%")
 
 
 def squeue(ids: Iterable[JobId]) -> list[str]:

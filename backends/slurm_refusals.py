@@ -34,15 +34,15 @@ AWAY = re.compile(
 
 
 class Refusal(NamedTuple):
-    """Name the sbatch options that a message is about, and say what to do."""
+    """Name the sbatch options that a message is about (none: the message names it), and say what to do."""
 
     says: re.Pattern[str]
-    options: str
+    options: tuple[str, ...]
     hint: str
 
 
 def _refusal(says: str, options: str, hint: str) -> Refusal:
-    return Refusal(re.compile(says, re.IGNORECASE), options, hint)
+    return Refusal(re.compile(says, re.IGNORECASE), tuple(options.split()), hint)
 
 
 REFUSALS = (
@@ -78,18 +78,18 @@ REFUSALS = (
     _refusal(r"CPU count per node can ?not be satisfied", "cpus-per-task", "`sinfo -o '%N %c'` shows CPUs a node"),
     _refusal(r"Invalid feature specification", "constraint", "`sinfo -o '%N %f'` shows the features of nodes"),
     _refusal(r"reservation is invalid|Access denied to requested reservation", "reservation", "`scontrol show res`"),
-    _refusal(r"Invalid node name", "nodelist or --exclude", "`sinfo -N` lists the nodes"),
+    _refusal(r"Invalid node name", "nodelist exclude", "`sinfo -N` lists the nodes"),
     _refusal(r"valid node count|Node count specification invalid|More processors requested", "nodes", ""),
     _refusal(r"Invalid license", "licenses", "`scontrol show licenses` lists them"),
     _refusal(r"Invalid wckey", "wckey", ""),
     _refusal(
         r"violates accounting/QOS policy|MaxSubmit",
-        "account or --qos",
+        "account qos",
         "a limit of the account or QOS is reached: fewer jobs at once, or ask the site",
     ),
     _refusal(
         r"Requested node configuration is not available",
-        "nodes, --cpus-per-task, --mem or --gres",
+        "nodes cpus-per-task mem gres",
         "no node of the partition has what is asked; `sinfo -o '%P %N %c %m %G'` shows what they have",
     ),
 )
@@ -102,13 +102,15 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
     if AWAY.search(done.stderr):
         return _away(argv, done, words)
     found = next(((refusal, match) for refusal in REFUSALS if (match := refusal.says.search(done.stderr))), None)
+    options: tuple[str, ...] = ()
     if found is None:
         fault = Fault(code="E503", message=f"{argv[0]} refuses: {words}")
     else:
         refusal, match = found
-        options = refusal.options or (match[1] if match.groups() else "")
-        fault = Fault(code="E503", message=f"{argv[0]} refuses --{options}: {words}", hint=refusal.hint)
-    return RejectedError(fault, argv=tuple(argv), status=done.status, stderr=done.stderr)
+        options = refusal.options or (match[1],)
+        named = " or ".join(f"--{option}" for option in options)
+        fault = Fault(code="E503", message=f"{argv[0]} refuses {named}: {words}", hint=refusal.hint)
+    return RejectedError(fault, argv=tuple(argv), status=done.status, stderr=done.stderr, options=options)
 
 
 def _away(argv: Sequence[str], done: Completed, words: str) -> UnreachableError:
@@ -123,7 +125,7 @@ def _away(argv: Sequence[str], done: Completed, words: str) -> UnreachableError:
 
 
 def slurm_words(done: Completed) -> str:
-    """Return what a program said, in one line and without its own name before each part."""
+    """Return what a program said, in one line, each thing once and without the program's name before it."""
     lines = (re.sub(r"^\w+: (?:error: |fatal: )?", "", line).strip() for line in done.stderr.splitlines())
-    said = "; ".join(line for line in lines if line and not line.startswith("Try "))
+    said = "; ".join(line for line in dict.fromkeys(lines) if line and not line.startswith("Try "))
     return said or f"exit status {done.status}, and no message"

@@ -152,9 +152,24 @@ class BackendError(PaislurmError):
 
 
 class RejectedError(BackendError):
-    """Report a request that the backend refused: sending it again changes nothing."""
+    """Report a request that the backend refused: sending it again changes nothing.
+
+    `options` are the names of the options that it complains about, as far as its words tell.
+    """
 
     exit_code = 4
+
+    def __init__(
+        self,
+        faults: Iterable[Fault] | Fault,
+        *,
+        argv: tuple[str, ...] = (),
+        status: int | None = None,
+        stderr: str = "",
+        options: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(faults, argv=argv, status=status, stderr=stderr)
+        self.options = options
 
 
 class UnreachableError(BackendError):

@@ -57,7 +57,7 @@ hash_port() {
 # Go up from PORT to the first free one, around the end of the range if need be, and take it.
 take_free_port() {
   local tries=$((LAST_PORT + 1 - FIRST_PORT))
-  while [[ ${PORT_TAKEN[$PORT]-} ]] || { ((${#RESERVE_PORTS})) && ! mkdir -- "$RESERVE_PORTS/$PORT" 2>/dev/null; }; do
+  while [[ ${PORT_TAKEN[$PORT]-} ]] || { ((${#RESERVE_PORTS})) && ! mkdir -- "$RESERVE_PORTS$PORT" 2>/dev/null; }; do
     ((--tries)) || { say "no free port from $FIRST_PORT to $LAST_PORT on $SLURMD_NODENAME"; return 1; }
     PORT=$((PORT == LAST_PORT ? FIRST_PORT : PORT + 1))
   done

@@ -1,6 +1,7 @@
 # Starting steps, and stopping their tasks: always by a signal through Slurm, because srun, killed, kills its tasks.
 
-# Options of every srun. --overlap and --mem=0 let prologue steps run in what the job has.
+# Options of every srun. --overlap and --mem=0 let prologue steps run in what the job has. Standard error is redirected:
+# with --error, srun reads a path as a pattern, and what srun itself says goes elsewhere.
 readonly -a SRUN=(srun --mpi=none --export=ALL --kill-on-bad-exit=0 --wait=0)
 
 # Variables that Slurm sets for the batch script and that would change what srun does.
@@ -27,7 +28,7 @@ run_ports_step() {
   count=$VALUE
   "${SRUN[@]}" ${group[@]+"${group[@]}"} --job-name=ports --overlap --mem=0 --gres=none \
     --nodes="$count" --ntasks="$count" --ntasks-per-node=1 --cpus-per-task=1 --input=none \
-    --chdir=/ --error="$ATTEMPT_FOLDER/srun/ports-$component.log" bash "$SCRIPT" --ports "$FOLDER" "$ATTEMPT"
+    --chdir=/ bash "$SCRIPT" --ports "$FOLDER" "$ATTEMPT" 2>"srun/ports-$component.log"
 }
 
 # Ask all nodes at once; fill PORTS_OF.
@@ -64,8 +65,8 @@ start_role() {
     trap '' TERM INT HUP USR1 USR2
     SLURM_HOSTFILE=$hosts "${SRUN[@]}" ${group[@]+"${group[@]}"} --job-name="${ROLE_NAME[role]}" \
       --nodes="${#distinct[@]}" --ntasks="${#nodes[@]}" --distribution=arbitrary ${options[@]+"${options[@]}"} \
-      --input="$input" --chdir="$ATTEMPT_FOLDER" --error="$ATTEMPT_FOLDER/srun/${ROLE_FOLDER[role]}.log" \
-      bash "$SCRIPT" --task "$FOLDER" "$ATTEMPT" "$role" <"$stdin"
+      --input="$input" --chdir="$ATTEMPT_FOLDER" bash "$SCRIPT" --task "$FOLDER" "$ATTEMPT" "$role" \
+      <"$stdin" 2>"srun/${ROLE_FOLDER[role]}.log"
     printf 'step %s %s\n' "$role" "$?"
   ) >"$SCRATCH/events" &
   STEP_OPEN[role]=1

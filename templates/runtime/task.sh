@@ -45,8 +45,7 @@ report() {
 
 serve_slot() {
   local word slot index attempt
-  RESERVE_PORTS=${TMPDIR:-/tmp}/paislurm-$RUN_ID.ports
-  mkdir -p -- "$RESERVE_PORTS"
+  RESERVE_PORTS=${TMPDIR:-/tmp}/paislurm-$RUN_ID-port-
   printf 'free %s %s\n' "$ROLE" "$SLOT" >&"$CHANNEL"
   while ((!STOPPED)) && read -r word slot index attempt; do
     [[ $word == run ]] || break
@@ -54,7 +53,6 @@ serve_slot() {
     (outlive_signals && run_task "$index" "$attempt")
     printf 'free %s %s\n' "$ROLE" "$SLOT" >&"$CHANNEL"
   done
-  rmdir -- "$RESERVE_PORTS" 2>/dev/null
 }
 
 run_task() {
@@ -122,7 +120,7 @@ release_ports() {
   [[ $RESERVE_PORTS ]] || return 0
   for line in ${PORT_LINES[@]+"${PORT_LINES[@]}"}; do
     ports=${line##* }
-    for port in ${ports//,/ }; do rmdir -- "$RESERVE_PORTS/$port" 2>/dev/null; done
+    for port in ${ports//,/ }; do rmdir -- "$RESERVE_PORTS$port" 2>/dev/null; done
   done
 }
 

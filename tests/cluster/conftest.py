@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import pytest
 
 from tests.cluster.cluster import Cluster
 from tests.cluster.instance import GROUP_ID, USERS, ClusterError
+from tests.cluster.jobs import ROOT
 from tests.cluster.packages import missing_packages
 
 if TYPE_CHECKING:
@@ -54,6 +56,18 @@ def boot(cluster: Cluster) -> bool:
     if missing := missing_packages():
         raise ClusterError(f"packages are missing, run tests/cluster/cluster.py install: {' '.join(missing)}")
     return cluster.up()
+
+
+@pytest.fixture(scope="session")
+def installed(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+    """The cluster with this checkout's paislurm on alice's PATH."""
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)]
+    subprocess.run(pip, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    tool = ["/usr/bin/python3", str(ROOT / "tests/cluster/cluster.py"), "install-package", str(wheel)]
+    subprocess.run(tool, check=True, capture_output=True)
+    return cluster
 
 
 @pytest.fixture

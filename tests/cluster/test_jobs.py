@@ -3,73 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.cluster import Cluster
+from tests.cluster.jobs import BOTH, paislurm, role, run_job, states, write
 
-ROOT = Path(__file__).parents[2]
-SITE = ROOT / "examples" / "site.yaml"
-HEAD = """protocolVersion: 2
-name: NAME
-type: job
-prerequisites: [{name: plain, type: dockerimage, uri: debian}]
-"""
-BOTH = pytest.mark.parametrize("layout", ["het", "shared"])
+if TYPE_CHECKING:
+    from pathlib import Path
 
-
-@pytest.fixture(scope="session")
-def installed(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
-    folder = tmp_path_factory.mktemp("wheel")
-    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)]
-    subprocess.run(pip, check=True, capture_output=True)
-    (wheel,) = folder.glob("*.whl")
-    tool = ["/usr/bin/python3", str(ROOT / "tests/cluster/cluster.py"), "install-package", str(wheel)]
-    subprocess.run(tool, check=True, capture_output=True)
-    return cluster
-
-
-def role(name: str, count: int, command: str, *, failed: int = 1, succeeded: int = -1, more: str = "") -> str:
-    return f"""  {name}:
-    instances: {count}
-    completion: {{minFailedInstances: {failed}, minSucceededInstances: {succeeded}}}
-    dockerImage: plain
-    resourcePerInstance: {{cpu: 1, memoryMB: 100, gpu: 0}}
-{more}    commands:
-      - |
-        {command}
-"""
-
-
-def write(folder: Path, roles: str, extras: str = "") -> str:
-    name = f"j{folder.name[-40:].replace('.', '-')}"
-    text = HEAD.replace("NAME", name) + "taskRoles:\n" + roles + (f"extras: {extras}\n" if extras else "")
-    (folder / "job.yaml").write_text(text)
-    (folder / "site.yaml").write_text(SITE.read_text())
-    for path in folder.iterdir():
-        path.chmod(0o644)
-    return name
-
-
-def paislurm(cluster: Cluster, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return cluster.run(["paislurm", *words], cwd=folder, timeout=120)
-
-
-def run_job(cluster: Cluster, folder: Path, roles: str, extras: str = "") -> tuple[int, dict[str, Any]]:
-    name = write(folder, roles, extras)
-    done = paislurm(cluster, folder, "submit", "--wait", "--site", "site.yaml", "job.yaml")
-    result = cluster.home("alice") / ".paislurm" / "jobs" / f"alice~{name}" / "attempts" / "0" / "result.json"
-    assert result.exists(), done.stderr
-    return done.returncode, json.loads(result.read_text())
-
-
-def states(result: dict[str, Any]) -> list[str]:
-    return [f"{task['role']}-{task['index']} {task['state']}" for task in result["tasks"]]
+    from tests.cluster.cluster import Cluster
 
 
 @BOTH

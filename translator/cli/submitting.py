@@ -20,6 +20,7 @@ from .home import backend, clock, store, user_name
 from .masking import kept_text
 from .say import say
 from .sources import compile_source
+from .tracing import traced
 from .waiting import InterruptedWaitError
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _finished(folder: JobFolder) -> View | None:
     """Return the finished job that has the name, or None; FolderError if one that lives has it."""
     try:
         view = look(folder, backend, clock())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         if not folder.path.exists():
             return None
         message = f"{folder.path} is there and holds no job"
@@ -133,7 +134,7 @@ def _submit(folder: JobFolder, finished: View | None, text: bytes, compiled: Com
     except BackendError as error:
         if isinstance(error, RejectedError) or error.faults[0].code == NEVER_SENT:
             _undo(folder, old)
-            raise
+            raise (traced(error, compiled.document) if isinstance(error, RejectedError) else error) from None
         raise _unsure(error, folder, known) from None
     except KeyboardInterrupt:
         raise _unsure_by_user(folder, known) from None

@@ -37,11 +37,11 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        elsewhere = "set PAISLURM_HOME to a folder of your own that all nodes share"
         hints = {
             errno.ENOSPC: "make room there, or set PAISLURM_HOME to another shared file system",
             errno.EDQUOT: "remove files of yours there, or set PAISLURM_HOME to another shared file system",
-            errno.EACCES: "set PAISLURM_HOME to a folder of your own that all nodes share",
-            errno.EROFS: "set PAISLURM_HOME to a folder of your own that all nodes share",
+            **dict.fromkeys((errno.EACCES, errno.EROFS, errno.ENOENT, errno.EEXIST, errno.ENOTDIR), elsewhere),
             errno.ENAMETOOLONG: "give the job a shorter name",
         }
         message = f"cannot write {error.filename or path}: {error.strerror or error}"

@@ -165,7 +165,7 @@ REFUSALS = {
     "cpus": ("--cpus-per-task", "CPU count per node can not be satisfied"),
     "gres": ("--gres", "Invalid generic resource (gres) specification"),
     "gres_count": (
-        "--nodes, --cpus-per-task, --mem or --gres",
+        "--nodes or --cpus-per-task or --mem or --gres",
         "Requested node configuration is not available",
     ),
     "license": ("--licenses", "Invalid license specification"),

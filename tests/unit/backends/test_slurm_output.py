@@ -67,11 +67,11 @@ def test_a_line_that_is_no_row_is_passed_over() -> None:
 def test_a_name_of_a_pattern_is_no_pattern_in_the_log() -> None:
     from pathlib import Path
 
-    folder = Path("/home/a/50%j")
+    folder = Path("/home/a/50%j\\n")
     wanted = Submission(script=folder / "s", folder=folder, attempt=2, tag="t", log=folder / "slurm.log")
     argv = sbatch(wanted)
-    assert "--output=/home/a/50%%j/slurm.log" in argv
-    assert argv[-4:] == ["/home/a/50%j/s", "/home/a/50%j", "2", "t"]
+    assert r"--output=/home/a/50\%j\\n/slurm.log" in argv
+    assert argv[-4:] == [r"/home/a/50%j\n/s", r"/home/a/50%j\n", "2", "t"]
 
 
 def rows(text: str) -> list[Row]:

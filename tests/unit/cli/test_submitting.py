@@ -279,6 +279,16 @@ def denied(path: Path, *_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
 
+def test_a_home_that_is_a_file_is_told(
+    run: Runner, job: str, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAISLURM_HOME", job)
+    said = run("submit", job)
+    assert (said.code, slurm.submissions) == (4, [])
+    assert f"error E510: cannot write {job}" in said.err
+    assert "hint: set PAISLURM_HOME" in said.err
+
+
 def test_a_name_that_is_too_long_is_told(run: Runner, tmp_path: Path, slurm: FakeBackend) -> None:
     said = run("submit", job_file(tmp_path, JOB.replace("name: demo", f"name: {'x' * 254}")))
     assert said.code in (3, 4)
