@@ -15,13 +15,15 @@ demo: $(VENV)/ready  ## install, and run a job on this machine
 test: check cluster-packages  ## everything: lint, types, and all tests, on a real Slurm
 	PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)) $(BIN)/pytest
 
-check: $(VENV)/ready  ## lint and types, in seconds
+check: $(VENV)/ready  ## lint of Python and bash, and types, in seconds
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m tests.golden.lint
 
-golden: $(VENV)/ready  ## remake the expected messages; read the difference before committing it
+golden: $(VENV)/ready  ## remake the expected messages, plans and scripts; read the difference before committing it
 	$(BIN)/python -m tests.rejected.remake
+	$(BIN)/python -m tests.golden.remake
 
 fuzz: $(VENV)/ready  ## fuzz the compiler for FUZZ_SECONDS
 	PAISLURM_FUZZ_SECONDS=$(FUZZ_SECONDS) PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)) $(BIN)/pytest -o timeout=0 tests/fuzz

@@ -28,7 +28,8 @@ write_environment() {
     ((!FULL_JOB_NAME)) || printf 'export PAI_JOB_NAME=%s\n' "$QUOTED"
     printf 'export FC_FRAMEWORK_NAME=%s FC_FRAMEWORK_NAMESPACE=default FC_FRAMEWORK_ATTEMPT_ID=%s\n' "$digest" "$ATTEMPT"
     ((!GANG)) || print_peers
-  } >env.sh.new && mv -- env.sh.new env.sh || give_up "cannot write to $ATTEMPT_FOLDER"
+  } >env.sh.new || give_up "cannot write to $ATTEMPT_FOLDER"
+  mv -- env.sh.new env.sh || give_up "cannot write to $ATTEMPT_FOLDER"
 }
 
 # The variables about every task of every role, all of which are placed.

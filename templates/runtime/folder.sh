@@ -12,7 +12,7 @@ open_folder() {
     FOLDER=${SLURM_SUBMIT_DIR:-$PWD}/$JOB_NAME-$SLURM_JOB_ID ATTEMPT=0
     ATTEMPT_FOLDER=$FOLDER/attempts/$ATTEMPT
     SCRIPT=$ATTEMPT_FOLDER/job.sbatch
-    make_folders "$ATTEMPT_FOLDER" && cp -- "$0" "$SCRIPT" || give_up "cannot write to ${SLURM_SUBMIT_DIR:-$PWD}"
+    { make_folders "$ATTEMPT_FOLDER" && cp -- "$0" "$SCRIPT"; } || give_up "cannot write to ${SLURM_SUBMIT_DIR:-$PWD}"
     say "the run folder is $FOLDER"
   fi
   cd -- "$ATTEMPT_FOLDER" || give_up "cannot enter $ATTEMPT_FOLDER"

@@ -139,7 +139,8 @@ run_commands() {
   while true; do
     wait "$COMMAND"
     status=$?
-    ((status > 128)) && kill -0 "$COMMAND" 2>/dev/null || break
+    ((status > 128)) || break
+    kill -0 "$COMMAND" 2>/dev/null || break
   done
   COMMAND=''
   return "$status"

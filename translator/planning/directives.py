@@ -6,6 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..job import Job, Role
     from ..site.profile import Site
     from .capacity import Nodes
@@ -39,7 +41,8 @@ def role_component(
 ) -> Options:
     """Return the options of the component of one role; `extra` memory goes to component 0.
 
-    `by_node`: memory is asked for each node, else for each CPU; one job must not mix the two.
+    `by_node`: memory is asked for each node, else for each CPU; one job must not mix the two. The job's raw options
+    stand in every component, because Slurm forgets most of them from one to the next; mail comes once.
     Source: sbatch(1), --nodes --ntasks --ntasks-per-node --cpus-per-task --mem --mem-per-cpu --gres.
     """
     wanted = role.resources
@@ -58,7 +61,8 @@ def role_component(
         options.append(("gpus-per-task", str(wanted.gpus)))
     elif wanted.gpus:
         options.append(("gres", f"gpu:{wanted.gpus * (nodes.tasks_per_node if nodes else 1)}"))
-    return (*options, *_raw(role.wishes.options))
+    mailed = [option for option in job.wishes.job.options if not extra and option.startswith("--mail-")]
+    return (*options, *_raw(o for o in job.wishes.job.options if o not in mailed), *_raw(role.wishes.options))
 
 
 def shared_component(job: Job, place: Place, packing: Packing, *, extra: int) -> Options:
@@ -74,7 +78,7 @@ def shared_component(job: Job, place: Place, packing: Packing, *, extra: int) ->
         options.append(("mem", f"{packing.memory_mib + extra}M"))
     if packing.gpus:
         options.append(("gres", f"gpu:{packing.gpus}"))
-    return tuple(options)
+    return (*options, *_raw(job.wishes.job.options))
 
 
 def first_component(job: Job, time_limit: timedelta | None, warning: timedelta) -> Options:
@@ -84,7 +88,7 @@ def first_component(job: Job, time_limit: timedelta | None, warning: timedelta) 
         options.append(("time", slurm_time(time_limit)))
     if warning:
         options.append(("signal", f"B:USR1@{int(warning.total_seconds())}"))
-    return (*options, *_raw(job.wishes.job.options))
+    return tuple(options)
 
 
 def _where(role: Role, job: Job, place: Place) -> list[tuple[str, str | None]]:
@@ -102,7 +106,7 @@ def _where(role: Role, job: Job, place: Place) -> list[tuple[str, str | None]]:
     return [("no-requeue", None), *((name, value) for name, value in pairs if value)]
 
 
-def _raw(options: tuple[str, ...]) -> Options:
+def _raw(options: Iterable[str]) -> Options:
     split = (option.removeprefix("--").partition("=") for option in options)
     return tuple((name, value if equals else None) for name, equals, value in split)
 

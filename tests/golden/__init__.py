@@ -1,0 +1,1 @@
+"""Golden tests: plans and scripts that a person has read."""

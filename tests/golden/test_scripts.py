@@ -1,0 +1,74 @@
+"""Scripts of all job files: bash and shellcheck are content with them, and the same file gives the same bytes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from paislurm.translator.errors import ProtocolError
+from paislurm.translator.pipeline import compile_job
+
+from .lint import complaints, lint
+from .remake import CASES
+
+EXAMPLES = sorted(file for file in (Path(__file__).parents[2] / "examples").glob("*.yaml") if file.stem != "site")
+FOLDER = os.environ.get("PAISLURM_OPENPAI_JOBS")
+PUBLISHED = sorted(Path(FOLDER).glob("v2/*.yaml")) if FOLDER else []
+
+
+def test_bash_and_shellcheck_are_content_with_golden_scripts() -> None:
+    assert lint() == ""
+
+
+def test_complaints_are_heard() -> None:
+    case = CASES[0] / "job.sbatch"
+    bad = case.read_text(encoding="utf-8").replace("SLOTS[0]=", "SLOTS[0]=$(ls) $x ")
+    assert "SC" in complaints({"bad.sbatch": bad})
+    assert "syntax error" in complaints({"worse.sbatch": "if\n"})
+
+
+def script_of(file: Path) -> str:
+    """Return the script of a job file, "" for one that is refused because of faults of its own."""
+    try:
+        return compile_job(file.read_bytes(), file=file.name).script
+    except ProtocolError:
+        return ""
+
+
+@pytest.mark.parametrize("folder", [pytest.param("examples"), pytest.param("published")])
+def test_bash_and_shellcheck_are_content_with_all_scripts(folder: str) -> None:
+    if folder == "published" and not PUBLISHED:
+        pytest.skip("PAISLURM_OPENPAI_JOBS names no folder of published job files")
+    files = EXAMPLES if folder == "examples" else PUBLISHED
+    scripts = {f"{file.stem}.sbatch": script for file in files if (script := script_of(file))}
+    assert len(scripts) >= len(files) - 2
+    assert complaints(scripts) == ""
+
+
+def test_the_same_file_gives_the_same_bytes(tmp_path: Path) -> None:
+    """In two folders, by two users, in two languages, with two hash seeds."""
+    scripts = set()
+    surroundings = (
+        {"USER": "ann", "LC_ALL": "C", "PYTHONHASHSEED": "1", "TZ": "UTC", "HOME": str(tmp_path / "ann")},
+        {"USER": "bob", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "2", "TZ": "Asia/Tokyo", "HOME": str(tmp_path / "bob")},
+    )
+    for case in CASES:
+        for environment in surroundings:
+            folder = tmp_path / environment["USER"] / "deep" / case.name
+            shutil.copytree(case, folder)
+            site = ["--site", "site.yaml"] if (case / "site.yaml").exists() else []
+            done = subprocess.run(
+                [sys.executable, "-m", "paislurm.translator.cli.main", "script", "job.yaml", *site],
+                cwd=folder,
+                env={"PATH": os.environ["PATH"], **environment},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                check=True,
+            )
+            scripts.add((case.name, done.stdout))
+    assert len(scripts) == len(CASES)
