@@ -34,7 +34,23 @@ outlive_signals() {
 
 pass_on_term() {
   STOPPED=1
+  [[ ! $TASK ]] || kill -TERM "$TASK" 2>/dev/null
   [[ ! $COMMAND ]] || kill -TERM -- "-$COMMAND" 2>/dev/null
+}
+
+# Wait for a child to its end, and return its status. A signal ends a wait before, with a status that is not the
+# child's; bash keeps the child's own, and says 127 where it does not.
+await() {
+  local status again alive=1
+  wait "$1"
+  status=$?
+  while ((status > 128 && alive)); do
+    kill -0 "$1" 2>/dev/null || alive=0
+    wait "$1"
+    again=$?
+    ((again == 127)) || status=$again
+  done
+  return "$status"
 }
 
 # One line to the batch script, one to the slot's file; each is a single write.
@@ -50,7 +66,12 @@ serve_slot() {
   while ((!STOPPED)) && read -r word slot index attempt; do
     [[ $word == run ]] || break
     [[ $slot == "$SLOT" ]] || continue
-    (outlive_signals && run_task "$index" "$attempt")
+    # In a shell of its own, because its variables must not reach the next one; with no part in the orders.
+    (TASK='' && outlive_signals && run_task "$index" "$attempt") </dev/null &
+    TASK=$!
+    ((!STOPPED)) || kill -TERM "$TASK" 2>/dev/null
+    await "$TASK"
+    TASK=''
     printf 'free %s %s\n' "$ROLE" "$SLOT" >&"$CHANNEL"
   done
 }
@@ -135,13 +156,8 @@ run_commands() {
   COMMAND=$!
   set +m
   ((!STOPPED)) || kill -TERM -- "-$COMMAND" 2>/dev/null
-  # A signal ends a wait before the command has ended.
-  while true; do
-    wait "$COMMAND"
-    status=$?
-    ((status > 128)) || break
-    kill -0 "$COMMAND" 2>/dev/null || break
-  done
+  await "$COMMAND"
+  status=$?
   COMMAND=''
   return "$status"
 }

@@ -191,11 +191,12 @@ def _because(arrangement: Arrangement, why: str) -> Arrangement:
 
 def _as_wished(job: Job, partitions: Sequence[Partition], found: Arrangement | None, wish: str) -> Arrangement:
     if found is None or (wish == "het" and len(job.roles) > MOST_COMPONENTS):
+        why = f": its {len(job.roles)} components share no node" if wish == "het" else ""
         raise PlanError(
             Fault(
                 code="E411",
                 message=f"the job asks for the layout {wish}, which can never start on "
-                f"{_node_count(partitions)} nodes of {_names(partitions)}",
+                f"{_node_count(partitions)} nodes of {_names(partitions)}{why}",
                 path="$.extras.slurm.layout",
                 hint="leave extras.slurm.layout out: the planner takes the layout that fits",
             )

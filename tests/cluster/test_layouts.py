@@ -1,0 +1,123 @@
+"""What a job does and what its tasks see is the same in both layouts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from tests.cluster.jobs import folder_of_alice, paislurm, role, states, submit, submit_file, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cluster.cluster import Cluster
+    from tests.cluster.jobs import Submitted
+
+LAYOUTS = ("het", "shared")
+
+LOOK = 'env -0 >env; { pwd; umask; set -o; ulimit -c -n -s -t -u -v; echo "$-"; readlink /proc/self/fd/0; } >shell'
+
+
+def variables(text: str) -> dict[str, str]:
+    return dict(entry.split("=", 1) for entry in text.split("\0") if entry)
+
+
+def seen(job: Submitted, task: str) -> tuple[dict[str, str], str]:
+    """Return what a task saw, without what differs from run to run: folder, nodes, addresses, ports."""
+    folder = job.attempt / "work" / task
+    found = variables((folder / "env").read_text())
+    for name in list(found):
+        # Slurm's own variables differ by nature; the one of Debian's bash names the last command.
+        if name.startswith(("SLURM", "SRUN")) or name in ("HOSTNAME", "TMPDIR"):
+            del found[name]
+    for name, value in found.items():
+        value = value.replace(str(job.home), "HOME")
+        value = re.sub(r"\b10\.\d+\.\d+\.\d+\b", "ADDRESS", value)
+        value = re.sub(r"(?<![\w.])\d{5}(?![\w.])", "PORT", value)
+        found[name] = re.sub(r"^\d+-0\.(?=\d-)", "RUN.", value)
+    return found, (folder / "shell").read_text().replace(str(job.home), "HOME")
+
+
+def test_tasks_see_the_same_in_both_layouts(installed: Cluster, workdir: Path) -> None:
+    ports = "    resourcePerInstance: {cpu: 2, memoryMB: 200, gpu: 1, ports: {rpc: 2}}\n"
+    worker = role("worker", 3, LOOK).replace("    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}\n", ports)
+    jobs = {}
+    for layout in LAYOUTS:
+        folder = folder_of_alice(workdir / layout)
+        write(folder, worker + role("ps", 1, LOOK), f"{{slurm: {{layout: {layout}}}}}")
+        (folder / "job.yaml").write_text((folder / "job.yaml").read_text().replace(layout, "same", 1))
+        jobs[layout] = submit_file(installed, folder, home=folder / "home")
+    for job in jobs.values():
+        code, result = job.ended()
+        assert (code, set(states(result))) == (
+            0,
+            {f"{task} SUCCEEDED" for task in ("worker-0", "worker-1", "worker-2", "ps-0")},
+        )
+    for task in ("0-worker/0", "0-worker/1", "0-worker/2", "1-ps/0"):
+        (het, het_shell), (shared, shared_shell) = seen(jobs["het"], task), seen(jobs["shared"], task)
+        assert het == shared
+        assert het_shell == shared_shell
+    assert shared["PAI_TASK_ROLE_worker_HOST_LIST"] == "ADDRESS:PORT,ADDRESS:PORT,ADDRESS:PORT"
+    het = seen(jobs["het"], "0-worker/0")[0]
+    assert het["PAI_CONTAINER_HOST_rpc_PORT_LIST"] == "PORT,PORT"
+    assert len(het["CUDA_VISIBLE_DEVICES"]) == 1
+
+
+def test_three_roles_fill_four_nodes_and_twenty_roles_share_two(installed: Cluster, workdir: Path) -> None:
+    full = role("a", 32, "echo $SLURMD_NODENAME") + role("b", 16, "true") + role("c", 16, "true")
+    many = "".join(role(f"r{number}", 1, f"echo {number}") for number in range(20))
+    jobs = {
+        layout: submit(installed, folder_of_alice(workdir / layout), full, f"{{slurm: {{layout: {layout}}}}}")
+        for layout in LAYOUTS
+    }
+    twenty = submit(installed, folder_of_alice(workdir / "twenty"), many)
+    for job in jobs.values():
+        code, result = job.ended()
+        assert (code, result["outcome"]) == (0, "succeeded")
+        tasks = result["tasks"]
+        assert {task["state"] for task in tasks} == {"SUCCEEDED"}
+        assert Counter(task["role"] for task in tasks) == {"a": 32, "b": 16, "c": 16}
+        assert Counter(task["node"] for task in tasks) == {"n1": 16, "n2": 16, "n3": 16, "n4": 16}
+        assert job.log("0-a/20").strip() == tasks[20]["node"]
+    code, result = twenty.ended()
+    assert (code, len(result["tasks"]), {task["state"] for task in result["tasks"]}) == (0, 20, {"SUCCEEDED"})
+    assert [twenty.log(f"{number}-r{number}/0") for number in range(20)] == [f"{number}\n" for number in range(20)]
+
+    # `het` would pend for ever: that is said before the queue, and nothing is left behind.
+    folder = folder_of_alice(workdir / "never")
+    name = write(folder, many, "{slurm: {layout: het}}")
+    done = paislurm(installed, folder, "submit", "--site", "site.yaml", "job.yaml")
+    assert done.returncode == 4
+    assert "job.yaml:166:18  $.extras.slurm.layout\nerror E411: " in done.stderr
+    assert "its 20 components share no node" in done.stderr
+    assert not (installed.home("alice") / ".paislurm" / "jobs" / f"alice~{name}").exists()
+
+
+def test_two_failures_of_four_are_tolerated_or_decide(installed: Cluster, workdir: Path) -> None:
+    """Both in both layouts, beside a role that never ends by itself."""
+    command = 'exit "$((PAI_TASK_INDEX % 2 * 3))"'
+    jobs = {}
+    for layout in LAYOUTS:
+        for failed in (2, 3):
+            folder = folder_of_alice(workdir / f"{layout}-{failed}")
+            roles = role("sweep", 4, command, failed=failed, succeeded=2 if failed == 3 else -1)
+            roles += role("ps", 1, "sleep infinity")
+            jobs[layout, failed] = submit(installed, folder, roles, f"{{slurm: {{layout: {layout}}}}}")
+    for (_, failed), job in jobs.items():
+        code, result = job.ended()
+        trigger = result["trigger"]
+        status = paislurm(installed, workdir, "status", job.name).stdout
+        assert states(result)[-1] == "ps-0 STOPPED"
+        if failed == 3:
+            assert (code, result["outcome"], trigger["rule"], trigger["index"] in (0, 2)) == (
+                0,
+                "succeeded",
+                "C3",
+                True,
+            )
+            assert "SUCCEEDED" in status
+        else:
+            assert (code, result["outcome"], trigger["rule"], trigger["index"] in (1, 3)) == (1, "failed", "C2", True)
+            assert [task["status"] for task in result["tasks"] if task["state"] == "FAILED"] == [3, 3]
+            assert f"task sweep-{trigger['index']} failed with status 3: 2 failed of role sweep end the job" in status
