@@ -29,6 +29,10 @@ earlier_exit_is_open() {
 
 complete_by_C2() {
   local role=$1 index=$2 task=$1.$2 why=''
+  case ${CODE_OF[$task]} in
+    -1200) why=' because it used more memory than it had asked for' ;;
+    -1001) why=' because its node was lost' ;;
+  esac
   [[ ! ${CEILING_HIT[$task]-} ]] || why=", after $TRANSIENT_CEILING transient retries, the most that are made"
   TRIGGER="C2 $role $index ${MIN_FAILED[role]}"
   decide failed "${CODE_OF[$task]}" "${BEHAVIOUR_OF[$task]}" \

@@ -44,14 +44,22 @@ search_logs() {
 
 # The kernel counts the processes of a memory cgroup that it killed for want of memory.
 killed_for_memory() {
-  local _ controllers path
-  while IFS=: read -r _ controllers path; do
-    case $controllers in
-      memory) grep -qsE '^oom_kill [1-9]' "/sys/fs/cgroup/memory$path/memory.oom_control" && return ;;
-      '') grep -qsE '^oom_kill [1-9]' "/sys/fs/cgroup$path/memory.events" && return ;;
+  local _ controllers path='' unified='' type='cgroup ' file=memory.oom_control root point rest top='' folder=''
+  while IFS=: read -r _ controllers rest; do
+    case ,$controllers, in
+      *,memory,*) path=$rest ;;
+      ,,) unified=$rest ;;
     esac
   done </proc/self/cgroup
-  return 1
+  [[ $path ]] || path=$unified type='cgroup2 ' file=memory.events
+  # In a container or a namespace a part of the tree is mounted, and the last mount is the one that is seen.
+  while read -r _ _ _ root point rest; do
+    case ${rest##* - },$type in
+      'cgroup '*memory*,'cgroup ' | 'cgroup2 '*,'cgroup2 ') top=$point folder=$point/${path#"${root%/}"} ;;
+    esac
+  done </proc/self/mountinfo
+  while [[ ${#folder} -gt ${#top} && ! -e $folder/$file ]]; do folder=${folder%/*}; done
+  grep -qsE '^oom_kill [1-9]' "$folder/$file"
 }
 
 # Uncorrectable memory errors of a GPU, asked only of a task that has one.

@@ -1,0 +1,238 @@
+"""What goes wrong while a job runs, each time for real, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tests.cluster.jobs import BOTH, folder_of_alice, paislurm, role, states, submit
+from tests.cluster.processes import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.cluster.cluster import Cluster
+    from tests.cluster.jobs import Submitted
+
+SAVES = "trap 'echo saved; exit 0' TERM; echo ready; sleep 300 & wait"
+
+
+def job_id(job: Submitted) -> str:
+    return str(json.loads(paislurm(job.cluster, job.folder, "status", "--json", "--", job.name).stdout)["job_id"])
+
+
+def status(job: Submitted) -> dict[str, Any]:
+    shown: dict[str, Any] = json.loads(paislurm(job.cluster, job.folder, "status", "--json", "--", job.name).stdout)
+    return shown
+
+
+def wait_ready(job: Submitted, *tasks: str) -> None:
+    """Wait until these tasks have printed their first line."""
+    logs = [job.attempt / "logs" / task / "stdout.log" for task in tasks]
+    wait_until(lambda: all(log.exists() and log.read_text() for log in logs), f"{job.name} to start", 60)
+
+
+@contextmanager
+def cut_off(cluster: Cluster, node: str) -> Iterator[None]:
+    """Take a node's network away, and bring it back when its loss has been seen."""
+    cluster.cut(node)
+    try:
+        yield
+    finally:
+        cluster.restore(node)
+
+
+def test_scancel_by_hand_and_by_root(installed: Cluster, workdir: Path) -> None:
+    """Whoever cancels is named, tasks clean up, and Slurm's accounting says the same."""
+    jobs = {user: submit(installed, folder_of_alice(workdir / user), role("w", 2, SAVES)) for user in ("alice", "root")}
+    for user, job in jobs.items():
+        wait_ready(job, "0-w/0", "0-w/1")
+        if user == "root":
+            installed.admin(["scancel", job_id(job)])
+        else:
+            installed.run(["scancel", job_id(job)])
+    for user, job in jobs.items():
+        code, result = job.ended()
+        assert (code, result["outcome"], result["code"], result["behaviour"]) == (1, "interrupted", -210, "stop")
+        assert [job.log(f"0-w/{index}") for index in (0, 1)] == ["ready\nsaved\n"] * 2
+        shown = status(job)
+        assert (shown["state"], shown["code"]) == ("STOPPED", -210)
+        assert f"cancelled by {user}" in shown["reason"]
+        assert [task["state"] for task in shown["tasks"]] == ["STOPPED", "STOPPED"]
+        assert installed.sacct(job_id(job))[0]["State"].startswith("CANCELLED")
+
+
+@BOTH
+def test_a_task_that_takes_too_much_memory(installed: Cluster, workdir: Path, layout: str) -> None:
+    """Slurm's kill is a permanent failure, whether it hits the command or a child of it."""
+    eater = "tail -c 900M /dev/zero | tail"
+    more = role("child", 1, f"bash -c '{eater}'; echo survived") + role("peer", 1, SAVES)
+    job = submit(installed, workdir, more, f"{{slurm: {{layout: {layout}}}}}")
+    code, result = job.ended()
+    assert (code, result["outcome"], result["code"], result["behaviour"]) == (1, "failed", -1200, "permanent")
+    assert (result["trigger"]["role"], states(result)) == ("child", ["child-0 FAILED", "peer-0 STOPPED"])
+    assert "memory" in status(job)["reason"]
+
+
+def test_the_time_limit(installed: Cluster, workdir: Path) -> None:
+    """Without a warning Slurm's own TERM is the first that the tasks hear; with one, they hear of it in time."""
+    late = submit(installed, folder_of_alice(workdir / "late"), role("w", 1, SAVES), "{slurm: {time: 1}}")
+    warned = submit(installed, folder_of_alice(workdir / "warned"), role("w", 1, SAVES), "{slurm: {time: 10}}")
+    wait_ready(late, "0-w/0")
+    wait_ready(warned, "0-w/0")
+    script = (warned.attempt / "job.sbatch").read_text()
+    assert "#SBATCH --signal=B:USR1@120\n" in script
+    # Slurm sends the signal when so much of the limit is left; the limit comes nearer here.
+    installed.admin(["scontrol", "update", f"jobid={job_id(warned)}", "timelimit=2"])
+    code, result = warned.ended()
+    assert (code, result["outcome"], result["code"], result["behaviour"]) == (1, "failed", -1004, "permanent")
+    assert warned.log("0-w/0") == "ready\nsaved\n"
+    assert (status(warned)["state"], status(warned)["code"]) == ("FAILED", -1004)
+    code, result = late.ended()
+    assert (code, result["outcome"]) == (1, "interrupted")
+    assert late.log("0-w/0") == "ready\nsaved\n"
+    shown = status(late)
+    assert (shown["state"], shown["code"]) == ("FAILED", -1004)
+    assert "time limit" in shown["reason"]
+    assert installed.sacct(job_id(late))[0]["State"] == "TIMEOUT"
+
+
+def test_a_lost_node_ends_the_job_whatever_it_tolerates(installed: Cluster, workdir: Path) -> None:
+    """With or without the batch node; in both layouts; thresholds do not count."""
+    two = role("a", 1, SAVES, failed=-1) + role("b", 1, SAVES, failed=-1)
+    peer = submit(
+        installed,
+        folder_of_alice(workdir / "het"),
+        two,
+        "{slurm: {layout: het, nodelist: n3, taskRoles: {b: {nodelist: n4}}}}",
+    )
+    batch = submit(
+        installed,
+        folder_of_alice(workdir / "batch"),
+        two,
+        "{slurm: {layout: het, nodelist: n4, taskRoles: {b: {nodelist: n3}}}}",
+    )
+    for job in (peer, batch):
+        wait_ready(job, "0-a/0", "1-b/0")
+    ids = {job.name: job_id(job) for job in (peer, batch)}
+    with cut_off(installed, "n4"):
+        for job in (peer, batch):
+            waited = paislurm(installed, job.folder, "wait", "--json", "--", job.name)
+            shown = status(job)
+            assert (shown["state"], shown["code"]) == ("FAILED", -1001), waited.stderr
+            assert "node" in shown["reason"]
+            assert waited.returncode == 1
+        found = {name: {row["State"] for row in installed.sacct(number)} for name, number in ids.items()}
+        assert "NODE_FAIL" in found[batch.name] | found[peer.name], found
+
+
+def test_a_requeue_by_hand_ends_under_its_own_name(installed: Cluster, workdir: Path) -> None:
+    job = submit(installed, workdir, role("w", 1, SAVES))
+    wait_ready(job, "0-w/0")
+    number = job_id(job)
+    refused = installed.run(["scontrol", "requeue", number], check=False)
+    assert refused.returncode != 0
+    installed.admin(["scontrol", "update", f"jobid={number}", "requeue=1"])
+    installed.admin(["scontrol", "requeue", number])
+    # Slurm waits two minutes before it starts a job again.
+    wait_until(lambda: "JobState=PENDING" in installed.admin(["scontrol", "show", "job", number]), "the job to wait")
+    installed.admin(["scontrol", "update", f"jobid={number}", "starttime=now"])
+    result = job.attempt / "result.json"
+    wait_until(lambda: result.exists() and '"requeued"' in result.read_text(), "the restarted script to end", 120)
+    assert job.log("0-w/0") == "ready\nsaved\n"
+    assert json.loads(result.read_text())["outcome"] == "requeued"
+
+
+def test_a_duplicate_ends_at_once_and_changes_nothing(installed: Cluster, workdir: Path) -> None:
+    job = submit(installed, workdir, role("w", 1, "echo once; sleep 5"))
+    wait_ready(job, "0-w/0")
+    folder = job.attempt.parents[1]
+    log = workdir / "duplicate.log"
+    done = installed.run(
+        ["sbatch", "--wait", "--output", str(log), str(job.attempt / "job.sbatch"), str(folder), "0", "tag"],
+        check=False,
+    )
+    assert done.returncode == 5
+    assert "is a duplicate and ends" in log.read_text()
+    code, result = job.ended()
+    assert (code, result["outcome"], job.log("0-w/0")) == (0, "succeeded", "once\n")
+
+
+def test_deaths_by_signal_of_the_users_own(installed: Cluster, workdir: Path) -> None:
+    """KILL and TERM that nobody but the user's own program sent are the command's status, and transient."""
+    commands = {
+        "itself": (137, "kill -KILL $$"),
+        "child": (137, "bash -c 'kill -KILL $$'"),
+        "group": (143, "kill -TERM 0; sleep 60"),
+        "abort": (134, "kill -ABRT $$"),
+    }
+    jobs = {
+        name: submit(installed, folder_of_alice(workdir / name), role("w", 1, command))
+        for name, (_, command) in commands.items()
+    }
+    for name, (wanted, _) in commands.items():
+        code, result = jobs[name].ended()
+        assert (code, result["outcome"], result["code"]) == (1, "failed", wanted), name
+        assert result["tasks"][0]["status"] == wanted
+
+
+def test_user_output_that_imitates_reports_changes_nothing(installed: Cluster, workdir: Path) -> None:
+    lie = "exit 0 0 0 0 7 255 unknown 1"
+    # Nothing that the commands have open leads to the batch script.
+    command = f"""for fd in /proc/self/fd/*; do [ -f "$fd" ] || echo "{lie}" >"$fd" || true; done 2>/dev/null
+        echo "{lie}"; echo "step 0 1"; echo "{lie}" >&2; printf 'free 0 0\\nquit\\n'"""
+    job = submit(installed, workdir, role("w", 2, command) + role("v", 1, "sleep 3"))
+    code, result = job.ended()
+    assert (code, result["outcome"], states(result)) == (
+        0,
+        "succeeded",
+        ["w-0 SUCCEEDED", "w-1 SUCCEEDED", "v-0 SUCCEEDED"],
+    )
+
+
+def test_the_supervising_loop_touches_no_shared_file(installed: Cluster, workdir: Path) -> None:
+    """While tasks run and report, the batch script and what it starts keep away from the job's folder."""
+    roles = role("w", 20, 'echo ready; sleep "$((3 + PAI_TASK_INDEX / 5))"') + role("v", 1, "echo ready; sleep 9")
+    job = submit(installed, workdir, roles, "{slurm: {layout: shared}}")
+    wait_ready(job, "1-v/0", *(f"0-w/{index}" for index in range(20)))
+    node = installed.admin(["squeue", "--noheader", "--format=%B", f"--jobs={job_id(job)}"]).strip()
+    script = batch_script(installed, node, job)
+    trace = workdir / "trace"
+    watching = subprocess.Popen(
+        installed.command(
+            ["strace", "-f", "-e", "trace=file,read", "-o", str(trace), "-p", str(script)],
+            user="root",
+            host=node,
+        ),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert watching.stderr is not None
+    assert "attached" in watching.stderr.readline()
+    code, _ = job.ended()
+    watching.send_signal(signal.SIGINT)
+    watching.wait(30)
+    lines = trace.read_text().splitlines()
+    before = lines[: next(k for k, line in enumerate(lines) if str(job.attempt) in line)]
+    assert sum('read(0, "\\n", 1)' in line for line in before) >= 21, "not all ends of tasks were seen"
+    # The script works in the attempt's folder, so that what is relative is shared.
+    paths = {path for line in before if " read(" not in line for path in re.findall(r'"([^"]+)"', line)}
+    assert {path for path in paths if not path.startswith(("/etc/", "/tmp/", "/proc/"))} == set()
+    assert code == 0
+
+
+def batch_script(cluster: Cluster, node: str, job: Submitted) -> int:
+    """Return the process id of the batch script on its node."""
+    number = job_id(job)
+    listed = cluster.run(["scontrol", "listpids", number], user="root", host=node).stdout
+    pids = [int(words[0]) for line in listed.splitlines() if (words := line.split())[2:3] == ["batch"]]
+    for pid in pids:
+        words = cluster.run(["ps", "-o", "args=", "-p", str(pid)], user="root", host=node, check=False).stdout
+        if re.match(r"(/bin/)?bash \S*slurm_script ", words):
+            return pid
+    raise AssertionError(f"no batch script among {pids}")
