@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING
 
@@ -77,20 +76,6 @@ def test_a_cancelled_job_lets_its_tasks_clean_up(installed: Cluster, workdir: Pa
     assert ended.returncode == 1
     assert "STOPPED" in paislurm(installed, workdir, "status", name).stdout
     assert output() == ["ready\nsaved\n", "ready\nsaved\n"]
-
-
-def test_the_script_alone_does_the_same_for_another_user(installed: Cluster, workdir: Path) -> None:
-    write(workdir, role("a", 2, 'echo "$PAI_USER_NAME"'))
-    script = paislurm(installed, workdir, "script", "--site", "site.yaml", "job.yaml").stdout
-    target = installed.home("bob") / f"{workdir.name}.sbatch"
-    target.write_text(script)
-    target.chmod(0o644)
-    done = installed.run(["sbatch", "--wait", "--parsable", str(target)], user="bob", cwd=installed.home("bob"))
-    assert done.returncode == 0, done.stderr
-    (result,) = installed.home("bob").glob(f"*-{done.stdout.strip()}/attempts/0/result.json")
-    assert json.loads(result.read_text())["outcome"] == "succeeded"
-    assert (result.parent / "logs" / "0-a" / "1" / "stdout.log").read_text() == "bob\n"
-    assert result.parent.stat().st_mode & 0o077 == 0
 
 
 def test_a_job_that_can_never_start_says_so_before_the_queue(installed: Cluster, workdir: Path) -> None:

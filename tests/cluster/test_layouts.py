@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.cluster.jobs import folder_of_alice, paislurm, role, states, submit, submit_file, write
+from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.cluster.cluster import Cluster
-    from tests.cluster.jobs import Submitted
 
 LAYOUTS = ("het", "shared")
 
@@ -23,20 +23,19 @@ def variables(text: str) -> dict[str, str]:
     return dict(entry.split("=", 1) for entry in text.split("\0") if entry)
 
 
-def seen(job: Submitted, task: str) -> tuple[dict[str, str], str]:
-    """Return what a task saw, without what differs from run to run: folder, nodes, addresses, ports."""
-    folder = job.attempt / "work" / task
+def seen(attempt: Path, task: str, user: str = "alice") -> tuple[dict[str, str], str]:
+    """Return what a task saw, without what differs from run to run: folder, nodes, addresses, ports, user."""
+    folder = attempt / "work" / task
     found = variables((folder / "env").read_text())
-    for name in list(found):
-        # Slurm's own variables differ by nature; the one of Debian's bash names the last command.
-        if name.startswith(("SLURM", "SRUN")) or name in ("HOSTNAME", "TMPDIR"):
+    for name, value in list(found.items()):
+        text = value.replace(str(attempt), "ATTEMPT").replace(user, "USER")
+        text = re.sub(r"\b10\.\d+\.\d+\.\d+\b", "ADDRESS", text)
+        text = re.sub(r"(?<![\w.])\d{5}(?![\w.])", "PORT", text)
+        found[name] = re.sub(r"^\d+-0\.(?=\d-)", "RUN.", text)
+        # Slurm's own differ by nature, and so does what names a node or the home of paislurm.
+        if name.startswith(("SLURM", "SRUN")) or name in ("HOSTNAME", "TMPDIR", "PAISLURM_HOME"):
             del found[name]
-    for name, value in found.items():
-        value = value.replace(str(job.home), "HOME")
-        value = re.sub(r"\b10\.\d+\.\d+\.\d+\b", "ADDRESS", value)
-        value = re.sub(r"(?<![\w.])\d{5}(?![\w.])", "PORT", value)
-        found[name] = re.sub(r"^\d+-0\.(?=\d-)", "RUN.", value)
-    return found, (folder / "shell").read_text().replace(str(job.home), "HOME")
+    return found, (folder / "shell").read_text().replace(str(attempt), "ATTEMPT")
 
 
 def test_tasks_see_the_same_in_both_layouts(installed: Cluster, workdir: Path) -> None:
@@ -55,13 +54,62 @@ def test_tasks_see_the_same_in_both_layouts(installed: Cluster, workdir: Path) -
             {f"{task} SUCCEEDED" for task in ("worker-0", "worker-1", "worker-2", "ps-0")},
         )
     for task in ("0-worker/0", "0-worker/1", "0-worker/2", "1-ps/0"):
-        (het, het_shell), (shared, shared_shell) = seen(jobs["het"], task), seen(jobs["shared"], task)
+        (het, het_shell), (shared, shared_shell) = seen(jobs["het"].attempt, task), seen(jobs["shared"].attempt, task)
         assert het == shared
         assert het_shell == shared_shell
-    assert shared["PAI_TASK_ROLE_worker_HOST_LIST"] == "ADDRESS:PORT,ADDRESS:PORT,ADDRESS:PORT"
-    het = seen(jobs["het"], "0-worker/0")[0]
+    het = seen(jobs["het"].attempt, "0-worker/0")[0]
+    assert het["PAI_TASK_ROLE_worker_HOST_LIST"] == "ADDRESS:PORT,ADDRESS:PORT,ADDRESS:PORT"
     assert het["PAI_CONTAINER_HOST_rpc_PORT_LIST"] == "PORT,PORT"
     assert len(het["CUDA_VISIBLE_DEVICES"]) == 1
+
+
+def test_the_script_alone_does_the_same_for_another_user(installed: Cluster, workdir: Path) -> None:
+    roles = role("w", 2, f"{LOOK}; echo out; echo err >&2; sleep 1; exit 7", failed=2) + role("ps", 1, "sleep 60")
+    job = submit(installed, workdir, roles, "{slurm: {layout: het}}")
+    script = paislurm(installed, workdir, "script", "--site", "site.yaml", "job.yaml").stdout
+    assert script == (job.attempt / "job.sbatch").read_text()
+
+    home = installed.home("bob")
+    target = home / f"{workdir.name}.sbatch"
+    target.write_text(script)
+    target.chmod(0o644)
+    assert installed.run(["bash", "-c", "command -v paislurm"], user="bob").returncode != 0
+    number = installed.run(["sbatch", "--parsable", str(target)], user="bob", check=True).stdout.strip()
+    by_hand = home / f"{job.name}-{number}" / "attempts" / "0"
+
+    def rows() -> set[str]:
+        found = [row for row in installed.sacct(number) if "." not in row["JobID"]]
+        return {f"{row['State']} {row['ExitCode']}" for row in found} if len(found) == len(LAYOUTS) else set()
+
+    wait_until(lambda: rows() == {"FAILED 1:0"}, "the job by hand does not fail with status 1")
+    assert f"the run folder is {by_hand.parents[1]}\n" in (home / f"slurm-{number}.out").read_text()
+    code, result = job.ended()
+    assert code == 1
+
+    other = json.loads((by_hand / "result.json").read_text())
+    assert [task["status"] for task in other["tasks"]] == [7, 7, 143]
+    for one in (result, other):
+        for record in (one, *one["tasks"]):
+            for differs in ("job_id", "node", "started", "ended"):
+                record.pop(differs, None)
+        one["trigger"]["index"] = one["reason"] = "either"
+    assert other == result
+    for task in ("0-w/0", "0-w/1"):
+        (theirs, their_shell), (ours, our_shell) = seen(by_hand, task, "bob"), seen(job.attempt, task)
+        # A digest of the user's and the job's name; and paislurm itself is on alice's PATH.
+        assert theirs.pop("FC_FRAMEWORK_NAME") != ours.pop("FC_FRAMEWORK_NAME")
+        ours["PATH"] = ours["PATH"].removeprefix(f"{installed.instance.venv}/bin:")
+        assert theirs == ours
+        assert their_shell == our_shell
+        assert (by_hand / "logs" / task / "stdout.log").read_text() == "out\n"
+        assert (by_hand / "logs" / task / "stderr.log").read_text() == "err\n"
+    files = {path.relative_to(job.attempt) for path in job.attempt.rglob("*")}
+    assert files - {path.relative_to(by_hand) for path in by_hand.rglob("*")} == {
+        Path("claim"),
+        Path("claim/owner"),
+        Path("slurm.log"),
+    }
+    assert {path.stat().st_mode & 0o077 for path in (by_hand.parents[1], *by_hand.rglob("*"))} == {0}
 
 
 def test_three_roles_fill_four_nodes_and_twenty_roles_share_two(installed: Cluster, workdir: Path) -> None:

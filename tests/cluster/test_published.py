@@ -1,0 +1,225 @@
+"""Published job files, as they stand, on the cluster; programs on PATH stand in for what they download and run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.jobs import SITE, folder_of_alice, states, submit_file
+
+if TYPE_CHECKING:
+    from tests.cluster.cluster import Cluster
+    from tests.cluster.jobs import Submitted
+
+STANDIN = Path(__file__).with_name("standin.sh")
+PROGRAMS = ("apt-get", "git", "horovodrun", "mkdir", "mpirun", "pip", "python", "python3", "rm", "sleep", "tar", "wget")
+CIFAR = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
+BENCHMARKS = "https://github.com/MaggieQi/benchmarks script_tensorflow_cnnbenchmarks"
+EDU = "https://raw.githubusercontent.com/microsoft/pai/pai-for-edu/contrib/edu-examples/pytorch_cifar10/src"
+NOT_RUN = {
+    "CPU_500Task_MNIST.yaml": "mounts storage: the plugin teamwise_storage, and its own tasks as root",
+    "guide-prerequisites.yaml": "prerequisites with commands",
+    "runtime-cmd_with_callbacks_test_job.yaml": "the plugin cmd",
+    "runtime-cmd_with_prerequisites_test_job.yaml": "prerequisites with commands",
+    "runtime-docker_image_auth.yaml": "secrets; its one command sleeps for ever",
+    "runtime-ssh_test_job.yaml": "secrets; its one command sleeps for two hours",
+}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a job file's tasks call, by task, and how the job ends.
+
+    `folders` come with what the job clones or installs. Tasks that are not named may have been stopped early.
+    """
+
+    calls: dict[str, str]
+    ends: tuple[str, ...]
+    folders: str = ""
+    status: int = 0
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def horovod(nccl: str) -> Expected:
+    call = (
+        "mpirun --allow-run-as-root -np 8 -H master-0:4,worker-0:4 -bind-to none -map-by slot -mca pml ob1"
+        f" -mca btl ^openib -mca btl_tcp_if_exclude lo,docker0 {nccl} -x PATH -x LD_LIBRARY_PATH"
+        " python pytorch_synthetic_benchmark.py --model resnet50 --batch-size 64"
+    )
+    return Expected(
+        calls={"master-0": f"sleep 10\n{call}"},
+        ends=("master-0 SUCCEEDED", "worker-0 STOPPED"),
+        environment={"PAI_TASK_ROLE_worker_HOST_LIST": "ADDRESS:PORT", "PAI_CURRENT_TASK_ROLE_GPU_COUNT": "4"},
+    )
+
+
+def benchmark(job: str, data: str) -> str:
+    """Return what a task of tensorflow-cifar10 calls; `data` are options that the two roles have in different order."""
+    return f"""rm /usr/local/cuda/lib64/stubs/libcuda.so.1
+wget -qO- {CIFAR}
+tar xvz
+git clone {BENCHMARKS}
+git checkout 84820935288cab696c9c2ac409cbd46a1f24723d
+python tf_cnn_benchmarks.py --job_name={job} --local_parameter_device=gpu --variable_update=parameter_server \
+--ps_hosts=ADDRESS:PORT --worker_hosts=ADDRESS:PORT --task_index=0 {data} \
+--train_dir=WORK/output_tensorflow_cifar10_model --model=resnet20 --batch_size=32"""
+
+
+RUN = {
+    # Their commands are files of the image: the first one that is missing ends the task, as errexit says.
+    "caffe-mnist.yaml": Expected(calls={}, ends=("train-0 FAILED",), status=127),
+    "tensorflow-serving-mnist.yaml": Expected(calls={}, ends=("worker-0 FAILED",), status=127),
+    "pytorch-mnist.yaml": Expected(
+        calls={"worker-0": "python3 examples/mnist/main.py --epochs 1 --lr 0.01 --batch-size 64"},
+        ends=("worker-0 SUCCEEDED",),
+        environment={"PAI_JOB_NAME": "pytorch_mnist", "PAI_CURRENT_TASK_ROLE_MEM_MB": "8192"},
+    ),
+    "caffe2-resnet50-debug.yaml": Expected(
+        calls={
+            "train-0": """mkdir --parents /pai_data/debug
+apt-get install -y --no-install-recommends wget
+wget https://raw.githubusercontent.com/microsoft/pai/master/contrib/debug-tools/openpaipdb/paipdb.py -P /pai_data/debug
+python -m paipdb resnet50_trainer.py --train_data null --epoch_size 1000 --num_epochs 1"""
+        },
+        ends=("train-0 SUCCEEDED",),
+        environment={"PAI_CONTAINER_HOST_debug_PORT_LIST": "PORT"},
+    ),
+    "mxnet-autoencoder.yaml": Expected(
+        calls={
+            "train-0": """pip install scipy==1.1.0 scikit-learn==0.19.2
+wget https://raw.githubusercontent.com/amplab/datascience-sp14/master/lab7/mldata/mnist-original.mat \
+-P /root/incubator-mxnet/data/mldata/
+python mnist_sae.py --gpu"""
+        },
+        ends=("train-0 SUCCEEDED",),
+        folders="incubator-mxnet/example/autoencoder",
+    ),
+    "tensorflow-cifar10.yaml": Expected(
+        calls={
+            "worker-0": benchmark("worker", "--data_name=cifar10 --data_dir=WORK/data_cifar10"),
+            "psserver-0": benchmark("ps", "--data_dir=WORK/data_cifar10 --data_name=cifar10"),
+        },
+        ends=("worker-0 SUCCEEDED", "psserver-0 STOPPED"),
+        folders="script_tensorflow_cnnbenchmarks/scripts/tf_cnn_benchmarks",
+    ),
+    "hello-world-job.yaml": Expected(
+        calls={
+            "taskrole-0": """git clone https://github.com/tensorflow/models
+git reset --hard 62bf6fc0bb2b41a4fb851909c132647a7e0774b0
+python download_and_convert_data.py --dataset_name=cifar10 --dataset_dir=/tmp/data
+python train_image_classifier.py --dataset_name=cifar10 --dataset_dir=/tmp/data --max_number_of_steps=1000"""
+        },
+        ends=("taskrole-0 SUCCEEDED",),
+        folders="models/research/slim",
+    ),
+    "Resnet18_horovod.yaml": Expected(
+        calls={
+            "taskrole-0": f"""wget {EDU}/cifar.py
+wget {EDU}/horovod_cifar.py
+wget {EDU}/init.sh
+pip install horovod
+horovodrun -np 4 python horovod_cifar.py --epoch 200 --batchsize 512 --arch ResNet18"""
+        },
+        ends=("taskrole-0 SUCCEEDED",),
+    ),
+    "cifar10-single-mul-DDP-gloo.yaml": Expected(
+        calls={
+            f"worker-{index}": """git clone https://github.com/NVIDIA/apex
+python setup.py install
+wget https://raw.githubusercontent.com/microsoft/pai/master/examples/Distributed-example/cifar10-single-mul-DDP-nccl-gloo.py
+python cifar10-single-mul-DDP-nccl-gloo.py -n 2 -g 2 --epochs 2 --dist-backend gloo"""
+            for index in (0, 1)
+        },
+        ends=("worker-0 SUCCEEDED", "worker-1 SUCCEEDED"),
+        folders="apex",
+        environment={
+            "PAI_PORT_LIST_worker_1_SynPort": "PORT",
+            "PAI_TASK_ROLE_worker_HOST_LIST": "ADDRESS:PORT,ADDRESS:PORT",
+        },
+    ),
+    "horovod-pytorch-synthetic-benchmark.yaml": horovod("-x NCCL_DEBUG=INFO -x NCCL_SOCKET_IFNAME=eth0"),
+    "guide-infiniband-horovod.yaml": horovod(
+        "-x NCCL_DEBUG=INFO -x NCCL_IB_DISABLE=0 -x NCCL_IB_GDR_LEVEL=1 -x NCCL_IB_HCA=mlx5_0:1"
+        " -x NCCL_SOCKET_IFNAME=ib0 -x HOROVOD_MPI_THREADS_DISABLE=1"
+    ),
+    "runtime-sshbarrier_test_job.yaml": Expected(
+        calls={
+            "master-0": """sleep 10
+horovodrun -np 4 -H master-0:2,worker-0:2 python pytorch_synthetic_benchmark.py --model resnet50 --batch-size 64"""
+        },
+        ends=("master-0 SUCCEEDED", "worker-0 STOPPED"),
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def published() -> Path:
+    folder = os.environ.get("PAISLURM_OPENPAI_JOBS")
+    if not folder:
+        pytest.skip("PAISLURM_OPENPAI_JOBS names no folder of published job files")
+    return Path(folder) / "v2"
+
+
+def submit_published(cluster: Cluster, file: Path, folder: Path) -> Submitted:
+    """Submit a file as a user does who has the stand-ins on PATH."""
+    for source in (file, SITE):
+        shutil.copy(source, folder / source.name)
+    programs = folder / "bin"
+    programs.mkdir()
+    for name in PROGRAMS:
+        shutil.copy(STANDIN, programs / name)
+    environment = {
+        "PATH": f"{programs}:{cluster.environment('alice')['PATH']}",
+        # The images of some set it, and their commands rely on that.
+        "PYTHONPATH": "",
+        "STANDIN_LOG": str(folder_of_alice(folder / "log")),
+        "STANDIN_FOLDERS": RUN[file.name].folders,
+    }
+    # Images, ssh between tasks and InfiniBand are for later, and no stand-in needs them.
+    return submit_file(cluster, folder, file.name, "--allow-partial", home=folder / "home", env=environment)
+
+
+def same(text: str, job: Submitted) -> str:
+    """Return a text with words for what differs from run to run."""
+    text = re.sub(rf"{re.escape(str(job.attempt))}/work/[^/\s]+/\d+", "WORK", text)
+    text = re.sub(r"\b10\.\d+\.\d+\.\d+\b", "ADDRESS", text)
+    return re.sub(r"(?<=ADDRESS:)\d{5}\b|^\d{5}$", "PORT", text)
+
+
+def lines(calls: str) -> list[list[str]]:
+    """Return calls as words; the two ends of a pipe come in any order, so that tar goes last."""
+    words = [shlex.split(line) for line in calls.splitlines()]
+    return sorted(words, key=lambda call: call[0] == "tar")
+
+
+def test_every_published_file_is_run_or_named(published: Path) -> None:
+    assert {path.name for path in published.glob("*.yaml")} == RUN.keys() | NOT_RUN.keys()
+
+
+def test_published_jobs_call_what_they_say(installed: Cluster, workdir: Path, published: Path) -> None:
+    jobs = {
+        name: submit_published(installed, published / name, folder_of_alice(workdir / Path(name).stem)) for name in RUN
+    }
+    for name, job in jobs.items():
+        expected = RUN[name]
+        code, result = job.ended()
+        failed = expected.status != 0
+        assert (name, code, result["outcome"]) == (name, int(failed), "failed" if failed else "succeeded")
+        assert (name, *states(result)) == (name, *expected.ends)
+        if failed:
+            assert (name, result["tasks"][0]["status"]) == (name, expected.status)
+            assert "No such file or directory" in job.log(f"0-{result['tasks'][0]['role']}/0", "stderr.log")
+        for task, wanted in expected.calls.items():
+            log = job.folder / "log"
+            calls = lines(same((log / f"{task}.calls").read_text(), job))
+            assert (name, calls) == (name, lines(wanted))
+            environment = dict(line.split("=", 1) for line in (log / f"{task}.env").read_text().splitlines())
+            found = {variable: same(environment[variable], job) for variable in expected.environment}
+            assert (name, found) == (name, expected.environment)
