@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from tests.cluster.jobs import BOTH, folder_of_alice, paislurm, role, states, submit
 from tests.cluster.processes import wait_until
@@ -77,29 +80,6 @@ def test_a_task_that_takes_too_much_memory(installed: Cluster, workdir: Path, la
     assert (code, result["outcome"], result["code"], result["behaviour"]) == (1, "failed", -1200, "permanent")
     assert (result["trigger"]["role"], states(result)) == ("child", ["child-0 FAILED", "peer-0 STOPPED"])
     assert "memory" in status(job)["reason"]
-
-
-def test_the_time_limit(installed: Cluster, workdir: Path) -> None:
-    """Without a warning Slurm's own TERM is the first that the tasks hear; with one, they hear of it in time."""
-    late = submit(installed, folder_of_alice(workdir / "late"), role("w", 1, SAVES), "{slurm: {time: 1}}")
-    warned = submit(installed, folder_of_alice(workdir / "warned"), role("w", 1, SAVES), "{slurm: {time: 10}}")
-    wait_ready(late, "0-w/0")
-    wait_ready(warned, "0-w/0")
-    script = (warned.attempt / "job.sbatch").read_text()
-    assert "#SBATCH --signal=B:USR1@120\n" in script
-    # Slurm sends the signal when so much of the limit is left; the limit comes nearer here.
-    installed.admin(["scontrol", "update", f"jobid={job_id(warned)}", "timelimit=2"])
-    code, result = warned.ended()
-    assert (code, result["outcome"], result["code"], result["behaviour"]) == (1, "failed", -1004, "permanent")
-    assert warned.log("0-w/0") == "ready\nsaved\n"
-    assert (status(warned)["state"], status(warned)["code"]) == ("FAILED", -1004)
-    code, result = late.ended()
-    assert (code, result["outcome"]) == (1, "interrupted")
-    assert late.log("0-w/0") == "ready\nsaved\n"
-    shown = status(late)
-    assert (shown["state"], shown["code"]) == ("FAILED", -1004)
-    assert "time limit" in shown["reason"]
-    assert installed.sacct(job_id(late))[0]["State"] == "TIMEOUT"
 
 
 def test_a_lost_node_ends_the_job_whatever_it_tolerates(installed: Cluster, workdir: Path) -> None:
@@ -203,20 +183,13 @@ def test_the_supervising_loop_touches_no_shared_file(installed: Cluster, workdir
     node = installed.admin(["squeue", "--noheader", "--format=%B", f"--jobs={job_id(job)}"]).strip()
     script = batch_script(installed, node, job)
     trace = workdir / "trace"
-    watching = subprocess.Popen(
-        installed.command(
-            ["strace", "-f", "-e", "trace=file,read", "-o", str(trace), "-p", str(script)],
-            user="root",
-            host=node,
-        ),
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert watching.stderr is not None
-    assert "attached" in watching.stderr.readline()
-    code, _ = job.ended()
-    watching.send_signal(signal.SIGINT)
-    watching.wait(30)
+    strace = ["strace", "-f", "-e", "trace=file,read", "-o", str(trace), "-p", str(script)]
+    argv = installed.command(strace, user="root", host=node)
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as watching:
+        assert watching.stderr is not None
+        assert "attached" in watching.stderr.readline()
+        code, _ = job.ended()
+        watching.send_signal(signal.SIGINT)
     lines = trace.read_text().splitlines()
     before = lines[: next(k for k, line in enumerate(lines) if str(job.attempt) in line)]
     assert sum('read(0, "\\n", 1)' in line for line in before) >= 21, "not all ends of tasks were seen"
@@ -236,3 +209,33 @@ def batch_script(cluster: Cluster, node: str, job: Submitted) -> int:
         if re.match(r"(/bin/)?bash \S*slurm_script ", words):
             return pid
     raise AssertionError(f"no batch script among {pids}")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def late(installed: Cluster) -> Submitted:
+    """A job that reaches its time limit, of one minute, while the other tests run."""
+    folder = folder_of_alice(installed.home("alice") / f"late-{os.getpid()}")
+    return submit(installed, folder, role("w", 1, SAVES), "{slurm: {time: 1, nodelist: n1}}")
+
+
+def test_tasks_are_warned_of_the_time_limit(installed: Cluster, workdir: Path) -> None:
+    job = submit(installed, workdir, role("w", 1, SAVES), "{slurm: {time: 10}}")
+    wait_ready(job, "0-w/0")
+    assert "#SBATCH --signal=B:USR1@120\n" in (job.attempt / "job.sbatch").read_text()
+    # Slurm sends the signal when so much of the limit is left; the limit comes nearer here.
+    installed.admin(["scontrol", "update", f"jobid={job_id(job)}", "timelimit=2"])
+    code, result = job.ended()
+    assert (code, result["outcome"], result["code"], result["behaviour"]) == (1, "failed", -1004, "permanent")
+    assert job.log("0-w/0") == "ready\nsaved\n"
+    assert (status(job)["state"], status(job)["code"]) == ("FAILED", -1004)
+
+
+def test_the_time_limit_without_a_warning(late: Submitted) -> None:
+    """Slurm's own TERM is the first that the tasks hear, and only Slurm knows why."""
+    code, result = late.ended()
+    assert (code, result["outcome"]) == (1, "interrupted")
+    assert late.log("0-w/0") == "ready\nsaved\n"
+    shown = status(late)
+    assert (shown["state"], shown["code"]) == ("FAILED", -1004)
+    assert "time limit" in shown["reason"]
+    assert late.cluster.sacct(job_id(late))[0]["State"] == "TIMEOUT"
