@@ -32,6 +32,10 @@ AWAY = re.compile(
 )
 """Messages of a controller, a database or an authentication that is away. Source: observed on 22.05."""
 
+NOT_CONNECTED = "(connect failure)"
+"""No connection to the controller, so that it cannot have got the request; "(send failure)" and "(receive failure)"
+are other cases. Source: slurm_errno.h, SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR."""
+
 
 class Refusal(NamedTuple):
     """Name the sbatch options that a message is about (none: the message names it), and say what to do."""
@@ -114,7 +118,11 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
 
 
 def _away(argv: Sequence[str], done: Completed, words: str) -> UnreachableError:
-    """Return the error for no answer. A request may have been taken even though the answer was lost."""
+    """Return the error for no answer. A request that was sent may have been taken though the answer was lost."""
+    if NOT_CONNECTED in done.stderr:
+        asked = "nothing was submitted" if argv[0] == "sbatch" else "nothing is lost"
+        fault = Fault(code="E504", message=f"Slurm cannot be reached: {words}", hint=f"try again later: {asked}")
+        return UnreachableError(fault, argv=tuple(argv), status=done.status, stderr=done.stderr)
     unsure = "; it may have taken the job all the same" if argv[0] == "sbatch" else ""
     fault = Fault(
         code="E502",

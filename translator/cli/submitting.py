@@ -132,7 +132,7 @@ def _submit(folder: JobFolder, finished: View | None, text: bytes, compiled: Com
     try:
         job_id, unwritten = submit_attempt(folder, known, backend(backend_name), clock)
     except BackendError as error:
-        if isinstance(error, RejectedError) or error.faults[0].code == NEVER_SENT:
+        if isinstance(error, RejectedError) or error.faults[0].code in NEVER_SENT:
             _undo(folder, old)
             raise (traced(error, compiled.document) if isinstance(error, RejectedError) else error) from None
         raise _unsure(error, folder, known) from None

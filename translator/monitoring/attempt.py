@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .history import History
     from .store import JobFolder
 
-NEVER_SENT = "E501"
-"""The fault of a program that is not there: whatever it was to be asked, it was not."""
+NEVER_SENT = ("E501", "E504")
+"""The faults of a program that is not there, and of a Slurm that nobody reaches: nothing was asked of them."""
 
 
 def new_intent(attempt: int, now: int) -> Intent:

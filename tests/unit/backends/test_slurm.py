@@ -13,6 +13,7 @@ from paislurm.backends.base import JobId, Observation, Submission
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm import SlurmBackend
 from paislurm.translator.errors import RejectedError, UnreachableError
+from paislurm.translator.monitoring.attempt import NEVER_SENT
 
 from .recording import Recording, Replay, read
 
@@ -200,8 +201,9 @@ def test_every_recorded_refusal_is_tested() -> None:
 
 def test_a_controller_that_is_away_is_no_refusal() -> None:
     backend = SlurmBackend(Replay(read("controller_away")))
-    with pytest.raises(UnreachableError, match="may have taken the job all the same"):
+    with pytest.raises(UnreachableError, match="nothing was submitted") as caught:
         backend.submit(submission("controller_away"))
+    assert caught.value.faults[0].code in NEVER_SENT
     with pytest.raises(UnreachableError, match="connect failure"):
         backend.observe([JobId("1")])
     with pytest.raises(UnreachableError, match="connect failure"):
@@ -212,6 +214,7 @@ def test_a_controller_that_is_away_is_no_refusal() -> None:
     "stderr",
     [
         "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation\n",
+        "sbatch: error: Batch job submission failed: Unable to contact slurm controller (receive failure)\n",
         "sbatch: error: Batch job submission failed: Zero Bytes were transmitted or received\n",
         "sbatch: error: Batch job submission failed: Protocol authentication error\n",
         "sbatch: fatal: Could not establish a configuration source\n",
@@ -221,8 +224,9 @@ def test_a_controller_that_is_away_is_no_refusal() -> None:
 def test_no_answer_is_never_called_a_refusal(stderr: str) -> None:
     wanted = submission("x")
     answer = Recording(tuple(slurm_commands.sbatch(wanted)), Completed(status=1, stdout="", stderr=stderr))
-    with pytest.raises(UnreachableError):
+    with pytest.raises(UnreachableError, match="may have taken the job all the same") as caught:
         SlurmBackend(Replay([answer])).submit(wanted)
+    assert caught.value.faults[0].code not in NEVER_SENT
 
 
 def test_a_refusal_that_is_not_in_the_table_is_told_as_it_is() -> None:
