@@ -121,7 +121,7 @@ def _away(argv: Sequence[str], done: Completed, words: str) -> UnreachableError:
     """Return the error for no answer. A request that was sent may have been taken though the answer was lost."""
     if NOT_CONNECTED in done.stderr:
         asked = "nothing was submitted" if argv[0] == "sbatch" else "nothing is lost"
-        fault = Fault(code="E504", message=f"Slurm cannot be reached: {words}", hint=f"try again later: {asked}")
+        fault = Fault(code="E506", message=f"Slurm cannot be reached: {words}", hint=f"try again later: {asked}")
         return UnreachableError(fault, argv=tuple(argv), status=done.status, stderr=done.stderr)
     unsure = "; it may have taken the job all the same" if argv[0] == "sbatch" else ""
     fault = Fault(

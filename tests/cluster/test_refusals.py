@@ -91,6 +91,6 @@ def test_a_controller_that_is_away(installed: Cluster, workdir: Path) -> None:
     finally:
         installed.start_daemon("slurmctld")
     assert (done.returncode, left_behind(workdir)) == (6, [])
-    assert "error E504: Slurm cannot be reached: " in done.stderr
+    assert "error E506: Slurm cannot be reached: " in done.stderr
     assert "nothing was submitted" in done.stderr
     assert submit_two(installed, workdir, "{}").returncode == 0

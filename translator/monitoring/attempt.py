@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .history import History
     from .store import JobFolder
 
-NEVER_SENT = ("E501", "E504")
+NEVER_SENT = ("E501", "E506")
 """The faults of a program that is not there, and of a Slurm that nobody reaches: nothing was asked of them."""
 
 
