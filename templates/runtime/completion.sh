@@ -18,11 +18,11 @@ look_for_outcome() {
   fi
 }
 
-# Whether a task ended by then whose exit is still provisional: it may yet decide first.
+# Whether a task ended by then whose exit is not accepted yet: it may yet decide first.
 earlier_exit_is_open() {
-  local task
-  for task in "${!PROVISIONAL[@]}"; do
-    ((ENDED[$task] > $1)) || return 0
+  local position
+  for ((position = NEXT_EXIT; position < ${#EXITS[@]}; position++)); do
+    ((ENDED[${EXITS[position]}] > $1)) || return 0
   done
   return 1
 }

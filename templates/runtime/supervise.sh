@@ -11,7 +11,7 @@ supervise() {
       while read -r -t 0 <&"$EVENTS" && read -r -a event <&"$EVENTS"; do take_in "${event[@]}"; done
     fi
     read_clock
-    settle_provisional
+    settle_exits
     [[ $OUTCOME ]] || look_for_outcome
     if [[ ! $OUTCOME ]]; then
       start_due_retries
@@ -49,22 +49,21 @@ on_start() {
 # A death by TERM or KILL that was not ours waits two seconds: if the whole job is being ended from outside, that is
 # the reason, and the script hears of it only now.
 on_exit() {
-  local role=$1 index=$3 status=$5 task=$1.$3
+  local index=$3 status=$5 task=$1.$3
   [[ ${STATE[$task]-} == running && ${ATTEMPTS[$task]} == "$4" ]] || return 0
   STATE[$task]=ended STATUS[$task]=$status CODE_OF[$task]=$6 BEHAVIOUR_OF[$task]=$7 ENDED[$task]=$NOW
-  [[ ! $OUTCOME ]] || return 0
-  if ((status == 143 || (status == 137 && $6 > 0))); then
-    PROVISIONAL[$task]=$((NOW + PROVISIONAL_SECONDS))
-  else
-    accept_exit "$role" "$index"
-  fi
+  EXITS+=("$task")
+  ((status != 143 && (status != 137 || $6 < 0))) || PROVISIONAL[$task]=$((NOW + PROVISIONAL_SECONDS))
 }
 
-settle_provisional() {
+# Accept exits in the order in which they came: one that waits keeps back those after it.
+settle_exits() {
   local task
-  for task in "${!PROVISIONAL[@]}"; do
-    ((NOW >= PROVISIONAL[$task])) || continue
+  while ((NEXT_EXIT < ${#EXITS[@]})); do
+    task=${EXITS[NEXT_EXIT]}
+    ((NOW >= ${PROVISIONAL[$task]-0})) || return 0
     unset "PROVISIONAL[$task]"
+    NEXT_EXIT=$((NEXT_EXIT + 1))
     [[ $OUTCOME ]] || accept_exit "${task%.*}" "${task#*.}"
   done
 }
@@ -196,5 +195,6 @@ lose_task() {
   local task=$1
   STATE[$task]=ended STATUS[$task]=$2 CODE_OF[$task]=${LOSS% *} BEHAVIOUR_OF[$task]=${LOSS#* } ENDED[$task]=$NOW
   ATTEMPTS[$task]=${ATTEMPTS[$task]-0}
+  EXITS+=("$task")
   PROVISIONAL[$task]=$((NOW + PROVISIONAL_SECONDS))
 }

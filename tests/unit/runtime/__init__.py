@@ -1,0 +1,1 @@
+"""The static bash of scripts, driven without Slurm."""

@@ -1,0 +1,99 @@
+"""An independent model of OpenPAI's completion policy and task retry, which the bash is held against.
+
+Source: PAI frameworkcontroller, completion policy (C1 to C4 with their tie-break) and retry policy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+INTERRUPTED_BY = 2
+"""Seconds for which a death by TERM or KILL may turn out to be the end of the whole job."""
+
+
+@dataclass(frozen=True)
+class RoleModel:
+    """A role: thresholds, -1 for never, and the budget of task retries."""
+
+    instances: int
+    min_failed: int
+    min_succeeded: int
+    slots: int = 1
+    retries: int = 0
+
+
+@dataclass(frozen=True)
+class Exit:
+    """A task's last exit, which no retry follows: when, which, and with what."""
+
+    time: int
+    role: int
+    index: int
+    status: int
+    code: int
+    behaviour: str
+
+    @property
+    def succeeded(self) -> bool:
+        """Tell whether it counts for minSucceeded."""
+        return self.behaviour == "success"
+
+    @property
+    def accepted(self) -> int:
+        """Return when it is believed."""
+        return self.time + (INTERRUPTED_BY if self.status == 143 or (self.status == 137 and self.code > 0) else 0)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What ends a job: `trigger` is rule, role, index, threshold."""
+
+    outcome: str
+    code: int
+    behaviour: str
+    trigger: tuple[str, int, int, int] | None = None
+
+
+def decide(roles: list[RoleModel], exits: list[Exit]) -> Decision | None:
+    """Return what completed tasks, in the order of their arrival, amount to; None while nothing decides."""
+    found: list[tuple[int, int, int, Decision]] = []
+    for position, role in enumerate(roles):
+        for order, rule, threshold in ((0, "C2", role.min_failed), (1, "C3", role.min_succeeded)):
+            counted = [each for each in exits if each.role == position and each.succeeded == (rule == "C3")]
+            if 1 <= threshold <= len(counted):
+                last = sorted(counted, key=lambda each: each.time)[threshold - 1]
+                trigger = (rule, position, last.index, threshold)
+                decision = (
+                    Decision("failed", last.code, last.behaviour, trigger)
+                    if rule == "C2"
+                    else Decision("succeeded", 0, "success", trigger)
+                )
+                found.append((last.time, position, order, decision))
+    if found:
+        return min(found, key=lambda each: each[:3])[3]
+    if len(exits) == sum(role.instances for role in roles):
+        return Decision("succeeded", 0, "success")
+    return None
+
+
+@dataclass
+class TaskRetries:
+    """Count the retries of one task. Source: PAI frameworkcontroller, retry policy; the ceiling is our own."""
+
+    limit: int
+    ceiling: int
+    used: int = field(default=0)
+    transient: int = field(default=0)
+
+    def delay(self, behaviour: str) -> int | None:
+        """Return after how many seconds a task that ended so runs again, None if it does not."""
+        if self.limit != -2 and behaviour in ("transient", "conflict"):
+            if self.transient == self.ceiling:
+                return None
+            self.transient += 1
+            before = self.transient - 1
+            return 0 if before == 0 else min(2**before, 60)
+        if self.limit == -2 or (behaviour == "unknown" and (self.limit == -1 or self.used < self.limit)):
+            self.used += 1
+            return 0
+        return None
