@@ -7,7 +7,7 @@ JOBS := $(firstword $(wildcard $(PAISLURM_OPENPAI_JOBS) ../shared/openpai-jobs))
 
 FUZZ_SECONDS ?= 600
 
-.PHONY: demo test check golden fuzz cluster-packages cluster-up cluster-down clean
+.PHONY: demo test check golden bench fuzz cluster-packages cluster-up cluster-down clean
 
 demo: $(VENV)/ready  ## install, and run a job on this machine
 	PAISLURM_HOME=$$(mktemp -d) $(BIN)/paislurm submit --backend local --follow examples/hello-world.yaml
@@ -27,6 +27,9 @@ golden: $(VENV)/ready  ## remake the expected messages, plans and scripts; read 
 
 fuzz: $(VENV)/ready  ## fuzz the compiler for FUZZ_SECONDS
 	PAISLURM_FUZZ_SECONDS=$(FUZZ_SECONDS) PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)) $(BIN)/pytest -o timeout=0 tests/fuzz
+
+bench: $(VENV)/ready cluster-packages  ## measure what things cost, as ratios
+	$(BIN)/python -m tests.bench
 
 cluster-packages:
 	$(CLUSTER) install

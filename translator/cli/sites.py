@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..errors import Fault, SiteError
-from ..site.load import load_site
 from ..site.profile import Partition, Shape, Site, VirtualCluster
 from .say import say
 
@@ -30,6 +29,8 @@ def find_site(option: str | None) -> Site:
     except OSError as error:
         message = f"cannot read the site profile {path}: {error.strerror or error}"
         raise SiteError(Fault(code="E460", message=message, hint=_origin(option))) from None
+    from ..site.load import load_site
+
     return load_site(text, file=str(path))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from typing import TYPE_CHECKING, ClassVar
 
@@ -75,6 +76,7 @@ def wait_for_end(folder: JobFolder, *, shortest: float = TICK, between: Callable
 
 
 def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], object]) -> View:
+    gc.enable()
     known = folder.history()
     pace = Pace(shortest, folder.result(known.attempt))
     outage = ""

@@ -9,7 +9,7 @@ from ..errors import Fault, Place
 LARGEST_FILE = 16 * 1024 * 1024
 """The size in bytes beyond which a file is not read: it is no job file."""
 _FAULTS_SHOWN = 10
-_NOT_ALLOWED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_NOT_ALLOWED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 _BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
 

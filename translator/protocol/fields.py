@@ -23,15 +23,18 @@ MOST = 2**31 - 1
 
 
 class Closed(BaseModel):
-    """A mapping with the keys of its fields and no others; keys are written in camelCase."""
+    """A mapping with the keys of its fields and no others; keys are written in camelCase.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel)
+    Validators are built when the outermost mapping is first read, once for all inside it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, defer_build=True)
 
 
 class Open(BaseModel):
     """A mapping that may have any keys beside those of its fields."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, alias_generator=to_camel)
+    model_config = ConfigDict(extra="allow", frozen=True, alias_generator=to_camel, defer_build=True)
 
 
 class Check:

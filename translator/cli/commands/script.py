@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from ...monitoring.staging import write_durably
 from ..options import examples, job_file, json_option
 from ..say import put_json, say
 from ..sources import Source, compile_source
@@ -51,5 +50,7 @@ def _write(output: Path, script: str) -> None:
     if output.exists() and not output.is_file():
         output.write_bytes(data)
         return
+    from ...monitoring.staging import write_durably
+
     write_durably(output, data)
     output.chmod(0o644)
