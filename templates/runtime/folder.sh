@@ -36,7 +36,7 @@ claim_attempt() {
   exit 5
 }
 
-# The folders of all tasks, and each role's commands in a file of its own.
+# The folders of all tasks, and what each role runs in files of its own.
 lay_out_attempt() {
   local role index
   local -a folders=(commands srun)
@@ -48,7 +48,7 @@ lay_out_attempt() {
   done
   make_folders "${folders[@]}" || return
   for role in "${!ROLE_NAME[@]}"; do
-    "commands_of_role_$role" >"commands/${ROLE_FOLDER[role]}.sh" || return
+    write_scripts "$role" || return
   done
 }
 

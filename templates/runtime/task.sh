@@ -79,11 +79,12 @@ serve_slot() {
 run_task() {
   local index=$1 attempt=$2 suffix='' status=0 logs=$ATTEMPT_FOLDER/logs/${ROLE_FOLDER[ROLE]}/$1
   ((attempt == 0)) || suffix=.$attempt
-  STDOUT_LOG=$logs/stdout$suffix.log STDERR_LOG=$logs/stderr$suffix.log
+  STDOUT_LOG=$logs/stdout$suffix.log STDERR_LOG=$logs/stderr$suffix.log RUNTIME_LOG=$logs/runtime$suffix.log
+  SCRIPTS_LOG=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[ROLE]}/$index.scripts
   read_clock
   report start "$ROLE" "$SLOT" "$index" "$attempt" "$SLURMD_NODENAME" "$SLURM_STEP_ID" "$NOW"
   if prepare_task "$index" "$attempt" 2>>"$STDERR_LOG"; then
-    run_commands || status=$?
+    run_scripts "$attempt" || status=$?
     classify_exit "$status"
   else
     status=1
@@ -145,17 +146,29 @@ release_ports() {
   done
 }
 
-# The commands run in a bash and a process group of their own, with the usual signals (job control gives both).
 run_commands() {
   local -a options
-  local status
   read -ra options <<<"${SHELL_OPTIONS[ROLE]}"
+  run_bash "$STDOUT_LOG" ${options[@]+"${options[@]}"} -- "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh"
+}
+
+# Become a bash that begins with the variables that scripts before it exported: it reads them where BASH_ENV says.
+start_bash() {
+  if [[ $EXPORTS ]]; then
+    exec {EXPORTS_FD}< <(printf 'unset BASH_ENV\n%s' "$EXPORTS")
+    export BASH_ENV=/dev/fd/$EXPORTS_FD
+  fi
+  exec bash "$@"
+}
+
+# run_bash OUTPUT ARGUMENT...: a bash in a process group of its own, with the usual signals (job control gives both).
+run_bash() {
+  local stopped=$STOPPED status
   set -m
-  bash ${options[@]+"${options[@]}"} -- "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh" \
-    </dev/null >>"$STDOUT_LOG" 2>>"$STDERR_LOG" {CHANNEL}>&- &
+  start_bash "${@:2}" </dev/null >>"$1" 2>>"$STDERR_LOG" {CHANNEL}>&- &
   COMMAND=$!
   set +m
-  ((!STOPPED)) || kill -TERM -- "-$COMMAND" 2>/dev/null
+  ((STOPPED == stopped)) || kill -TERM -- "-$COMMAND" 2>/dev/null
   await "$COMMAND"
   status=$?
   COMMAND=''

@@ -19,6 +19,7 @@ from .environment import job_variables, role_variables, variable_names
 from .layout import arrange
 from .placement import partition_of, place_of, time_limit, virtual_cluster
 from .plan import Component, Plan, RolePlan
+from .prerequisites import ordered, steps
 
 if TYPE_CHECKING:
     from ..job import Job
@@ -108,6 +109,7 @@ def _components(
 
 def _role(job: Job, arrangement: Arrangement, position: int) -> RolePlan:
     role, nodes, packing = job.roles[position], arrangement.nodes[position], arrangement.packing
+    before, after = steps(ordered(role.around))
     return RolePlan(
         position=position,
         name=role.name,
@@ -124,7 +126,9 @@ def _role(job: Job, arrangement: Arrangement, position: int) -> RolePlan:
         completion=role.completion,
         task_retry_limit=role.task_retry_limit,
         image=role.image,
+        before=before,
         command=role.command,
+        after=after,
         environment=role_variables(role),
         lines=role.lines,
     )

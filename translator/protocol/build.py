@@ -5,6 +5,7 @@ Source: PAI protocol v2 and PAI rest-server for the defaults.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..job import (
@@ -27,7 +28,7 @@ from .names import controller_name, prerequisite
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..job import Switches
+    from ..job import Around, Switches
     from . import v2
     from .assemble import Assembled
     from .collect import Collector
@@ -40,8 +41,14 @@ _IMPLICIT_LABELS = ("ssh", "http")
 """Every task has one port of each. Source: PAI rest-server, getPortList."""
 
 
-def build(file: v2.JobFile, commands: Mapping[str, Assembled], switches: Switches, collector: Collector) -> Job:
-    """Return the job that a file means; `commands` are those of its roles."""
+def build(
+    file: v2.JobFile,
+    commands: Mapping[str, Assembled],
+    arounds: Mapping[str, Around],
+    switches: Switches,
+    collector: Collector,
+) -> Job:
+    """Return the job that a file means; `commands` are those of its roles, `arounds` what runs around them."""
     slurm = file.extras.slurm or SlurmExtras()
     if file.job_retry_count > 0:
         message = "a retry of the job needs the monitor, which this version does not have"
@@ -52,7 +59,10 @@ def build(file: v2.JobFile, commands: Mapping[str, Assembled], switches: Switche
         virtual_cluster=file.defaults.virtual_cluster,
         retry_limit=file.job_retry_count,
         gang=file.extras.gang_allocation,
-        roles=tuple(_role(name, file, commands[name], switches, collector) for name in file.task_roles),
+        roles=tuple(
+            replace(_role(name, file, commands[name], switches, collector), around=arounds[name])
+            for name in file.task_roles
+        ),
         wishes=SlurmWishes(job=_wishes(slurm), layout=slurm.layout),
         compat=Compat(job_name=switches.job_name, exit_patterns=switches.exit_patterns),
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 OPEN, CLOSE = "<%", "%>"
 ROOTS = ("parameters", "script", "output", "data", "secrets")
-_REFERENCE = re.compile(r"\$([A-Za-z_]\w*)((?:\.[^\s.\[\]]+|\[\d+\])*)", re.ASCII)
+_REFERENCE = re.compile(r"(?:\$([A-Za-z_]\w*)|(this)(?=\.parameters\b))((?:\.[^\s.\[\]]+|\[\d+\])*)", re.ASCII)
 _STEP = re.compile(r"\.([^\s.\[\]]+)|\[(\d+)\]", re.ASCII)
 _FORM = "a reference is `<% $parameters.name %>`; the other roots are $data, $script and $output"
 
@@ -117,21 +117,21 @@ def _resolve(name: str, roots: Mapping[str, Value]) -> str:
     """Return the text that a reference stands for. Raises `_UnresolvedError` and `NoTextError`."""
     match = _REFERENCE.fullmatch(name)
     if match is None:
-        if name.startswith("this."):
-            raise _UnresolvedError(f"`{_short(name)}` has a meaning only in the callbacks of a prerequisite", _FORM)
         near = (
             f"did you mean `${name}`?"
             if _REFERENCE.fullmatch("$" + name) and name.partition(".")[0] in ROOTS
             else _FORM
         )
         raise _UnresolvedError(f"`{_short(name)}` is no reference", near)
-    root, steps = match[1], [a or b for a, b in _STEP.findall(match[2])]
-    if root not in ROOTS:
+    root, steps = match[1] or match[2], [a or b for a, b in _STEP.findall(match[3])]
+    if root == "this" and "this" not in roots:
+        raise _UnresolvedError(f"`{_short(name)}` has a meaning only in the callbacks of a prerequisite", _FORM)
+    if root not in (*ROOTS, "this"):
         raise _UnresolvedError(
             f"`${root}` is nothing that can be referred to",
             near_hint(f"${root}", [f"${each}" for each in ROOTS[:-1]]),
         )
-    value, shown = roots.get(root), f"${root}"
+    value, shown = roots.get(root), root if match[2] else f"${root}"
     if value is None:
         missing = "the job has no `parameters`" if root == "parameters" else f"the role selects no `{root}`"
         raise _UnresolvedError(f"`{_short(name)}` leads to nothing: {missing}")

@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING
 
 from ..errors import Fault, ProtocolError, Severity
 from ..job import Job, Switches
-from .assemble import Assembled, assemble
 from .build import build
 from .collect import Collector, near_hint
+from .context import Context
 from .faults import mirror
 from .later import warn_of_later
 from .names import check_names, prerequisite
 from .overrides import overridden
+from .prerequisites import around
 from .v2 import JobFile
 from .versions import other_protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from .assemble import Assembled
     from .document import Document, Path, Value
 
 _EXTRAS = (
@@ -66,13 +68,15 @@ def validate(
     check_names(collector)
     switches = defaults or Switches()
     keep = _keeps_unresolved(document, switches)
-    commands = {role: _command(role, collector, keep=keep) for role in document.mapping(("taskRoles",))}
+    contexts = {role: _context(role, collector, keep=keep) for role in document.mapping(("taskRoles",))}
+    commands = {role: _command(role, context) for role, context in contexts.items()}
+    arounds = {role: around(role, context) for role, context in contexts.items()}
     errors = collector.of(Severity.ERROR)
     if errors or file is None:
         raise ProtocolError(errors)
     if file.extras.slurm:
         switches = file.extras.slurm.compat.over(switches)
-    job = build(file, commands, switches, collector)
+    job = build(file, commands, arounds, switches, collector)
     _warn_of_slips(file, collector)
     _warn_of_idle_slots(file, collector)
     warn_of_later(collector)
@@ -85,25 +89,30 @@ def _keeps_unresolved(document: Document, defaults: Switches) -> bool:
     return own == "keep" or (own is None and defaults.unresolved == "keep")
 
 
-def _command(role: str, collector: Collector, *, keep: bool) -> Assembled:
-    """Return the command of a role, with that of the active deployment around it."""
+def _context(role: str, collector: Collector, *, keep: bool) -> Context:
+    """Return what the texts of a role may refer to."""
     document = collector.document
-    path: Path = ("taskRoles", role)
-    items = document.texts((*path, "commands"))
+    roots: dict[str, Value] = {"parameters": document.at(("parameters",))}
+    for kind in ("script", "output", "data"):
+        roots[kind] = prerequisite(document, kind, document.at(("taskRoles", role, kind)))
+    return Context(collector=collector, roots=roots, keep=keep)
+
+
+def _command(role: str, context: Context) -> Assembled:
+    """Return the command of a role, with that of the active deployment around it."""
+    document = context.document
+    items = document.texts(("taskRoles", role, "commands"))
     active = document.at(("defaults", "deployment"))
     for where, value in document.mappings(("deployments",)):
         if value.get("name") == active:
-            around: Path = (*where, "taskRoles", role)
+            path: Path = (*where, "taskRoles", role)
             items = [
-                *document.texts((*around, "preCommands")),
+                *document.texts((*path, "preCommands")),
                 *items,
-                *document.texts((*around, "postCommands")),
+                *document.texts((*path, "postCommands")),
             ]
             break
-    roots: dict[str, Value] = {"parameters": document.at(("parameters",))}
-    for kind in ("script", "output", "data"):
-        roots[kind] = prerequisite(document, kind, document.at((*path, kind)))
-    return assemble(items, roots, collector, keep=keep)
+    return context.commands(items)
 
 
 def _warn_of_slips(file: JobFile, collector: Collector) -> None:
