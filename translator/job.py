@@ -229,6 +229,8 @@ class Job:
     roles: tuple[Role, ...]
     wishes: SlurmWishes
     compat: Compat = field(default_factory=Compat)
+    secrets: tuple[str, ...] = ()
+    """The names of the secrets that texts of the job refer to, `<% $secrets.name %>`; their values are not here."""
 
     @property
     def task_count(self) -> int:

@@ -7,16 +7,19 @@ open_folder() {
     FOLDER=$1 ATTEMPT=$2
     ATTEMPT_FOLDER=$FOLDER/attempts/$ATTEMPT
     SCRIPT=$ATTEMPT_FOLDER/job.sbatch
+    SECRETS_FOLDER=$FOLDER/secrets
     claim_attempt
   else
     FOLDER=${SLURM_SUBMIT_DIR:-$PWD}/$JOB_NAME-$SLURM_JOB_ID ATTEMPT=0
     ATTEMPT_FOLDER=$FOLDER/attempts/$ATTEMPT
     SCRIPT=$ATTEMPT_FOLDER/job.sbatch
+    SECRETS_FOLDER=${SLURM_SUBMIT_DIR:-$PWD}/$JOB_NAME.secrets
     { make_folders "$ATTEMPT_FOLDER" && cp -- "$0" "$SCRIPT"; } || give_up "cannot write to ${SLURM_SUBMIT_DIR:-$PWD}"
     say "the run folder is $FOLDER"
   fi
   cd -- "$ATTEMPT_FOLDER" || give_up "cannot enter $ATTEMPT_FOLDER"
   lay_out_attempt || give_up "cannot write to $ATTEMPT_FOLDER"
+  check_secrets
 }
 
 claim_attempt() {

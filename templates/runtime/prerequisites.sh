@@ -51,7 +51,7 @@ run_script() {
   if [[ $moment == start ]]; then
     run_and_take_exports "$file" ${options[@]+"${options[@]}"} || status=$?
   else
-    run_bash "$RUNTIME_LOG" ${options[@]+"${options[@]}"} -- "$file" || status=$?
+    run_bash "$RUNTIME_LOG" "$file" ${options[@]+"${options[@]}"} -- || status=$?
   fi
   record_script "$attempt" "$moment" "$status" "$began" "$name"
   ((status)) || return 0
@@ -71,10 +71,9 @@ run_and_take_exports() {
   exec {in}<"$REPORTS.exports"
   rm -f -- "$REPORTS.exports"
   print="(export -n PWD OLDPWD SHLVL SHELLOPTS BASHOPTS _; set -o posix; export -p) >&$out"
-  quote "$file"
   # The script may set an EXIT trap of its own, or exit.
-  code="trap '$print' EXIT; source $QUOTED; $print"
-  run_bash "$RUNTIME_LOG" "${@:2}" -c "$code" "$file" || status=$?
+  code="trap '$print' EXIT; source \"\$0\"; $print"
+  run_bash "$RUNTIME_LOG" "$file" "${@:2}" -c "$code" || status=$?
   IFS= read -r -d '' EXPORTS <&"$in"
   exec {out}>&- {in}<&-
   return "$status"

@@ -149,19 +149,26 @@ release_ports() {
 run_commands() {
   local -a options
   read -ra options <<<"${SHELL_OPTIONS[ROLE]}"
-  run_bash "$STDOUT_LOG" ${options[@]+"${options[@]}"} -- "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh"
+  run_bash "$STDOUT_LOG" "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh" ${options[@]+"${options[@]}"} --
 }
 
-# Become a bash that begins with the variables that scripts before it exported: it reads them where BASH_ENV says.
+# start_bash SCRIPT OPTION...: become a bash that runs a script. It begins with the variables that scripts before it
+# exported, which it reads where BASH_ENV says; a script with secrets in it is in no file, but comes through a pipe.
 start_bash() {
+  local script=$1
   if [[ $EXPORTS ]]; then
     exec {EXPORTS_FD}< <(printf 'unset BASH_ENV\n%s' "$EXPORTS")
     export BASH_ENV=/dev/fd/$EXPORTS_FD
   fi
-  exec bash "$@"
+  if [[ ${SECRET_NAMES-} ]]; then
+    insert_secrets "$script" || exit 1
+    exec {SCRIPT_FD}< <(printf '%s' "$TEXT")
+    script=/dev/fd/$SCRIPT_FD
+  fi
+  exec bash "${@:2}" "$script"
 }
 
-# run_bash OUTPUT ARGUMENT...: a bash in a process group of its own, with the usual signals (job control gives both).
+# run_bash OUTPUT SCRIPT OPTION...: in a process group of its own, with the usual signals (job control gives both).
 run_bash() {
   local stopped=$STOPPED status
   set -m

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from ..errors import Fault, Place
+from ..protocol.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,18 +25,19 @@ def syntax_faults(job: Job, file: str) -> list[Fault]:
     """Return what bash says of the roles' commands and of what runs around them; nothing where there is no bash."""
     found: dict[Fault, None] = {}
     for role in job.roles:
-        found |= dict.fromkeys(_faults(f"$.taskRoles.{role.name}.commands", role.command, file))
+        found |= dict.fromkeys(_faults(f"$.taskRoles.{role.name}.commands", role.command, job, file))
         for each in (*role.around.known, *role.around.plugins):
             for script in each.scripts:
-                found |= dict.fromkeys(_faults("", script, file))
+                found |= dict.fromkeys(_faults("", script, job, file))
     return list(found)
 
 
-def _faults(path: str, command: Command | Script, file: str) -> Iterable[Fault]:
-    said = _bash_says(command.text)
-    if said and "extglob" in command.text:
+def _faults(path: str, command: Command | Script, job: Job, file: str) -> Iterable[Fault]:
+    text = without_secrets(command.text) if job.secrets else command.text
+    said = _bash_says(text)
+    if said and "extglob" in text:
         # The commands may well switch it on themselves, which a bash that runs nothing does not see.
-        said = _bash_says(command.text, "-O", "extglob")
+        said = _bash_says(text, "-O", "extglob")
     for number, message in said:
         warning = message.startswith("warning: ")
         yield Fault(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Fault, NotFoundError
 from .history import history
-from .journal import read, read_last
+from .journal import SECRETS, read, read_last
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +35,11 @@ class JobFolder:
     def journal(self) -> Path:
         """Where the journal is."""
         return self.path / "journal.jsonl"
+
+    @property
+    def secrets(self) -> Path:
+        """Where the secrets of the job are, a file each, until it ends."""
+        return self.path / SECRETS
 
     def attempt(self, number: int) -> Path:
         """Return the folder of an attempt."""

@@ -108,6 +108,8 @@ class Plan:
     layout: Layout
     components: tuple[Component, ...]
     roles: tuple[RolePlan, ...]
+    secrets: tuple[str, ...]
+    """The names of the secrets that the tasks put into their scripts."""
     environment: tuple[tuple[str, str], ...]
     address: Literal["getent", "node-address", "suffix"]
     node_suffix: str

@@ -56,6 +56,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         layout=arrangement.layout,
         components=_components(job, site, places, arrangement, first_component(job, limit, warning)),
         roles=tuple(_role(job, arrangement, position) for position in range(len(job.roles))),
+        secrets=job.secrets,
         environment=job_variables(job),
         address=site.address,
         node_suffix=site.node_suffix,

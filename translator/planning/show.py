@@ -28,6 +28,8 @@ def plan_text(plan: Plan) -> str:
         ("time limit", _time(plan)),
         ("ports", f"{plan.first_port} to {plan.last_port}"),
     ]
+    if plan.secrets:
+        head.append(("secrets", ", ".join(plan.secrets)))
     rows = [_COLUMNS, *(_row(role) for role in plan.roles)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
     table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -90,7 +90,6 @@ SITE = {
 LATER = {
     "W902": "the plugin teamwise_storage",
     "W903": "the plugin ssh",
-    "W908": "references to secrets",
     "W909": "credentials of a registry",
     "W910": "storages",
     "W911": "hivedScheduler",

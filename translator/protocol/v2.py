@@ -56,7 +56,7 @@ Threshold = Annotated[int | None, Check(_threshold, {"type": ["integer", "null"]
 
 def _secrets(value: object) -> dict[str, Any]:
     if isinstance(value, str) and value and not value.strip("*"):
-        hint = "OpenPAI hides the secrets of a job that it shows or exports: write them in again"
+        hint = "OpenPAI hides the secrets of a job that it shows or exports: give them in a file, `--secrets FILE`"
         raise expected("the job's secrets", hint, 6)
     if not isinstance(value, dict):
         raise expected("a mapping")

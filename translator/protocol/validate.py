@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..errors import Fault, ProtocolError, Severity
@@ -15,6 +15,7 @@ from .later import warn_of_later
 from .names import check_names, prerequisite
 from .overrides import overridden
 from .prerequisites import around
+from .secrets import secret_texts, settled
 from .v2 import JobFile
 from .versions import other_protocol
 
@@ -35,6 +36,7 @@ _EXTRAS = (
 )
 """The keys under `extras` that mean something, and two of the web portal's. Source: PAI protocol v2."""
 _NO_PARAMETERS: Mapping[str, str] = {}
+_NO_SECRETS: Mapping[str, Value] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,8 @@ class Checked:
 
     job: Job
     warnings: tuple[Fault, ...]
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The texts of the secrets that the job uses, by name."""
 
 
 def validate(
@@ -50,18 +54,19 @@ def validate(
     *,
     parameters: Mapping[str, str] = _NO_PARAMETERS,
     name: str | None = None,
+    secrets: Mapping[str, Value] = _NO_SECRETS,
     defaults: Switches | None = None,
 ) -> Checked:
     """Return the job that a document means.
 
-    `parameters` and `name` take the place of the file's own; a parameter's value is read as YAML would read
-    it there. `defaults` are the site's choices, which `extras.slurm.compat` overrules.
+    `parameters`, `name` and `secrets` take the place of the file's own; a parameter's value is read as YAML would
+    read it there. `defaults` are the site's choices, which `extras.slurm.compat` overrules.
     Raises `ProtocolError` with all that is wrong. Source: PAI protocol v2.
     """
     other = other_protocol(document)
     if other:
         raise ProtocolError(other)
-    document, faults = overridden(document, parameters=parameters, name=name)
+    document, faults = overridden(document, parameters=parameters, name=name, secrets=secrets)
     collector = Collector(document)
     collector.extend([*document.warnings, *faults])
     file = mirror(JobFile, collector)
@@ -76,11 +81,12 @@ def validate(
         raise ProtocolError(errors)
     if file.extras.slurm:
         switches = file.extras.slurm.compat.over(switches)
-    job = build(file, commands, arounds, switches, collector)
+    job = settled(build(file, commands, arounds, switches, collector))
     _warn_of_slips(file, collector)
     _warn_of_idle_slots(file, collector)
     warn_of_later(collector)
-    return Checked(job=job, warnings=collector.of(Severity.WARNING))
+    texts = secret_texts(job.secrets, document.at(("secrets",)))
+    return Checked(job=job, warnings=collector.of(Severity.WARNING), secrets=texts)
 
 
 def _keeps_unresolved(document: Document, defaults: Switches) -> bool:
@@ -92,7 +98,7 @@ def _keeps_unresolved(document: Document, defaults: Switches) -> bool:
 def _context(role: str, collector: Collector, *, keep: bool) -> Context:
     """Return what the texts of a role may refer to."""
     document = collector.document
-    roots: dict[str, Value] = {"parameters": document.at(("parameters",))}
+    roots = {root: document.at((root,)) for root in ("parameters", "secrets")}
     for kind in ("script", "output", "data"):
         roots[kind] = prerequisite(document, kind, document.at(("taskRoles", role, kind)))
     return Context(collector=collector, roots=roots, keep=keep)

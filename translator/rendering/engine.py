@@ -22,6 +22,7 @@ RUNTIME = (
     "completion",
     "result",
     "exit_spec",
+    "secrets",
     "prerequisites",
     "task",
     "main",

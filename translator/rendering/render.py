@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..exit_spec import exit_rules
+from ..protocol.secrets import TAG
 from .engine import engine, program, runtime
 from .shell import export, here_document, our_own, quote, sbatch_line
 
@@ -65,7 +66,7 @@ _WHEN = {
 def _step(step: Step, role: RolePlan) -> dict[str, object]:
     """Return what the section of one script shows."""
     script = step.script
-    settings = "".join(f"{name}={quote(value)}\n" for name, value in script.settings)
+    settings = "".join(_setting(name, value) for name, value in script.settings)
     delimiter, text = here_document(
         settings + program(script.program) if script.program else script.text, "END_OF_SCRIPT"
     )
@@ -77,6 +78,14 @@ def _step(step: Step, role: RolePlan) -> dict[str, object]:
         "delimiter": delimiter,
         "text": text,
     }
+
+
+def _setting(name: str, value: str) -> str:
+    """Return the assignment of a variable. A quote would not hold a secret, which is put in as it is."""
+    if TAG not in value:
+        return f"{name}={quote(value)}\n"
+    delimiter, text = here_document(value, "END_OF_VALUE")
+    return f"IFS= read -r -d '' {name} <<'{delimiter}' || true\n{text}\n{delimiter}\n{name}=${{{name}%$'\\n'}}\n"
 
 
 def _word(step: Step) -> str:
