@@ -140,6 +140,26 @@ class Around:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """Ask for a storage of the site at a path. Source: PAI protocol v2, extras.storages."""
+
+    name: str
+    mount_path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storages:
+    """List the storages that a job asks for; none are the user's default ones."""
+
+    wanted: tuple[Storage, ...]
+    lines: Lines
+
+
+PriorityClass = Literal["crit", "prod", "test", "oppo"]
+"""Source: PAI protocol v2, hivedScheduler."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RoleWishes:
     """Hold a role's (or the job's) own words to Slurm. Source: this project's docs, `extras.slurm`."""
 
@@ -212,6 +232,8 @@ class Role:
     wishes: RoleWishes
     lines: Lines
     around: Around = field(default_factory=Around)
+    node_type: str | None = None
+    """A SKU or a pinned cell of OpenPAI's scheduler, which the site profile knows as nodes of Slurm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +251,8 @@ class Job:
     roles: tuple[Role, ...]
     wishes: SlurmWishes
     compat: Compat = field(default_factory=Compat)
+    storages: Storages | None = None
+    priority: PriorityClass | None = None
     secrets: tuple[str, ...] = ()
     """The names of the secrets that texts of the job refer to, `<% $secrets.name %>`; their values are not here."""
 

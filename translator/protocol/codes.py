@@ -61,6 +61,7 @@ MEANING = {
     "E315": "an event that callbacks cannot have",
     "E316": "callbacks and preCommands or postCommands in one",
     "E317": "a plugin that OpenPAI does not have",
+    "E318": "two choices of nodes for one role",
     "W301": "taskRetryCount with gang allocation",
     "W302": "deployments, but none is active",
     "W303": "a role that does not exist is named",
@@ -88,11 +89,8 @@ SITE = {
 """Source: this project's docs, site profile."""
 
 LATER = {
-    "W902": "the plugin teamwise_storage",
     "W903": "the plugin ssh",
     "W909": "credentials of a registry",
-    "W910": "storages",
-    "W911": "hivedScheduler",
     "W912": "notifications",
     "W913": "infiniband",
     "W914": "extras.slurm.mpi",

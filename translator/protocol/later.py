@@ -24,16 +24,11 @@ def warn_of_later(collector: Collector) -> None:
     """Add a warning for each thing that a later version brings."""
     _warn_of_credentials(collector)
     _warn_of_plugins(collector)
-    _warn_of_scheduler(collector)
     document = collector.document
     for role in document.mapping(("taskRoles",)):
         path: Path = ("taskRoles", role, "extraContainerOptions", "infiniband")
         if document.at(path):
             collector.add("W913", path, _NOT_YET + "`infiniband`, which gives tasks the InfiniBand devices", key=True)
-    storages = document.at(("extras", "storages"))
-    if storages is not None:
-        what = "`storages`" if storages else "`storages: []`, which mounts your default storages"
-        collector.add("W910", ("extras", "storages"), _NOT_YET + what, key=True)
     wanted = document.mapping(("extras", "jobStatusChangeNotification"))
     if any(wanted.values()):
         collector.add("W912", ("extras", "jobStatusChangeNotification"), _NOT_YET + "notifications", key=True)
@@ -58,8 +53,6 @@ def _warn_of_plugins(collector: Collector) -> None:
         name, chosen = value.get("plugin"), value.get("taskroles")
         if isinstance(chosen, list) and not any(role in roles for role in chosen):
             continue
-        if name == "teamwise_storage" and document.at(("extras", "storages")) is None:
-            collector.add("W902", (*path, "plugin"), _NOT_YET + f"the plugin `{name}`")
         if name == "ssh" and _wants_ssh(document.mapping((*path, "parameters")), document):
             collector.add("W903", (*path, "plugin"), _NOT_YET + f"the plugin `{name}`")
 
@@ -69,19 +62,6 @@ def _wants_ssh(parameters: Mapping[str, Value], document: Document) -> bool:
     user = parameters.get("userssh")
     between = parameters.get("jobssh") is True and document.at(("extras", "gangAllocation")) is not False
     return between or (isinstance(user, dict) and user.get("type") in ("custom", "system"))
-
-
-def _warn_of_scheduler(collector: Collector) -> None:
-    """Warn of what chooses nodes or order: not of `skuNum`, which the server computed itself."""
-    document = collector.document
-    path: Path = ("extras", "hivedScheduler")
-    if document.at((*path, "jobPriorityClass")) not in (None, "test"):
-        collector.add("W911", (*path, "jobPriorityClass"), _NOT_YET + "job priorities", key=True)
-    for role in document.mapping((*path, "taskRoles")):
-        for key in ("skuType", "pinnedCellId"):
-            if document.at((*path, "taskRoles", role, key)):
-                message = _NOT_YET + f"`{key}`, which chooses nodes; `constraint` under `extras.slurm` does here"
-                collector.add("W911", (*path, "taskRoles", role, key), message, key=True)
 
 
 def _warn_of_slurm_wishes(collector: Collector) -> None:

@@ -82,6 +82,8 @@ def validate(
     if file.extras.slurm:
         switches = file.extras.slurm.compat.over(switches)
     job = settled(build(file, commands, arounds, switches, collector))
+    if errors := collector.of(Severity.ERROR):
+        raise ProtocolError(errors)
     _warn_of_slips(file, collector)
     _warn_of_idle_slots(file, collector)
     warn_of_later(collector)

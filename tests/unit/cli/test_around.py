@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import subprocess
@@ -61,7 +62,8 @@ def ran(run: Runner, tmp_path: Path, surroundings: Path) -> Callable[..., Ran]:
             job = changed(job, path.replace("__", "/"), value)
         file = job_file(tmp_path, yaml.safe_dump(job, sort_keys=False))
         said = run("submit", file, "--backend", "local", "--wait", *options)
-        (folder,) = surroundings.glob("*~demo")
+        folder = next(surroundings.glob("*~demo"), None)
+        assert folder is not None, said.err
         return Ran(said, folder)
 
     return submit
@@ -278,6 +280,48 @@ def test_the_plugin_tensorboard_runs_beside_the_first_task(
     assert done.code == 0
     assert (done.log("stdout"), done.log("stdout", index=1)) == (arguments + "\n", "")
     assert not (done.attempt / "tasks" / "1-other" / "0.scripts").exists()
+
+
+def test_storages_are_looked_for_before_anything_else(ran: Callable[..., Ran], tmp_path: Path) -> None:
+    for name in ("nfs", "home"):
+        (tmp_path / "data" / name).mkdir(parents=True)
+    (tmp_path / "mnt-nfs").symlink_to(tmp_path / "data" / "nfs")
+    (tmp_path / "mnt-home").symlink_to(tmp_path / "data" / "home" / getpass.getuser())
+    site = tmp_path / "site.yaml"
+    site.write_text(f"""
+partitions: {{batch: {{nodes: [{{count: 1, cpus: 16, memoryMB: 100000}}]}}}}
+defaultPartition: batch
+storages:
+  nfs: {{path: {tmp_path}/data/nfs}}
+  home: {{path: {tmp_path}/data/home, shared: false}}
+""")
+    storages = [{"name": name, "mountPath": str(tmp_path / f"mnt-{name}")} for name in ("nfs", "home")]
+    done = ran(
+        [f"cd {tmp_path}/data; ls nfs/* home/*/*"],
+        [script("a", ("taskStarts", f"touch {tmp_path}/mnt-nfs/file {tmp_path}/mnt-home/own"))],
+        "--site",
+        str(site),
+        taskRoles__worker__prerequisites=["a"],
+        extras={"storages": storages},
+    )
+    assert done.log("stdout").split() == [f"home/{getpass.getuser()}/own", "nfs/file"]
+    assert done.order == ["start storages 0", "start a 0", "commands - 0"]
+
+
+def test_a_storage_that_is_elsewhere_fails_the_task_where_the_site_knows_it(
+    ran: Callable[..., Ran], tmp_path: Path
+) -> None:
+    plugin = {"plugin": "teamwise_storage", "parameters": {"storageConfigNames": ["no-such-storage"]}}
+    done = ran(["true"], None, extras=plugins(plugin))
+    assert (done.code, done.order) == (0, ["start storages 1", "commands - 0"])
+    assert "the storage /mnt/no-such-storage is not on localhost" in done.log("stderr")
+    (tmp_path / "here").mkdir()
+    site = tmp_path / "site.yaml"
+    site.write_text(f"storages: {{here: {{path: {tmp_path}/here}}}}\n")
+    storages = [{"name": "here", "mountPath": "/mnt/not-here"}]
+    done = ran(["echo never"], None, "--site", str(site), extras={"storages": storages})
+    assert (done.code, done.log("stdout"), done.order) == (1, "", ["start storages 1"])
+    assert f"the storage {tmp_path}/here is not at /mnt/not-here on localhost" in done.log("stderr")
 
 
 VALUE = "s3cr3t-5f1e"
