@@ -62,7 +62,7 @@ class JobFolder:
         return self.attempt(attempt) / "tasks" / role.folder
 
     def log(self, attempt: int, role: JobRole, index: int, task_attempt: int, stream: str) -> Path:
-        """Return where the output of a task goes; `stream` is stdout or stderr."""
+        """Return where the output of a task goes; `stream` is stdout, stderr or runtime."""
         retry = f".{task_attempt}" if task_attempt else ""
         return self.attempt(attempt) / "logs" / role.folder / str(index) / f"{stream}{retry}.log"
 

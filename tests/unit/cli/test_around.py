@@ -140,7 +140,7 @@ def test_order_exports_and_places(ran: Callable[..., Ran]) -> None:
     ]
 
 
-def test_a_failing_start_fails_the_task_with_its_status(ran: Callable[..., Ran]) -> None:
+def test_a_failing_start_fails_the_task_with_its_status(ran: Callable[..., Ran], run: Runner) -> None:
     done = ran(
         ["echo never"],
         [
@@ -153,7 +153,7 @@ def test_a_failing_start_fails_the_task_with_its_status(ran: Callable[..., Ran])
     )
     assert (done.code, done.log("stdout")) == (1, "")
     assert done.order == ["start b 0", "start a 1", "exit a 1", "exit b 0"]
-    assert done.log("runtime").splitlines() == ["b", "end", "b end"]
+    assert run("logs", "demo", "--runtime").out.splitlines() == ["b", "end", "b end"]
     (task,) = done.result["tasks"]
     assert (task["status"], task["code"], task["state"]) == (1, 255, "FAILED")
     assert "error: a failed with status 1 (start)" in done.log("stderr")
