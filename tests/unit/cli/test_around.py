@@ -81,7 +81,7 @@ def plugins(*entries: dict[str, Any]) -> dict[str, Any]:
 def test_order_exports_and_places(ran: Callable[..., Ran]) -> None:
     """One job shows the order of everything, what is carried from script to script, and what is not."""
     done = ran(
-        ['echo "$DATA_DIR:$LATE:$PWD:${BASH_ENV-none}:$#:$0"', "cat daemon", "exit 0"],
+        ['echo "$C:$DATA_DIR:$LATE:$PWD:${BASH_ENV-none}:$#:$0"', "cat daemon", "exit 0"],
         [
             script(
                 "a", ("taskStarts", "echo a; export LATE=$DATA_DIR"), ("taskSucceeds", "echo a2"), require=["b", "c"]
@@ -93,7 +93,13 @@ def test_order_exports_and_places(ran: Callable[..., Ran]) -> None:
                 ("containerExit", "echo b end"),
                 require=["c"],
             ),
-            script("c", ("taskStarts", "trap 'echo c trap' EXIT; (sleep 0.1; echo up >daemon) & wait; sleep 60 &")),
+            script(
+                "c",
+                (
+                    "taskStarts",
+                    "trap 'echo c trap' EXIT; export C=kept; (sleep 0.1; echo up >daemon) & wait; sleep 60 &",
+                ),
+            ),
             script("d", ("taskStarts", "echo d never")),
         ],
         taskRoles__worker__prerequisites=["a", "c", "a"],
@@ -119,7 +125,7 @@ def test_order_exports_and_places(ran: Callable[..., Ran]) -> None:
     ]
     work = done.attempt / "work" / "0-worker" / "0"
     command = done.attempt / "commands" / "0-worker.sh"
-    assert done.log("stdout") == f"da 'ta\n:da 'ta\n:{work}:none:0:{command}\nup\n"
+    assert done.log("stdout") == f"kept:da 'ta\n:da 'ta\n:{work}:none:0:{command}\nup\n"
     assert done.log("runtime").splitlines() == [
         "c trap",
         "b 0",
@@ -189,6 +195,22 @@ def test_a_failing_success_script_fails_the_task_and_an_exit_script_does_not(ran
     )
     assert done.order == ["commands - 0", "success b 6", "exit b 5", "exit a 4"]
     assert (done.code, done.result["tasks"][0]["status"]) == (1, 6)
+    assert "b ended with status 5 (exit), which changes nothing" in done.log("stderr")
+
+
+def test_a_stopped_task_runs_what_is_for_any_end(run: Runner, tmp_path: Path, surroundings: Path) -> None:
+    """The command ends well after TERM, but it was stopped, so nothing has succeeded."""
+    job = changed(JOB, "taskRoles/worker/commands", ["trap 'exit 0' TERM; touch ready; sleep 60 & wait"])
+    job["prerequisites"].append(script("a", ("taskSucceeds", "echo never"), ("containerExit", "echo end")))
+    job = changed(job, "taskRoles/worker/prerequisites", ["a"])
+    assert run("submit", job_file(tmp_path, yaml.safe_dump(job)), "--backend", "local").code == 0
+    folder = next(surroundings.glob("*~demo"))
+    deadline = time.monotonic() + 30
+    while not (folder / "attempts/0/work/0-worker/0/ready").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    run("cancel", "demo")
+    done = Ran(run("wait", "demo"), folder)
+    assert (done.code, done.log("runtime"), done.order) == (1, "end\n", ["commands - 0", "exit a 0"])
 
 
 def test_own_parameters_and_those_of_the_role(ran: Callable[..., Ran]) -> None:
