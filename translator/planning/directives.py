@@ -29,6 +29,7 @@ def batch_memory_mib(roles: int) -> int:
 
 
 def role_component(
+    job: Job,
     role: Role,
     site: Site,
     place: Place,
@@ -64,7 +65,7 @@ def role_component(
     return (*options, *_raw(o for o in job.wishes.job.options if o not in mailed), *_raw(role.wishes.options))
 
 
-def shared_component(place: Place, packing: Packing, *, extra: int) -> Options:
+def shared_component(job: Job, place: Place, packing: Packing, *, extra: int) -> Options:
     """Return the options of the one component of the shared layout: equal nodes, each as the fullest needs."""
     options: list[tuple[str, str | None]] = [
         *_where(place),

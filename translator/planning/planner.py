@@ -92,7 +92,7 @@ def _components(
     extra = batch_memory_mib(len(job.roles))
     note = f"memory raised by {extra} MiB for the batch script and its sruns"
     if arrangement.packing is not None:
-        options = shared_component(places[0], arrangement.packing, extra=extra)
+        options = shared_component(job, places[0], arrangement.packing, extra=extra)
         roles = tuple(range(len(job.roles)))
         return (Component(directives=(*first, *options), roles=roles, nodes=arrangement.packing.nodes, note=note),)
     by_node = all(arrangement.nodes)
@@ -101,6 +101,7 @@ def _components(
             directives=(
                 *(first if position == 0 else ()),
                 *role_component(
+                    job,
                     role,
                     site,
                     places[position],

@@ -144,7 +144,12 @@ def _texts(path: Path, value: Value, context: Context) -> list[tuple[Path, str]]
         return []
     for number, item in enumerate(value):
         if not isinstance(item, str):
-            context.collector.add("E203", (*path, number), "expected text", hint="put it in quotes")
+            hint = (
+                "text that contains `: ` needs quotes around all of it"
+                if isinstance(item, dict)
+                else "put it in quotes"
+            )
+            context.collector.add("E203", (*path, number), "expected text", hint=hint)
     return [((*path, number), item) for number, item in enumerate(value) if isinstance(item, str)]
 
 

@@ -70,7 +70,7 @@ def engine() -> jinja2.Environment:
 
 def program(name: str) -> str:
     """Return the bash of a runtime plugin: `templates/plugins/<name>.sh`."""
-    return _load(f"plugins/{name}.sh")
+    return _load(f"plugins/{name}.sh").rstrip("\n")
 
 
 def runtime() -> ShellWord:

@@ -154,8 +154,9 @@ def test_a_failing_start_fails_the_task_with_its_status(ran: Callable[..., Ran],
                 "a", ("taskStarts", "false; echo never"), ("containerExit", "echo end; false"), failurePolicy="fail"
             ),
             script("b", ("taskStarts", "echo b"), ("taskSucceeds", "echo never"), ("containerExit", "echo b end")),
+            script("c", ("taskStarts", "echo never")),
         ],
-        taskRoles__worker__prerequisites=["b", "a"],
+        taskRoles__worker__prerequisites=["b", "a", "c"],
     )
     assert (done.code, done.log("stdout")) == (1, "")
     assert done.order == ["start b 0", "start a 1", "exit a 1", "exit b 0"]
