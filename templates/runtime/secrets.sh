@@ -1,5 +1,6 @@
 # Secrets: each is the text of a file of its own, put in place of `<% $secrets.name %>` in the task, in memory alone.
 
+# shellcheck disable=SC2016 # it is no variable of the shell
 readonly SECRET_TAG='<% $secrets.' SECRET_TAG_END=' %>'
 
 # Before anything starts, on the batch node: all are there, and nobody else can read them.
