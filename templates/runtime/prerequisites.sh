@@ -14,7 +14,8 @@ write_scripts() {
   done
 }
 
-# What runs at the start can fail the task, and so can what runs after success; what runs at any end changes nothing.
+# What runs at the start can fail the task, and so can what runs after success; what runs at any end changes nothing,
+# and of a task that is stopped it has the time up to KILL: a second TERM, by Slurm or by us, is not passed on to it.
 run_scripts() {
   local attempt=$1 status=0 word began
   EXPORTS=''
@@ -33,7 +34,7 @@ run_scripts() {
   for word in ${AFTER[ROLE]-}; do
     case $word in
       success.*) ((status || STOPPED)) || run_script "$attempt" "$word" || status=$? ;;
-      exit.*) run_script "$attempt" "$word" ;;
+      exit.*) ENDING=1; run_script "$attempt" "$word"; ENDING='' ;;
     esac
   done
   return "$status"

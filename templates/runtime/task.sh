@@ -35,7 +35,7 @@ outlive_signals() {
 pass_on_term() {
   STOPPED=1
   [[ ! $TASK ]] || kill -TERM "$TASK" 2>/dev/null
-  [[ ! $COMMAND ]] || kill -TERM -- "-$COMMAND" 2>/dev/null
+  [[ ! $COMMAND || $ENDING ]] || kill -TERM -- "-$COMMAND" 2>/dev/null
 }
 
 # Wait for a child to its end, and return its status. A signal ends a wait before, with a status that is not the

@@ -200,9 +200,11 @@ def test_a_failing_success_script_fails_the_task_and_an_exit_script_does_not(ran
 
 
 def test_a_stopped_task_runs_what_is_for_any_end(run: Runner, tmp_path: Path, surroundings: Path) -> None:
-    """The command ends well after TERM, but it was stopped, so nothing has succeeded."""
+    """The command ends well after TERM, but it was stopped, so nothing has succeeded; TERM comes more than once."""
     job = changed(JOB, "taskRoles/worker/commands", ["trap 'exit 0' TERM; touch ready; sleep 60 & wait"])
-    job["prerequisites"].append(script("a", ("taskSucceeds", "echo never"), ("containerExit", "echo end")))
+    job["prerequisites"].append(
+        script("a", ("taskSucceeds", "echo never"), ("containerExit", "kill -TERM $PPID; sleep 0.2; echo end"))
+    )
     job = changed(job, "taskRoles/worker/prerequisites", ["a"])
     assert run("submit", job_file(tmp_path, yaml.safe_dump(job)), "--backend", "local").code == 0
     folder = next(surroundings.glob("*~demo"))
