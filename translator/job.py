@@ -90,6 +90,75 @@ class Command:
     """For each line of `text`: (0-based line of `text` at which an item starts, its line in the job file)."""
 
 
+Moment = Literal["start", "success", "exit"]
+"""When a script of a prerequisite runs: before the commands, after they succeeded, after they ended anyhow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """Hold what a prerequisite or a plugin runs at one moment: a text of the job file, or a program of ours.
+
+    A program is a part of this project, `templates/plugins/<program>.sh`, and `settings` are its variables.
+    Source: PAI runtime, plugins.
+    """
+
+    moment: Moment
+    text: str = ""
+    lines: tuple[tuple[int, int], ...] = ()
+    """As those of a `Command`."""
+    program: str = ""
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prerequisite:
+    """Describe what runs around a role's commands: a prerequisite of the job file, or a runtime plugin.
+
+    With `ignore_failure` a failing script changes nothing, else it fails the task. `requires` are the names of
+    the prerequisites that come before it. Source: PAI protocol v2, prerequisites; PAI issue 5145.
+    """
+
+    name: str
+    kind: Literal["prerequisite", "plugin"]
+    scripts: tuple[Script, ...]
+    lines: Lines
+    requires: tuple[str, ...] = ()
+    ignore_failure: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """Hold all that runs around a role's commands.
+
+    `listed` are the names that the role lists, in their order; `known` the prerequisites that these names and
+    their requirements stand for, in the order of the file; `plugins` come after them.
+    """
+
+    listed: tuple[str, ...] = ()
+    known: tuple[Prerequisite, ...] = ()
+    plugins: tuple[Prerequisite, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """Ask for a storage of the site at a path. Source: PAI protocol v2, extras.storages."""
+
+    name: str
+    mount_path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storages:
+    """List the storages that a job asks for; none are the user's default ones."""
+
+    wanted: tuple[Storage, ...]
+    lines: Lines
+
+
+PriorityClass = Literal["crit", "prod", "test", "oppo"]
+"""Source: PAI protocol v2, hivedScheduler."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleWishes:
     """Hold a role's (or the job's) own words to Slurm. Source: this project's docs, `extras.slurm`."""
@@ -162,6 +231,9 @@ class Role:
     command: Command
     wishes: RoleWishes
     lines: Lines
+    around: Around = field(default_factory=Around)
+    node_type: str | None = None
+    """A SKU or a pinned cell of OpenPAI's scheduler, which the site profile knows as nodes of Slurm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +251,10 @@ class Job:
     roles: tuple[Role, ...]
     wishes: SlurmWishes
     compat: Compat = field(default_factory=Compat)
+    storages: Storages | None = None
+    priority: PriorityClass | None = None
+    secrets: tuple[str, ...] = ()
+    """The names of the secrets that texts of the job refer to, `<% $secrets.name %>`; their values are not here."""
 
     @property
     def task_count(self) -> int:

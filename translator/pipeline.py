@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from .job import Job
     from .planning.plan import Plan
-    from .protocol.document import Document
+    from .protocol.document import Document, Value
 
 _NO_PARAMETERS: Mapping[str, str] = {}
+_NO_SECRETS: Mapping[str, Value] = {}
 _UNKNOWN_SITE = Site()
 
 
@@ -35,6 +36,8 @@ class Compiled:
     plan: Plan
     script: str
     warnings: tuple[Fault, ...]
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The texts of the secrets that the script needs, by name; they are in nothing else here but the document."""
 
 
 def compile_job(
@@ -44,16 +47,19 @@ def compile_job(
     site: Site = _UNKNOWN_SITE,
     parameters: Mapping[str, str] = _NO_PARAMETERS,
     suffix: str = "",
+    secrets: Mapping[str, Value] = _NO_SECRETS,
     version: str = __version__,
 ) -> Compiled:
     """Compile a job file. The same arguments give the same script, byte for byte.
 
-    `file` is what messages and the script call it; `parameters` take the place of the file's own; `suffix` is
-    appended to the job's name. Raises `ProtocolError` for a wrong file, `PlanError` for a job that the site
-    cannot run; each with all that is wrong.
+    `file` is what messages and the script call it; `parameters` and `secrets` take the place of the file's own;
+    `suffix` is appended to the job's name. Raises `ProtocolError` for a wrong file, `PlanError` for a job that
+    the site cannot run; each with all that is wrong.
     """
     document = read(text, file=file)
-    checked = validate(document, parameters=parameters, name=_name(document, suffix), defaults=site.compat)
+    checked = validate(
+        document, parameters=parameters, name=_name(document, suffix), secrets=secrets, defaults=site.compat
+    )
     try:
         planned = plan(checked.job, site, source=PurePath(file).name, version=version)
     except PlanError as error:
@@ -65,6 +71,7 @@ def compile_job(
         plan=planned,
         script=render(planned),
         warnings=(*checked.warnings, *planned.warnings),
+        secrets=checked.secrets,
     )
 
 

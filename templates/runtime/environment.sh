@@ -9,7 +9,8 @@ readonly MOST_PEER_BYTES=1048576
 write_placement() {
   local role node
   {
-    printf 'RUN_ID=%s\n' "$RUN_ID"
+    quote "$SECRETS_FOLDER"
+    printf 'RUN_ID=%s\nSECRETS_FOLDER=%s\n' "$RUN_ID" "$QUOTED"
     for role in "${!NODES_OF[@]}"; do printf "NODES_OF[%d]='%s'\n" "$role" "${NODES_OF[role]}"; done
     for node in "${!ADDRESS_OF[@]}"; do printf "ADDRESS_OF['%s']='%s'\n" "$node" "${ADDRESS_OF[$node]}"; done
   } >placement.sh || give_up "cannot write to $ATTEMPT_FOLDER"

@@ -7,16 +7,19 @@ open_folder() {
     FOLDER=$1 ATTEMPT=$2
     ATTEMPT_FOLDER=$FOLDER/attempts/$ATTEMPT
     SCRIPT=$ATTEMPT_FOLDER/job.sbatch
+    SECRETS_FOLDER=$FOLDER/secrets
     claim_attempt
   else
     FOLDER=${SLURM_SUBMIT_DIR:-$PWD}/$JOB_NAME-$SLURM_JOB_ID ATTEMPT=0
     ATTEMPT_FOLDER=$FOLDER/attempts/$ATTEMPT
     SCRIPT=$ATTEMPT_FOLDER/job.sbatch
+    SECRETS_FOLDER=${SLURM_SUBMIT_DIR:-$PWD}/$JOB_NAME.secrets
     { make_folders "$ATTEMPT_FOLDER" && cp -- "$0" "$SCRIPT"; } || give_up "cannot write to ${SLURM_SUBMIT_DIR:-$PWD}"
     say "the run folder is $FOLDER"
   fi
   cd -- "$ATTEMPT_FOLDER" || give_up "cannot enter $ATTEMPT_FOLDER"
   lay_out_attempt || give_up "cannot write to $ATTEMPT_FOLDER"
+  check_secrets
 }
 
 claim_attempt() {
@@ -36,7 +39,7 @@ claim_attempt() {
   exit 5
 }
 
-# The folders of all tasks, and each role's commands in a file of its own.
+# The folders of all tasks, and what each role runs in files of its own.
 lay_out_attempt() {
   local role index
   local -a folders=(commands srun)
@@ -48,7 +51,7 @@ lay_out_attempt() {
   done
   make_folders "${folders[@]}" || return
   for role in "${!ROLE_NAME[@]}"; do
-    "commands_of_role_$role" >"commands/${ROLE_FOLDER[role]}.sh" || return
+    write_scripts "$role" || return
   done
 }
 

@@ -53,7 +53,7 @@ finish() {
   read_clock
   write_result
   case $OUTCOME in
-    succeeded) exit 0 ;;
+    succeeded) forget_secrets; exit 0 ;;
     failed) exit 1 ;;
     *) exit 3 ;;
   esac

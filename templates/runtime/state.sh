@@ -1,7 +1,7 @@
 # What the script knows while it runs. A task is named ROLE.INDEX, a role by its position.
 
 # Where things are.
-FOLDER='' ATTEMPT=0 ATTEMPT_FOLDER='' SCRIPT='' SCRATCH='' RUN_ID='' NOW=0
+FOLDER='' ATTEMPT=0 ATTEMPT_FOLDER='' SECRETS_FOLDER='' SCRIPT='' SCRATCH='' RUN_ID='' NOW=0
 NODES_OF=()
 declare -A ADDRESS_OF=() PORTS_OF=()
 PORT_TAKEN=() PORT_LINES=() RESERVE_PORTS='' PORTS_FAILED=0
@@ -20,5 +20,6 @@ TASK_COUNT=0 COMPLETED=0 SUPERVISING=0 STOP_AT=0 KILLS=0 BEGAN_AT=0 DECIDED_AT=0
 OUTCOME='' OUTCOME_CODE=0 OUTCOME_BEHAVIOUR='' OUTCOME_REASON='' TRIGGER=''
 readonly PROVISIONAL_SECONDS=2
 
-# A task's own. TASK is its shell in a slot without gang, COMMAND the process group of the user's commands.
-STOPPED=0 TASK='' COMMAND='' CODE=0 BEHAVIOUR='' STDOUT_LOG='' STDERR_LOG=''
+# A task's own. TASK is its shell in a slot without gang, COMMAND the process group of what it runs, and ENDING is set
+# while that is for any end, and not to be stopped.
+STOPPED=0 TASK='' COMMAND='' ENDING='' CODE=0 BEHAVIOUR='' STDOUT_LOG='' STDERR_LOG='' RUNTIME_LOG='' SCRIPTS_LOG='' EXPORTS=''

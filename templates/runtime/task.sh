@@ -35,7 +35,7 @@ outlive_signals() {
 pass_on_term() {
   STOPPED=1
   [[ ! $TASK ]] || kill -TERM "$TASK" 2>/dev/null
-  [[ ! $COMMAND ]] || kill -TERM -- "-$COMMAND" 2>/dev/null
+  [[ ! $COMMAND || $ENDING ]] || kill -TERM -- "-$COMMAND" 2>/dev/null
 }
 
 # Wait for a child to its end, and return its status. A signal ends a wait before, with a status that is not the
@@ -79,11 +79,12 @@ serve_slot() {
 run_task() {
   local index=$1 attempt=$2 suffix='' status=0 logs=$ATTEMPT_FOLDER/logs/${ROLE_FOLDER[ROLE]}/$1
   ((attempt == 0)) || suffix=.$attempt
-  STDOUT_LOG=$logs/stdout$suffix.log STDERR_LOG=$logs/stderr$suffix.log
+  STDOUT_LOG=$logs/stdout$suffix.log STDERR_LOG=$logs/stderr$suffix.log RUNTIME_LOG=$logs/runtime$suffix.log
+  SCRIPTS_LOG=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[ROLE]}/$index.scripts
   read_clock
   report start "$ROLE" "$SLOT" "$index" "$attempt" "$SLURMD_NODENAME" "$SLURM_STEP_ID" "$NOW"
   if prepare_task "$index" "$attempt" 2>>"$STDERR_LOG"; then
-    run_commands || status=$?
+    run_scripts "$attempt" || status=$?
     classify_exit "$status"
   else
     status=1
@@ -145,17 +146,36 @@ release_ports() {
   done
 }
 
-# The commands run in a bash and a process group of their own, with the usual signals (job control gives both).
 run_commands() {
   local -a options
-  local status
   read -ra options <<<"${SHELL_OPTIONS[ROLE]}"
+  run_bash "$STDOUT_LOG" "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh" ${options[@]+"${options[@]}"} --
+}
+
+# start_bash SCRIPT OPTION...: become a bash that runs a script. It begins with the variables that scripts before it
+# exported, which it reads where BASH_ENV says; a script with secrets in it is in no file, but comes through a pipe.
+start_bash() {
+  local script=$1
+  if [[ $EXPORTS ]]; then
+    exec {EXPORTS_FD}< <(printf 'unset BASH_ENV\n%s' "$EXPORTS")
+    export BASH_ENV=/dev/fd/$EXPORTS_FD
+  fi
+  if [[ ${SECRET_NAMES-} ]]; then
+    insert_secrets "$script" || exit 1
+    exec {SCRIPT_FD}< <(printf '%s' "$TEXT")
+    script=/dev/fd/$SCRIPT_FD
+  fi
+  exec bash "${@:2}" "$script"
+}
+
+# run_bash OUTPUT SCRIPT OPTION...: in a process group of its own, with the usual signals (job control gives both).
+run_bash() {
+  local stopped=$STOPPED status
   set -m
-  bash ${options[@]+"${options[@]}"} -- "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh" \
-    </dev/null >>"$STDOUT_LOG" 2>>"$STDERR_LOG" {CHANNEL}>&- &
+  start_bash "${@:2}" </dev/null >>"$1" 2>>"$STDERR_LOG" {CHANNEL}>&- &
   COMMAND=$!
   set +m
-  ((!STOPPED)) || kill -TERM -- "-$COMMAND" 2>/dev/null
+  ((STOPPED == stopped)) || kill -TERM -- "-$COMMAND" 2>/dev/null
   await "$COMMAND"
   status=$?
   COMMAND=''

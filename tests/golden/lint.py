@@ -24,6 +24,9 @@ SHELLCHECK = Path(sys.executable).parent / "shellcheck"
 UNUSED = "SC2034"
 """Variables that nothing uses: in what differs from script to script, all of them."""
 
+GIVEN = "SC2154"
+"""Variables that nothing sets: in a plugin's script, its settings."""
+
 
 def complaints(scripts: Mapping[str, str]) -> str:
     """Return what bash and shellcheck say of scripts, by their names; "" if they are content."""
@@ -55,8 +58,11 @@ def _run(*argv: str) -> str:
 def lint() -> str:
     """Return the complaints about everything in bash that the project has or makes."""
     scripts = {f"{case.name}.sbatch": made(case)["job.sbatch"] + runtime() + END for case in CASES}
-    return complaints(scripts) + _run(
-        str(SHELLCHECK), *map(str, ROOT.glob("tests/cluster/*.sh")), str(ROOT / ".ci/run")
+    plugins = sorted(map(str, ROOT.glob("templates/plugins/*.sh")))
+    return (
+        complaints(scripts)
+        + _run(str(SHELLCHECK), "--shell=bash", f"--exclude={GIVEN}", *plugins)
+        + _run(str(SHELLCHECK), *map(str, ROOT.glob("tests/cluster/*.sh")), str(ROOT / ".ci/run"))
     )
 
 

@@ -39,6 +39,11 @@ def json_option(command: F) -> F:
 
 def job_file(command: F) -> F:
     """Add the job file, and what changes its meaning."""
+    command = click.option(
+        "--secrets",
+        metavar="FILE",
+        help="Secrets of the job, a YAML mapping in a file of mode 0600 or 0400; they go before the job file's own.",
+    )(command)
     command = click.option("--suffix", default="", metavar="TEXT", help="Append TEXT to the job's name.")(command)
     command = click.option(
         "--set",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..errors import Fault, Place, ProtocolError
 from ..pipeline import compile_job
 from .say import say_faults
+from .secret_file import read_secrets
 from .sites import find_site, local_site
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Source:
     site: str | None = None
     parameters: tuple[tuple[str, str], ...] = ()
     suffix: str = ""
+    secrets: str | None = None
     backend: str = "slurm"
 
 
@@ -39,6 +41,7 @@ def compile_source(source: Source) -> tuple[bytes, Compiled]:
         site=site_of(source),
         parameters=dict(source.parameters),
         suffix=source.suffix,
+        secrets=read_secrets(source.secrets) if source.secrets else {},
     )
     say_faults(compiled.warnings)
     return text, compiled

@@ -227,5 +227,6 @@ def _files(folder: JobFolder, text: bytes, compiled: Compiled, backend_name: str
         "plan.json": json.dumps(plan_dict(compiled.plan), indent=2).encode() + b"\n",
         str(folder.script(0).relative_to(folder.path)): compiled.script.encode(errors="surrogateescape"),
         folder.journal.name: b"".join(dump(record) for record in records),
+        **{f"{folder.secrets.name}/{name}": secret.encode() for name, secret in compiled.secrets.items()},
     }
     return files, history(records)

@@ -9,11 +9,12 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from ..errors import Fault, Place
+from ..protocol.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..job import Command, Job
+    from ..job import Command, Job, Script
 
 _LINE = re.compile(r"^bash: line (\d+): (.*)$")
 _ECHO = re.compile(r"^`.*'$")
@@ -21,26 +22,33 @@ _ECHO = re.compile(r"^`.*'$")
 
 
 def syntax_faults(job: Job, file: str) -> list[Fault]:
-    """Return what bash says of the roles' commands; nothing where there is no bash."""
-    return [fault for role in job.roles for fault in _faults(role.name, role.command, file)]
+    """Return what bash says of the roles' commands and of what runs around them; nothing where there is no bash."""
+    found: dict[Fault, None] = {}
+    for role in job.roles:
+        found |= dict.fromkeys(_faults(f"$.taskRoles.{role.name}.commands", role.command, job, file))
+        for each in (*role.around.known, *role.around.plugins):
+            for script in each.scripts:
+                found |= dict.fromkeys(_faults("", script, job, file))
+    return list(found)
 
 
-def _faults(role: str, command: Command, file: str) -> Iterable[Fault]:
-    said = _bash_says(command.text)
-    if said and "extglob" in command.text:
+def _faults(path: str, command: Command | Script, job: Job, file: str) -> Iterable[Fault]:
+    text = without_secrets(command.text) if job.secrets else command.text
+    said = _bash_says(text)
+    if said and "extglob" in text:
         # The commands may well switch it on themselves, which a bash that runs nothing does not see.
-        said = _bash_says(command.text, "-O", "extglob")
+        said = _bash_says(text, "-O", "extglob")
     for number, message in said:
         warning = message.startswith("warning: ")
         yield Fault(
             code="W350" if warning else "E350",
             message=f"bash: {message[9:]}" if warning else f"bash cannot read the commands: {message}",
             place=Place(file=file, line=file_line(command, number), column=1),
-            path=f"$.taskRoles.{role}.commands",
+            path=path,
         )
 
 
-def file_line(command: Command, number: int) -> int:
+def file_line(command: Command | Script, number: int) -> int:
     """Return the line of the job file from which line `number` (from 1) of the command came, or 0."""
     starts = [start for start, _ in command.lines]
     item = bisect_right(starts, number - 1) - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from .records import Created, Ended, Submitted, dump, parse
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
     from .records import Record
 
+SECRETS = "secrets"
+"""The folder of a job's secrets, beside its journal."""
 LARGEST = 64 << 20
 END = 32 << 10
 """How much of a journal's end tells how a job stands: its last records are some 200 bytes each."""
@@ -31,7 +34,10 @@ def append(journal: Path, record: Record) -> None:
     """Add a record; it is on the disk when this returns. OSError if it cannot be.
 
     A line that a crash or a full disk left torn is closed first, so that it spoils no record but its own.
+    With the end of the job its secrets go: no attempt will want them any more.
     """
+    if isinstance(record, Ended):
+        rmtree(journal.with_name(SECRETS), ignore_errors=True)
     descriptor = os.open(journal, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         size = os.fstat(descriptor).st_size

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Fault, NotFoundError
 from .history import history
-from .journal import read, read_last
+from .journal import SECRETS, read, read_last
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +36,11 @@ class JobFolder:
         """Where the journal is."""
         return self.path / "journal.jsonl"
 
+    @property
+    def secrets(self) -> Path:
+        """Where the secrets of the job are, a file each, until it ends."""
+        return self.path / SECRETS
+
     def attempt(self, number: int) -> Path:
         """Return the folder of an attempt."""
         return self.path / "attempts" / str(number)
@@ -57,7 +62,7 @@ class JobFolder:
         return self.attempt(attempt) / "tasks" / role.folder
 
     def log(self, attempt: int, role: JobRole, index: int, task_attempt: int, stream: str) -> Path:
-        """Return where the output of a task goes; `stream` is stdout or stderr."""
+        """Return where the output of a task goes; `stream` is stdout, stderr or runtime."""
         retry = f".{task_attempt}" if task_attempt else ""
         return self.attempt(attempt) / "logs" / role.folder / str(index) / f"{stream}{retry}.log"
 

@@ -46,7 +46,7 @@ def role_component(
     Source: sbatch(1), --nodes --ntasks --ntasks-per-node --cpus-per-task --mem --mem-per-cpu --gres.
     """
     wanted = role.resources
-    options: list[tuple[str, str | None]] = [*_where(role, job, place)]
+    options: list[tuple[str, str | None]] = [*_where(place)]
     if nodes is not None:
         options.append(("nodes", str(nodes.count)))
     options.append(("ntasks", str(slots)))
@@ -68,7 +68,7 @@ def role_component(
 def shared_component(job: Job, place: Place, packing: Packing, *, extra: int) -> Options:
     """Return the options of the one component of the shared layout: equal nodes, each as the fullest needs."""
     options: list[tuple[str, str | None]] = [
-        *_where(job.roles[0], job, place),
+        *_where(place),
         ("nodes", str(packing.nodes)),
         ("ntasks", str(packing.nodes)),
         ("ntasks-per-node", "1"),
@@ -91,17 +91,17 @@ def first_component(job: Job, time_limit: timedelta | None, warning: timedelta) 
     return tuple(options)
 
 
-def _where(role: Role, job: Job, place: Place) -> list[tuple[str, str | None]]:
+def _where(place: Place) -> list[tuple[str, str | None]]:
     """Return where a component goes. `--no-requeue` stands in every one: a part of a het job must not come back."""
-    wishes, whole = role.wishes, job.wishes.job
     pairs = (
         ("partition", place.partition),
         ("account", place.account),
         ("qos", place.qos),
         ("reservation", place.reservation),
-        ("constraint", wishes.constraint or whole.constraint),
-        ("nodelist", wishes.nodelist or whole.nodelist),
-        ("exclude", wishes.exclude or whole.exclude),
+        ("constraint", place.constraint),
+        ("nodelist", place.nodelist),
+        ("exclude", place.exclude),
+        ("nice", None if place.nice is None else str(place.nice)),
     )
     return [("no-requeue", None), *((name, value) for name, value in pairs if value)]
 

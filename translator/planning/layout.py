@@ -32,15 +32,18 @@ class Arrangement:
     packing: Packing | None = None
 
 
-def arrange(job: Job, partitions: Sequence[Partition], extra_memory_mib: int) -> Arrangement:
-    """Return the arrangement of a job whose roles go to these partitions; PlanError if it can never start."""
+def arrange(job: Job, partitions: Sequence[Partition], extra_memory_mib: int, *, alike: bool = True) -> Arrangement:
+    """Return the arrangement of a job whose roles go to these partitions; PlanError if it can never start.
+
+    `alike` is false where the roles ask for different nodes or accounts, which one allocation cannot have.
+    """
     known = all(partition.shapes for partition in partitions)
     if not known:
         return _without_shapes(job)
     if len(job.roles) == 1:
         return _plain(job, partitions[0], extra_memory_mib)
     het = _slots_that_fit(job, lambda slots: _het(job, partitions, slots, extra_memory_mib))
-    shared = _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, extra_memory_mib))
+    shared = _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, extra_memory_mib)) if alike else None
     return _choose(job, partitions, het, shared)
 
 

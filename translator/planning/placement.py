@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ..errors import Fault, PlanError
-from ..site.profile import Partition, VirtualCluster
+from ..site.profile import NodeType, Partition, Priority, VirtualCluster
 
 if TYPE_CHECKING:
     from ..job import Job, Role
@@ -23,6 +23,10 @@ class Place:
     account: str | None
     qos: str | None
     reservation: str | None
+    constraint: str | None
+    nodelist: str | None
+    exclude: str | None
+    nice: int | None
 
 
 def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Fault, ...]]:
@@ -55,15 +59,67 @@ def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Fault, 
     )
 
 
-def place_of(role: Role, job: Job, cluster: VirtualCluster) -> Place:
-    """Return where a role goes: its own words before the job's, and those before the virtual cluster's."""
+def place_of(role: Role, job: Job, cluster: VirtualCluster, site: Site) -> Place:
+    """Return where a role goes: its own words before the job's, and those before what the site has for its names.
+
+    Raises PlanError for a node type that the profile does not map, where it maps any.
+    """
     own, whole = role.wishes, job.wishes.job
+    priority, kind = _priority(job, site) or Priority(), _node_type(role, site) or NodeType()
     return Place(
         partition=own.partition or whole.partition or cluster.partition,
         account=own.account or whole.account or cluster.account,
-        qos=own.qos or whole.qos or cluster.qos,
+        qos=own.qos or whole.qos or priority.qos or cluster.qos,
         reservation=own.reservation or whole.reservation or cluster.reservation,
+        constraint=own.constraint or whole.constraint or kind.constraint,
+        nodelist=own.nodelist or whole.nodelist or kind.nodelist,
+        exclude=own.exclude or whole.exclude,
+        nice=priority.nice,
     )
+
+
+_DEFAULT_PRIORITIES = {"test": Priority(), "oppo": Priority(nice=1000)}
+"""What any Slurm can do: `test` is OpenPAI's own default, and `oppo` is to wait for everybody else."""
+
+
+def _priority(job: Job, site: Site) -> Priority | None:
+    """Return what the job's priority class is to Slurm, None where nothing can be done for it."""
+    name = job.priority or "test"
+    return site.priorities.get(name) or _DEFAULT_PRIORITIES.get(name)
+
+
+def _node_type(role: Role, site: Site) -> NodeType | None:
+    if role.node_type is None or not site.node_types:
+        return None
+    found = site.node_types.get(role.node_type)
+    if found is None:
+        near = get_close_matches(role.node_type, site.node_types, n=1)
+        raise PlanError(
+            Fault(
+                code="E405",
+                message=f"the site has no node type {role.node_type!r}; it has {', '.join(site.node_types)}",
+                path=f"$.extras.hivedScheduler.taskRoles.{role.name}",
+                hint=f"did you mean {near[0]!r}?" if near else "map it under nodeTypes in site.yaml",
+            )
+        )
+    return found
+
+
+def unmapped(job: Job, site: Site) -> tuple[Fault, ...]:
+    """Warn of what OpenPAI's scheduler was told, and the site profile says nothing about."""
+    faults: list[Fault] = []
+    if _priority(job, site) is None:
+        message = f"the priority class {job.priority!r} changes nothing: the site profile does not map it"
+        path = "$.extras.hivedScheduler.jobPriorityClass"
+        hint = "map it under priorities in site.yaml, or set extras.slurm.qos"
+        faults.append(Fault(code="W407", message=message, path=path, hint=hint))
+    for role in job.roles:
+        if role.node_type is not None and _node_type(role, site) is None:
+            message = f"the node type {role.node_type!r} changes nothing: the site profile maps none"
+            path = f"$.extras.hivedScheduler.taskRoles.{role.name}"
+            hint = "map it under nodeTypes in site.yaml, or set extras.slurm.constraint"
+            faults.append(Fault(code="W408", message=message, path=path, hint=hint))
+    return tuple(faults)
 
 
 def partition_of(place: Place, site: Site) -> Partition:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Literal
 
 from ..errors import Fault
-from ..job import Command, Completion, Image, Lines, PortRequest, Resources
+from ..job import Command, Completion, Image, Lines, Moment, PortRequest, Resources, Script
 
 LayoutKind = Literal["plain", "het", "shared"]
 
@@ -37,6 +37,22 @@ class Component:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Say which script runs at one place around a role's commands.
+
+    `number` is the position of its prerequisite (or plugin) among those of the role, in the order of the start.
+    """
+
+    moment: Moment
+    number: int
+    name: str
+    kind: Literal["prerequisite", "plugin"]
+    ignore_failure: bool
+    script: Script
+    lines: Lines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RolePlan:
     """Say how one role runs.
 
@@ -61,7 +77,11 @@ class RolePlan:
     completion: Completion
     task_retry_limit: int
     image: Image
+    before: tuple[Step, ...]
+    """What runs before the commands, in order."""
     command: Command
+    after: tuple[Step, ...]
+    """What runs after the commands, in order."""
     environment: tuple[tuple[str, str], ...]
     """Variables of every task of the role that are known now."""
     lines: Lines
@@ -88,6 +108,8 @@ class Plan:
     layout: Layout
     components: tuple[Component, ...]
     roles: tuple[RolePlan, ...]
+    secrets: tuple[str, ...]
+    """The names of the secrets that the tasks put into their scripts."""
     environment: tuple[tuple[str, str], ...]
     address: Literal["getent", "node-address", "suffix"]
     node_suffix: str

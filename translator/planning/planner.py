@@ -17,14 +17,17 @@ from .directives import (
 )
 from .environment import job_variables, role_variables, variable_names
 from .layout import arrange
-from .placement import partition_of, place_of, time_limit, virtual_cluster
+from .placement import partition_of, place_of, time_limit, unmapped, virtual_cluster
 from .plan import Component, Plan, RolePlan
+from .prerequisites import ordered, steps
+from .storages import mounts, storage_prerequisite
 
 if TYPE_CHECKING:
     from ..job import Job
     from ..site.profile import Site
     from .layout import Arrangement
     from .placement import Place
+    from .storages import Mount
 
 MOST_EXPORTED_BYTES = 1 << 20
 """The script exports what tasks know of their peers up to this size; see `templates/runtime/environment.sh`."""
@@ -37,10 +40,12 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     `source` is the job file's base name. The same arguments give the same plan.
     """
     cluster, warnings = virtual_cluster(job, site)
-    places = [place_of(role, job, cluster) for role in job.roles]
+    places = [place_of(role, job, cluster, site) for role in job.roles]
+    found, storage_warnings = mounts(job, site)
     partitions = [partition_of(place, site) for place in places]
     limit = time_limit(job, site, partitions)
-    arrangement = arrange(job, partitions, batch_memory_mib(len(job.roles)))
+    alike = len(set(places)) == 1
+    arrangement = arrange(job, partitions, batch_memory_mib(len(job.roles)), alike=alike)
     warning = site.warning if limit is not None and limit > WARNED_FROM else timedelta(0)
     return Plan(
         job_name=job.name,
@@ -54,7 +59,8 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         retry_limit=job.retry_limit,
         layout=arrangement.layout,
         components=_components(job, site, places, arrangement, first_component(job, limit, warning)),
-        roles=tuple(_role(job, arrangement, position) for position in range(len(job.roles))),
+        roles=tuple(_role(job, site, arrangement, found, position) for position in range(len(job.roles))),
+        secrets=job.secrets,
         environment=job_variables(job),
         address=site.address,
         node_suffix=site.node_suffix,
@@ -65,7 +71,14 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         grace=site.grace,
         interrupted_grace=max(timedelta(seconds=1), min(site.grace, site.kill_wait - timedelta(seconds=2))),
         transient_ceiling=site.transient_ceiling,
-        warnings=(*warnings, *_images(job), *_nodes_not_known(job, arrangement), *_large_environment(job)),
+        warnings=(
+            *warnings,
+            *unmapped(job, site),
+            *storage_warnings,
+            *_images(job),
+            *_nodes_not_known(job, arrangement),
+            *_large_environment(job),
+        ),
     )
 
 
@@ -106,8 +119,12 @@ def _components(
     )
 
 
-def _role(job: Job, arrangement: Arrangement, position: int) -> RolePlan:
+def _role(job: Job, site: Site, arrangement: Arrangement, found: tuple[Mount, ...], position: int) -> RolePlan:
     role, nodes, packing = job.roles[position], arrangement.nodes[position], arrangement.packing
+    around = ordered(role.around)
+    if found and job.storages:
+        around = (storage_prerequisite(found, site, job.storages.lines), *around)
+    before, after = steps(around)
     return RolePlan(
         position=position,
         name=role.name,
@@ -124,7 +141,9 @@ def _role(job: Job, arrangement: Arrangement, position: int) -> RolePlan:
         completion=role.completion,
         task_retry_limit=role.task_retry_limit,
         image=role.image,
+        before=before,
         command=role.command,
+        after=after,
         environment=role_variables(role),
         lines=role.lines,
     )

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .plan import Plan, RolePlan
+    from .plan import Plan, RolePlan, Step
 
 _COLUMNS = ("ROLE", "TASKS", "SLOTS", "PER NODE", "CPUS", "MEMORY", "GPUS", "PORTS", "COMPLETION", "IMAGE")
 
@@ -28,6 +28,8 @@ def plan_text(plan: Plan) -> str:
         ("time limit", _time(plan)),
         ("ports", f"{plan.first_port} to {plan.last_port}"),
     ]
+    if plan.secrets:
+        head.append(("secrets", ", ".join(plan.secrets)))
     rows = [_COLUMNS, *(_row(role) for role in plan.roles)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
     table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -39,7 +41,8 @@ def plan_text(plan: Plan) -> str:
         asked.append(f"component {number}: {options}")
         if component.note:
             asked.append(f"  {component.note}")
-    return "\n".join([*(f"{name:<12}{value}" for name, value in head), "", *table, "", *asked]) + "\n"
+    around = [line for role in plan.roles for line in _around(role)]
+    return "\n".join([*(f"{name:<12}{value}" for name, value in head), "", *table, "", *around, *asked]) + "\n"
 
 
 def _time(plan: Plan) -> str:
@@ -69,6 +72,20 @@ def _row(role: RolePlan) -> tuple[str, ...]:
 
 def _per_node(role: RolePlan) -> str:
     return "+".join(str(count) for count in role.placement) if role.placement else str(role.tasks_per_node)
+
+
+def _around(role: RolePlan) -> list[str]:
+    """Return the order of what a task of the role runs, where it is more than the commands."""
+    if not (role.before or role.after):
+        return []
+    steps = [*map(_step, role.before), "the commands", *map(_step, role.after)]
+    return [f"each task of {role.name} runs", *(f"  {number}. {step}" for number, step in enumerate(steps, 1)), ""]
+
+
+def _step(step: Step) -> str:
+    when = {"start": "start", "success": "after success", "exit": "after any end"}[step.moment]
+    what = f"plugin {step.name}" if step.kind == "plugin" else step.name
+    return f"{what}, {when}" + (", failure ignored" if step.ignore_failure else "")
 
 
 def _plain(value: Any) -> Any:

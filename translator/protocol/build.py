@@ -5,6 +5,7 @@ Source: PAI protocol v2 and PAI rest-server for the defaults.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..job import (
@@ -20,14 +21,16 @@ from ..job import (
     Role,
     RoleWishes,
     SlurmWishes,
+    Storage,
+    Storages,
 )
 from .extras import SlurmExtras
-from .names import controller_name, prerequisite
+from .names import PLUGINS, controller_name, prerequisite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..job import Switches
+    from ..job import Around, Switches
     from . import v2
     from .assemble import Assembled
     from .collect import Collector
@@ -40,8 +43,14 @@ _IMPLICIT_LABELS = ("ssh", "http")
 """Every task has one port of each. Source: PAI rest-server, getPortList."""
 
 
-def build(file: v2.JobFile, commands: Mapping[str, Assembled], switches: Switches, collector: Collector) -> Job:
-    """Return the job that a file means; `commands` are those of its roles."""
+def build(
+    file: v2.JobFile,
+    commands: Mapping[str, Assembled],
+    arounds: Mapping[str, Around],
+    switches: Switches,
+    collector: Collector,
+) -> Job:
+    """Return the job that a file means; `commands` are those of its roles, `arounds` what runs around them."""
     slurm = file.extras.slurm or SlurmExtras()
     if file.job_retry_count > 0:
         message = "a retry of the job needs the monitor, which this version does not have"
@@ -52,8 +61,13 @@ def build(file: v2.JobFile, commands: Mapping[str, Assembled], switches: Switche
         virtual_cluster=file.defaults.virtual_cluster,
         retry_limit=file.job_retry_count,
         gang=file.extras.gang_allocation,
-        roles=tuple(_role(name, file, commands[name], switches, collector) for name in file.task_roles),
+        roles=tuple(
+            replace(_role(name, file, commands[name], switches, collector), around=arounds[name])
+            for name in file.task_roles
+        ),
         wishes=SlurmWishes(job=_wishes(slurm), layout=slurm.layout),
+        storages=_storages(file, collector),
+        priority=file.extras.hived_scheduler.job_priority_class if file.extras.hived_scheduler else None,
         compat=Compat(job_name=switches.job_name, exit_patterns=switches.exit_patterns),
     )
 
@@ -78,6 +92,44 @@ def _role(name: str, file: v2.JobFile, command: Assembled, switches: Switches, c
         ports=_ports(role, path, collector),
         command=Command(text=command.text, errexit=True, nounset=switches.nounset, pipefail=True, lines=command.lines),
         wishes=_wishes(wishes) if wishes else RoleWishes(),
+        lines=Lines(first=span.key_line, last=max(span.key_line, span.last_line)),
+        node_type=_node_type(name, file, collector),
+    )
+
+
+def _node_type(name: str, file: v2.JobFile, collector: Collector) -> str | None:
+    """Return the SKU or the pinned cell of a role, of which it can have one."""
+    wanted = file.extras.hived_scheduler.task_roles.get(name) if file.extras.hived_scheduler else None
+    if wanted is None:
+        return None
+    if wanted.sku_type and wanted.pinned_cell_id:
+        path: Path = ("extras", "hivedScheduler", "taskRoles", name, "pinnedCellId")
+        message = "`skuType` and `pinnedCellId` both choose the nodes of the role"
+        collector.add("E318", path, message, hint="leave one of them out", key=True)
+    return wanted.pinned_cell_id or wanted.sku_type or None
+
+
+def _storages(file: v2.JobFile, collector: Collector) -> Storages | None:
+    """Return the storages of a job: those of `extras`, else those of the plugin that was there before.
+
+    Source: PAI rest-server, which made the one of the other.
+    """
+    document = collector.document
+    path: Path = ("extras", "storages")
+    if file.extras.storages is not None:
+        wanted = {each.name: each.mount_path or f"/mnt/{each.name}" for each in file.extras.storages}
+        return _storages_at(path, wanted, collector)
+    for where, plugin in document.mappings(("extras", PLUGINS)):
+        if plugin.get("plugin") == "teamwise_storage":
+            names = [name for _, name in document.texts((*where, "parameters", "storageConfigNames"))]
+            return _storages_at(where, {name: f"/mnt/{name}" for name in names}, collector)
+    return None
+
+
+def _storages_at(path: Path, wanted: Mapping[str, str], collector: Collector) -> Storages:
+    span = collector.document.spans[path]
+    return Storages(
+        wanted=tuple(Storage(name=name, mount_path=mount) for name, mount in wanted.items()),
         lines=Lines(first=span.key_line, last=max(span.key_line, span.last_line)),
     )
 

@@ -58,6 +58,10 @@ MEANING = {
     "E312": "a tag of mustache that is no reference",
     "E313": "a reference that leads to nothing",
     "E314": "a reference to a mapping",
+    "E315": "an event that callbacks cannot have",
+    "E316": "callbacks and preCommands or postCommands in one",
+    "E317": "a plugin that OpenPAI does not have",
+    "E318": "two choices of nodes for one role",
     "W301": "taskRetryCount with gang allocation",
     "W302": "deployments, but none is active",
     "W303": "a role that does not exist is named",
@@ -66,6 +70,11 @@ MEANING = {
     "W306": "a placeholder of OpenPAI's controller",
     "W307": "a key under extras that looks like another",
     "W308": "slots with gang allocation",
+    "W309": "a requirement that is a container image",
+    "W310": "a plugin that OpenPAI does not have, its failure ignored",
+    "W311": "a prerequisite whose plugin is no runtime plugin",
+    "W312": "a failure policy that there is not",
+    "W313": "the plugin git without a folder",
     "W801": "jobRetryCount, which needs the monitor",
 }
 """Source: PAI rest-server, semantic checks of protocol v2 jobs."""
@@ -80,17 +89,8 @@ SITE = {
 """Source: this project's docs, site profile."""
 
 LATER = {
-    "W901": "prerequisites that run something",
-    "W902": "the plugin teamwise_storage",
     "W903": "the plugin ssh",
-    "W904": "the plugin git",
-    "W905": "the plugin tensorboard",
-    "W906": "the plugin cmd",
-    "W907": "an unknown plugin",
-    "W908": "references to secrets",
     "W909": "credentials of a registry",
-    "W910": "storages",
-    "W911": "hivedScheduler",
     "W912": "notifications",
     "W913": "infiniband",
     "W914": "extras.slurm.mpi",

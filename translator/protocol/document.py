@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Union
 
 from ..errors import Fault, Place
@@ -61,14 +61,15 @@ class Span:
 class Document:
     """Hold the root value of a file and the spans of all values in it.
 
-    `lines` is the file's text, line by line. `secrets` is the second document of a file that has one.
+    `lines` is the file's text, line by line. `secrets` is the second document of a file that has one. What may
+    hold secrets is left out of the text of the object itself.
     """
 
     file: str
-    root: Value
-    spans: Mapping[Path, Span]
-    lines: tuple[str, ...] = ()
-    secrets: Mapping[str, Value] | None = None
+    root: Value = field(repr=False)
+    spans: Mapping[Path, Span] = field(repr=False)
+    lines: tuple[str, ...] = field(default=(), repr=False)
+    secrets: Mapping[str, Value] | None = field(default=None, repr=False)
     warnings: tuple[Fault, ...] = ()
 
     def place(self, path: Path, *, key: bool = False) -> Place:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .names import PLUGINS, acts, named_prerequisites, required
+from .names import PLUGINS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from .collect import Collector
     from .document import Document, Path, Value
@@ -22,33 +22,23 @@ _NOT_YET = "not yet supported: "
 
 def warn_of_later(collector: Collector) -> None:
     """Add a warning for each thing that a later version brings."""
-    _warn_of_prerequisites(collector)
+    _warn_of_credentials(collector)
     _warn_of_plugins(collector)
-    _warn_of_scheduler(collector)
     document = collector.document
     for role in document.mapping(("taskRoles",)):
         path: Path = ("taskRoles", role, "extraContainerOptions", "infiniband")
         if document.at(path):
             collector.add("W913", path, _NOT_YET + "`infiniband`, which gives tasks the InfiniBand devices", key=True)
-    storages = document.at(("extras", "storages"))
-    if storages is not None:
-        what = "`storages`" if storages else "`storages: []`, which mounts your default storages"
-        collector.add("W910", ("extras", "storages"), _NOT_YET + what, key=True)
     wanted = document.mapping(("extras", "jobStatusChangeNotification"))
     if any(wanted.values()):
         collector.add("W912", ("extras", "jobStatusChangeNotification"), _NOT_YET + "notifications", key=True)
     _warn_of_slurm_wishes(collector)
 
 
-def _warn_of_prerequisites(collector: Collector) -> None:
-    """Warn of each prerequisite that runs something for a role, and of credentials that an image needs."""
+def _warn_of_credentials(collector: Collector) -> None:
+    """Warn of credentials that the image of a role needs."""
     document = collector.document
-    named = named_prerequisites(document)
     for role in document.mapping(("taskRoles",)):
-        for where, listed in document.texts(("taskRoles", role, "prerequisites")):
-            for name in required(document, named, listed):
-                if any(acts(value) for _, value in named.get(name, ())):
-                    collector.add("W901", where, _NOT_YET + f"prerequisites that run something, here `{name}`")
         image = document.at(("taskRoles", role, "dockerImage"))
         for path, value in document.mappings(("prerequisites",)):
             if value.get("type") == "dockerimage" and value.get("name") == image and value.get("auth"):
@@ -61,16 +51,10 @@ def _warn_of_plugins(collector: Collector) -> None:
     roles = document.mapping(("taskRoles",))
     for path, value in document.mappings(("extras", PLUGINS)):
         name, chosen = value.get("plugin"), value.get("taskroles")
-        if not isinstance(name, str) or (isinstance(chosen, list) and not any(role in roles for role in chosen)):
+        if isinstance(chosen, list) and not any(role in roles for role in chosen):
             continue
-        code, wanted = _PLUGINS.get(name, ("W907", _always))
-        if wanted(document.mapping((*path, "parameters")), document):
-            what = f"the plugin `{name}`" if name in _PLUGINS else f"`{name}`, which is no plugin of OpenPAI"
-            collector.add(code, (*path, "plugin"), _NOT_YET + what)
-
-
-def _always(_parameters: Mapping[str, Value], _document: Document) -> bool:
-    return True
+        if name == "ssh" and _wants_ssh(document.mapping((*path, "parameters")), document):
+            collector.add("W903", (*path, "plugin"), _NOT_YET + f"the plugin `{name}`")
 
 
 def _wants_ssh(parameters: Mapping[str, Value], document: Document) -> bool:
@@ -78,38 +62,6 @@ def _wants_ssh(parameters: Mapping[str, Value], document: Document) -> bool:
     user = parameters.get("userssh")
     between = parameters.get("jobssh") is True and document.at(("extras", "gangAllocation")) is not False
     return between or (isinstance(user, dict) and user.get("type") in ("custom", "system"))
-
-
-def _wants_storage(_parameters: Mapping[str, Value], document: Document) -> bool:
-    """Tell whether the storage plugin does something: not where `storages` takes its place."""
-    return document.at(("extras", "storages")) is None
-
-
-def _wants_commands(parameters: Mapping[str, Value], _document: Document) -> bool:
-    return any(parameters.get(key) for key in ("preCommands", "postCommands", "callbacks"))
-
-
-_PLUGINS: dict[str, tuple[str, Callable[[Mapping[str, Value], Document], bool]]] = {
-    "teamwise_storage": ("W902", _wants_storage),
-    "ssh": ("W903", _wants_ssh),
-    "git": ("W904", _always),
-    "tensorboard": ("W905", _always),
-    "cmd": ("W906", _wants_commands),
-}
-"""The plugins of openpai-runtime: the warning's code, and whether these parameters do something."""
-
-
-def _warn_of_scheduler(collector: Collector) -> None:
-    """Warn of what chooses nodes or order: not of `skuNum`, which the server computed itself."""
-    document = collector.document
-    path: Path = ("extras", "hivedScheduler")
-    if document.at((*path, "jobPriorityClass")) not in (None, "test"):
-        collector.add("W911", (*path, "jobPriorityClass"), _NOT_YET + "job priorities", key=True)
-    for role in document.mapping((*path, "taskRoles")):
-        for key in ("skuType", "pinnedCellId"):
-            if document.at((*path, "taskRoles", role, key)):
-                message = _NOT_YET + f"`{key}`, which chooses nodes; `constraint` under `extras.slurm` does here"
-                collector.add("W911", (*path, "taskRoles", role, key), message, key=True)
 
 
 def _warn_of_slurm_wishes(collector: Collector) -> None:

@@ -13,7 +13,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from .collect import Collector
     from .document import Document, Path, Value
@@ -78,16 +78,16 @@ def acts(value: Mapping[str, Value]) -> bool:
     )
 
 
-def required(document: Document, named: Named, name: str) -> Iterator[str]:
-    """Yield the names that a name in a role's list stands for: all that it requires, and itself; each once.
+def required(document: Document, named: Named, names: Iterable[str]) -> Iterator[str]:
+    """Yield the names that a role's list stands for: those in it, and all that they require; each once.
 
-    Source: PAI issue 5145, require.
+    A name that there is not is left out. Source: PAI issue 5145, require.
     """
     seen: set[str] = set()
-    stack = [name]
+    stack = [*names]
     while stack:
         each = stack.pop()
-        if each not in seen:
+        if each not in seen and each in named:
             seen.add(each)
             yield each
             stack += [text for _, text in _requirements(document, named, each)]
@@ -172,8 +172,21 @@ def _check_requirements(collector: Collector) -> None:
                 open_names[wanted] = True
                 stack.append((wanted, deque(_requirements(document, named, wanted))))
             elif open_names[wanted]:
-                message = f"`{name}` requires `{wanted}`, which in the end requires `{name}`"
-                collector.add("E306", where, f"`{name}` requires itself" if name == wanted else message)
+                collector.add("E306", where, _circle([each for each, _ in stack], wanted))
+            if wanted in named and all(value.get("type") == "dockerimage" for _, value in named[wanted]):
+                message = f"`{wanted}` is a container image, which a requirement cannot put in place"
+                collector.add("W309", where, message, hint="a role names its image as `dockerImage`")
+
+
+def _circle(open_names: list[str], wanted: str) -> str:
+    """Return what is said of a requirement that leads back to a name whose requirements are being looked at."""
+    circle = [*open_names[open_names.index(wanted) :], wanted]
+    if len(circle) == 2:
+        return f"`{wanted}` requires itself"
+    longest = 8
+    if len(circle) > longest:
+        circle[longest // 2 : -longest // 2] = ["..."]
+    return "prerequisites require each other in a circle: " + " > ".join(circle)
 
 
 def _requirements(document: Document, named: Named, name: str) -> list[tuple[Path, str]]:

@@ -1,4 +1,4 @@
-"""Words of the command line that take the place of values in the job file: parameters and the job's name."""
+"""Words of the command line that take the place of values in the job file: parameters, secrets and the job's name."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 
 def overridden(
-    document: Document, *, parameters: Mapping[str, str], name: str | None
+    document: Document, *, parameters: Mapping[str, str], name: str | None, secrets: Mapping[str, Value]
 ) -> tuple[Document, tuple[Fault, ...]]:
     """Return the document with these values in place of its own, and what is wrong with them.
 
-    A parameter that the job does not have is a fault: its name is a slip.
+    A parameter that the job does not have is a fault: its name is a slip. The file's second document holds secrets,
+    too; `secrets` go before both.
     """
     faults: list[Fault] = []
     own = document.mapping(("parameters",))
@@ -37,6 +38,9 @@ def overridden(
         root["parameters"] = {**own, **{key: value_of(text) for key, text in parameters.items()}}
     if name is not None and not faults:
         root["name"] = name
+    given = {**(document.secrets or {}), **secrets}
+    if given:
+        root["secrets"] = {**document.mapping(("secrets",)), **given}
     return replace(document, root=root), tuple(faults)
 
 

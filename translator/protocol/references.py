@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .collect import near_hint
+from .secrets import mark
 from .text import NoTextError, js_text
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
 OPEN, CLOSE = "<%", "%>"
 ROOTS = ("parameters", "script", "output", "data", "secrets")
-_REFERENCE = re.compile(r"\$([A-Za-z_]\w*)((?:\.[^\s.\[\]]+|\[\d+\])*)", re.ASCII)
+_REFERENCE = re.compile(r"(?:\$([A-Za-z_]\w*)|(this)(?=\.parameters\b))((?:\.[^\s.\[\]]+|\[\d+\])*)", re.ASCII)
 _STEP = re.compile(r"\.([^\s.\[\]]+)|\[(\d+)\]", re.ASCII)
-_FORM = "a reference is `<% $parameters.name %>`; the other roots are $data, $script and $output"
+_FORM = "a reference is `<% $parameters.name %>`; the other roots are $secrets, $data, $script and $output"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class _UnresolvedError(Exception):
 def render(text: str, roots: Mapping[str, Value], *, keep: bool = False) -> Rendered:
     """Return the text with the values of `roots` in place of its references.
 
+    In place of a secret stands its mark (see `secrets.py`).
     A root that is None is known but empty: the role selects no such prerequisite. With `keep`, a reference to
     nothing stays as OpenPAI left it, `<% $root.key.0 %>`, and the problem is a warning.
     """
@@ -95,9 +97,6 @@ def _replacement(
     tag: str, name: str, roots: Mapping[str, Value], *, keep: bool
 ) -> tuple[str, tuple[str, str, str] | None]:
     """Return the text for a tag, and what is wrong with it as code, message and hint."""
-    if re.match(r"\$secrets\b", name):
-        message = "not yet supported: a reference to the job's secrets"
-        return tag, ("W908", message, "read the secret from a file of your own in the command")
     if name[:1] in tuple("#^/!>&{="):
         return tag, ("E312", f"`{_short(tag)}` is no reference, and OpenPAI put nothing in its place", _FORM)
     try:
@@ -117,28 +116,31 @@ def _resolve(name: str, roots: Mapping[str, Value]) -> str:
     """Return the text that a reference stands for. Raises `_UnresolvedError` and `NoTextError`."""
     match = _REFERENCE.fullmatch(name)
     if match is None:
-        if name.startswith("this."):
-            raise _UnresolvedError(f"`{_short(name)}` has a meaning only in the callbacks of a prerequisite", _FORM)
         near = (
             f"did you mean `${name}`?"
             if _REFERENCE.fullmatch("$" + name) and name.partition(".")[0] in ROOTS
             else _FORM
         )
         raise _UnresolvedError(f"`{_short(name)}` is no reference", near)
-    root, steps = match[1], [a or b for a, b in _STEP.findall(match[2])]
-    if root not in ROOTS:
+    root, steps = match[1] or match[2], [a or b for a, b in _STEP.findall(match[3])]
+    if root == "this" and "this" not in roots:
+        raise _UnresolvedError(f"`{_short(name)}` has a meaning only in the callbacks of a prerequisite", _FORM)
+    if root not in (*ROOTS, "this"):
         raise _UnresolvedError(
             f"`${root}` is nothing that can be referred to",
-            near_hint(f"${root}", [f"${each}" for each in ROOTS[:-1]]),
+            near_hint(f"${root}", [f"${each}" for each in ROOTS]),
         )
-    value, shown = roots.get(root), f"${root}"
+    value, shown = roots.get(root), root if match[2] else f"${root}"
     if value is None:
-        missing = "the job has no `parameters`" if root == "parameters" else f"the role selects no `{root}`"
-        raise _UnresolvedError(f"`{_short(name)}` leads to nothing: {missing}")
+        missing = f"the job has no `{root}`" if root in ("parameters", "secrets") else f"the role selects no `{root}`"
+        hint = "give them in a file of their own: `--secrets FILE`" if root == "secrets" else ""
+        raise _UnresolvedError(f"`{_short(name)}` leads to nothing: {missing}", hint)
     for step in steps:
         value = _inside(value, step, name, shown)
         shown += f".{step}"
     text = js_text(value)
+    if text is not None and root == "secrets":
+        return mark(steps)
     if text is None:
         raise _UnresolvedError(
             f"`{_short(name)}` leads to nothing: its value is null", "give it a value, '' for an empty one"

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from ..job import PriorityClass
 from .extras import SlurmExtras
 from .fields import (
     MOST,
@@ -39,6 +40,7 @@ Label = Annotated[
     str, words("a port label of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD, number=4)
 ]
 ImageUri = Annotated[str, words("an image such as `repository/image:tag`, without blanks", r"[^\s\x00-\x20\x7f]+")]
+MountPath = Annotated[str, words("a path such as `/mnt/data`, from `/` on and without tabs", r"/[^\t\n]*")]
 Int = Annotated[int, whole()]
 TextList = Annotated[list[Text], Field(min_length=1)]
 
@@ -56,7 +58,7 @@ Threshold = Annotated[int | None, Check(_threshold, {"type": ["integer", "null"]
 
 def _secrets(value: object) -> dict[str, Any]:
     if isinstance(value, str) and value and not value.strip("*"):
-        hint = "OpenPAI hides the secrets of a job that it shows or exports: write them in again"
+        hint = "OpenPAI hides the secrets of a job that it shows or exports: give them in a file, `--secrets FILE`"
         raise expected("the job's secrets", hint, 6)
     if not isinstance(value, dict):
         raise expected("a mapping")
@@ -179,6 +181,27 @@ class Plugin(Open):
     taskroles: list[Text] | None = None
 
 
+class StorageMount(Open):
+    """A storage of the site; `/mnt/<name>` without a path. Source: PAI protocol v2, extras."""
+
+    name: Text
+    mount_path: MountPath | None = None
+
+
+class HivedRole(Open):
+    """On which nodes a role runs; `skuNum` and its like are the server's own. Source: PAI protocol v2, extras."""
+
+    sku_type: Text | None = None
+    pinned_cell_id: Text | None = None
+
+
+class HivedScheduler(Open):
+    """Priority and kinds of nodes. Source: PAI protocol v2, extras."""
+
+    job_priority_class: Annotated[PriorityClass | None, one_of("crit", "prod", "test", "oppo")] = None
+    task_roles: dict[str, HivedRole] = {}
+
+
 class Extras(Open):
     """What lies outside the protocol proper; any key may stand here.
 
@@ -188,6 +211,8 @@ class Extras(Open):
 
     gang_allocation: Boolean = True
     plugins: Annotated[list[Plugin] | None, Field(alias="com.microsoft.pai.runtimeplugin")] = None
+    storages: list[StorageMount] | None = None
+    hived_scheduler: HivedScheduler | None = None
     slurm: SlurmExtras | None = None
 
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..errors import Fault, ProtocolError, Severity
 from ..job import Job, Switches
-from .assemble import Assembled, assemble
 from .build import build
 from .collect import Collector, near_hint
+from .context import Context
 from .faults import mirror
 from .later import warn_of_later
 from .names import check_names, prerequisite
 from .overrides import overridden
+from .prerequisites import around
+from .secrets import secret_texts, settled
 from .v2 import JobFile
 from .versions import other_protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from .assemble import Assembled
     from .document import Document, Path, Value
 
 _EXTRAS = (
@@ -33,6 +36,7 @@ _EXTRAS = (
 )
 """The keys under `extras` that mean something, and two of the web portal's. Source: PAI protocol v2."""
 _NO_PARAMETERS: Mapping[str, str] = {}
+_NO_SECRETS: Mapping[str, Value] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +45,8 @@ class Checked:
 
     job: Job
     warnings: tuple[Fault, ...]
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The texts of the secrets that the job uses, by name."""
 
 
 def validate(
@@ -48,35 +54,41 @@ def validate(
     *,
     parameters: Mapping[str, str] = _NO_PARAMETERS,
     name: str | None = None,
+    secrets: Mapping[str, Value] = _NO_SECRETS,
     defaults: Switches | None = None,
 ) -> Checked:
     """Return the job that a document means.
 
-    `parameters` and `name` take the place of the file's own; a parameter's value is read as YAML would read
-    it there. `defaults` are the site's choices, which `extras.slurm.compat` overrules.
+    `parameters`, `name` and `secrets` take the place of the file's own; a parameter's value is read as YAML would
+    read it there. `defaults` are the site's choices, which `extras.slurm.compat` overrules.
     Raises `ProtocolError` with all that is wrong. Source: PAI protocol v2.
     """
     other = other_protocol(document)
     if other:
         raise ProtocolError(other)
-    document, faults = overridden(document, parameters=parameters, name=name)
+    document, faults = overridden(document, parameters=parameters, name=name, secrets=secrets)
     collector = Collector(document)
     collector.extend([*document.warnings, *faults])
     file = mirror(JobFile, collector)
     check_names(collector)
     switches = defaults or Switches()
     keep = _keeps_unresolved(document, switches)
-    commands = {role: _command(role, collector, keep=keep) for role in document.mapping(("taskRoles",))}
+    contexts = {role: _context(role, collector, keep=keep) for role in document.mapping(("taskRoles",))}
+    commands = {role: _command(role, context) for role, context in contexts.items()}
+    arounds = {role: around(role, context) for role, context in contexts.items()}
     errors = collector.of(Severity.ERROR)
     if errors or file is None:
         raise ProtocolError(errors)
     if file.extras.slurm:
         switches = file.extras.slurm.compat.over(switches)
-    job = build(file, commands, switches, collector)
+    job = settled(build(file, commands, arounds, switches, collector))
+    if errors := collector.of(Severity.ERROR):
+        raise ProtocolError(errors)
     _warn_of_slips(file, collector)
     _warn_of_idle_slots(file, collector)
     warn_of_later(collector)
-    return Checked(job=job, warnings=collector.of(Severity.WARNING))
+    texts = secret_texts(job.secrets, document.at(("secrets",)))
+    return Checked(job=job, warnings=collector.of(Severity.WARNING), secrets=texts)
 
 
 def _keeps_unresolved(document: Document, defaults: Switches) -> bool:
@@ -85,25 +97,30 @@ def _keeps_unresolved(document: Document, defaults: Switches) -> bool:
     return own == "keep" or (own is None and defaults.unresolved == "keep")
 
 
-def _command(role: str, collector: Collector, *, keep: bool) -> Assembled:
-    """Return the command of a role, with that of the active deployment around it."""
+def _context(role: str, collector: Collector, *, keep: bool) -> Context:
+    """Return what the texts of a role may refer to."""
     document = collector.document
-    path: Path = ("taskRoles", role)
-    items = document.texts((*path, "commands"))
+    roots = {root: document.at((root,)) for root in ("parameters", "secrets")}
+    for kind in ("script", "output", "data"):
+        roots[kind] = prerequisite(document, kind, document.at(("taskRoles", role, kind)))
+    return Context(collector=collector, roots=roots, keep=keep)
+
+
+def _command(role: str, context: Context) -> Assembled:
+    """Return the command of a role, with that of the active deployment around it."""
+    document = context.document
+    items = document.texts(("taskRoles", role, "commands"))
     active = document.at(("defaults", "deployment"))
     for where, value in document.mappings(("deployments",)):
         if value.get("name") == active:
-            around: Path = (*where, "taskRoles", role)
+            path: Path = (*where, "taskRoles", role)
             items = [
-                *document.texts((*around, "preCommands")),
+                *document.texts((*path, "preCommands")),
                 *items,
-                *document.texts((*around, "postCommands")),
+                *document.texts((*path, "postCommands")),
             ]
             break
-    roots: dict[str, Value] = {"parameters": document.at(("parameters",))}
-    for kind in ("script", "output", "data"):
-        roots[kind] = prerequisite(document, kind, document.at((*path, kind)))
-    return assemble(items, roots, collector, keep=keep)
+    return context.commands(items)
 
 
 def _warn_of_slips(file: JobFile, collector: Collector) -> None:

@@ -22,6 +22,8 @@ RUNTIME = (
     "completion",
     "result",
     "exit_spec",
+    "secrets",
+    "prerequisites",
     "task",
     "main",
 )
@@ -64,6 +66,11 @@ def engine() -> jinja2.Environment:
     )
     environment.filters |= {"sh": quote, "comment": comment, "flag": _flag, "seconds": _seconds}
     return environment
+
+
+def program(name: str) -> str:
+    """Return the bash of a runtime plugin: `templates/plugins/<name>.sh`."""
+    return _load(f"plugins/{name}.sh").rstrip("\n")
 
 
 def runtime() -> ShellWord:

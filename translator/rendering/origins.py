@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from ..planning.plan import Plan, RolePlan
+    from ..planning.plan import Plan, RolePlan, Step
     from ..protocol.document import Document, Path
 
 _DIRECTIVE = re.compile(r"#SBATCH (?:--([a-z-]+)|(hetjob))")
 _VARIABLE = re.compile(r"([A-Z_]+)(?:\[(\d+)\])?=")
 _EXPORT = re.compile(r"\s*export ([A-Za-z_]\w*)=")
-_ROLE_FUNCTION = re.compile(r"(environment|commands)_of_role_(\d+)\(\) \{")
+_ROLE_FUNCTION = re.compile(r"(environment|commands|(?:start|success|exit)_\d+)_of_role_(\d+)\(\) \{")
 _DOCUMENT = re.compile(r"\s*emit <<'(\w+)'")
 _PARAMETER = re.compile(r"<%\s*\$parameters\.([^\s.\[\]%]+)")
 
@@ -73,8 +73,12 @@ class _Reader:
             elif function := _ROLE_FUNCTION.match(text):
                 part, role = function[1], self._plan.roles[int(function[2])]
             elif document := _DOCUMENT.match(text):
-                inside = self._commands(role, lines, document[1]) if role else self._exports(lines, document[1])
-                yield from inside
+                if role is None:
+                    yield from self._exports(lines, document[1])
+                elif part == "commands":
+                    yield from self._commands(role.command.lines, lines, document[1])
+                else:
+                    yield from self._step(_step(role, part), lines, document[1])
             elif export := _EXPORT.match(text):
                 yield self._made(number, text, self._export(export[1]), [role] if role else [])
             elif variable := _VARIABLE.match(text):
@@ -110,13 +114,28 @@ class _Reader:
                 roles = [role for role in self._plan.roles if export[1].endswith("_" + role.name)]
                 yield self._made(number, text, self._export(export[1]), roles)
 
-    def _commands(self, role: RolePlan, lines: Iterable[tuple[int, str]], end: str) -> Iterator[Origin]:
-        starts = [start for start, _ in role.command.lines]
+    def _step(self, step: Step, lines: Iterable[tuple[int, str]], end: str) -> Iterator[Origin]:
+        """Explain what a prerequisite or a plugin runs."""
+        if not step.script.program:
+            yield from self._commands(step.script.lines, lines, end)
+            return
+        rule = f"what the plugin {step.script.program} does: PAI runtime, plugins"
+        for number, text in lines:
+            if text == end:
+                return
+            yield Origin(
+                line=number, text=text, job_lines=tuple(range(step.lines.first, step.lines.last + 1)), rule=rule
+            )
+
+    def _commands(
+        self, items: Sequence[tuple[int, int]], lines: Iterable[tuple[int, str]], end: str
+    ) -> Iterator[Origin]:
+        starts = [start for start, _ in items]
         for position, (number, text) in enumerate(lines):
             if text == end:
                 return
             item = bisect_right(starts, position) - 1
-            found = [role.command.lines[item][1]] if item >= 0 else []
+            found = [items[item][1]] if item >= 0 else []
             used = [line for line in found for line in self._parameters(line)]
             rule = "the value of a parameter is put in: PAI protocol v2, parameters" if used else ""
             yield Origin(line=number, text=text, job_lines=tuple(sorted({*found, *used})), rule=rule)
@@ -144,11 +163,16 @@ class _Reader:
         return Origin(line=number, text=text, job_lines=tuple(sorted(job_lines)), rule="; ".join(dict.fromkeys(rules)))
 
     def _paths(self, field: Mapping[str, Any], roles: list[RolePlan]) -> list[Path]:
-        path: str | None = field.get(f"v{self._plan.protocol}")
+        path: str | list[str] | None = field.get(f"v{self._plan.protocol}")
         if path is None:
             return []
-        steps = path.split(".")
+        steps = path.split(".") if isinstance(path, str) else path
         if "ROLE" not in steps:
             return [tuple(steps)]
         keys = [role.name if self._plan.protocol == "2" else role.position for role in roles]
         return [tuple(key if step == "ROLE" else step for step in steps) for key in keys]
+
+
+def _step(role: RolePlan, part: str) -> Step:
+    """Return the step whose function is called `<part>_of_role_<n>`."""
+    return next(step for step in (*role.before, *role.after) if f"{step.moment}_{step.number}" == part)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..exit_spec import exit_rules
-from .engine import engine, runtime
-from .shell import export, here_document, quote, sbatch_line
+from ..protocol.secrets import TAG
+from .engine import engine, program, runtime
+from .shell import export, here_document, our_own, quote, sbatch_line
 
 if TYPE_CHECKING:
-    from ..planning.plan import Plan, RolePlan
+    from ..planning.plan import Plan, RolePlan, Step
     from .shell import ShellWord
 
 
@@ -49,7 +50,47 @@ def _role(role: RolePlan) -> dict[str, object]:
         "environment": [export(name, value) for name, value in role.environment],
         "delimiter": delimiter,
         "commands": commands,
+        "steps": [_step(step, role) for step in (*role.before, *role.after)],
+        "before": " ".join(map(_word, role.before)),
+        "after": " ".join(map(_word, role.after)),
     }
+
+
+_WHEN = {
+    "start": "before the commands",
+    "success": "after the commands succeeded",
+    "exit": "after the commands, however they end",
+}
+
+
+def _step(step: Step, role: RolePlan) -> dict[str, object]:
+    """Return what the section of one script shows."""
+    script = step.script
+    settings = "".join(_setting(name, value) for name, value in script.settings)
+    delimiter, text = here_document(
+        settings + program(script.program) if script.program else script.text, "END_OF_SCRIPT"
+    )
+    failure = "a failure is ignored" if step.ignore_failure else "a failure fails the task"
+    return {
+        "what": f"{step.kind.capitalize()} {step.name}, {step.lines}",
+        "when": _WHEN[step.moment] + ("" if step.moment == "exit" else f"; {failure}"),
+        "function": our_own([f"{step.moment}_{step.number}_of_role_{role.position}"]),
+        "delimiter": delimiter,
+        "text": text,
+    }
+
+
+def _setting(name: str, value: str) -> str:
+    """Return the assignment of a variable. A quote would not hold a secret, which is put in as it is."""
+    if TAG not in value:
+        return f"{name}={quote(value)}\n"
+    delimiter, text = here_document(value, "END_OF_VALUE")
+    return f"IFS= read -r -d '' {name} <<'{delimiter}' || true\n{text}\n{delimiter}\n{name}=${{{name}%$'\\n'}}\n"
+
+
+def _word(step: Step) -> str:
+    """Return the word by which the script knows a step; names of prerequisites and plugins have no dots."""
+    return f"{step.moment}.{step.number}.{step.name}.{'ignore' if step.ignore_failure else 'fail'}"
 
 
 def _step_options(role: RolePlan) -> str:

@@ -12,11 +12,22 @@ from pydantic import Field
 from ..errors import ProtocolError, Severity, SiteError
 from ..job import Switches
 from ..protocol.collect import Collector
-from ..protocol.extras import SbatchText, SlurmCompat, Time
+from ..protocol.extras import HostList, SbatchText, SlurmCompat, Time
 from ..protocol.faults import mirror
-from ..protocol.fields import Check, Closed, Text, expected, one_of, whole
+from ..protocol.fields import Boolean, Check, Closed, Text, expected, one_of, whole, words
 from ..protocol.read import read
-from .profile import AddressMethod, GresStyle, Partition, PortRange, Shape, Site, VirtualCluster
+from .profile import (
+    AddressMethod,
+    GresStyle,
+    NodeType,
+    Partition,
+    PortRange,
+    Priority,
+    Shape,
+    Site,
+    SiteStorage,
+    VirtualCluster,
+)
 
 _DEFAULTS = Site()
 _FIRST_CODE = 450
@@ -97,6 +108,35 @@ class _Retry(Closed):
     transient_ceiling: Count = _DEFAULTS.transient_ceiling
 
 
+class _Storage(Closed):
+    path: Annotated[str, words("a path such as `/data`, from `/` on and without tabs", r"/[^\t\n]*")]
+    shared: Boolean = True
+    default: Boolean = False
+
+
+class _Priority(Closed):
+    """Source: sbatch(1), --qos, --nice."""
+
+    qos: SbatchText | None = None
+    nice: Annotated[int, whole(0, 2147483645)] | None = None
+
+
+class _Priorities(Closed):
+    """Source: PAI protocol v2, hivedScheduler."""
+
+    crit: _Priority | None = None
+    prod: _Priority | None = None
+    test: _Priority | None = None
+    oppo: _Priority | None = None
+
+
+class _NodeType(Closed):
+    """Source: sbatch(1), --constraint, --nodelist."""
+
+    constraint: SbatchText | None = None
+    nodelist: HostList | None = None
+
+
 class SiteFile(Closed):
     """A site profile as it is written. Source: this project's docs, site profile."""
 
@@ -109,6 +149,9 @@ class SiteFile(Closed):
     ports: _Ports = _Ports()
     time: _Time = _Time()
     retry: _Retry = _Retry()
+    storages: dict[str, _Storage] = {}
+    priorities: _Priorities = _Priorities()
+    node_types: dict[str, _NodeType] = {}
     compat: SlurmCompat = SlurmCompat()
 
 
@@ -168,6 +211,17 @@ def _site(profile: SiteFile) -> Site:
         grace=profile.time.grace,
         kill_wait=profile.time.kill_wait,
         transient_ceiling=profile.retry.transient_ceiling,
+        storages={
+            name: SiteStorage(path=each.path, shared=each.shared, default=each.default)
+            for name, each in profile.storages.items()
+        },
+        priorities={
+            name: Priority(qos=each.qos, nice=each.nice) for name, each in profile.priorities if each is not None
+        },
+        node_types={
+            name: NodeType(constraint=each.constraint, nodelist=each.nodelist)
+            for name, each in profile.node_types.items()
+        },
         compat=profile.compat.over(Switches()),
     )
 

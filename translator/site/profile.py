@@ -51,6 +51,31 @@ class VirtualCluster:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SiteStorage:
+    """Say where a storage is on all nodes; of one that is not shared, each user has the folder of their name."""
+
+    path: str
+    shared: bool = True
+    default: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Priority:
+    """Say what a priority class of OpenPAI is to Slurm; `nice` lowers the priority by so much."""
+
+    qos: str | None = None
+    nice: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeType:
+    """Say which nodes a SKU or a pinned cell of OpenPAI's scheduler means."""
+
+    constraint: str | None = None
+    nodelist: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PortRange:
     """Give the ports that tasks are served from: `first` to `last`, both included."""
 
@@ -82,6 +107,9 @@ class Site:
     grace: timedelta = timedelta(seconds=20)
     kill_wait: timedelta = timedelta(seconds=30)
     transient_ceiling: int = 10
+    storages: Mapping[str, SiteStorage] = field(default_factory=dict)
+    priorities: Mapping[str, Priority] = field(default_factory=dict)
+    node_types: Mapping[str, NodeType] = field(default_factory=dict)
     compat: Switches = field(default_factory=Switches)
     """The site's defaults for the switches under `extras.slurm.compat` of job files."""
 

@@ -93,8 +93,9 @@ def test_values(text: str, result: str) -> None:
         ("& x", "E312"),
         ("{ x }", "E312"),
         ("= | | =", "E312"),
-        ("$secrets.token", "W908"),
-        ("$secrets.any.thing[0]", "W908"),
+        ("$secrets.token", "E313"),
+        ("$secrets.any.thing[0]", "E313"),
+        ("$secrets", "E313"),
     ],
 )
 def test_faults(name: str, code: str) -> None:

@@ -370,11 +370,17 @@ def test_prerequisites_that_do_nothing() -> None:
 
 
 def test_storages_take_the_place_of_the_storage_plugin() -> None:
-    extras = {
-        "storages": [{"name": "x"}],
-        "com.microsoft.pai.runtimeplugin": [{"plugin": "teamwise_storage"}],
-    }
-    assert codes(check(job("extras", extras))) == ["W910"]
+    plugin = {"plugin": "teamwise_storage", "parameters": {"storageConfigNames": ["a", "b"]}}
+
+    def storages(**extras: object) -> list[tuple[str, str]] | None:
+        found = check(job("extras", {"com.microsoft.pai.runtimeplugin": [plugin], **extras})).job.storages
+        return found and [(each.name, each.mount_path) for each in found.wanted]
+
+    assert storages() == [("a", "/mnt/a"), ("b", "/mnt/b")]
+    assert storages(storages=[{"name": "x"}, {"name": "y", "mountPath": "/data"}]) == [("x", "/mnt/x"), ("y", "/data")]
+    assert storages(storages=[]) == []
+    plugin["parameters"] = {}
+    assert storages() == []
 
 
 def test_faults_of_all_kinds_are_told_at_once_and_in_order() -> None:

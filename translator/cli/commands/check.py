@@ -26,13 +26,21 @@ if TYPE_CHECKING:
 )
 @job_file
 @json_option
-def command(file: str, site: str | None, parameters: tuple[tuple[str, str], ...], suffix: str, *, as_json: bool) -> int:
+def command(
+    file: str,
+    site: str | None,
+    parameters: tuple[tuple[str, str], ...],
+    suffix: str,
+    secrets: str | None,
+    *,
+    as_json: bool,
+) -> int:
     """Say what is wrong with a job file, all of it at once, with lines.
 
     FILE is a job file, or - for standard input. It is read and checked against the protocol and the site, and
     bash reads the commands of each role without running them.
     """
-    _, compiled = compile_source(Source(file=file, site=site, parameters=parameters, suffix=suffix))
+    _, compiled = compile_source(Source(file=file, site=site, parameters=parameters, suffix=suffix, secrets=secrets))
     faults = syntax_faults(compiled.job, shown_name(file))
     if any(fault.severity is Severity.ERROR for fault in faults):
         raise ProtocolError(faults)

@@ -32,7 +32,15 @@ _WITH_LINE = re.compile(r"(?P<file>.+):(?P<line>[1-9]\d{0,8})", re.DOTALL)
 )
 @job_file
 @json_option
-def command(file: str, site: str | None, parameters: tuple[tuple[str, str], ...], suffix: str, *, as_json: bool) -> int:
+def command(
+    file: str,
+    site: str | None,
+    parameters: tuple[tuple[str, str], ...],
+    suffix: str,
+    secrets: str | None,
+    *,
+    as_json: bool,
+) -> int:
     """Say where the lines of the script come from: lines of the job file, or rules.
 
     FILE is a job file, or - for standard input; FILE:LINE asks about one line of it.
@@ -40,7 +48,7 @@ def command(file: str, site: str | None, parameters: tuple[tuple[str, str], ...]
     from ...rendering.origins import origins
 
     name, line = _split(file)
-    _, compiled = compile_source(Source(file=name, site=site, parameters=parameters, suffix=suffix))
+    _, compiled = compile_source(Source(file=name, site=site, parameters=parameters, suffix=suffix, secrets=secrets))
     found = origins(compiled.plan, compiled.script, compiled.document)
     if line:
         found = [origin for origin in found if line in origin.job_lines]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.argument("tasks", metavar="[ROLE[-INDEX]]", required=False)
 @click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
 @click.option("--stderr", is_flag=True, help="Standard error instead of standard output.")
+@click.option("--runtime", is_flag=True, help="What prerequisites and plugins print, instead of the commands.")
 @click.option("--attempt", type=click.IntRange(min=0), metavar="N", help="Of the job's attempt N; default: the last.")
 @click.option(
     "--task-attempt",
@@ -46,6 +47,7 @@ def command(
     *,
     follow: bool,
     stderr: bool,
+    runtime: bool,
     attempt: int | None,
     task_attempt: int | None,
     tail: int | None,
@@ -58,11 +60,15 @@ def command(
     """
     if follow and (as_json or batch):
         raise click.UsageError("--follow shows the logs of tasks: it goes neither with --json nor with --batch")
+    if stderr and runtime:
+        raise click.UsageError(
+            "--stderr shows the standard error of all, --runtime the standard output of prerequisites"
+        )
     folder = store().find(job, user=user_name())
     known = folder.history()
     wanted = Wanted(
         tasks=tasks,
-        stream="stderr" if stderr else "stdout",
+        stream="runtime" if runtime else "stderr" if stderr else "stdout",
         attempt=attempt,
         task_attempt=task_attempt,
         tail=tail,

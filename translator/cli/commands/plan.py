@@ -18,12 +18,20 @@ from ..sources import Source, compile_source
 )
 @job_file
 @json_option
-def command(file: str, site: str | None, parameters: tuple[tuple[str, str], ...], suffix: str, *, as_json: bool) -> int:
+def command(
+    file: str,
+    site: str | None,
+    parameters: tuple[tuple[str, str], ...],
+    suffix: str,
+    secrets: str | None,
+    *,
+    as_json: bool,
+) -> int:
     """Show what would be asked of Slurm, and why: layout, components, roles, ports.
 
     FILE is a job file, or - for standard input.
     """
-    _, compiled = compile_source(Source(file=file, site=site, parameters=parameters, suffix=suffix))
+    _, compiled = compile_source(Source(file=file, site=site, parameters=parameters, suffix=suffix, secrets=secrets))
     if as_json:
         put_json(plan_dict(compiled.plan))
     else:

@@ -25,6 +25,7 @@ def command(
     site: str | None,
     parameters: tuple[tuple[str, str], ...],
     suffix: str,
+    secrets: str | None,
     output: str | None,
     *,
     as_json: bool,
@@ -33,7 +34,10 @@ def command(
 
     FILE is a job file, or - for standard input.
     """
-    _, compiled = compile_source(Source(file=file, site=site, parameters=parameters, suffix=suffix))
+    _, compiled = compile_source(Source(file=file, site=site, parameters=parameters, suffix=suffix, secrets=secrets))
+    if compiled.plan.secrets:
+        where = f"{compiled.plan.job_name}.secrets, in the folder it is submitted from"
+        say(f"submitted by hand, the script wants a file for each secret in {where}: {' '.join(compiled.plan.secrets)}")
     if output is not None:
         _write(Path(output), compiled.script)
     if as_json:

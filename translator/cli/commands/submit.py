@@ -35,6 +35,7 @@ def command(
     site: str | None,
     parameters: tuple[tuple[str, str], ...],
     suffix: str,
+    secrets: str | None,
     backend: str,
     *,
     wait: bool,
@@ -52,7 +53,7 @@ def command(
     """
     if follow and as_json:
         raise click.UsageError("--follow prints logs, --json one document: use --wait --json")
-    source = Source(file=file, site=site, parameters=parameters, suffix=suffix, backend=backend)
+    source = Source(file=file, site=site, parameters=parameters, suffix=suffix, secrets=secrets, backend=backend)
     submitted = submit(source, allow_partial=allow_partial, dry_run=dry_run)
     if dry_run:
         if as_json:

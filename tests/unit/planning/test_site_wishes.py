@@ -1,0 +1,125 @@
+"""Storages, priorities and kinds of nodes: what the site profile makes of OpenPAI's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from paislurm.translator.errors import PlanError
+from paislurm.translator.pipeline import Compiled, compile_job
+from paislurm.translator.site.load import load_site
+from paislurm.translator.site.profile import Site
+
+from ..protocol.jobs import JOB, ROLE, changed
+
+PROFILE = load_site(
+    """
+partitions: {batch: {nodes: [{count: 4, cpus: 16, memoryMB: 100000}]}}
+defaultPartition: batch
+virtualClusters: {default: {partition: batch, qos: normal}}
+storages:
+  nfs: {path: /data/nfs, default: true}
+  home: {path: /data/home, shared: false}
+  same: {path: /mnt/same, default: true}
+priorities: {prod: {qos: high}, oppo: {qos: scavenger, nice: 50}}
+nodeTypes: {V100: {constraint: v100}, rack-1: {nodelist: "node[1-4]"}}
+""",
+    file="site.yaml",
+)
+
+
+def compiled(extras: dict[str, Any], site: Site = PROFILE, **values: Any) -> Compiled:
+    job = changed(JOB, "extras", extras)
+    for path, value in values.items():
+        job = changed(job, path.replace("__", "/"), value)
+    return compile_job(yaml.safe_dump(job, sort_keys=False), site=site)
+
+
+def directives(found: Compiled, component: int = 0) -> dict[str, str | None]:
+    return dict(found.plan.components[component].directives)
+
+
+def new_codes(found: Compiled) -> list[str]:
+    return [fault.code for fault in found.warnings if fault.code not in ("W402", "W202")]
+
+
+def storages(found: Compiled) -> list[str]:
+    (step,) = found.plan.roles[0].before
+    assert (step.name, step.moment) == ("storages", "start")
+    return dict(step.script.settings)["MOUNTS"].split("\n")
+
+
+def test_storages_are_where_the_site_has_them() -> None:
+    found = compiled({"storages": [{"name": "nfs"}, {"name": "home", "mountPath": "/h"}, {"name": "same"}]})
+    assert storages(found) == ["all\t/data/nfs\t/mnt/nfs", "own\t/data/home\t/h", "all\t/mnt/same\t/mnt/same"]
+    assert new_codes(found) == ["W406"]
+    assert "nfs at /mnt/nfs, home at /h" in found.warnings[0].message
+
+
+def test_a_storage_in_its_place_needs_no_warning() -> None:
+    assert new_codes(compiled({"storages": [{"name": "nfs", "mountPath": "/data/nfs"}, {"name": "same"}]})) == []
+
+
+def test_an_empty_list_means_the_default_storages() -> None:
+    assert storages(compiled({"storages": []})) == ["all\t/data/nfs\t/mnt/nfs", "all\t/mnt/same\t/mnt/same"]
+    found = compiled({"storages": []}, site=Site())
+    assert (new_codes(found), found.plan.roles[0].before) == (["W405"], ())
+
+
+def test_an_unknown_storage_is_refused_where_the_site_lists_them() -> None:
+    with pytest.raises(PlanError, match="the site has no storage 'nsf'") as caught:
+        compiled({"storages": [{"name": "nsf"}]})
+    assert caught.value.faults[0].hint == "did you mean 'nfs'?"
+    assert caught.value.faults[0].place is not None
+    found = compiled({"storages": [{"name": "nsf"}]}, site=Site())
+    assert (new_codes(found), storages(found)) == (["W406"], ["all\t/mnt/nsf\t/mnt/nsf"])
+
+
+@pytest.mark.parametrize(
+    ("priority", "expected"),
+    [
+        (None, ("normal", None)),
+        ("test", ("normal", None)),
+        ("prod", ("high", None)),
+        ("oppo", ("scavenger", "50")),
+        ("crit", ("normal", None)),
+    ],
+)
+def test_priorities(priority: str | None, expected: tuple[str, str | None]) -> None:
+    found = compiled({"hivedScheduler": {"jobPriorityClass": priority}} if priority else {})
+    options = directives(found)
+    assert (options.get("qos"), options.get("nice")) == expected
+    assert new_codes(found) == (["W407"] if priority == "crit" else [])
+    own = compiled({"hivedScheduler": {"jobPriorityClass": "prod"}, "slurm": {"qos": "mine"}})
+    assert directives(own)["qos"] == "mine"
+
+
+def test_without_a_profile_opportunistic_jobs_wait_for_others() -> None:
+    found = compiled({"hivedScheduler": {"jobPriorityClass": "oppo"}}, site=Site())
+    assert (directives(found)["nice"], new_codes(found)) == ("1000", [])
+
+
+def test_kinds_of_nodes() -> None:
+    def hived(**roles: Any) -> dict[str, Any]:
+        return {"hivedScheduler": {"taskRoles": roles}}
+
+    both = {"worker": {"skuType": "V100", "skuNum": 2}, "ps": {"pinnedCellId": "rack-1", "affinityGroupName": "g"}}
+    found = compiled(hived(**both), taskRoles__ps=ROLE)
+    assert directives(found, 0)["constraint"] == "v100"
+    assert "nodelist" not in directives(found, 0)
+    assert directives(found, 1)["nodelist"] == "node[1-4]"
+    with pytest.raises(PlanError, match="the site has no node type 'V10'"):
+        compiled(hived(worker={"skuType": "V10"}))
+    assert new_codes(compiled(hived(worker={"skuType": "V10"}), site=Site())) == ["W408"]
+    assert new_codes(compiled(hived(worker={"skuNum": 1, "skuType": None}))) == []
+
+
+def test_roles_that_ask_for_different_nodes_do_not_share_an_allocation() -> None:
+    """One allocation has the constraint of all its nodes or of none."""
+    roles = {f"r{number}": ROLE for number in range(5)}
+    alike = {"constraint": "ib"}
+    assert compiled({"slurm": alike}, taskRoles=roles).plan.layout.kind == "shared"
+    with pytest.raises(PlanError, match="can never start"):
+        compiled({"slurm": {"taskRoles": {"r1": {"constraint": "ib"}}}}, taskRoles=roles)

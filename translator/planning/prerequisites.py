@@ -1,0 +1,69 @@
+"""In which order the scripts of prerequisites and plugins run around a role's commands.
+
+Source: PAI issue 5145 for `require`; PAI runtime for the order of the rest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .plan import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..job import Around, Moment, Prerequisite
+
+
+def ordered(around: Around) -> tuple[Prerequisite, ...]:
+    """Return what runs around the commands, in the order of the start.
+
+    What a prerequisite requires comes before it, depth first and once; plugins come last. A requirement that is
+    not known does nothing. The requirements have no circle: validation refuses one.
+    """
+    known = {each.name: each for each in around.known}
+    found: dict[str, Prerequisite] = {}
+    for name in around.listed:
+        _add(name, known, found)
+    return (*found.values(), *around.plugins)
+
+
+def _add(name: str, known: Mapping[str, Prerequisite], found: dict[str, Prerequisite]) -> None:
+    """Add a prerequisite after all that it requires; without recursion, because a chain may be long."""
+    stack = [(name, iter(known[name].requires))] if name in known else []
+    while stack:
+        current, rest = stack[-1]
+        wanted = next((each for each in rest if each in known and each not in found), None)
+        if wanted is not None:
+            stack.append((wanted, iter(known[wanted].requires)))
+        else:
+            found.setdefault(current, known[current])
+            stack.pop()
+
+
+def steps(ordering: tuple[Prerequisite, ...]) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """Return the scripts that run before the commands, and those that run after them: in reverse.
+
+    Of one prerequisite, the script for success runs before the one for any end.
+    """
+    numbered = tuple(enumerate(ordering))
+    before = tuple(step for number, each in numbered for step in _of(number, each, "start"))
+    after = tuple(step for number, each in reversed(numbered) for step in _of(number, each, "success", "exit"))
+    return before, after
+
+
+def _of(number: int, prerequisite: Prerequisite, *moments: Moment) -> list[Step]:
+    return [
+        Step(
+            moment=moment,
+            number=number,
+            name=prerequisite.name,
+            kind=prerequisite.kind,
+            ignore_failure=prerequisite.ignore_failure,
+            script=script,
+            lines=prerequisite.lines,
+        )
+        for moment in moments
+        for script in prerequisite.scripts
+        if script.moment == moment
+    ]
