@@ -8,7 +8,7 @@ PORT_TAKEN=() PORT_LINES=() RESERVE_PORTS='' PORTS_FAILED=0
 
 # Tasks: state is running, waiting (for a retry), ended (not yet accepted), succeeded or failed. Exits by arrival.
 declare -A STATE=() ATTEMPTS=() NODE_OF=() STARTED=() ENDED=() STATUS=() CODE_OF=() BEHAVIOUR_OF=()
-EXITS=() NEXT_EXIT=0
+EXITS=() NEXT_EXIT=0 EVENT=()
 declare -A PROVISIONAL=() TRANSIENTS=() BUDGET_USED=() CEILING_HIT=()
 
 # Roles: counts of completed tasks, the time and index of the exit that reached a threshold, steps and slots.

@@ -26,13 +26,15 @@ task_main() {
   exit 0
 }
 
-# Slurm signals only the process that it started, this one: pass TERM on to all processes of the commands.
+# Slurm signals only the process that it started, this one: pass TERM on to all processes of the commands, once, though
+# Slurm may send it twice.
 outlive_signals() {
   trap 'pass_on_term' TERM
   trap ':' INT HUP USR1 USR2
 }
 
 pass_on_term() {
+  ((!STOPPED)) || return 0
   STOPPED=1
   [[ ! $TASK ]] || kill -TERM "$TASK" 2>/dev/null
   [[ ! $COMMAND || $ENDING ]] || kill -TERM -- "-$COMMAND" 2>/dev/null

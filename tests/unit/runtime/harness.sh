@@ -15,23 +15,19 @@ say() { :; }
 
 # The channel: what arrives at a time can all be read at that time.
 read() {
-  case "$*" in
-    '-r -t 1 -a event')
-      if arrived; then next_line; else NOW=$((NOW + 1)) && on_tick && return 1; fi
-      ;;
-    '-r -t 0') arrived ;;
-    '-r -a event') next_line ;;
-    *) builtin read "$@" ;;
-  esac
+  if [[ $* == '-r -t 0' ]]; then arrived; else builtin read "$@"; fi
+}
+
+read_event() {
+  if arrived; then next_line; else NOW=$((NOW + 1)) && on_tick && return 1; fi
 }
 
 arrived() { [[ ${LINES_AT[NOW]-} ]]; }
 
 next_line() {
-  # shellcheck disable=SC2034 # the caller's
-  builtin read -r -a event <<<"${LINES_AT[NOW]%%$'\n'*}"
+  builtin read -r -a EVENT <<<"${LINES_AT[NOW]%%$'\n'*}"
   LINES_AT[NOW]=${LINES_AT[NOW]#*$'\n'}
-  [[ ${event[0]-} != exit ]] || printf 'exited %s\n' "${event[*]:1}"
+  [[ ${EVENT[0]-} != exit ]] || printf 'exited %s\n' "${EVENT[*]:1}"
 }
 
 on_tick() { [[ $NOW != "$TERM_AT" ]] || on_term; }

@@ -239,3 +239,19 @@ def lived(
         assert again >= end.time + delay, f"a retry came too early: {position}.{index}\n{case.text()}\n{case.said}"
         attempt += 1
     return []
+
+
+def test_a_line_that_comes_when_the_second_is_up_is_whole(tmp_path: Path) -> None:
+    """`read -t` gives up in the middle of a line; what it has read by then must not be lost."""
+    code = """
+        mkfifo "$0" && exec {EVENTS}<>"$0"
+        { printf 'exit 0 0 0'; sleep 1.5; printf ' 0 7 255 unknown 1\\nfree 0 0\\n'; } >"$0" &
+        until read_event; do :; done
+        echo "${EVENT[*]}"
+        read_event; echo "${EVENT[*]}"
+    """
+    script = f"set -u\n{runtime()}\n{code}"
+    done = subprocess.run(
+        ["bash", "-c", script, tmp_path / "events"], capture_output=True, text=True, check=True, timeout=30
+    )
+    assert done.stdout == "exit 0 0 0 0 7 255 unknown 1\nfree 0 0\n"
