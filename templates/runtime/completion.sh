@@ -14,7 +14,11 @@ look_for_outcome() {
   elif ((COMPLETED == TASK_COUNT)); then
     local failed=0
     for role in "${!FAILED[@]}"; do failed=$((failed + FAILED[role])); done
-    decide succeeded 0 success "all $TASK_COUNT tasks are completed, $failed of them failed and no failure decides"
+    if ((failed)); then
+      decide succeeded 0 success "all $TASK_COUNT tasks have ended; $failed of them failed, which decides nothing"
+    else
+      decide succeeded 0 success "all $TASK_COUNT tasks have succeeded"
+    fi
   fi
 }
 
