@@ -161,7 +161,7 @@ PriorityClass = Literal["crit", "prod", "test", "oppo"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directories:
-    """Hold paths that tasks get as variables, as the job file has them; each may be empty.
+    """Hold paths that tasks get as variables, as the job file has them; each may be empty, `output` for a default.
 
     `$PAI_DEFAULT_FS_URI` (the first one), `$PAI_JOB_NAME`, `$PAI_USER_NAME` and `$PAI_USERNAME` in them stand for
     what they name. What `code` leads to is also copied into the working directory of every task, under its last name.
@@ -248,6 +248,11 @@ class Role:
     around: Around = field(default_factory=Around)
     node_type: str | None = None
     """A SKU or a pinned cell of OpenPAI's scheduler, or v1's type of GPU, which the site profile knows as nodes."""
+
+    @property
+    def has_fixed_ports(self) -> bool:
+        """Tell whether two tasks of the role cannot be on one node."""
+        return any(port.first for port in self.ports)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 DEFAULT_SHM_MIB = 64
 """Source: PAI rest-server, shmMB of protocol v1."""
-DEFAULT_OUTPUT = "$PAI_DEFAULT_FS_URI/Output/$PAI_USER_NAME/$PAI_JOB_NAME"
-"""Source: PAI rest-server, outputDir of protocol v1; its documents leave the user out."""
 _IMPLICIT_LABELS = ("http", "ssh")
 """Every task has one port of each. Source: PAI rest-server, portList of protocol v1."""
 _REQUIRED: tuple[str, ...] = ("taskNumber", "cpuNumber", "memoryMB", "gpuNumber")
@@ -71,7 +69,7 @@ def validate_v1(collector: Collector, switches: Switches) -> Job:
         compat=Compat(job_name=switches.job_name, exit_patterns=switches.exit_patterns),
         min_succeeded=_min_succeeded(file, collector),
         variables=_variables(file, collector),
-        directories=Directories(data=file.data_dir, output=file.output_dir or DEFAULT_OUTPUT, code=file.code_dir),
+        directories=Directories(data=file.data_dir, output=file.output_dir, code=file.code_dir),
         auth_file=file.auth_file,
         debug=_switch("isDebug", collector),
     )
