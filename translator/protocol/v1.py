@@ -46,7 +46,7 @@ def _scalar(value: object) -> str:
     return js_text(value) or ""  # type: ignore[arg-type] # what is left is a scalar
 
 
-Threshold = Annotated[int | None, Check(_threshold, {"type": ["integer", "null"], "minimum": 1})]
+Threshold = Annotated[int | None, Check(_threshold, {"type": ["integer", "null"], "minimum": 1, "maximum": MOST})]
 Command = Annotated[str, Check(_command, {"type": "string", "pattern": r"\S"})]
 Scalar = Annotated[str, Check(_scalar, {"type": ["string", "number", "boolean", "null"]})]
 """The text that OpenPAI made of a value. Source: PAI rest-server, mustache.js."""
@@ -78,13 +78,13 @@ class TaskRole(Closed):
     min_succeeded_task_count: Threshold = None
 
 
-class Extras(Open):
+class ExtrasV1(Open):
     """What the server only stored; and our own table. Source: PAI protocol v1, extras; this project's docs."""
 
     slurm: SlurmExtras | None = None
 
 
-class JobFile(Closed):
+class JobFileV1(Closed):
     """A job file. Source: PAI protocol v1."""
 
     job_name: _Name
@@ -99,7 +99,7 @@ class JobFile(Closed):
     kill_all_on_completed_task_number: Annotated[int, whole(0)] = 0
     retry_count: Annotated[int, whole(-2)] = 0
     job_envs: dict[_VariableName, Scalar] = {}
-    extras: Extras = Extras()
+    extras: ExtrasV1 = ExtrasV1()
 
 
 WORDING = Wording(

@@ -49,7 +49,7 @@ IDLE = "sleep infinity"
 
 def validate_v1(collector: Collector, switches: Switches) -> Job:
     """Return the job that the collector's document means. Raises `ProtocolError` with all that is wrong."""
-    file = mirror(v1.JobFile, collector, wording=v1.WORDING)
+    file = mirror(v1.JobFileV1, collector, wording=v1.WORDING)
     check_v1(collector)
     errors = collector.of(Severity.ERROR)
     if errors or file is None:
@@ -77,7 +77,7 @@ def validate_v1(collector: Collector, switches: Switches) -> Job:
     return job
 
 
-def _role(position: int, file: v1.JobFile, collector: Collector) -> Role:
+def _role(position: int, file: v1.JobFileV1, collector: Collector) -> Role:
     role, path = file.task_roles[position], ("taskRoles", position)
     _warn_of_defaults(path, role, collector)
     if controller_name(role.name) != role.name and not re.fullmatch(r"\w+", role.name, re.ASCII):
@@ -154,7 +154,7 @@ def _warn_of_defaults(path: Path, role: v1.TaskRole, collector: Collector) -> No
             collector.add("W331", where, "left out: " + ", ".join(absent), hint="write them down")
 
 
-def _min_succeeded(file: v1.JobFile, collector: Collector) -> int:
+def _min_succeeded(file: v1.JobFileV1, collector: Collector) -> int:
     """Return how many succeeded tasks complete the job.
 
     Source: PAI protocol v1 of 2018; later servers ignored it, and had thresholds of each role in its place.
@@ -175,7 +175,7 @@ def _min_succeeded(file: v1.JobFile, collector: Collector) -> int:
     return number
 
 
-def _variables(file: v1.JobFile, collector: Collector) -> tuple[tuple[str, str], ...]:
+def _variables(file: v1.JobFileV1, collector: Collector) -> tuple[tuple[str, str], ...]:
     """Return the variables of `jobEnvs` but for those that a shell cannot have."""
     for name in file.job_envs:
         if not name.isidentifier():
