@@ -1,7 +1,8 @@
 """Say what is wrong with each file of this folder; as a script, write that down beside it.
 
 `<code>-<what>.yaml` is a job file, `<code>-<what>.json` one of protocol v1, and `site-<code>-<what>.yaml` a site
-profile. Comment lines at the top of a job file, `# --set key=value` and `# --name name`, are the command line that goes with it.
+profile. Comment lines at the top of a job file, `# --set key=value` and `# --name name`, are the command line that
+goes with it.
 """
 
 from __future__ import annotations

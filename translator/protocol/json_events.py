@@ -20,8 +20,9 @@ from .decode import line_starts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
-_WORD = re.compile(r"[^ \t\r\n\[\]{},:\"]+")
+BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+"""What stands between tokens: it ends where a token begins, and never goes back."""
+_WORD = re.compile(r"/\*?|[^ \t\r\n\[\]{},:\"/]+")
 _SCALAR = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _HINTS: tuple[tuple[str, str], ...] = (
     (r"/\*", "close the comment with `*/`"),
@@ -148,7 +149,7 @@ class JsonReader:
         self._skip_blanks()
 
     def _skip_blanks(self) -> None:
-        found = _BLANK.match(self._text, self._at)
+        found = BLANK.match(self._text, self._at)
         self._at = found.end() if found else self._at
 
     def _mark(self, at: int) -> yaml.error.Mark:

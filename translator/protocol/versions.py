@@ -7,18 +7,23 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..errors import Fault
+from .json_events import BLANK
 
 if TYPE_CHECKING:
     from .document import Document
 
-_JSON_START = re.compile(r"\s*(?:(?://[^\n]*|/\*.*?\*/)\s*)*\{", re.DOTALL)
+_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _V1_KEY = re.compile(r'"jobName"\s*:|"taskRoles"\s*:\s*\[')
 _V2_KEY = re.compile(r'"protocolVersion"\s*:')
 
 
 def looks_like_v1(text: str) -> bool:
     """Tell a job file of protocol v1 by its text: JSON, perhaps with comments, of a job or a list of task roles."""
-    return bool(_JSON_START.match(text) and _V1_KEY.search(text) and not _V2_KEY.search(text))
+    blank = BLANK.match(text)
+    if not text.startswith("{", blank.end() if blank else 0):
+        return False
+    bare = _STRING_OR_COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else " ", text)
+    return bool(_V1_KEY.search(bare) and not _V2_KEY.search(bare))
 
 
 def is_v1(document: Document) -> bool:
