@@ -42,7 +42,7 @@ def _nowhere(texts: Mapping[str, str]) -> tuple[Fault, ...]:
         return ()
     message = f"`{_FILE_SYSTEM}` in {', '.join(keys)} is empty: the site names no default file system"
     hint = "write `defaultFileSystem: hdfs://host:port` or the path of a folder into site.yaml, or give whole paths"
-    return (Fault(code="W406", message=message, path=f"$.{keys[0]}", hint=hint),)
+    return (Fault(code="W422", message=message, path=f"$.{keys[0]}", hint=hint),)
 
 
 def parts(text: str, job: Job, site: Site) -> tuple[str, ...]:

@@ -189,7 +189,7 @@ def _fixed_ports(job: Job, arrangement: Arrangement) -> tuple[Fault, ...]:
         if same and any(a and b for a, b in zip(first, second, strict=True)):
             names = f"{job.roles[one].name} and {job.roles[other].name}"
             message = f"tasks of the roles {names} share nodes, and both have the fixed port {same[0]}: one will fail"
-            faults.append(Fault(code="W405", message=message, path="$.taskRoles", hint="give them different ports"))
+            faults.append(Fault(code="W421", message=message, path="$.taskRoles", hint="give them different ports"))
     return tuple(faults)
 
 

@@ -111,7 +111,6 @@ LATER = {
     "W918": "codeDir",
     "W919": "authFile",
     "W920": "isDebug",
-    "W921": "gpuType",
 }
 """What a later version brings: a job that asks for it can be looked at, but not submitted."""
 

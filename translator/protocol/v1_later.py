@@ -33,9 +33,6 @@ def warn_of_later(job: Job, collector: Collector) -> None:
     if any(role.resources.infiniband for role in job.roles):
         message = NOT_YET + "`paiAzRDMA`, which gives tasks the InfiniBand devices"
         collector.add("W913", ("jobEnvs", "paiAzRDMA"), message, key=True)
-    if any(role.node_type for role in job.roles):
-        message = NOT_YET + "`gpuType`, which chooses nodes; `constraint` under `extras.slurm` does here"
-        collector.add("W921", ("gpuType",), message, key=True)
     warn_of_slurm_wishes(collector)
     _warn_of_idle_wishes(collector)
 
