@@ -160,6 +160,20 @@ PriorityClass = Literal["crit", "prod", "test", "oppo"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Directories:
+    """Hold paths that tasks get as variables, as the job file has them; each may be empty, `output` for a default.
+
+    `$PAI_DEFAULT_FS_URI` (the first one), `$PAI_JOB_NAME`, `$PAI_USER_NAME` and `$PAI_USERNAME` in them stand for
+    what they name. What `code` leads to is also copied into the working directory of every task, under its last name.
+    Source: PAI protocol v1, dataDir, outputDir and codeDir.
+    """
+
+    data: str
+    output: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RoleWishes:
     """Hold a role's (or the job's) own words to Slurm. Source: this project's docs, `extras.slurm`."""
 
@@ -233,14 +247,23 @@ class Role:
     lines: Lines
     around: Around = field(default_factory=Around)
     node_type: str | None = None
-    """A SKU or a pinned cell of OpenPAI's scheduler, which the site profile knows as nodes of Slurm."""
+    """A SKU or a pinned cell of OpenPAI's scheduler, or v1's type of GPU, which the site profile knows as nodes."""
+
+    @property
+    def has_fixed_ports(self) -> bool:
+        """Tell whether two tasks of the role cannot be on one node."""
+        return any(port.first for port in self.ports)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """Describe a job: its roles in the order of the file, which decides ties and positions.
 
-    `retry_limit` is signed: -1 retries every failure, -2 restarts for ever (v1 only).
+    `retry_limit` is signed: -1 retries every failure, -2 restarts for ever (v1 only). `min_succeeded` tasks that
+    succeeded, of whatever role, complete the job. `variables` are set last and as they are, in the shell of the
+    commands. With `debug` a failed task keeps its place for a while. `auth_file` is the path of a file with the
+    server, user and password of the image's registry, written as the `Directories` are.
+    Source: PAI protocol v1, killAllOnCompletedTaskNumber, jobEnvs, isDebug and authFile.
     """
 
     protocol: Protocol
@@ -255,6 +278,11 @@ class Job:
     priority: PriorityClass | None = None
     secrets: tuple[str, ...] = ()
     """The names of the secrets that texts of the job refer to, `<% $secrets.name %>`; their values are not here."""
+    min_succeeded: int = NEVER
+    variables: tuple[tuple[str, str], ...] = ()
+    directories: Directories | None = None
+    auth_file: str = ""
+    debug: bool = False
 
     @property
     def task_count(self) -> int:

@@ -12,6 +12,7 @@ from .errors import Fault, PlanError
 from .planning.planner import plan
 from .protocol.read import read
 from .protocol.validate import validate
+from .protocol.versions import is_v1
 from .rendering.render import render
 from .site.profile import Site
 
@@ -77,7 +78,7 @@ def compile_job(
 
 def _name(document: Document, suffix: str) -> str | None:
     """Return the job's name with the suffix, None where nothing changes or there is no name to change."""
-    name = document.at(("name",))
+    name = document.at(("jobName" if is_v1(document) else "name",))
     return f"{name}{suffix}" if suffix and isinstance(name, str) else None
 
 

@@ -1,4 +1,5 @@
 # The completion policy. Source: OpenPAI completion policy; rules C1 to C4, ties by time, role, failure first.
+# C3 for the whole job is that of protocol v1 of 2018, killAllOnCompletedTaskNumber; it comes last in a tie.
 
 look_for_outcome() {
   local role at best='' rule trigger
@@ -8,6 +9,8 @@ look_for_outcome() {
     at=${SUCCESS_AT[role]-}
     if [[ $at ]] && { [[ ! $best ]] || ((${at% *} < best)); }; then best=${at% *} rule=C3 trigger=$role.${at#* }; fi
   done
+  at=$JOB_SUCCESS_AT
+  if [[ $at ]] && { [[ ! $best ]] || ((${at% *} < best)); }; then best=${at% *} rule=C3_of_job trigger=${at#* }; fi
   if [[ $best ]]; then
     ! earlier_exit_is_open "$best" || return 0
     "complete_by_$rule" "${trigger%.*}" "${trigger#*.}"
@@ -48,6 +51,12 @@ complete_by_C3() {
   TRIGGER="C3 $role $index ${MIN_SUCCEEDED[role]}"
   decide succeeded 0 success \
     "task ${ROLE_NAME[role]}-$index succeeded: ${MIN_SUCCEEDED[role]} succeeded of role ${ROLE_NAME[role]} complete the job"
+}
+
+complete_by_C3_of_job() {
+  TRIGGER="C3 $1 $2 $MIN_SUCCEEDED_OF_JOB"
+  decide succeeded 0 success \
+    "task ${ROLE_NAME[$1]}-$2 succeeded: $MIN_SUCCEEDED_OF_JOB succeeded of all roles complete the job"
 }
 
 # decide OUTCOME CODE BEHAVIOUR REASON: the first decision stands.

@@ -21,9 +21,9 @@ write_environment() {
   name=$user~$JOB_NAME
   read -r digest _ < <(printf '%s' "$name" | md5sum)
   {
-    emit_job_environment
     quote "$user"
     printf 'export PAI_USER_NAME=%s PAI_USERNAME=%s\n' "$QUOTED" "$QUOTED"
+    emit_job_environment
     quote "$name"
     printf 'export PAI_FRAMEWORK_NAME=%s FRAMEWORK_NAME=%s\n' "$QUOTED" "$QUOTED"
     ((!FULL_JOB_NAME)) || printf 'export PAI_JOB_NAME=%s\n' "$QUOTED"
@@ -44,6 +44,7 @@ print_peers() {
         lines+="PAI_HOST_IP_${name}_$index=${ADDRESS_OF[${nodes[index]}]}"$'\n'
         for label in ${PORT_COUNTS[role]}; do
           label=${label%:*}
+          [[ $label != *[.~]* ]] || continue
           port=${PORTS_OF[$role.$index.$label]}
           lines+="PAI_PORT_LIST_${name}_${index}_$label=$port"$'\n'"PAI_${name}_${index}_${label}_PORT=$port"$'\n'
         done
@@ -52,12 +53,28 @@ print_peers() {
   done
   ((${#lines} > MOST_PEER_BYTES)) || printf 'set -a\n'
   printf '%sset +a\n' "$lines"
+  print_unnamed_ports
   print_host_lists
 }
 
-# PAI_TASK_ROLE_<role>_HOST_LIST: "address:first http port" of each task, by index.
+# A task finds its own ports in PAI_PORT_LIST_*, but for those that no variable can be named after.
+print_unnamed_ports() {
+  local role index label
+  for role in "${!ROLE_NAME[@]}"; do
+    for label in ${PORT_COUNTS[role]}; do
+      label=${label%:*}
+      [[ ! ${ROLE_ALIASES[role]} || $label == *[.~]* ]] || continue
+      for ((index = 0; index < INSTANCES[role]; index++)); do
+        printf "PORTS_OF['%s']=%s\n" "$role.$index.$label" "${PORTS_OF[$role.$index.$label]}"
+      done
+    done
+  done
+}
+
+# PAI_TASK_ROLE_<role>_HOST_LIST: "address:first http port" of each task, by index. A role's name comes after all
+# positions, because it may be the number of another one.
 print_host_lists() {
-  local role index name list prefix port
+  local role index name list prefix port named=''
   local -a nodes
   for role in "${!ROLE_NAME[@]}"; do
     read -ra nodes <<<"${NODES_OF[role]}"
@@ -68,10 +85,12 @@ print_host_lists() {
     done
     prefix='export '
     ((${#list} < LONGEST_VALUE)) || prefix=''
-    for name in ${ROLE_ALIASES[role]} "$role"; do
-      printf '%sPAI_TASK_ROLE_%s_HOST_LIST=%s\n' "$prefix" "$name" "$list"
+    printf '%sPAI_TASK_ROLE_%s_HOST_LIST=%s\n' "$prefix" "$role" "$list"
+    for name in ${ROLE_ALIASES[role]}; do
+      named+="${prefix}PAI_TASK_ROLE_${name}_HOST_LIST=$list"$'\n'
     done
   done
+  printf '%s' "$named"
 }
 
 # The variables of one task; PORTS_OF holds its ports.
@@ -86,7 +105,7 @@ export_task_environment() {
     label=${label%:*}
     port=${PORTS_OF[$role.$index.$label]}
     list+="$label:$port;"
-    export "PAI_CONTAINER_HOST_${label}_PORT_LIST=$port"
+    [[ $label == *[.~]* ]] || export "PAI_CONTAINER_HOST_${label}_PORT_LIST=$port"
   done
   export PAI_CONTAINER_HOST_PORT_LIST=$list
   port=${PORTS_OF[$role.$index.http]}

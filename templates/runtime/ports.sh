@@ -1,4 +1,5 @@
 # Ports: a hash says where to begin, then the first port that nobody listens on and no other task of the node has.
+# Fixed ones (`beginAt` of protocol v1) are what they are, or taken.
 # Source: OpenPAI runtime, port allocation (md5 of "[uid][label][k]", 12+12+8 hexadecimal digits added).
 
 # Print "port ROLE INDEX LABEL N,N" for every slot of this node. One md5sum answers for all of them.
@@ -33,14 +34,23 @@ assign_ports() {
   mapfile -t digests < <(cd -- "$folder" && md5sum -- *)
   rm -rf -- "$folder"
   read_listeners
+  for request; do
+    read -r role index attempt <<<"$request"
+    take_fixed_ports "$role" "$index" || return
+  done
   PORT_LINES=() number=0
   for request; do
     read -r role index attempt <<<"$request"
     for ask in ${PORT_COUNTS[role]}; do
       label=${ask%:*} count=${ask#*:} ports=''
+      first_fixed_port "$role" "$label"
       for ((k = 0; k < count; k++, number++)); do
-        hash_port "${digests[number]}"
-        take_free_port || return
+        if ((FIRST_FIXED)); then
+          PORT=$((FIRST_FIXED + k))
+        else
+          hash_port "${digests[number]}"
+          take_free_port || return
+        fi
         ports+=${ports:+,}$PORT
       done
       PORT_LINES+=("$role $index $label $ports")
@@ -54,14 +64,40 @@ hash_port() {
   PORT=$((sum % (LAST_PORT + 1 - FIRST_PORT) + FIRST_PORT))
 }
 
+# The first of the ports that are fixed for a label of a role, in FIRST_FIXED; 0 for none.
+first_fixed_port() {
+  local pair
+  FIRST_FIXED=0
+  for pair in ${FIXED_PORTS[$1]-}; do
+    [[ ${pair%:*} != "$2" ]] || FIRST_FIXED=${pair#*:}
+  done
+}
+
+# Take all fixed ports of a task, before any other takes one of them.
+take_fixed_ports() {
+  local ask
+  for ask in ${PORT_COUNTS[$1]}; do
+    first_fixed_port "$1" "${ask%:*}"
+    for ((PORT = FIRST_FIXED; FIRST_FIXED && PORT < FIRST_FIXED + ${ask#*:}; PORT++)); do
+      take_port || { say "error: port $PORT of task ${ROLE_NAME[$1]}-$2 is taken on $SLURMD_NODENAME"; return 1; }
+    done
+  done
+}
+
+# Take PORT for a task of this node, unless somebody else has it.
+take_port() {
+  [[ ! ${PORT_TAKEN[$PORT]-} ]] || return 1
+  ((!${#RESERVE_PORTS})) || mkdir -- "$RESERVE_PORTS$PORT" 2>/dev/null || return 1
+  PORT_TAKEN[PORT]=1
+}
+
 # Go up from PORT to the first free one, around the end of the range if need be, and take it.
 take_free_port() {
   local tries=$((LAST_PORT + 1 - FIRST_PORT))
-  while [[ ${PORT_TAKEN[$PORT]-} ]] || { ((${#RESERVE_PORTS})) && ! mkdir -- "$RESERVE_PORTS$PORT" 2>/dev/null; }; do
+  until take_port; do
     ((--tries)) || { say "no free port from $FIRST_PORT to $LAST_PORT on $SLURMD_NODENAME"; return 1; }
     PORT=$((PORT == LAST_PORT ? FIRST_PORT : PORT + 1))
   done
-  PORT_TAKEN[PORT]=1
 }
 
 # Mark every port in PORT_TAKEN that somebody listens on (TCP) or is bound to (UDP), IPv4 and IPv6.

@@ -4,7 +4,7 @@
 FOLDER='' ATTEMPT=0 ATTEMPT_FOLDER='' SECRETS_FOLDER='' SCRIPT='' SCRATCH='' RUN_ID='' NOW=0
 NODES_OF=()
 declare -A ADDRESS_OF=() PORTS_OF=()
-PORT_TAKEN=() PORT_LINES=() RESERVE_PORTS='' PORTS_FAILED=0
+PORT_TAKEN=() PORT_LINES=() FIRST_FIXED=0 RESERVE_PORTS='' PORTS_FAILED=0
 
 # Tasks: state is running, waiting (for a retry), ended (not yet accepted), succeeded or failed. Exits by arrival.
 declare -A STATE=() ATTEMPTS=() NODE_OF=() STARTED=() ENDED=() STATUS=() CODE_OF=() BEHAVIOUR_OF=()
@@ -13,6 +13,7 @@ declare -A PROVISIONAL=() TRANSIENTS=() BUDGET_USED=() CEILING_HIT=()
 
 # Roles: counts of completed tasks, the time and index of the exit that reached a threshold, steps and slots.
 SUCCEEDED=() FAILED=() SUCCESS_AT=() FAILURE_AT=()
+SUCCEEDED_OF_JOB=0 JOB_SUCCESS_AT=''
 STEP_OPEN=() STEP_ID=() NEXT_TASK=() WAITING=() FREE_SLOTS=() LATE_STARTS=() ORDERS=()
 
 # The job.

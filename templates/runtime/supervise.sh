@@ -90,6 +90,8 @@ accept_exit() {
   if [[ ${BEHAVIOUR_OF[$task]} == success ]]; then
     STATE[$task]=succeeded SUCCEEDED[role]=$((SUCCEEDED[role] + 1))
     ((SUCCEEDED[role] != MIN_SUCCEEDED[role])) || SUCCESS_AT[role]="${ENDED[$task]} $index"
+    SUCCEEDED_OF_JOB=$((SUCCEEDED_OF_JOB + 1))
+    ((SUCCEEDED_OF_JOB != ${MIN_SUCCEEDED_OF_JOB:-0})) || JOB_SUCCESS_AT="${ENDED[$task]} $role.$index"
   else
     STATE[$task]=failed FAILED[role]=$((FAILED[role] + 1))
     ((FAILED[role] != MIN_FAILED[role])) || FAILURE_AT[role]="${ENDED[$task]} $index"

@@ -134,7 +134,8 @@ read_own_ports() {
   local index=$1 label name
   for label in ${PORT_COUNTS[ROLE]}; do
     label=${label%:*}
-    name=PAI_PORT_LIST_${ROLE_NAME[ROLE]}_${index}_$label
+    [[ ! ${PORTS_OF[$ROLE.$index.$label]-} ]] || continue
+    name=PAI_PORT_LIST_${ROLE_ALIASES[ROLE]%% *}_${index}_$label
     PORTS_OF[$ROLE.$index.$label]=${!name}
   done
 }

@@ -1,7 +1,8 @@
 """Say what is wrong with each file of this folder; as a script, write that down beside it.
 
-`<code>-<what>.yaml` is a job file and `site-<code>-<what>.yaml` a site profile. Comment lines at the top of a
-job file, `# --set key=value` and `# --name name`, are the command line that goes with it.
+`<code>-<what>.yaml` is a job file, `<code>-<what>.json` one of protocol v1, and `site-<code>-<what>.yaml` a site
+profile. Comment lines at the top of a job file, `# --set key=value` and `# --name name`, are the command line that
+goes with it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from paislurm.translator.protocol.validate import validate
 from paislurm.translator.site.load import load_site
 
 FOLDER = Path(__file__).parent
+FILES = sorted([*FOLDER.glob("*.yaml"), *FOLDER.glob("*.json")])
 
 
 def said_of(file: Path) -> str:
@@ -27,8 +29,8 @@ def said_of(file: Path) -> str:
             return ""
         checked = validate(
             read(source, file=file.name),
-            parameters=dict(re.findall(r"^# --set (\w+)=(.*)$", head, re.MULTILINE)),
-            name=next(iter(re.findall(r"^# --name (.*)$", head, re.MULTILINE)), None),
+            parameters=dict(re.findall(r"^(?:#|//) --set (\w+)=(.*)$", head, re.MULTILINE)),
+            name=next(iter(re.findall(r"^(?:#|//) --name (.*)$", head, re.MULTILINE)), None),
         )
     except PaislurmError as error:
         return faults_text(error.faults) + "\n"
@@ -37,7 +39,7 @@ def said_of(file: Path) -> str:
 
 def remake() -> None:
     """Write what is said of each file beside it."""
-    for file in sorted(FOLDER.glob("*.yaml")):
+    for file in FILES:
         file.with_suffix(".txt").write_text(said_of(file), encoding="utf-8", newline="\n")
 
 

@@ -9,12 +9,11 @@ import pytest
 
 from paislurm.translator.protocol.codes import CODES
 
-from .remake import FOLDER, said_of
+from .remake import FILES, FOLDER, said_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FILES = sorted(FOLDER.glob("*.yaml"))
 ELSEWHERE = {"E103"}
 """Codes whose file would be too large to keep; they are tested with the reader."""
 
@@ -42,6 +41,6 @@ def test_every_code_has_its_text() -> None:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_places_are_in_the_file(file: Path) -> None:
     lines = file.read_bytes().decode("utf-8", errors="replace").split("\n")
-    for line, column in re.findall(r"^\S+\.yaml:(\d+):(\d+)", said_of(file), re.MULTILINE):
+    for line, column in re.findall(r"^\S+\.(?:yaml|json):(\d+):(\d+)", said_of(file), re.MULTILINE):
         assert 1 <= int(line) <= len(lines)
         assert 1 <= int(column) <= len(lines[int(line) - 1]) + 1

@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """Ask for `slots` tasks of equal size at a time; `extra_memory_mib` is kept free on each node beside them."""
+    """Ask for `slots` tasks of equal size at a time; `extra_memory_mib` is kept free on each node beside them.
+
+    `apart` keeps them on nodes of their own, as far as they are concerned: they have fixed ports.
+    """
 
     slots: int
     resources: Resources
     extra_memory_mib: int = 0
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +36,7 @@ class Nodes:
 def tasks_on(shape: Shape, demand: Demand) -> int:
     """Return how many tasks fit on one node of a shape, 0 if none does."""
     wanted = demand.resources
-    limits = [shape.cpus // wanted.cpus]
+    limits = [shape.cpus // wanted.cpus, *([1] if demand.apart else [])]
     if wanted.memory_mib:
         limits.append((shape.memory_mib - demand.extra_memory_mib) // wanted.memory_mib)
     if wanted.gpus:

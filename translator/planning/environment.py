@@ -6,15 +6,19 @@ Source: OpenPAI environment variables, protocol v1 and v2.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
+
+from ..job import NEVER
 
 if TYPE_CHECKING:
     from ..job import Job, Role
+    from ..site.profile import Site
 
 Variables = tuple[tuple[str, str], ...]
 
 
-def job_variables(job: Job) -> Variables:
+def job_variables(job: Job, site: Site) -> Variables:
     """Return the variables that every task of every role has, in the order in which they are exported."""
     names = ",".join(role.name for role in job.roles)
     tasks, roles = str(job.task_count), str(len(job.roles))
@@ -22,7 +26,7 @@ def job_variables(job: Job) -> Variables:
         ("PAI_JOB_NAME", job.name),
         ("PAI_JOB_VC_NAME", job.virtual_cluster),
         ("PAI_VIRTUAL_CLUSTER", job.virtual_cluster),
-        ("PAI_DEFAULT_FS_URI", ""),
+        ("PAI_DEFAULT_FS_URI", site.default_file_system),
         ("PAI_JOB_TASK_COUNT", tasks),
         ("PAI_TASKS_NUM", tasks),
         ("PAI_TASK_ROLE_COUNT", roles),
@@ -31,19 +35,29 @@ def job_variables(job: Job) -> Variables:
         ("PAI_TASK_ROLE_LIST", names),
         ("PAI_JOB_TASK_ROLE_LIST", names),
     ]
+    if job.min_succeeded != NEVER:
+        variables.append(("PAI_KILL_ALL_ON_COMPLETED_TASK_NUM", str(job.min_succeeded)))
     for role in job.roles:
+        name = next(iter(variable_names(job, role)), None)
+        if name is None:
+            continue
         resources = role.resources
         amounts = (resources.gpus, resources.cpus, resources.memory_mib, resources.declared_shm_mib)
         variables += [
-            (f"PAI_TASK_ROLE_TASK_COUNT_{role.name}", str(role.instances)),
-            (f"PAI_RESOURCE_{role.name}", ",".join(str(amount) for amount in amounts)),
-            (f"PAI_MIN_FAILED_TASK_COUNT_{role.name}", str(role.completion.min_failed)),
-            (f"PAI_MIN_SUCCEEDED_TASK_COUNT_{role.name}", str(role.completion.min_succeeded)),
+            (f"PAI_TASK_ROLE_TASK_COUNT_{name}", str(role.instances)),
+            (f"PAI_RESOURCE_{name}", ",".join(str(amount) for amount in amounts)),
+            (f"PAI_MIN_FAILED_TASK_COUNT_{name}", _threshold(job, role.completion.min_failed)),
+            (f"PAI_MIN_SUCCEEDED_TASK_COUNT_{name}", _threshold(job, role.completion.min_succeeded)),
         ]
     return tuple(variables)
 
 
-def role_variables(role: Role) -> Variables:
+def _threshold(job: Job, threshold: int) -> str:
+    """Return a threshold as tasks see it: in protocol v1 one that never fires has no number."""
+    return "" if job.protocol == "1" and threshold == NEVER else str(threshold)
+
+
+def role_variables(job: Job, role: Role) -> Variables:
     """Return the variables that every task of one role has."""
     resources, completion = role.resources, role.completion
     counts = (
@@ -52,8 +66,8 @@ def role_variables(role: Role) -> Variables:
         (("MEM_MB", "PAI_TASK_MEM_MB"), resources.memory_mib),
         (("GPU_COUNT", "PAI_TASK_GPU_NUM"), resources.gpus),
         (("SHM_MB",), resources.shm_mib),
-        (("MIN_FAILED_TASK_COUNT",), completion.min_failed),
-        (("MIN_SUCCEEDED_TASK_COUNT",), completion.min_succeeded),
+        (("MIN_FAILED_TASK_COUNT",), _threshold(job, completion.min_failed)),
+        (("MIN_SUCCEEDED_TASK_COUNT",), _threshold(job, completion.min_succeeded)),
     )
     variables = [
         ("PAI_CURRENT_TASK_ROLE_NAME", role.name),
@@ -69,9 +83,16 @@ def role_variables(role: Role) -> Variables:
 def variable_names(job: Job, role: Role) -> tuple[str, ...]:
     """Return under what names a role stands in the variables of tasks: its own, and the controller's name for it.
 
-    The second is left out where it is the same, or is another role's own name.
+    The second is left out where it is the same, or is another role's own name; and the first where no shell variable
+    can have it in its name, as a name of protocol v1 with a `.` in it.
     """
     taken = {other.name for other in job.roles}
+    own = (role.name,) if can_be_in_a_variable(role.name) else ()
     if role.controller_name in taken or not role.controller_name:
-        return (role.name,)
-    return (role.name, role.controller_name)
+        return own
+    return (*own, role.controller_name)
+
+
+def can_be_in_a_variable(name: str) -> bool:
+    """Tell whether the name of a shell variable can have this in it."""
+    return re.fullmatch(r"\w+", name, re.ASCII) is not None

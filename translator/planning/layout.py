@@ -48,7 +48,10 @@ def arrange(job: Job, partitions: Sequence[Partition], extra_memory_mib: int, *,
 
 
 def _without_shapes(job: Job) -> Arrangement:
-    """Trust Slurm with the packing; a role with GPUs gets a node for each task, which any site can place."""
+    """Trust Slurm with the packing; a role with GPUs gets a node for each task, which any site can place.
+
+    So does one with fixed ports, of which a node has one each.
+    """
     slots = _stated_slots(job)
     if job.wishes.layout == "shared" and len(job.roles) > 1:
         raise PlanError(
@@ -60,7 +63,7 @@ def _without_shapes(job: Job) -> Arrangement:
             )
         )
     nodes = tuple(
-        Nodes(count=count, tasks_per_node=1) if role.resources.gpus else None
+        Nodes(count=count, tasks_per_node=1) if role.resources.gpus or role.has_fixed_ports else None
         for role, count in zip(job.roles, slots, strict=True)
     )
     if len(job.roles) == 1:
@@ -107,7 +110,12 @@ def _slots_that_fit(job: Job, attempt: Callable[[tuple[int, ...]], Arrangement |
 def _demands(job: Job, slots: tuple[int, ...], extra_memory_mib: int) -> list[Demand]:
     """Return the demand of each role; the first one's nodes also hold the batch script."""
     return [
-        Demand(slots=count, resources=role.resources, extra_memory_mib=0 if position else extra_memory_mib)
+        Demand(
+            slots=count,
+            resources=role.resources,
+            extra_memory_mib=0 if position else extra_memory_mib,
+            apart=role.has_fixed_ports,
+        )
         for position, (role, count) in enumerate(zip(job.roles, slots, strict=True))
     ]
 
@@ -238,6 +246,8 @@ def _too_large(job: Job, role: Role, partition: Partition) -> Fault:
         f"{s.count} nodes of {s.cpus} CPUs, {s.memory_mib} MiB and {s.gpus} GPUs" for s in partition.shapes
     )
     what = f"{role.instances} tasks of {size} each" if fits else f"a task of {size}"
+    if fits and role.has_fixed_ports:
+        what += ", each on a node of its own because of their fixed ports,"
     return Fault(
         code="E410",
         message=f"role {role.name} can never start: {what} do{'' if fits else 'es'} not fit partition "

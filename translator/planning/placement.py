@@ -65,7 +65,7 @@ def place_of(role: Role, job: Job, cluster: VirtualCluster, site: Site) -> Place
     Raises PlanError for a node type that the profile does not map, where it maps any.
     """
     own, whole = role.wishes, job.wishes.job
-    priority, kind = _priority(job, site) or Priority(), _node_type(role, site) or NodeType()
+    priority, kind = _priority(job, site) or Priority(), _node_type(role, job, site) or NodeType()
     return Place(
         partition=own.partition or whole.partition or cluster.partition,
         account=own.account or whole.account or cluster.account,
@@ -88,7 +88,7 @@ def _priority(job: Job, site: Site) -> Priority | None:
     return site.priorities.get(name) or _DEFAULT_PRIORITIES.get(name)
 
 
-def _node_type(role: Role, site: Site) -> NodeType | None:
+def _node_type(role: Role, job: Job, site: Site) -> NodeType | None:
     if role.node_type is None or not site.node_types:
         return None
     found = site.node_types.get(role.node_type)
@@ -98,11 +98,15 @@ def _node_type(role: Role, site: Site) -> NodeType | None:
             Fault(
                 code="E405",
                 message=f"the site has no node type {role.node_type!r}; it has {', '.join(site.node_types)}",
-                path=f"$.extras.hivedScheduler.taskRoles.{role.name}",
+                path=_node_type_path(role, job),
                 hint=f"did you mean {near[0]!r}?" if near else "map it under nodeTypes in site.yaml",
             )
         )
     return found
+
+
+def _node_type_path(role: Role, job: Job) -> str:
+    return f"$.extras.hivedScheduler.taskRoles.{role.name}" if job.protocol == "2" else "$.gpuType"
 
 
 def unmapped(job: Job, site: Site) -> tuple[Fault, ...]:
@@ -114,12 +118,12 @@ def unmapped(job: Job, site: Site) -> tuple[Fault, ...]:
         hint = "map it under priorities in site.yaml, or set extras.slurm.qos"
         faults.append(Fault(code="W407", message=message, path=path, hint=hint))
     for role in job.roles:
-        if role.node_type is not None and _node_type(role, site) is None:
+        if role.node_type is not None and _node_type(role, job, site) is None:
             message = f"the node type {role.node_type!r} changes nothing: the site profile maps none"
-            path = f"$.extras.hivedScheduler.taskRoles.{role.name}"
+            path = _node_type_path(role, job)
             hint = "map it under nodeTypes in site.yaml, or set extras.slurm.constraint"
             faults.append(Fault(code="W408", message=message, path=path, hint=hint))
-    return tuple(faults)
+    return tuple(dict.fromkeys(faults))
 
 
 def partition_of(place: Place, site: Site) -> Partition:

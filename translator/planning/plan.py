@@ -111,6 +111,12 @@ class Plan:
     secrets: tuple[str, ...]
     """The names of the secrets that the tasks put into their scripts."""
     environment: tuple[tuple[str, str], ...]
+    paths: tuple[tuple[str, tuple[str, ...]], ...]
+    """More of them, each with the parts of its value: between two parts stands the user's name."""
+    variables: tuple[tuple[str, str], ...]
+    """Variables that are set last, in the shell of the commands."""
+    min_succeeded: int
+    """How many succeeded tasks of all roles complete the job, -1 for none."""
     address: Literal["getent", "node-address", "suffix"]
     node_suffix: str
     first_port: int

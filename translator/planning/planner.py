@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ..errors import Fault
@@ -17,13 +18,14 @@ from .directives import (
 )
 from .environment import job_variables, role_variables, variable_names
 from .layout import arrange
+from .paths import path_variables
 from .placement import partition_of, place_of, time_limit, unmapped, virtual_cluster
 from .plan import Component, Plan, RolePlan
 from .prerequisites import ordered, steps
 from .storages import mounts, storage_prerequisite
 
 if TYPE_CHECKING:
-    from ..job import Job
+    from ..job import Job, Role
     from ..site.profile import Site
     from .layout import Arrangement
     from .placement import Place
@@ -46,6 +48,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     limit = time_limit(job, site, partitions)
     alike = len(set(places)) == 1
     arrangement = arrange(job, partitions, batch_memory_mib(len(job.roles)), alike=alike)
+    paths, nowhere = path_variables(job, site)
     warning = site.warning if limit is not None and limit > WARNED_FROM else timedelta(0)
     return Plan(
         job_name=job.name,
@@ -61,7 +64,10 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         components=_components(job, site, places, arrangement, first_component(job, limit, warning)),
         roles=tuple(_role(job, site, arrangement, found, position) for position in range(len(job.roles))),
         secrets=job.secrets,
-        environment=job_variables(job),
+        environment=job_variables(job, site),
+        paths=paths,
+        variables=job.variables,
+        min_succeeded=job.min_succeeded,
         address=site.address,
         node_suffix=site.node_suffix,
         first_port=site.ports.first,
@@ -76,8 +82,10 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             *unmapped(job, site),
             *storage_warnings,
             *_images(job),
+            *nowhere,
             *_nodes_not_known(job, arrangement),
             *_large_environment(job),
+            *_fixed_ports(job, arrangement),
         ),
     )
 
@@ -144,7 +152,7 @@ def _role(job: Job, site: Site, arrangement: Arrangement, found: tuple[Mount, ..
         before=before,
         command=role.command,
         after=after,
-        environment=role_variables(role),
+        environment=role_variables(job, role),
         lines=role.lines,
     )
 
@@ -157,7 +165,8 @@ def folder_name(name: str) -> str:
 def _images(job: Job) -> tuple[Fault, ...]:
     names = dict.fromkeys(role.image.uri for role in job.roles)
     message = f"tasks run on the node itself; the container image is not used: {', '.join(names)}"
-    return (Fault(code="W402", message=message, path="$.prerequisites"),)
+    path = "$.prerequisites" if job.protocol == "2" else "$.image"
+    return (Fault(code="W402", message=message, path=path),)
 
 
 def _nodes_not_known(job: Job, arrangement: Arrangement) -> tuple[Fault, ...]:
@@ -169,6 +178,23 @@ def _nodes_not_known(job: Job, arrangement: Arrangement) -> tuple[Fault, ...]:
     )
     hint = "describe the partition's nodes in a site profile, and the planner takes a layout that fits"
     return (Fault(code="W403", message=message, path="$.taskRoles", hint=hint),)
+
+
+def _fixed_ports(job: Job, arrangement: Arrangement) -> tuple[Fault, ...]:
+    """Warn of tasks of two roles that the shared layout puts on one node, although both have the same fixed port."""
+    placements = arrangement.packing.placements if arrangement.packing else ()
+    faults: list[Fault] = []
+    for (one, first), (other, second) in combinations(enumerate(placements), 2):
+        same = sorted(_ports_of(job.roles[one]) & _ports_of(job.roles[other]))
+        if same and any(a and b for a, b in zip(first, second, strict=True)):
+            names = f"{job.roles[one].name} and {job.roles[other].name}"
+            message = f"tasks of the roles {names} share nodes, and both have the fixed port {same[0]}: one will fail"
+            faults.append(Fault(code="W421", message=message, path="$.taskRoles", hint="give them different ports"))
+    return tuple(faults)
+
+
+def _ports_of(role: Role) -> set[int]:
+    return {number for port in role.ports if port.first for number in range(port.first, port.first + port.count)}
 
 
 def _large_environment(job: Job) -> tuple[Fault, ...]:

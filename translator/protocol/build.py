@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SHM_MIB = 512
 """Source: PAI rest-server, shmMB of protocol v2."""
+NO_MONITOR = "a retry of the job needs the monitor, which this version does not have"
 _IMPLICIT_LABELS = ("ssh", "http")
 """Every task has one port of each. Source: PAI rest-server, getPortList."""
 
@@ -53,8 +54,7 @@ def build(
     """Return the job that a file means; `commands` are those of its roles, `arounds` what runs around them."""
     slurm = file.extras.slurm or SlurmExtras()
     if file.job_retry_count > 0:
-        message = "a retry of the job needs the monitor, which this version does not have"
-        collector.add("W801", ("jobRetryCount",), message)
+        collector.add("W801", ("jobRetryCount",), NO_MONITOR)
     return Job(
         protocol="2",
         name=file.name,
@@ -65,7 +65,7 @@ def build(
             replace(_role(name, file, commands[name], switches, collector), around=arounds[name])
             for name in file.task_roles
         ),
-        wishes=SlurmWishes(job=_wishes(slurm), layout=slurm.layout),
+        wishes=SlurmWishes(job=wishes_of(slurm), layout=slurm.layout),
         storages=_storages(file, collector),
         priority=file.extras.hived_scheduler.job_priority_class if file.extras.hived_scheduler else None,
         compat=Compat(job_name=switches.job_name, exit_patterns=switches.exit_patterns),
@@ -91,7 +91,7 @@ def _role(name: str, file: v2.JobFile, command: Assembled, switches: Switches, c
         resources=_resources(role, path, collector),
         ports=_ports(role, path, collector),
         command=Command(text=command.text, errexit=True, nounset=switches.nounset, pipefail=True, lines=command.lines),
-        wishes=_wishes(wishes) if wishes else RoleWishes(),
+        wishes=wishes_of(wishes) if wishes else RoleWishes(),
         lines=Lines(first=span.key_line, last=max(span.key_line, span.last_line)),
         node_type=_node_type(name, file, collector),
     )
@@ -195,7 +195,8 @@ def _ports(role: v2.Role, path: Path, collector: Collector) -> tuple[PortRequest
     return tuple(PortRequest(label=label, count=count) for label, count in counts.items() if count)
 
 
-def _wishes(wishes: SlurmRole) -> RoleWishes:
+def wishes_of(wishes: SlurmRole) -> RoleWishes:
+    """Return what a table of `extras.slurm` asks for."""
     return RoleWishes(
         time=wishes.time if isinstance(wishes, SlurmExtras) else None,
         account=wishes.account,

@@ -19,11 +19,12 @@ READING = {
     "E111": "the file is empty",
     "E112": "the file is not a mapping",
     "E113": "too many documents, or a second one that is no mapping",
-    "E121": "a job file of protocol v1",
+    "E114": "the file is not JSON",
     "E122": "a job file of a draft that OpenPAI gave up",
     "W101": "a second document is read as secrets",
+    "W102": "a comma after the last value",
 }
-"""Source: YAML 1.1, and js-yaml 3.13 where it differs."""
+"""Source: YAML 1.1, and js-yaml 3.13 where it differs; RFC 8259 for job files of protocol v1."""
 
 SCHEMA = {
     "E201": "an unknown key",
@@ -75,9 +76,19 @@ MEANING = {
     "W311": "a prerequisite whose plugin is no runtime plugin",
     "W312": "a failure policy that there is not",
     "W313": "the plugin git without a folder",
+    "E331": "a port label that stands twice",
+    "E332": "a completion threshold above the number of tasks",
+    "E333": "more shared memory than memory",
+    "E334": "fixed ports that overlap or do not exist",
+    "W331": "keys that OpenPAI's documents require are left out",
+    "W332": "a switch that is text",
+    "W333": "killAllOnCompletedTaskNumber without effect",
+    "W334": "a shell without input as the command",
+    "W335": "a name that no shell variable can have",
+    "W336": "a compat switch that protocol v1 has no use for",
     "W801": "jobRetryCount, which needs the monitor",
 }
-"""Source: PAI rest-server, semantic checks of protocol v2 jobs."""
+"""Source: PAI rest-server, semantic checks of jobs; E331 to W336 are protocol v1."""
 
 SITE = {
     "E451": "an unknown key",
@@ -97,6 +108,9 @@ LATER = {
     "W915": "extras.slurm.onTimeout",
     "W916": "extras.slurm.exportEnv",
     "W917": "extras.slurm.workdir",
+    "W918": "codeDir",
+    "W919": "authFile",
+    "W920": "isDebug",
 }
 """What a later version brings: a job that asks for it can be looked at, but not submitted."""
 

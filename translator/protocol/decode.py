@@ -40,6 +40,11 @@ def lines_of(text: str) -> tuple[str, ...]:
     return tuple(_BREAK.split(text))
 
 
+def line_starts(text: str) -> list[int]:
+    """Return where the lines of a text begin."""
+    return [0, *(match.end() for match in _BREAK.finditer(text))]
+
+
 def _utf8(source: bytes, file: str) -> str:
     try:
         return source.decode("utf-8")

@@ -6,6 +6,7 @@ Source: pydantic's error types; a type that is not listed here would be a value 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin
 
@@ -24,23 +25,47 @@ if TYPE_CHECKING:
 _Model = TypeVar("_Model", bound=BaseModel)
 _LONGEST_SHOWN = 40
 _TYPES = "`dockerimage`, `data`, `script` or `output`"
-_HINTS_OF_MISSING: dict[str, str] = {
-    "protocolVersion": "begin the file with `protocolVersion: 2`",
-    "$.type": "add `type: job`",
-    "type": "say which kind of prerequisite this is: `type: dockerimage`, or data, script, output",
-    "taskRoles": "add a role with its `dockerImage`, `resourcePerInstance` and `commands`",
-    "dockerImage": "name a prerequisite of type dockerimage: `dockerImage: my_image`",
-    "resourcePerInstance": "say what a task needs: `resourcePerInstance: {cpu: 4, memoryMB: 8192, gpu: 1}`",
-    "cpu": "add `cpu: 1`",
-    "gpu": "add `gpu: 0` for a role without GPUs",
-    "memoryMB": "add `memoryMB: 1024`, which is in MiB",
-    "commands": "list what the role runs, a command an item: `- python train.py`",
-    "uri": "name the image: `uri: repository/image:tag`",
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """Hold hints by key: what to write for one that is missing, here or at a path, and where an unknown one belongs."""
+
+    missing: Mapping[str, str] = field(default_factory=dict)
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+
+
+_HOMES = {
+    **dict.fromkeys(("cpu", "gpu", "memoryMB", "ports"), "resourcePerInstance"),
+    **dict.fromkeys(("shmMB", "infiniband"), "extraContainerOptions"),
+    **dict.fromkeys(("minFailedInstances", "minSucceededInstances"), "completion"),
+    **dict.fromkeys(("virtualCluster", "deployment"), "defaults"),
+    **dict.fromkeys(("preCommands", "postCommands"), "deployments"),
+    **dict.fromkeys(("time", "layout", "onTimeout", "exportEnv", "compat"), "extras.slurm"),
+    "gangAllocation": "extras",
 }
-"""What to write for a key that is missing: at a path, or anywhere."""
+"""Where keys stand that are easily written one level too high or too low."""
+V2_WORDING = Wording(
+    missing={
+        "protocolVersion": "begin the file with `protocolVersion: 2`",
+        "$.type": "add `type: job`",
+        "type": "say which kind of prerequisite this is: `type: dockerimage`, or data, script, output",
+        "taskRoles": "add a role with its `dockerImage`, `resourcePerInstance` and `commands`",
+        "dockerImage": "name a prerequisite of type dockerimage: `dockerImage: my_image`",
+        "resourcePerInstance": "say what a task needs: `resourcePerInstance: {cpu: 4, memoryMB: 8192, gpu: 1}`",
+        "cpu": "add `cpu: 1`",
+        "gpu": "add `gpu: 0` for a role without GPUs",
+        "memoryMB": "add `memoryMB: 1024`, which is in MiB",
+        "commands": "list what the role runs, a command an item: `- python train.py`",
+        "uri": "name the image: `uri: repository/image:tag`",
+    },
+    elsewhere={key: f"it stands under `{home}`" for key, home in _HOMES.items()},
+)
 
 
-def mirror(model: type[_Model], collector: Collector, *, codes: int = 200) -> _Model | None:
+def mirror(
+    model: type[_Model], collector: Collector, *, codes: int = 200, wording: Wording = V2_WORDING
+) -> _Model | None:
     """Return the document's root as a `model`, or None when faults have been added to the collector.
 
     `codes` is where the codes of the faults begin: 200 makes an unknown key E201, 450 makes it E451.
@@ -49,22 +74,22 @@ def mirror(model: type[_Model], collector: Collector, *, codes: int = 200) -> _M
         return model.model_validate(collector.document.root)
     except ValidationError as error:
         for detail in error.errors(include_url=False)[:MOST_FAULTS]:
-            _add(detail, model, collector, codes)
+            _add(detail, model, collector, codes, wording)
     return None
 
 
-def _add(detail: ErrorDetails, model: type[BaseModel], collector: Collector, codes: int) -> None:
+def _add(detail: ErrorDetails, model: type[BaseModel], collector: Collector, codes: int, wording: Wording) -> None:
     """Add the fault for one of pydantic's errors."""
     path, models = _walk(detail["loc"], model)
     kind, value, key = detail["type"], detail["input"], detail["loc"][-1:] == ("[key]",)
     if kind == "extra_forbidden":
         known = [name for each in models for name in _fields(each)]
         number, message, key = 1, f"unknown key `{_shortened(str(path[-1]))}`", True
-        hint = _misplaced(path, known) or near_hint(str(path[-1]), known)
+        hint = _misplaced(path, wording) or near_hint(str(path[-1]), known)
     elif kind in ("missing", "union_tag_not_found"):
         path = path if kind == "missing" else (*path, "type")
         number, message, key = 2, f"`{path[-1]}` is missing", True
-        hint = _HINTS_OF_MISSING.get(path_text(path)) or _HINTS_OF_MISSING.get(str(path[-1]), "")
+        hint = wording.missing.get(path_text(path)) or wording.missing.get(str(path[-1]), "")
     elif kind == "too_short":
         number, message = 5, f"this {'list' if isinstance(value, list) else 'mapping'} is empty"
         hint = "add to it, or leave the key out"
@@ -129,24 +154,11 @@ def _tags(model: type[BaseModel]) -> tuple[Any, ...]:
     return get_args(model.model_fields["type"].annotation) if "type" in model.model_fields else ()
 
 
-_HOMES = {
-    **dict.fromkeys(("cpu", "gpu", "memoryMB", "ports"), "resourcePerInstance"),
-    **dict.fromkeys(("shmMB", "infiniband"), "extraContainerOptions"),
-    **dict.fromkeys(("minFailedInstances", "minSucceededInstances"), "completion"),
-    **dict.fromkeys(("virtualCluster", "deployment"), "defaults"),
-    **dict.fromkeys(("preCommands", "postCommands"), "deployments"),
-    **dict.fromkeys(("time", "layout", "onTimeout", "exportEnv", "compat"), "extras.slurm"),
-    "gangAllocation": "extras",
-}
-"""Where keys stand that are easily written one level too high or too low."""
-
-
-def _misplaced(path: Path, known: list[str]) -> str:
+def _misplaced(path: Path, wording: Wording) -> str:
     """Return the hint for a key that exists, but elsewhere."""
     if "\u00a0" in str(path[-1]):
         return "replace the no-break space (U+00A0) in front of it or in it by an ordinary one"
-    home = _HOMES.get(str(path[-1]), "")
-    return f"it stands under `{home}`" if home and path[-1] not in known else ""
+    return wording.elsewhere.get(str(path[-1]), "")
 
 
 def _hint(what: str, value: object) -> str:

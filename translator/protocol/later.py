@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .collect import Collector
     from .document import Document, Path, Value
 
-_NOT_YET = "not yet supported: "
+NOT_YET = "not yet supported: "
 
 
 def warn_of_later(collector: Collector) -> None:
@@ -28,11 +28,11 @@ def warn_of_later(collector: Collector) -> None:
     for role in document.mapping(("taskRoles",)):
         path: Path = ("taskRoles", role, "extraContainerOptions", "infiniband")
         if document.at(path):
-            collector.add("W913", path, _NOT_YET + "`infiniband`, which gives tasks the InfiniBand devices", key=True)
+            collector.add("W913", path, NOT_YET + "`infiniband`, which gives tasks the InfiniBand devices", key=True)
     wanted = document.mapping(("extras", "jobStatusChangeNotification"))
     if any(wanted.values()):
-        collector.add("W912", ("extras", "jobStatusChangeNotification"), _NOT_YET + "notifications", key=True)
-    _warn_of_slurm_wishes(collector)
+        collector.add("W912", ("extras", "jobStatusChangeNotification"), NOT_YET + "notifications", key=True)
+    warn_of_slurm_wishes(collector)
 
 
 def _warn_of_credentials(collector: Collector) -> None:
@@ -42,7 +42,7 @@ def _warn_of_credentials(collector: Collector) -> None:
         image = document.at(("taskRoles", role, "dockerImage"))
         for path, value in document.mappings(("prerequisites",)):
             if value.get("type") == "dockerimage" and value.get("name") == image and value.get("auth"):
-                message = _NOT_YET + "credentials of a container registry"
+                message = NOT_YET + "credentials of a container registry"
                 collector.add("W909", (*path, "auth"), message, key=True)
 
 
@@ -54,7 +54,7 @@ def _warn_of_plugins(collector: Collector) -> None:
         if isinstance(chosen, list) and not any(role in roles for role in chosen):
             continue
         if name == "ssh" and _wants_ssh(document.mapping((*path, "parameters")), document):
-            collector.add("W903", (*path, "plugin"), _NOT_YET + f"the plugin `{name}`")
+            collector.add("W903", (*path, "plugin"), NOT_YET + f"the plugin `{name}`")
 
 
 def _wants_ssh(parameters: Mapping[str, Value], document: Document) -> bool:
@@ -64,7 +64,8 @@ def _wants_ssh(parameters: Mapping[str, Value], document: Document) -> bool:
     return between or (isinstance(user, dict) and user.get("type") in ("custom", "system"))
 
 
-def _warn_of_slurm_wishes(collector: Collector) -> None:
+def warn_of_slurm_wishes(collector: Collector) -> None:
+    """Add a warning for each wish under `extras.slurm` that a later version brings."""
     document = collector.document
     path: Path = ("extras", "slurm")
     tables: list[Path] = [
@@ -74,4 +75,4 @@ def _warn_of_slurm_wishes(collector: Collector) -> None:
     for key, code in (("mpi", "W914"), ("onTimeout", "W915"), ("exportEnv", "W916"), ("workdir", "W917")):
         for table in tables:
             if document.at((*table, key)) is not None:
-                collector.add(code, (*table, key), _NOT_YET + f"`{key}`", key=True)
+                collector.add(code, (*table, key), NOT_YET + f"`{key}`", key=True)

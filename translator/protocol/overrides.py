@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 from ..errors import Fault
 from .collect import near_hint
 from .scalars import plain_value
+from .v1 import NAME as NAME_V1
+from .v1 import NAME_PATTERN as NAME_PATTERN_V1
 from .v2 import NAME
+from .versions import is_v1
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,15 +34,19 @@ def overridden(
         if key not in own:
             message = f"--set {key}: the job has no parameter of that name"
             faults.append(Fault(code="E309", message=message, hint=near_hint(key, own)))
-    if name is not None and not re.fullmatch(r"[a-zA-Z0-9_-]{1,255}", name, re.ASCII):
-        faults.append(Fault(code="E309", message=f"--name {name!r}: expected {NAME}"))
+    v1 = is_v1(document)
+    pattern, form = (NAME_PATTERN_V1, NAME_V1) if v1 else (r"[a-zA-Z0-9_-]{1,255}", NAME)
+    if name is not None and not re.fullmatch(pattern, name, re.ASCII):
+        faults.append(Fault(code="E309", message=f"--name {name!r}: expected {form}"))
     root = dict(document.mapping(()))
     if parameters and not faults:
         root["parameters"] = {**own, **{key: value_of(text) for key, text in parameters.items()}}
     if name is not None and not faults:
-        root["name"] = name
+        root["jobName" if v1 else "name"] = name
     given = {**(document.secrets or {}), **secrets}
-    if given:
+    if given and v1:
+        faults.append(Fault(code="E309", message="there are secrets for a job of protocol v1, which can have none"))
+    elif given:
         root["secrets"] = {**document.mapping(("secrets",)), **given}
     return replace(document, root=root), tuple(faults)
 

@@ -1,4 +1,4 @@
-"""Read a job file: text becomes plain values with the place of each; no meaning is given to them yet."""
+"""Read a job file, YAML or JSON: text becomes plain values with the place of each, and has no meaning yet."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from ..errors import Fault, Place, ProtocolError
 from .compose import Composer, HopelessError, Node
 from .decode import UndecodableError, decode, lines_of
 from .document import Document, Path, Span
+from .json_events import JsonReader
 from .syntax import syntax_fault
-from .versions import looks_like_v1, v1_fault
+from .versions import looks_like_v1
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,10 +23,10 @@ _LOADER: type = getattr(yaml, "CLoader", yaml.Loader)
 
 
 def read(text: str | bytes, *, file: str) -> Document:
-    """Return the values of a YAML file and their places.
+    """Return the values of a YAML file and their places; what looks like a job of protocol v1 is read as JSON.
 
-    Raises `ProtocolError` with all that is wrong: invalid UTF-8 or YAML, duplicate keys, tags, more than two
-    documents. Source: PAI protocol v2; js-yaml 3.13, with which OpenPAI's server read job files.
+    Raises `ProtocolError` with all that is wrong: invalid UTF-8, YAML or JSON, duplicate keys, tags, more than
+    two documents. Source: PAI protocol v2; js-yaml 3.13, with which OpenPAI's server read job files.
     """
     try:
         source = decode(text, file=file)
@@ -34,11 +35,11 @@ def read(text: str | bytes, *, file: str) -> Document:
     lines = lines_of(source)
     composer = Composer(file)
     roots: list[Node] = []
+    json = JsonReader(source, file=file) if looks_like_v1(source) else None
     try:
-        roots.extend(composer.documents(yaml.parse(source, Loader=_LOADER)))
+        roots.extend(composer.documents(json.events() if json else yaml.parse(source, Loader=_LOADER)))
     except yaml.YAMLError as error:
-        fault = v1_fault(file) if looks_like_v1(source) else syntax_fault(error, lines, file=file)
-        raise ProtocolError([*composer.faults, fault]) from None
+        raise ProtocolError([*composer.faults, syntax_fault(error, lines, file=file)]) from None
     except HopelessError as error:
         raise ProtocolError([*composer.faults, error.fault]) from None
     faults = composer.faults + _shape_faults(roots, file)
@@ -51,7 +52,7 @@ def read(text: str | bytes, *, file: str) -> Document:
         spans=dict(_spans(roots[0], (), (roots[0].line, roots[0].column), lines)),
         lines=lines,
         secrets=secrets if isinstance(secrets, dict) else None,
-        warnings=tuple(_secrets_warning(root, file) for root in roots[1:]),
+        warnings=(*(json.warnings if json else ()), *(_secrets_warning(root, file) for root in roots[1:])),
     )
 
 

@@ -16,8 +16,9 @@ from .names import check_names, prerequisite
 from .overrides import overridden
 from .prerequisites import around
 from .secrets import secret_texts, settled
+from .v1_job import validate_v1
 from .v2 import JobFile
-from .versions import other_protocol
+from .versions import draft_fault, is_v1
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,14 +62,17 @@ def validate(
 
     `parameters`, `name` and `secrets` take the place of the file's own; a parameter's value is read as YAML would
     read it there. `defaults` are the site's choices, which `extras.slurm.compat` overrules.
-    Raises `ProtocolError` with all that is wrong. Source: PAI protocol v2.
+    Raises `ProtocolError` with all that is wrong. Source: PAI protocol, v1 and v2.
     """
-    other = other_protocol(document)
-    if other:
-        raise ProtocolError(other)
+    draft = draft_fault(document)
+    if draft:
+        raise ProtocolError(draft)
     document, faults = overridden(document, parameters=parameters, name=name, secrets=secrets)
     collector = Collector(document)
     collector.extend([*document.warnings, *faults])
+    if is_v1(document):
+        job = validate_v1(collector, defaults or Switches())
+        return Checked(job=job, warnings=collector.of(Severity.WARNING))
     file = mirror(JobFile, collector)
     check_names(collector)
     switches = defaults or Switches()

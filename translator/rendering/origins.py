@@ -73,7 +73,7 @@ class _Reader:
             elif function := _ROLE_FUNCTION.match(text):
                 part, role = function[1], self._plan.roles[int(function[2])]
             elif document := _DOCUMENT.match(text):
-                if role is None:
+                if role is None or "VARIABLES" in document[1]:
                     yield from self._exports(lines, document[1])
                 elif part == "commands":
                     yield from self._commands(role.command.lines, lines, document[1])
@@ -110,7 +110,9 @@ class _Reader:
         for number, text in lines:
             if text == end:
                 return
-            if export := _EXPORT.match(text):
+            if "VARIABLES" in end:
+                yield self._made(number, text, {"from": ["job-envs"]}, [])
+            elif export := _EXPORT.match(text):
                 roles = [role for role in self._plan.roles if export[1].endswith("_" + role.name)]
                 yield self._made(number, text, self._export(export[1]), roles)
 

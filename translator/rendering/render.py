@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..exit_spec import exit_rules
 from ..protocol.secrets import TAG
 from .engine import engine, program, runtime
-from .shell import export, here_document, our_own, quote, sbatch_line
+from .shell import export, export_around, here_document, our_own, quote, sbatch_line
 
 if TYPE_CHECKING:
     from ..planning.plan import Plan, RolePlan, Step
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def render(plan: Plan) -> str:
     """Return the batch script of a plan: the same plan gives the same bytes."""
     rules = exit_rules(plan.exit_patterns)
-    environment = "\n".join(export(name, value) for name, value in plan.environment)
+    known = [export(name, value) for name, value in plan.environment]
+    paths = [export_around(name, parts, "PAI_USER_NAME") for name, parts in plan.paths]
+    environment = "\n".join([*known, *paths])
     delimiter, text = here_document(environment, "END_OF_ENVIRONMENT")
     return (
         engine()
@@ -28,14 +30,17 @@ def render(plan: Plan) -> str:
             exit_rules=[quote(rule.text) for rule in rules],
             environment_delimiter=delimiter,
             environment=text,
-            roles=[_role(role) for role in plan.roles],
+            roles=[_role(role, plan) for role in plan.roles],
             runtime=runtime(),
         )
     )
 
 
-def _role(role: RolePlan) -> dict[str, object]:
+def _role(role: RolePlan, plan: Plan) -> dict[str, object]:
     """Return what the role's section shows, beside the role plan itself."""
+    variables_delimiter, variables = here_document(
+        "\n".join(export(name, value) for name, value in plan.variables), "END_OF_VARIABLES"
+    )
     delimiter, commands = here_document(role.command.text, "END_OF_COMMANDS")
     command = role.command
     switches = (("-e", command.errexit), ("-u", command.nounset), ("-o pipefail", command.pipefail))
@@ -44,10 +49,13 @@ def _role(role: RolePlan) -> dict[str, object]:
         "lines": str(role.lines),
         "aliases": " ".join(role.variable_names),
         "placement": " ".join(str(count) for count in role.placement),
+        "fixed_ports": " ".join(f"{port.label}:{port.first}" for port in role.ports if port.first),
         "port_counts": " ".join(f"{port.label}:{port.count}" for port in role.ports),
         "step_options": _step_options(role),
         "shell_options": " ".join(option for option, wanted in switches if wanted),
         "environment": [export(name, value) for name, value in role.environment],
+        "variables_delimiter": variables_delimiter,
+        "variables": variables,
         "delimiter": delimiter,
         "commands": commands,
         "steps": [_step(step, role) for step in (*role.before, *role.after)],

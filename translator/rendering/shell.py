@@ -37,6 +37,17 @@ def is_identifier(name: str) -> bool:
     return name.isascii() and name.isidentifier()
 
 
+def export_around(name: str, parts: Iterable[str], variable: str) -> ShellWord:
+    r"""Return a line that exports a variable whose value has that of another one between its parts.
+
+    >>> export_around("HOME_DIR", ["/home/", ""], "USER")
+    "export HOME_DIR='/home/'\"$USER\"''"
+    """
+    if not (is_identifier(name) and is_identifier(variable)):
+        raise ValueError(f"{name!r} or {variable!r} cannot be the name of a shell variable")
+    return ShellWord(f"export {name}=" + f'"${variable}"'.join(quote(part) for part in parts))
+
+
 def comment(text: str) -> ShellWord:
     """Return text for one comment line: every control character, and every line break Unicode knows, is a blank."""
     return ShellWord("".join(c if c.isprintable() else " " for c in text))

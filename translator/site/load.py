@@ -47,6 +47,12 @@ def _address(value: object) -> tuple[AddressMethod, str]:
     raise expected("`getent`, `nodeAddress` or a mapping such as `{suffix: -ib0}`")
 
 
+def _file_system(value: object) -> str:
+    if not isinstance(value, str) or not value.isprintable() or value.endswith("/"):
+        raise expected("the beginning of a path such as `hdfs://host:9000`, without a `/` at its end")
+    return value
+
+
 def _seconds(value: object) -> timedelta:
     longest = 24 * 3600
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= longest:
@@ -152,6 +158,7 @@ class SiteFile(Closed):
     storages: dict[str, _Storage] = {}
     priorities: _Priorities = _Priorities()
     node_types: dict[str, _NodeType] = {}
+    default_file_system: Annotated[str, Check(_file_system, {"type": "string"})] = ""
     compat: SlurmCompat = SlurmCompat()
 
 
@@ -222,6 +229,7 @@ def _site(profile: SiteFile) -> Site:
             name: NodeType(constraint=each.constraint, nodelist=each.nodelist)
             for name, each in profile.node_types.items()
         },
+        default_file_system=profile.default_file_system,
         compat=profile.compat.over(Switches()),
     )
 

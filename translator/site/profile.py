@@ -110,6 +110,8 @@ class Site:
     storages: Mapping[str, SiteStorage] = field(default_factory=dict)
     priorities: Mapping[str, Priority] = field(default_factory=dict)
     node_types: Mapping[str, NodeType] = field(default_factory=dict)
+    default_file_system: str = ""
+    """What `$PAI_DEFAULT_FS_URI` stands for, `hdfs://host:port` or the path of a folder."""
     compat: Switches = field(default_factory=Switches)
     """The site's defaults for the switches under `extras.slurm.compat` of job files."""
 

@@ -15,11 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
+from paislurm.translator.protocol.read import read
 from paislurm.translator.protocol.schema import json_schema
+from paislurm.translator.protocol.v1 import JobFileV1
 from paislurm.translator.protocol.v2 import JobFile
 from paislurm.translator.site.load import SiteFile
 
-MODELS: dict[str, type[BaseModel]] = {"v2": JobFile, "site": SiteFile}
+MODELS: dict[str, type[BaseModel]] = {"v2": JobFile, "v1": JobFileV1, "site": SiteFile}
 SCHEMAS = {name: json_schema(model, name) for name, model in MODELS.items()}
 NOTES = yaml.safe_load((files("paislurm") / "translator/protocol/key-notes.yaml").read_text(encoding="utf-8"))
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -59,6 +61,33 @@ extras:
     compat: {nounset: false, minSucceeded: all}
     taskRoles: {worker: {qos: high, options: [--nice=5]}}
 """),
+    "v1": yaml.safe_load("""
+jobName: full
+image: python:3.11
+authFile: hdfs://host/auth
+dataDir: /data
+outputDir: /output
+codeDir: /code
+virtualCluster: gpu
+taskRoles:
+  - name: worker
+    taskNumber: 2
+    cpuNumber: 1
+    memoryMB: 1000
+    shmMB: 64
+    gpuNumber: 1
+    portList: [{label: web, beginAt: 8080, portNumber: 2}]
+    command: python train.py
+    minFailedTaskCount: 1
+    minSucceededTaskCount: null
+gpuType: k80
+killAllOnCompletedTaskNumber: 2
+retryCount: -2
+jobEnvs: {a_b: 1, isDebug: true}
+extras:
+  submitFrom: portal
+  slurm: {layout: het}
+"""),
     "site": yaml.safe_load("""
 name: here
 partitions: {gpu: {nodes: [{count: 2, cpus: 8, memoryMB: 16000, gpus: 2, gpuType: a100}]}}
@@ -69,10 +98,22 @@ address: getent
 ports: {first: 15000, last: 16000}
 time: {warning: 60, grace: 10, killWait: 20}
 retry: {transientCeiling: 3}
+defaultFileSystem: "hdfs://host:9000"
 compat: {nounset: true}
 """),
 }
-LOOSE = ("time", "timeLimit", "default", "nodelist", "exclude", "options", "address", "name", "secrets")
+LOOSE = (
+    "time",
+    "timeLimit",
+    "default",
+    "nodelist",
+    "exclude",
+    "options",
+    "address",
+    "name",
+    "secrets",
+    "defaultFileSystem",
+)
 """Keys whose form an editor does not check to the last letter."""
 
 
@@ -145,18 +186,27 @@ def test_schema_and_model_agree(name: str, data: st.DataObject) -> None:
         assert not by_schema
 
 
-def published() -> list[Path]:
-    """Return the examples, and the published job files where they are."""
+def published(pattern: str) -> list[Path]:
+    """Return the published job files, where they are."""
     folder = os.environ.get("PAISLURM_OPENPAI_JOBS")
-    found = sorted(Path(folder).glob("v2/**/*.yaml")) if folder else []
-    return [*(file for file in EXAMPLES.glob("*.yaml") if file.stem != "site"), *found]
+    return sorted(Path(folder).glob(pattern)) if folder else []
 
 
-@pytest.mark.parametrize("file", published(), ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file",
+    [*(file for file in EXAMPLES.glob("*.yaml") if file.stem != "site"), *published("v2/**/*.yaml")],
+    ids=lambda file: file.stem,
+)
 def test_schema_and_model_agree_about_real_files(file: Path) -> None:
     try:
         value = next(iter(yaml.safe_load_all(file.read_text(encoding="utf-8"))))
     except yaml.YAMLError:
         return
     by_model, by_schema = accepts("v2", value)
+    assert by_model == by_schema
+
+
+@pytest.mark.parametrize("file", published("v1/*.json"), ids=lambda file: file.stem)
+def test_schema_and_model_agree_about_real_files_of_v1(file: Path) -> None:
+    by_model, by_schema = accepts("v1", read(file.read_bytes(), file=file.name).root)
     assert by_model == by_schema

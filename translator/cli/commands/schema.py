@@ -16,17 +16,18 @@ if TYPE_CHECKING:
 @click.command(
     epilog=examples(
         "paislurm schema > job.schema.json",
+        "paislurm schema v1 > job-v1.schema.json",
         "paislurm schema site > site.schema.json",
     )
     + "\n\n\b\nIn a YAML file, editors that use yaml-language-server find the schema by a first line such as"
     "\n  # yaml-language-server: $schema=job.schema.json"
 )
-@click.argument("what", type=click.Choice(["v2", "site"]), default="v2", metavar="[v2|site]")
+@click.argument("what", type=click.Choice(["v2", "v1", "site"]), default="v2", metavar="[v2|v1|site]")
 @json_option
 def command(what: str, *, as_json: bool) -> None:  # noqa: ARG001 - a schema is JSON in any case
     """Print the JSON Schema of job files or of site profiles.
 
-    v2 (the default) is a job file of PAI protocol v2, site is a site profile.
+    v2 (the default) and v1 are job files of PAI protocol v2 and v1, site is a site profile.
     """
     from ...protocol.schema import json_schema
 
@@ -35,6 +36,10 @@ def command(what: str, *, as_json: bool) -> None:  # noqa: ARG001 - a schema is 
 
 def _model(what: str) -> tuple[type[BaseModel], str]:
     """Import only the one model."""
+    if what == "v1":
+        from ...protocol.v1 import JobFileV1
+
+        return JobFileV1, "OpenPAI job, protocol v1"
     if what == "site":
         from ...site.load import SiteFile
 

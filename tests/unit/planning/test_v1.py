@@ -1,0 +1,126 @@
+"""Plans of job files of protocol v1: fixed ports, paths, GPU types, what tasks are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from paislurm.translator.errors import PlanError
+from paislurm.translator.pipeline import Compiled, compile_job
+from paislurm.translator.site.load import load_site
+
+from ..protocol.jobs_v1 import ROLE, job
+
+PROFILE = """\
+partitions:
+  batch: {nodes: [{count: 4, cpus: 8, memoryMB: 64000}]}
+defaultPartition: batch
+nodeTypes:
+  K80: {constraint: k80}
+defaultFileSystem: "hdfs://host:9000"
+"""
+FIXED = [{"label": "web", "beginAt": 8080, "portNumber": 2}]
+
+
+def compiled(path: str = "", value: object = None, profile: str = PROFILE) -> Compiled:
+    return compile_job(job(path, value), file="job.json", site=load_site(profile, file="site.yaml"))
+
+
+def variables(found: Compiled) -> dict[str, str]:
+    return {**dict(found.plan.environment), **dict(found.plan.roles[0].environment)}
+
+
+def test_tasks_with_fixed_ports_have_nodes_of_their_own() -> None:
+    assert compiled().plan.components[0].nodes == 1
+    found = compiled("taskRoles/0/portList", FIXED)
+    assert (found.plan.components[0].nodes, found.plan.roles[0].tasks_per_node) == (2, 1)
+    assert "FIXED_PORTS[0]='web:8080'" in found.script.splitlines()
+    assert ("ntasks-per-node", "1") in compile_job(job("taskRoles/0/portList", FIXED)).plan.components[0].directives
+
+
+def test_more_tasks_with_fixed_ports_than_nodes_never_start() -> None:
+    many = {**ROLE, "taskNumber": 5, "portList": FIXED}
+    with pytest.raises(PlanError, match="each on a node of its own because of their fixed ports"):
+        compiled("taskRoles", [many])
+
+
+def test_one_fixed_port_for_two_roles_of_one_allocation_is_warned_of() -> None:
+    roles: list[dict[str, Any]] = [{**ROLE, "name": name, "taskNumber": 2, "portList": FIXED} for name in "abc"]
+    found = compiled("taskRoles", roles)
+    assert found.plan.layout.kind == "shared"
+    assert [fault.code for fault in found.warnings].count("W421") == 3
+    for number, role in enumerate(roles):
+        role["portList"] = [{"label": "web", "beginAt": 8080 + number, "portNumber": 1}]
+    assert "W421" not in [fault.code for fault in compiled("taskRoles", roles).warnings]
+
+
+@pytest.mark.parametrize(
+    ("written", "parts"),
+    [
+        ("", ("",)),
+        ("/data", ("/data",)),
+        ("$PAI_DEFAULT_FS_URI/$PAI_DEFAULT_FS_URI", ("hdfs://host:9000/$PAI_DEFAULT_FS_URI",)),
+        ("$PAI_JOB_NAME/$PAI_JOB_NAME.x/$PAI_JOB_NAMES", ("demo/demo.x/$PAI_JOB_NAMES",)),
+        ("/$PAI_USER_NAME/$PAI_USERNAME/$PAI_USERNAMES", ("/", "/", "/$PAI_USERNAMES")),
+        ("/${PAI_USER_NAME}/$HOME/`id`", ("/${PAI_USER_NAME}/$HOME/`id`",)),
+    ],
+)
+def test_paths(written: str, parts: tuple[str, ...]) -> None:
+    """Only the names of the reference are resolved, and the shell sees nothing to resolve."""
+    found = compiled("dataDir", written)
+    assert dict(found.plan.paths)["PAI_DATA_DIR"] == parts
+    line = "export PAI_DATA_DIR=" + '"$PAI_USER_NAME"'.join(f"'{part}'" for part in parts)
+    assert line in found.script.splitlines()
+
+
+def test_the_default_output_is_a_folder_of_the_user_and_the_job() -> None:
+    assert dict(compiled().plan.paths) == {
+        "PAI_DATA_DIR": ("",),
+        "PAI_OUTPUT_DIR": ("hdfs://host:9000/Output/", "/demo"),
+        "PAI_CODE_DIR": ("",),
+    }
+    assert "W422" not in [fault.code for fault in compile_job(job()).warnings]
+
+
+def test_paths_without_a_file_system_are_warned_of() -> None:
+    [fault] = [f for f in compile_job(job("dataDir", "$PAI_DEFAULT_FS_URI/x")).warnings if f.code == "W422"]
+    assert "dataDir" in fault.message
+    assert fault.place is not None
+    assert fault.place.line > 1
+    assert "W422" not in [fault.code for fault in compiled("dataDir", "$PAI_DEFAULT_FS_URI/x").warnings]
+
+
+def test_a_type_of_gpu_is_a_kind_of_nodes() -> None:
+    assert ("constraint", "k80") in compiled("gpuType", "K80").plan.components[0].directives
+    with pytest.raises(PlanError) as caught:
+        compiled("gpuType", "K8")
+    assert (caught.value.faults[0].code, caught.value.faults[0].path) == ("E405", "$.gpuType")
+    assert caught.value.faults[0].place is not None
+    assert caught.value.faults[0].place.line > 1
+    assert "W408" in [fault.code for fault in compile_job(job("gpuType", "K80")).warnings]
+
+
+def test_what_tasks_are_told() -> None:
+    found = variables(compiled())
+    assert found["PAI_DEFAULT_FS_URI"] == "hdfs://host:9000"
+    assert found["PAI_RESOURCE_worker"] == "0,1,1024,64"
+    assert found["PAI_CURRENT_TASK_ROLE_SHM_MB"] == "64"
+    for name in ("PAI_MIN_FAILED_TASK_COUNT_worker", "PAI_CURRENT_TASK_ROLE_MIN_FAILED_TASK_COUNT"):
+        assert found[name] == "1"
+        assert variables(compiled("taskRoles/0/minFailedTaskCount"))[name] == ""
+    for name in ("PAI_MIN_SUCCEEDED_TASK_COUNT_worker", "PAI_CURRENT_TASK_ROLE_MIN_SUCCEEDED_TASK_COUNT"):
+        assert found[name] == ""
+        assert variables(compiled("taskRoles/0/minSucceededTaskCount", 2))[name] == "2"
+    assert "PAI_KILL_ALL_ON_COMPLETED_TASK_NUM" not in found
+    killing = compiled("killAllOnCompletedTaskNumber", 2)
+    assert variables(killing)["PAI_KILL_ALL_ON_COMPLETED_TASK_NUM"] == "2"
+    assert "MIN_SUCCEEDED_OF_JOB=2" in killing.script.splitlines()
+
+
+def test_names_that_no_variable_can_have_are_left_out() -> None:
+    found = compiled("taskRoles", [{**ROLE, "name": "ps.1"}, {**ROLE, "name": ".."}])
+    assert [role.variable_names for role in found.plan.roles] == [("ps1",), ()]
+    assert variables(found)["PAI_TASK_ROLE_LIST"] == "ps.1,.."
+    assert {name for name in variables(found) if name.startswith("PAI_RESOURCE")} == {"PAI_RESOURCE_ps1"}
+    assert [role.folder for role in found.plan.roles] == ["0-ps.1", "1-.."]

@@ -1,0 +1,50 @@
+"""Warn of what a job file of protocol v1 asks for and does not get: not yet, or not at all.
+
+Source: PAI protocol v1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .later import NOT_YET, warn_of_slurm_wishes
+
+if TYPE_CHECKING:
+    from ..job import Job
+    from .collect import Collector
+    from .document import Path
+
+_SLURM: Path = ("extras", "slurm")
+_OF_V2 = ("minSucceeded", "nounset", "unresolved")
+
+
+def warn_of_later(job: Job, collector: Collector) -> None:
+    """Add a warning for each thing that a later version brings, and for wishes that do nothing."""
+    directories = job.directories
+    if directories and directories.code:
+        collector.add(
+            "W918", ("codeDir",), NOT_YET + "`codeDir`, which tasks find in their working directory", key=True
+        )
+    if job.auth_file:
+        collector.add("W919", ("authFile",), NOT_YET + "`authFile`, credentials of a container registry", key=True)
+    if job.debug:
+        message = NOT_YET + "`isDebug`, which keeps the place of a failed task for a while"
+        collector.add("W920", ("jobEnvs", "isDebug"), message, key=True)
+    if any(role.resources.infiniband for role in job.roles):
+        message = NOT_YET + "`paiAzRDMA`, which gives tasks the InfiniBand devices"
+        collector.add("W913", ("jobEnvs", "paiAzRDMA"), message, key=True)
+    warn_of_slurm_wishes(collector)
+    _warn_of_idle_wishes(collector)
+
+
+def _warn_of_idle_wishes(collector: Collector) -> None:
+    document = collector.document
+    roles = document.mapping((*_SLURM, "taskRoles"))
+    for path in (_SLURM, *((*_SLURM, "taskRoles", role) for role in roles)):
+        if document.at((*path, "slots")) is not None:
+            message = "`slots` has no effect: all tasks of a job of protocol v1 start together"
+            collector.add("W308", (*path, "slots"), message, hint="leave it out", key=True)
+    for key in _OF_V2:
+        if key in document.mapping((*_SLURM, "compat")):
+            message = f"`{key}` has no effect in a job of protocol v1"
+            collector.add("W336", (*_SLURM, "compat", key), message, hint="leave it out", key=True)
