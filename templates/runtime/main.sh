@@ -23,6 +23,7 @@ batch_main() {
   write_placement
   ((!GANG)) || find_ports
   write_environment
+  fetch_code
   start_all_roles
   supervise
   finish

@@ -87,6 +87,7 @@ run_task() {
   report start "$ROLE" "$SLOT" "$index" "$attempt" "$SLURMD_NODENAME" "$SLURM_STEP_ID" "$NOW"
   if prepare_task "$index" "$attempt" 2>>"$STDERR_LOG"; then
     run_scripts "$attempt" || status=$?
+    ((status == 0 || STOPPED)) || hold_place "$index" "$attempt" "$status"
     classify_exit "$status"
   else
     status=1
@@ -108,6 +109,7 @@ prepare_task() {
   fi
   CODE=255 BEHAVIOUR=unknown
   cd -- "$ATTEMPT_FOLDER/work/${ROLE_FOLDER[ROLE]}/$index" || return
+  copy_code || return
   if ((!GANG)); then
     CODE=253 BEHAVIOUR=transient
     assign_ports "$ROLE $index $attempt" || return
@@ -153,6 +155,20 @@ run_commands() {
   local -a options
   read -ra options <<<"${SHELL_OPTIONS[ROLE]}"
   run_bash "$STDOUT_LOG" "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh" ${options[@]+"${options[@]}"} --
+}
+
+# A failed task of a job with isDebug keeps its node, devices and files, so that somebody can look. TERM ends that.
+hold_place() {
+  [[ ${DEBUG_SECONDS-} ]] || return 0
+  read_clock
+  report held "$ROLE" "$SLOT" "$1" "$2" "$3" "$((NOW + DEBUG_SECONDS))"
+  set -m
+  sleep "$DEBUG_SECONDS" {CHANNEL}>&- &
+  COMMAND=$!
+  set +m
+  ((!STOPPED)) || kill -TERM -- "-$COMMAND" 2>/dev/null
+  await "$COMMAND"
+  COMMAND=''
 }
 
 # start_bash SCRIPT OPTION...: become a bash that runs a script. It begins with the variables that scripts before it

@@ -129,6 +129,11 @@ def _put_tasks(tasks: tuple[TaskView, ...]) -> None:
         for task in tasks
     ]
     put_table(("task", "state", "node", "status", "code", "retry", "started", "ended"), rows)
+    for task in tasks:
+        if task.held is not None:
+            name = f"{task.role}-{task.index}"
+            kept = f"its place on {task.node} is kept until {moment(task.held)} (isDebug)"
+            put(one_line(f"{name} failed with status {task.status}; {kept}"))
 
 
 def number(value: int | None) -> str:

@@ -28,6 +28,8 @@ class Report:
     code: int | None = None
     behaviour: str = ""
     ended: int | None = None
+    held: int | None = None
+    """Until when a failed task keeps its place for somebody to look at it."""
 
 
 def read_reports(folder: Path) -> dict[int, Report]:
@@ -59,6 +61,8 @@ def take_in(latest: dict[int, Report], lines: Iterable[bytes]) -> None:
                     latest, _number(index), _number(attempt), _number(status), _number(code), behaviour,
                     _number(time),
                 )  # fmt: skip
+            case ["held", _, _, index, attempt, status, until]:
+                _on_held(latest, _number(index), _number(attempt), _number(status), _number(until))
             case _:
                 pass
 
@@ -84,6 +88,14 @@ def _on_exit(
     if known is None or known.attempt != attempt or time is None or status is None or code is None:
         return
     latest[known.index] = replace(known, status=status, code=code, behaviour=behaviour, ended=time)
+
+
+def _on_held(
+    latest: dict[int, Report], index: int | None, attempt: int | None, status: int | None, until: int | None
+) -> None:
+    known = latest.get(index) if index is not None else None
+    if known is not None and known.attempt == attempt and status is not None and until is not None:
+        latest[known.index] = replace(known, status=status, held=until)
 
 
 def _number(word: str) -> int | None:

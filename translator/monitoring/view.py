@@ -186,6 +186,8 @@ class TaskView:
     node: str = ""
     started: int | None = None
     ended: int | None = None
+    held: int | None = None
+    """Until when the task, which has failed, keeps its place (isDebug)."""
 
     @property
     def completed(self) -> bool:
@@ -256,4 +258,5 @@ def _reported_task(role: str, index: int, report: Report | None, *, ended: bool)
         node=report.node,
         started=report.started,
         ended=report.ended,
+        held=None if ended or report.ended is not None else report.held,
     )

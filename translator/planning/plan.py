@@ -126,7 +126,14 @@ class Plan:
     grace: timedelta
     interrupted_grace: timedelta
     transient_ceiling: int
+    debug: timedelta
+    """How long a failed task keeps its place, for somebody to look at it; 0: not at all."""
     warnings: tuple[Fault, ...]
+
+    @property
+    def stages_code(self) -> bool:
+        """Tell whether tasks find a folder of code in their working directory. Source: PAI protocol v1, codeDir."""
+        return any(name == "PAI_CODE_DIR" and any(parts) for name, parts in self.paths)
 
     @property
     def task_count(self) -> int:

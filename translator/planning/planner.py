@@ -77,6 +77,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         grace=site.grace,
         interrupted_grace=max(timedelta(seconds=1), min(site.grace, site.kill_wait - timedelta(seconds=2))),
         transient_ceiling=site.transient_ceiling,
+        debug=site.debug if job.debug else timedelta(0),
         warnings=(
             *warnings,
             *unmapped(job, site),

@@ -28,6 +28,8 @@ def plan_text(plan: Plan) -> str:
         ("time limit", _time(plan)),
         ("ports", f"{plan.first_port} to {plan.last_port}"),
     ]
+    if plan.debug:
+        head.append(("debug", f"a failed task keeps its place for up to {plan.debug}"))
     if plan.secrets:
         head.append(("secrets", ", ".join(plan.secrets)))
     rows = [_COLUMNS, *(_row(role) for role in plan.roles)]

@@ -108,9 +108,7 @@ LATER = {
     "W915": "extras.slurm.onTimeout",
     "W916": "extras.slurm.exportEnv",
     "W917": "extras.slurm.workdir",
-    "W918": "codeDir",
     "W919": "authFile",
-    "W920": "isDebug",
 }
 """What a later version brings: a job that asks for it can be looked at, but not submitted."""
 

@@ -20,16 +20,8 @@ _OF_V2 = ("minSucceeded", "nounset", "unresolved")
 
 def warn_of_later(job: Job, collector: Collector) -> None:
     """Add a warning for each thing that a later version brings, and for wishes that do nothing."""
-    directories = job.directories
-    if directories and directories.code:
-        collector.add(
-            "W918", ("codeDir",), NOT_YET + "`codeDir`, which tasks find in their working directory", key=True
-        )
     if job.auth_file:
         collector.add("W919", ("authFile",), NOT_YET + "`authFile`, credentials of a container registry", key=True)
-    if job.debug:
-        message = NOT_YET + "`isDebug`, which keeps the place of a failed task for a while"
-        collector.add("W920", ("jobEnvs", "isDebug"), message, key=True)
     if any(role.resources.infiniband for role in job.roles):
         message = NOT_YET + "`paiAzRDMA`, which gives tasks the InfiniBand devices"
         collector.add("W913", ("jobEnvs", "paiAzRDMA"), message, key=True)

@@ -17,6 +17,7 @@ RUNTIME = (
     "nodes",
     "ports",
     "environment",
+    "code",
     "steps",
     "supervise",
     "completion",

@@ -53,14 +53,17 @@ def _file_system(value: object) -> str:
     return value
 
 
-def _seconds(value: object) -> timedelta:
-    longest = 24 * 3600
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= longest:
-        raise expected(f"a number of seconds, above 0 and at most {longest}")
-    return timedelta(seconds=value)
+def _seconds(longest: int) -> Check:
+    def check(value: object) -> timedelta:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= longest:
+            raise expected(f"a number of seconds, above 0 and at most {longest}")
+        return timedelta(seconds=value)
+
+    return Check(check, {"type": "number", "exclusiveMinimum": 0, "maximum": longest})
 
 
-Seconds = Annotated[timedelta, Check(_seconds, {"type": "number", "exclusiveMinimum": 0})]
+Seconds = Annotated[timedelta, _seconds(24 * 3600)]
+Week = Annotated[timedelta, _seconds(7 * 24 * 3600)]
 Address = Annotated[
     tuple[AddressMethod, str],
     Check(_address, {"oneOf": [{"enum": ["getent", "nodeAddress"]}, {"type": "object"}]}),
@@ -108,6 +111,7 @@ class _Time(Closed):
     warning: Seconds = _DEFAULTS.warning
     grace: Seconds = _DEFAULTS.grace
     kill_wait: Seconds = _DEFAULTS.kill_wait
+    debug: Week = _DEFAULTS.debug
 
 
 class _Retry(Closed):
@@ -217,6 +221,7 @@ def _site(profile: SiteFile) -> Site:
         warning=profile.time.warning,
         grace=profile.time.grace,
         kill_wait=profile.time.kill_wait,
+        debug=profile.time.debug,
         transient_ceiling=profile.retry.transient_ceiling,
         storages={
             name: SiteStorage(path=each.path, shared=each.shared, default=each.default)

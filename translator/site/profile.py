@@ -89,6 +89,7 @@ class Site:
 
     `node_suffix` is what the address method `suffix` appends to a node's name (`-ib0`).
     `default_time` is used for a job that names no time limit; None leaves it to the partition.
+    `debug` is how long a failed task of a job with `isDebug` keeps its place, at most.
     `warning` is how long before the time limit tasks get TERM; `grace` is the time between TERM and KILL.
     `transient_ceiling` bounds the transient retries of one task.
     """
@@ -106,6 +107,7 @@ class Site:
     warning: timedelta = timedelta(seconds=120)
     grace: timedelta = timedelta(seconds=20)
     kill_wait: timedelta = timedelta(seconds=30)
+    debug: timedelta = timedelta(days=7)
     transient_ceiling: int = 10
     storages: Mapping[str, SiteStorage] = field(default_factory=dict)
     priorities: Mapping[str, Priority] = field(default_factory=dict)

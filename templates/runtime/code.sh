@@ -1,0 +1,44 @@
+# codeDir of protocol v1: a folder that every task finds under its own name in the working directory.
+# It is fetched once, into the attempt's folder, and each task gets a copy that it can write to.
+
+# Source: PAI protocol v1, codeDir; PAI rest-server, which refused larger ones.
+readonly MOST_CODE_BYTES=200000000
+
+fetch_code() {
+  local from name size
+  [[ ${STAGE_CODE-} ]] || return 0
+  # shellcheck source=/dev/null # written by write_environment
+  from=$(source ./env.sh && printf '%s' "$PAI_CODE_DIR")
+  name=${from%"${from##*[!/]}"} name=${name##*/}
+  [[ $name != @(''|.|..) ]] || give_up "codeDir $from names no folder"
+  mkdir -- code || give_up "cannot write to $ATTEMPT_FOLDER"
+  case $from in
+    hdfs://*)
+      command -v hdfs >/dev/null || give_up "codeDir $from: there is no hdfs command on $SLURMD_NODENAME"
+      hdfs dfs -get "$from" code/ || give_up "codeDir $from cannot be fetched"
+      ;;
+    http://* | https://*)
+      command -v curl >/dev/null || give_up "codeDir $from: there is no curl on $SLURMD_NODENAME"
+      curl --fail --silent --show-error --location --max-filesize "$MOST_CODE_BYTES" --output "code/$name" -- "$from" ||
+        give_up "codeDir $from cannot be fetched"
+      ;;
+    *)
+      from=${from#file://}
+      [[ -e $from ]] || give_up "codeDir $from is not there, seen from $SLURMD_NODENAME"
+      check_code_size "$from"
+      cp -R -- "$from" code/ || give_up "codeDir $from cannot be copied"
+      ;;
+  esac
+  check_code_size code
+}
+
+check_code_size() {
+  local size
+  read -r size _ < <(du --summarize --bytes -- "$1")
+  ((size <= MOST_CODE_BYTES)) || give_up "codeDir has $size bytes, more than the $MOST_CODE_BYTES that it may have"
+}
+
+# In the task's working directory.
+copy_code() {
+  [[ ! ${STAGE_CODE-} ]] || cp -R -- "$ATTEMPT_FOLDER/code/." .
+}
