@@ -9,7 +9,7 @@ PORT_TAKEN=() PORT_LINES=() FIRST_FIXED=0 RESERVE_PORTS='' PORTS_FAILED=0
 # Tasks: state is running, waiting (for a retry), ended (not yet accepted), succeeded or failed. Exits by arrival.
 declare -A STATE=() ATTEMPTS=() NODE_OF=() STARTED=() ENDED=() STATUS=() CODE_OF=() BEHAVIOUR_OF=()
 EXITS=() NEXT_EXIT=0 EVENT=()
-declare -A PROVISIONAL=() TRANSIENTS=() BUDGET_USED=() CEILING_HIT=()
+declare -A TERMED=() PROVISIONAL=() TRANSIENTS=() BUDGET_USED=() CEILING_HIT=()
 
 # Roles: counts of completed tasks, the time and index of the exit that reached a threshold, steps and slots.
 SUCCEEDED=() FAILED=() SUCCESS_AT=() FAILURE_AT=()
@@ -23,4 +23,4 @@ readonly PROVISIONAL_SECONDS=2
 
 # A task's own. TASK is its shell in a slot without gang, COMMAND the process group of what it runs, and ENDING is set
 # while that is for any end, and not to be stopped.
-STOPPED=0 TASK='' COMMAND='' ENDING='' CODE=0 BEHAVIOUR='' STDOUT_LOG='' STDERR_LOG='' RUNTIME_LOG='' SCRIPTS_LOG='' EXPORTS=''
+STOPPED=0 RUNNING='' TASK='' COMMAND='' ENDING='' CODE=0 BEHAVIOUR='' STDOUT_LOG='' STDERR_LOG='' RUNTIME_LOG='' SCRIPTS_LOG='' EXPORTS=''

@@ -39,6 +39,7 @@ take_in() {
   read_clock
   case $#:${1-} in
     8:start) on_start "${@:2}" ;;
+    5:term) TERMED[$2.$4.$5]=1 ;;
     9:exit) on_exit "${@:2:7}" ;;
     3:free) on_free "$2" "$3" ;;
     3:step) on_step_end "$2" "$3" ;;
@@ -56,14 +57,16 @@ on_start() {
 
 # exit ROLE SLOT INDEX ATTEMPT STATUS CODE BEHAVIOUR
 #
-# A death by TERM or KILL that was not ours waits two seconds: if the whole job is being ended from outside, that is
-# the reason, and the script hears of it only now.
+# A death by TERM or KILL that was not ours, and any end after a TERM, waits two seconds: if the whole job is being ended
+# from outside, that is the reason, and the script hears of it only now.
 on_exit() {
   local index=$3 status=$5 task=$1.$3
   [[ ${STATE[$task]-} == running && ${ATTEMPTS[$task]} == "$4" ]] || return 0
   STATE[$task]=ended STATUS[$task]=$status CODE_OF[$task]=$6 BEHAVIOUR_OF[$task]=$7 ENDED[$task]=$NOW
   EXITS+=("$task")
-  ((status != 143 && (status != 137 || $6 < 0))) || PROVISIONAL[$task]=$((NOW + PROVISIONAL_SECONDS))
+  if [[ ${TERMED[$task.$4]-} ]] || ((status == 143 || (status == 137 && $6 > 0))); then
+    PROVISIONAL[$task]=$((NOW + PROVISIONAL_SECONDS))
+  fi
 }
 
 # Accept exits in the order in which they came: one that waits keeps back those after it.

@@ -36,6 +36,8 @@ outlive_signals() {
 pass_on_term() {
   ((!STOPPED)) || return 0
   STOPPED=1
+  # Whatever the commands make of it, and even if they end well, the batch script must know why they end.
+  [[ ! $RUNNING ]] || report term "$ROLE" "$SLOT" "$RUNNING"
   [[ ! $TASK ]] || kill -TERM "$TASK" 2>/dev/null
   [[ ! $COMMAND || $ENDING ]] || kill -TERM -- "-$COMMAND" 2>/dev/null
 }
@@ -85,6 +87,7 @@ run_task() {
   SCRIPTS_LOG=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[ROLE]}/$index.scripts
   read_clock
   report start "$ROLE" "$SLOT" "$index" "$attempt" "$SLURMD_NODENAME" "$SLURM_STEP_ID" "$NOW"
+  RUNNING="$index $attempt"
   if prepare_task "$index" "$attempt" 2>>"$STDERR_LOG"; then
     run_scripts "$attempt" || status=$?
     ((status == 0 || STOPPED)) || hold_place "$index" "$attempt" "$status"
@@ -94,6 +97,7 @@ run_task() {
   fi
   release_ports
   read_clock
+  RUNNING=''
   report exit "$ROLE" "$SLOT" "$index" "$attempt" "$status" "$CODE" "$BEHAVIOUR" "$NOW"
 }
 

@@ -120,7 +120,7 @@ def test_a_requeue_by_hand_ends_under_its_own_name(installed: Cluster, workdir: 
     installed.admin(["scontrol", "update", f"jobid={number}", "requeue=1"])
     installed.admin(["scontrol", "requeue", number])
     # Slurm waits two minutes before it starts a job again.
-    wait_until(lambda: "JobState=PENDING" in installed.admin(["scontrol", "show", "job", number]), "the job to wait")
+    wait_until(lambda: "Reason=BeginTime" in installed.admin(["scontrol", "show", "job", number]), "the job to wait")
     installed.admin(["scontrol", "update", f"jobid={number}", "starttime=now"])
     result = job.attempt / "result.json"
     wait_until(lambda: result.exists() and '"requeued"' in result.read_text(), "the restarted script to end", 120)

@@ -32,6 +32,8 @@ class Exit:
     status: int
     code: int
     behaviour: str
+    termed: bool = False
+    """Whether TERM reached the task before."""
 
     @property
     def succeeded(self) -> bool:
@@ -41,7 +43,9 @@ class Exit:
     @property
     def accepted(self) -> int:
         """Return when it is believed."""
-        return self.time + (INTERRUPTED_BY if self.status == 143 or (self.status == 137 and self.code > 0) else 0)
+        return self.time + (
+            INTERRUPTED_BY if self.termed or self.status == 143 or (self.status == 137 and self.code > 0) else 0
+        )
 
 
 @dataclass(frozen=True)

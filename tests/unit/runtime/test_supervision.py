@@ -119,7 +119,11 @@ def gang_cases(draw: st.DrawFn) -> Case:
         status, code, behaviour = draw(st.sampled_from(ENDS))
         time = START + moment
         line = f"exit {position} {index} {index} 0 {status} {code} {behaviour} {time}"
-        case.lines += [f"at {START} start {position} {index} {index} 0 n1 1 {START}", f"at {time} {line}"]
+        termed = draw(st.sampled_from([False, False, True]))
+        case.lines.append(f"at {START} start {position} {index} {index} 0 n1 1 {START}")
+        if termed:
+            case.lines.append(f"at {draw(st.integers(START, time))} term {position} {index} {index} 0")
+        case.lines.append(f"at {time} {line}")
         if draw(st.booleans()):
             noise = draw(
                 st.sampled_from(
@@ -127,7 +131,7 @@ def gang_cases(draw: st.DrawFn) -> Case:
                 )
             )
             case.lines.append(f"at {time} {noise}")
-        case.exits.append(Exit(time, position, index, status, code, behaviour))
+        case.exits.append(Exit(time, position, index, status, code, behaviour, termed))
     return case
 
 
