@@ -100,7 +100,7 @@ def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> No
     assert (waited["state"], waited["tasks"][1]["status"], waited["tasks"][1]["held"]) == ("STOPPED", 3, None)
     (folder,) = surroundings.iterdir()
     reports = (folder / "attempts/0/tasks/0-w/1.log").read_text().split("\n")
-    assert [line.split(" ")[0] for line in reports if line] == ["start", "held", "exit"]
+    assert [line.split(" ")[0] for line in reports if line] == ["start", "held", "term", "exit"]
 
 
 def test_the_site_bounds_how_long(tmp_path: Path, surroundings: Path) -> None:
