@@ -20,21 +20,25 @@ _OF_V2 = ("minSucceeded", "nounset", "unresolved")
 
 def warn_of_later(job: Job, collector: Collector) -> None:
     """Add a warning for each thing that a later version brings, and for wishes that do nothing."""
-    directories = job.directories
-    if directories and directories.code:
-        collector.add(
-            "W918", ("codeDir",), NOT_YET + "`codeDir`, which tasks find in their working directory", key=True
-        )
-    if job.auth_file:
-        collector.add("W919", ("authFile",), NOT_YET + "`authFile`, credentials of a container registry", key=True)
-    if job.debug:
-        message = NOT_YET + "`isDebug`, which keeps the place of a failed task for a while"
-        collector.add("W920", ("jobEnvs", "isDebug"), message, key=True)
+    warn_of_staging(job, collector, table=(), debug=("jobEnvs", "isDebug"))
     if any(role.resources.infiniband for role in job.roles):
         message = NOT_YET + "`paiAzRDMA`, which gives tasks the InfiniBand devices"
         collector.add("W913", ("jobEnvs", "paiAzRDMA"), message, key=True)
     warn_of_slurm_wishes(collector)
     _warn_of_idle_wishes(collector)
+
+
+def warn_of_staging(job: Job, collector: Collector, *, table: Path, debug: Path) -> None:
+    """Add a warning for what a later version does around a task; the keys stand in a table, and one at `debug`."""
+    if job.directories and job.directories.code:
+        message = NOT_YET + "`codeDir`, which tasks find in their working directory"
+        collector.add("W918", (*table, "codeDir"), message, key=True)
+    if job.auth_file:
+        message = NOT_YET + "`authFile`, credentials of a container registry"
+        collector.add("W919", (*table, "authFile"), message, key=True)
+    if job.debug:
+        message = NOT_YET + "`isDebug`, which keeps the place of a failed task for a while"
+        collector.add("W920", debug, message, key=True)
 
 
 def _warn_of_idle_wishes(collector: Collector) -> None:
@@ -48,3 +52,6 @@ def _warn_of_idle_wishes(collector: Collector) -> None:
         if key in document.mapping((*_SLURM, "compat")):
             message = f"`{key}` has no effect in a job of protocol v1"
             collector.add("W336", (*_SLURM, "compat", key), message, hint="leave it out", key=True)
+    if document.at((*_SLURM, "v1")) is not None:
+        message = "`v1` has no effect in a job of protocol v1"
+        collector.add("W336", (*_SLURM, "v1"), message, hint="write its keys where protocol v1 has them", key=True)
