@@ -10,6 +10,7 @@ from paislurm import __version__
 
 from .errors import Fault, PlanError
 from .planning.planner import plan
+from .protocol.document import path_of
 from .protocol.read import read
 from .protocol.validate import validate
 from .protocol.versions import is_v1
@@ -86,5 +87,4 @@ def _placed(fault: Fault, document: Document) -> Fault:
     """Return the planner's fault with its line: the planner knows paths only."""
     if fault.place is not None or not fault.path.startswith("$."):
         return fault
-    path = tuple(fault.path.removeprefix("$.").split("."))
-    return replace(fault, place=document.place(path, key=True))
+    return replace(fault, place=document.place(path_of(fault.path), key=True))

@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "planning": {"job", "errors", "site"},
     "rendering": {"job", "errors", "exit_spec", "planning", "protocol"},
     "monitoring": {"job", "errors", "exit_spec", "backends"},
+    "convert": {"job", "errors", "protocol", "rendering"},
     "pipeline": {"job", "errors", "protocol", "site", "planning", "rendering"},
     "cli": {
         "job",
@@ -31,6 +32,7 @@ MAY_IMPORT = {
         "monitoring",
         "pipeline",
         "backends",
+        "convert",
     },
     "backends": {"errors"},
 }

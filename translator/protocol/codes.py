@@ -55,6 +55,7 @@ MEANING = {
     "E307": "role names that variables cannot tell apart, or without a letter or digit",
     "E308": "extras.slurm names a role that does not exist",
     "E309": "a parameter or name of the command line that does not fit",
+    "E310": "a job file that cannot be converted",
     "E311": "a reference without an end",
     "E312": "a tag of mustache that is no reference",
     "E313": "a reference that leads to nothing",
@@ -80,15 +81,18 @@ MEANING = {
     "E332": "a completion threshold above the number of tasks",
     "E333": "more shared memory than memory",
     "E334": "fixed ports that overlap or do not exist",
+    "E335": "a fixed port of a label that the role does not have",
     "W331": "keys that OpenPAI's documents require are left out",
     "W332": "a switch that is text",
     "W333": "killAllOnCompletedTaskNumber without effect",
     "W334": "a shell without input as the command",
     "W335": "a name that no shell variable can have",
-    "W336": "a compat switch that protocol v1 has no use for",
+    "W336": "a switch or table that protocol v1 has no use for",
+    "W341": "a name of protocol v1 that v2 cannot have",
+    "W342": "an extra of protocol v1 that means something in v2",
     "W801": "jobRetryCount, which needs the monitor",
 }
-"""Source: PAI rest-server, semantic checks of jobs; E331 to W336 are protocol v1."""
+"""Source: PAI rest-server, semantic checks of jobs; E331 to W342 are protocol v1."""
 
 SITE = {
     "E451": "an unknown key",

@@ -1,118 +1,202 @@
-"""Jobs of protocol v1, seen from the running task: real jobs on this machine."""
+"""Job files of protocol v1, seen from the running task: real jobs on this machine."""
 
 from __future__ import annotations
 
+import getpass
 import json
-import os
-import subprocess
-import sys
+import re
+import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cluster.processes import wait_until
+from ..protocol.jobs_v1 import JOB, ROLE
+from .running import job_file
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
+    from .running import Runner
+
+SHOW = "cd code 2>/dev/null; false; echo $NOTHING; ls missing 2>/dev/null | true; env -0 >env; echo end"
 
 
-def job(tmp_path: Path, command: str, **values: object) -> str:
-    """Write a job file of protocol v1 with one role `w`."""
-    role = {"name": "w", "taskNumber": 2, "cpuNumber": 1, "memoryMB": 100, "gpuNumber": 0, "command": command}
-    file = tmp_path / "job.json"
-    file.write_text(json.dumps({"jobName": "old", "image": "debian", "taskRoles": [role], **values}))
-    return str(file)
+class Ran:
+    """What a job left behind."""
 
+    def __init__(self, code: int, folder: Path) -> None:
+        self.code = code
+        self.attempt = folder / "attempts" / "0"
+        self.result: dict[str, Any] = json.loads((self.attempt / "result.json").read_text())
 
-def paislurm(*argv: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*PROGRAM, *argv], env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=60
-    )
+    def log(self, role: str, index: int = 0, stream: str = "stdout") -> str:
+        return (self.attempt / "logs" / role / str(index) / f"{stream}.log").read_text()
+
+    def environment(self, role: str, index: int = 0) -> dict[str, str]:
+        text = (self.attempt / "work" / role / str(index) / "env").read_bytes().decode()
+        return dict(line.split("=", 1) for line in text.split("\0") if "=" in line)
+
+    @property
+    def states(self) -> dict[str, str]:
+        return {f"{task['role']}-{task['index']}": task["state"] for task in self.result["tasks"]}
 
 
 @pytest.fixture
-def code(tmp_path: Path) -> Path:
-    """A folder of code, with blanks and a quote in its path."""
-    folder = tmp_path / "it's mine" / "code"
-    (folder / "deep").mkdir(parents=True)
-    (folder / "deep" / "train.sh").write_text("echo trained\n")
-    return folder
+def ran(run: Runner, tmp_path: Path, surroundings: Path) -> Callable[..., Ran]:
+    def submit(roles: list[dict[str, Any]], **more: object) -> Ran:
+        text = json.dumps({**JOB, "taskRoles": [{**ROLE, "memoryMB": 100, **role} for role in roles], **more})
+        said = run("submit", job_file(tmp_path, f"// a job\n{text}", "job.json"), "--backend", "local", "--wait")
+        folder = next(surroundings.glob("*~demo"), None)
+        assert folder is not None, said.err
+        return Ran(said.code, folder)
+
+    return submit
 
 
-@pytest.mark.parametrize("form", ["{}", "file://{}", "{}/"])
-def test_code_is_in_the_working_directory_of_each_task(
-    tmp_path: Path, code: Path, surroundings: Path, form: str
-) -> None:
-    command = 'bash code/deep/train.sh && echo "$PAI_TASK_INDEX" >>code/mine && cat code/mine'
-    done = paislurm("submit", job(tmp_path, command, codeDir=form.format(code)), "--backend", "local", "--wait")
-    assert done.returncode == 0, done.stderr
-    (folder,) = surroundings.iterdir()
-    logs = [(folder / f"attempts/0/logs/0-w/{index}/stdout.log").read_text() for index in (0, 1)]
-    assert logs == ["trained\n0\n", "trained\n1\n"]
-    assert not (code / "mine").exists()
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("", 0))
+        number: int = found.getsockname()[1]
+        return number
 
 
-def test_code_that_cannot_be_had(tmp_path: Path, code: Path, surroundings: Path) -> None:
-    with (code / "large").open("wb") as large:
-        large.truncate(200_000_001)
-    cases = {
-        "is not there": str(code / "nowhere"),
-        "more than the 200000000": str(code),
-        "names no folder": "/",
-        "no hdfs command": "hdfs://host:9000/code",
-    }
-    for number, (words, where) in enumerate(cases.items()):
-        file = job(tmp_path, "true", codeDir=where, jobName=f"old{number}")
-        done = paislurm("submit", file, "--backend", "local", "--wait")
-        assert (done.returncode, words in done.stderr) == (1, True), done.stderr
-        (folder,) = surroundings.glob(f"*~old{number}")
-        assert words in json.loads((folder / "attempts/0/result.json").read_text())["reason"]
-
-
-def test_code_from_hdfs(tmp_path: Path, code: Path, surroundings: Path) -> None:
-    """Stood in for: a program `hdfs` that copies."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "hdfs").write_text('#!/bin/bash\n[[ "$1 $2" == "dfs -get" ]] && cp -R "${3#hdfs://host:9000}" "$4"\n')
-    (programs / "hdfs").chmod(0o755)
-    file = job(tmp_path, "bash code/deep/train.sh", codeDir=f"hdfs://host:9000{code}")
-    done = paislurm("submit", file, "--backend", "local", "--wait", PATH=f"{programs}:{os.environ['PATH']}")
-    assert done.returncode == 0, done.stderr
-    (folder,) = surroundings.iterdir()
-    assert (folder / "attempts/0/logs/0-w/0/stdout.log").read_text() == "trained\n"
-
-
-def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> None:
-    file = job(tmp_path, 'exit "$((PAI_TASK_INDEX * 3))"', jobEnvs={"isDebug": True})
-    assert paislurm("submit", file, "--backend", "local").returncode == 0
-
-    def task() -> dict[str, Any]:
-        tasks: list[dict[str, Any]] = json.loads(paislurm("status", "old", "--json").stdout)["tasks"]
-        return tasks[1]
-
-    wait_until(lambda: task()["held"] is not None, "the task to fail", 30)
-    assert (task()["state"], task()["status"]) == ("RUNNING", 3)
-    assert "w-1 failed with status 3; its place on " in paislurm("status", "old").stdout
-    assert paislurm("cancel", "old").returncode == 0
-    waited = json.loads(paislurm("wait", "old", "--json").stdout)
-    assert (waited["state"], waited["tasks"][1]["status"], waited["tasks"][1]["held"]) == ("STOPPED", 3, None)
-    (folder,) = surroundings.iterdir()
-    reports = (folder / "attempts/0/tasks/0-w/1.log").read_text().split("\n")
-    assert [line.split(" ")[0] for line in reports if line] == ["start", "held", "term", "exit"]
-
-
-def test_the_site_bounds_how_long(tmp_path: Path, surroundings: Path) -> None:
-    site = tmp_path / "site.yaml"
-    site.write_text(
-        "partitions: {p: {nodes: [{count: 1, cpus: 4, memoryMB: 4000}]}}\ndefaultPartition: p\ntime: {debug: 1}\n"
+def test_what_a_task_sees(ran: Callable[..., Ran]) -> None:
+    """Every variable of protocol v1, under the names of the role and of the controller; a command without errexit."""
+    fixed = free_port()
+    ports = [{"label": "web", "beginAt": fixed, "portNumber": 1}, {"label": "a.b", "beginAt": 0, "portNumber": 2}]
+    done = ran(
+        [
+            {"name": "ps_server", "taskNumber": 2, "command": SHOW, "minFailedTaskCount": None},
+            {"name": "x.y", "taskNumber": 1, "command": SHOW, "shmMB": 70, "portList": ports},
+            {"name": "..", "taskNumber": 1, "command": SHOW},
+        ],
+        dataDir="/data/$PAI_USERNAME/it's $HOME",
+        virtualCluster="default",
+        jobEnvs={"RATE": 0.1, "WORDS": "a  'b' $HOME `id`\n\"", "PAI_TASK_INDEX": 7, "COMMAND": "", "ROLE": "mine"},
     )
-    file = job(tmp_path, "exit 4", jobEnvs={"isDebug": True})
-    shown = paislurm("plan", file, "--site", str(site)).stdout
-    assert "debug       a failed task keeps its place for up to 0:00:01" in shown
-    done = paislurm("submit", file, "--backend", "local", "--site", str(site), "--wait", "--json")
-    assert (done.returncode, json.loads(done.stdout)["code"]) == (1, 255)
-    (folder,) = surroundings.iterdir()
-    result = json.loads((folder / "attempts/0/result.json").read_text())
-    assert result["tasks"][int(result["trigger"]["index"])]["status"] == 4
+    assert done.code == 0
+    assert done.log("0-ps_server", 1) == "\nend\n"
+    user = getpass.getuser()
+    seen = done.environment("0-ps_server", 1)
+    hosts = seen["PAI_TASK_ROLE_ps_server_HOST_LIST"]
+    [address, first], [_, second] = (host.split(":") for host in hosts.split(","))
+    expected = {
+        "PAI_JOB_NAME": "demo",
+        "PAI_USER_NAME": user,
+        "PAI_USERNAME": user,
+        "PAI_FRAMEWORK_NAME": f"{user}~demo",
+        "PAI_DEFAULT_FS_URI": "",
+        "PAI_JOB_VC_NAME": "default",
+        "PAI_VIRTUAL_CLUSTER": "default",
+        "PAI_DATA_DIR": f"/data/{user}/it's $HOME",
+        "PAI_OUTPUT_DIR": f"/Output/{user}/demo",
+        "PAI_CODE_DIR": "",
+        "PAI_JOB_TASK_COUNT": "4",
+        "PAI_TASKS_NUM": "4",
+        "PAI_TASK_ROLE_COUNT": "3",
+        "PAI_JOB_TASK_ROLE_COUNT": "3",
+        "PAI_TASK_ROLES_NUM": "3",
+        "PAI_TASK_ROLE_LIST": "ps_server,x.y,..",
+        "PAI_JOB_TASK_ROLE_LIST": "ps_server,x.y,..",
+        "PAI_TASK_ROLE_TASK_COUNT_ps_server": "2",
+        "PAI_TASK_ROLE_TASK_COUNT_xy": "1",
+        "PAI_RESOURCE_ps_server": "0,1,100,64",
+        "PAI_RESOURCE_xy": "0,1,100,70",
+        "PAI_MIN_FAILED_TASK_COUNT_ps_server": "",
+        "PAI_MIN_FAILED_TASK_COUNT_xy": "1",
+        "PAI_MIN_SUCCEEDED_TASK_COUNT_ps_server": "",
+        "PAI_TASK_ROLE_psserver_HOST_LIST": hosts,
+        "PAI_TASK_ROLE_0_HOST_LIST": hosts,
+        "PAI_HOST_IP_ps_server_1": address,
+        "PAI_HOST_IP_psserver_0": address,
+        "PAI_HOST_IP_xy_0": address,
+        "PAI_PORT_LIST_ps_server_0_http": first,
+        "PAI_PORT_LIST_psserver_1_http": second,
+        "PAI_ps_server_1_http_PORT": second,
+        "PAI_PORT_LIST_xy_0_web": str(fixed),
+        "PAI_xy_0_web_PORT": str(fixed),
+        "PAI_CURRENT_TASK_ROLE_NAME": "ps_server",
+        "PAI_TASK_ROLE_NAME": "ps_server",
+        "PAI_CURRENT_TASK_ROLE_TASK_COUNT": "2",
+        "PAI_TASK_ROLE_NUM": "2",
+        "PAI_CURRENT_TASK_ROLE_CPU_COUNT": "1",
+        "PAI_TASK_CPU_NUM": "1",
+        "PAI_CURRENT_TASK_ROLE_MEM_MB": "100",
+        "PAI_TASK_MEM_MB": "100",
+        "PAI_CURRENT_TASK_ROLE_GPU_COUNT": "0",
+        "PAI_TASK_GPU_NUM": "0",
+        "PAI_CURRENT_TASK_ROLE_SHM_MB": "64",
+        "PAI_CURRENT_TASK_ROLE_MIN_FAILED_TASK_COUNT": "",
+        "PAI_CURRENT_TASK_ROLE_MIN_SUCCEEDED_TASK_COUNT": "",
+        "PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX": "1",
+        "PAI_TASK_ROLE_INDEX": "1",
+        "PAI_CONTAINER_HOST_IP": address,
+        "PAI_CURRENT_CONTAINER_IP": address,
+        "PAI_CONTAINER_HOST_PORT": second,
+        "PAI_CURRENT_CONTAINER_PORT": second,
+        "PAI_CONTAINER_SSH_PORT": seen["PAI_PORT_LIST_ps_server_1_ssh"],
+        "PAI_CONTAINER_HOST_http_PORT_LIST": second,
+        "PAI_CONTAINER_HOST_PORT_LIST": f"http:{second};ssh:{seen['PAI_PORT_LIST_ps_server_1_ssh']};",
+        "NVIDIA_VISIBLE_DEVICES": "none",
+        "FC_TASKROLE_NAME": "psserver",
+        "FC_TASK_INDEX": "1",
+        "FC_TASK_ATTEMPT_ID": "0",
+        "FC_FRAMEWORK_ATTEMPT_ID": "0",
+        # jobEnvs are literal, come last, and reach nothing but the command
+        "PAI_TASK_INDEX": "7",
+        "RATE": "0.1",
+        "WORDS": "a  'b' $HOME `id`\n\"",
+        "COMMAND": "",
+        "ROLE": "mine",
+    }
+    assert {name: seen.get(name) for name in expected} == expected
+    assert "PAI_KILL_ALL_ON_COMPLETED_TASK_NUM" not in seen
+    dotted = done.environment("1-x.y")
+    assert dotted["PAI_CURRENT_TASK_ROLE_NAME"] == "x.y"
+    assert dotted["PAI_CONTAINER_HOST_web_PORT_LIST"] == str(fixed)
+    assert re.fullmatch(rf"web:{fixed};a\.b:\d+,\d+;http:\d+;ssh:\d+;", dotted["PAI_CONTAINER_HOST_PORT_LIST"])
+    nameless = done.environment("2-..")
+    assert re.fullmatch(r"http:\d+;ssh:\d+;", nameless["PAI_CONTAINER_HOST_PORT_LIST"])
+    assert nameless["PAI_TASK_ROLE_2_HOST_LIST"].endswith(":" + nameless["PAI_CONTAINER_HOST_PORT"])
+    assert done.log("2-..", stream="stderr") == ""
+
+
+def test_as_many_tasks_of_any_role_as_kill_all_says(ran: Callable[..., Ran]) -> None:
+    """The tasks that succeed are of two roles; the shells wait, and are stopped."""
+    done = ran(
+        [
+            {"name": "one", "taskNumber": 1, "command": SHOW},
+            {"name": "idle", "taskNumber": 2, "command": "/bin/bash"},
+            {"name": "two", "taskNumber": 1, "command": "true"},
+        ],
+        killAllOnCompletedTaskNumber=2,
+    )
+    assert done.code == 0
+    assert done.result["outcome"] == "succeeded"
+    assert (done.result["trigger"]["rule"], done.result["trigger"]["threshold"]) == ("C3", 2)
+    assert "2 succeeded of all roles complete the job" in done.result["reason"]
+    assert done.environment("0-one")["PAI_KILL_ALL_ON_COMPLETED_TASK_NUM"] == "2"
+    assert done.states == {"one-0": "SUCCEEDED", "idle-0": "STOPPED", "idle-1": "STOPPED", "two-0": "SUCCEEDED"}
+
+
+def test_with_kill_all_the_first_failure_fails_the_job(ran: Callable[..., Ran]) -> None:
+    done = ran(
+        [{"name": "bad", "command": "exit 3"}, {"name": "idle", "command": "bash"}], killAllOnCompletedTaskNumber=2
+    )
+    assert done.code == 1
+    assert (done.result["outcome"], done.result["trigger"]["rule"]) == ("failed", "C2")
+
+
+def test_a_fixed_port_that_is_taken_ends_the_job(ran: Callable[..., Ran]) -> None:
+    """As on OpenPAI: a transient failure, which another node may not have."""
+    with socket.socket() as taken:
+        taken.bind(("", 0))
+        taken.listen()
+        number = taken.getsockname()[1]
+        done = ran(
+            [{"taskNumber": 1, "portList": [{"label": "web", "beginAt": number, "portNumber": 1}], "command": "true"}]
+        )
+    assert done.code == 1
+    assert (done.result["code"], done.result["behaviour"]) == (253, "transient")
+    assert f"port {number} of task worker-0 is taken" in (done.attempt / "srun" / "ports-0.log").read_text()

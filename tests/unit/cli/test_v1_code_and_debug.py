@@ -1,0 +1,118 @@
+"""Jobs of protocol v1, seen from the running task: real jobs on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.processes import wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
+
+
+def job(tmp_path: Path, command: str, **values: object) -> str:
+    """Write a job file of protocol v1 with one role `w`."""
+    role = {"name": "w", "taskNumber": 2, "cpuNumber": 1, "memoryMB": 100, "gpuNumber": 0, "command": command}
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps({"jobName": "old", "image": "debian", "taskRoles": [role], **values}))
+    return str(file)
+
+
+def paislurm(*argv: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PROGRAM, *argv], env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    """A folder of code, with blanks and a quote in its path."""
+    folder = tmp_path / "it's mine" / "code"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "train.sh").write_text("echo trained\n")
+    return folder
+
+
+@pytest.mark.parametrize("form", ["{}", "file://{}", "{}/"])
+def test_code_is_in_the_working_directory_of_each_task(
+    tmp_path: Path, code: Path, surroundings: Path, form: str
+) -> None:
+    command = 'bash code/deep/train.sh && echo "$PAI_TASK_INDEX" >>code/mine && cat code/mine'
+    done = paislurm("submit", job(tmp_path, command, codeDir=form.format(code)), "--backend", "local", "--wait")
+    assert done.returncode == 0, done.stderr
+    (folder,) = surroundings.iterdir()
+    logs = [(folder / f"attempts/0/logs/0-w/{index}/stdout.log").read_text() for index in (0, 1)]
+    assert logs == ["trained\n0\n", "trained\n1\n"]
+    assert not (code / "mine").exists()
+
+
+def test_code_that_cannot_be_had(tmp_path: Path, code: Path, surroundings: Path) -> None:
+    with (code / "large").open("wb") as large:
+        large.truncate(200_000_001)
+    cases = {
+        "is not there": str(code / "nowhere"),
+        "more than the 200000000": str(code),
+        "names no folder": "/",
+        "no hdfs command": "hdfs://host:9000/code",
+    }
+    for number, (words, where) in enumerate(cases.items()):
+        file = job(tmp_path, "true", codeDir=where, jobName=f"old{number}")
+        done = paislurm("submit", file, "--backend", "local", "--wait")
+        assert (done.returncode, words in done.stderr) == (1, True), done.stderr
+        (folder,) = surroundings.glob(f"*~old{number}")
+        assert words in json.loads((folder / "attempts/0/result.json").read_text())["reason"]
+
+
+def test_code_from_hdfs(tmp_path: Path, code: Path, surroundings: Path) -> None:
+    """Stood in for: a program `hdfs` that copies."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "hdfs").write_text('#!/bin/bash\n[[ "$1 $2" == "dfs -get" ]] && cp -R "${3#hdfs://host:9000}" "$4"\n')
+    (programs / "hdfs").chmod(0o755)
+    file = job(tmp_path, "bash code/deep/train.sh", codeDir=f"hdfs://host:9000{code}")
+    done = paislurm("submit", file, "--backend", "local", "--wait", PATH=f"{programs}:{os.environ['PATH']}")
+    assert done.returncode == 0, done.stderr
+    (folder,) = surroundings.iterdir()
+    assert (folder / "attempts/0/logs/0-w/0/stdout.log").read_text() == "trained\n"
+
+
+def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> None:
+    file = job(tmp_path, 'exit "$((PAI_TASK_INDEX * 3))"', jobEnvs={"isDebug": True})
+    assert paislurm("submit", file, "--backend", "local").returncode == 0
+
+    def task() -> dict[str, Any]:
+        tasks: list[dict[str, Any]] = json.loads(paislurm("status", "old", "--json").stdout)["tasks"]
+        return tasks[1]
+
+    wait_until(lambda: task()["held"] is not None, "the task to fail", 30)
+    assert (task()["state"], task()["status"]) == ("RUNNING", 3)
+    assert "w-1 failed with status 3; its place on " in paislurm("status", "old").stdout
+    assert paislurm("cancel", "old").returncode == 0
+    waited = json.loads(paislurm("wait", "old", "--json").stdout)
+    assert (waited["state"], waited["tasks"][1]["status"], waited["tasks"][1]["held"]) == ("STOPPED", 3, None)
+    (folder,) = surroundings.iterdir()
+    reports = (folder / "attempts/0/tasks/0-w/1.log").read_text().split("\n")
+    assert [line.split(" ")[0] for line in reports if line] == ["start", "held", "term", "exit"]
+
+
+def test_the_site_bounds_how_long(tmp_path: Path, surroundings: Path) -> None:
+    site = tmp_path / "site.yaml"
+    site.write_text(
+        "partitions: {p: {nodes: [{count: 1, cpus: 4, memoryMB: 4000}]}}\ndefaultPartition: p\ntime: {debug: 1}\n"
+    )
+    file = job(tmp_path, "exit 4", jobEnvs={"isDebug": True})
+    shown = paislurm("plan", file, "--site", str(site)).stdout
+    assert "debug       a failed task keeps its place for up to 0:00:01" in shown
+    done = paislurm("submit", file, "--backend", "local", "--site", str(site), "--wait", "--json")
+    assert (done.returncode, json.loads(done.stdout)["code"]) == (1, 255)
+    (folder,) = surroundings.iterdir()
+    result = json.loads((folder / "attempts/0/result.json").read_text())
+    assert result["tasks"][int(result["trigger"]["index"])]["status"] == 4
