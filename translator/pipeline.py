@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -86,5 +87,6 @@ def _placed(fault: Fault, document: Document) -> Fault:
     """Return the planner's fault with its line: the planner knows paths only."""
     if fault.place is not None or not fault.path.startswith("$."):
         return fault
-    path = tuple(fault.path.removeprefix("$.").split("."))
+    steps = re.findall(r"\.([^.\[]+)|\[(\d+)\]", fault.path)
+    path = tuple(key or int(position) for key, position in steps)
     return replace(fault, place=document.place(path, key=True))

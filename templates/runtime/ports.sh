@@ -12,7 +12,7 @@ print_ports_of_node() {
       [[ ${nodes[slot]} != "$SLURMD_NODENAME" ]] || requests+=("$role $slot 0")
     done
   done
-  assign_ports "${requests[@]}"
+  assign_ports "${requests[@]}" || return
   for index in "${!PORT_LINES[@]}"; do printf 'port %s\n' "${PORT_LINES[index]}"; done
 }
 

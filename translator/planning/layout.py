@@ -233,7 +233,9 @@ def _never_starts(job: Job, partitions: Sequence[Partition]) -> list[Fault]:
             message=f"the job can never start: its {job.task_count} tasks do not fit together on the "
             f"{_node_count(partitions)} nodes of {_names(partitions)}",
             path="$.taskRoles",
-            hint="ask for less, for another virtual cluster, or set extras.gangAllocation: false to run tasks in turn",
+            hint="ask for less, for another virtual cluster, or set extras.gangAllocation: false to run tasks in turn"
+            if job.protocol == "2"
+            else "ask for less, or for another virtual cluster",
         )
     ]
 
@@ -252,8 +254,8 @@ def _too_large(job: Job, role: Role, partition: Partition) -> Fault:
         code="E410",
         message=f"role {role.name} can never start: {what} do{'' if fits else 'es'} not fit partition "
         f"{partition.name} ({nodes})",
-        path=f"$.taskRoles.{role.name}",
+        path=f"$.taskRoles.{role.name}" if job.protocol == "2" else f"$.taskRoles[{job.roles.index(role)}]",
         hint="ask for less, or set extras.gangAllocation: false to run tasks in turn"
-        if fits and job.gang
+        if fits and job.gang and job.protocol == "2"
         else "ask for less, or for another virtual cluster",
     )

@@ -1,6 +1,6 @@
 # Drive the supervision of jobs that are made up. Fakes: the clock, the channel, and what is told to steps.
 #
-# Standard input, a case after the other: "job GANG CEILING", "role INSTANCES SLOTS MIN_FAILED MIN_SUCCEEDED RETRIES",
+# Standard input, a case after the other: "job GANG CEILING OF_JOB", "role INSTANCES SLOTS MIN_FAILED MIN_SUCCEEDED RETRIES",
 # then "at TIME LINE" for what arrives on the channel (with gang), or "run ROLE INDEX ATTEMPT SECONDS STATUS CODE
 # BEHAVIOUR" for what a task does when it is told to run (without gang), "term TIME", and "go".
 
@@ -65,7 +65,7 @@ run_cases() {
   while builtin read -r word rest; do
     case $word in
       job)
-        builtin read -r GANG TRANSIENT_CEILING <<<"$rest"
+        builtin read -r GANG TRANSIENT_CEILING MIN_SUCCEEDED_OF_JOB <<<"$rest"
         role=0 LINES_AT=() RUNS=() TERM_AT=''
         ROLE_NAME=() INSTANCES=() SLOTS=() MIN_FAILED=() MIN_SUCCEEDED=() TASK_RETRIES=()
         ;;

@@ -58,8 +58,11 @@ class Decision:
     trigger: tuple[str, int, int, int] | None = None
 
 
-def decide(roles: list[RoleModel], exits: list[Exit]) -> Decision | None:
-    """Return what completed tasks, in the order of their arrival, amount to; None while nothing decides."""
+def decide(roles: list[RoleModel], exits: list[Exit], of_job: int = -1) -> Decision | None:
+    """Return what completed tasks, in the order of their arrival, amount to; None while nothing decides.
+
+    `of_job` is how many succeeded tasks of all roles complete the job (killAllOnCompletedTaskNumber of protocol v1).
+    """
     found: list[tuple[int, int, int, Decision]] = []
     for position, role in enumerate(roles):
         for order, rule, threshold in ((0, "C2", role.min_failed), (1, "C3", role.min_succeeded)):
@@ -73,6 +76,11 @@ def decide(roles: list[RoleModel], exits: list[Exit]) -> Decision | None:
                     else Decision("succeeded", 0, "success", trigger)
                 )
                 found.append((last.time, position, order, decision))
+    succeeded = sorted((each for each in exits if each.succeeded), key=lambda each: each.time)
+    if 1 <= of_job <= len(succeeded):
+        last = succeeded[of_job - 1]
+        decision = Decision("succeeded", 0, "success", ("C3", last.role, last.index, of_job))
+        found.append((last.time, len(roles), 0, decision))
     if found:
         return min(found, key=lambda each: each[:3])[3]
     if len(exits) == sum(role.instances for role in roles):

@@ -49,6 +49,7 @@ class Case:
     lines: list[str]
     gang: bool = True
     ceiling: int = 3
+    of_job: int = -1
     exits: list[Exit] = field(default_factory=list)
     runs: dict[tuple[int, int, int], tuple[int, int, int, str]] = field(default_factory=dict)
     term: int | None = None
@@ -61,7 +62,7 @@ class Case:
         printer.text(repr(self))
 
     def text(self) -> str:
-        head = [f"job {int(self.gang)} {self.ceiling}"]
+        head = [f"job {int(self.gang)} {self.ceiling} {self.of_job}"]
         head += [f"role {r.instances} {r.slots} {r.min_failed} {r.min_succeeded} {r.retries}" for r in self.roles]
         term = [] if self.term is None else [f"term {self.term}"]
         return "\n".join([*head, *self.lines, *term, "go", ""])
@@ -112,7 +113,7 @@ def gang_cases(draw: st.DrawFn) -> Case:
         RoleModel(instances=draw(st.integers(1, 4)), min_failed=draw(thresholds), min_succeeded=draw(thresholds))
         for _ in range(draw(st.integers(1, 3)))
     ]
-    case = Case(roles=roles, lines=[])
+    case = Case(roles=roles, lines=[], of_job=draw(st.sampled_from([-1, -1, 1, 2, 3, 5])))
     tasks = [(position, index) for position, role in enumerate(roles) for index in range(role.instances)]
     moments = sorted(draw(st.lists(st.integers(1, 8), min_size=len(tasks), max_size=len(tasks))))
     for moment, (position, index) in zip(moments, draw(st.permutations(tasks)), strict=True):
@@ -140,7 +141,7 @@ def gang_cases(draw: st.DrawFn) -> Case:
 def test_completion(cases: list[Case]) -> None:
     run(cases)
     for case in cases:
-        expected = decide(case.roles, case.exits)
+        expected = decide(case.roles, case.exits, case.of_job)
         assert case.outcome() == expected, case.text()
         trigger = case.outcome().trigger
         if trigger is not None:
@@ -166,10 +167,10 @@ def test_an_end_from_outside(drawn: list[tuple[Case, int]]) -> None:
             assert case.decided_at() == case.term
         else:
             assert case.decided_at() < case.term
-            assert case.outcome() == decide(case.roles, case.exits)
+            assert case.outcome() == decide(case.roles, case.exits, case.of_job)
         open_before = [each for each in case.exits if each.time < case.term <= each.accepted]
-        if not open_before and decide(case.roles, accepted) is not None:
-            assert case.outcome() == decide(case.roles, accepted)
+        if not open_before and decide(case.roles, accepted, case.of_job) is not None:
+            assert case.outcome() == decide(case.roles, accepted, case.of_job)
 
 
 @st.composite
