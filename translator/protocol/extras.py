@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from ..job import Switches
 from .document import SourceInt
-from .fields import Boolean, Check, Closed, expected, one_of, whole
+from .fields import Boolean, Check, Closed, Text, expected, one_of, whole
 
 _OURS = """
     account array chdir clusters comment constraint container container-id cpus-per-gpu cpus-per-task
@@ -144,6 +144,19 @@ class SlurmRole(Closed):
     options: list[RawOption] = []
 
 
+class SlurmV1(Closed):
+    """What protocol v1 can say and v2 cannot: `paislurm convert` puts it here. Source: PAI protocol v1."""
+
+    retry_count: Annotated[int, whole(-2, -1)] | None = None
+    kill_all_on_completed_task_number: Annotated[int, whole(1)] | None = None
+    fixed_ports: dict[str, dict[str, Annotated[int, whole(1, 65535)]]] = {}
+    auth_file: Text = ""
+    data_dir: Text | None = None
+    output_dir: Text | None = None
+    code_dir: Text | None = None
+    is_debug: Boolean = False
+
+
 class SlurmExtras(SlurmRole):
     """Wishes of the whole job. Source: this project's docs, `extras.slurm`."""
 
@@ -153,3 +166,4 @@ class SlurmExtras(SlurmRole):
     export_env: Any = None
     compat: SlurmCompat = SlurmCompat()
     task_roles: dict[str, SlurmRole] = {}
+    v1: SlurmV1 = SlurmV1()

@@ -201,6 +201,7 @@ def _names(document: Document, key: str) -> list[str]:
 def _role_mentions(document: Document) -> Iterator[tuple[Path, str]]:
     """Yield each role that is named outside `taskRoles`, and where."""
     tables: list[Path] = [("extras", "slurm", "taskRoles"), ("extras", "hivedScheduler", "taskRoles")]
+    tables.append(("extras", "slurm", "v1", "fixedPorts"))
     tables += [(*path, "taskRoles") for path, _ in document.mappings(("deployments",))]
     for table in tables:
         for role in document.mapping(table):

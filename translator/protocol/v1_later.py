@@ -20,13 +20,18 @@ _OF_V2 = ("minSucceeded", "nounset", "unresolved")
 
 def warn_of_later(job: Job, collector: Collector) -> None:
     """Add a warning for each thing that a later version brings, and for wishes that do nothing."""
-    if job.auth_file:
-        collector.add("W919", ("authFile",), NOT_YET + "`authFile`, credentials of a container registry", key=True)
+    warn_of_auth_file(job, collector, ("authFile",))
     if any(role.resources.infiniband for role in job.roles):
         message = NOT_YET + "`paiAzRDMA`, which gives tasks the InfiniBand devices"
         collector.add("W913", ("jobEnvs", "paiAzRDMA"), message, key=True)
     warn_of_slurm_wishes(collector)
     _warn_of_idle_wishes(collector)
+
+
+def warn_of_auth_file(job: Job, collector: Collector, path: Path) -> None:
+    """Add a warning for credentials, which stand at a path of the job file."""
+    if job.auth_file:
+        collector.add("W919", path, NOT_YET + "`authFile`, credentials of a container registry", key=True)
 
 
 def _warn_of_idle_wishes(collector: Collector) -> None:
@@ -40,3 +45,6 @@ def _warn_of_idle_wishes(collector: Collector) -> None:
         if key in document.mapping((*_SLURM, "compat")):
             message = f"`{key}` has no effect in a job of protocol v1"
             collector.add("W336", (*_SLURM, "compat", key), message, hint="leave it out", key=True)
+    if document.at((*_SLURM, "v1")) is not None:
+        message = "`v1` has no effect in a job of protocol v1"
+        collector.add("W336", (*_SLURM, "v1"), message, hint="write its keys where protocol v1 has them", key=True)

@@ -16,6 +16,7 @@ from .names import check_names, prerequisite
 from .overrides import overridden
 from .prerequisites import around
 from .secrets import secret_texts, settled
+from .v1_extras import with_v1
 from .v1_job import validate_v1
 from .v2 import JobFile
 from .versions import draft_fault, is_v1
@@ -86,6 +87,8 @@ def validate(
     if file.extras.slurm:
         switches = file.extras.slurm.compat.over(switches)
     job = settled(build(file, commands, arounds, switches, collector))
+    if file.extras.slurm:
+        job = with_v1(job, file.extras.slurm.v1, collector)
     if errors := collector.of(Severity.ERROR):
         raise ProtocolError(errors)
     _warn_of_slips(file, collector)

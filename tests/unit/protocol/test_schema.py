@@ -59,6 +59,7 @@ extras:
     layout: het
     slots: 1
     compat: {nounset: false, minSucceeded: all}
+    v1: {retryCount: -2, killAllOnCompletedTaskNumber: 2, fixedPorts: {worker: {web: 80}}, codeDir: c, isDebug: true}
     taskRoles: {worker: {qos: high, options: [--nice=5]}}
 """),
     "v1": yaml.safe_load("""
