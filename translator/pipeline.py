@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from paislurm import __version__
 
 from .errors import Fault, PlanError
 from .planning.planner import plan
+from .protocol.document import path_of
 from .protocol.read import read
 from .protocol.validate import validate
 from .protocol.versions import is_v1
@@ -87,6 +87,4 @@ def _placed(fault: Fault, document: Document) -> Fault:
     """Return the planner's fault with its line: the planner knows paths only."""
     if fault.place is not None or not fault.path.startswith("$."):
         return fault
-    steps = re.findall(r"\.([^.\[]+)|\[(\d+)\]", fault.path)
-    path = tuple(key or int(position) for key, position in steps)
-    return replace(fault, place=document.place(path, key=True))
+    return replace(fault, place=document.place(path_of(fault.path), key=True))

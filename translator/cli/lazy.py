@@ -15,6 +15,7 @@ COMMANDS: Mapping[str, str] = {
     "plan": "Show what would be asked of Slurm, and why.",
     "script": "Print the batch script.",
     "explain": "Say which lines of the script come from where.",
+    "convert": "Rewrite a job file of protocol v1 as protocol v2.",
     "submit": "Compile a job file and submit it.",
     "list": "List your jobs.",
     "status": "Show how a job and its tasks stand.",

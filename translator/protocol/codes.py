@@ -55,6 +55,7 @@ MEANING = {
     "E307": "role names that variables cannot tell apart, or without a letter or digit",
     "E308": "extras.slurm names a role that does not exist",
     "E309": "a parameter or name of the command line that does not fit",
+    "E310": "a job file that cannot be converted",
     "E311": "a reference without an end",
     "E312": "a tag of mustache that is no reference",
     "E313": "a reference that leads to nothing",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Union
@@ -124,6 +125,11 @@ class Document:
             else:
                 return None
         return value
+
+
+def path_of(text: str) -> Path:
+    """Return the path that a text such as `$.taskRoles[0].name` means; no key in it has a dot or a bracket."""
+    return tuple(key or int(position) for key, position in re.findall(r"\.([^.\[]+)|\[(\d+)\]", text))
 
 
 def path_text(path: Path) -> str:

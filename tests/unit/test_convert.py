@@ -1,0 +1,196 @@
+"""A converted job of protocol v1 has the plan that it had, but for what is said here."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paislurm.translator.cli.main import main
+from paislurm.translator.convert import converted
+from paislurm.translator.job import Lines
+from paislurm.translator.pipeline import Compiled, compile_job
+from paislurm.translator.protocol.read import read
+from paislurm.translator.protocol.validate import validate
+
+from .protocol.jobs_v1 import JOB, ROLE, job
+
+if TYPE_CHECKING:
+    from paislurm.translator.planning.plan import Plan, RolePlan
+
+FOLDER = os.environ.get("PAISLURM_OPENPAI_JOBS")
+PUBLISHED = sorted(Path(FOLDER).glob("v1/*.json")) if FOLDER else []
+FULL: dict[str, Any] = {
+    "jobName": "full",
+    "image": "python:3.11",
+    "authFile": "/auth",
+    "dataDir": "$PAI_DEFAULT_FS_URI/$PAI_USERNAME/it's",
+    "outputDir": "",
+    "codeDir": "/code",
+    "virtualCluster": "gpu",
+    "gpuType": "K80",
+    "killAllOnCompletedTaskNumber": 2,
+    "retryCount": -2,
+    "jobEnvs": {"A": "it's $HOME\n`id` <% $parameters.x %>", "N": 1e3, "isDebug": True, "paiAzRDMA": True},
+    "extras": {
+        "submitFrom": "portal",
+        "a.b": [1, None, {"c": "1e3"}],
+        "slurm": {"time": "1:30:00", "taskRoles": {"worker": {"qos": "high"}}, "compat": {"jobName": "full"}},
+    },
+    "taskRoles": [
+        {**ROLE, "shmMB": 128, "portList": [{"label": "web", "beginAt": 8080, "portNumber": 2}]},
+        {**ROLE, "name": "shell", "command": "/bin/bash"},
+        {**ROLE, "name": "tricky", "command": "echo '<% $parameters.x %>' %>\n  if true; then\n\techo 1e3\n  fi"},
+    ],
+}
+
+
+def to_v2(text: str) -> tuple[str, list[str]]:
+    """Return the converted file, and the codes of what is said of it."""
+    document = read(text, file="job.json")
+    found, faults = converted(validate(document).job, document.mapping(("extras",)), source="job.json")
+    return found, [fault.code for fault in faults]
+
+
+def role_of(role: RolePlan) -> RolePlan:
+    """Leave out where a role comes from, the name of its image, and what of its commands the shell itself runs."""
+    environment = tuple(
+        (name, value.replace("-1", "")) if "_MIN_" in name else (name, value) for name, value in role.environment
+    )
+    return replace(
+        role,
+        lines=Lines(first=0, last=0),
+        image=replace(role.image, name=""),
+        command=replace(role.command, text="", errexit=False, nounset=False, pipefail=False, lines=()),
+        environment=environment,
+    )
+
+
+def plan_of(compiled: Compiled) -> Plan:
+    """Leave out what a plan has of its file, and that thresholds of null are shown as -1 by protocol v2."""
+    plan = compiled.plan
+    environment = tuple(
+        (name, value.replace("-1", "")) if "_MIN_" in name else (name, value) for name, value in plan.environment
+    )
+    return replace(
+        plan,
+        protocol="2",
+        variables=(),
+        warnings=(),
+        environment=environment,
+        roles=tuple(role_of(role) for role in plan.roles),
+    )
+
+
+def check(text: str) -> Compiled:
+    """Check that a job and what it is converted to have the same plan; return the latter."""
+    before, after = compile_job(text), compile_job(to_v2(text)[0])
+    assert plan_of(after) == plan_of(before)
+    assert after.job.directories == before.job.directories
+    assert (after.job.debug, after.job.auth_file) == (before.job.debug, before.job.auth_file)
+    return after
+
+
+def output_of(command: str, shell: str = "") -> str:
+    """Return what a command prints, run with the options of protocol v2 or with none."""
+    argv = ["bash", *shell.split(), "-c", command]
+    return subprocess.run(argv, capture_output=True, text=True, check=False, env={"PATH": os.environ["PATH"]}).stdout
+
+
+@pytest.mark.parametrize("file", PUBLISHED, ids=lambda file: file.stem)
+def test_published_files(file: Path) -> None:
+    text = file.read_text(encoding="utf-8").replace("g2p-train", "g2p_train")
+    check(text)
+
+
+def test_nothing_is_lost() -> None:
+    after = check(json.dumps(FULL))
+    table = after.document.at(("extras", "slurm", "v1"))
+    assert table == {
+        "retryCount": -2,
+        "killAllOnCompletedTaskNumber": 2,
+        "fixedPorts": {"worker": {"web": 8080}},
+        "authFile": "/auth",
+        "isDebug": True,
+        "dataDir": "$PAI_DEFAULT_FS_URI/$PAI_USERNAME/it's",
+        "outputDir": "",
+        "codeDir": "/code",
+    }
+    assert after.document.at(("extras", "a.b")) == [1, None, {"c": "1e3"}]
+    assert after.document.at(("extras", "submitFrom")) == "portal"
+    assert after.document.at(("extras", "hivedScheduler", "taskRoles", "shell", "skuType")) == "K80"
+    assert to_v2(json.dumps(FULL))[1] == []
+
+
+def test_commands_run_as_before() -> None:
+    roles = {role.name: role.command.text for role in check(json.dumps(FULL)).plan.roles}
+    assert output_of(roles["tricky"], "-eu -o pipefail") == "<% $parameters.x %> %>\n1e3\n"
+    assert roles["shell"].endswith("\nsleep infinity")
+    shown = output_of(roles["tricky"] + '\nfalse; echo "$NOTHING$A|$N|$isDebug"', "-eu -o pipefail")
+    assert shown.endswith("it's $HOME\n`id` <% $parameters.x %>|1000|true\n")
+
+
+def test_names_that_v2_cannot_have_are_changed_and_said() -> None:
+    ports = [{"label": label, "beginAt": 0, "portNumber": 1} for label in ("a.b", "a_b", "1", "ssh")]
+    names = ("ps.1", "..", "1", "~", "ok")
+    roles = [{**ROLE, "name": name, "portList": ports} for name in names]
+    text = json.dumps({**JOB, "jobName": "a.b~c", "taskRoles": roles, "extras": {"slurm": {"taskRoles": {"..": {}}}}})
+    found, codes = to_v2(text)
+    assert set(codes) == {"W341"}
+    after = compile_job(found).job
+    assert after.name == "a_b_c"
+    assert [role.name for role in after.roles] == ["ps_1", "role1", "_1", "role3", "ok"]
+    assert [port.label for port in after.roles[0].ports] == ["a_b_", "a_b", "_1", "ssh", "http"]
+    assert "# the role `..` is called `role1` in protocol v2\n" in found
+    assert "# the port label `a.b` of `ps_1` is `a_b_` in protocol v2\n" in found
+
+
+def test_extras_that_mean_something_in_v2_are_left_out_and_said() -> None:
+    found, codes = to_v2(job("extras", {"gangAllocation": False, "storages": ["a\nb"], "own": 1}))
+    assert codes == ["W342", "W342"]
+    assert compile_job(found).job.gang
+    assert yaml.safe_load(found)["extras"]["own"] == 1
+    assert '# left out, because it means something in protocol v2 and nothing in v1: `storages`: ["a\\nb"]\n' in found
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20).map(lambda text: f"a{text}b")
+
+
+@settings(deadline=None)
+@given(
+    TEXTS,
+    st.dictionaries(st.from_regex(r"[A-Za-z_]\w{0,3}", fullmatch=True).filter(str.isascii), TEXTS, max_size=2),
+    TEXTS,
+)
+def test_any_text_comes_through(command: str, variables: dict[str, str], extra: str) -> None:
+    text = json.dumps(
+        {**JOB, "taskRoles": [{**ROLE, "command": command}], "jobEnvs": variables, "extras": {"x": extra}}
+    )
+    after = check(text)
+    before = compile_job(text)
+    exports = after.plan.roles[0].command.text
+    assert exports.endswith(before.plan.roles[0].command.text)
+    assert after.document.at(("extras", "x")) == extra
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "job.json"
+    file.write_text(job("jobName", "a.b"), encoding="utf-8")
+    assert main(["convert", str(file), "-o", str(tmp_path / "job.yaml")]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"{file}:2:3  $.jobName\nwarning W341: the job `a.b` is called `a_b` in protocol v2" in said.err
+    assert main(["convert", str(tmp_path / "job.yaml")]) == 3
+    assert "E310" in capsys.readouterr().err
+    assert main(["convert", str(file), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["job"], found["text"]) == ("a.b", (tmp_path / "job.yaml").read_text(encoding="utf-8"))
+    assert [fault["code"] for fault in found["faults"]] == ["W341"]
