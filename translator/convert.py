@@ -211,9 +211,6 @@ def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = None if isinstance(plain_value(text), str) else "'"
     if "\n" in text and not re.search(r"[^\n -\ud7ff\ue000-\ufefe\uff00-\ufffd]|[ ]\n|^\s|\s$|\x7f|[\x80-\x9f]", text):
         style = "|"
-    elif re.search("[\r\x85\u2028\u2029]", text):
-        # Line breaks of other kinds stay what they are between double quotes only.
-        style = '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
