@@ -51,4 +51,4 @@ def _opener(path: str, flags: int) -> int:
 
 
 def _refusal(file: str, message: str, hint: str = "") -> ProtocolError:
-    return ProtocolError(Fault(code="E114", message=message, place=Place(file=file), hint=hint))
+    return ProtocolError(Fault(code="E115", message=message, place=Place(file=file), hint=hint))

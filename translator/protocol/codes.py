@@ -1,6 +1,6 @@
-"""List all codes of faults in job files and site profiles. A code never changes its meaning.
+"""List all codes of faults, with what each means. A code never changes its meaning.
 
-Planning has the codes from E401 and W401 on; a warning W9xx keeps a job from being submitted.
+A warning W9xx keeps a job from being submitted.
 """
 
 from __future__ import annotations
@@ -116,4 +116,61 @@ LATER = {
 }
 """What a later version brings: a job that asks for it can be looked at, but not submitted."""
 
+PLANNING = {
+    "E401": "a virtual cluster that the site profile does not have",
+    "E402": "a partition that the site profile does not have",
+    "E403": "a time limit above that of the partition",
+    "E404": "a storage that the site profile does not have",
+    "E405": "a node type that the site profile does not have",
+    "E410": "a role of which no node can hold a task, or whose tasks need more nodes than there are",
+    "E411": "the layout that the job asks for can never start",
+    "E412": "the shared layout without a site profile",
+    "E413": "more roles than srun can address as components",
+    "E414": "no layout holds all tasks at once",
+    "W401": "a virtual cluster that is not known, without a site profile",
+    "W402": "the container image is not used",
+    "W403": "components need more nodes than are known to be there",
+    "W404": "more peers than the environment of a process can hold",
+    "W405": "default storages, of which the site has none",
+    "W406": "storages that must be in their place on the nodes already",
+    "W407": "a priority class without effect",
+    "W408": "a node type without effect",
+    "W421": "fixed ports of tasks that share nodes",
+    "W422": "a path on a file system that the site does not name",
+}
+"""What a site cannot do for a job, or only in part."""
+
+PROGRAM = {
+    "E100": "the job file cannot be read",
+    "E115": "the file of secrets cannot be used: its mode, its owner, what is in it",
+    "E350": "bash cannot read the commands",
+    "W350": "bash warns of the commands",
+    "E460": "the site profile cannot be read",
+    "E500": "a file cannot be read or written",
+    "E501": "a program of Slurm is not there",
+    "E502": "Slurm does not answer; whether it took the job is not known, and found out later by the job's tag",
+    "E503": "sbatch refuses the job; its words, and where the option comes from",
+    "E504": "a folder that Slurm could not write to",
+    "E505": "a backend that there is not",
+    "E506": "Slurm's controller cannot be reached; nothing was sent",
+    "E510": "the job's folder cannot be written",
+    "E511": "a job of this name has not ended",
+    "E512": "another submit of this name was faster",
+    "E513": "whether a job of this name has ended is not known",
+    "E514": "the job asks for what is not yet supported; `--allow-partial` submits it anyway",
+    "E515": "a folder of the job's name holds no job",
+    "E520": "there is no such job",
+    "E521": "the job has no such task or role",
+    "E522": "the job has no such attempt",
+    "E523": "nothing is known of the job any more",
+    "E530": "interrupted while waiting; the job goes on",
+    "E531": "interrupted while submitting; whether the job was taken is found out later",
+    "E540": "there is no home folder",
+    "E599": "a fault of paislurm itself: please report it",
+}
+"""What goes wrong around job files. Source: this project's command line."""
+
 CODES: dict[str, str] = {**READING, **SCHEMA, **MEANING, **SITE, **LATER}
+"""The codes of faults in job files and site profiles."""
+
+ALL: dict[str, str] = {**CODES, **PLANNING, **PROGRAM}

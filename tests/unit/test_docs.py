@@ -1,0 +1,48 @@
+"""The pages say what the program does: codes, keys, files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from paislurm.translator.cli.lazy import COMMANDS
+from paislurm.translator.protocol.codes import ALL, CODES
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+SOURCES = [*ROOT.glob("translator/**/*.py"), *ROOT.glob("backends/**/*.py")]
+CODE = re.compile(r'"([EW]\d{3})"')
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_are_named_exist(page: Path) -> None:
+    names = re.findall(
+        r"`((?:translator|templates|backends|tests|examples|docs)/[\w./-]+)`", page.read_text(encoding="utf-8")
+    )
+    assert [name for name in names if not (ROOT / name).exists()] == []
+
+
+def test_every_code_is_listed_and_used() -> None:
+    listing = ROOT / "translator" / "protocol" / "codes.py"
+    used = {code for file in SOURCES if file != listing for code in CODE.findall(file.read_text(encoding="utf-8"))}
+    used |= {code for code in CODES if code[1:3] in ("45", "20")}  # made of a first number and the kind of the fault
+    assert used == set(ALL)
+
+
+def test_the_page_of_codes_is_the_list() -> None:
+    rows = "".join(f"| {code} | {meaning} |\n" for code, meaning in sorted(ALL.items(), key=lambda row: row[0][1:]))
+    page = (ROOT / "docs/codes.md").read_text(encoding="utf-8")
+    assert page.partition("| --- | --- |\n")[2] == rows
+
+
+def test_every_command_is_in_the_readme() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [name for name in COMMANDS if f"paislurm {name}" not in text] == []
