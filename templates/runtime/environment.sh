@@ -28,9 +28,21 @@ write_environment() {
     printf 'export PAI_FRAMEWORK_NAME=%s FRAMEWORK_NAME=%s\n' "$QUOTED" "$QUOTED"
     ((!FULL_JOB_NAME)) || printf 'export PAI_JOB_NAME=%s\n' "$QUOTED"
     printf 'export FC_FRAMEWORK_NAME=%s FC_FRAMEWORK_NAMESPACE=default FC_FRAMEWORK_ATTEMPT_ID=%s\n' "$digest" "$ATTEMPT"
+    print_instances
     ((!GANG)) || print_peers
   } >env.sh.new || give_up "cannot write to $ATTEMPT_FOLDER"
   mv -- env.sh.new env.sh || give_up "cannot write to $ATTEMPT_FOLDER"
+}
+
+# PAI_TASK_ROLE_INSTANCES: "role:index" of every task, by the names that OpenPAI's controller gave the roles.
+print_instances() {
+  local role index name list='' prefix='export '
+  for role in "${!ROLE_NAME[@]}"; do
+    name=${ROLE_ALIASES[role]##* }
+    for ((index = 0; index < INSTANCES[role]; index++)); do list+=${list:+,}$name:$index; done
+  done
+  ((${#list} < LONGEST_VALUE)) || prefix=''
+  printf '%sPAI_TASK_ROLE_INSTANCES=%s\n' "$prefix" "$list"
 }
 
 # The variables about every task of every role, all of which are placed.

@@ -49,6 +49,12 @@ def test_a_job_from_its_file_to_its_end(tmp_path: Path) -> None:
     assert (document["state"], [task["code"] for task in document["tasks"]]) == ("SUCCEEDED", [0, 0])
 
 
+def test_tasks_know_all_tasks(tmp_path: Path) -> None:
+    job = job_file(tmp_path, JOB.replace("echo and bye", 'echo "$PAI_TASK_ROLE_INSTANCES"'))
+    done = paislurm("submit", job, "--backend", "local", "--follow")
+    assert done.stdout.splitlines().count("worker-1 | worker:0,worker:1") == 1
+
+
 def test_a_job_that_fails(tmp_path: Path) -> None:
     job = job_file(tmp_path, JOB.replace("echo and bye", "exit 3"))
     done = paislurm("submit", job, "--backend", "local", "--wait", "--json")

@@ -1,0 +1,110 @@
+"""Ports: OpenPAI's own worked values, and what happens where the hash leads to a port that is taken."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.rendering.engine import runtime
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FIRST_UID = "f1020521-9bda-11ea-830b-000d3ab25bb6"
+WORKED = [
+    (FIRST_UID, "tcp", (29877, 22353, 29076), (20000, 40000)),
+    (FIRST_UID, "udp", (31903, 33486, 35953), (20000, 40000)),
+    (FIRST_UID, "ssh", (39080,), (20000, 40000)),
+    (FIRST_UID, "http", (30643,), (20000, 40000)),
+    ("f102a4a7-9bda-11ea-830b-000d3ab25bb6", "mpi", (20966, 21891), (20000, 40000)),
+    (FIRST_UID, "tcp", (24877, 32353, 39076), (15000, 40000)),
+]
+"""Source: openpai-runtime's own fixture: unique id, label, ports, and the range, of which the end is left out."""
+
+
+def bash(code: str, *argv: str, path: str = "/usr/bin:/bin", cwd: Path | None = None) -> list[str]:
+    """Run bash after the runtime, and return the lines that it prints."""
+    script = f"set -u\n{runtime()}\n{code}"
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", *argv],
+        env={"PATH": path, "SLURMD_NODENAME": "n1"},
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=cwd,
+        timeout=60,
+    )
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+def hashed(uid: str, label: str, number: int, first: int, end: int) -> int:
+    """Return the port that OpenPAI's runtime computes."""
+    digest = hashlib.md5(f"[{uid}][{label}][{number}]".encode(), usedforsecurity=False).hexdigest()
+    return (int(digest[:12], 16) + int(digest[12:24], 16) + int(digest[24:], 16)) % (end - first) + first
+
+
+@pytest.mark.parametrize(("uid", "label", "ports", "within"), WORKED)
+def test_worked_values(uid: str, label: str, ports: tuple[int, ...], within: tuple[int, int]) -> None:
+    texts = [f"[{uid}][{label}][{number}]" for number in range(len(ports))]
+    digests = [hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() for text in texts]
+    code = f'FIRST_PORT={within[0]} LAST_PORT={within[1] - 1}; for d; do hash_port "$d"; echo "$PORT"; done'
+    assert bash(code, *digests) == [str(port) for port in ports]
+    assert tuple(hashed(uid, label, number, *within) for number in range(len(ports))) == ports
+
+
+JOB = """
+ROLE_NAME=(a b) PORT_COUNTS=('tcp:3 ssh:1 http:1' 'ssh:1 http:1') PORT_FIRSTS=() FIXED_PORTS=()
+RUN_ID=77-0
+"""
+
+
+def test_ports_of_tasks_are_hashed_by_run_role_index_and_attempt() -> None:
+    code = (
+        f"{JOB} FIRST_PORT=15000 LAST_PORT=39999; assign_ports '0 2 1' '1 0 0' && printf '%s\\n' \"${{PORT_LINES[@]}}\""
+    )
+    found = [line.split() for line in bash(code)]
+    taken: set[int] = set()
+    for role, index, label, text in found:
+        uid = f"77-0-{'ab'[int(role)]}-{index}-{1 if role == '0' else 0}"
+        for number, port in enumerate(map(int, text.split(","))):
+            wanted = hashed(uid, label, number, 15000, 40000)
+            assert port == wanted or wanted in taken or port > wanted
+            taken.add(port)
+    assert [(role, label) for role, _, label, _ in found] == [
+        ("0", "tcp"), ("0", "ssh"), ("0", "http"), ("1", "ssh"), ("1", "http"),
+    ]  # fmt: skip
+
+
+def test_the_next_free_port_is_taken_around_the_end_of_the_range() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        port = listener.getsockname()[1]
+        udp.bind(("127.0.0.1", 0))
+        bound = udp.getsockname()[1]
+        code = f"""
+            read_listeners
+            FIRST_PORT={port} LAST_PORT={port + 1}
+            PORT={port} && take_free_port && echo "$PORT"
+            FIRST_PORT={port - 1} LAST_PORT={port}
+            PORT={port} && take_free_port && echo "$PORT"
+            echo "${{PORT_TAKEN[{bound}]-free}}"
+        """
+        assert bash(code) == [str(port + 1), str(port - 1), "1"]
+
+
+def test_no_port_is_free() -> None:
+    code = "FIRST_PORT=20000 LAST_PORT=20001 PORT_TAKEN=([20000]=1 [20001]=1) PORT=20000; take_free_port 2>&1; echo $?"
+    assert bash(code) == ["paislurm: no free port from 20000 to 20001 on n1", "1"]
+
+
+def test_one_md5sum_for_all_ports_of_a_node(tmp_path: Path) -> None:
+    (tmp_path / "md5sum").write_text(f'#!/bin/bash\necho call >>{tmp_path}/calls\nexec /usr/bin/md5sum "$@"\n')
+    (tmp_path / "md5sum").chmod(0o755)
+    requests = " ".join(f"'0 {index} 0'" for index in range(300))
+    code = f'{JOB} FIRST_PORT=15000 LAST_PORT=39999; assign_ports {requests} && echo "${{#PORT_LINES[@]}}"'
+    assert bash(code, path=f"{tmp_path}:/usr/bin:/bin") == ["900"]
+    assert (tmp_path / "calls").read_text() == "call\n"
