@@ -21,9 +21,7 @@ MAY_IMPORT = {
     "monitoring": {"job", "errors", "exit_spec", "backends"},
     "convert": {"job", "errors", "protocol", "rendering"},
     "pipeline": {"job", "errors", "protocol", "site", "planning", "rendering"},
-    "convert": {"job", "errors", "protocol", "rendering"},
     "cli": {
-        "convert",
         "job",
         "errors",
         "exit_spec",
