@@ -207,9 +207,15 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
+_ODD = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+"""What has to be escaped: control characters, tabs, and line breaks of other kinds."""
+
+
 def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = None if isinstance(plain_value(text), str) else "'"
-    if "\n" in text and not re.search(r"[^\n -\ud7ff\ue000-\ufefe\uff00-\ufffd]|[ ]\n|^\s|\s$|\x7f|[\x80-\x9f]", text):
+    if _ODD.search(text):
+        style = '"'
+    elif "\n" in text and text[0] not in " \n" and " \n" not in text and not text.endswith(" "):
         style = "|"
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 

@@ -1,7 +1,7 @@
 """Make the plan and the script of each case; as a script, write them down beside the job file.
 
-A case is a folder with `job.yaml` and perhaps `site.yaml`. `job.sbatch` ends where the static runtime begins, which
-is the same in every script and has tests of its own.
+A case is a folder with `job.yaml` or `job.json` and perhaps `site.yaml`. `job.sbatch` ends where the static runtime
+begins, which is the same in every script and has tests of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import Site
 
 FOLDER = Path(__file__).parent
-CASES = sorted(file.parent for file in FOLDER.glob("*/job.yaml"))
+CASES = sorted(file.parent for pattern in ("*/job.yaml", "*/job.json") for file in FOLDER.glob(pattern))
+
+
+def source(case: Path) -> Path:
+    """Return the job file of a case."""
+    return next(file for name in ("job.yaml", "job.json") if (file := case / name).exists())
+
+
 END = '\nmain "$@"\n'
 
 
@@ -23,7 +30,8 @@ def made(case: Path) -> dict[str, str]:
     """Return the text of each golden file of a case, as it comes out now."""
     profile = case / "site.yaml"
     site = load_site(profile.read_bytes(), file=profile.name) if profile.exists() else Site()
-    compiled = compile_job((case / "job.yaml").read_bytes(), site=site, version="1.0")
+    file = source(case)
+    compiled = compile_job(file.read_bytes(), file=file.name, site=site, version="1.0")
     head, static, end = compiled.script.partition(runtime())
     assert static
     assert end == END

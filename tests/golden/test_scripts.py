@@ -14,11 +14,11 @@ from paislurm.translator.errors import ProtocolError
 from paislurm.translator.pipeline import compile_job
 
 from .lint import complaints, lint
-from .remake import CASES
+from .remake import CASES, source
 
 EXAMPLES = sorted(file for file in (Path(__file__).parents[2] / "examples").glob("*.yaml") if file.stem != "site")
 FOLDER = os.environ.get("PAISLURM_OPENPAI_JOBS")
-PUBLISHED = sorted(Path(FOLDER).glob("v2/*.yaml")) if FOLDER else []
+PUBLISHED = sorted([*Path(FOLDER).glob("v2/*.yaml"), *Path(FOLDER).glob("v1/*.json")]) if FOLDER else []
 
 
 def test_bash_and_shellcheck_are_content_with_golden_scripts() -> None:
@@ -63,7 +63,7 @@ def test_the_same_file_gives_the_same_bytes(tmp_path: Path) -> None:
             shutil.copytree(case, folder)
             site = ["--site", "site.yaml"] if (case / "site.yaml").exists() else []
             done = subprocess.run(
-                [sys.executable, "-m", "paislurm.translator.cli.main", "script", "job.yaml", *site],
+                [sys.executable, "-m", "paislurm.translator.cli.main", "script", source(case).name, *site],
                 cwd=folder,
                 env={"PATH": os.environ["PATH"], **environment},
                 stdout=subprocess.PIPE,

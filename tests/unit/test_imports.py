@@ -37,7 +37,16 @@ MAY_IMPORT = {
     "backends": {"errors"},
 }
 """What the parts of the program import of one another, themselves aside."""
-PURE = ("job.py", "exit_spec.py", "pipeline.py", "protocol", "planning", "rendering", "monitoring/view.py")
+PURE = (
+    "job.py",
+    "exit_spec.py",
+    "pipeline.py",
+    "convert.py",
+    "protocol",
+    "planning",
+    "rendering",
+    "monitoring/view.py",
+)
 EFFECTS = {
     "os",
     "subprocess",

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..job import PortRequest
     from .plan import Plan, RolePlan, Step
 
 _COLUMNS = ("ROLE", "TASKS", "SLOTS", "PER NODE", "CPUS", "MEMORY", "GPUS", "PORTS", "COMPLETION", "IMAGE")
@@ -25,6 +26,7 @@ def plan_text(plan: Plan) -> str:
         ("job", f"{plan.job_name} ({plan.source}, PAI protocol v{plan.protocol})"),
         ("layout", f"{plan.layout.kind}: {plan.layout.reason}"),
         ("tasks", f"{plan.task_count} in {len(plan.roles)} roles, {turns}"),
+        *([("complete", f"with {plan.min_succeeded} succeeded tasks of all roles")] if plan.min_succeeded > 0 else []),
         ("time limit", _time(plan)),
         ("ports", f"{plan.first_port} to {plan.last_port}"),
     ]
@@ -66,10 +68,14 @@ def _row(role: RolePlan) -> tuple[str, ...]:
         str(wanted.cpus),
         f"{wanted.memory_mib} MiB",
         str(wanted.gpus),
-        " ".join(f"{port.label}:{port.count}" for port in role.ports),
+        " ".join(_port(port) for port in role.ports),
         " or ".join(part for part in (fails, succeeds) if part) or "never decides",
         role.image.uri,
     )
+
+
+def _port(port: PortRequest) -> str:
+    return f"{port.label}:{port.count}" + (f" from {port.first}" if port.first else "")
 
 
 def _per_node(role: RolePlan) -> str:
