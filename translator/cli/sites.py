@@ -15,9 +15,11 @@ UNLIMITED = 1_000_000
 """CPUs, GPUs and MiB * 1000 of this machine: a job is tried out here whatever it asks for."""
 
 
-def find_site(option: str | None) -> Site:
-    """Load the profile that is to be used; without one, the safe defaults and a word about it."""
+def find_site(option: str | None, *, quiet: bool = False) -> Site:
+    """Load the profile that is to be used; without one, the safe defaults and, unless `quiet`, a word about it."""
     path = site_path(option)
+    if path is None and quiet:
+        return Site()
     if path is None:
         say(
             "hint: no site profile, so nothing is known of the cluster's nodes and partitions; "

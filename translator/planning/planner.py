@@ -76,7 +76,6 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         warning=warning,
         grace=site.grace,
         interrupted_grace=max(timedelta(seconds=1), min(site.grace, site.kill_wait - timedelta(seconds=2))),
-        transient_ceiling=site.transient_ceiling,
         warnings=(
             *warnings,
             *unmapped(job, site),
@@ -87,6 +86,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             *_large_environment(job),
             *_fixed_ports(job, arrangement),
         ),
+        transient_ceiling=site.retry.transient_ceiling,
     )
 
 

@@ -96,6 +96,8 @@ SITE = {
     "E453": "a value of the wrong kind",
     "E461": "a partition that the profile does not list",
     "E462": "a port range that ends before it begins",
+    "E463": "a state of the exit specification that ends no job, or twice",
+    "E464": "two notifiers",
 }
 """Source: this project's docs, site profile."""
 
