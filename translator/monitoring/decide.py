@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
+from ..job import FOR_EVER
+
 if TYPE_CHECKING:
     from ..exit_spec import Behaviour
 
@@ -16,8 +18,7 @@ STOPS = (-210, -220, -230)
 """Codes of attempts that somebody stopped. Source: OpenPAI exit specification."""
 STOPPED, DEADLINE = -210, -1004
 EVERY_FAILURE = -1
-FOR_EVER = -2
-"""Values of `jobRetryCount` that are no counts; FOR_EVER restarts after success, too."""
+"""The retry count of a job whose every failure is retried. Source: PAI protocol v1, retryCount."""
 SHORTEST_CONFLICT, LONGEST_CONFLICT = 60, 900
 """Seconds. Source: OpenPAI frameworkcontroller, FrameworkMinRetryDelaySecForTransientConflictFailed and Max."""
 FIRST_BACK_OFF, LONGEST_BACK_OFF = 10, 600

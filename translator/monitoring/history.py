@@ -73,13 +73,19 @@ class History:
 
 
 def history(records: Iterable[Record]) -> History:
-    """Fold records, oldest first. Records of an earlier attempt that come late change nothing."""
-    known = History()
+    """Fold records, oldest first. What comes late about an earlier attempt changes nothing; a cancel is the job's."""
+    return advanced(History(), records)
+
+
+def advanced(known: History, records: Iterable[Record]) -> History:
+    """Return a history that has taken in more records."""
     for record in records:
         if isinstance(record, Created):
             known = _created(known, record)
         elif isinstance(record, Notified):
             known = replace(known, notified=known.notified | {record.key})
+        elif isinstance(record, Cancelled):
+            known = replace(known, cancelled=record)
         elif record.attempt < known.attempt:
             continue
         else:
@@ -102,7 +108,7 @@ def _created(known: History, record: Created) -> History:
     )
 
 
-def _next(known: History, record: Intent | Submitted | Seen | Cancelled | Retry | Ended) -> History:
+def _next(known: History, record: Intent | Submitted | Seen | Retry | Ended) -> History:
     """Take in a record of the last attempt or of the next. How an attempt ended is said once; later words are none."""
     if record.attempt > known.attempt:
         known = replace(
@@ -118,8 +124,6 @@ def _next(known: History, record: Intent | Submitted | Seen | Cancelled | Retry 
             )  # fmt: skip
         case Seen():
             return replace(known, seen=record, ran=known.ran or record.state == "RUNNING")
-        case Cancelled():
-            return replace(known, cancelled=record)
         case Retry():
             decided = known.retry is not None or known.ended is not None
             return known if decided else replace(known, retries=(*known.retries, record))

@@ -78,11 +78,12 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancelled:
-    """Say that the backend was asked to cancel an attempt, and by whom."""
+    """Say who wants the job's end, and which of the backend's jobs was asked for it: "" where none was known."""
 
     time: int
     attempt: int
     user: str
+    job_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

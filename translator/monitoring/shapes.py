@@ -43,14 +43,18 @@ def _reader(hint: Any) -> Reader:
     if kind in (Union, UnionType) and len(parts) == 2 and parts[1] is type(None):
         read = _reader(parts[0])
         return lambda raw, key: None if raw.get(key) is None else read(raw, key)
-    if kind is tuple and is_dataclass(parts[0]):
-        shape: type = parts[0]
-        return lambda raw, key: tuple(shaped(shape, each) for each in objects(raw, key))
+    if kind is tuple and is_shape(parts[0]):
+        return lambda raw, key: tuple(shaped(parts[0], each) for each in objects(raw, key))
     if kind is Mapping and parts == (str, str):
         return _sentences
-    if is_dataclass(hint):
+    if is_shape(hint):
         return lambda raw, key: shaped(hint, _object(raw, key))
     raise TypeError(f"no reader for {hint}")
+
+
+def is_shape(hint: Any) -> bool:
+    """Tell whether a type is one of ours."""
+    return is_dataclass(hint)
 
 
 def _object(raw: Mapping[str, object], key: str) -> Mapping[str, object]:

@@ -86,7 +86,6 @@ MEANING = {
     "W334": "a shell without input as the command",
     "W335": "a name that no shell variable can have",
     "W336": "a compat switch that protocol v1 has no use for",
-    "W801": "jobRetryCount, which needs the monitor",
 }
 """Source: PAI rest-server, semantic checks of jobs; E331 to W336 are protocol v1."""
 
@@ -104,10 +103,8 @@ SITE = {
 LATER = {
     "W903": "the plugin ssh",
     "W909": "credentials of a registry",
-    "W912": "notifications",
     "W913": "infiniband",
     "W914": "extras.slurm.mpi",
-    "W915": "extras.slurm.onTimeout",
     "W916": "extras.slurm.exportEnv",
     "W917": "extras.slurm.workdir",
     "W918": "codeDir",
