@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, str] = {
     "logs": "Show what the tasks print.",
     "wait": "Wait for the end of a job.",
     "cancel": "End a job.",
+    "monitor": "Look after your jobs: retry what is to be retried.",
     "explain-exit": "Say what an exit code or a state of Slurm means.",
     "schema": "Print the JSON Schema of job files, for editors.",
 }

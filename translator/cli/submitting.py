@@ -15,6 +15,7 @@ from ..monitoring.history import history
 from ..monitoring.records import Created, JobRole, dump
 from ..monitoring.staging import FolderError, discard, place, restore, retire, stage
 from ..planning.show import plan_dict
+from .background import leave_monitor
 from .home import backend, clock, store, user_name
 from .masking import kept_text
 from .policies import policy_of
@@ -72,7 +73,11 @@ def submit(source: Source, *, allow_partial: bool, dry_run: bool) -> Submitted:
     finished = _finished(folder)
     job_id = None
     if not dry_run:
-        job_id = _submit(folder, finished, text, compiled, source.backend)
+        try:
+            job_id = _submit(folder, finished, text, compiled, source.backend)
+        finally:
+            # Also where it is not known whether the job was taken: the monitor finds out.
+            leave_monitor(compiled.site)
     return Submitted(
         folder=folder,
         job=compiled.job.name,

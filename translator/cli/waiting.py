@@ -29,18 +29,18 @@ class InterruptedWaitError(PaislurmError):
 
 
 class Pace:
-    """Say when to ask the backend: at once, at growing intervals, and at once when there is a new result."""
+    """Say when to look: at once, at growing intervals, and at once when one of the files that are signs is new."""
 
-    def __init__(self, shortest: float, result: Path) -> None:
+    def __init__(self, shortest: float, *signs: Path) -> None:
         self._shortest = shortest
         self._pause = shortest
         self._next = 0.0
-        self._result = result
-        self._written = _time_of(result)
+        self._signs = signs
+        self._written = [_time_of(sign) for sign in signs]
 
     def due(self, now: float) -> bool:
         """Tell whether to ask now; if so, the next time is later."""
-        written = _time_of(self._result)
+        written = [_time_of(sign) for sign in self._signs]
         if written != self._written:
             self._written, self._pause, self._next = written, self._shortest, now
         if now < self._next:
@@ -78,7 +78,7 @@ def wait_for_end(folder: JobFolder, *, shortest: float = TICK, between: Callable
 def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], object]) -> View:
     gc.enable()
     attempt = folder.history().attempt
-    pace = Pace(shortest, folder.result(attempt))
+    pace = Pace(shortest, folder.result(attempt), folder.journal)
     outage = ""
     while True:
         if pace.due(time.monotonic()) and (view := _look(folder)) is not None:
@@ -94,7 +94,7 @@ def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], obje
                 raise _lost(view)
             if view.history.attempt != attempt:
                 attempt = view.history.attempt
-                pace = Pace(shortest, folder.result(attempt))
+                pace = Pace(shortest, folder.result(attempt), folder.journal)
         between()
         time.sleep(TICK)
 

@@ -84,13 +84,16 @@ def look(folder: JobFolder, backend: Callable[[str], Backend], now: int) -> View
     return survey([open_job(folder)], backend, now)[0]
 
 
-def survey(jobs: Sequence[Opened], backend: Callable[[str], Backend], now: int) -> list[View]:
-    """Look at jobs, and ask each backend once for all of them; of those that have ended nothing is asked."""
+def survey(jobs: Sequence[Opened], backend: Callable[[str], Backend], now: int, *, tasks: bool = True) -> list[View]:
+    """Look at jobs, and ask each backend once for all of them; of those that have ended nothing is asked.
+
+    Without `tasks`, what the tasks of a living job report is not read: that can be thousands of files.
+    """
     found = [adopt(job.history, backend, now) for job in jobs]
     answers = ask((known for known, _, _ in found), backend)
     views: list[View] = []
     for job, (known, news, problem) in zip(jobs, found, strict=True):
-        view = examine(job.folder, known, answers, now)
+        view = examine(job.folder, known, answers, now, tasks=tasks)
         damage, problem = job.damage + view.damage, problem or view.problem
         views.append(replace(view, damage=damage, problem=problem, news=(*news, *view.news)))
     return views
@@ -121,10 +124,10 @@ def _observe(backend: Backend, ids: set[JobId]) -> Mapping[JobId, Observation] |
         return "; ".join(fault.message for fault in error.faults)
 
 
-def examine(folder: JobFolder, known: History, answers: Answers, now: int) -> View:
+def examine(folder: JobFolder, known: History, answers: Answers, now: int, *, tasks: bool = True) -> View:
     """Put together how a job stands, and what is new about it."""
     if known.ended is not None:
-        return _ended(folder, known)
+        return _ended(folder, known, tasks=tasks)
     if known.retry is not None:
         standing, news = between_attempts(known, known.retry, now)
         return View(folder=folder, history=advanced(known, news), standing=standing, news=news)
@@ -135,40 +138,44 @@ def examine(folder: JobFolder, known: History, answers: Answers, now: int) -> Vi
         standing = Standing(state="WAITING", code=None, reason=f"it is job {owner} that runs it", ended=False)
         return View(folder=folder, history=advanced(known, news), standing=standing, news=news)
     problem = answers.problems.get(known.backend, "")
-    result, damage = _result(folder, known)
-    reports = _reports(folder, known)
+    result, damage = _result(folder, known, late=tasks or (observation is not None and observation.final))
+    reports = _reports(folder, known) if tasks else {}
     facts = Facts(
         history=known,
         observation=observation,
         answered=not problem,
         result=result,
-        started=any(reports.values()) or bool(result and any(task.started for task in result.tasks)),
+        started=not tasks or any(reports.values()) or bool(result and any(task.started for task in result.tasks)),
         now=now,
         canceller=_canceller(observation),
         table=ExitTable(known.exit_rows) if known.exit_rows else _SHIPPED,
     )
     standing = job_state(facts)
-    tasks = task_views(known.roles, result, reports, ended=standing.ended)
-    standing, news = outcome(facts, standing, completed=sum(task.completed for task in tasks))
+    if standing.ended and result is None:
+        reports = _reports(folder, known)
+    found = task_views(known.roles, result, reports, ended=standing.ended) if tasks or standing.ended else ()
+    standing, news = outcome(facts, standing, completed=sum(task.completed for task in found))
     return View(
         folder=folder,
         history=advanced(known, news),
         standing=standing,
         observation=observation,
         result=result,
-        tasks=tasks,
+        tasks=found,
         problem=problem,
         damage=damage,
         news=news,
     )
 
 
-def _ended(folder: JobFolder, known: History) -> View:
+def _ended(folder: JobFolder, known: History, *, tasks: bool) -> View:
     """The journal knows the end; only the tasks are looked up."""
     assert known.ended is not None
+    if not tasks:
+        return View(folder=folder, history=known, standing=recorded(known.ended))
     result, damage = _result(folder, known)
-    tasks = task_views(known.roles, result, _reports(folder, known) if result is None else {}, ended=True)
-    return View(folder=folder, history=known, standing=recorded(known.ended), tasks=tasks, damage=damage)
+    found = task_views(known.roles, result, _reports(folder, known) if result is None else {}, ended=True)
+    return View(folder=folder, history=known, standing=recorded(known.ended), tasks=found, damage=damage)
 
 
 def recorded(end: Ended) -> Standing:
@@ -177,11 +184,12 @@ def recorded(end: Ended) -> Standing:
     return Standing(state=state, code=end.code, reason=end.reason, ended=True)
 
 
-def _result(folder: JobFolder, known: History) -> tuple[Result | None, tuple[str, ...]]:
+def _result(folder: JobFolder, known: History, *, late: bool = True) -> tuple[Result | None, tuple[str, ...]]:
     path = folder.result(known.attempt)
-    # Listing the folder makes a network file system look again for a file that was missing a moment ago.
-    with suppress(OSError):
-        list(path.parent.iterdir())
+    if late:
+        # Listing the folder makes a network file system look again for a file that was missing a moment ago.
+        with suppress(OSError):
+            list(path.parent.iterdir())
     try:
         return read_result(path), ()
     except (OSError, DamagedError) as error:

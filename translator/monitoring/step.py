@@ -51,9 +51,9 @@ class Means:
     own: Callable[[View], bool]
 
 
-def step(jobs: Sequence[Opened], means: Means) -> list[View]:
-    """Take one step with the jobs, and return how they stand after it."""
-    return [_act(view, means) for view in survey(jobs, means.backend, means.clock())]
+def step(jobs: Sequence[Opened], means: Means, *, tasks: bool = True) -> list[View]:
+    """Take one step with the jobs, and return how they stand after it; `tasks` as in `survey`."""
+    return [_act(view, means) for view in survey(jobs, means.backend, means.clock(), tasks=tasks)]
 
 
 def _act(view: View, means: Means) -> View:
