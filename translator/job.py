@@ -267,8 +267,9 @@ class Job:
 
     `retry_limit` is signed: -1 retries every failure, -2 restarts for ever (v1 only). `min_succeeded` tasks that
     succeeded, of whatever role, complete the job. `variables` are set last and as they are, in the shell of the
-    commands. `notify` is what its user is told of. With `debug` a failed task keeps its place for a while. `auth_file` is the path of a file with the
-    server, user and password of the image's registry, written as the `Directories` are.
+    commands. `notify` is what its user is told of. With `debug` a failed task keeps its place for a while.
+    `auth_file` is the path of a file with the server, user and password of the image's registry, written as the
+    `Directories` are.
     Source: PAI protocol v1, killAllOnCompletedTaskNumber, jobEnvs, isDebug and authFile.
     """
 

@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "errors": {"text"},
     "exit_spec": set(),
     "protocol": {"job", "errors"},
-    "site": {"job", "errors", "protocol"},
+    "site": {"job", "errors", "exit_spec", "protocol"},
     "planning": {"job", "errors", "site"},
     "rendering": {"job", "errors", "exit_spec", "planning", "protocol"},
     "monitoring": {"job", "errors", "exit_spec", "backends"},
@@ -35,7 +35,15 @@ MAY_IMPORT = {
     "backends": {"errors"},
 }
 """What the parts of the program import of one another, themselves aside."""
-PURE = ("job.py", "exit_spec.py", "pipeline.py", "protocol", "planning", "rendering", "monitoring/view.py")
+PURE = (
+    "job.py",
+    "exit_spec.py",
+    "pipeline.py",
+    "protocol",
+    "planning",
+    "rendering",
+    *(f"monitoring/{name}.py" for name in ("view", "decide", "outcome", "history", "records", "events")),
+)
 EFFECTS = {
     "os",
     "subprocess",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..errors import Fault, SiteError
-from ..site.profile import Partition, Shape, Site, VirtualCluster
+from ..site.profile import Partition, RetrySettings, Shape, Site, VirtualCluster
 from .say import say
 
 SYSTEM = Path("/etc/paislurm/site.yaml")
@@ -84,4 +84,5 @@ def local_site() -> Site:
         partitions=(Partition(name="local", shapes=(shape,)),),
         virtual_clusters=_AnyCluster(),
         address="node-address",
+        retry=RetrySettings(restart_limit=RetrySettings().transient_ceiling),
     )

@@ -18,7 +18,6 @@ from .records import Notified
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ..site.profile import Notifier
     from .events import Notice
     from .look import View
     from .store import JobFolder
@@ -39,10 +38,16 @@ class _Try:
 
 
 class Deliveries:
-    """Hand events to the site's program. What fails is tried again, later each time, for a day."""
+    """Hand events to a program, as JSON or as a mail. What fails is tried again, later each time, for a day.
 
-    def __init__(self, notifier: Notifier | None, *, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._notifier = notifier
+    Without an `argv` nobody is told of anything.
+    """
+
+    def __init__(
+        self, argv: tuple[str, ...] = (), *, mail: bool = False, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._argv = argv
+        self._mail = mail
         self._monotonic = monotonic
         self._running: dict[str, _Try] = {}
         self._pauses: dict[str, tuple[float, float]] = {}
@@ -50,12 +55,12 @@ class Deliveries:
 
     def wanted(self, view: View) -> bool:
         """Tell whether there is something left to tell of a job."""
-        return self._notifier is not None and any(n.key not in self._done for n in due_notices(view.history))
+        return bool(self._argv) and any(n.key not in self._done for n in due_notices(view.history))
 
     def deliver(self, views: Iterable[View], now: int) -> None:
         """Take in what was delivered, and start to deliver what is due; `now` is in seconds since 1970."""
         self._reap(now)
-        if self._notifier is None:
+        if not self._argv:
             return
         for view in views:
             for notice in due_notices(view.history):
@@ -64,7 +69,7 @@ class Deliveries:
                 if now - notice.time > OLDEST_SECONDS:
                     _write_down(view.folder, notice, now, delivered=False)
                 elif len(self._running) < MOST_AT_ONCE and self._is_due(notice.key):
-                    self._start(view.folder, notice, self._notifier)
+                    self._start(view.folder, notice)
 
     def finish(self, now: int) -> None:
         """Wait for the programs that run."""
@@ -77,17 +82,17 @@ class Deliveries:
         _, after = self._pauses.get(key, (0.0, 0.0))
         return key not in self._running and self._monotonic() >= after
 
-    def _start(self, folder: JobFolder, notice: Notice, notifier: Notifier) -> None:
+    def _start(self, folder: JobFolder, notice: Notice) -> None:
         try:
             process = Popen(
-                notifier.argv, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, cwd="/", start_new_session=True
+                self._argv, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, cwd="/", start_new_session=True
             )  # fmt: skip
         except OSError:
             self._postpone(notice.key)
             return
         assert process.stdin is not None
         with suppress(OSError):
-            process.stdin.write(message(notice, mail=notifier.mail))
+            process.stdin.write(message(notice, mail=self._mail))
         with suppress(OSError):
             process.stdin.close()
         self._running[notice.key] = _Try(folder=folder, notice=notice, process=process, began=self._monotonic())

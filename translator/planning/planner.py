@@ -47,7 +47,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     found, storage_warnings = mounts(job, site)
     partitions = [partition_of(place, site) for place in places]
     limit = time_limit(job, site, partitions)
-    _check_restarts(job, site)
+    restarts = _restarts(job, site)
     alike = len(set(places)) == 1
     arrangement = arrange(job, partitions, batch_memory_mib(len(job.roles)), alike=alike)
     paths, nowhere = path_variables(job, site)
@@ -88,6 +88,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             *_large_environment(job),
             *_fixed_ports(job, arrangement),
             *_notified(job, site),
+            *restarts,
         ),
         transient_ceiling=site.retry.transient_ceiling,
     )
@@ -200,13 +201,20 @@ def _ports_of(role: Role) -> set[int]:
     return {number for port in role.ports if port.first for number in range(port.first, port.first + port.count)}
 
 
-def _check_restarts(job: Job, site: Site) -> None:
-    """Refuse a job that is to be restarted for ever, unless the site says how long that is."""
+def _restarts(job: Job, site: Site) -> tuple[Fault, ...]:
+    """Warn of a job that is to be restarted for ever; a site that has a profile must say how long that is.
+
+    Source: PAI protocol v1, retryCount -2.
+    """
     if job.retry_limit != FOR_EVER or site.retry.restart_limit is not None:
-        return
+        return ()
+    path = "$.jobRetryCount" if job.protocol == "2" else "$.retryCount"
+    if not site.known:
+        message = f"the job is not restarted for ever, but {site.retry.transient_ceiling} times at most"
+        hint = "a site profile can say more: `retry: {restartLimit: 100}`"
+        return (Fault(code="W410", message=message, path=path, hint=hint),)
     message = "a job that is restarted for ever needs a site that says how often that is"
     hint = "set `retry: {restartLimit: 100}` in the site profile, or give the job a retry count of its own"
-    path = "$.jobRetryCount" if job.protocol == "2" else "$.retryCount"
     raise PlanError(Fault(code="E406", message=message, path=path, hint=hint))
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from paislurm.backends.slurm_states import STATES, Phase
-
-from ..exit_spec import BEHAVIOURS, Behaviour, SiteRow
+from ..exit_spec import BEHAVIOURS, Behaviour, ExitTable, SiteRow
 from ..protocol.collect import near_hint
 from ..protocol.fields import Boolean, Check, Closed, Text, expected, one_of, whole, words
 from .profile import MonitorSettings, Notifier, RetrySettings
@@ -15,7 +13,6 @@ from .profile import MonitorSettings, Notifier, RetrySettings
 if TYPE_CHECKING:
     from ..protocol.collect import Collector
 
-ENDINGS = tuple(word for word, (_, phase) in STATES.items() if phase is Phase.ENDED)
 _RETRY, _MONITOR = RetrySettings(), MonitorSettings()
 Seconds = Annotated[int, whole(2, 3600)]
 Program = Annotated[str, words("the path of a program", "/[^\x00-\x1f]+")]
@@ -90,10 +87,11 @@ class Notifications(Closed):
 def check_exit_spec(collector: Collector) -> None:
     """Add a fault for each state that is no ending, and for each that two rows claim."""
     claimed: dict[str, int] = {}
+    endings = ExitTable().states
     for path, row in collector.document.mappings(("exitSpec",)):
         for word in collector.document.mapping((*path, "states")):
-            if word not in ENDINGS:
-                message, hint = f"`{word}` is no way in which Slurm ends a job", near_hint(word, ENDINGS)
+            if word not in endings:
+                message, hint = f"`{word}` is no way in which Slurm ends a job", near_hint(word, endings)
                 collector.add("E463", (*path, "states", word), message, hint=hint, key=True)
             elif word in claimed:
                 message = f"`{word}` already means {claimed[word]}"

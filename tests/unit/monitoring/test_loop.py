@@ -41,7 +41,7 @@ class Clock:
 
 def monitor(path: Path, backend: FakeBackend, clock: Clock, said: list[str]) -> Monitor:
     means = Means(backend=lambda _: backend, clock=clock.now, held=lambda: True, own=lambda _: True)
-    return Monitor(Store(path), means, Deliveries(None), said.append)
+    return Monitor(Store(path), means, Deliveries(), said.append)
 
 
 @pytest.fixture

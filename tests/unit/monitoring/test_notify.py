@@ -16,7 +16,6 @@ from paislurm.translator.monitoring.look import View, open_job
 from paislurm.translator.monitoring.notify import Deliveries, message
 from paislurm.translator.monitoring.records import Ended, Notified, Retry, Seen
 from paislurm.translator.monitoring.view import Standing
-from paislurm.translator.site.profile import Notifier
 
 from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, job_folder
 
@@ -65,11 +64,11 @@ def test_each_growth_of_the_count_is_an_event_of_its_own() -> None:
     assert (later.key, later.retries) == (f"{INTENT.tag}/retried/2", 2)
 
 
-def notifier(path: Path, body: str) -> Notifier:
-    program = path / "tell"
-    program.write_text(f"#!/bin/sh\n{body}\n")
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    return Notifier(argv=(str(program), str(path / "told")), mail=False)
+def program(path: Path, body: str) -> tuple[str, ...]:
+    tell = path / "tell"
+    tell.write_text(f"#!/bin/sh\n{body}\n")
+    tell.chmod(tell.stat().st_mode | stat.S_IXUSR)
+    return str(tell), str(path / "told")
 
 
 def view(folder: JobFolder) -> View:
@@ -87,7 +86,7 @@ def told(folder: JobFolder) -> list[tuple[str, bool]]:
 
 
 def test_events_come_as_json_and_once(tmp_path: Path, folder: JobFolder) -> None:
-    deliveries = Deliveries(notifier(tmp_path, 'cat >>"$1"'))
+    deliveries = Deliveries(program(tmp_path, 'cat >>"$1"'))
     assert deliveries.wanted(view(folder))
     deliveries.deliver([view(folder)], NOW)
     deliveries.finish(NOW)
@@ -103,7 +102,7 @@ def test_events_come_as_json_and_once(tmp_path: Path, folder: JobFolder) -> None
 @pytest.mark.parametrize("body", ["exit 1", "kill -9 $$", "exec <&-; exit 3"])
 def test_what_fails_is_told_again_later(tmp_path: Path, folder: JobFolder, body: str) -> None:
     times = [0.0]
-    deliveries = Deliveries(notifier(tmp_path, f'echo x >>"$1"; {body}'), monotonic=lambda: times[-1])
+    deliveries = Deliveries(program(tmp_path, f'echo x >>"$1"; {body}'), monotonic=lambda: times[-1])
     tries = []
     for time in (0.0, 5.0, 10.5, 15.0, 31.0):
         times.append(time)
@@ -118,7 +117,7 @@ def test_what_fails_is_told_again_later(tmp_path: Path, folder: JobFolder, body:
 
 def test_a_program_that_hangs_holds_up_nothing(tmp_path: Path, folder: JobFolder) -> None:
     now = 0.0
-    deliveries = Deliveries(notifier(tmp_path, 'echo x >>"$1"; exec sleep 1000'), monotonic=lambda: now)
+    deliveries = Deliveries(program(tmp_path, 'echo x >>"$1"; exec sleep 1000'), monotonic=lambda: now)
     deliveries.deliver([view(folder)], NOW)
     deliveries.deliver([view(folder)], NOW)
     running = [each.process for each in deliveries._running.values()]
@@ -129,22 +128,22 @@ def test_a_program_that_hangs_holds_up_nothing(tmp_path: Path, folder: JobFolder
 
 
 def test_a_program_that_is_not_there(tmp_path: Path, folder: JobFolder) -> None:
-    deliveries = Deliveries(Notifier(argv=(str(tmp_path / "missing"),), mail=False))
+    deliveries = Deliveries((str(tmp_path / "missing"),))
     deliveries.deliver([view(folder)], NOW)
     assert told(folder) == []
 
 
 def test_without_a_notifier_nothing_is_left_to_tell(folder: JobFolder) -> None:
-    deliveries = Deliveries(None)
+    deliveries = Deliveries()
     deliveries.deliver([view(folder)], NOW)
     assert not deliveries.wanted(view(folder))
 
 
 def test_a_journal_that_cannot_be_written_has_it_told_again_by_the_next(tmp_path: Path, folder: JobFolder) -> None:
-    program = notifier(tmp_path, 'cat >>"$1"')
+    tell = program(tmp_path, 'cat >>"$1"')
     for _ in range(2):
         before = folder.journal.read_bytes()
-        deliveries = Deliveries(program)
+        deliveries = Deliveries(tell)
         deliveries.deliver([view(folder)], NOW)
         deliveries.finish(NOW)
         folder.journal.write_bytes(before)

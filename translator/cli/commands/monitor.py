@@ -37,7 +37,8 @@ def command(site: str | None, *, once: bool, as_json: bool) -> int:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     profile = find_site(site, quiet=True)
     lock = monitor_lock()
-    deliveries = Deliveries(profile.notifier)
+    notifier = profile.notifier
+    deliveries = Deliveries(notifier.argv, mail=notifier.mail) if notifier else Deliveries()
     monitor = Monitor(store(), means(lock), deliveries, _log)
     worked = False
     for _ in range(TRIES):
