@@ -17,7 +17,8 @@ JobId = NewType("JobId", str)
 class Submission:
     """Hand a script over: `script` is a file, `folder` the job folder, `tag` names this attempt everywhere.
 
-    The backend runs `script` with the arguments FOLDER ATTEMPT TAG and sends its output to `log`.
+    The backend runs `script` with the arguments FOLDER ATTEMPT TAG and sends its output to `log`; `exclude` are
+    nodes on which it is not to run.
     """
 
     script: Path
@@ -25,6 +26,7 @@ class Submission:
     attempt: int
     tag: str
     log: Path
+    exclude: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,10 @@ class Backend(Protocol):
 
     def find(self, tag: str) -> JobId | None:
         """Return the job that was submitted with this tag: what to ask before submitting again."""
+        ...
+
+    def lost_nodes(self, nodes: str) -> Collection[str]:
+        """Return those of a host list that are out of order now."""
         ...
 
     def cancel(self, job_id: JobId) -> None:

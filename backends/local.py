@@ -65,6 +65,10 @@ class LocalBackend:
                 return JobId(record.parent.name)
         return None
 
+    def lost_nodes(self, nodes: str) -> Collection[str]:  # noqa: ARG002 - all of them are this machine
+        """Return none: there is no other machine to go to."""
+        return ()
+
     def cancel(self, job_id: JobId) -> None:
         """TERM to the batch script and all tasks, KILL after a grace."""
         folder = (self._jobs / job_id).absolute()

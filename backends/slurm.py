@@ -28,7 +28,7 @@ FIND_DAYS = 30
 """How far back a tag is looked for in the accounts."""
 
 MANY = 500
-"""Jobs of one query: some sites limit what a query may ask."""
+"""Jobs that are asked for by their numbers: of more, the queue is asked for all, the accounts in several queries."""
 
 
 def _one(_: JobId) -> int:
@@ -63,10 +63,7 @@ class SlurmBackend:
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
         """Return what is known of jobs: one query of the queue, one of the accounts for those that ended."""
         wanted = sorted(set(ids))
-        found: dict[JobId, Observation] = {}
-        for first in range(0, len(wanted), MANY):
-            found |= self._observe(wanted[first : first + MANY])
-        return found
+        return self._observe(wanted) if wanted else {}
 
     def find(self, tag: str) -> JobId | None:
         """Return the job that was submitted with this tag, None when Slurm knows none."""
@@ -80,6 +77,14 @@ class SlurmBackend:
                 return _leader(job)
         return self._find_in_accounts(tag)
 
+    def lost_nodes(self, nodes: str) -> Collection[str]:
+        """Return those of a host list that are down, drained or failing now."""
+        argv = slurm_commands.sinfo_lost(nodes)
+        done = self._runner.run(argv, timeout=QUERY_SECONDS)
+        if done.status:
+            raise failure(argv, done)
+        return sorted(set(done.stdout.split()))
+
     def cancel(self, job_id: JobId) -> None:
         """Cancel a job with all its components; scancel does not mind one that has ended."""
         argv = slurm_commands.scancel(job_id)
@@ -90,21 +95,26 @@ class SlurmBackend:
     def _observe(self, ids: Sequence[JobId]) -> dict[JobId, Observation]:
         queue = by_job(self._queue(ids))
         ended = [job_id for job_id in ids if job_id not in queue or has_ended(queue[job_id])]
-        accounts = self._accounts(ended, must=any(job_id not in queue for job_id in ended))
-        accounting = by_job(accounts or ())
+        accounting: dict[JobId, list[Row]] = {}
+        accounted = True
+        for first in range(0, len(ended), MANY):
+            part = ended[first : first + MANY]
+            rows = self._accounts(part, must=any(job_id not in queue for job_id in part))
+            accounted = accounted and rows is not None
+            accounting |= by_job(rows or ())
         seen = (
             observation(
                 queue.get(job_id, ()),
                 accounting.get(job_id, ()),
                 components=self._components(job_id),
-                accounted=accounts is not None,
+                accounted=accounted,
             )
             for job_id in ids
         )
         return {one.job_id: one for one in seen if one}
 
     def _queue(self, ids: Sequence[JobId]) -> list[Row]:
-        argv = slurm_commands.squeue(ids)
+        argv = slurm_commands.squeue(ids) if len(ids) <= MANY else slurm_commands.squeue_all()
         done = self._runner.run(argv, env=slurm_commands.TIMES, timeout=QUERY_SECONDS)
         # A single job that the controller has forgotten is an error for squeue; among several it is not.
         if done.status and "Invalid job id" not in done.stderr:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .batch_script import components
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from .base import JobId, Submission
 
@@ -24,6 +27,8 @@ QUEUE_FIELDS = {
 }
 """The columns of a queue query. `%i` is `100+1` for a component. Source: squeue(1), --format."""
 
+_QUEUE_COLUMNS = "|".join(QUEUE_FIELDS.values())
+
 ACCOUNTING_FIELDS = ("JobID", "JobIDRaw", "State", "ExitCode", "Submit", "Start", "End", "NodeList", "Reason")
 """Source: sacct(1), --format."""
 
@@ -35,11 +40,13 @@ def sbatch(submission: Submission) -> list[str]:
     tag and one working directory: on 22.05.8, `squeue -o '%k %Z'` shows the same comment and directory for
     each component, and no component has a log of its own. The tag is the comment, which squeue shows, and the
     last argument, which sacct shows in SubmitLine, new in 21.08: it shows the comment only where the site
-    keeps it (AccountingStoreFlags=job_comment).
+    keeps it (AccountingStoreFlags=job_comment). The same goes for `--exclude`.
     """
+    exclude = _with_own(submission.exclude, submission.script)
     return [
         "sbatch",
         "--parsable",
+        *([f"--exclude={','.join(exclude)}"] if exclude else []),
         f"--output={_file_name(str(submission.log))}",
         f"--comment={submission.tag}",
         f"--chdir={submission.folder}",
@@ -48,6 +55,15 @@ def sbatch(submission: Submission) -> list[str]:
         str(submission.attempt),
         submission.tag,
     ]
+
+
+def _with_own(nodes: Sequence[str], script: Path) -> list[str]:
+    """Return nodes with those that the script leaves out itself: sbatch takes `--exclude` instead of the script's."""
+    if not nodes:
+        return []
+    text = script.read_text(encoding="utf-8", errors="surrogateescape")
+    own = [part.options["exclude"] for part in components(text) if part.options.get("exclude")]
+    return list(dict.fromkeys((*own, *nodes)))
 
 
 def _file_name(path: str) -> str:
@@ -60,8 +76,17 @@ def _file_name(path: str) -> str:
 
 def squeue(ids: Iterable[JobId]) -> list[str]:
     """Return the query for jobs that the controller knows: those of the last minutes (MinJobAge) included."""
-    columns = "|".join(QUEUE_FIELDS.values())
-    return ["squeue", "--noheader", "--states=all", f"--jobs={','.join(sorted(ids))}", f"--format={columns}"]
+    return ["squeue", "--noheader", "--states=all", f"--jobs={','.join(sorted(ids))}", f"--format={_QUEUE_COLUMNS}"]
+
+
+def squeue_all() -> list[str]:
+    """Return the query for all of the caller's jobs that the controller knows."""
+    return ["squeue", "--noheader", "--states=all", "--me", f"--format={_QUEUE_COLUMNS}"]
+
+
+def sinfo_lost(nodes: str) -> list[str]:
+    """Return the query for those of some nodes that do not work. Source: sinfo(1), --states."""
+    return ["sinfo", "--noheader", "--Node", f"--nodes={nodes}", "--states=down,drain,fail", "--format=%N"]
 
 
 def sacct(ids: Iterable[JobId]) -> list[str]:

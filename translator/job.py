@@ -7,9 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal
+from typing import Literal, get_args
 
 Protocol = Literal["1", "2"]
+Event = Literal["running", "succeeded", "failed", "stopped", "retried"]
+EVENTS: tuple[Event, ...] = get_args(Event)
+"""What a user can be told of. Source: PAI protocol v2, jobStatusChangeNotification."""
+FOR_EVER = -2
+"""The retry count of a job that is restarted after any end, success too. Source: PAI protocol v1, retryCount."""
 NEVER = -1
 """The completion threshold that never fires. Source: PAI protocol v2, completion."""
 
@@ -196,6 +201,7 @@ class SlurmWishes:
 
     job: RoleWishes = field(default_factory=RoleWishes)
     layout: Literal["het", "shared"] | None = None
+    on_timeout: Literal["fail", "retry"] = "fail"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,8 +267,9 @@ class Job:
 
     `retry_limit` is signed: -1 retries every failure, -2 restarts for ever (v1 only). `min_succeeded` tasks that
     succeeded, of whatever role, complete the job. `variables` are set last and as they are, in the shell of the
-    commands. With `debug` a failed task keeps its place for a while. `auth_file` is the path of a file with the
-    server, user and password of the image's registry, written as the `Directories` are.
+    commands. `notify` is what its user is told of. With `debug` a failed task keeps its place for a while.
+    `auth_file` is the path of a file with the server, user and password of the image's registry, written as the
+    `Directories` are.
     Source: PAI protocol v1, killAllOnCompletedTaskNumber, jobEnvs, isDebug and authFile.
     """
 
@@ -273,6 +280,7 @@ class Job:
     gang: bool
     roles: tuple[Role, ...]
     wishes: SlurmWishes
+    notify: tuple[Event, ...] = ()
     compat: Compat = field(default_factory=Compat)
     storages: Storages | None = None
     priority: PriorityClass | None = None

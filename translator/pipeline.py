@@ -31,9 +31,10 @@ _UNKNOWN_SITE = Site()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compiled:
-    """Hold what each stage made of a job file, and the warnings of all of them in that order."""
+    """Hold what each stage made of a job file for a site, and the warnings of all of them in that order."""
 
     document: Document
+    site: Site
     job: Job
     plan: Plan
     script: str
@@ -69,6 +70,7 @@ def compile_job(
     planned = replace(planned, warnings=tuple(_placed(fault, document) for fault in planned.warnings))
     return Compiled(
         document=document,
+        site=site,
         job=checked.job,
         plan=planned,
         script=render(planned),

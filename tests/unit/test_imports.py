@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "errors": {"text"},
     "exit_spec": set(),
     "protocol": {"job", "errors"},
-    "site": {"job", "errors", "protocol"},
+    "site": {"job", "errors", "exit_spec", "protocol"},
     "planning": {"job", "errors", "site"},
     "rendering": {"job", "errors", "exit_spec", "planning", "protocol"},
     "monitoring": {"job", "errors", "exit_spec", "backends"},
@@ -45,7 +45,7 @@ PURE = (
     "protocol",
     "planning",
     "rendering",
-    "monitoring/view.py",
+    *(f"monitoring/{name}.py" for name in ("view", "decide", "outcome", "history", "records", "events")),
 )
 EFFECTS = {
     "os",

@@ -1,4 +1,4 @@
-"""Cancel a job: ask the backend, and write down that it was asked."""
+"""Cancel a job: say in its journal that it is to end, and ask the backend; nothing is retried afterwards."""
 
 from __future__ import annotations
 
@@ -7,33 +7,55 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId
 
-from ..errors import Fault, UnreachableError
+from ..monitoring.decide import STOPPED
 from ..monitoring.journal import append
-from ..monitoring.look import given_up, look
+from ..monitoring.outcome import given_up
 from ..monitoring.records import Cancelled
 from .home import backend, clock, user_name
+from .steps import look_at
 
 if TYPE_CHECKING:
     from ..monitoring.look import View
     from ..monitoring.store import JobFolder
 
+TRIES = 3
+"""While one attempt is being cancelled, it may end and another one begin."""
+
 
 def cancel(folder: JobFolder) -> tuple[str, View]:
     """Cancel a job and return what was done; BackendError if it could not be asked for."""
-    view = look(folder, backend, clock())
-    known, now = view.history, clock()
+    view = look_at(folder)
     if view.standing.ended:
         return f"{folder.name} has already ended: {view.standing.state}", view
-    if not known.job_id:
-        why = view.problem or "it may still be on its way to Slurm"
-        hint = "try again in some minutes: its tag finds it"
-        message = f"it is not known whether {folder.name} was submitted: {why}"
-        raise UnreachableError(Fault(code="E513", message=message, hint=hint))
     if view.standing.state == "UNKNOWN" and not view.problem and view.observation is None:
+        known = view.history
         reason = "given up by the user: Slurm does not know the job, and it left no result"
-        append(folder.journal, given_up(known, now, "STOPPED", -210, reason))
-        return f"{folder.name} is given up: Slurm does not know job {known.job_id}", look(folder, backend, now)
-    backend(known.backend).cancel(JobId(known.job_id))
+        append(folder.journal, given_up(known, clock(), STOPPED, reason))
+        return f"{folder.name} is given up: Slurm does not know job {known.job_id}", look_at(folder)
+    asked = ""
+    for _ in range(TRIES):
+        asked = _ask(folder, view)
+        view = look_at(folder)
+        if view.standing.ended or view.history.job_id in ("", asked):
+            break
+    if view.standing.ended and not view.history.job_id:
+        return f"{folder.name} is cancelled", view
+    which = f"job {view.history.job_id}" if asked else "as soon as it is known whether it reached Slurm"
+    return f"{folder.name} is being cancelled ({which})", view
+
+
+def _ask(folder: JobFolder, view: View) -> str:
+    """Cancel the backend's job, if there is one, and write down that the job is to end; return the backend's id.
+
+    Where there is none, the journal alone stops the next attempt, so that it must be written.
+    """
+    known = view.history
+    job_id = "" if known.retry is not None else known.job_id
+    record = Cancelled(time=clock(), attempt=known.attempt, user=user_name(), job_id=job_id)
+    if not job_id:
+        append(folder.journal, record)
+        return ""
+    backend(known.backend).cancel(JobId(job_id))
     with suppress(OSError):
-        append(folder.journal, Cancelled(time=now, attempt=known.attempt, user=user_name()))
-    return f"{folder.name} is being cancelled (job {known.job_id})", look(folder, backend, clock())
+        append(folder.journal, record)
+    return job_id

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..errors import Fault, NotFoundError
 from ..monitoring.untrusted import open_regular
-from .say import raw_output
+from .say import raw_output, say
 from .tailing import CHUNK, Prefixer, TaskLog, start_of_last_lines
 from .waiting import LONGEST, wait_for_end
 
@@ -103,12 +103,39 @@ def show_once(folder: JobFolder, known: History, wanted: Wanted) -> bool:
     return anything
 
 
+class Follower:
+    """Print what the attempts of a job print, one after the other; of one attempt alone if it is named."""
+
+    def __init__(self, folder: JobFolder, wanted: Wanted) -> None:
+        self._folder = folder
+        self._wanted = wanted
+        self._known = folder.history()
+        self._printer = self._open(self._known.attempt if wanted.attempt is None else wanted.attempt)
+
+    def _open(self, attempt: int) -> Printer:
+        self._attempt = attempt
+        logs = task_logs(self._folder, self._known, replace(self._wanted, attempt=attempt))
+        return Printer(logs, labelled=len(logs) > 1)
+
+    def print_new(self) -> None:
+        """Print what is new, and go on to the next attempt when there is one."""
+        self._printer.print_new()
+        while self._wanted.attempt is None and self._folder.attempt(self._attempt + 1).is_dir():
+            self._printer.print_new()
+            self._printer.print_rest()
+            say(f"attempt {self._attempt + 1} of {self._folder.name}")
+            self._printer = self._open(self._attempt + 1)
+
+    def print_rest(self) -> None:
+        """Print last lines that have no end."""
+        self._printer.print_rest()
+
+
 def follow_job(folder: JobFolder, wanted: Wanted = EVERYTHING) -> View:
     """Print what comes until the job has ended, and return how it did."""
-    logs = task_logs(folder, folder.history(), wanted)
-    printer = Printer(logs, labelled=len(logs) > 1)
-    view = wait_for_end(folder, shortest=LONGEST, between=printer.print_new)
-    printer.print_rest()
+    follower = Follower(folder, wanted)
+    view = wait_for_end(folder, shortest=LONGEST, between=follower.print_new)
+    follower.print_rest()
     return view
 
 

@@ -22,9 +22,11 @@ COMMANDS: Mapping[str, str] = {
     "logs": "Show what the tasks print.",
     "wait": "Wait for the end of a job.",
     "cancel": "End a job.",
+    "monitor": "Look after your jobs: retry what is to be retried.",
+    "explain-exit": "Say what an exit code or a state of Slurm means.",
     "schema": "Print the JSON Schema of job files, for editors.",
 }
-"""In the order of a job's life; each is `command` of the module of its name below `commands`."""
+"""In the order of a job's life; each is `command` of the module of its name below `commands`, with `_` for `-`."""
 
 
 class LazyGroup(click.Group):
@@ -38,7 +40,7 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f".commands.{cmd_name}", __package__).command
+        command = import_module(f".commands.{cmd_name.replace('-', '_')}", __package__).command
         assert isinstance(command, click.Command)
         return command
 

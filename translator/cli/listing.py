@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from ..monitoring.look import adopt, ask, examine, recorded
+from ..monitoring.look import open_job, recorded
+from .steps import look_at_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from paislurm.backends.base import Backend
-
     from ..monitoring.history import History
+    from ..monitoring.look import Opened
     from ..monitoring.store import JobFolder, Store
     from ..monitoring.view import Standing
 
@@ -40,26 +39,25 @@ class Line:
         return asdict(self)
 
 
-def lines(
-    store: Store, backend: Callable[[str], Backend], now: int, *, everything: bool
-) -> tuple[list[Line], list[str]]:
+def lines(store: Store, *, everything: bool) -> tuple[list[Line], list[str]]:
     """Return the lines, the newest job first, and why backends did not answer."""
-    jobs = [
-        (folder, adopt(folder, known, backend, now)[0])
-        for folder, known in store.standings()
-        if everything or not known.job or folder.name == known.full_name
-    ]
-    answers = ask((known for _, known in jobs), backend)
     found: list[Line] = []
-    for folder, known in jobs:
+    living: list[Opened] = []
+    for folder, known in store.standings():
+        if not everything and known.job and folder.name != known.full_name:
+            continue
         if known.ended is not None:
             found.append(_line(folder, known, recorded(known.ended), known.ended.completed))
-            continue
-        view = examine(folder, known, answers, now)
+        else:
+            with suppress(OSError):
+                living.append(open_job(folder))
+    problems: set[str] = set()
+    for view in look_at_all(living):
         completed = sum(task.completed for task in view.tasks) if view.tasks else None
-        found.append(_line(folder, view.history, view.standing, completed))
+        found.append(_line(view.folder, view.history, view.standing, completed))
+        problems |= {view.problem} - {""}
     found.sort(key=lambda line: (line.submitted or line.created, line.name), reverse=True)
-    return found, sorted(answers.problems.values())
+    return found, sorted(problems)
 
 
 def _line(folder: JobFolder, known: History, standing: Standing, completed: int | None) -> Line:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..errors import Fault, SiteError
-from ..site.profile import Partition, Shape, Site, VirtualCluster
+from ..site.profile import Partition, RetrySettings, Shape, Site, VirtualCluster
 from .say import say
 
 SYSTEM = Path("/etc/paislurm/site.yaml")
@@ -15,9 +15,11 @@ UNLIMITED = 1_000_000
 """CPUs, GPUs and MiB * 1000 of this machine: a job is tried out here whatever it asks for."""
 
 
-def find_site(option: str | None) -> Site:
-    """Load the profile that is to be used; without one, the safe defaults and a word about it."""
+def find_site(option: str | None, *, quiet: bool = False) -> Site:
+    """Load the profile that is to be used; without one, the safe defaults and, unless `quiet`, a word about it."""
     path = site_path(option)
+    if path is None and quiet:
+        return Site()
     if path is None:
         say(
             "hint: no site profile, so nothing is known of the cluster's nodes and partitions; "
@@ -82,4 +84,5 @@ def local_site() -> Site:
         partitions=(Partition(name="local", shapes=(shape,)),),
         virtual_clusters=_AnyCluster(),
         address="node-address",
+        retry=RetrySettings(restart_limit=RetrySettings().transient_ceiling),
     )

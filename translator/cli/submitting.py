@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING
 from ..errors import BackendError, Fault, PlanError, RejectedError, UnreachableError
 from ..monitoring.attempt import NEVER_SENT, new_intent, submit_attempt
 from ..monitoring.history import history
-from ..monitoring.look import look
 from ..monitoring.records import Created, JobRole, dump
 from ..monitoring.staging import FolderError, discard, place, restore, retire, stage
 from ..planning.show import plan_dict
+from .background import leave_monitor
 from .home import backend, clock, store, user_name
 from .masking import kept_text
+from .policies import policy_of
 from .say import say
 from .sources import compile_source
+from .steps import look_at
 from .tracing import traced
 from .waiting import InterruptedWaitError
 
@@ -71,7 +73,11 @@ def submit(source: Source, *, allow_partial: bool, dry_run: bool) -> Submitted:
     finished = _finished(folder)
     job_id = None
     if not dry_run:
-        job_id = _submit(folder, finished, text, compiled, source.backend)
+        try:
+            job_id = _submit(folder, finished, text, compiled, source.backend)
+        finally:
+            # Also where it is not known whether the job was taken: the monitor finds out.
+            leave_monitor(compiled.site)
     return Submitted(
         folder=folder,
         job=compiled.job.name,
@@ -105,7 +111,7 @@ def _opened(path: Path) -> Iterator[int]:
 def _finished(folder: JobFolder) -> View | None:
     """Return the finished job that has the name, or None; FolderError if one that lives has it."""
     try:
-        view = look(folder, backend, clock())
+        view = look_at(folder)
     except (FileNotFoundError, NotADirectoryError):
         if not folder.path.exists():
             return None
@@ -219,7 +225,16 @@ def _files(folder: JobFolder, text: bytes, compiled: Compiled, backend_name: str
     now = clock()
     roles = tuple(JobRole(name=role.name, folder=role.folder, instances=role.instances) for role in compiled.plan.roles)
     records = (
-        Created(time=now, job=compiled.job.name, user=user_name(), backend=backend_name, roles=roles),
+        Created(
+            time=now,
+            job=compiled.job.name,
+            user=user_name(),
+            backend=backend_name,
+            roles=roles,
+            policy=policy_of(compiled),
+            exit_rows=compiled.site.exit_rows,
+            notify=compiled.job.notify,
+        ),
         new_intent(0, now),
     )
     files = {

@@ -12,7 +12,10 @@ from .say import one_line, put
 from .tables import put_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..monitoring.look import View
+    from ..monitoring.records import Retry
     from ..monitoring.view import State, TaskView
 
 STATES: tuple[State, ...] = ("WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED")
@@ -31,6 +34,7 @@ def ending_dict(view: View) -> dict[str, object]:
         "reason": view.standing.reason,
         "ended": view.standing.ended,
         "attempt": known.attempt,
+        "retries": known.counters.total,
         "backend": known.backend,
         "job_id": known.job_id or None,
         "submitted_at": known.submitted,
@@ -42,17 +46,36 @@ def ending_dict(view: View) -> dict[str, object]:
 
 def view_dict(view: View) -> dict[str, object]:
     """Return everything about a job for `--json`."""
+    known = view.history
     return ending_dict(view) | {
         "backend_state": backend_state(view) or None,
         "backend_reason": (view.observation.reason if view.observation else "") or None,
         "answered": not view.problem,
         "problem": view.problem or None,
         "damage": list(view.damage),
+        "attempts": [attempt_dict(retry) for retry in known.retries],
+        "left_out": list(known.left_out(int(time.time()))),
         "roles": {
             role.name: dict(Counter(task.state for task in view.tasks if task.role == role.name))
             for role in view.history.roles
         },
         "tasks": [asdict(task) for task in view.tasks],
+    }
+
+
+def attempt_dict(retry: Retry) -> dict[str, object]:
+    """Return how an earlier attempt ended, and why there was another one."""
+    return {
+        "attempt": retry.attempt,
+        "code": retry.code,
+        "behaviour": retry.behaviour,
+        "reason": retry.reason,
+        "retried_because": retry.why,
+        "backend_state": retry.backend_state or None,
+        "nodes": list(retry.nodes),
+        "started_at": retry.started,
+        "ended_at": retry.ended,
+        "next_due_at": retry.due,
     }
 
 
@@ -81,6 +104,9 @@ def put_view(view: View) -> None:
     ]
     width = max(len(name) for name, _ in rows)
     put("\n".join(f"{name.ljust(width)}  {one_line(text)}" for name, text in rows if text not in ("", "-")))
+    if known.retries:
+        put("")
+        _put_retries(known.retries)
     if view.tasks:
         put("")
         _put_roles(view)
@@ -102,6 +128,21 @@ def _backend_text(view: View) -> str:
     reason = view.observation.reason if view.observation else ""
     why = f", {reason}" if reason not in ("", "None") else ""
     return f"job {view.history.job_id}" + (f", {state}{heard}{why}" if state else "")
+
+
+def _put_retries(retries: Sequence[Retry]) -> None:
+    """Print why there was more than one attempt."""
+    rows = [
+        (
+            str(retry.attempt),
+            str(retry.code),
+            moment(retry.ended),
+            ", ".join(retry.nodes) or "-",
+            f"{retry.reason}; {retry.why}",
+        )
+        for retry in retries
+    ]
+    put_table(("attempt", "code", "ended", "blamed on", "why there was another"), rows)
 
 
 def _put_roles(view: View) -> None:

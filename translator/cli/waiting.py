@@ -7,9 +7,9 @@ import time
 from typing import TYPE_CHECKING, ClassVar
 
 from ..errors import Fault, NotFoundError, PaislurmError
-from ..monitoring.look import look
-from .home import backend, clock
+from ..monitoring.look import open_job
 from .say import say
+from .steps import look_at, monitor_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,18 +29,18 @@ class InterruptedWaitError(PaislurmError):
 
 
 class Pace:
-    """Say when to ask the backend: at once, at growing intervals, and at once when there is a new result."""
+    """Say when to look: at once, at growing intervals, and at once when one of the files that are signs is new."""
 
-    def __init__(self, shortest: float, result: Path) -> None:
+    def __init__(self, shortest: float, *signs: Path) -> None:
         self._shortest = shortest
         self._pause = shortest
         self._next = 0.0
-        self._result = result
-        self._written = _time_of(result)
+        self._signs = signs
+        self._written = [_time_of(sign) for sign in signs]
 
     def due(self, now: float) -> bool:
         """Tell whether to ask now; if so, the next time is later."""
-        written = _time_of(self._result)
+        written = [_time_of(sign) for sign in self._signs]
         if written != self._written:
             self._written, self._pause, self._next = written, self._shortest, now
         if now < self._next:
@@ -77,12 +77,11 @@ def wait_for_end(folder: JobFolder, *, shortest: float = TICK, between: Callable
 
 def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], object]) -> View:
     gc.enable()
-    known = folder.history()
-    pace = Pace(shortest, folder.result(known.attempt))
+    attempt = folder.history().attempt
+    pace = Pace(shortest, folder.result(attempt), folder.journal)
     outage = ""
     while True:
-        if pace.due(time.monotonic()):
-            view = look(folder, backend, clock())
+        if pace.due(time.monotonic()) and (view := _look(folder)) is not None:
             if view.standing.ended:
                 between()
                 return view
@@ -93,8 +92,25 @@ def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], obje
             outage = view.problem
             if view.standing.state == "UNKNOWN" and not view.problem and view.observation is None:
                 raise _lost(view)
+            if view.history.attempt != attempt:
+                attempt = view.history.attempt
+                pace = Pace(shortest, folder.result(attempt), folder.journal)
         between()
         time.sleep(TICK)
+
+
+def _look(folder: JobFolder) -> View | None:
+    """Return how the job stands; None while a monitor is at work, which writes down the end when there is one."""
+    if open_job(folder).history.ended is None and _is_watched():
+        return None
+    return look_at(folder)
+
+
+def _is_watched() -> bool:
+    try:
+        return monitor_lock().owned()
+    except OSError:
+        return False
 
 
 def _lost(view: View) -> NotFoundError:

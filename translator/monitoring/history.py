@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .records import Cancelled, Created, Ended, Intent, Seen, Submitted
+from .decide import Counters
+from .records import UNRETRIED, Cancelled, Created, Ended, Intent, Notified, Retry, Seen, Submitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ..exit_spec import SiteRow
+    from .decide import Policy
     from .records import JobRole, Record
+
+LEFT_OUT_SECONDS = 24 * 3600
+MOST_LEFT_OUT = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,21 +24,28 @@ class History:
     """Hold what is known of a job from its journal; what belongs to an attempt is that of the last one.
 
     `job_id` is "" while it is not known whether the backend took the attempt, though it was asked to.
+    `retries` are the ends of earlier attempts; the last attempt's own is there too while the next one is due.
     """
 
     job: str = ""
     user: str = ""
     backend: str = ""
     roles: tuple[JobRole, ...] = ()
+    policy: Policy = UNRETRIED
+    exit_rows: tuple[SiteRow, ...] = ()
+    notify: tuple[str, ...] = ()
+    notified: frozenset[str] = frozenset()
     tasks: int = 0
     created: int = 0
+    retries: tuple[Retry, ...] = ()
+    cancelled: Cancelled | None = None
+    ran: bool = False
     attempt: int = 0
     tag: str = ""
     asked: int = 0
     job_id: str = ""
     submitted: int | None = None
     seen: Seen | None = None
-    cancelled: Cancelled | None = None
     ended: Ended | None = None
 
     @property
@@ -40,13 +53,39 @@ class History:
         """The name that OpenPAI gave the job, `user~name`."""
         return f"{self.user}~{self.job}"
 
+    @property
+    def retry(self) -> Retry | None:
+        """The end of the last attempt, where another one is due and has not been submitted."""
+        return self.retries[-1] if self.retries and self.retries[-1].attempt == self.attempt else None
+
+    @property
+    def counters(self) -> Counters:
+        """How often the job has been retried."""
+        last = self.retries[-1] if self.retries else None
+        return Counters(total=last.total, used=last.used, transient=last.transient) if last else Counters()
+
+    def left_out(self, now: int) -> tuple[str, ...]:
+        """Return the nodes that a fresh attempt leaves out: those that failed last, and not long ago."""
+        recent = (retry for retry in reversed(self.retries) if now - retry.time < LEFT_OUT_SECONDS)
+        nodes = dict.fromkeys(node for retry in recent for node in retry.nodes)
+        most = MOST_LEFT_OUT if self.policy.spare is None else min(MOST_LEFT_OUT, self.policy.spare)
+        return tuple(nodes)[:most]
+
 
 def history(records: Iterable[Record]) -> History:
-    """Fold records, oldest first. Records of an earlier attempt that come late change nothing."""
-    known = History()
+    """Fold records, oldest first. What comes late about an earlier attempt changes nothing; a cancel is the job's."""
+    return advanced(History(), records)
+
+
+def advanced(known: History, records: Iterable[Record]) -> History:
+    """Return a history that has taken in more records."""
     for record in records:
         if isinstance(record, Created):
             known = _created(known, record)
+        elif isinstance(record, Notified):
+            known = replace(known, notified=known.notified | {record.key})
+        elif isinstance(record, Cancelled):
+            known = replace(known, cancelled=record)
         elif record.attempt < known.attempt:
             continue
         else:
@@ -61,17 +100,20 @@ def _created(known: History, record: Created) -> History:
         user=record.user,
         backend=record.backend,
         roles=record.roles,
+        policy=record.policy,
+        exit_rows=record.exit_rows,
+        notify=record.notify,
         tasks=sum(role.instances for role in record.roles),
         created=record.time,
     )
 
 
-def _next(known: History, record: Intent | Submitted | Seen | Cancelled | Ended) -> History:
+def _next(known: History, record: Intent | Submitted | Seen | Retry | Ended) -> History:
+    """Take in a record of the last attempt or of the next. How an attempt ended is said once; later words are none."""
     if record.attempt > known.attempt:
         known = replace(
-            known, attempt=record.attempt, tag="", asked=0, job_id="", submitted=None, seen=None,
-            cancelled=None, ended=None,
-        )  # fmt: skip
+            known, attempt=record.attempt, tag="", asked=0, job_id="", submitted=None, seen=None, ended=None
+        )
     match record:
         case Intent():
             return replace(known, tag=record.tag, asked=record.time)
@@ -81,8 +123,9 @@ def _next(known: History, record: Intent | Submitted | Seen | Cancelled | Ended)
                 backend=record.backend, tasks=record.tasks, created=known.created or record.time,
             )  # fmt: skip
         case Seen():
-            return replace(known, seen=record)
-        case Cancelled():
-            return replace(known, cancelled=record)
+            return replace(known, seen=record, ran=known.ran or record.state == "RUNNING")
+        case Retry():
+            decided = known.retry is not None or known.ended is not None
+            return known if decided else replace(known, retries=(*known.retries, record))
         case Ended():
-            return replace(known, ended=record)
+            return replace(known, ended=known.ended or record)

@@ -1,4 +1,4 @@
-"""Look at jobs: read what their folders say, ask each backend once for all, and write down what is new."""
+"""Look at jobs: read what their folders say, ask each backend once for all. Nothing is written; `step` does that."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 from paislurm.backends.base import JobId
 
 from ..errors import BackendError
-from .attempt import submitted
-from .history import history
-from .journal import append, read
-from .records import Ended, Seen
+from ..exit_spec import ExitTable
+from .attempt import adopt, submitted
+from .history import advanced, history
+from .journal import read
+from .outcome import between_attempts, outcome
+from .records import Ended
 from .reports import read_reports
 from .result import read_result
-from .untrusted import DamagedError
+from .untrusted import DamagedError, read_end
 from .view import FINAL, Facts, Standing, State, TaskView, job_state, task_views
 
 if TYPE_CHECKING:
@@ -30,21 +32,36 @@ if TYPE_CHECKING:
     from .result import Result
     from .store import JobFolder
 
-SETTLED_SECONDS = 180
-"""After so long an attempt that the backend does not show was never taken: sbatch gives up after 120 s."""
+DUPLICATE = 5
+"""What a batch script exits with whose attempt another job runs. Source: this project's docs, run folder."""
+_SHIPPED = ExitTable()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """Hold a job's folder and what its journal tells."""
+
+    folder: JobFolder
+    history: History
+    damage: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """Hold how a job stands. `problem`: why the backend did not answer; `damage`: what cannot be read."""
+    """Hold how a job stands. `problem`: why the backend did not answer; `damage`: what cannot be read.
+
+    `news` are the records that its journal lacks; `history` has taken them in.
+    """
 
     folder: JobFolder
     history: History
     standing: Standing
     observation: Observation | None = None
+    result: Result | None = None
     tasks: tuple[TaskView, ...] = ()
     problem: str = ""
     damage: tuple[str, ...] = ()
+    news: tuple[Record, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,24 +72,38 @@ class Answers:
     problems: Mapping[str, str]
 
 
+def open_job(folder: JobFolder) -> Opened:
+    """Read a job's journal; OSError if it has none that can be read."""
+    journal = read(folder.journal)
+    damage = tuple(f"{folder.journal.name}: {what}" for what in journal.damage)
+    return Opened(folder=folder, history=history(journal.records), damage=damage)
+
+
 def look(folder: JobFolder, backend: Callable[[str], Backend], now: int) -> View:
     """Look at one job in full; OSError if it has no journal that can be read."""
-    journal = read(folder.journal)
-    known, problem = adopt(folder, history(journal.records), backend, now)
-    if known.ended is None:
-        answers = ask([known], backend)
-        view = examine(folder, known, answers, now)
-    else:
-        view = _ended(folder, known)
-    damage = tuple(f"{folder.journal.name}: {what}" for what in journal.damage)
-    return replace(view, damage=damage + view.damage, problem=problem or view.problem)
+    return survey([open_job(folder)], backend, now)[0]
+
+
+def survey(jobs: Sequence[Opened], backend: Callable[[str], Backend], now: int, *, tasks: bool = True) -> list[View]:
+    """Look at jobs, and ask each backend once for all of them; of those that have ended nothing is asked.
+
+    Without `tasks`, what the tasks of a living job report is not read: that can be thousands of files.
+    """
+    found = [adopt(job.history, backend, now) for job in jobs]
+    answers = ask((known for known, _, _ in found), backend)
+    views: list[View] = []
+    for job, (known, news, problem) in zip(jobs, found, strict=True):
+        view = examine(job.folder, known, answers, now, tasks=tasks)
+        damage, problem = job.damage + view.damage, problem or view.problem
+        views.append(replace(view, damage=damage, problem=problem, news=(*news, *view.news)))
+    return views
 
 
 def ask(histories: Iterable[History], backend: Callable[[str], Backend]) -> Answers:
     """Ask each backend once about all its jobs; that one does not answer is an answer too."""
     ids: dict[str, set[JobId]] = {}
     for known in histories:
-        if known.job_id and known.ended is None:
+        if known.job_id and known.ended is None and known.retry is None:
             ids.setdefault(known.backend, set()).add(JobId(known.job_id))
     observations: dict[tuple[str, str], Observation] = {}
     problems: dict[str, str] = {}
@@ -93,41 +124,58 @@ def _observe(backend: Backend, ids: set[JobId]) -> Mapping[JobId, Observation] |
         return "; ".join(fault.message for fault in error.faults)
 
 
-def examine(folder: JobFolder, known: History, answers: Answers, now: int) -> View:
-    """Put together how a job stands that had not ended, and write down what is new about it."""
+def examine(folder: JobFolder, known: History, answers: Answers, now: int, *, tasks: bool = True) -> View:
+    """Put together how a job stands, and what is new about it."""
+    if known.ended is not None:
+        return _ended(folder, known, tasks=tasks)
+    if known.retry is not None:
+        standing, news = between_attempts(known, known.retry, now)
+        return View(folder=folder, history=advanced(known, news), standing=standing, news=news)
     observation = answers.observations.get((known.backend, known.job_id))
+    owner = _owner_of_duplicate(folder, known, observation)
+    if owner is not None:
+        news = (submitted(known, owner, now),)
+        standing = Standing(state="WAITING", code=None, reason=f"it is job {owner} that runs it", ended=False)
+        return View(folder=folder, history=advanced(known, news), standing=standing, news=news)
     problem = answers.problems.get(known.backend, "")
-    result, damage = _result(folder, known)
-    reports = _reports(folder, known)
+    result, damage = _result(folder, known, late=tasks or (observation is not None and observation.final))
+    reports = _reports(folder, known) if tasks else {}
     facts = Facts(
         history=known,
         observation=observation,
         answered=not problem,
         result=result,
-        started=any(reports.values()) or bool(result and any(task.started for task in result.tasks)),
+        started=not tasks or any(reports.values()) or bool(result and any(task.started for task in result.tasks)),
         now=now,
         canceller=_canceller(observation),
+        table=ExitTable(known.exit_rows) if known.exit_rows else _SHIPPED,
     )
     standing = job_state(facts)
-    tasks = task_views(known.roles, result, reports, ended=standing.ended)
-    known = _write_down(folder, facts, standing, tasks)
+    if standing.ended and result is None:
+        reports = _reports(folder, known)
+    found = task_views(known.roles, result, reports, ended=standing.ended) if tasks or standing.ended else ()
+    standing, news = outcome(facts, standing, completed=sum(task.completed for task in found))
     return View(
         folder=folder,
-        history=known,
+        history=advanced(known, news),
         standing=standing,
         observation=observation,
-        tasks=tasks,
+        result=result,
+        tasks=found,
         problem=problem,
         damage=damage,
+        news=news,
     )
 
 
-def _ended(folder: JobFolder, known: History) -> View:
+def _ended(folder: JobFolder, known: History, *, tasks: bool) -> View:
     """The journal knows the end; only the tasks are looked up."""
     assert known.ended is not None
+    if not tasks:
+        return View(folder=folder, history=known, standing=recorded(known.ended))
     result, damage = _result(folder, known)
-    tasks = task_views(known.roles, result, _reports(folder, known) if result is None else {}, ended=True)
-    return View(folder=folder, history=known, standing=recorded(known.ended), tasks=tasks, damage=damage)
+    found = task_views(known.roles, result, _reports(folder, known) if result is None else {}, ended=True)
+    return View(folder=folder, history=known, standing=recorded(known.ended), tasks=found, damage=damage)
 
 
 def recorded(end: Ended) -> Standing:
@@ -136,11 +184,12 @@ def recorded(end: Ended) -> Standing:
     return Standing(state=state, code=end.code, reason=end.reason, ended=True)
 
 
-def _result(folder: JobFolder, known: History) -> tuple[Result | None, tuple[str, ...]]:
+def _result(folder: JobFolder, known: History, *, late: bool = True) -> tuple[Result | None, tuple[str, ...]]:
     path = folder.result(known.attempt)
-    # Listing the folder makes a network file system look again for a file that was missing a moment ago.
-    with suppress(OSError):
-        list(path.parent.iterdir())
+    if late:
+        # Listing the folder makes a network file system look again for a file that was missing a moment ago.
+        with suppress(OSError):
+            list(path.parent.iterdir())
     try:
         return read_result(path), ()
     except (OSError, DamagedError) as error:
@@ -162,75 +211,13 @@ def _canceller(observation: Observation | None) -> str:
         return f"user {word}"
 
 
-def _write_down(folder: JobFolder, facts: Facts, standing: Standing, tasks: Sequence[TaskView]) -> History:
-    """Append what is new. A journal that cannot be written (another user's, a full disk) is no hindrance."""
-    known, seen = facts.history, facts.observation
-    record: Record | None = None
-    if standing.ended:
-        record = _end(facts, standing, tasks)
-        known = replace(known, ended=record)
-    elif seen is not None and (known.seen is None or known.seen.state != seen.state):
-        record = Seen(time=facts.now, attempt=known.attempt, state=seen.state, reason=seen.reason)
-        known = replace(known, seen=record)
-    if record is not None:
-        with suppress(OSError):
-            append(folder.journal, record)
-    return known
-
-
-def _end(facts: Facts, standing: Standing, tasks: Sequence[TaskView]) -> Ended:
-    seen, result = facts.observation, facts.result
-    ended = (result.ended if result else None) or (seen.ended if seen else None)
-    return Ended(
-        time=facts.now,
-        attempt=facts.history.attempt,
-        state=standing.state,
-        code=standing.code,
-        reason=standing.reason,
-        backend_state=seen.raw_state if seen and seen.final else "",
-        started=(result.started if result else None) or (seen.started if seen else None),
-        ended=ended or facts.now,
-        completed=sum(task.completed for task in tasks),
-    )
-
-
-def adopt(folder: JobFolder, known: History, backend: Callable[[str], Backend], now: int) -> tuple[History, str]:
-    """Find out what became of an attempt of which only the intent is known."""
-    if not known.tag or known.job_id or known.ended is not None:
-        return known, ""
+def _owner_of_duplicate(folder: JobFolder, known: History, observation: Observation | None) -> JobId | None:
+    """Return the job that runs the attempt, where the one that is known ended as a duplicate of it."""
+    if observation is None or not observation.final or observation.status != DUPLICATE:
+        return None
     try:
-        job_id = backend(known.backend).find(known.tag)
-    except BackendError as error:
-        return known, "; ".join(fault.message for fault in error.faults)
-    record: Record
-    if job_id is not None:
-        record = submitted(known, job_id, known.asked)
-        known = replace(known, job_id=job_id, submitted=record.time)
-    elif now - known.asked > SETTLED_SECONDS:
-        record = known.ended or never_taken(known, now)
-        known = replace(known, ended=record)
-    else:
-        return known, ""
-    with suppress(OSError):
-        append(folder.journal, record)
-    return known, ""
-
-
-def never_taken(known: History, now: int) -> Ended:
-    """Return the end of an attempt that the backend never took."""
-    return given_up(known, now, "FAILED", -120, "it never reached Slurm")
-
-
-def given_up(known: History, now: int, state: str, code: int, reason: str) -> Ended:
-    """Return an end that nobody but the user or this program has decided."""
-    return Ended(
-        time=now,
-        attempt=known.attempt,
-        state=state,
-        code=code,
-        reason=reason,
-        backend_state="",
-        started=None,
-        ended=now,
-        completed=0,
-    )
+        claim, _ = read_end(folder.claim(known.attempt), 64)
+    except OSError:
+        return None
+    owner = claim.split()[0].decode("ascii", errors="replace") if claim.strip() else ""
+    return JobId(owner) if owner.isdecimal() and owner != known.job_id else None

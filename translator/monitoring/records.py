@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from .untrusted import DamagedError, json_object, objects, text, whole, whole_or_none
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from ..exit_spec import Behaviour, SiteRow
+from .decide import Policy
+from .shapes import shaped
+from .untrusted import DamagedError, json_object, text, whole
 
 VERSION = 1
 """Of the format; a reader leaves alone what a later version wrote."""
+
+UNRETRIED = Policy(limit=0, ceiling=0)
+"""The policy of a job whose journal names none: it was submitted when no job was retried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,13 +29,19 @@ class JobRole:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Created:
-    """Begin a journal: what the job is, and where it runs."""
+    """Begin a journal: what the job is, where it runs, how often it is retried, and of what its user is told.
+
+    `exit_rows` are the site's changes of the exit specification; `notify` are events.
+    """
 
     time: int
     job: str
     user: str
     backend: str
     roles: tuple[JobRole, ...]
+    policy: Policy = UNRETRIED
+    exit_rows: tuple[SiteRow, ...] = ()
+    notify: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +78,35 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancelled:
-    """Say that the backend was asked to cancel an attempt, and by whom."""
+    """Say who wants the job's end, and which of the backend's jobs was asked for it: "" where none was known."""
 
     time: int
     attempt: int
     user: str
+    job_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """Say how an attempt ended, and that the next one is due at `due`; the counters are those after it.
+
+    `why` is the rule that it is retried by; `nodes` are those that the end is blamed on.
+    """
+
+    time: int
+    attempt: int
+    code: int
+    behaviour: Behaviour
+    reason: str
+    why: str
+    due: int
+    total: int
+    used: int
+    transient: int
+    nodes: tuple[str, ...]
+    backend_state: str
+    started: int | None
+    ended: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +124,18 @@ class Ended:
     completed: int
 
 
-Record: TypeAlias = "Created | Intent | Submitted | Seen | Cancelled | Ended"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notified:
+    """Say that the site's program was told of an event, or that no more is tried; `key` is the event's own."""
+
+    time: int
+    attempt: int
+    key: str
+    delivered: bool
+
+
+Record: TypeAlias = Created | Intent | Submitted | Seen | Cancelled | Retry | Ended | Notified
+_KINDS: tuple[type[Record], ...] = (Created, Intent, Submitted, Seen, Cancelled, Retry, Ended, Notified)
 
 
 def dump(record: Record) -> bytes:
@@ -106,72 +150,7 @@ def parse(line: bytes) -> Record:
     if whole(raw, "version") > VERSION:
         raise DamagedError("it was written by a later version")
     kind = text(raw, "kind")
-    if kind not in _PARSERS:
-        raise DamagedError("no such kind of record")
-    return _PARSERS[kind](raw)
-
-
-def _created(raw: Mapping[str, object]) -> Created:
-    return Created(
-        time=whole(raw, "time"),
-        job=text(raw, "job"),
-        user=text(raw, "user"),
-        backend=text(raw, "backend"),
-        roles=tuple(
-            JobRole(name=text(role, "name"), folder=text(role, "folder"), instances=whole(role, "instances"))
-            for role in objects(raw, "roles")
-        ),
-    )
-
-
-def _intent(raw: Mapping[str, object]) -> Intent:
-    return Intent(time=whole(raw, "time"), attempt=whole(raw, "attempt"), tag=text(raw, "tag"))
-
-
-def _submitted(raw: Mapping[str, object]) -> Submitted:
-    return Submitted(
-        time=whole(raw, "time"),
-        attempt=whole(raw, "attempt"),
-        job_id=text(raw, "job_id"),
-        job=text(raw, "job"),
-        user=text(raw, "user"),
-        backend=text(raw, "backend"),
-        tasks=whole(raw, "tasks"),
-    )
-
-
-def _seen(raw: Mapping[str, object]) -> Seen:
-    return Seen(
-        time=whole(raw, "time"),
-        attempt=whole(raw, "attempt"),
-        state=text(raw, "state"),
-        reason=text(raw, "reason"),
-    )
-
-
-def _cancelled(raw: Mapping[str, object]) -> Cancelled:
-    return Cancelled(time=whole(raw, "time"), attempt=whole(raw, "attempt"), user=text(raw, "user"))
-
-
-def _ended(raw: Mapping[str, object]) -> Ended:
-    return Ended(
-        time=whole(raw, "time"),
-        attempt=whole(raw, "attempt"),
-        state=text(raw, "state"),
-        code=whole_or_none(raw, "code"),
-        reason=text(raw, "reason"),
-        backend_state=text(raw, "backend_state"),
-        started=whole_or_none(raw, "started"),
-        ended=whole_or_none(raw, "ended"),
-        completed=whole(raw, "completed"),
-    )
-
-
-_PARSERS: Mapping[str, Callable[[Mapping[str, object]], Record]] = {
-    "created": _created,
-    "intent": _intent,
-    "submitted": _submitted,
-    "seen": _seen,
-    "cancelled": _cancelled,
-    "ended": _ended,
-}
+    for shape in _KINDS:
+        if shape.__name__.lower() == kind:
+            return shaped(shape, raw)
+    raise DamagedError("no such kind of record")

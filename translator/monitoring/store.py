@@ -53,6 +53,10 @@ class JobFolder:
         """Return where the output of an attempt's batch script goes."""
         return self.attempt(attempt) / "slurm.log"
 
+    def claim(self, attempt: int) -> Path:
+        """Return where a batch script writes which job runs an attempt."""
+        return self.attempt(attempt) / "claim" / "owner"
+
     def result(self, attempt: int) -> Path:
         """Return where the result of an attempt will be."""
         return self.attempt(attempt) / "result.json"

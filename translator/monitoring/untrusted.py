@@ -80,3 +80,11 @@ def objects(raw: Mapping[str, object], key: str) -> list[Mapping[str, object]]:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise DamagedError(f"`{key}` is not a list of objects")
     return value
+
+
+def texts(raw: Mapping[str, object], key: str) -> tuple[str, ...]:
+    """Return a list of texts; DamagedError if it is anything else."""
+    value = raw.get(key)
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise DamagedError(f"`{key}` is not a list of texts")
+    return tuple(value)

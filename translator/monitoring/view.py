@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from paislurm.backends.slurm_states import Phase, phase
+
+from ..exit_spec import ExitTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from paislurm.backends.base import Observation
 
+    from ..exit_spec import ExitCode
     from .history import History
     from .records import JobRole
     from .reports import Report
@@ -22,24 +25,12 @@ State = Literal["WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPE
 
 FINAL: tuple[State, ...] = ("SUCCEEDED", "FAILED", "STOPPED")
 STOP_CODES = (-210, -220)
+OF_THE_SCRIPT = ("COMPLETED", "FAILED")
+"""Slurm's words for a script that ended by itself: then its result tells more."""
 RESULT_LAG = 10
 """Seconds for which an ended job's result may be on its way: network file systems show new files late."""
 QUEUE_LAG = 60
 """Seconds for which a job may be new to the backend."""
-
-CAUSES: Mapping[str, tuple[int, str]] = {
-    "NODE_FAIL": (-1001, "a node failed"),
-    "BOOT_FAIL": (-1006, "a node did not boot"),
-    "LAUNCH_FAILED": (-1006, "Slurm could not launch the job"),
-    "RECONFIG_FAIL": (-1006, "a node could not be configured"),
-    "PREEMPTED": (-1003, "the job was preempted"),
-    "REVOKED": (-101, "the job was taken away by another cluster"),
-    "TIMEOUT": (-1004, "the time limit was reached"),
-    "DEADLINE": (-1004, "the deadline was reached"),
-    "CANCELLED": (-210, "the job was cancelled"),
-    "OUT_OF_MEMORY": (-1200, "the job used more memory than it had asked for"),
-}
-"""Endings from outside the script, which then does not know why. Source: sacct(1), JOB STATE CODES."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +38,8 @@ class Facts:
     """Gather all that is known of a job's last attempt.
 
     `answered` tells "the backend does not know the job" from "the backend did not answer"; `started` whether
-    any task ever ran; `canceller` is who cancelled the job, as far as the backend says.
+    any task ever ran; `canceller` is who cancelled the job, as far as the backend says; `table` says what codes
+    and states mean on this site.
     """
 
     history: History
@@ -57,6 +49,7 @@ class Facts:
     started: bool
     now: int
     canceller: str = ""
+    table: ExitTable = field(default_factory=ExitTable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +70,10 @@ def job_state(facts: Facts) -> Standing:
     """
     seen, result = facts.observation, facts.result
     undecided = result is None or result.outcome == "interrupted"
-    if seen is not None and seen.final and undecided and seen.state in CAUSES:
-        return _from_outside(seen.state, facts)
+    if seen is not None and seen.final and undecided and seen.state not in OF_THE_SCRIPT:
+        outside = facts.table.states.get(seen.state)
+        if outside is not None:
+            return _from_outside(seen.state, *outside, facts)
     if result is not None and (not undecided or _no_more_is_known(facts)):
         return _from_result(result, facts)
     if result is not None:
@@ -103,11 +98,9 @@ def state_of(code: int) -> State:
     return "STOPPED" if code in STOP_CODES else "FAILED"
 
 
-def _from_outside(word: str, facts: Facts) -> Standing:
-    code, reason = CAUSES[word]
-    if word == "CANCELLED" and facts.canceller:
-        reason += f" by {facts.canceller}"
-    return Standing(state=state_of(code), code=code, reason=reason, ended=True)
+def _from_outside(word: str, row: ExitCode, sentence: str, facts: Facts) -> Standing:
+    by = f" by {facts.canceller}" if word == "CANCELLED" and facts.canceller else ""
+    return Standing(state=state_of(row.code), code=row.code, reason=sentence + by, ended=True)
 
 
 def _no_more_is_known(facts: Facts) -> bool:

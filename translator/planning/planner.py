@@ -7,7 +7,8 @@ from datetime import timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from ..errors import Fault
+from ..errors import Fault, PlanError
+from ..job import FOR_EVER
 from .directives import (
     WARNED_FROM,
     batch_memory_mib,
@@ -46,6 +47,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     found, storage_warnings = mounts(job, site)
     partitions = [partition_of(place, site) for place in places]
     limit = time_limit(job, site, partitions)
+    restarts = _restarts(job, site)
     alike = len(set(places)) == 1
     arrangement = arrange(job, partitions, batch_memory_mib(len(job.roles)), alike=alike)
     paths, nowhere = path_variables(job, site)
@@ -76,7 +78,6 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         warning=warning,
         grace=site.grace,
         interrupted_grace=max(timedelta(seconds=1), min(site.grace, site.kill_wait - timedelta(seconds=2))),
-        transient_ceiling=site.transient_ceiling,
         debug=site.debug if job.debug else timedelta(0),
         warnings=(
             *warnings,
@@ -87,7 +88,10 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             *_nodes_not_known(job, arrangement),
             *_large_environment(job),
             *_fixed_ports(job, arrangement),
+            *_notified(job, site),
+            *restarts,
         ),
+        transient_ceiling=site.retry.transient_ceiling,
     )
 
 
@@ -196,6 +200,31 @@ def _fixed_ports(job: Job, arrangement: Arrangement) -> tuple[Fault, ...]:
 
 def _ports_of(role: Role) -> set[int]:
     return {number for port in role.ports if port.first for number in range(port.first, port.first + port.count)}
+
+
+def _restarts(job: Job, site: Site) -> tuple[Fault, ...]:
+    """Warn of a job that is to be restarted for ever; a site that has a profile must say how long that is.
+
+    Source: PAI protocol v1, retryCount -2.
+    """
+    if job.retry_limit != FOR_EVER or site.retry.restart_limit is not None:
+        return ()
+    path = "$.jobRetryCount" if job.protocol == "2" else "$.retryCount"
+    if not site.known:
+        message = f"the job is not restarted for ever, but {site.retry.transient_ceiling} times at most"
+        hint = "a site profile can say more: `retry: {restartLimit: 100}`"
+        return (Fault(code="W410", message=message, path=path, hint=hint),)
+    message = "a job that is restarted for ever needs a site that says how often that is"
+    hint = "set `retry: {restartLimit: 100}` in the site profile, or give the job a retry count of its own"
+    raise PlanError(Fault(code="E406", message=message, path=path, hint=hint))
+
+
+def _notified(job: Job, site: Site) -> tuple[Fault, ...]:
+    if not job.notify or site.notifier is not None:
+        return ()
+    message = f"nobody will be told that the job is {', '.join(job.notify)}: the site profile names no notifier"
+    hint = "set `notifications: {command: [...]}` or `notifications: {sendmail: /usr/sbin/sendmail}` there"
+    return (Fault(code="W409", message=message, path="$.extras.jobStatusChangeNotification", hint=hint),)
 
 
 def _large_environment(job: Job) -> tuple[Fault, ...]:

@@ -9,10 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..job import (
+    EVENTS,
     NEVER,
     Command,
     Compat,
     Completion,
+    Event,
     Image,
     Job,
     Lines,
@@ -34,12 +36,11 @@ if TYPE_CHECKING:
     from . import v2
     from .assemble import Assembled
     from .collect import Collector
-    from .document import Path
+    from .document import Document, Path
     from .extras import SlurmRole
 
 DEFAULT_SHM_MIB = 512
 """Source: PAI rest-server, shmMB of protocol v2."""
-NO_MONITOR = "a retry of the job needs the monitor, which this version does not have"
 _IMPLICIT_LABELS = ("ssh", "http")
 """Every task has one port of each. Source: PAI rest-server, getPortList."""
 
@@ -53,8 +54,6 @@ def build(
 ) -> Job:
     """Return the job that a file means; `commands` are those of its roles, `arounds` what runs around them."""
     slurm = file.extras.slurm or SlurmExtras()
-    if file.job_retry_count > 0:
-        collector.add("W801", ("jobRetryCount",), NO_MONITOR)
     return Job(
         protocol="2",
         name=file.name,
@@ -65,11 +64,18 @@ def build(
             replace(_role(name, file, commands[name], switches, collector), around=arounds[name])
             for name in file.task_roles
         ),
-        wishes=SlurmWishes(job=wishes_of(slurm), layout=slurm.layout),
+        wishes=SlurmWishes(job=wishes_of(slurm), layout=slurm.layout, on_timeout=slurm.on_timeout or "fail"),
         storages=_storages(file, collector),
         priority=file.extras.hived_scheduler.job_priority_class if file.extras.hived_scheduler else None,
+        notify=_notify(collector.document),
         compat=Compat(job_name=switches.job_name, exit_patterns=switches.exit_patterns),
     )
+
+
+def _notify(document: Document) -> tuple[Event, ...]:
+    """Return what the user wants to be told of. The server takes any values. Source: PAI protocol v2, extras."""
+    wanted = document.mapping(("extras", "jobStatusChangeNotification"))
+    return tuple(event for event in EVENTS if wanted.get(event))
 
 
 def _role(name: str, file: v2.JobFile, command: Assembled, switches: Switches, collector: Collector) -> Role:

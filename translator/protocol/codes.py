@@ -90,7 +90,6 @@ MEANING = {
     "W336": "a switch or table that protocol v1 has no use for",
     "W341": "a name of protocol v1 that v2 cannot have",
     "W342": "an extra of protocol v1 that means something in v2",
-    "W801": "jobRetryCount, which needs the monitor",
 }
 """Source: PAI rest-server, semantic checks of jobs; E331 to W342 are protocol v1."""
 
@@ -100,16 +99,16 @@ SITE = {
     "E453": "a value of the wrong kind",
     "E461": "a partition that the profile does not list",
     "E462": "a port range that ends before it begins",
+    "E463": "a state of the exit specification that ends no job, or twice",
+    "E464": "two notifiers",
 }
 """Source: this project's docs, site profile."""
 
 LATER = {
     "W903": "the plugin ssh",
     "W909": "credentials of a registry",
-    "W912": "notifications",
     "W913": "infiniband",
     "W914": "extras.slurm.mpi",
-    "W915": "extras.slurm.onTimeout",
     "W916": "extras.slurm.exportEnv",
     "W917": "extras.slurm.workdir",
     "W919": "authFile",
@@ -122,6 +121,7 @@ PLANNING = {
     "E403": "a time limit above that of the partition",
     "E404": "a storage that the site profile does not have",
     "E405": "a node type that the site profile does not have",
+    "E406": "a job that is restarted for ever, where the site sets no bound",
     "E410": "a role of which no node can hold a task, or whose tasks need more nodes than there are",
     "E411": "the layout that the job asks for can never start",
     "E412": "the shared layout without a site profile",
@@ -135,6 +135,8 @@ PLANNING = {
     "W406": "storages that must be in their place on the nodes already",
     "W407": "a priority class without effect",
     "W408": "a node type without effect",
+    "W409": "nobody is told of changes of the job",
+    "W410": "the site bounds how often the job is restarted",
     "W421": "fixed ports of tasks that share nodes",
     "W422": "a path on a file system that the site does not name",
 }
@@ -163,6 +165,7 @@ PROGRAM = {
     "E521": "the job has no such task or role",
     "E522": "the job has no such attempt",
     "E523": "nothing is known of the job any more",
+    "E524": "no exit code, and no state of Slurm",
     "E530": "interrupted while waiting; the job goes on",
     "E531": "interrupted while submitting; whether the job was taken is found out later",
     "E540": "there is no home folder",

@@ -162,7 +162,7 @@ class SlurmExtras(SlurmRole):
 
     time: Time | None = None
     layout: Annotated[Literal["het", "shared"] | None, one_of("het", "shared")] = None
-    on_timeout: Any = None
+    on_timeout: Annotated[Literal["fail", "retry"] | None, one_of("fail", "retry")] = None
     export_env: Any = None
     compat: SlurmCompat = SlurmCompat()
     task_roles: dict[str, SlurmRole] = {}

@@ -29,9 +29,6 @@ def warn_of_later(collector: Collector) -> None:
         path: Path = ("taskRoles", role, "extraContainerOptions", "infiniband")
         if document.at(path):
             collector.add("W913", path, NOT_YET + "`infiniband`, which gives tasks the InfiniBand devices", key=True)
-    wanted = document.mapping(("extras", "jobStatusChangeNotification"))
-    if any(wanted.values()):
-        collector.add("W912", ("extras", "jobStatusChangeNotification"), NOT_YET + "notifications", key=True)
     warn_of_slurm_wishes(collector)
 
 
@@ -72,7 +69,7 @@ def warn_of_slurm_wishes(collector: Collector) -> None:
         path,
         *((*path, "taskRoles", role) for role in document.mapping((*path, "taskRoles"))),
     ]
-    for key, code in (("mpi", "W914"), ("onTimeout", "W915"), ("exportEnv", "W916"), ("workdir", "W917")):
+    for key, code in (("mpi", "W914"), ("exportEnv", "W916"), ("workdir", "W917")):
         for table in tables:
             if document.at((*table, key)) is not None:
                 collector.add(code, (*table, key), NOT_YET + f"`{key}`", key=True)

@@ -25,7 +25,7 @@ from ..job import (
     SlurmWishes,
 )
 from . import v1
-from .build import NO_MONITOR, wishes_of
+from .build import wishes_of
 from .extras import SlurmExtras
 from .faults import mirror
 from .names import controller_name
@@ -56,8 +56,6 @@ def validate_v1(collector: Collector, switches: Switches) -> Job:
         raise ProtocolError(errors)
     slurm = file.extras.slurm or SlurmExtras()
     switches = slurm.compat.over(switches)
-    if file.retry_count:
-        collector.add("W801", ("retryCount",), NO_MONITOR)
     job = Job(
         protocol="1",
         name=file.job_name,
@@ -65,7 +63,7 @@ def validate_v1(collector: Collector, switches: Switches) -> Job:
         retry_limit=file.retry_count,
         gang=True,
         roles=tuple(_role(position, file, collector) for position in range(len(file.task_roles))),
-        wishes=SlurmWishes(job=wishes_of(slurm), layout=slurm.layout),
+        wishes=SlurmWishes(job=wishes_of(slurm), layout=slurm.layout, on_timeout=slurm.on_timeout or "fail"),
         compat=Compat(job_name=switches.job_name, exit_patterns=switches.exit_patterns),
         min_succeeded=_min_succeeded(file, collector),
         variables=_variables(file, collector),

@@ -16,6 +16,7 @@ from ..protocol.extras import HostList, SbatchText, SlurmCompat, Time
 from ..protocol.faults import mirror
 from ..protocol.fields import Boolean, Check, Closed, Text, expected, one_of, whole, words
 from ..protocol.read import read
+from .policies import ExitRow, Monitor, Notifications, Retry, check_exit_spec, check_notifications
 from .profile import (
     AddressMethod,
     GresStyle,
@@ -114,10 +115,6 @@ class _Time(Closed):
     debug: Week = _DEFAULTS.debug
 
 
-class _Retry(Closed):
-    transient_ceiling: Count = _DEFAULTS.transient_ceiling
-
-
 class _Storage(Closed):
     path: Annotated[str, words("a path such as `/data`, from `/` on and without tabs", r"/[^\t\n]*")]
     shared: Boolean = True
@@ -158,11 +155,14 @@ class SiteFile(Closed):
     address: Address = ("getent", "")
     ports: _Ports = _Ports()
     time: _Time = _Time()
-    retry: _Retry = _Retry()
     storages: dict[str, _Storage] = {}
     priorities: _Priorities = _Priorities()
     node_types: dict[str, _NodeType] = {}
     default_file_system: Annotated[str, Check(_file_system, {"type": "string"})] = ""
+    retry: Retry = Retry()
+    exit_spec: list[ExitRow] = []
+    monitor: Monitor = Monitor()
+    notifications: Notifications = Notifications()
     compat: SlurmCompat = SlurmCompat()
 
 
@@ -178,6 +178,8 @@ def load_site(text: str | bytes, *, file: str) -> Site:
     if document.secrets is not None:
         collector.add("E113", (), "a site profile is one document, without `---`")
     _check_partitions(collector)
+    check_exit_spec(collector)
+    check_notifications(collector)
     ports = profile.ports if profile else _Ports()
     if ports.first > ports.last:
         collector.add("E462", ("ports",), f"the ports end at {ports.last}, before they begin at {ports.first}")
@@ -222,7 +224,6 @@ def _site(profile: SiteFile) -> Site:
         grace=profile.time.grace,
         kill_wait=profile.time.kill_wait,
         debug=profile.time.debug,
-        transient_ceiling=profile.retry.transient_ceiling,
         storages={
             name: SiteStorage(path=each.path, shared=each.shared, default=each.default)
             for name, each in profile.storages.items()
@@ -235,6 +236,10 @@ def _site(profile: SiteFile) -> Site:
             for name, each in profile.node_types.items()
         },
         default_file_system=profile.default_file_system,
+        retry=profile.retry.settings(),
+        exit_rows=tuple(each.row() for each in profile.exit_spec),
+        monitor=profile.monitor.settings(),
+        notifier=profile.notifications.notifier(),
         compat=profile.compat.over(Switches()),
     )
 

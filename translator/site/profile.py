@@ -11,6 +11,8 @@ from ..job import Switches
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..exit_spec import SiteRow
+
 GresStyle = Literal["gres", "gpus-per-task"]
 AddressMethod = Literal["getent", "node-address", "suffix"]
 
@@ -84,6 +86,35 @@ class PortRange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RetrySettings:
+    """Bound retries. `transient_ceiling` is for the transient retries of one task, and of one job.
+
+    `restart_limit` bounds the restarts of a v1 job with `retryCount: -2`; without one such a job is refused.
+    `on_root_cancel` says whether a job that root cancelled is stopped, as one that its user did, or retried.
+    """
+
+    transient_ceiling: int = 10
+    restart_limit: int | None = None
+    on_root_cancel: Literal["stop", "retry"] = "stop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonitorSettings:
+    """Say whether `submit` leaves a monitor behind, and the longest time between two questions, in seconds."""
+
+    background: bool = True
+    longest_poll: int = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notifier:
+    """Name the program that gets an event on its standard input: as JSON, or as a mail to the user."""
+
+    argv: tuple[str, ...]
+    mail: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     """Describe a cluster. `known` is false for the built-in defaults, when no profile was found.
 
@@ -91,7 +122,7 @@ class Site:
     `default_time` is used for a job that names no time limit; None leaves it to the partition.
     `debug` is how long a failed task of a job with `isDebug` keeps its place, at most.
     `warning` is how long before the time limit tasks get TERM; `grace` is the time between TERM and KILL.
-    `transient_ceiling` bounds the transient retries of one task.
+    `exit_rows` change the exit specification; `notifier` is None where nobody is told of changes.
     """
 
     known: bool = False
@@ -108,12 +139,15 @@ class Site:
     grace: timedelta = timedelta(seconds=20)
     kill_wait: timedelta = timedelta(seconds=30)
     debug: timedelta = timedelta(days=7)
-    transient_ceiling: int = 10
     storages: Mapping[str, SiteStorage] = field(default_factory=dict)
     priorities: Mapping[str, Priority] = field(default_factory=dict)
     node_types: Mapping[str, NodeType] = field(default_factory=dict)
     default_file_system: str = ""
     """What `$PAI_DEFAULT_FS_URI` stands for, `hdfs://host:port` or the path of a folder."""
+    retry: RetrySettings = field(default_factory=RetrySettings)
+    exit_rows: tuple[SiteRow, ...] = ()
+    monitor: MonitorSettings = field(default_factory=MonitorSettings)
+    notifier: Notifier | None = None
     compat: Switches = field(default_factory=Switches)
     """The site's defaults for the switches under `extras.slurm.compat` of job files."""
 

@@ -140,14 +140,52 @@ def test_one_query_serves_many_jobs() -> None:
     assert set(seen) == set(ids)
 
 
-def test_very_many_jobs_are_asked_for_in_turns() -> None:
-    ids = sorted(JobId(str(number)) for number in range(1, 1201))
-    turns = [ids[:500], ids[500:1000], ids[1000:]]
+def test_very_many_jobs_take_one_question() -> None:
+    ids = sorted(JobId(str(number)) for number in range(1, 10_001))
+    others = [JobId("77777")]
     asked = [
-        Recording(tuple(slurm_commands.squeue(turn)), Completed(status=0, stdout=_running(turn), stderr=""))
-        for turn in turns
+        Recording(tuple(slurm_commands.squeue_all()), Completed(status=0, stdout=_running(ids + others), stderr=""))
     ]
-    assert len(SlurmBackend(Replay(asked)).observe(ids)) == 1200
+    assert set(SlurmBackend(Replay(asked)).observe(ids)) == set(ids)
+
+
+def test_of_very_many_that_ended_the_accounts_are_asked_in_turns() -> None:
+    ids = sorted(JobId(str(number)) for number in range(1, 1201))
+    ended = "JobID|JobIDRaw|State|ExitCode|Submit|Start|End|NodeList|Reason\n{}\n"
+    rows = ["\n".join(f"{k}|{k}|COMPLETED|0:0|1|2|3|n1|None" for k in ids[n : n + 500]) for n in (0, 500, 1000)]
+    asked = [Recording(tuple(slurm_commands.squeue_all()), Completed(status=0, stdout="", stderr=""))] + [
+        Recording(
+            tuple(slurm_commands.sacct(ids[n : n + 500])),
+            Completed(status=0, stdout=ended.format(text), stderr=""),
+        )
+        for n, text in zip((0, 500, 1000), rows, strict=True)
+    ]
+    seen = SlurmBackend(Replay(asked)).observe(ids)
+    assert len(seen) == 1200
+    assert all(one.final for one in seen.values())
+
+
+def test_lost_nodes_are_those_that_slurm_calls_down() -> None:
+    asked = Recording(
+        ("sinfo", "--noheader", "--Node", "--nodes=n[1-3]", "--states=down,drain,fail", "--format=%N"),
+        Completed(status=0, stdout="n3\nn3\n", stderr=""),
+    )
+    assert SlurmBackend(Replay([asked])).lost_nodes("n[1-3]") == ["n3"]
+
+
+@pytest.mark.parametrize(
+    ("script", "option"),
+    [
+        ("#SBATCH -N1\n", "--exclude=n3,n4"),
+        ("#SBATCH --exclude=n[1-2]\n#SBATCH hetjob\n#SBATCH --exclude=n3\n", "--exclude=n[1-2],n3,n4"),
+    ],
+)
+def test_nodes_that_failed_are_left_out_beside_the_jobs_own(tmp_path: Path, script: str, option: str) -> None:
+    file = tmp_path / "job.sbatch"
+    file.write_text(f"#!/bin/bash\n{script}true\n")
+    submission = Submission(script=file, folder=tmp_path, attempt=1, tag="t.1", log=tmp_path / "log")
+    assert not any("--exclude" in word for word in slurm_commands.sbatch(submission))
+    assert option in slurm_commands.sbatch(replace(submission, exclude=("n3", "n4")))
 
 
 def _running(ids: list[JobId]) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli import home, sites
+from paislurm.translator.cli import background, home, sites
 
 from ..monitoring.jobs import FakeBackend
 from .running import SITE, Runner
@@ -22,6 +22,7 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv("PAISLURM_SITE", raising=False)
     monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(background, "_start", lambda: None)
     monkeypatch.setattr(sites, "SYSTEM", tmp_path / "etc" / "site.yaml")
     return tmp_path / "home" / "jobs"
 

@@ -140,14 +140,29 @@ def test_no_answer_keeps_the_intent_and_the_name(run: Runner, job: str, slurm: F
 
     again = run("submit", job)
     assert (again.code, "error E513" in again.err) == (6, True)
-    assert run("cancel", "demo").code == 6
-
     slurm.fails = ""
     assert run("submit", job).code == 4, "the first one may still be on its way"
     slurm.tags[tag] = JobId("33")
     slurm.observations[JobId("33")] = observed("PENDING", job_id="33")
     assert "job 33" in run("status", "demo").out
     assert run("submit", job).code == 4
+
+
+def test_a_job_is_cancelled_of_which_nobody_knows_whether_it_was_taken(
+    run: Runner, job: str, slurm: FakeBackend, folder: JobFolder
+) -> None:
+    slurm.fails = "away"
+    run("submit", job)
+    (tag,) = [record.tag for record in read(folder.journal).records if isinstance(record, Intent)]
+    said = run("cancel", "demo")
+    assert (said.code, "as soon as it is known" in said.out) == (0, True)
+    slurm.fails = ""
+    slurm.tags[tag] = JobId("33")
+    slurm.observations[JobId("33")] = observed("PENDING", job_id="33")
+    assert "STOPPING" in run("status", "demo").out
+    assert slurm.cancelled == ["33"]
+    run("status", "demo")
+    assert slurm.cancelled == ["33"]
 
 
 def test_a_living_job_keeps_its_name(run: Runner, job: str, slurm: FakeBackend, folder: JobFolder) -> None:
@@ -181,11 +196,11 @@ def test_what_is_not_yet_supported_is_not_left_out_silently(
     run: Runner, tmp_path: Path, profile: Path, slurm: FakeBackend, surroundings: Path
 ) -> None:
     assert profile
-    job = job_file(tmp_path, JOB + "extras:\n  jobStatusChangeNotification: {failed: true}\n")
+    job = job_file(tmp_path, JOB + "extras:\n  slurm: {mpi: pmix}\n")
     said = run("submit", job)
     assert said.code == 4
     assert "error E514: the job asks for what is not yet supported" in said.err
-    assert "W912 at " in said.err
+    assert "W914 at " in said.err
     assert not surroundings.exists()
     assert "not yet supported" in run("check", job).out
     assert run("submit", job, "--allow-partial").code == 0

@@ -44,9 +44,11 @@ class Ran:
 
 @pytest.fixture
 def ran(run: Runner, tmp_path: Path, surroundings: Path) -> Callable[..., Ran]:
-    def submit(roles: list[dict[str, Any]], **more: object) -> Ran:
+    def submit(roles: list[dict[str, Any]], site: str = "", **more: object) -> Ran:
         text = json.dumps({**JOB, "taskRoles": [{**ROLE, "memoryMB": 100, **role} for role in roles], **more})
-        said = run("submit", job_file(tmp_path, f"// a job\n{text}", "job.json"), "--backend", "local", "--wait")
+        profile = ("--site", job_file(tmp_path, site, "site.yaml")) if site else ()
+        file = job_file(tmp_path, f"// a job\n{text}", "job.json")
+        said = run("submit", file, "--backend", "local", "--wait", *profile)
         folder = next(surroundings.glob("*~demo"), None)
         assert folder is not None, said.err
         return Ran(said.code, folder)
@@ -188,14 +190,17 @@ def test_with_kill_all_the_first_failure_fails_the_job(ran: Callable[..., Ran]) 
     assert (done.result["outcome"], done.result["trigger"]["rule"]) == ("failed", "C2")
 
 
-def test_a_fixed_port_that_is_taken_ends_the_job(ran: Callable[..., Ran]) -> None:
-    """As on OpenPAI: a transient failure, which another node may not have."""
+def test_a_fixed_port_that_is_taken_ends_the_attempt(ran: Callable[..., Ran]) -> None:
+    """As on OpenPAI: a transient failure, which another node may not have; this site has no patience."""
+    partition = "partitions: {p: {nodes: [{count: 1, cpus: 8, memoryMB: 8000}]}}\ndefaultPartition: p\n"
+    site = f"{partition}retry: {{transientCeiling: 0}}\n"
     with socket.socket() as taken:
         taken.bind(("", 0))
         taken.listen()
         number = taken.getsockname()[1]
         done = ran(
-            [{"taskNumber": 1, "portList": [{"label": "web", "beginAt": number, "portNumber": 1}], "command": "true"}]
+            [{"taskNumber": 1, "portList": [{"label": "web", "beginAt": number, "portNumber": 1}], "command": "true"}],
+            site,
         )
     assert done.code == 1
     assert (done.result["code"], done.result["behaviour"]) == (253, "transient")

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from paislurm.backends.base import JobId, Observation
 from paislurm.translator.errors import Fault, RejectedError, UnreachableError
+from paislurm.translator.monitoring.look import open_job
 from paislurm.translator.monitoring.records import Created, Ended, Intent, JobRole, Submitted, dump
+from paislurm.translator.monitoring.step import Means, step
 from paislurm.translator.monitoring.store import JobFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from paislurm.backends.base import Submission
+    from paislurm.translator.monitoring.look import View
     from paislurm.translator.monitoring.records import Record
 
 NOW = 1_000_000
@@ -71,6 +74,12 @@ def observed(state: str, *, final: bool = False, job_id: str = "7", **changes: A
     return Observation(job_id=JobId(job_id), state=state, final=final, **(values | changes))
 
 
+def stepped(folder: JobFolder, backend: FakeBackend, now: int, *, held: Callable[[], bool] = lambda: True) -> View:
+    """Let the monitor take one step with a job."""
+    means = Means(backend=lambda _: backend, clock=lambda: now, held=held, own=lambda _: True)
+    return step([open_job(folder)], means)[0]
+
+
 class FakeBackend:
     """A backend that answers from memory. `fails` makes every request fail, in the way that it names."""
 
@@ -82,6 +91,7 @@ class FakeBackend:
         self.cancelled: list[JobId] = []
         self.tags: dict[str, JobId] = {}
         self.queries = 0
+        self.lost: set[str] = set()
         self.fails = ""
 
     def submit(self, submission: Submission) -> JobId:
@@ -104,6 +114,11 @@ class FakeBackend:
         """Look a tag up."""
         self._fail()
         return self.tags.get(tag)
+
+    def lost_nodes(self, nodes: str) -> Collection[str]:
+        """Tell which nodes are lost, of those that are asked for."""
+        self._fail()
+        return [node for node in nodes.split(",") if node in self.lost]
 
     def cancel(self, job_id: JobId) -> None:
         """Remember what was cancelled."""

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paislurm.translator.exit_spec import BEHAVIOURS, SiteRow
+from paislurm.translator.monitoring.decide import Policy
 from paislurm.translator.monitoring.journal import END, append, read, read_last
 from paislurm.translator.monitoring.records import (
     Cancelled,
@@ -15,6 +17,8 @@ from paislurm.translator.monitoring.records import (
     Ended,
     Intent,
     JobRole,
+    Notified,
+    Retry,
     Seen,
     Submitted,
     dump,
@@ -32,6 +36,15 @@ if TYPE_CHECKING:
 numbers = st.integers(0, 1 << 40)
 words = st.text(max_size=20)
 roles = st.builds(JobRole, name=words, folder=words, instances=numbers)
+behaviours = st.sampled_from(BEHAVIOURS)
+rows = st.builds(
+    SiteRow,
+    code=st.integers(-9, 9),
+    phrase=st.none() | words,
+    behaviour=st.none() | behaviours,
+    states=st.dictionaries(words, words, max_size=2),
+    leaves_node=st.none() | st.booleans(),
+)
 any_record = st.one_of(
     st.builds(
         Created,
@@ -40,6 +53,9 @@ any_record = st.one_of(
         user=words,
         backend=words,
         roles=st.lists(roles, max_size=3).map(tuple),
+        policy=st.builds(Policy, limit=st.integers(-2, 9), ceiling=numbers, spare=st.none() | numbers),
+        exit_rows=st.lists(rows, max_size=2).map(tuple),
+        notify=st.lists(words, max_size=2).map(tuple),
     ),
     st.builds(Intent, time=numbers, attempt=numbers, tag=words),
     st.builds(
@@ -54,6 +70,24 @@ any_record = st.one_of(
     ),
     st.builds(Seen, time=numbers, attempt=numbers, state=words, reason=words),
     st.builds(Cancelled, time=numbers, attempt=numbers, user=words),
+    st.builds(Notified, time=numbers, attempt=numbers, key=words, delivered=st.booleans()),
+    st.builds(
+        Retry,
+        time=numbers,
+        attempt=numbers,
+        code=st.integers(-8000, 255),
+        behaviour=behaviours,
+        reason=words,
+        why=words,
+        due=numbers,
+        total=numbers,
+        used=numbers,
+        transient=numbers,
+        nodes=st.lists(words, max_size=2).map(tuple),
+        backend_state=words,
+        started=st.none() | numbers,
+        ended=st.none() | numbers,
+    ),
     st.builds(
         Ended,
         time=numbers,
@@ -157,3 +191,31 @@ def test_a_journal_is_private(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     append(journal, CREATED)
     assert journal.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_journal_from_before_retries_is_read_and_never_retried() -> None:
+    line = (
+        b'{"version": 1, "kind": "created", "time": 1, "job": "j", "user": "u", "backend": "slurm", '
+        b'"roles": [{"name": "w", "folder": "0-w", "instances": 2}]}'
+    )
+    record = parse(line)
+    assert isinstance(record, Created)
+    assert (record.policy.limit, record.policy.ceiling, record.notify) == (0, 0, ())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        b'"policy": 1',
+        b'"policy": {"limit": "1"}',
+        b'"policy": {"on_timeout": "maybe"}',
+        b'"exit_rows": [{"code": 1, "behaviour": "odd"}]',
+        b'"exit_rows": [{"code": 1, "states": {"A": 1}}]',
+        b'"exit_rows": [{"code": 1, "leaves_node": 1}]',
+        b'"notify": [1]',
+    ],
+)
+def test_what_a_policy_cannot_be(wrong: bytes) -> None:
+    line = b'{"version": 1, "kind": "created", "time": 1, "job": "", "user": "", "backend": "", "roles": [], %s}'
+    with pytest.raises(DamagedError):
+        parse(line % wrong)

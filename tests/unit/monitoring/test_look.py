@@ -1,4 +1,4 @@
-"""Looking at a job asks the backend once, and writes down what is new."""
+"""Looking at a job asks the backend once; a step writes down what is new."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
+from paislurm.translator.monitoring.attempt import SETTLED_SECONDS
 from paislurm.translator.monitoring.journal import read
-from paislurm.translator.monitoring.look import SETTLED_SECONDS, ask, look
+from paislurm.translator.monitoring.look import ask, look
 from paislurm.translator.monitoring.records import Ended, Seen, Submitted
 
-from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, leave_result, observed
+from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, leave_result, observed, stepped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,9 +22,9 @@ def test_an_end_is_written_down_and_not_asked_for_again(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
     leave_result(folder)
     backend = FakeBackend(observed("COMPLETED", final=True))
-    first = look(folder, lambda _: backend, NOW)
+    first = stepped(folder, backend, NOW)
     assert (first.standing.state, backend.queries) == ("SUCCEEDED", 1)
-    second = look(folder, lambda _: backend, NOW)
+    second = stepped(folder, backend, NOW)
     assert second.standing == first.standing
     assert second.tasks == first.tasks
     assert backend.queries == 1
@@ -34,7 +35,7 @@ def test_an_end_is_written_down_and_not_asked_for_again(tmp_path: Path) -> None:
 def test_states_are_written_down_when_they_change(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
     for state in ("PENDING", "PENDING", "RUNNING", "RUNNING"):
-        look(folder, lambda _, state=state: FakeBackend(observed(state)), NOW)
+        stepped(folder, FakeBackend(observed(state)), NOW)
     seen = [record.state for record in read(folder.journal).records if isinstance(record, Seen)]
     assert seen == ["PENDING", "RUNNING"]
 
@@ -45,7 +46,7 @@ def test_a_backend_without_an_answer_changes_nothing(tmp_path: Path, fails: str)
     backend = FakeBackend()
     backend.fails = fails
     before = folder.journal.read_bytes()
-    view = look(folder, lambda _: backend, NOW)
+    view = stepped(folder, backend, NOW)
     assert view.problem
     assert not view.standing.ended
     assert folder.journal.read_bytes() == before
@@ -55,7 +56,7 @@ def test_a_job_of_which_only_the_intent_is_known_is_found_by_its_tag(tmp_path: P
     folder = job_folder(tmp_path, CREATED, INTENT)
     backend = FakeBackend(observed("RUNNING", job_id="55"))
     backend.tags[INTENT.tag] = JobId("55")
-    view = look(folder, lambda _: backend, NOW)
+    view = stepped(folder, backend, NOW)
     assert view.history.job_id == "55"
     assert view.observation is not None
     (record,) = [record for record in read(folder.journal).records if isinstance(record, Submitted)]
@@ -65,13 +66,13 @@ def test_a_job_of_which_only_the_intent_is_known_is_found_by_its_tag(tmp_path: P
 def test_an_intent_that_led_to_nothing_ends_when_that_is_certain(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT)
     backend = FakeBackend()
-    soon = look(folder, lambda _: backend, INTENT.time + SETTLED_SECONDS)
+    soon = stepped(folder, backend, INTENT.time + SETTLED_SECONDS)
     assert (soon.standing.state, soon.standing.ended) == ("WAITING", False)
     backend.fails = "away"
-    away = look(folder, lambda _: backend, INTENT.time + 10 * SETTLED_SECONDS)
+    away = stepped(folder, backend, INTENT.time + 10 * SETTLED_SECONDS)
     assert (away.standing.ended, bool(away.problem)) == (False, True)
     backend.fails = ""
-    late = look(folder, lambda _: backend, INTENT.time + SETTLED_SECONDS + 1)
+    late = stepped(folder, backend, INTENT.time + SETTLED_SECONDS + 1)
     assert (late.standing.state, late.standing.code, late.standing.ended) == ("FAILED", -120, True)
 
 
@@ -80,7 +81,7 @@ def test_damaged_files_are_told_and_not_believed(tmp_path: Path) -> None:
     with folder.journal.open("ab") as file:
         file.write(b'{"ver')
     folder.result(0).write_bytes(b"{}")
-    view = look(folder, lambda _: FakeBackend(observed("RUNNING")), NOW)
+    view = stepped(folder, FakeBackend(observed("RUNNING")), NOW)
     assert view.standing.state == "WAITING"
     assert view.damage == (
         "journal.jsonl: its last line is torn",
@@ -96,8 +97,8 @@ def test_a_journal_that_cannot_be_written_does_not_hinder_looking(
     def fails(*_: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("paislurm.translator.monitoring.look.append", fails)
-    view = look(folder, lambda _: FakeBackend(observed("CANCELLED", final=True, raw_state="CANCELLED by 0")), NOW)
+    monkeypatch.setattr("paislurm.translator.monitoring.step.append", fails)
+    view = stepped(folder, FakeBackend(observed("CANCELLED", final=True, raw_state="CANCELLED by 0")), NOW)
     assert (view.standing.state, view.standing.reason) == ("STOPPED", "the job was cancelled by root")
 
 
@@ -110,3 +111,12 @@ def test_one_question_for_all_living_jobs(tmp_path: Path) -> None:
     answers = ask(histories, lambda _: backend)
     assert backend.queries == 1
     assert list(answers.observations) == [("slurm", "7")]
+
+
+def test_looking_alone_writes_nothing(tmp_path: Path) -> None:
+    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
+    before = folder.journal.read_bytes()
+    view = look(folder, lambda _: FakeBackend(observed("NODE_FAIL", final=True)), NOW)
+    assert (view.standing.state, view.standing.code) == ("FAILED", -1001)
+    assert [type(record) for record in view.news] == [Ended]
+    assert folder.journal.read_bytes() == before

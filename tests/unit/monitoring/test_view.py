@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from paislurm.translator.exit_spec import ExitTable, SiteRow
 from paislurm.translator.monitoring.history import history
 from paislurm.translator.monitoring.records import Cancelled, Seen
 from paislurm.translator.monitoring.reports import Report
 from paislurm.translator.monitoring.result import parse_result
-from paislurm.translator.monitoring.view import CAUSES, Facts, Standing, job_state, task_views
+from paislurm.translator.monitoring.view import Facts, Standing, job_state, task_views
 
 from .jobs import CREATED, INTENT, NOW, ROLES, SUBMITTED, observed, result, task
 
@@ -154,12 +155,13 @@ def test_a_new_job_may_be_unknown_to_the_backend() -> None:
     ).state == "WAITING"  # fmt: skip
 
 
-def test_every_cause_is_an_ending_that_slurm_knows() -> None:
-    from paislurm.backends.slurm_states import CAUSES as RANKED
-    from paislurm.backends.slurm_states import Phase, phase
-
-    assert all(phase(word) is Phase.ENDED for word in CAUSES)
-    assert set(RANKED) - set(CAUSES) == {"FAILED", "COMPLETED"}
+def test_a_site_says_what_an_end_means() -> None:
+    row = SiteRow(code=-2000, phrase="Taken", behaviour="permanent", states={"PREEMPTED": "taken by a paying job"})
+    seen = observed("PREEMPTED", final=True)
+    assert standing(seen, None, table=ExitTable((row,))) == Standing(
+        state="FAILED", code=-2000, reason="taken by a paying job", ended=True
+    )
+    assert standing(observed("NODE_FAIL", final=True), table=ExitTable((row,))).code == -1001
 
 
 def test_tasks_while_the_job_runs() -> None:

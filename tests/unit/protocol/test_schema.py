@@ -57,6 +57,7 @@ extras:
   com.microsoft.pai.runtimeplugin: [{plugin: ssh, parameters: {jobssh: true}, taskroles: [worker]}]
   slurm:
     layout: het
+    onTimeout: retry
     slots: 1
     compat: {nounset: false, minSucceeded: all}
     v1: {retryCount: -2, killAllOnCompletedTaskNumber: 2, fixedPorts: {worker: {web: 80}}, codeDir: c, isDebug: true}
@@ -98,8 +99,11 @@ gresStyle: gres
 address: getent
 ports: {first: 15000, last: 16000}
 time: {warning: 60, grace: 10, killWait: 20}
-retry: {transientCeiling: 3}
 defaultFileSystem: "hdfs://host:9000"
+retry: {transientCeiling: 3, restartLimit: 9, onRootCancel: retry}
+exitSpec: [{code: -1003, phrase: Gone, behaviour: permanent, states: {PREEMPTED: it was}, leavesNode: true}]
+monitor: {background: false, longestPoll: 60}
+notifications: {command: [/bin/tell, me], sendmail: /usr/sbin/sendmail}
 compat: {nounset: true}
 """),
 }

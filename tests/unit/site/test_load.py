@@ -7,9 +7,19 @@ from datetime import timedelta
 import pytest
 
 from paislurm.translator.errors import SiteError
+from paislurm.translator.exit_spec import SiteRow
 from paislurm.translator.job import Switches
 from paislurm.translator.site.load import load_site
-from paislurm.translator.site.profile import Partition, PortRange, Shape, Site, VirtualCluster
+from paislurm.translator.site.profile import (
+    MonitorSettings,
+    Notifier,
+    Partition,
+    PortRange,
+    RetrySettings,
+    Shape,
+    Site,
+    VirtualCluster,
+)
 
 PROFILE = """\
 name: demo
@@ -61,7 +71,7 @@ def test_a_whole_profile() -> None:
         warning=timedelta(seconds=60),
         grace=timedelta(seconds=10),
         kill_wait=timedelta(seconds=15),
-        transient_ceiling=3,
+        retry=RetrySettings(transient_ceiling=3),
         compat=Switches(min_succeeded="instances", nounset=False),
     )
 
@@ -102,3 +112,23 @@ def test_address(written: str, method: str) -> None:
 def test_faults_are_those_of_the_site(text: str) -> None:
     with pytest.raises(SiteError):
         load_site(text, file="site.yaml")
+
+
+def test_what_a_profile_says_of_the_monitor() -> None:
+    site = load_site(
+        """\
+retry: {restartLimit: 50, onRootCancel: retry}
+exitSpec: [{code: -1003, behaviour: permanent, states: {PREEMPTED: taken by a paying job}, leavesNode: true}]
+monitor: {background: false, longestPoll: 120}
+notifications: {command: [/usr/local/bin/tell, --json]}
+""",
+        file="site.yaml",
+    )
+    assert site.retry == RetrySettings(restart_limit=50, on_root_cancel="retry")
+    assert site.exit_rows == (
+        SiteRow(code=-1003, behaviour="permanent", states={"PREEMPTED": "taken by a paying job"}, leaves_node=True),
+    )
+    assert site.monitor == MonitorSettings(background=False, longest_poll=120)
+    assert site.notifier == Notifier(argv=("/usr/local/bin/tell", "--json"), mail=False)
+    mailed = load_site("notifications: {sendmail: /usr/sbin/sendmail}", file="site.yaml").notifier
+    assert mailed == Notifier(argv=("/usr/sbin/sendmail", "-t", "-i"), mail=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..home import backend, clock, store, user_name
+from ..home import clock, store, user_name
 from ..listing import Line, lines
 from ..options import examples, json_option
 from ..say import put_json, say
@@ -27,7 +27,7 @@ from ..views import STATES, age, moment
 def command(states: tuple[str, ...], *, everything: bool, as_json: bool) -> int:
     """List your jobs, the newest first."""
     now = clock()
-    found, problems = lines(store(), backend, now, everything=everything)
+    found, problems = lines(store(), everything=everything)
     if states:
         found = [line for line in found if line.state in states]
     if as_json:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...monitoring.look import look
 from ..ending import say_ending
 from ..following import Wanted, follow_job, show_file, show_once, task_logs
-from ..home import backend, clock, store, user_name
+from ..home import store, user_name
 from ..options import examples, job_argument, json_option
 from ..say import put_json, say
+from ..steps import look_at
 
 if TYPE_CHECKING:
     from ...monitoring.history import History
@@ -102,7 +102,7 @@ def _files(folder: JobFolder, known: History, wanted: Wanted) -> list[dict[str, 
 
 def _say_nothing_yet(folder: JobFolder) -> None:
     """Say why there is nothing to show."""
-    standing = look(folder, backend, clock()).standing
+    standing = look_at(folder).standing
     if standing.ended:
         say(f"nothing was printed; {folder.name} {standing.state}: {standing.reason}")
     else:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from ...monitoring.look import look
-from ..home import backend, clock, store, user_name
+from ..home import store, user_name
 from ..options import examples, job_argument, json_option
 from ..say import put_json, say
+from ..steps import look_at
 from ..views import put_view, view_dict
 
 
@@ -19,7 +19,7 @@ def command(job: str, *, as_json: bool) -> int:
 
     JOB is a job's name, user~name, or its Slurm id. For an exit code that tells a failure: `wait`.
     """
-    view = look(store().find(job, user=user_name()), backend, clock())
+    view = look_at(store().find(job, user=user_name()))
     if as_json:
         put_json(view_dict(view))
     else:

@@ -1,0 +1,53 @@
+"""Look at jobs as every command does that shows one: if no monitor is at work, a step of one is taken first."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..monitoring.lock import Lock
+from ..monitoring.look import open_job, survey
+from ..monitoring.shared_files import SharedFiles
+from ..monitoring.step import Means, step
+from .home import backend, clock, store, user_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..monitoring.look import Opened, View
+    from ..monitoring.store import JobFolder
+
+
+def monitor_lock() -> Lock:
+    """Return the lock that one monitor of this user's jobs holds at a time."""
+    owner = f"{user_name()}@{os.uname().nodename} process {os.getpid()}\n"
+    return Lock(SharedFiles(store().home / "monitor"), owner)
+
+
+def means(lock: Lock) -> Means:
+    """Return what a step under this lock works with: the file server's time, which all monitors share."""
+    return Means(backend=backend, clock=lock.now, held=lock.held, own=is_own)
+
+
+def is_own(job: Opened | View) -> bool:
+    """Tell whether the job is this user's: others' are looked at and left alone."""
+    try:
+        return job.history.user == user_name() and job.folder.path.stat().st_uid == os.getuid()
+    except OSError:
+        return False
+
+
+def look_at(folder: JobFolder) -> View:
+    """Return how a job stands now; OSError if it has no journal that can be read."""
+    return look_at_all([open_job(folder)])[0]
+
+
+def look_at_all(jobs: Sequence[Opened]) -> list[View]:
+    """Return how jobs stand now, with one question to each backend."""
+    lock = monitor_lock()
+    if any(job.history.ended is None and is_own(job) for job in jobs):
+        with lock.taken() as mine:
+            if mine:
+                # What was read before the lock was taken may be old by now.
+                return step([open_job(job.folder) for job in jobs], means(lock))
+    return survey(jobs, backend, clock())

@@ -1,0 +1,109 @@
+"""What a profile says about retries, the exit specification, the background monitor and notifications."""
+
+# ruff: noqa: RUF012 - pydantic copies the defaults
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from ..exit_spec import BEHAVIOURS, Behaviour, ExitTable, SiteRow
+from ..protocol.collect import near_hint
+from ..protocol.fields import Boolean, Check, Closed, Text, expected, one_of, whole, words
+from .profile import MonitorSettings, Notifier, RetrySettings
+
+if TYPE_CHECKING:
+    from ..protocol.collect import Collector
+
+_RETRY, _MONITOR = RetrySettings(), MonitorSettings()
+Seconds = Annotated[int, whole(2, 3600)]
+Program = Annotated[str, words("the path of a program", "/[^\x00-\x1f]+")]
+
+
+def _code(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value == 0 or not -99999 <= value <= 99999:
+        raise expected("an exit code: a whole number from -99999 to 99999, and not 0")
+    return value
+
+
+class Retry(Closed):
+    """Bounds of retries that OpenPAI did not have. Source: this project's docs, monitor."""
+
+    transient_ceiling: Annotated[int, whole(0)] = _RETRY.transient_ceiling
+    restart_limit: Annotated[int, whole(1)] | None = None
+    on_root_cancel: Annotated[Literal["stop", "retry"], one_of("stop", "retry")] = _RETRY.on_root_cancel
+
+    def settings(self) -> RetrySettings:
+        """Return the settings as the planner and the monitor see them."""
+        return RetrySettings(
+            transient_ceiling=self.transient_ceiling,
+            restart_limit=self.restart_limit,
+            on_root_cancel=self.on_root_cancel,
+        )
+
+
+class ExitRow(Closed):
+    """A row over the shipped exit specification: what is left out stays as it is there."""
+
+    code: Annotated[int, Check(_code, {"type": "integer", "not": {"const": 0}})]
+    phrase: Annotated[str, words("a phrase of letters and digits", "[A-Za-z][A-Za-z0-9]*")] | None = None
+    behaviour: Annotated[Behaviour, one_of(*BEHAVIOURS)] | None = None
+    states: dict[str, Text] = {}
+    leaves_node: Boolean | None = None
+
+    def row(self) -> SiteRow:
+        """Return the row for the exit table."""
+        return SiteRow(
+            code=self.code,
+            phrase=self.phrase,
+            behaviour=self.behaviour,
+            states=self.states,
+            leaves_node=self.leaves_node,
+        )
+
+
+class Monitor(Closed):
+    """Whether `submit` leaves a monitor behind, and how seldom it asks Slurm, in seconds."""
+
+    background: Boolean = _MONITOR.background
+    longest_poll: Seconds = _MONITOR.longest_poll
+
+    def settings(self) -> MonitorSettings:
+        """Return the settings as the monitor sees them."""
+        return MonitorSettings(background=self.background, longest_poll=self.longest_poll)
+
+
+class Notifications(Closed):
+    """What is told of changes: a program with its arguments, or the path of sendmail."""
+
+    command: list[Text] = []
+    sendmail: Program | None = None
+
+    def notifier(self) -> Notifier | None:
+        """Return the notifier, None where there is none."""
+        if self.sendmail is not None:
+            return Notifier(argv=(self.sendmail, "-t", "-i"), mail=True)
+        return Notifier(argv=tuple(self.command), mail=False) if self.command else None
+
+
+def check_exit_spec(collector: Collector) -> None:
+    """Add a fault for each state that is no ending, and for each that two rows claim."""
+    claimed: dict[str, int] = {}
+    endings = ExitTable().states
+    for path, row in collector.document.mappings(("exitSpec",)):
+        for word in collector.document.mapping((*path, "states")):
+            if word not in endings:
+                message, hint = f"`{word}` is no way in which Slurm ends a job", near_hint(word, endings)
+                collector.add("E463", (*path, "states", word), message, hint=hint, key=True)
+            elif word in claimed:
+                message = f"`{word}` already means {claimed[word]}"
+                collector.add("E463", (*path, "states", word), message, key=True)
+            else:
+                code = row.get("code")
+                claimed[word] = code if isinstance(code, int) else 0
+
+
+def check_notifications(collector: Collector) -> None:
+    """Add a fault where two notifiers are named."""
+    both = collector.document.mapping(("notifications",))
+    if both.get("command") and both.get("sendmail"):
+        message = "there are two notifiers, `command` and `sendmail`: leave one out"
+        collector.add("E464", ("notifications", "sendmail"), message, key=True)
