@@ -104,6 +104,7 @@ def jobs(installed: Cluster, ground: Path, killed: object) -> dict[str, Watched]
             "profile": "partitions: {spot: {}}\n",
         },
         "two-monitors": {"command": "exit 1", "retries": 2, "site": ALONE},
+        "clock-back": {"command": "sleep 8; kill -9 $$", "site": f"retry: {{transientCeiling: 2}}\n{ALONE}"},
         "cut-journal": {"command": "sleep 8; exit 1", "retries": 1, "site": ALONE},
         "cancel-between": {
             "command": "kill -9 $$",
@@ -191,6 +192,19 @@ def test_any_number_of_monitors_submit_one_attempt(jobs: dict[str, Watched]) -> 
     monitors = [subprocess.Popen(job.argv("monitor"), **quiet) for _ in range(3)]  # type: ignore[call-overload]
     check("three monitors at once", job, "FAILED", 255, 3)
     assert [monitor.wait(LONGEST) for monitor in monitors] == [0, 0, 0]
+
+
+def test_a_clock_that_is_put_back_changes_nothing(installed: Cluster, jobs: dict[str, Watched]) -> None:
+    """The monitor's own clock is an hour late; between two steps, not even always by the same."""
+    job = jobs["clock-back"]
+    job.begun()
+    for offset in ("-1h", "-30m"):
+        done = installed.run(["faketime", "-f", offset, "paislurm", "monitor", "--once"], env=job.env, timeout=LONGEST)
+        assert done.returncode == 0, done.stderr
+    late = installed.command(["faketime", "-f", "-1h", "paislurm", "monitor"], user="alice", env=job.env)
+    with subprocess.Popen(late, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as monitor:
+        check("clock an hour back", job, "FAILED", 137, 3)
+        assert monitor.wait(LONGEST) == 0
 
 
 def test_a_journal_whose_last_line_is_cut_is_told_and_loses_nothing(jobs: dict[str, Watched]) -> None:
