@@ -9,7 +9,7 @@ from paislurm.translator.errors import Fault, UnreachableError
 from . import slurm_commands
 from .base import JobId
 from .slurm_observation import by_job, has_ended, observation
-from .slurm_output import accounting_records, accounting_rows, queue_rows, submitted_id
+from .slurm_output import accounting_records, accounting_rows, lost_nodes, queue_rows, submitted_id
 from .slurm_refusals import failure
 
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ class SlurmBackend:
         return self._find_in_accounts(tag)
 
     def lost_nodes(self, nodes: str) -> Collection[str]:
-        """Return those of a host list that are down, drained or failing now."""
-        argv = slurm_commands.sinfo_lost(nodes)
+        """Return those of a host list that are down, drained or failing now, or do not respond."""
+        argv = slurm_commands.sinfo(nodes)
         done = self._runner.run(argv, timeout=QUERY_SECONDS)
         if done.status:
             raise failure(argv, done)
-        return sorted(set(done.stdout.split()))
+        return lost_nodes(done.stdout)
 
     def cancel(self, job_id: JobId) -> None:
         """Cancel a job with all its components; scancel does not mind one that has ended."""

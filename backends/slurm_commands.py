@@ -84,9 +84,9 @@ def squeue_all() -> list[str]:
     return ["squeue", "--noheader", "--states=all", "--me", f"--format={_QUEUE_COLUMNS}"]
 
 
-def sinfo_lost(nodes: str) -> list[str]:
-    """Return the query for those of some nodes that do not work. Source: sinfo(1), --states."""
-    return ["sinfo", "--noheader", "--Node", f"--nodes={nodes}", "--states=down,drain,fail", "--format=%N"]
+def sinfo(nodes: str) -> list[str]:
+    """Return the query for how some nodes are, a line for each of their partitions."""
+    return ["sinfo", "--noheader", "--Node", f"--nodes={nodes}", "--format=%N %T"]
 
 
 def sacct(ids: Iterable[JobId]) -> list[str]:

@@ -79,6 +79,20 @@ def _records(text: str, names: Iterable[str]) -> list[dict[str, str]]:
     return [dict(zip(keys, fields, strict=True)) for fields in lines if len(fields) == len(keys)]
 
 
+def lost_nodes(stdout: str) -> list[str]:
+    """Return the nodes that do not work. `mixed*` does not respond, and is not down for another moment.
+
+    Source: sinfo(1), NODE STATE CODES; observed on 22.05: a job is NODE_FAIL before its node is `down*`.
+    """
+    rows = (line.split() for line in stdout.splitlines())
+    lost = {
+        row[0]
+        for row in rows
+        if len(row) == 2 and (row[1].endswith("*") or row[1].startswith(("down", "drain", "fail")))
+    }
+    return sorted(lost)
+
+
 def _row(values: Mapping[str, str]) -> Row:
     leader, plus, offset = values["id"].partition("+")
     status, signal = _exit_code(values.get("exit", ""))

@@ -103,6 +103,10 @@ class Monitor:
             pause = SHORTEST if self._fresh else min(longest, pause * GROWTH)
             self._rest(pause * random.uniform(0.8, 1.2), sleep)  # noqa: S311 - so that not all monitors ask at once
 
+    def finish(self) -> None:
+        """Wait for the programs that are being told of events."""
+        self._deliveries.finish(self._means.clock())
+
     def _rest(self, seconds: float, sleep: Callable[[float], None]) -> None:
         """Wait, but no longer than until a retry is due, a result is written or a job is submitted."""
         retries = (view.history.retry for view in self._views if view.history.ended is None)

@@ -27,6 +27,8 @@ FINAL: tuple[State, ...] = ("SUCCEEDED", "FAILED", "STOPPED")
 STOP_CODES = (-210, -220)
 OF_THE_SCRIPT = ("COMPLETED", "FAILED")
 """Slurm's words for a script that ended by itself: then its result tells more."""
+UNEXPLAINED = -101
+"""The code of an end from outside of which nobody says why. Source: OpenPAI exit specification, PodExternalDeleted."""
 RESULT_LAG = 10
 """Seconds for which an ended job's result may be on its way: network file systems show new files late."""
 QUEUE_LAG = 60
@@ -114,14 +116,26 @@ def _from_result(result: Result, facts: Facts) -> Standing:
     """The outcome stands as soon as it is written; the job has ended when its last task has."""
     seen = facts.observation
     gone = seen.final if seen is not None else facts.answered
+    if result.outcome == "interrupted" and seen is not None and facts.history.cancelled is None:
+        # Slurm would say CANCELLED, TIMEOUT and so on. It says FAILED if the script alone got a signal, and in rare
+        # cases of a requeue: observed on 22.05, the end of the first run counted as that of the second.
+        reason = f"the job was told to end from outside, and Slurm says {seen.raw_state}, not why"
+        return Standing(state=state_of(UNEXPLAINED), code=UNEXPLAINED, reason=reason, ended=True)
     if result.complete or gone:
         return Standing(state=state_of(result.code), code=result.code, reason=result.reason, ended=True)
     return _standing("RUNNING", f"{result.outcome}, the remaining tasks are being stopped: {result.reason}")
 
 
+def _may_be_late(seen: Observation, facts: Facts) -> bool:
+    """Tell whether the result may be on its way; where clocks differ, from when the end was first seen."""
+    first = facts.history.seen
+    waited = facts.now - first.time if first is not None and first.state == seen.state else 0
+    return waited < RESULT_LAG and facts.now - (seen.ended or 0) < RESULT_LAG
+
+
 def _without_result(seen: Observation, facts: Facts) -> Standing:
     """The script ended by itself, and should have left a result."""
-    if facts.now - (seen.ended or 0) < RESULT_LAG:
+    if _may_be_late(seen, facts):
         return _standing("RUNNING", f"Slurm says {seen.raw_state}; the result is not there yet")
     if seen.state == "COMPLETED" and not seen.status and not seen.signal:
         return Standing(state="SUCCEEDED", code=0, reason="Slurm says COMPLETED; there is no result", ended=True)

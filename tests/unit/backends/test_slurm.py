@@ -165,12 +165,12 @@ def test_of_very_many_that_ended_the_accounts_are_asked_in_turns() -> None:
     assert all(one.final for one in seen.values())
 
 
-def test_lost_nodes_are_those_that_slurm_calls_down() -> None:
+def test_lost_nodes_are_those_that_are_down_or_do_not_respond() -> None:
     asked = Recording(
-        ("sinfo", "--noheader", "--Node", "--nodes=n[1-3]", "--states=down,drain,fail", "--format=%N"),
-        Completed(status=0, stdout="n3\nn3\n", stderr=""),
+        ("sinfo", "--noheader", "--Node", "--nodes=n[1-3]", "--format=%N %T"),
+        Completed(status=0, stdout="n1 idle\nn2 mixed*\nn3 down*\nn3 down*\nn4 draining\nn5 allocated+\n", stderr=""),
     )
-    assert SlurmBackend(Replay([asked])).lost_nodes("n[1-3]") == ["n3"]
+    assert SlurmBackend(Replay([asked])).lost_nodes("n[1-3]") == ["n2", "n3", "n4"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +17,6 @@ from .running import JOB, job_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
 
@@ -60,6 +61,31 @@ def test_a_job_that_fails(tmp_path: Path) -> None:
     done = paislurm("submit", job, "--backend", "local", "--wait", "--json")
     assert done.returncode == 1
     assert json.loads(done.stdout)["code"] == 255
+
+
+def test_a_monitor_stays_behind_and_retries(tmp_path: Path) -> None:
+    """Nobody asks, and the job comes to its end; the monitor ends with it."""
+    job = job_file(tmp_path, JOB.replace("echo and bye", "exit 3") + "jobRetryCount: 1\n")
+    assert paislurm("submit", job, "--backend", "local").returncode == 0
+    home = Path(os.environ["PAISLURM_HOME"])
+    log = home / "monitor" / "monitor.log"
+    deadline = time.monotonic() + 60
+    while "FAILED attempt 1" not in (log.read_text() if log.exists() else "") and time.monotonic() < deadline:
+        time.sleep(0.2)
+    document = json.loads(paislurm("status", "demo", "--json").stdout)
+    assert (document["state"], document["attempt"], document["retries"]) == ("FAILED", 1, 1)
+    assert [attempt["retried_because"] for attempt in document["attempts"]] == ["retry 1 of 1"]
+    logs = (home / "jobs").glob("*/attempts/*/logs/0-worker/0/stdout.log")
+    assert [path.read_text() for path in logs] == ["hello from 0\n"] * 2
+    followed = paislurm("logs", "--attempt", "0", "demo", "worker-0")
+    assert followed.stdout == "hello from 0\n"
+
+
+def test_following_goes_on_with_the_next_attempt(tmp_path: Path) -> None:
+    text = JOB.replace("instances: 2", "instances: 1").replace("echo and bye", 'test "$FC_FRAMEWORK_ATTEMPT_ID" = 1')
+    done = paislurm("submit", job_file(tmp_path, text + "jobRetryCount: 1\n"), "--backend", "local", "--follow")
+    assert (done.returncode, done.stdout) == (0, "hello from 0\n" * 2)
+    assert "attempt 1 of" in done.stderr
 
 
 def test_ctrl_c_leaves_the_job_alone_and_cancel_ends_it(tmp_path: Path) -> None:

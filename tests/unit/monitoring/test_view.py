@@ -70,8 +70,8 @@ ENDINGS = [
     (observed("CANCELLED"), None, "RUNNING", None, False),
     (observed("COMPLETED"), SUCCEEDED, "SUCCEEDED", 0, True),
     (observed("RUNNING"), INTERRUPTED, "STOPPING", None, False),
-    # interrupted, and the backend has nothing to add
-    (observed("FAILED", final=True), INTERRUPTED, "STOPPED", -210, True),
+    # interrupted, and the backend does not say why, or has forgotten the job
+    (observed("FAILED", final=True), INTERRUPTED, "FAILED", -101, True),
     (None, INTERRUPTED, "STOPPED", -210, True),
     # the result
     (observed("COMPLETED", final=True), SUCCEEDED, "SUCCEEDED", 0, True),
@@ -139,6 +139,13 @@ def test_a_job_that_is_being_cancelled_is_stopping_until_its_end() -> None:
     assert standing(observed("CANCELLED", final=True), None, asked, canceller="bob").reason == (
         "the job was cancelled by bob"
     )
+
+
+def test_a_clock_that_is_behind_does_not_wait_for_ever() -> None:
+    ahead = observed("COMPLETED", final=True, ended=NOW + 3600)
+    assert not standing(ahead).ended
+    first = Seen(time=NOW - 11, attempt=0, state="COMPLETED", reason="")
+    assert standing(ahead, None, first).ended
 
 
 def test_a_new_job_may_be_unknown_to_the_backend() -> None:

@@ -46,7 +46,6 @@ def command(site: str | None, *, once: bool, as_json: bool) -> int:
             if mine:
                 worked = True
                 _work(monitor, once=once, longest=profile.monitor.longest_poll)
-                deliveries.finish(lock.now())
         if (worked and (once or not monitor.left())) or (not worked and not monitor.left()):
             break
         time.sleep(0 if worked else 1)
@@ -63,6 +62,7 @@ def _work(monitor: Monitor, *, once: bool, longest: float) -> None:
             monitor.step()
         else:
             monitor.run(longest)
+        monitor.finish()
     except OSError as error:
         _log(f"the lock is another monitor's, or cannot be written: {error}")
 

@@ -1,0 +1,298 @@
+"""What goes wrong while a monitor looks after jobs, each time for real: nothing is lost, and nothing runs twice.
+
+Three things are counted outside the program and must agree: the jobs in Slurm's accounting, the claims that batch
+scripts made, and the lines that the user's command left in a ledger.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.jobs import folder_of_alice
+from tests.cluster.processes import wait_until
+from tests.cluster.watched import LONGEST, Watched, watched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.cluster.cluster import Cluster
+
+SAVES = "trap 'echo saved; exit 143' TERM; echo ready; sleep 300 & wait"
+FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
+ALONE = "monitor: {background: false}\n"
+KILLS = [("write", number) for number in range(1, 7)] + [("fsync", 4), ("link", 1), ("rename", 1)]
+"""System calls in which the monitor is killed: all of its writes, what makes them last, and what takes its lock."""
+TABLE: list[tuple[str, tuple[int, int, int], str]] = []
+
+
+@pytest.fixture(scope="module")
+def ground(installed: Cluster) -> Path:
+    """A folder of alice's for all jobs of this module."""
+    return folder_of_alice(installed.home("alice") / f"monitor-{os.getpid()}")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def table() -> Iterator[None]:
+    """Print what was counted of each fault."""
+    yield
+    print("\nfault                     accounting  claims  ledger  end")
+    for fault, counts, end in TABLE:
+        print(f"{fault:24}  {counts[0]:10}  {counts[1]:6}  {counts[2]:6}  {end}")
+
+
+def check(fault: str, job: Watched, state: str, code: int, attempts: int) -> dict[str, Any]:
+    """Wait for the job's end; see how it ended, and that all counts agree."""
+    shown = job.ended()
+    counts = job.counts()
+    TABLE.append((fault, counts, f"{shown['state']} {shown['code']}"))
+    assert (shown["state"], shown["code"]) == (state, code), shown["reason"]
+    assert counts == (attempts, attempts, attempts)
+    assert [line.split()[0] for line in job.lines()] == [str(number) for number in range(attempts)]
+    assert sorted((line.split()[1] for line in job.lines()), key=int) == job.job_ids()
+    return shown
+
+
+@pytest.fixture(scope="module", autouse=True)
+def killed(
+    installed: Cluster, ground: Path
+) -> Iterator[dict[tuple[str, int], tuple[Watched, subprocess.Popen[bytes]]]]:
+    """Jobs whose monitor is killed in the middle of its work; others go on while the lock goes stale."""
+    jobs = {
+        (call, number): watched(installed, ground / f"k{call}{number}", "exit 1", retries=1, site=ALONE)
+        for call, number in KILLS
+    }
+    waiting = {}
+    for (call, number), job in jobs.items():
+        wait_until((job.path / "attempts/0/result.json").exists, f"attempt 0 of {job.name}", LONGEST)
+        inject = f"inject={call}:signal=KILL:when={number}"
+        strace = ["strace", "-qq", "-o", str(job.folder / "trace"), "-e", f"trace={call}", "-e", inject]
+        done = installed.run([*strace, "paislurm", "monitor", "--once"], cwd=job.folder, env=job.env, timeout=LONGEST)
+        (job.folder / "killed").write_text(str(done.returncode))
+        words = job.argv("wait", "--json", job.name)
+        waiting[call, number] = (job, subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    yield waiting
+    for _, process in waiting.values():
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="module")
+def jobs(installed: Cluster, ground: Path, killed: object) -> dict[str, Watched]:  # noqa: ARG001 - these begin first
+    """Jobs that end by themselves, side by side."""
+    kinds: dict[str, dict[str, Any]] = {
+        "exit1": {"command": "exit 1", "retries": 2},
+        "kill9": {"command": "kill -9 $$"},
+        "memory": {"command": "tail -c 900M /dev/zero | tail"},
+        "cancel-user": {"command": SAVES, "retries": 5},
+        "cancel-root": {"command": SAVES, "retries": 5},
+        "root-retried": {"command": f"{FIRST} || exit 0; {SAVES}", "site": "retry: {onRootCancel: retry}\n"},
+        "requeued": {"command": f"{FIRST} || exit 0; {SAVES}"},
+        "timeout-retried": {
+            "command": f"{FIRST} || exit 0; {SAVES}",
+            "extras": "{slurm: {time: 10, onTimeout: retry}}",
+        },
+        "preempted": {
+            "command": f"{FIRST} || exit 0; {SAVES}",
+            "extras": "{slurm: {partition: spot}}",
+            "memory": 900_000,
+            "profile": "partitions: {spot: {}}\n",
+        },
+        "two-monitors": {"command": "exit 1", "retries": 2, "site": ALONE},
+        "clock-back": {"command": "sleep 8; kill -9 $$", "site": f"retry: {{transientCeiling: 2}}\n{ALONE}"},
+        "cut-journal": {"command": "sleep 8; exit 1", "retries": 1, "site": ALONE},
+        "cancel-between": {
+            "command": "kill -9 $$",
+            "site": "retry: {transientCeiling: 9}\nexitSpec: [{code: 137, behaviour: conflict}]\n",
+        },
+        "told": {
+            "command": "exit 1",
+            "retries": 1,
+            "extras": "{jobStatusChangeNotification: {running: true, retried: true, failed: true, stopped: true}}",
+            "site": f'notifications: {{command: [sh, -c, "cat >>{ground}/told/events"]}}\n',
+        },
+    }
+    return {name: watched(installed, ground / name, **options) for name, options in kinds.items()}
+
+
+def test_a_plain_failure_is_retried_as_often_as_the_job_says(jobs: dict[str, Watched]) -> None:
+    shown = check("exit 1, two retries", jobs["exit1"], "FAILED", 255, 3)
+    assert shown["reason"].endswith("its 2 retries are used up")
+    assert [attempt["retried_because"] for attempt in shown["attempts"]] == ["retry 1 of 2", "retry 2 of 2"]
+    said = jobs["exit1"].run("status", jobs["exit1"].name).stdout
+    assert "why there was another" in said
+
+
+def test_a_kill_of_its_own_is_retried_to_the_ceiling(jobs: dict[str, Watched]) -> None:
+    shown = check("kill -9", jobs["kill9"], "FAILED", 137, 3)
+    assert "which is the most that the site allows" in shown["reason"]
+
+
+def test_a_memory_kill_is_permanent(jobs: dict[str, Watched]) -> None:
+    check("memory", jobs["memory"], "FAILED", -1200, 1)
+
+
+@pytest.mark.parametrize("user", ["user", "root"])
+def test_who_cancels_is_named_and_nothing_is_retried(installed: Cluster, jobs: dict[str, Watched], user: str) -> None:
+    job = jobs[f"cancel-{user}"]
+    job.begun()
+    if user == "root":
+        installed.admin(["scancel", job.latest()])
+    else:
+        installed.run(["scancel", job.latest()], check=True)
+    shown = check(f"scancel by {user}", job, "STOPPED", -210, 1)
+    assert f"cancelled by {'root' if user == 'root' else 'alice'}" in shown["reason"]
+
+
+def test_roots_scancel_is_retried_where_the_site_says_so(installed: Cluster, jobs: dict[str, Watched]) -> None:
+    job = jobs["root-retried"]
+    job.begun()
+    installed.admin(["scancel", job.latest()])
+    check("scancel by root, retried", job, "SUCCEEDED", 0, 2)
+
+
+def test_a_requeue_by_an_administrator_is_a_fresh_attempt(installed: Cluster, jobs: dict[str, Watched]) -> None:
+    job = jobs["requeued"]
+    job.begun()
+    number = job.latest()
+    installed.admin(["scontrol", "update", f"jobid={number}", "requeue=1"])
+    installed.admin(["scontrol", "requeue", number])
+    # Slurm waits two minutes before it starts a job again.
+    wait_until(lambda: "JobState=PENDING" in installed.admin(["scontrol", "show", "job", number]), "the job to wait")
+    installed.admin(["scontrol", "update", f"jobid={number}", "starttime=now"])
+    shown = check("scontrol requeue", job, "SUCCEEDED", 0, 2)
+    # Slurm sometimes counts the end of the first run as that of the second, which then does not begin.
+    assert [attempt["code"] for attempt in shown["attempts"]] in ([-100], [-101])
+
+
+def test_a_job_that_asks_for_it_goes_on_after_its_time_limit(installed: Cluster, jobs: dict[str, Watched]) -> None:
+    job = jobs["timeout-retried"]
+    job.begun()
+    installed.admin(["scontrol", "update", f"jobid={job.latest()}", "timelimit=2"])
+    shown = check("time limit, onTimeout", job, "SUCCEEDED", 0, 2)
+    assert [attempt["code"] for attempt in shown["attempts"]] == [-1004]
+    assert (job.path / "attempts/0/logs/0-w/0/stdout.log").read_text() == "ready\nsaved\n"
+
+
+def test_a_preempted_job_has_a_fresh_attempt(installed: Cluster, jobs: dict[str, Watched]) -> None:
+    job = jobs["preempted"]
+    job.begun()
+    installed.run(["sbatch", "--partition=urgent", "--mem=500000", "--output=/dev/null", "--wrap=sleep 3"], check=True)
+    shown = check("preempted", job, "SUCCEEDED", 0, 2)
+    assert [(attempt["code"], attempt["backend_state"]) for attempt in shown["attempts"]] == [(-1003, "PREEMPTED")]
+
+
+def test_any_number_of_monitors_submit_one_attempt(jobs: dict[str, Watched]) -> None:
+    job = jobs["two-monitors"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    monitors = [subprocess.Popen(job.argv("monitor"), **quiet) for _ in range(3)]  # type: ignore[call-overload]
+    check("three monitors at once", job, "FAILED", 255, 3)
+    assert [monitor.wait(LONGEST) for monitor in monitors] == [0, 0, 0]
+
+
+def test_a_clock_that_is_put_back_changes_nothing(installed: Cluster, jobs: dict[str, Watched]) -> None:
+    """The monitor's own clock is an hour late; between two steps, not even always by the same."""
+    job = jobs["clock-back"]
+    job.begun()
+    # The times of files are the server's.
+    env = {**job.env, "NO_FAKE_STAT": "1", "FAKE_UTIME": "0"}
+    for offset in ("-1h", "-30m"):
+        done = installed.run(["faketime", "-f", offset, "paislurm", "monitor", "--once"], env=env, timeout=LONGEST)
+        assert done.returncode == 0, done.stderr
+    late = installed.command(["faketime", "-f", "-1h", "paislurm", "monitor"], user="alice", env=env)
+    with subprocess.Popen(late, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as monitor:
+        check("clock an hour back", job, "FAILED", 137, 3)
+        assert monitor.wait(LONGEST) == 0
+
+
+def test_a_journal_whose_last_line_is_cut_is_told_and_loses_nothing(jobs: dict[str, Watched]) -> None:
+    job = jobs["cut-journal"]
+    journal = job.path / "journal.jsonl"
+    job.begun()
+    job.status()
+    journal.write_bytes(journal.read_bytes()[:-30])
+    assert "its last line is torn" in job.run("status", job.name).stderr
+    check("journal cut", job, "FAILED", 255, 2)
+
+
+def test_a_job_that_waits_for_its_retry_can_be_cancelled(jobs: dict[str, Watched]) -> None:
+    job = jobs["cancel-between"]
+    wait_until(lambda: any(record["kind"] == "retry" for record in job.journal()), "the first attempt's end", LONGEST)
+    assert "attempt 1 follows in" in job.status()["reason"]
+    job.run("cancel", job.name)
+    check("cancelled before a retry", job, "STOPPED", -210, 1)
+
+
+def test_the_user_is_told(jobs: dict[str, Watched]) -> None:
+    job = jobs["told"]
+    check("notified", job, "FAILED", 255, 2)
+    events = job.folder / "events"
+
+    def told() -> list[str]:
+        return [json.loads(line)["event"] for line in events.read_text().splitlines()] if events.exists() else []
+
+    wait_until(lambda: "failed" in told(), "the end to be told", 60)
+    # Of a job that fails between two looks, nobody sees that it was running.
+    assert sorted(set(told()) - {"running"}) == ["failed", "retried"]
+    assert len(told()) == len(set(told()))
+
+
+def test_a_lost_node_is_left_out(installed: Cluster, ground: Path) -> None:
+    """The batch node is cut off while the job runs; its budget is not touched."""
+    job = watched(installed, ground / "cut", f"{FIRST} || exit 0; {SAVES}", retries=1)
+    job.begun()
+    node = installed.admin(["squeue", "-h", "-o", "%N", f"--jobs={job.latest()}"]).strip()
+    installed.cut(node)
+    try:
+        job.begun(2)
+    finally:
+        installed.restore(node)
+    shown = check("batch node lost", job, "SUCCEEDED", 0, 2)
+    (attempt,) = shown["attempts"]
+    assert (attempt["code"], attempt["nodes"], shown["left_out"]) == (-1001, [node], [node])
+    exclusions = installed.admin(["scontrol", "show", "job", job.latest()])
+    assert f"ExcNodeList={node}" in exclusions
+    assert [record["used"] for record in job.journal() if record["kind"] == "retry"] == [0]
+
+
+@pytest.mark.parametrize("daemon", ["slurmctld", "slurmdbd"])
+def test_an_outage_changes_nothing_but_delay(installed: Cluster, ground: Path, daemon: str) -> None:
+    job = watched(installed, ground / daemon, "sleep 3; exit 1", retries=1)
+    job.begun()
+    installed.stop_daemon(daemon)
+    try:
+        wait_until((job.path / "attempts/0/result.json").exists, "the first attempt's end", LONGEST)
+        assert "ended" not in [record["kind"] for record in job.journal()]
+    finally:
+        installed.start_daemon(daemon)
+    check(f"{daemon} stopped", job, "FAILED", 255, 2)
+
+
+def test_an_sbatch_whose_answer_is_lost(installed: Cluster, ground: Path) -> None:
+    """The controller takes the job, and sbatch says that it heard nothing."""
+    job = watched(installed, ground / "sbatch", "sleep 1; exit 1", retries=1, site=ALONE)
+    wait_until((job.path / "attempts/0/result.json").exists, "the first attempt's end", LONGEST)
+    programs = job.folder / "bin"
+    programs.mkdir()
+    deaf = "echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv operation' >&2; exit 1"
+    (programs / "sbatch").write_text(f'#!/bin/sh\n/usr/bin/sbatch "$@" >/dev/null\n{deaf}\n')
+    (programs / "sbatch").chmod(0o755)
+    path = installed.environment("alice")["PATH"]
+    said = job.run("monitor", "--once", env={"PATH": f"{programs}:{path}"})
+    assert "it may have taken the job all the same" in said.stderr
+    check("sbatch times out", job, "FAILED", 255, 2)
+
+
+@pytest.mark.parametrize(("call", "number"), KILLS)
+def test_a_monitor_that_is_killed_in_the_middle(
+    killed: dict[tuple[str, int], tuple[Watched, subprocess.Popen[bytes]]], call: str, number: int
+) -> None:
+    job, waiting = killed[call, number]
+    assert waiting.wait(LONGEST) == 1
+    status = (job.folder / "killed").read_text()
+    check(f"killed in {call} {number}" if status != "0" else f"not killed: {call} {number}", job, "FAILED", 255, 2)
