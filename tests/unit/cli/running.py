@@ -16,6 +16,7 @@ SITE = """\
 partitions:
   batch: {nodes: [{count: 4, cpus: 16, memoryMB: 100000}]}
 defaultPartition: batch
+monitor: {background: false}
 """
 
 JOB = """\
