@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tests.cluster.cluster import Cluster
 
-SAVES = "trap 'echo saved; exit 143' TERM; echo ready; sleep 300 & wait"
+SAVES = "trap 'echo saved; exit 0' TERM; echo ready; sleep 300 & wait"
 FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
 ALONE = "monitor: {background: false}\n"
 KILLS = [("write", number) for number in range(1, 7)] + [("fsync", 4), ("link", 1), ("rename", 1)]
