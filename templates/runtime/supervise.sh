@@ -37,6 +37,12 @@ read_event() {
 # A line of the channel, as words. Only our own programs can write there, and only these lines mean something.
 take_in() {
   read_clock
+  # Words that are no numbers never reach arithmetic.
+  case $#:${1-} in
+    8:start) [[ "${*:2:4} $7 $8" =~ ^[0-9\ ]+$ ]] || return 0 ;;
+    9:exit) [[ "${*:2:5} $9" =~ ^[0-9\ ]+$ && $7 =~ ^-?[0-9]+$ && $8 =~ ^[a-z]+$ ]] || return 0 ;;
+    *) [[ "${*:2}" =~ ^[0-9\ ]+$ ]] || return 0 ;;
+  esac
   case $#:${1-} in
     8:start) on_start "${@:2}" ;;
     5:term) TERMED[$2.$4.$5]=1 ;;

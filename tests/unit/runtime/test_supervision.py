@@ -128,7 +128,16 @@ def gang_cases(draw: st.DrawFn) -> Case:
         if draw(st.booleans()):
             noise = draw(
                 st.sampled_from(
-                    [line, line + " more", f"exit {position} 0 99 0 1 255 unknown 1", "exit", "exit 0", "hello", "step"]
+                    [
+                        line,
+                        line + " more",
+                        f"exit {position} 0 99 0 1 255 unknown 1",
+                        "exit",
+                        "exit 0",
+                        "hello",
+                        "step",
+                        f"exit {position} 0 0 0 x[0] 1 unknown 1",
+                    ]
                 )
             )
             case.lines.append(f"at {time} {noise}")
