@@ -74,7 +74,7 @@ class LocalBackend:
         folder = (self._jobs / job_id).absolute()
         state = records.read_json(folder / "state.json")
         if state is None:
-            raise NotFoundError(Fault(code="E505", message=f"there is no local job {job_id}"))
+            raise NotFoundError(Fault(code="E520", message=f"there is no local job {job_id}"))
         if "ended" not in state:
             end_job(folder, state)
 

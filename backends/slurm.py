@@ -38,8 +38,8 @@ def _one(_: JobId) -> int:
 class SlurmBackend:
     """Submit, observe and cancel through sbatch, squeue, sacct and scancel.
 
-    `components` says how many components a job has at least: its script tells (`batch_script.components`).
-    The queue shows it too, until some minutes after the end of a job (MinJobAge, 5 minutes by default).
+    `components` says how many components a job has: its script tells (`batch_script.components`). It is asked of
+    jobs only that the queue shows no more, some minutes after their end (MinJobAge, 5 minutes by default).
     """
 
     name = "slurm"
@@ -106,7 +106,7 @@ class SlurmBackend:
             observation(
                 queue.get(job_id, ()),
                 accounting.get(job_id, ()),
-                components=self._components(job_id),
+                components=1 if job_id in queue or job_id not in accounting else self._components(job_id),
                 accounted=accounted,
             )
             for job_id in ids

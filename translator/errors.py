@@ -6,6 +6,8 @@ PaislurmError                 exit code
 ├── SiteError                 4   the site profile is wrong
 ├── PlanError                 4   the site cannot run the job
 ├── NotFoundError             5   no such job, task or log
+├── FolderError               4   a job folder cannot be written, or its name is taken
+├── InterruptedWaitError    130   the user stopped waiting; the job may go on
 └── BackendError              6   the backend did not do as it was told
     ├── RejectedError         4   it answered, and the answer is no
     └── UnreachableError      6   it did not answer; trying again can help
@@ -130,6 +132,18 @@ class NotFoundError(PaislurmError):
     """Report a job, task or log that does not exist."""
 
     exit_code = 5
+
+
+class FolderError(PaislurmError):
+    """Report a job folder that cannot be written, or whose name is taken."""
+
+    exit_code = 4
+
+
+class InterruptedWaitError(PaislurmError):
+    """Report that the user stopped waiting, which does not stop the job."""
+
+    exit_code = 130
 
 
 class BackendError(PaislurmError):

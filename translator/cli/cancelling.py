@@ -29,9 +29,9 @@ def cancel(folder: JobFolder) -> tuple[str, View]:
         return f"{folder.name} has already ended: {view.standing.state}", view
     if view.standing.state == "UNKNOWN" and not view.problem and view.observation is None:
         known = view.history
-        reason = "given up by the user: Slurm does not know the job, and it left no result"
+        reason = f"given up by the user: {known.keeper} does not know the job, and it left no result"
         append(folder.journal, given_up(known, clock(), STOPPED, reason))
-        return f"{folder.name} is given up: Slurm does not know job {known.job_id}", look_at(folder)
+        return f"{folder.name} is given up: {known.keeper} does not know job {known.job_id}", look_at(folder)
     asked = ""
     for _ in range(TRIES):
         asked = _ask(folder, view)
@@ -40,7 +40,8 @@ def cancel(folder: JobFolder) -> tuple[str, View]:
             break
     if view.standing.ended and not view.history.job_id:
         return f"{folder.name} is cancelled", view
-    which = f"job {view.history.job_id}" if asked else "as soon as it is known whether it reached Slurm"
+    known = view.history
+    which = f"job {known.job_id}" if asked else f"as soon as it is known whether it reached {known.keeper}"
     return f"{folder.name} is being cancelled ({which})", view
 
 

@@ -13,7 +13,7 @@ from ..errors import Fault, UsageError
 from ..monitoring.store import Store
 
 if TYPE_CHECKING:
-    from paislurm.backends.base import Backend
+    from paislurm.backends.base import Backend, JobId
 
 
 def user_name() -> str:
@@ -45,7 +45,20 @@ def backend(name: str) -> Backend:
 def _choose(name: str) -> Backend:
     from paislurm.backends.choose import backend as choose
 
-    return choose(name, home=store().home)
+    return choose(name, store().home, lambda job_id: _components(name, job_id))
+
+
+def _components(backend_name: str, job_id: JobId) -> int:
+    """Return how many components the script of a job has; 1 if it cannot be read."""
+    from paislurm.backends.batch_script import components
+
+    folder = store().by_id(job_id, backend=backend_name)
+    if folder is None:
+        return 1
+    try:
+        return len(components(folder.script(0).read_text(encoding="utf-8", errors="replace")))
+    except OSError:
+        return 1
 
 
 def clock() -> int:

@@ -9,11 +9,19 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from ..errors import BackendError, Fault, PlanError, RejectedError, UnreachableError
+from ..errors import (
+    BackendError,
+    Fault,
+    FolderError,
+    InterruptedWaitError,
+    PlanError,
+    RejectedError,
+    UnreachableError,
+)
 from ..monitoring.attempt import NEVER_SENT, new_intent, submit_attempt
 from ..monitoring.history import history
 from ..monitoring.records import Created, JobRole, dump
-from ..monitoring.staging import FolderError, discard, place, restore, retire, stage
+from ..monitoring.staging import discard, place, restore, retire, stage
 from ..planning.show import plan_dict
 from .background import leave_monitor
 from .home import backend, clock, store, user_name
@@ -23,7 +31,6 @@ from .say import say
 from .sources import compile_source
 from .steps import look_at
 from .tracing import traced
-from .waiting import InterruptedWaitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,11 +128,11 @@ def _finished(folder: JobFolder) -> View | None:
     if view.standing.ended:
         return view
     if view.problem:
-        hint = "try again when Slurm answers, or submit under another name: `--suffix TEXT`"
+        hint = f"try again when {view.history.keeper} answers, or submit under another name: `--suffix TEXT`"
         message = f"a job of the name {folder.name} is there, and whether it has ended is not known: {view.problem}"
         raise UnreachableError(Fault(code="E513", message=message, hint=hint))
     known = view.history
-    what = f"job {known.job_id}" if known.job_id else "it may or may not have reached Slurm"
+    what = f"job {known.job_id}" if known.job_id else f"it may or may not have reached {known.keeper}"
     message = f"{folder.name} has not ended yet: {view.standing.state}, {what}"
     hint = f"`paislurm cancel {known.job}` ends it; `--suffix TEXT` submits under another name"
     raise FolderError(Fault(code="E511", message=message, hint=hint))
@@ -208,7 +215,7 @@ def _unsure(error: BackendError, folder: JobFolder, known: History) -> Unreachab
     fault = Fault(
         code="E502",
         message=error.faults[0].message,
-        hint=f"`paislurm status {known.job}` finds out as soon as Slurm answers; "
+        hint=f"`paislurm status {known.job}` finds out as soon as {known.keeper} answers; "
         f"its tag is {known.tag}, its folder {folder.path}",
     )
     return UnreachableError(fault, argv=error.argv, status=error.status, stderr=error.stderr)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import time
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from ..errors import Fault, NotFoundError, PaislurmError
+from ..errors import Fault, InterruptedWaitError, NotFoundError
 from ..monitoring.look import open_job
 from .say import say
 from .steps import look_at, monitor_lock
@@ -20,12 +20,6 @@ if TYPE_CHECKING:
 
 TICK = 0.5
 LONGEST = 10.0
-
-
-class InterruptedWaitError(PaislurmError):
-    """Report that the user stopped waiting, which does not stop the job."""
-
-    exit_code: ClassVar[int] = 130
 
 
 class Pace:
@@ -86,9 +80,9 @@ def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], obje
                 between()
                 return view
             if view.problem and not outage:
-                say(f"Slurm does not answer, still waiting: {view.problem}")
+                say(f"{view.history.keeper} does not answer, still waiting: {view.problem}")
             elif outage and not view.problem:
-                say("Slurm answers again")
+                say(f"{view.history.keeper} answers again")
             outage = view.problem
             if view.standing.state == "UNKNOWN" and not view.problem and view.observation is None:
                 raise _lost(view)

@@ -110,9 +110,9 @@ def adopt(known: History, backend: Callable[[str], Backend], now: int) -> tuple[
     if not settled(known, now):
         return known, (), ""
     if known.cancelled is not None:
-        end = given_up(known, now, STOPPED, f"cancelled by {known.cancelled.user}; it never reached Slurm")
+        end = given_up(known, now, STOPPED, f"cancelled by {known.cancelled.user}; it never reached {known.keeper}")
     elif known.attempt == 0:
-        end = given_up(known, now, NEVER_TAKEN, "it never reached Slurm")
+        end = given_up(known, now, NEVER_TAKEN, f"it never reached {known.keeper}")
     else:
         return known, (), ""
     return replace(known, ended=end), (end,), ""

@@ -49,6 +49,11 @@ class History:
     ended: Ended | None = None
 
     @property
+    def keeper(self) -> str:
+        """What people call the backend that the job is with."""
+        return "the local backend" if self.backend == "local" else "Slurm"
+
+    @property
     def full_name(self) -> str:
         """The name that OpenPAI gave the job, `user~name`."""
         return f"{self.user}~{self.job}"

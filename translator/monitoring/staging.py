@@ -8,9 +8,9 @@ import shutil
 import time
 from contextlib import contextmanager, suppress
 from secrets import token_hex
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from ..errors import Fault, PaislurmError
+from ..errors import Fault, FolderError
 from .store import JobFolder
 
 if TYPE_CHECKING:
@@ -23,12 +23,6 @@ ABANDONED_SECONDS = 24 * 3600
 RETIRED = "retired"
 RETIRING_SECONDS = 60
 _TAKEN = (errno.EEXIST, errno.ENOTEMPTY)
-
-
-class FolderError(PaislurmError):
-    """Report a job folder that cannot be written, or whose name is taken."""
-
-    exit_code: ClassVar[int] = 4
 
 
 @contextmanager

@@ -111,16 +111,20 @@ class Store:
         others = [folder for name, folder in folders.items() if name.partition("~")[2] == address]
         if len(others) == 1:
             return others[0]
-        found = self._by_id(address.partition("+")[0])
+        found = self.by_id(address.partition("+")[0])
         if found is None:
             raise self._no_such_job(address, [name.removeprefix(f"{user}~") for name in folders])
         return found
 
-    def _by_id(self, job_id: str) -> JobFolder | None:
+    def by_id(self, job_id: str, *, backend: str = "") -> JobFolder | None:
         """Return the newest job of an id: two backends, or one over the years, can give the same."""
         if not job_id.isdecimal():
             return None
-        matches = [(folder, known) for folder, known in self.standings() if known.job_id == job_id]
+        matches = [
+            (folder, known)
+            for folder, known in self.standings()
+            if known.job_id == job_id and backend in ("", known.backend)
+        ]
         newest = max(matches, key=lambda match: (match[1].ended is None, match[1].submitted or 0), default=None)
         return newest[0] if newest else None
 

@@ -80,8 +80,8 @@ def job_state(facts: Facts) -> Standing:
         return _from_result(result, facts)
     if result is not None:
         asked = facts.history.cancelled
-        why = f"cancelled by {asked.user}" if asked else "told to end from outside; Slurm has not yet said why"
-        return _standing("STOPPING", why)
+        unexplained = f"told to end from outside; {facts.history.keeper} has not yet said why"
+        return _standing("STOPPING", f"cancelled by {asked.user}" if asked else unexplained)
     if seen is not None and seen.final:
         return _without_result(seen, facts)
     if seen is not None:
@@ -119,7 +119,7 @@ def _from_result(result: Result, facts: Facts) -> Standing:
     if result.outcome == "interrupted" and seen is not None and facts.history.cancelled is None:
         # Slurm would say CANCELLED, TIMEOUT and so on. It says FAILED if the script alone got a signal, and in rare
         # cases of a requeue: observed on 22.05, the end of the first run counted as that of the second.
-        reason = f"the job was told to end from outside, and Slurm says {seen.raw_state}, not why"
+        reason = f"the job was told to end from outside, and {facts.history.keeper} says {seen.raw_state}, not why"
         return Standing(state=state_of(UNEXPLAINED), code=UNEXPLAINED, reason=reason, ended=True)
     if result.complete or gone:
         return Standing(state=state_of(result.code), code=result.code, reason=result.reason, ended=True)
@@ -135,13 +135,14 @@ def _may_be_late(seen: Observation, facts: Facts) -> bool:
 
 def _without_result(seen: Observation, facts: Facts) -> Standing:
     """The script ended by itself, and should have left a result."""
+    says = f"{facts.history.keeper} says {seen.raw_state}"
     if _may_be_late(seen, facts):
-        return _standing("RUNNING", f"Slurm says {seen.raw_state}; the result is not there yet")
+        return _standing("RUNNING", f"{says}; the result is not there yet")
     if seen.state == "COMPLETED" and not seen.status and not seen.signal:
-        return Standing(state="SUCCEEDED", code=0, reason="Slurm says COMPLETED; there is no result", ended=True)
+        return Standing(state="SUCCEEDED", code=0, reason=f"{says}; there is no result", ended=True)
     code = 128 + seen.signal if seen.signal else 255
     how = f"by signal {seen.signal}" if seen.signal else f"with status {seen.status}"
-    reason = f"Slurm says {seen.raw_state}: the batch script ended {how} and left no result"
+    reason = f"{says}: the batch script ended {how} and left no result"
     return Standing(state="FAILED", code=code, reason=reason, ended=True)
 
 
@@ -155,20 +156,20 @@ def _alive(word: str, reason: str, facts: Facts) -> Standing:
         case Phase.RUNNING if not facts.started:
             return _standing("WAITING", "the nodes are there, the tasks are being started")
         case Phase.RUNNING | Phase.ENDED:
-            return _standing("RUNNING", "" if facts.started else f"Slurm says {word}")
+            return _standing("RUNNING", "" if facts.started else f"{facts.history.keeper} says {word}")
         case Phase.UNKNOWN:
-            return _standing("UNKNOWN", f"Slurm says {word}, which means nothing to this version")
+            return _standing("UNKNOWN", f"{facts.history.keeper} says {word}, which means nothing to this version")
 
 
 def _unseen(facts: Facts) -> Standing:
     known = facts.history
     if not known.job_id:
-        return _standing("WAITING", "it is being submitted, or Slurm did not say whether it took the job")
+        return _standing("WAITING", f"it is being submitted, or {known.keeper} did not say whether it took the job")
     if not facts.answered:
         return _last_known(facts)
     if facts.now - (known.submitted or 0) < QUEUE_LAG:
-        return _standing("WAITING", "Slurm does not show the job yet")
-    return _standing("UNKNOWN", f"Slurm does not know job {known.job_id}, and the job left no result")
+        return _standing("WAITING", f"{known.keeper} does not show the job yet")
+    return _standing("UNKNOWN", f"{known.keeper} does not know job {known.job_id}, and the job left no result")
 
 
 def _last_known(facts: Facts) -> Standing:

@@ -152,7 +152,7 @@ PROGRAM = {
     "E501": "a program of Slurm is not there",
     "E502": "Slurm does not answer; whether it took the job is not known, and found out later by the job's tag",
     "E503": "sbatch refuses the job; its words, and where the option comes from",
-    "E504": "a folder that Slurm could not write to",
+    "E504": "a folder that Slurm could not write to, or a script that cannot be started",
     "E505": "a backend that there is not",
     "E506": "Slurm's controller cannot be reached; nothing was sent",
     "E510": "the job's folder cannot be written",

@@ -121,6 +121,8 @@ def test_the_script_says_how_many_components_to_expect() -> None:
     forgotten = replace(squeue, completed=NOTHING)
     backend = SlurmBackend(Replay([forgotten, sacct]), components=lambda _: 3)
     assert not backend.observe([job_id])[job_id].final
+    backend = SlurmBackend(Replay([squeue, sacct]), components=lambda _: pytest.fail("the queue tells"))
+    assert not backend.observe([job_id])[job_id].final
 
 
 def test_unknown_jobs_are_not_in_the_answer_and_can_be_cancelled() -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep the user's own jobs and profiles out of the tests; return the folder of the jobs."""
     monkeypatch.setenv("PAISLURM_HOME", str(tmp_path / "home"))
+    home._choose.cache_clear()
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv("PAISLURM_SITE", raising=False)
     monkeypatch.delenv("NO_COLOR", raising=False)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.errors import NotFoundError
+from paislurm.translator.errors import FolderError, NotFoundError
 from paislurm.translator.monitoring import staging
-from paislurm.translator.monitoring.staging import FolderError, place, restore, retire, stage, write_durably
+from paislurm.translator.monitoring.staging import place, restore, retire, stage, write_durably
 from paislurm.translator.monitoring.store import JobFolder, Store
 
 from .jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder
