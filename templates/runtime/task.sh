@@ -11,6 +11,8 @@ task_main() {
   umask 0077
   # The user's output never reaches the channel: it is kept open here under another number, and closed for children.
   exec {CHANNEL}>&1 1>&2
+  # A pipe without a name, for the statuses of commands.
+  exec {ENDS}<> <(:)
   REPORTS=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[ROLE]}/$SLOT.log
   outlive_signals
   # shellcheck source=/dev/null # written by write_placement
@@ -42,17 +44,14 @@ pass_on_term() {
   [[ ! $COMMAND || $ENDING ]] || kill -TERM -- "-$COMMAND" 2>/dev/null
 }
 
-# Wait for a child to its end, and return its status. A signal ends a wait before, with a status that is not the
-# child's; bash keeps the child's own, and says 127 where it does not.
+# Wait for a child to its end: a signal ends a wait before. The status is the child's unless a signal came.
 await() {
-  local status again alive=1
+  local status
   wait "$1"
   status=$?
-  while ((status > 128 && alive)); do
-    kill -0 "$1" 2>/dev/null || alive=0
+  while ((status > 128)) && kill -0 "$1" 2>/dev/null; do
     wait "$1"
-    again=$?
-    ((again == 127)) || status=$again
+    status=$?
   done
   return "$status"
 }
@@ -195,12 +194,21 @@ start_bash() {
 run_bash() {
   local stopped=$STOPPED status
   set -m
-  start_bash "${@:2}" </dev/null >>"$1" 2>>"$STDERR_LOG" {CHANNEL}>&- &
+  keep_status "$@" </dev/null {CHANNEL}>&- &
   COMMAND=$!
   set +m
   ((STOPPED == stopped)) || kill -TERM -- "-$COMMAND" 2>/dev/null
   await "$COMMAND"
   status=$?
   COMMAND=''
+  ! read -r -t 0 <&"$ENDS" || read -r status <&"$ENDS"
   return "$status"
+}
+
+# A shell between this one and the script. Bash loses the status of a child that ends just when a signal interrupts
+# the builtin `wait` (seen as 143 or 255), but not that of a child in the foreground. KILL leaves no status in ENDS.
+keep_status() {
+  trap ':' TERM INT HUP USR1 USR2
+  (start_bash "${@:2}") >>"$1" 2>>"$STDERR_LOG" {ENDS}>&-
+  printf '%s\n' "$?" >&"$ENDS"
 }

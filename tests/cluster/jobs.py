@@ -45,11 +45,11 @@ def job_text(name: str, roles: str, extras: str = "") -> str:
     return HEAD.replace("NAME", name) + "taskRoles:\n" + roles + (f"extras: {extras}\n" if extras else "")
 
 
-def write(folder: Path, roles: str, extras: str = "") -> str:
+def write(folder: Path, roles: str, extras: str = "", settings: str = ONE_ATTEMPT) -> str:
     """Write a job file and a site profile, and return the job's name, which is the folder's."""
     name = f"j{folder.name[-40:].replace('.', '-')}"
     (folder / "job.yaml").write_text(job_text(name, roles, extras))
-    (folder / "site.yaml").write_text(SITE.read_text() + ONE_ATTEMPT)
+    (folder / "site.yaml").write_text(SITE.read_text() + settings)
     for path in folder.iterdir():
         path.chmod(0o644)
     return name
@@ -111,9 +111,11 @@ def submit_file(
     return Submitted(cluster, folder, json.loads(done.stdout)["job"], home)
 
 
-def submit(cluster: Cluster, folder: Path, roles: str, extras: str = "") -> Submitted:
+def submit(
+    cluster: Cluster, folder: Path, roles: str, extras: str = "", settings: str = ONE_ATTEMPT
+) -> Submitted:
     """Submit a job; several at once run side by side, each from a folder of its own."""
-    write(folder, roles, extras)
+    write(folder, roles, extras, settings)
     return submit_file(cluster, folder)
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
 
 NO_GANG = "{gangAllocation: false}"
+RETRIES = "retry: {transientCeiling: 3}\nmonitor: {background: false}\n"
 
 
 def test_many_tasks_take_turns_and_failed_ones_are_tried_again(installed: Cluster, workdir: Path) -> None:
@@ -32,7 +33,7 @@ def test_many_tasks_take_turns_and_failed_ones_are_tried_again(installed: Cluste
         + tried("transient", 1, 0, 'exit "$((FC_TASK_ATTEMPT_ID < 2 ? 130 : 0))"')
         + tried("permanent", 1, 5, "exit 141")
     )
-    retried = submit(installed, folder_of_alice(workdir / "retried"), roles, NO_GANG)
+    retried = submit(installed, folder_of_alice(workdir / "retried"), roles, NO_GANG, RETRIES)
 
     code, result = retried.ended()
     found = {f"{task['role']}-{task['index']}": task for task in result["tasks"]}

@@ -1,0 +1,56 @@
+"""The status of a command, whatever signals come while its task waits for it."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from paislurm.translator.rendering.engine import runtime
+
+ROUNDS = 30
+
+
+def run(command: str, before: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command many times as a task does, and print what it ended with."""
+    return subprocess.run(
+        ["bash", "-c", f"{runtime()}\n{AS_A_TASK}\n{before}\n{TURNS}", "bash", command, str(ROUNDS)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize(("command", "status"), [("exit 0", "0"), ("exit 7", "7"), ("trap 'exit 3' TERM; exit", "0")])
+def test_no_signal_hides_the_status_of_a_command(command: str, status: str) -> None:
+    """Bash itself loses it, when a child ends and a signal comes at once: here signals come every few milliseconds."""
+    done = run(command, before="(while kill -TERM $$ 2>/dev/null; do sleep 0.001; done) &\nstorm=$!")
+    assert done.stdout.split() == [status] * ROUNDS
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [("kill -KILL 0", "137"), ("kill -KILL $$", "137"), ("kill -SEGV $$", "139"), ("kill 0", "143")],
+)
+def test_what_a_command_that_is_killed_ended_with(command: str, status: str) -> None:
+    """It may kill the shell that keeps its status, too."""
+    assert run(command).stdout.split() == [status] * ROUNDS
+
+
+AS_A_TASK = """
+set -u
+storm=''
+STDERR_LOG=/dev/stderr
+exec {CHANNEL}>&1 {ENDS}<> <(:)
+start_bash() { exec bash -c "$1"; }
+outlive_signals
+pass_on_term() { :; }
+"""
+TURNS = """
+for ((turn = 0; turn < $2; turn++)); do
+  run_bash /dev/null "$1"
+  printf '%s\\n' "$?"
+done
+[[ ! $storm ]] || kill -KILL "$storm"
+"""
