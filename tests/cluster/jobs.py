@@ -111,9 +111,7 @@ def submit_file(
     return Submitted(cluster, folder, json.loads(done.stdout)["job"], home)
 
 
-def submit(
-    cluster: Cluster, folder: Path, roles: str, extras: str = "", settings: str = ONE_ATTEMPT
-) -> Submitted:
+def submit(cluster: Cluster, folder: Path, roles: str, extras: str = "", settings: str = ONE_ATTEMPT) -> Submitted:
     """Submit a job; several at once run side by side, each from a folder of its own."""
     write(folder, roles, extras, settings)
     return submit_file(cluster, folder)
