@@ -10,7 +10,7 @@ write_placement() {
   local role node
   {
     quote "$SECRETS_FOLDER"
-    printf 'RUN_ID=%s\nSECRETS_FOLDER=%s\n' "$RUN_ID" "$QUOTED"
+    printf 'RUN_ID=%s\nJOB_ID=%s\nCALLS=%s\nSECRETS_FOLDER=%s\n' "$RUN_ID" "$SLURM_JOB_ID" "$CALLS" "$QUOTED"
     for role in "${!NODES_OF[@]}"; do printf "NODES_OF[%d]='%s'\n" "$role" "${NODES_OF[role]}"; done
     for node in "${!ADDRESS_OF[@]}"; do printf "ADDRESS_OF['%s']='%s'\n" "$node" "${ADDRESS_OF[$node]}"; done
   } >placement.sh || give_up "cannot write to $ATTEMPT_FOLDER"
@@ -123,7 +123,7 @@ export_task_environment() {
   port=${PORTS_OF[$role.$index.http]}
   export PAI_CONTAINER_HOST_PORT=${port%%,*} PAI_CURRENT_CONTAINER_PORT=${port%%,*}
   port=${PORTS_OF[$role.$index.ssh]}
-  export PAI_CONTAINER_SSH_PORT=${port%%,*}
+  export PAI_CONTAINER_SSH_PORT=${port%%,*} PATH=$ATTEMPT_FOLDER/bin:$PATH
   export NVIDIA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-none}
   "environment_of_role_$role"
 }
@@ -143,7 +143,7 @@ source_known_peers() {
       # shellcheck source=/dev/null # written by our own tasks
       [[ ! -e $file ]] || { set -a && source "$file" && set +a && list+=${list:+,}$HTTP_ADDRESS; }
     done
-    unset HTTP_ADDRESS
+    unset HTTP_ADDRESS SLOT_OF_TASK
     for name in ${ROLE_ALIASES[role]} "$role"; do
       export "PAI_TASK_ROLE_${name}_HOST_LIST=$list"
     done
@@ -164,6 +164,6 @@ leave_peer_file() {
       done
     done
     port=${PORTS_OF[$role.$index.http]}
-    printf 'HTTP_ADDRESS=%s:%s\n' "${ADDRESS_OF[$SLURMD_NODENAME]}" "${port%%,*}"
+    printf 'HTTP_ADDRESS=%s:%s\nSLOT_OF_TASK=%s\n' "${ADDRESS_OF[$SLURMD_NODENAME]}" "${port%%,*}" "$SLOT"
   } >"$file.new" && mv -- "$file.new" "$file"
 }

@@ -4,6 +4,8 @@ main() {
   case ${1-} in
     --task) task_main "${@:2}" ;;
     --ports) ports_main "${@:2}" ;;
+    --ssh) ssh_main "${@:2}" ;;
+    --relay) relay_main "${@:2}" ;;
     *) batch_main "$@" ;;
   esac
 }
@@ -20,9 +22,11 @@ batch_main() {
   place_slots
   find_addresses
   RUN_ID=$SLURM_JOB_ID-$ATTEMPT
+  CALLS=/tmp/paislurm-$RUN_ID-calls
   write_placement
   ((!GANG)) || find_ports
   write_environment
+  write_ssh || give_up "cannot write to $ATTEMPT_FOLDER"
   fetch_code
   start_all_roles
   supervise
@@ -46,7 +50,7 @@ ports_main() {
   FOLDER=$1 ATTEMPT=$2
   # shellcheck source=/dev/null # written by write_placement
   source "$FOLDER/attempts/$ATTEMPT/placement.sh" || exit
-  print_ports_of_node
+  print_ports_of_node && make_bells_of_node
 }
 
 # The truth is in result.json; the exit status is for Slurm's accounting, which loses the eighth bit of a larger one.

@@ -25,3 +25,14 @@ make_folders() {
     shift $(($# < 500 ? $# : 500))
   done
 }
+
+# Read a line of a channel, as words in WORDS; wait for it one second at most. When the time is up in the middle of a
+# line, the rest of it is there, because a line is one write.
+read_words() {
+  local line='' rest=''
+  if ! IFS= read -r -t 1 line <&"$1"; then
+    [[ $line ]] || return
+    IFS= read -r rest <&"$1"
+  fi
+  read -ra WORDS <<<"$line$rest"
+}

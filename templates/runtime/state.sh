@@ -1,14 +1,14 @@
 # What the script knows while it runs. A task is named ROLE.INDEX, a role by its position.
 
 # Where things are.
-FOLDER='' ATTEMPT=0 ATTEMPT_FOLDER='' SECRETS_FOLDER='' SCRIPT='' SCRATCH='' RUN_ID='' NOW=0
+FOLDER='' ATTEMPT=0 ATTEMPT_FOLDER='' SECRETS_FOLDER='' SCRIPT='' SCRATCH='' RUN_ID='' JOB_ID='' CALLS='' NOW=0
 NODES_OF=()
 declare -A ADDRESS_OF=() PORTS_OF=()
 PORT_TAKEN=() PORT_LINES=() FIRST_FIXED=0 RESERVE_PORTS='' PORTS_FAILED=0
 
 # Tasks: state is running, waiting (for a retry), ended (not yet accepted), succeeded or failed. Exits by arrival.
 declare -A STATE=() ATTEMPTS=() NODE_OF=() STARTED=() ENDED=() STATUS=() CODE_OF=() BEHAVIOUR_OF=()
-EXITS=() NEXT_EXIT=0 EVENT=()
+EXITS=() NEXT_EXIT=0 WORDS=()
 declare -A TERMED=() PROVISIONAL=() TRANSIENTS=() BUDGET_USED=() CEILING_HIT=()
 
 # Roles: counts of completed tasks, the time and index of the exit that reached a threshold, steps and slots.
@@ -24,3 +24,5 @@ readonly PROVISIONAL_SECONDS=2
 # A task's own. TASK is its shell in a slot without gang, COMMAND the process group of what it runs, and ENDING is set
 # while that is for any end, and not to be stopped.
 STOPPED=0 RUNNING='' TASK='' COMMAND='' ENDING='' CODE=0 BEHAVIOUR='' STDOUT_LOG='' STDERR_LOG='' RUNTIME_LOG='' SCRIPTS_LOG='' EXPORTS=''
+# What is done with a call that is heard.
+ANSWER=run_called

@@ -5,9 +5,9 @@ supervise() {
   SUPERVISING=1
   while ((${#STEP_OPEN[@]})) || [[ ! $OUTCOME ]]; do
     # All lines that are there are taken in before anything is decided.
-    if read_event; then
-      take_in "${EVENT[@]}"
-      while read -r -t 0 <&"$EVENTS" && read_event; do take_in "${EVENT[@]}"; done
+    if read_words "$EVENTS"; then
+      take_in "${WORDS[@]}"
+      while read -r -t 0 <&"$EVENTS" && read_words "$EVENTS"; do take_in "${WORDS[@]}"; done
     fi
     read_clock
     settle_exits
@@ -21,17 +21,6 @@ supervise() {
       LATE_STARTS=()
     fi
   done
-}
-
-# Read a line of the channel, as words in EVENT; wait for it one second at most. When the time is up in the middle of a
-# line, the rest of it is there, because a line is one write.
-read_event() {
-  local line='' rest=''
-  if ! IFS= read -r -t 1 line <&"$EVENTS"; then
-    [[ $line ]] || return
-    IFS= read -r rest <&"$EVENTS"
-  fi
-  read -ra EVENT <<<"$line$rest"
 }
 
 # A line of the channel, as words. Only our own programs can write there, and only these lines mean something.

@@ -11,8 +11,6 @@ task_main() {
   umask 0077
   # The user's output never reaches the channel: it is kept open here under another number, and closed for children.
   exec {CHANNEL}>&1 1>&2
-  # A pipe without a name, for the statuses of commands.
-  exec {ENDS}<> <(:)
   REPORTS=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[ROLE]}/$SLOT.log
   outlive_signals
   # shellcheck source=/dev/null # written by write_placement
@@ -20,11 +18,14 @@ task_main() {
   # shellcheck source=/dev/null # written by write_environment
   source "$ATTEMPT_FOLDER/env.sh"
   unset BASH_ENV "${!SLURM_HOSTFILE@}"
+  ((GANG)) || make_bells "$ROLE.$SLOT"
+  open_bell "$ROLE.$SLOT"
   if ((GANG)); then
     run_task "$SLOT" 0
   else
     serve_slot
   fi
+  remove_bells "$ROLE.$SLOT"
   exit 0
 }
 
@@ -166,12 +167,17 @@ hold_place() {
   read_clock
   report held "$ROLE" "$SLOT" "$1" "$2" "$3" "$((NOW + DEBUG_SECONDS))"
   set -m
-  sleep "$DEBUG_SECONDS" {CHANNEL}>&- &
+  pause {CHANNEL}>&- &
   COMMAND=$!
   set +m
   ((!STOPPED)) || kill -TERM -- "-$COMMAND" 2>/dev/null
-  await "$COMMAND"
+  await_end "$COMMAND"
   COMMAND=''
+}
+
+pause() {
+  sleep "$DEBUG_SECONDS" {BELL}>&-
+  printf 'end %s 0\n' "$BASHPID" >&"$BELL"
 }
 
 # start_bash SCRIPT OPTION...: become a bash that runs a script. It begins with the variables that scripts before it
@@ -198,17 +204,16 @@ run_bash() {
   COMMAND=$!
   set +m
   ((STOPPED == stopped)) || kill -TERM -- "-$COMMAND" 2>/dev/null
-  await "$COMMAND"
+  await_end "$COMMAND"
   status=$?
   COMMAND=''
-  ! read -r -t 0 <&"$ENDS" || read -r status <&"$ENDS"
   return "$status"
 }
 
 # A shell between this one and the script. Bash loses the status of a child that ends just when a signal interrupts
-# the builtin `wait` (seen as 143 or 255), but not that of a child in the foreground. KILL leaves no status in ENDS.
+# the builtin `wait` (seen as 143 or 255), but not that of a child in the foreground.
 keep_status() {
   trap ':' TERM INT HUP USR1 USR2
-  (start_bash "${@:2}") >>"$1" 2>>"$STDERR_LOG" {ENDS}>&-
-  printf '%s\n' "$?" >&"$ENDS"
+  (start_bash "${@:2}") >>"$1" 2>>"$STDERR_LOG" {BELL}>&-
+  printf 'end %s %s\n' "$BASHPID" "$?" >&"$BELL"
 }

@@ -25,6 +25,8 @@ RUNTIME = (
     "exit_spec",
     "secrets",
     "prerequisites",
+    "calls",
+    "ssh",
     "task",
     "main",
 )

@@ -18,16 +18,16 @@ read() {
   if [[ $* == '-r -t 0' ]]; then arrived; else builtin read "$@"; fi
 }
 
-read_event() {
+read_words() {
   if arrived; then next_line; else NOW=$((NOW + 1)) && on_tick && return 1; fi
 }
 
 arrived() { [[ ${LINES_AT[NOW]-} ]]; }
 
 next_line() {
-  builtin read -r -a EVENT <<<"${LINES_AT[NOW]%%$'\n'*}"
+  builtin read -r -a WORDS <<<"${LINES_AT[NOW]%%$'\n'*}"
   LINES_AT[NOW]=${LINES_AT[NOW]#*$'\n'}
-  [[ ${EVENT[0]-} != exit ]] || printf 'exited %s\n' "${EVENT[*]:1}"
+  [[ ${WORDS[0]-} != exit ]] || printf 'exited %s\n' "${WORDS[*]:1}"
 }
 
 on_tick() { [[ $NOW != "$TERM_AT" ]] || on_term; }

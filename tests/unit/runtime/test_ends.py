@@ -42,7 +42,7 @@ AS_A_TASK = """
 set -u
 storm=''
 STDERR_LOG=/dev/stderr
-exec {CHANNEL}>&1 {ENDS}<> <(:)
+exec {CHANNEL}>&1 {BELL}<> <(:)
 start_bash() { exec bash -c "$1"; }
 outlive_signals
 pass_on_term() { :; }

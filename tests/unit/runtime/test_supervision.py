@@ -260,9 +260,9 @@ def test_a_line_that_comes_when_the_second_is_up_is_whole(tmp_path: Path) -> Non
     code = """
         mkfifo "$0" && exec {EVENTS}<>"$0"
         { printf 'exit 0 0 0'; sleep 1.5; printf ' 0 7 255 unknown 1\\nfree 0 0\\n'; } >"$0" &
-        until read_event; do :; done
-        echo "${EVENT[*]}"
-        read_event; echo "${EVENT[*]}"
+        until read_words "$EVENTS"; do :; done
+        echo "${WORDS[*]}"
+        read_words "$EVENTS"; echo "${WORDS[*]}"
     """
     script = f"set -u\n{runtime()}\n{code}"
     done = subprocess.run(
