@@ -28,8 +28,16 @@ make_bells_of_node() {
   make_bells "${names[@]}"
 }
 
-# remove_bells NAME ...: and the folder with the last one.
-remove_bells() { rm -d -f -- "${@/#/$CALLS/}" "$CALLS" 2>/dev/null; }
+# mark_bells MARK: by a file beside each bell of this node.
+mark_bells() {
+  local bell
+  for bell in "$CALLS"/*; do
+    [[ ! -p $bell ]] || : >"$bell.$1"
+  done
+}
+
+# remove_bell NAME: and the folder with the last one.
+remove_bell() { rm -d -f -- "$CALLS/$1" "$CALLS/$1.ready" "$CALLS" 2>/dev/null; }
 
 # open_bell NAME: in BELL; a shell without one, in a pipe that has no name, hears only the end of what it runs.
 open_bell() {

@@ -5,6 +5,10 @@ classify_exit() {
   local status=$1 rule code behaviour wanted pattern
   CODE=0 BEHAVIOUR=success
   ((status)) || return 0
+  if [[ ${CODE_OF_SCRIPT-} ]]; then
+    read -r CODE BEHAVIOUR <<<"$CODE_OF_SCRIPT"
+    return 0
+  fi
   if ((status == 137)) && killed_for_memory; then
     CODE=-1200 BEHAVIOUR=permanent
     return 0

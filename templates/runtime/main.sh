@@ -3,7 +3,8 @@
 main() {
   case ${1-} in
     --task) task_main "${@:2}" ;;
-    --ports) ports_main "${@:2}" ;;
+    --ports) open_attempt "${@:2}" && print_ports_of_node && make_bells_of_node ;;
+    --barrier) open_attempt "${@:2}" && mark_bells ready ;;
     --ssh) ssh_main "${@:2}" ;;
     --relay) relay_main "${@:2}" ;;
     *) batch_main "$@" ;;
@@ -46,11 +47,12 @@ start_all_roles() {
   for role in "${!ROLE_NAME[@]}"; do start_role "$role"; done
 }
 
-ports_main() {
-  FOLDER=$1 ATTEMPT=$2
+# open_attempt FOLDER ATTEMPT: for a part of the job that is no task.
+open_attempt() {
+  FOLDER=$1 ATTEMPT=$2 ATTEMPT_FOLDER=$1/attempts/$2
+  SCRIPT=$ATTEMPT_FOLDER/job.sbatch
   # shellcheck source=/dev/null # written by write_placement
-  source "$FOLDER/attempts/$ATTEMPT/placement.sh" || exit
-  print_ports_of_node && make_bells_of_node
+  source "$ATTEMPT_FOLDER/placement.sh"
 }
 
 # The truth is in result.json; the exit status is for Slurm's accounting, which loses the eighth bit of a larger one.

@@ -18,7 +18,7 @@ write_scripts() {
 # and of a task that is stopped it has the time up to KILL: a second TERM, by Slurm or by us, is not passed on to it.
 run_scripts() {
   local attempt=$1 status=0 word began
-  EXPORTS=''
+  EXPORTS='' CODE_OF_SCRIPT=''
   for word in ${BEFORE[ROLE]-}; do
     ((!STOPPED)) || break
     run_script "$attempt" "$word" || { status=$?; break; }
@@ -56,6 +56,7 @@ run_script() {
   fi
   record_script "$attempt" "$moment" "$status" "$began" "$name"
   ((status)) || return 0
+  [[ $name:$status != ssh:10 ]] || CODE_OF_SCRIPT='249 permanent'
   if [[ $policy == ignore || $moment == exit ]]; then
     say "$name ended with status $status ($moment), which changes nothing" 2>>"$STDERR_LOG"
     return 0

@@ -17,9 +17,9 @@ write_ssh() {
 
 # ssh_main FOLDER ATTEMPT [OPTION ...] [USER@]HOST [COMMAND ...]
 ssh_main() {
-  local FOLDER=$1 ATTEMPT=$2 letter host='' port='' input=1 behind='' OPTIND=1
+  local letter host='' port='' input=1 behind='' OPTIND=1
   local -a words
-  ATTEMPT_FOLDER=$FOLDER/attempts/$ATTEMPT SCRIPT=$FOLDER/attempts/$ATTEMPT/job.sbatch
+  open_attempt "$1" "$2" || exit 255
   shift 2
   words=("$@")
   while :; do
@@ -40,8 +40,6 @@ ssh_main() {
     shift
   done
   [[ $host ]] || refuse "usage: ssh [options] ROLE-INDEX [command]"
-  # shellcheck source=/dev/null # written by write_placement
-  source "$ATTEMPT_FOLDER/placement.sh" || exit 255
   find_task "$host" "$port" || real_ssh "$host" "${words[@]}"
   [[ $input ]] || exec </dev/null
   if [[ $behind ]]; then
@@ -143,7 +141,6 @@ show_errors() {
 
 # relay_main FOLDER ATTEMPT BELL COMMAND: on the node of the task that is called.
 relay_main() {
-  # shellcheck source=/dev/null # written by write_placement
-  source "$1/attempts/$2/placement.sh" || exit 255
+  open_attempt "$1" "$2" || exit 255
   place_call "$CALLS/$3" "$4"
 }

@@ -46,6 +46,8 @@ on_start() {
   local role=$1 task=$1.$3
   [[ ! ${STATE[$task]-} || ${ATTEMPTS[$task]} -lt $4 ]] || return 0
   STEP_ID[role]=$6
+  [[ ${STATE[$task]-} ]] || BEGUN=$((BEGUN + 1))
+  [[ ! ${BARRIER-} ]] || ((BEGUN != TASK_COUNT)) || lift_barrier
   STATE[$task]=running ATTEMPTS[$task]=$4 NODE_OF[$task]=$5 STARTED[$task]=$7 ENDED[$task]=''
   [[ ! $OUTCOME ]] || LATE_STARTS[role]=1
 }

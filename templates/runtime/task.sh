@@ -25,7 +25,7 @@ task_main() {
   else
     serve_slot
   fi
-  remove_bells "$ROLE.$SLOT"
+  remove_bell "$ROLE.$SLOT"
   exit 0
 }
 

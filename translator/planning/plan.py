@@ -136,6 +136,11 @@ class Plan:
         return any(name == "PAI_CODE_DIR" and any(parts) for name, parts in self.paths)
 
     @property
+    def has_barrier(self) -> bool:
+        """Tell whether tasks wait for all others. Source: PAI runtime, plugin ssh, sshbarrier."""
+        return any(step.script.program == "ssh" for role in self.roles for step in role.before)
+
+    @property
     def task_count(self) -> int:
         """Return the number of tasks of all roles."""
         return sum(role.instances for role in self.roles)

@@ -77,6 +77,8 @@ MEANING = {
     "W311": "a prerequisite whose plugin is no runtime plugin",
     "W312": "a failure policy that there is not",
     "W313": "the plugin git without a folder",
+    "W314": "userssh of the plugin ssh",
+    "W315": "a barrier of tasks without gang allocation",
     "E331": "a port label that stands twice",
     "E332": "a completion threshold above the number of tasks",
     "E333": "more shared memory than memory",
@@ -105,7 +107,6 @@ SITE = {
 """Source: this project's docs, site profile."""
 
 LATER = {
-    "W903": "the plugin ssh",
     "W909": "credentials of a registry",
     "W913": "infiniband",
     "W914": "extras.slurm.mpi",

@@ -2,20 +2,16 @@
 
 `submit` refuses a job with such a warning, so nothing gets one that makes no difference to how the job runs.
 
-Source: PAI protocol v2, extras; openpai-runtime, plugins.
+Source: PAI protocol v2.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .names import PLUGINS
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from .collect import Collector
-    from .document import Document, Path, Value
+    from .document import Path
 
 NOT_YET = "not yet supported: "
 
@@ -23,7 +19,6 @@ NOT_YET = "not yet supported: "
 def warn_of_later(collector: Collector) -> None:
     """Add a warning for each thing that a later version brings."""
     _warn_of_credentials(collector)
-    _warn_of_plugins(collector)
     document = collector.document
     for role in document.mapping(("taskRoles",)):
         path: Path = ("taskRoles", role, "extraContainerOptions", "infiniband")
@@ -41,24 +36,6 @@ def _warn_of_credentials(collector: Collector) -> None:
             if value.get("type") == "dockerimage" and value.get("name") == image and value.get("auth"):
                 message = NOT_YET + "credentials of a container registry"
                 collector.add("W909", (*path, "auth"), message, key=True)
-
-
-def _warn_of_plugins(collector: Collector) -> None:
-    document = collector.document
-    roles = document.mapping(("taskRoles",))
-    for path, value in document.mappings(("extras", PLUGINS)):
-        name, chosen = value.get("plugin"), value.get("taskroles")
-        if isinstance(chosen, list) and not any(role in roles for role in chosen):
-            continue
-        if name == "ssh" and _wants_ssh(document.mapping((*path, "parameters")), document):
-            collector.add("W903", (*path, "plugin"), NOT_YET + f"the plugin `{name}`")
-
-
-def _wants_ssh(parameters: Mapping[str, Value], document: Document) -> bool:
-    """Tell whether an ssh plugin does something: between tasks only with gang allocation."""
-    user = parameters.get("userssh")
-    between = parameters.get("jobssh") is True and document.at(("extras", "gangAllocation")) is not False
-    return between or (isinstance(user, dict) and user.get("type") in ("custom", "system"))
 
 
 def warn_of_slurm_wishes(collector: Collector) -> None:

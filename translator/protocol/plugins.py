@@ -27,6 +27,8 @@ EVENTS: dict[str, Moment] = {
 """The events of callbacks, and when they are. Source: PAI runtime, plugin cmd; PAI issue 5145."""
 _MOMENTS: tuple[Moment, ...] = ("start", "success", "exit")
 _LAST_PORT = 65535
+_BARRIER_MINUTES = 30
+"""How long a barrier waits by default. Source: PAI runtime, README of the plugin ssh."""
 
 
 def scripts(
@@ -100,6 +102,30 @@ def _tensorboard(path: Path, parameters: Mapping[str, Value], role: str, context
     return (Script(moment="start", program="tensorboard", settings=settings),)
 
 
+def _ssh(path: Path, parameters: Mapping[str, Value], _role: str, context: Context) -> tuple[Script, ...]:
+    """A barrier of all tasks, before the commands; that tasks reach each other needs no plugin here."""
+    collector = context.collector
+    for key in ("jobssh", "sshbarrier"):
+        if not isinstance(parameters.get(key, False), bool):
+            collector.add("E203", (*path, key), "expected true or false", key=True)
+    minutes = parameters.get("sshbarrierTimeout", _BARRIER_MINUTES)
+    number = integer(minutes)
+    if number is None or number < 1:
+        collector.add("E203", (*path, "sshbarrierTimeout"), "expected a whole number of minutes, 1 or more", key=True)
+    user = parameters.get("userssh")
+    if isinstance(user, dict) and user.get("type") in ("custom", "system"):
+        message = "no daemon waits for your key in the tasks: the job runs, and `userssh` does nothing"
+        hint = "`paislurm exec JOB ROLE-INDEX` opens a shell in a task"
+        collector.add("W314", (*path, "userssh"), message, hint=hint, key=True)
+    if not (parameters.get("jobssh") is True and parameters.get("sshbarrier") is True):
+        return ()
+    if context.document.at(("extras", "gangAllocation")) is False:
+        message = "without gang allocation tasks need not run at the same time, so none waits for the others"
+        collector.add("W315", (*path, "sshbarrier"), message, key=True)
+        return ()
+    return (Script(moment="start", program="ssh", settings=(("BARRIER_SECONDS", str(60 * (number or 0))),)),)
+
+
 def _nothing(_path: Path, _parameters: Mapping[str, Value], _role: str, _context: Context) -> tuple[Script, ...]:
     """A plugin that runs nothing in the task."""
     return ()
@@ -110,7 +136,7 @@ _PLUGINS: dict[str, Callable[[Path, Mapping[str, Value], str, Context], tuple[Sc
     "git": _git,
     "tensorboard": _tensorboard,
     "teamwise_storage": _nothing,
-    "ssh": _nothing,
+    "ssh": _ssh,
 }
 PLUGIN_NAMES = tuple(_PLUGINS)
 """The plugins of openpai-runtime."""
