@@ -37,7 +37,11 @@ mark_bells() {
 }
 
 # remove_bell NAME: and the folder with the last one.
-remove_bell() { rm -d -f -- "$CALLS/$1" "$CALLS/$1.ready" "$CALLS" 2>/dev/null; }
+remove_bell() {
+  local shared=/dev/shm/${CALLS##*/}-$1
+  [[ ! -d $shared ]] || rm -rf -- "$shared"
+  rm -d -f -- "$CALLS/$1" "$CALLS/$1.ready" "$CALLS" 2>/dev/null
+}
 
 # open_bell NAME: in BELL; a shell without one, in a pipe that has no name, hears only the end of what it runs.
 open_bell() {
@@ -98,11 +102,16 @@ kill_when_over() {
   kill -KILL -- "-$2"
 }
 
-# What a call runs in a task.
+# What a call runs in a task. To Open MPI two tasks on a node are two hosts, yet its files of shared memory and of the
+# session are named by the host: they need folders of their own. The task's command does not have these variables, since
+# mpirun would hand them on to all.
 run_called() {
-  local command=''
+  local command='' folder=/dev/shm/${CALLS##*/}-$ROLE.$SLOT
   IFS= read -r -d '' command <"$1/command"
   [[ ! ${EXPORTS-} ]] || eval "$EXPORTS"
+  ! (umask 0077 && mkdir -p -- "$folder") 2>/dev/null ||
+    export OMPI_MCA_btl_vader_backing_directory=$folder OMPI_MCA_btl_sm_backing_directory=$folder \
+      OMPI_MCA_orte_tmpdir_base=$folder PRTE_MCA_prte_tmpdir_base=$folder
   exec bash -c "$command"
 }
 

@@ -50,7 +50,7 @@ def write(folder: Path, roles: str, extras: str = "", settings: str = ONE_ATTEMP
     name = f"j{folder.name[-40:].replace('.', '-')}"
     (folder / "job.yaml").write_text(job_text(name, roles, extras))
     (folder / "site.yaml").write_text(SITE.read_text() + settings)
-    for path in folder.iterdir():
+    for path in (folder / "job.yaml", folder / "site.yaml"):
         path.chmod(0o644)
     return name
 

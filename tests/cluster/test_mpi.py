@@ -1,0 +1,47 @@
+"""MPI programs whose mpirun knows nothing of Slurm, and reaches the other tasks by ssh."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.jobs import BOTH, role, submit
+
+if TYPE_CHECKING:
+    from tests.cluster.cluster import Cluster
+
+SOURCE = Path(__file__).parent / "allreduce.c"
+LAUNCHERS = {
+    # As in the published Horovod jobs.
+    "openmpi": "mpirun.openmpi -np 6 -H master-0:2,worker-0:2,worker-1:2 -bind-to none -map-by slot -mca pml ob1",
+    "mpich": "mpirun.mpich -np 6 -hosts master-0:2,worker-0:2,worker-1:2",
+}
+BARRIER = """
+  com.microsoft.pai.runtimeplugin: [{plugin: ssh, parameters: {jobssh: true, sshbarrier: true}}]
+  slurm: {layout: LAYOUT}"""
+
+
+@BOTH
+@pytest.mark.parametrize("implementation", LAUNCHERS)
+def test_mpirun_starts_its_ranks_in_the_tasks(
+    installed: Cluster, workdir: Path, implementation: str, layout: str
+) -> None:
+    program = workdir / "programs" / "allreduce"
+    program.parent.mkdir()
+    subprocess.run([f"mpicc.{implementation}", "-o", str(program), str(SOURCE)], check=True)
+    program.chmod(0o755)
+    master = role("master", 1, f"{LAUNCHERS[implementation]} {program}", succeeded=1)
+    roles = (master + role("worker", 2, "sleep infinity")).replace("memoryMB: 100", "memoryMB: 2000")
+    job = submit(installed, workdir, roles, BARRIER.replace("LAYOUT", layout))
+    code, result = job.ended()
+    out = job.log("0-master/0")
+    assert (code, result["outcome"]) == (0, "succeeded"), out + job.log("0-master/0", "stderr.log")
+    ranks = re.findall(r"^rank (\d) of 6 on (\w+): 21 ", out, re.MULTILINE)
+    assert sorted(int(rank) for rank, _ in ranks) == list(range(6))
+    tasks = Counter(task["node"] for task in result["tasks"])
+    assert Counter(host for _, host in ranks) == {node: 2 * count for node, count in tasks.items()}
