@@ -25,6 +25,7 @@ make_bells_of_node() {
     read -ra nodes <<<"${NODES_OF[role]}"
     for slot in "${!nodes[@]}"; do [[ ${nodes[slot]} != "$SLURMD_NODENAME" ]] || names+=("$role.$slot"); done
   done
+  [[ $CONTAINER_RUNTIME == none || ${#names[@]} == 0 ]] || names+=("${names[@]/%/.out}")
   make_bells "${names[@]}"
 }
 
@@ -40,7 +41,7 @@ mark_bells() {
 remove_bell() {
   local shared=/dev/shm/${CALLS##*/}-$1
   [[ ! -d $shared ]] || rm -rf -- "$shared"
-  rm -d -f -- "$CALLS/$1" "$CALLS/$1.ready" "$CALLS" 2>/dev/null
+  rm -d -f -- "$CALLS/$1" "$CALLS/$1.out" "$CALLS/$1.ready" "$CALLS" 2>/dev/null
 }
 
 # open_bell NAME: in BELL; a shell without one, in a pipe that has no name, hears only the end of what it runs.

@@ -5,7 +5,7 @@ classify_exit() {
   local status=$1 rule code behaviour wanted pattern
   CODE=0 BEHAVIOUR=success
   ((status)) || return 0
-  if [[ ${CODE_OF_SCRIPT-} ]]; then
+  if [[ $CODE_OF_SCRIPT ]]; then
     read -r CODE BEHAVIOUR <<<"$CODE_OF_SCRIPT"
     return 0
   fi

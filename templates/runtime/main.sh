@@ -5,6 +5,8 @@ main() {
     --task) task_main "${@:2}" ;;
     --ports) open_attempt "${@:2}" && print_ports_of_node && make_bells_of_node ;;
     --barrier) open_attempt "${@:2}" && mark_bells ready ;;
+    --mount) mount_main "${@:2}" ;;
+    --inside) inside_main "${@:2}" ;;
     --ssh) ssh_main "${@:2}" ;;
     --relay) relay_main "${@:2}" ;;
     *) batch_main "$@" ;;
@@ -27,7 +29,7 @@ batch_main() {
   write_placement
   ((!GANG)) || find_ports
   write_environment
-  write_ssh || give_up "cannot write to $ATTEMPT_FOLDER"
+  { write_ssh && write_hosts; } || give_up "cannot write to $ATTEMPT_FOLDER"
   fetch_code
   start_all_roles
   supervise

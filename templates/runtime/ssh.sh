@@ -106,6 +106,10 @@ real_ssh() {
 call_task() {
   local role=$1 slot=$2 name life hold shown errors input job watcher status
   local -a nodes group=()
+  if [[ ${PAISLURM_INSIDE-} ]]; then
+    place_call "$PAISLURM_BELL.out" "$role $slot"$'\n'"$3"
+    exit
+  fi
   read -ra nodes <<<"${NODES_OF[role]}"
   [[ $LAYOUT != het ]] || group=("--het-group=$role")
   for name in "${!SLURM_@}" "${!SRUN_@}"; do [[ $name == SLURM_CONF ]] || unset "$name"; done
@@ -131,6 +135,13 @@ call_task() {
   wait "$shown"
   kill -KILL -- "-$watcher"
   exit "$status"
+}
+
+# A call that comes out of a container, which has no Slurm: the task, and the command.
+call_from_inside() {
+  local role slot command
+  { read -r role slot && IFS= read -r -d '' command; } <"$1/command"
+  call_task "$role" "$slot" "$command"
 }
 
 # What srun itself has to say, but for how the command ended.

@@ -6,7 +6,7 @@
 
 task_main() {
   FOLDER=$1 ATTEMPT=$2 ROLE=$3
-  ATTEMPT_FOLDER=$FOLDER/attempts/$ATTEMPT
+  ATTEMPT_FOLDER=$FOLDER/attempts/$ATTEMPT SCRIPT=$FOLDER/attempts/$ATTEMPT/job.sbatch
   SLOT=$SLURM_PROCID
   umask 0077
   # The user's output never reaches the channel: it is kept open here under another number, and closed for children.
@@ -18,8 +18,8 @@ task_main() {
   # shellcheck source=/dev/null # written by write_environment
   source "$ATTEMPT_FOLDER/env.sh"
   unset BASH_ENV "${!SLURM_HOSTFILE@}"
-  ((GANG)) || make_bells "$ROLE.$SLOT"
-  open_bell "$ROLE.$SLOT"
+  ((GANG)) || make_bells "$ROLE.$SLOT" "$ROLE.$SLOT.out"
+  if [[ $CONTAINER_RUNTIME == none ]]; then open_bell "$ROLE.$SLOT"; else open_bell "$ROLE.$SLOT.out"; fi
   if ((GANG)); then
     run_task "$SLOT" 0
   else
@@ -81,16 +81,17 @@ serve_slot() {
 }
 
 run_task() {
-  local index=$1 attempt=$2 suffix='' status=0 logs=$ATTEMPT_FOLDER/logs/${ROLE_FOLDER[ROLE]}/$1
-  ((attempt == 0)) || suffix=.$attempt
-  STDOUT_LOG=$logs/stdout$suffix.log STDERR_LOG=$logs/stderr$suffix.log RUNTIME_LOG=$logs/runtime$suffix.log
-  SCRIPTS_LOG=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[ROLE]}/$index.scripts
+  local index=$1 attempt=$2 status=0
+  name_logs "$index" "$attempt"
   read_clock
   report start "$ROLE" "$SLOT" "$index" "$attempt" "$SLURMD_NODENAME" "$SLURM_STEP_ID" "$NOW"
   RUNNING="$index $attempt"
   if prepare_task "$index" "$attempt" 2>>"$STDERR_LOG"; then
-    run_scripts "$attempt" || status=$?
-    ((status == 0 || STOPPED)) || hold_place "$index" "$attempt" "$status"
+    if [[ $CONTAINER_RUNTIME == none ]]; then
+      run_and_hold "$index" "$attempt" || status=$?
+    else
+      run_contained "$index" "$attempt" || status=$?
+    fi
     classify_exit "$status"
   else
     status=1
@@ -99,6 +100,20 @@ run_task() {
   read_clock
   RUNNING=''
   report exit "$ROLE" "$SLOT" "$index" "$attempt" "$status" "$CODE" "$BEHAVIOUR" "$NOW"
+}
+
+name_logs() {
+  local suffix='' logs=$ATTEMPT_FOLDER/logs/${ROLE_FOLDER[ROLE]}/$1
+  (($2 == 0)) || suffix=.$2
+  STDOUT_LOG=$logs/stdout$suffix.log STDERR_LOG=$logs/stderr$suffix.log RUNTIME_LOG=$logs/runtime$suffix.log
+  SCRIPTS_LOG=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[ROLE]}/$1.scripts
+}
+
+run_and_hold() {
+  local status=0
+  run_scripts "$2" || status=$?
+  ((status == 0 || STOPPED)) || hold_place "$1" "$2" "$status"
+  return "$status"
 }
 
 # Check the node, find the ports, set the variables and the working directory. Sets CODE and BEHAVIOUR on failure.
@@ -200,7 +215,7 @@ start_bash() {
 run_bash() {
   local stopped=$STOPPED status
   set -m
-  keep_status "$@" </dev/null {CHANNEL}>&- &
+  keep_status start_bash "${@:2}" </dev/null >>"$1" 2>>"$STDERR_LOG" {CHANNEL}>&- &
   COMMAND=$!
   set +m
   ((STOPPED == stopped)) || kill -TERM -- "-$COMMAND" 2>/dev/null
@@ -210,10 +225,10 @@ run_bash() {
   return "$status"
 }
 
-# A shell between this one and the script. Bash loses the status of a child that ends just when a signal interrupts
+# A shell between this one and what it runs. Bash loses the status of a child that ends just when a signal interrupts
 # the builtin `wait` (seen as 143 or 255), but not that of a child in the foreground.
 keep_status() {
   trap ':' TERM INT HUP USR1 USR2
-  (start_bash "${@:2}") >>"$1" 2>>"$STDERR_LOG" {BELL}>&-
+  ("$@") {BELL}>&-
   printf 'end %s %s\n' "$BASHPID" "$?" >&"$BELL"
 }

@@ -77,6 +77,8 @@ class RolePlan:
     completion: Completion
     task_retry_limit: int
     image: Image
+    image_path: str
+    """Where the image is on the nodes, "" without a container."""
     before: tuple[Step, ...]
     """What runs before the commands, in order."""
     command: Command
@@ -108,6 +110,9 @@ class Plan:
     layout: Layout
     components: tuple[Component, ...]
     roles: tuple[RolePlan, ...]
+    container_runtime: str
+    mounts: tuple[tuple[str, str, str], ...]
+    """What tasks see of the nodes: whose part (`own` or `all`), the path, and the mount point."""
     secrets: tuple[str, ...]
     """The names of the secrets that the tasks put into their scripts."""
     environment: tuple[tuple[str, str], ...]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Fault, PlanError
 from ..job import FOR_EVER
+from .containers import container_mounts, image_paths, not_used
 from .directives import (
     WARNED_FROM,
     batch_memory_mib,
@@ -47,6 +48,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     found, storage_warnings = mounts(job, site)
     partitions = [partition_of(place, site) for place in places]
     limit = time_limit(job, site, partitions)
+    images = image_paths(job, site)
     restarts = _restarts(job, site)
     alike = len(set(places)) == 1
     arrangement = arrange(job, partitions, batch_memory_mib(len(job.roles)), alike=alike)
@@ -64,7 +66,11 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         retry_limit=job.retry_limit,
         layout=arrangement.layout,
         components=_components(job, site, places, arrangement, first_component(job, limit, warning)),
-        roles=tuple(_role(job, site, arrangement, found, position) for position in range(len(job.roles))),
+        roles=tuple(
+            _role(job, site, arrangement, found, images[position], position) for position in range(len(job.roles))
+        ),
+        container_runtime=site.containers.runtime,
+        mounts=container_mounts(site, found),
         secrets=job.secrets,
         environment=job_variables(job, site),
         paths=paths,
@@ -83,7 +89,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             *warnings,
             *unmapped(job, site),
             *storage_warnings,
-            *_images(job),
+            *not_used(job, site),
             *nowhere,
             *_nodes_not_known(job, arrangement),
             *_large_environment(job),
@@ -132,10 +138,12 @@ def _components(
     )
 
 
-def _role(job: Job, site: Site, arrangement: Arrangement, found: tuple[Mount, ...], position: int) -> RolePlan:
+def _role(
+    job: Job, site: Site, arrangement: Arrangement, found: tuple[Mount, ...], image_path: str, position: int
+) -> RolePlan:
     role, nodes, packing = job.roles[position], arrangement.nodes[position], arrangement.packing
     around = ordered(role.around)
-    if found and job.storages:
+    if found and job.storages and not image_path:
         around = (storage_prerequisite(found, site, job.storages.lines), *around)
     before, after = steps(around)
     return RolePlan(
@@ -154,6 +162,7 @@ def _role(job: Job, site: Site, arrangement: Arrangement, found: tuple[Mount, ..
         completion=role.completion,
         task_retry_limit=role.task_retry_limit,
         image=role.image,
+        image_path=image_path,
         before=before,
         command=role.command,
         after=after,
@@ -165,13 +174,6 @@ def _role(job: Job, site: Site, arrangement: Arrangement, found: tuple[Mount, ..
 def folder_name(name: str) -> str:
     """Return a role's name as a folder may have it: a v1 role may be called `..`, or be very long."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", name)[:100]
-
-
-def _images(job: Job) -> tuple[Fault, ...]:
-    names = dict.fromkeys(role.image.uri for role in job.roles)
-    message = f"tasks run on the node itself; the container image is not used: {', '.join(names)}"
-    path = "$.prerequisites" if job.protocol == "2" else "$.image"
-    return (Fault(code="W402", message=message, path=path),)
 
 
 def _nodes_not_known(job: Job, arrangement: Arrangement) -> tuple[Fault, ...]:

@@ -50,7 +50,7 @@ def mounts(job: Job, site: Site) -> tuple[tuple[Mount, ...], tuple[Fault, ...]]:
         made.append(("own" if storage and not storage.shared else "all", storage.path if storage else mount, mount))
         if storage is None or not storage.shared or storage.path != mount:
             moved.append(f"{name} at {mount}")
-    if not moved:
+    if not moved or site.containers.runtime != "none":
         return tuple(made), ()
     message = f"tasks run on the node itself, where each storage must be in its place already: {', '.join(moved)}"
     hint = "have a link there on every node, or write the path that the nodes know as its `mountPath`"

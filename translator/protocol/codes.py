@@ -128,6 +128,7 @@ PLANNING = {
     "E412": "the shared layout without a site profile",
     "E413": "more roles than srun can address as components",
     "E414": "no layout holds all tasks at once",
+    "E415": "an image that is not on the site",
     "W401": "a virtual cluster that is not known, without a site profile",
     "W402": "the container image is not used",
     "W403": "components need more nodes than are known to be there",

@@ -27,6 +27,7 @@ RUNTIME = (
     "prerequisites",
     "calls",
     "ssh",
+    "containers",
     "task",
     "main",
 )

@@ -16,6 +16,7 @@ from ..protocol.extras import HostList, SbatchText, SlurmCompat, Time
 from ..protocol.faults import mirror
 from ..protocol.fields import Boolean, Check, Closed, Text, expected, one_of, whole, words
 from ..protocol.read import read
+from .containers import Containers
 from .policies import ExitRow, Monitor, Notifications, Retry, check_exit_spec, check_notifications
 from .profile import (
     AddressMethod,
@@ -158,6 +159,7 @@ class SiteFile(Closed):
     storages: dict[str, _Storage] = {}
     priorities: _Priorities = _Priorities()
     node_types: dict[str, _NodeType] = {}
+    containers: Containers = Containers()
     default_file_system: Annotated[str, Check(_file_system, {"type": "string"})] = ""
     retry: Retry = Retry()
     exit_spec: list[ExitRow] = []
@@ -235,6 +237,7 @@ def _site(profile: SiteFile) -> Site:
             name: NodeType(constraint=each.constraint, nodelist=each.nodelist)
             for name, each in profile.node_types.items()
         },
+        containers=profile.containers.settings(),
         default_file_system=profile.default_file_system,
         retry=profile.retry.settings(),
         exit_rows=tuple(each.row() for each in profile.exit_spec),

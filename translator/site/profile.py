@@ -78,6 +78,15 @@ class NodeType:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerSettings:
+    """Name the container runtime, the paths of images by their references, and the folders that tasks see."""
+
+    runtime: Literal["none", "charliecloud"] = "none"
+    images: Mapping[str, str] = field(default_factory=dict)
+    mounts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PortRange:
     """Give the ports that tasks are served from: `first` to `last`, both included."""
 
@@ -142,6 +151,7 @@ class Site:
     storages: Mapping[str, SiteStorage] = field(default_factory=dict)
     priorities: Mapping[str, Priority] = field(default_factory=dict)
     node_types: Mapping[str, NodeType] = field(default_factory=dict)
+    containers: ContainerSettings = field(default_factory=ContainerSettings)
     default_file_system: str = ""
     """What `$PAI_DEFAULT_FS_URI` stands for, `hdfs://host:port` or the path of a folder."""
     retry: RetrySettings = field(default_factory=RetrySettings)
