@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,13 @@ from tests.cluster.instance import GROUP_ID, USERS
 
 if TYPE_CHECKING:
     import subprocess
+    from collections.abc import Mapping
 
     from tests.cluster.cluster import Cluster
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "examples" / "site.yaml"
+STANDIN = Path(__file__).with_name("standin.sh")
 HEAD = """protocolVersion: 2
 name: NAME
 type: job
@@ -115,6 +118,30 @@ def submit(cluster: Cluster, folder: Path, roles: str, extras: str = "", setting
     """Submit a job; several at once run side by side, each from a folder of its own."""
     write(folder, roles, extras, settings)
     return submit_file(cluster, folder)
+
+
+def submit_published(
+    cluster: Cluster,
+    file: Path,
+    folder: Path,
+    programs: Mapping[str, Path],
+    *,
+    site: str = "",
+    env: dict[str, str] | None = None,
+) -> Submitted:
+    """Submit a published job file as a user does who has these programs on PATH; `site` is the site profile."""
+    shutil.copy(file, folder / file.name)
+    (folder / "site.yaml").write_text(site or SITE.read_text())
+    (folder / "bin").mkdir()
+    for name, program in programs.items():
+        shutil.copy(program, folder / "bin" / name)
+    environment = {
+        "PATH": f"{folder}/bin:{cluster.environment('alice')['PATH']}",
+        "STANDIN_LOG": str(folder_of_alice(folder / "log")),
+        **(env or {}),
+    }
+    # Images, ssh between tasks and InfiniBand are for later, and no stand-in needs them.
+    return submit_file(cluster, folder, file.name, "--allow-partial", home=folder / "home", env=environment)
 
 
 def run_job(cluster: Cluster, folder: Path, roles: str, extras: str = "") -> tuple[int, dict[str, Any]]:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.cluster.jobs import SITE, folder_of_alice, states, submit_file
+from tests.cluster.jobs import STANDIN, folder_of_alice, states, submit_published
 
 if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
     from tests.cluster.jobs import Submitted
 
-STANDIN = Path(__file__).with_name("standin.sh")
 PROGRAMS = ("apt-get", "git", "horovodrun", "mkdir", "mpirun", "pip", "python", "python3", "rm", "sleep", "tar", "wget")
 CIFAR = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
 BENCHMARKS = "https://github.com/MaggieQi/benchmarks script_tensorflow_cnnbenchmarks"
@@ -159,33 +154,6 @@ horovodrun -np 4 -H master-0:2,worker-0:2 python pytorch_synthetic_benchmark.py 
 }  # fmt: skip
 
 
-@pytest.fixture
-def published() -> Path:
-    folder = os.environ.get("PAISLURM_OPENPAI_JOBS")
-    if not folder:
-        pytest.skip("PAISLURM_OPENPAI_JOBS names no folder of published job files")
-    return Path(folder) / "v2"
-
-
-def submit_published(cluster: Cluster, file: Path, folder: Path) -> Submitted:
-    """Submit a file as a user does who has the stand-ins on PATH."""
-    for source in (file, SITE):
-        shutil.copy(source, folder / source.name)
-    programs = folder / "bin"
-    programs.mkdir()
-    for name in PROGRAMS:
-        shutil.copy(STANDIN, programs / name)
-    environment = {
-        "PATH": f"{programs}:{cluster.environment('alice')['PATH']}",
-        # The images of some set it, and their commands rely on that.
-        "PYTHONPATH": "",
-        "STANDIN_LOG": str(folder_of_alice(folder / "log")),
-        "STANDIN_FOLDERS": RUN[file.name].folders,
-    }
-    # Images, ssh between tasks and InfiniBand are for later, and no stand-in needs them.
-    return submit_file(cluster, folder, file.name, "--allow-partial", home=folder / "home", env=environment)
-
-
 def same(text: str, job: Submitted) -> str:
     """Return a text with words for what differs from run to run."""
     text = re.sub(rf"{re.escape(str(job.attempt))}/work/[^/\s]+/\d+", "WORK", text)
@@ -200,13 +168,17 @@ def lines(calls: str) -> list[list[str]]:
 
 
 def test_every_published_file_is_run_or_named(published: Path) -> None:
-    assert {path.name for path in published.glob("*.yaml")} == RUN.keys() | NOT_RUN.keys()
+    assert {path.name for path in published.glob("v2/*.yaml")} == RUN.keys() | NOT_RUN.keys()
 
 
 def test_published_jobs_call_what_they_say(installed: Cluster, workdir: Path, published: Path) -> None:
-    jobs = {
-        name: submit_published(installed, published / name, folder_of_alice(workdir / Path(name).stem)) for name in RUN
-    }
+    programs = dict.fromkeys(PROGRAMS, STANDIN)
+    jobs = {}
+    for name, expected in RUN.items():
+        # The images of some set PYTHONPATH, and their commands rely on that.
+        environment = {"PYTHONPATH": "", "STANDIN_FOLDERS": expected.folders}
+        folder = folder_of_alice(workdir / Path(name).stem)
+        jobs[name] = submit_published(installed, published / "v2" / name, folder, programs, env=environment)
     for name, job in jobs.items():
         expected = RUN[name]
         code, result = job.ended()
