@@ -66,9 +66,9 @@ def folder_of_alice(path: Path) -> Path:
 
 
 def paislurm(
-    cluster: Cluster, folder: Path, *words: str, env: dict[str, str] | None = None
+    cluster: Cluster, folder: Path, *words: str, env: dict[str, str] | None = None, timeout: int = 120
 ) -> subprocess.CompletedProcess[str]:
-    return cluster.run(["paislurm", *words], cwd=folder, env=env, timeout=120)
+    return cluster.run(["paislurm", *words], cwd=folder, env=env, timeout=timeout)
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,11 @@ class Submitted:
     def attempt(self) -> Path:
         return self.home / "jobs" / f"alice~{self.name}" / "attempts" / "0"
 
-    def ended(self) -> tuple[int, dict[str, Any]]:
+    def ended(self, timeout: int = 120) -> tuple[int, dict[str, Any]]:
         """Wait for the end; return the exit code of `paislurm wait`, and result.json."""
         environment = {"PAISLURM_HOME": str(self.home)}
-        done = paislurm(self.cluster, self.folder, "wait", "--", f"alice~{self.name}", env=environment)
+        argv = ["wait", "--", f"alice~{self.name}"]
+        done = paislurm(self.cluster, self.folder, *argv, env=environment, timeout=timeout)
         log = self.attempt / "slurm.log"
         assert (self.attempt / "result.json").exists(), done.stderr + (log.read_text() if log.exists() else "")
         return done.returncode, json.loads((self.attempt / "result.json").read_text())

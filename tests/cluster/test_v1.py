@@ -93,6 +93,19 @@ TRAININGS = {
         packages="scipy absl-py",
     ),
 }
+WITH_CODE = {
+    "cntk-mpi.json": (
+        "alice/examples/mpi/cntk/code/cntk-mpi.sh",
+        "mpirun --allow-run-as-root -np 2 --host worker-0,worker-1 /bin/bash cntk-mpi.sh",
+        ["mpi-0 SUCCEEDED", "worker-0 STOPPED", "worker-1 STOPPED"],
+    ),
+    "horovod.json": (
+        "alice/examples/horovod/code/start.sh",
+        "mpirun -np 2 python train.py",
+        ["main-0 SUCCEEDED", "worker-0 STOPPED"],
+    ),
+}
+"""Published jobs whose first role calls mpirun and whose workers wait: the file of their code, the call, the ends."""
 AMOUNTS = {"ps_server": ("2", "8192", "0"), "worker": ("2", "16384", "4")}
 """CPUs, memory and GPUs of a task."""
 
@@ -118,6 +131,22 @@ def test_parameter_servers_of_all_generations(installed: Cluster, workdir: Path,
         jobs[name] = submit_published(installed, published / "v1" / name, folder, {"pip": STANDIN}, site=site)
     for name, training in TRAININGS.items():
         check_training(name, jobs[name], training)
+
+
+def test_workers_that_wait_for_the_first_role(installed: Cluster, workdir: Path, published: Path) -> None:
+    """A command that is a bare shell waits for ever, as `sleep infinity` does; the job ends with its first role."""
+    jobs = {}
+    for name, (code, call, _) in WITH_CODE.items():
+        folder = folder_of_alice(workdir / Path(name).stem)
+        (folder / "fs" / code).parent.mkdir(parents=True)
+        (folder / "fs" / code).write_text(f"{call}\n")
+        site = profile("shared") + f"defaultFileSystem: {folder}/fs\n"
+        jobs[name] = submit_published(installed, published / "v1" / name, folder, {"mpirun": STANDIN}, site=site)
+    for name, (_, call, ends) in WITH_CODE.items():
+        code, result = jobs[name].ended()
+        assert (name, code, states(result)) == (name, 0, ends)
+        (calls,) = (jobs[name].folder / "log").glob("*.calls")
+        assert shlex.split(calls.read_text()) == call.split()
 
 
 def check_training(name: str, job: Submitted, training: Training) -> None:
