@@ -126,6 +126,8 @@ class Plan:
     grace: timedelta
     interrupted_grace: timedelta
     transient_ceiling: int
+    notify: tuple[str, ...]
+    """What the user is told of. Source: PAI protocol v2, jobStatusChangeNotification."""
     debug: timedelta
     """How long a failed task keeps its place, for somebody to look at it; 0: not at all."""
     warnings: tuple[Fault, ...]

@@ -78,6 +78,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         warning=warning,
         grace=site.grace,
         interrupted_grace=max(timedelta(seconds=1), min(site.grace, site.kill_wait - timedelta(seconds=2))),
+        notify=job.notify,
         debug=site.debug if job.debug else timedelta(0),
         warnings=(
             *warnings,

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
 from paislurm.translator.errors import PlanError
 from paislurm.translator.pipeline import Compiled, compile_job
+from paislurm.translator.planning.show import plan_text
 from paislurm.translator.site.load import load_site
 
+from ..protocol.jobs import JOB, changed
 from ..protocol.jobs_v1 import ROLE, job
 
 PROFILE = """\
@@ -29,6 +32,24 @@ def compiled(path: str = "", value: object = None, profile: str = PROFILE) -> Co
 
 def variables(found: Compiled) -> dict[str, str]:
     return {**dict(found.plan.environment), **dict(found.plan.roles[0].environment)}
+
+
+def shown(text: str) -> dict[str, str]:
+    """Return what stands above the table of a plan, by its name."""
+    head, _, _ = plan_text(compile_job(text, site=load_site(PROFILE, file="site.yaml")).plan).partition("\n\n")
+    return {line[:12].strip(): line[12:] for line in head.splitlines()}
+
+
+def test_the_plan_shows_paths_retries_and_notifications() -> None:
+    found = shown(job("codeDir", "$PAI_DEFAULT_FS_URI/$PAI_USERNAME/code"))
+    assert found["code"] == "hdfs://host:9000/$PAI_USER_NAME/code, a copy for each task"
+    assert found["output"] == "hdfs://host:9000/Output/$PAI_USER_NAME/demo"
+    assert not found.keys() & {"data", "retries", "notify"}
+    retries = [shown(job("retryCount", count))["retries"] for count in (3, -1)]
+    assert retries == ["up to 3, transient ones not counted", "of all failures"]
+    assert shown(
+        yaml.safe_dump(changed(JOB, "extras", {"jobStatusChangeNotification": {"running": True, "failed": True}}))
+    )["notify"] == ("running, failed")
 
 
 def test_tasks_with_fixed_ports_have_nodes_of_their_own() -> None:
