@@ -68,6 +68,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         secrets=job.secrets,
         environment=job_variables(job, site),
         paths=paths,
+        makes_output=bool(paths and not (job.directories and job.directories.output) and site.default_file_system),
         variables=job.variables,
         min_succeeded=job.min_succeeded,
         address=site.address,

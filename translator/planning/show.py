@@ -14,10 +14,9 @@ _COLUMNS = ("ROLE", "TASKS", "SLOTS", "PER NODE", "CPUS", "MEMORY", "GPUS", "POR
 
 _RETRIES = {-1: "of all failures", -2: "for ever, however the job ends"}
 """Source: PAI protocol v1, retryCount."""
-_CODE = "PAI_CODE_DIR"
-_PATHS = {"PAI_DATA_DIR": "data", "PAI_OUTPUT_DIR": "output", _CODE: "code"}
+_CODE, _OUTPUT = "PAI_CODE_DIR", "PAI_OUTPUT_DIR"
+_PATHS = {"PAI_DATA_DIR": "data", _OUTPUT: "output", _CODE: "code"}
 _USER = "$PAI_USER_NAME"
-_COPIED = ", a copy for each task"
 
 
 def plan_dict(plan: Plan) -> dict[str, Any]:
@@ -41,7 +40,9 @@ def plan_text(plan: Plan) -> str:
         head.append(
             ("retries", _RETRIES.get(plan.retry_limit, f"up to {plan.retry_limit}, transient ones not counted"))
         )
-    head += [(_PATHS[name], _USER.join(parts) + _COPIED * (name == _CODE)) for name, parts in plan.paths if any(parts)]
+    notes = {_CODE: ", a copy for each task", _OUTPUT: ", made if it is missing" if plan.makes_output else ""}
+    paths = ((name, _USER.join(parts)) for name, parts in plan.paths if any(parts))
+    head += [(_PATHS[name], path + notes.get(name, "")) for name, path in paths]
     if plan.notify:
         head.append(("notify", ", ".join(plan.notify)))
     if plan.debug:

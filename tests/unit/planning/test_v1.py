@@ -43,7 +43,8 @@ def shown(text: str) -> dict[str, str]:
 def test_the_plan_shows_paths_retries_and_notifications() -> None:
     found = shown(job("codeDir", "$PAI_DEFAULT_FS_URI/$PAI_USERNAME/code"))
     assert found["code"] == "hdfs://host:9000/$PAI_USER_NAME/code, a copy for each task"
-    assert found["output"] == "hdfs://host:9000/Output/$PAI_USER_NAME/demo"
+    assert found["output"] == "hdfs://host:9000/Output/$PAI_USER_NAME/demo, made if it is missing"
+    assert shown(job("outputDir", "/o"))["output"] == "/o"
     assert not found.keys() & {"data", "retries", "notify"}
     retries = [shown(job("retryCount", count))["retries"] for count in (3, -1)]
     assert retries == ["up to 3, transient ones not counted", "of all failures"]
