@@ -211,7 +211,7 @@ def _restarts(job: Job, site: Site) -> tuple[Fault, ...]:
     """
     if job.retry_limit != FOR_EVER or site.retry.restart_limit is not None:
         return ()
-    path = "$.jobRetryCount" if job.protocol == "2" else "$.retryCount"
+    path = "$.extras.slurm.v1.retryCount" if job.protocol == "2" else "$.retryCount"
     if not site.known:
         message = f"the job is not restarted for ever, but {site.retry.transient_ceiling} times at most"
         hint = "a site profile can say more: `retry: {restartLimit: 100}`"

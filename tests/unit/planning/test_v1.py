@@ -73,6 +73,18 @@ def test_more_tasks_with_fixed_ports_than_nodes_never_start() -> None:
     assert fault.place.line == 13
 
 
+def test_a_job_that_is_restarted_for_ever_needs_a_bound() -> None:
+    for_ever = changed(JOB, "extras", {"slurm": {"v1": {"retryCount": -2}}})
+    jobs = {"$.retryCount": job("retryCount", -2), "$.extras.slurm.v1.retryCount": yaml.safe_dump(for_ever)}
+    for path, text in jobs.items():
+        with pytest.raises(PlanError) as caught:
+            compile_job(text, site=load_site(PROFILE, file="site.yaml"))
+        assert [(fault.code, fault.path) for fault in caught.value.faults] == [("E406", path)]
+        bound = load_site(PROFILE + "retry: {restartLimit: 3}\n", file="site.yaml")
+        assert compile_job(text, site=bound).plan.retry_limit == -2
+        assert [fault.path for fault in compile_job(text).warnings if fault.code == "W410"] == [path]
+
+
 def test_one_fixed_port_for_two_roles_of_one_allocation_is_warned_of() -> None:
     roles: list[dict[str, Any]] = [{**ROLE, "name": name, "taskNumber": 2, "portList": FIXED} for name in "abc"]
     found = compiled("taskRoles", roles)
