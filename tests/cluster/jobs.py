@@ -32,6 +32,16 @@ ONE_ATTEMPT = "retry: {transientCeiling: 0}\nmonitor: {background: false}\n"
 BOTH = pytest.mark.parametrize("layout", ["het", "shared"])
 
 
+def profile_of_v1(layout: str = "het") -> str:
+    """Return a site profile with the virtual cluster that published jobs of protocol v1 name.
+
+    The site has nodes enough for a component for each role, or with `shared` two nodes, which are too few.
+    """
+    known = "virtualClusters:\n"
+    text = SITE.read_text().replace(known, f"{known}  your_virtual_cluster: {{partition: normal}}\n") + ONE_ATTEMPT
+    return text if layout == "het" else text.replace("normal", "pair").replace("count: 4", "count: 2")
+
+
 def role(name: str, count: int, command: str, *, failed: int = 1, succeeded: int = -1, more: str = "") -> str:
     return f"""  {name}:
     instances: {count}

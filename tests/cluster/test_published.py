@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.jobs import ONE_ATTEMPT, SITE, STANDIN, folder_of_alice, states, submit_published
-from tests.cluster.test_v1 import TRAININGS, WITH_CODE
+from tests.cluster.test_training import TRAININGS, WITH_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +37,8 @@ NOT_RUN = {
 }
 RUN_ELSEWHERE = {
     "CPU_500Task_MNIST.yaml": "below",
-    **dict.fromkeys(TRAININGS, "test_v1.py"),
-    **dict.fromkeys(WITH_CODE, "test_v1.py"),
+    **dict.fromkeys(TRAININGS, "test_training.py"),
+    **dict.fromkeys(WITH_CODE, "test_training.py"),
 }
 
 
