@@ -24,6 +24,7 @@ batch_main() {
   ((!GANG)) || find_ports
   write_environment
   fetch_code
+  make_output
   start_all_roles
   supervise
   finish
