@@ -38,6 +38,21 @@ check_code_size() {
   ((size <= MOST_CODE_BYTES)) || give_up "codeDir has $size bytes, more than the $MOST_CODE_BYTES that it may have"
 }
 
+# The default outputDir is made if it is missing. What all users share, `Output`, is the site's affair.
+make_output() {
+  local folder
+  [[ ${MAKE_OUTPUT-} ]] || return 0
+  # shellcheck source=/dev/null # written by write_environment
+  folder=$(source ./env.sh && printf '%s' "$PAI_OUTPUT_DIR")
+  case $folder in
+    hdfs://*) command -v hdfs >/dev/null && hdfs dfs -mkdir -p "$folder" ;;
+    *)
+      folder=${folder#file://}
+      [[ -d ${folder%/*/*} ]] && (umask 0022 && mkdir -p -- "$folder")
+      ;;
+  esac || say "the default outputDir $folder is not there and cannot be made"
+}
+
 # In the task's working directory.
 copy_code() {
   [[ ! ${STAGE_CODE-} ]] || cp -R -- "$ATTEMPT_FOLDER/code/." .

@@ -34,15 +34,18 @@ write_environment() {
   mv -- env.sh.new env.sh || give_up "cannot write to $ATTEMPT_FOLDER"
 }
 
-# PAI_TASK_ROLE_INSTANCES: "role:index" of every task, by the names that OpenPAI's controller gave the roles.
+# PAI_TASK_ROLE_INSTANCES: "role:index" of every task, by the names that OpenPAI's controller gave the roles; one that
+# it had none for, as `..` of protocol v1, stands under its own.
 print_instances() {
   local role index name list='' prefix='export '
   for role in "${!ROLE_NAME[@]}"; do
     name=${ROLE_ALIASES[role]##* }
+    name=${name:-${ROLE_NAME[role]}}
     for ((index = 0; index < INSTANCES[role]; index++)); do list+=${list:+,}$name:$index; done
   done
   ((${#list} < LONGEST_VALUE)) || prefix=''
-  printf '%sPAI_TASK_ROLE_INSTANCES=%s\n' "$prefix" "$list"
+  quote "$list"
+  printf '%sPAI_TASK_ROLE_INSTANCES=%s\n' "$prefix" "$QUOTED"
 }
 
 # The variables about every task of every role, all of which are placed.

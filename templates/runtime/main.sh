@@ -31,6 +31,7 @@ batch_main() {
   write_environment
   { write_ssh && write_hosts; } || give_up "cannot write to $ATTEMPT_FOLDER"
   fetch_code
+  make_output
   start_all_roles
   supervise
   finish

@@ -61,7 +61,7 @@ run_script() {
     say "$name ended with status $status ($moment), which changes nothing" 2>>"$STDERR_LOG"
     return 0
   fi
-  say "error: $name failed with status $status ($moment); what it printed is in $RUNTIME_LOG" 2>>"$STDERR_LOG"
+  ((STOPPED)) || say "error: $name failed with status $status ($moment); what it printed is in $RUNTIME_LOG" 2>>"$STDERR_LOG"
   return "$status"
 }
 

@@ -71,6 +71,15 @@ def installed(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Clu
 
 
 @pytest.fixture
+def published() -> Path:
+    """The folder of published job files: `v1` and `v2`."""
+    folder = os.environ.get("PAISLURM_OPENPAI_JOBS")
+    if not folder:
+        pytest.skip("PAISLURM_OPENPAI_JOBS names no folder of published job files")
+    return Path(folder)
+
+
+@pytest.fixture
 def workdir(cluster: Cluster, request: pytest.FixtureRequest) -> Path:
     """A fresh folder of alice's, seen by all hosts."""
     name = "".join(letter if letter.isalnum() else "-" for letter in request.node.name)

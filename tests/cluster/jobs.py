@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,13 @@ from tests.cluster.instance import GROUP_ID, USERS
 
 if TYPE_CHECKING:
     import subprocess
+    from collections.abc import Mapping
 
     from tests.cluster.cluster import Cluster
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "examples" / "site.yaml"
+STANDIN = Path(__file__).with_name("standin.sh")
 HEAD = """protocolVersion: 2
 name: NAME
 type: job
@@ -27,6 +30,16 @@ prerequisites: [{name: plain, type: dockerimage, uri: debian}]
 ONE_ATTEMPT = "retry: {transientCeiling: 0}\nmonitor: {background: false}\n"
 """What most tests look at is how one attempt ends; retries have tests of their own."""
 BOTH = pytest.mark.parametrize("layout", ["het", "shared"])
+
+
+def profile_of_v1(layout: str = "het") -> str:
+    """Return a site profile with the virtual cluster that published jobs of protocol v1 name.
+
+    The site has nodes enough for a component for each role, or with `shared` two nodes, which are too few.
+    """
+    known = "virtualClusters:\n"
+    text = SITE.read_text().replace(known, f"{known}  your_virtual_cluster: {{partition: normal}}\n") + ONE_ATTEMPT
+    return text if layout == "het" else text.replace("normal", "pair").replace("count: 4", "count: 2")
 
 
 def role(name: str, count: int, command: str, *, failed: int = 1, succeeded: int = -1, more: str = "") -> str:
@@ -63,9 +76,9 @@ def folder_of_alice(path: Path) -> Path:
 
 
 def paislurm(
-    cluster: Cluster, folder: Path, *words: str, env: dict[str, str] | None = None
+    cluster: Cluster, folder: Path, *words: str, env: dict[str, str] | None = None, timeout: int = 120
 ) -> subprocess.CompletedProcess[str]:
-    return cluster.run(["paislurm", *words], cwd=folder, env=env, timeout=120)
+    return cluster.run(["paislurm", *words], cwd=folder, env=env, timeout=timeout)
 
 
 @dataclass(frozen=True)
@@ -81,10 +94,11 @@ class Submitted:
     def attempt(self) -> Path:
         return self.home / "jobs" / f"alice~{self.name}" / "attempts" / "0"
 
-    def ended(self) -> tuple[int, dict[str, Any]]:
+    def ended(self, timeout: int = 120) -> tuple[int, dict[str, Any]]:
         """Wait for the end; return the exit code of `paislurm wait`, and result.json."""
         environment = {"PAISLURM_HOME": str(self.home)}
-        done = paislurm(self.cluster, self.folder, "wait", "--", f"alice~{self.name}", env=environment)
+        argv = ["wait", "--", f"alice~{self.name}"]
+        done = paislurm(self.cluster, self.folder, *argv, env=environment, timeout=timeout)
         log = self.attempt / "slurm.log"
         assert (self.attempt / "result.json").exists(), done.stderr + (log.read_text() if log.exists() else "")
         return done.returncode, json.loads((self.attempt / "result.json").read_text())
@@ -115,6 +129,30 @@ def submit(cluster: Cluster, folder: Path, roles: str, extras: str = "", setting
     """Submit a job; several at once run side by side, each from a folder of its own."""
     write(folder, roles, extras, settings)
     return submit_file(cluster, folder)
+
+
+def submit_published(
+    cluster: Cluster,
+    file: Path,
+    folder: Path,
+    programs: Mapping[str, Path],
+    *,
+    site: str = "",
+    env: dict[str, str] | None = None,
+) -> Submitted:
+    """Submit a published job file as a user does who has these programs on PATH; `site` is the site profile."""
+    shutil.copy(file, folder / file.name)
+    (folder / "site.yaml").write_text(site or SITE.read_text())
+    (folder / "bin").mkdir()
+    for name, program in programs.items():
+        shutil.copy(program, folder / "bin" / name)
+    environment = {
+        "PATH": f"{folder}/bin:{cluster.environment('alice')['PATH']}",
+        "STANDIN_LOG": str(folder_of_alice(folder / "log")),
+        **(env or {}),
+    }
+    # Images, ssh between tasks and InfiniBand are for later, and no stand-in needs them.
+    return submit_file(cluster, folder, file.name, "--allow-partial", home=folder / "home", env=environment)
 
 
 def run_job(cluster: Cluster, folder: Path, roles: str, extras: str = "") -> tuple[int, dict[str, Any]]:

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import SITE, folder_of_alice, states, submit_file
+from tests.cluster.jobs import ONE_ATTEMPT, SITE, STANDIN, folder_of_alice, states, submit_published
+from tests.cluster.test_training import TRAININGS, WITH_CODE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.cluster.cluster import Cluster
     from tests.cluster.jobs import Submitted
 
-STANDIN = Path(__file__).with_name("standin.sh")
-PROGRAMS = ("apt-get", "git", "horovodrun", "mkdir", "mpirun", "pip", "python", "python3", "rm", "sleep", "tar", "wget")
+PROGRAMS = (
+    "apt", "apt-get", "git", "horovodrun", "jupyter", "ls", "mkdir", "mpirun", "pip", "python", "python3", "rm",
+    "sleep", "tar", "wget",
+)  # fmt: skip
+MNIST = Path(__file__).with_name("mnist.sh")
 CIFAR = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
+CIFAR_CALLS = f"wget -qO- {CIFAR}\ntar xvz"
 BENCHMARKS = "https://github.com/MaggieQi/benchmarks script_tensorflow_cnnbenchmarks"
 EDU = "https://raw.githubusercontent.com/microsoft/pai/pai-for-edu/contrib/edu-examples/pytorch_cifar10/src"
 NOT_RUN = {
-    "CPU_500Task_MNIST.yaml": "mounts storage: the plugin teamwise_storage, and its own tasks as root",
-    "guide-prerequisites.yaml": "prerequisites with commands",
-    "runtime-cmd_with_callbacks_test_job.yaml": "the plugin cmd",
-    "runtime-cmd_with_prerequisites_test_job.yaml": "prerequisites with commands",
-    "runtime-docker_image_auth.yaml": "secrets; its one command sleeps for ever",
-    "runtime-ssh_test_job.yaml": "secrets; its one command sleeps for two hours",
+    "runtime-docker_image_auth.yaml": "an image of a private registry; its one command sleeps for ever",
+    "runtime-ssh_test_job.yaml": "a login by ssh; its one command sleeps for two hours",
+    "2018-cntk-example.json": "has a fault of its own, a hyphen in a role's name",
+    "kafka.json": "its command is a file of the image",
+    "serving.tensorflow.json": "its command is a file of the image, and is restarted for ever",
+}
+RUN_ELSEWHERE = {
+    "CPU_500Task_MNIST.yaml": "below",
+    **dict.fromkeys(TRAININGS, "test_training.py"),
+    **dict.fromkeys(WITH_CODE, "test_training.py"),
 }
 
 
@@ -44,6 +53,7 @@ class Expected:
     ends: tuple[str, ...]
     folders: str = ""
     status: int = 0
+    printed: str | None = None
     environment: dict[str, str] = field(default_factory=dict)
 
 
@@ -156,41 +166,59 @@ horovodrun -np 4 -H master-0:2,worker-0:2 python pytorch_synthetic_benchmark.py 
         },
         ends=("master-0 SUCCEEDED", "worker-0 STOPPED"),
     ),
+    "guide-prerequisites.yaml": Expected(
+        calls={
+            "taskrole-0": """apt update
+apt install -y git
+mkdir -p /dataset/covid-19
+git clone https://github.com/ieee8023/covid-chestxray-dataset.git /dataset/covid-19
+ls -la /dataset/covid-19"""
+        },
+        ends=("taskrole-0 SUCCEEDED",),
+    ),
+    "runtime-cmd_with_callbacks_test_job.yaml": Expected(
+        calls={"worker-0": CIFAR_CALLS}, ends=("worker-0 SUCCEEDED",), printed="Commands start ...\n"
+    ),
+    "runtime-cmd_with_prerequisites_test_job.yaml": Expected(
+        calls={"worker-0": CIFAR_CALLS}, ends=("worker-0 SUCCEEDED",), printed="Commands start ...\n"
+    ),
+    "pytorch.mnist.json": Expected(calls={}, ends=("main-0 FAILED",), status=1),
+    "trailing-comma-test_all_examples.json": Expected(
+        calls={"main-0": "git clone https://github.com/Microsoft/pai.git"},
+        ends=("main-0 FAILED",),
+        folders="pai",
+        status=127,
+    ),
+    "tensorflow.cifar10.json": Expected(
+        calls={
+            "cifar_train-0": """git clone https://github.com/tensorflow/models
+python download_and_convert_data.py --dataset_name=cifar10 --dataset_dir=/tmp/data
+python train_image_classifier.py --batch_size=64 --model_name=inception_v3 --dataset_name=cifar10 \
+--dataset_split_name=train --dataset_dir=/tmp/data --train_dir=/tmp/output"""
+        },
+        ends=("cifar_train-0 SUCCEEDED",),
+        folders="models/research/slim",
+        environment={"PAI_DATA_DIR": "/tmp/data", "PAI_CURRENT_TASK_ROLE_CPU_COUNT": "8", "PAI_CODE_DIR": ""},
+    ),
+    "jupyter.json": Expected(
+        calls={
+            "jupyter-0": """python3 -m pip install -q jupyter matplotlib
+wget -O mnist.ipynb \
+https://raw.githubusercontent.com/ianlewis/tensorflow-examples/master/notebooks/TensorFlow%20MNIST%20tutorial.ipynb
+jupyter notebook --allow-root --no-browser --ip 0.0.0.0 --port=PORT --NotebookApp.token= \
+--NotebookApp.allow_origin=* --NotebookApp.base_url=/jupyter"""
+        },
+        ends=("jupyter-0 SUCCEEDED",),
+        environment={"PAI_PORT_LIST_jupyter_0_jupyter": "PORT"},
+    ),
 }  # fmt: skip
-
-
-@pytest.fixture
-def published() -> Path:
-    folder = os.environ.get("PAISLURM_OPENPAI_JOBS")
-    if not folder:
-        pytest.skip("PAISLURM_OPENPAI_JOBS names no folder of published job files")
-    return Path(folder) / "v2"
-
-
-def submit_published(cluster: Cluster, file: Path, folder: Path) -> Submitted:
-    """Submit a file as a user does who has the stand-ins on PATH."""
-    for source in (file, SITE):
-        shutil.copy(source, folder / source.name)
-    programs = folder / "bin"
-    programs.mkdir()
-    for name in PROGRAMS:
-        shutil.copy(STANDIN, programs / name)
-    environment = {
-        "PATH": f"{programs}:{cluster.environment('alice')['PATH']}",
-        # The images of some set it, and their commands rely on that.
-        "PYTHONPATH": "",
-        "STANDIN_LOG": str(folder_of_alice(folder / "log")),
-        "STANDIN_FOLDERS": RUN[file.name].folders,
-    }
-    # Images, ssh between tasks and InfiniBand are for later, and no stand-in needs them.
-    return submit_file(cluster, folder, file.name, "--allow-partial", home=folder / "home", env=environment)
 
 
 def same(text: str, job: Submitted) -> str:
     """Return a text with words for what differs from run to run."""
     text = re.sub(rf"{re.escape(str(job.attempt))}/work/[^/\s]+/\d+", "WORK", text)
     text = re.sub(r"\b10\.\d+\.\d+\.\d+\b", "ADDRESS", text)
-    return re.sub(r"(?<=ADDRESS:)\d{5}\b|^\d{5}$", "PORT", text)
+    return re.sub(r"(?<=ADDRESS:)\d{5}\b|(?<=--port=)\d{5}\b|^\d{5}$", "PORT", text)
 
 
 def lines(calls: str) -> list[list[str]]:
@@ -200,13 +228,19 @@ def lines(calls: str) -> list[list[str]]:
 
 
 def test_every_published_file_is_run_or_named(published: Path) -> None:
-    assert {path.name for path in published.glob("*.yaml")} == RUN.keys() | NOT_RUN.keys()
+    files = {path.name for path in published.glob("v[12]/*.*")}
+    assert files == RUN.keys() | RUN_ELSEWHERE.keys() | NOT_RUN.keys()
 
 
 def test_published_jobs_call_what_they_say(installed: Cluster, workdir: Path, published: Path) -> None:
-    jobs = {
-        name: submit_published(installed, published / name, folder_of_alice(workdir / Path(name).stem)) for name in RUN
-    }
+    programs = dict.fromkeys(PROGRAMS, STANDIN)
+    jobs = {}
+    for name, expected in RUN.items():
+        # The images of some set PYTHONPATH, and their commands rely on that.
+        environment = {"PYTHONPATH": "", "STANDIN_FOLDERS": expected.folders}
+        folder = folder_of_alice(workdir / Path(name).stem)
+        (file,) = published.glob(f"v[12]/{name}")
+        jobs[name] = submit_published(installed, file, folder, programs, env=environment)
     for name, job in jobs.items():
         expected = RUN[name]
         code, result = job.ended()
@@ -216,6 +250,8 @@ def test_published_jobs_call_what_they_say(installed: Cluster, workdir: Path, pu
         if failed:
             assert (name, result["tasks"][0]["status"]) == (name, expected.status)
             assert "No such file or directory" in job.log(f"0-{result['tasks'][0]['role']}/0", "stderr.log")
+        if expected.printed is not None:
+            assert (name, job.log(f"0-{result['tasks'][0]['role']}/0")) == (name, expected.printed)
         for task, wanted in expected.calls.items():
             log = job.folder / "log"
             calls = lines(same((log / f"{task}.calls").read_text(), job))
@@ -223,3 +259,33 @@ def test_published_jobs_call_what_they_say(installed: Cluster, workdir: Path, pu
             environment = dict(line.split("=", 1) for line in (log / f"{task}.env").read_text().splitlines())
             found = {variable: same(environment[variable], job) for variable in expected.environment}
             assert (name, found) == (name, expected.environment)
+
+
+@pytest.fixture
+def storage(installed: Cluster, workdir: Path) -> Iterator[Path]:
+    """A storage that all hosts have as /mnt/confignfs."""
+    folder = folder_of_alice(workdir / "mnt")
+    confignfs = folder_of_alice(folder / "confignfs")
+    folder_of_alice(confignfs / "mnist500_result")
+    for host in installed.hosts:
+        installed.run(["mount", "--bind", str(folder), "/mnt"], user="root", host=host, cwd=Path("/"), check=True)
+    yield confignfs
+    for host in installed.hosts:
+        installed.run(["umount", "--lazy", "/mnt"], user="root", host=host, cwd=Path("/"), check=True)
+
+
+def test_five_hundred_tasks_and_their_master(installed: Cluster, workdir: Path, published: Path, storage: Path) -> None:
+    """CPU_500Task_MNIST.yaml: 501 tasks of a CPU each take turns on 64, and leave their results on a storage."""
+    names = ("apt-get", "jupyter", "mount", "python", "wget")
+    site = SITE.read_text() + ONE_ATTEMPT + "storages: {confignfs: {path: /mnt/confignfs}}\n"
+    file = published / "v2" / "CPU_500Task_MNIST.yaml"
+    job = submit_published(installed, file, workdir, dict.fromkeys(names, MNIST), site=site)
+    code, result = job.ended(timeout=240)
+    failed = [task for task in result["tasks"] if task["state"] != "SUCCEEDED"]
+    assert failed == [], "".join(path.read_text() for path in job.attempt.glob("logs/*/*/stderr.log"))
+    assert (code, result["reason"], len(result["tasks"])) == (0, "all 501 tasks have succeeded", 501)
+    assert (storage / "collected").read_text().split() == [str(index) for index in range(500)]
+    assert len(list((storage / "mnist500_result").iterdir())) == 500
+    assert {task["node"] for task in result["tasks"]} == set(installed.nodes)
+    (row,) = (row for row in installed.sacct(result["job_id"]) if row["JobIDRaw"] == result["job_id"])
+    assert "cpu=64," in row["AllocTRES"] + ","

@@ -20,6 +20,8 @@ from paislurm.translator.job import Lines
 from paislurm.translator.pipeline import Compiled, compile_job
 from paislurm.translator.protocol.read import read
 from paislurm.translator.protocol.validate import validate
+from paislurm.translator.site.load import load_site
+from paislurm.translator.site.profile import Site
 
 from .protocol.jobs_v1 import JOB, ROLE, job
 
@@ -90,9 +92,21 @@ def plan_of(compiled: Compiled) -> Plan:
     )
 
 
-def check(text: str) -> Compiled:
+PROFILE = """\
+partitions:
+  normal: {nodes: [{count: 4, cpus: 16, memoryMB: 1000000, gpus: 4, gpuType: v100}], timeLimit: 1-00:00:00}
+  pair: {nodes: [{count: 2, cpus: 16, memoryMB: 1000000, gpus: 4}]}
+defaultPartition: normal
+virtualClusters: {default: {partition: normal}, your_virtual_cluster: {partition: pair, account: research}}
+defaultFileSystem: "hdfs://host:9000"
+retry: {restartLimit: 5}
+"""
+
+
+def check(text: str, profile: str = "") -> Compiled:
     """Check that a job and what it is converted to have the same plan; return the latter."""
-    before, after = compile_job(text), compile_job(to_v2(text)[0])
+    site = load_site(profile, file="site.yaml") if profile else Site()
+    before, after = compile_job(text, site=site), compile_job(to_v2(text)[0], site=site)
     assert plan_of(after) == plan_of(before)
     assert after.job.directories == before.job.directories
     assert (after.job.debug, after.job.auth_file) == (before.job.debug, before.job.auth_file)
@@ -105,10 +119,11 @@ def output_of(command: str, shell: str = "") -> str:
     return subprocess.run(argv, capture_output=True, text=True, check=False, env={"PATH": os.environ["PATH"]}).stdout
 
 
+@pytest.mark.parametrize("profile", ["", PROFILE], ids=["no-site", "site"])
 @pytest.mark.parametrize("file", PUBLISHED, ids=lambda file: file.stem)
-def test_published_files(file: Path) -> None:
+def test_published_files(file: Path, profile: str) -> None:
     text = file.read_text(encoding="utf-8").replace("g2p-train", "g2p_train")
-    check(text)
+    check(text, profile)
 
 
 def test_nothing_is_lost() -> None:

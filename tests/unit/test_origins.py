@@ -94,6 +94,53 @@ def test_a_default_names_its_rule_and_a_value_none() -> None:
     assert "sbatch(1)" in found[1].rule
 
 
+JOB_V1 = """\
+{
+  "jobName": "demo",
+  "image": "python:3.11",
+  "taskRoles": [
+    {
+      "name": "ps",
+      "taskNumber": 2,
+      "cpuNumber": 1,
+      "memoryMB": 100,
+      "gpuNumber": 0,
+      "command": "true"
+    },
+    {"name": "worker", "taskNumber": 1, "cpuNumber": 1, "memoryMB": 100, "gpuNumber": 0, "shmMB": 64, "command": "true"}
+  ],
+  "extras": {
+    "slurm": {
+      "time": "1:00:00",
+      "taskRoles": {"worker": {"qos": "high"}}
+    }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "job_lines", "rule"),
+    [
+        ("INSTANCES[0]=2", (7,), ""),
+        ("#SBATCH --qos=high", (18,), "the job's own word, else what the site profile has for the priority class"),
+        ("GANG=1", (), "default all tasks start together: PAI protocol v1"),
+        ("TASK_RETRIES[0]=0", (), "default 0: PAI protocol v1, where jobs are retried and tasks are not"),
+        ("MIN_SUCCEEDED[0]=-1", (), "default null, which is never: PAI protocol v1, minSucceededTaskCount"),
+        ("SHELL_OPTIONS[0]=''", (), "default without errexit, nounset and pipefail: PAI launcher, protocol v1"),
+        ("PORT_COUNTS[0]='http:1 ssh:1'", (), "default none: PAI protocol, ports; `ssh` and `http` are added"),
+    ],
+)
+def test_of_protocol_v1(line: str, job_lines: tuple[int, ...], rule: str) -> None:
+    found = of(explained(JOB_V1), line)
+    assert found.job_lines == job_lines
+    assert rule in found.rule
+
+
+def test_the_time_limit_of_protocol_v1() -> None:
+    assert {origin.job_lines for origin in explained(JOB_V1) if "--time=" in origin.text} == {(17,)}
+
+
 def test_line_numbers_are_those_of_the_script() -> None:
     compiled = compile_job(JOB)
     lines = compiled.script.split("\n")

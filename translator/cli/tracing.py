@@ -19,6 +19,7 @@ _ROLE_FIELDS: dict[str, Path] = {
     "mem": ("resourcePerInstance", "memoryMB"),
     "gres": ("resourcePerInstance", "gpu"),
 }
+_ROLE_FIELDS_V1 = {"nodes": "taskNumber", "cpus-per-task": "cpuNumber", "mem": "memoryMB", "gres": "gpuNumber"}
 _OF_VIRTUAL_CLUSTER = ("partition", "account", "qos", "reservation")
 
 
@@ -58,8 +59,12 @@ def _fields(option: str, document: Document) -> Iterator[Path]:
         for path, text in document.texts((*home, "options")):
             if text.partition("=")[0] == f"--{option}":
                 yield path
-    if option in _OF_VIRTUAL_CLUSTER and not found and document.at(("defaults", "virtualCluster")) is not None:
-        yield ("defaults", "virtualCluster")
+    names: tuple[Path, ...] = (("defaults", "virtualCluster"), ("virtualCluster",))
+    if option in _OF_VIRTUAL_CLUSTER and not found:
+        yield from (name for name in names if document.at(name) is not None)
+    if option in _ROLE_FIELDS_V1:
+        for role_path, _ in document.mappings(("taskRoles",)):
+            yield (*role_path, _ROLE_FIELDS_V1[option])
     if option in _ROLE_FIELDS:
         for role in document.mapping(("taskRoles",)):
             yield ("taskRoles", role, *_ROLE_FIELDS[option])

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from ..monitoring.scripts import read_scripts
 from .ending import state_text
 from .say import one_line, put
 from .tables import put_table
@@ -59,8 +60,16 @@ def view_dict(view: View) -> dict[str, object]:
             role.name: dict(Counter(task.state for task in view.tasks if task.role == role.name))
             for role in view.history.roles
         },
-        "tasks": [asdict(task) for task in view.tasks],
+        "tasks": _tasks(view),
     }
+
+
+def _tasks(view: View) -> list[dict[str, object]]:
+    """Return the tasks, each with what it ran of prerequisites and plugins in the last attempt."""
+    known = view.history
+    scripts = {role.name: read_scripts(view.folder.reports(known.attempt, role)) for role in known.roles}
+    found = ((task, scripts[task.role].get(task.index, ())) for task in view.tasks)
+    return [asdict(task) | {"scripts": [asdict(each) for each in runs]} for task, runs in found]
 
 
 def attempt_dict(retry: Retry) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .untrusted import LARGEST_NUMBER, read_end
+from .untrusted import read_end, whole_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,14 +55,14 @@ def take_in(latest: dict[int, Report], lines: Iterable[bytes]) -> None:
         words = line.decode("ascii", errors="replace").split(" ") if len(line) <= LONGEST_LINE else []
         match words:
             case ["start", _, _, index, attempt, node, _, time]:
-                _on_start(latest, _number(index), _number(attempt), node, _number(time))
+                _on_start(latest, whole_word(index), whole_word(attempt), node, whole_word(time))
             case ["exit", _, _, index, attempt, status, code, behaviour, time]:
                 _on_exit(
-                    latest, _number(index), _number(attempt), _number(status), _number(code), behaviour,
-                    _number(time),
+                    latest, whole_word(index), whole_word(attempt), whole_word(status), whole_word(code), behaviour,
+                    whole_word(time),
                 )  # fmt: skip
             case ["held", _, _, index, attempt, status, until]:
-                _on_held(latest, _number(index), _number(attempt), _number(status), _number(until))
+                _on_held(latest, whole_word(index), whole_word(attempt), whole_word(status), whole_word(until))
             case _:
                 pass
 
@@ -96,11 +96,3 @@ def _on_held(
     known = latest.get(index) if index is not None else None
     if known is not None and known.attempt == attempt and status is not None and until is not None:
         latest[known.index] = replace(known, status=status, held=until)
-
-
-def _number(word: str) -> int | None:
-    digits = word.removeprefix("-")
-    if not digits.isascii() or not digits.isdecimal() or len(digits) > 16:
-        return None
-    number = int(word)
-    return number if abs(number) <= LARGEST_NUMBER else None

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LARGEST_NUMBER = 1 << 53
+LONGEST_NUMBER = 16
+"""Digits."""
 
 
 class DamagedError(ValueError):
@@ -88,3 +90,12 @@ def texts(raw: Mapping[str, object], key: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise DamagedError(f"`{key}` is not a list of texts")
     return tuple(value)
+
+
+def whole_word(word: str) -> int | None:
+    """Return the whole number of sensible size that a word is, or None."""
+    digits = word.removeprefix("-")
+    if not digits.isascii() or not digits.isdecimal() or len(digits) > LONGEST_NUMBER:
+        return None
+    number = int(word)
+    return number if abs(number) <= LARGEST_NUMBER else None

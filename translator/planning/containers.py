@@ -45,10 +45,15 @@ def _path(uri: str, site: Site) -> str:
 
 
 def container_mounts(site: Site, found: tuple[Mount, ...]) -> Mounts:
-    """Return what is mounted beside the job's own folder: `(whose, path, mount point)`, in the order of mounting."""
+    """Return what is mounted beside the job's own folder: `(whose, path, mount point)`, in the order of mounting.
+
+    The default file system is among it, if it is a folder.
+    """
     if site.containers.runtime == "none":
         return ()
-    return (*(("all", path, path) for path in site.containers.mounts), *found)
+    root = site.default_file_system if site.default_file_system.startswith("/") else ""
+    own = dict.fromkeys((*site.containers.mounts, *filter(None, [root])))
+    return (*(("all", path, path) for path in own), *found)
 
 
 def not_used(job: Job, site: Site) -> tuple[Fault, ...]:

@@ -118,6 +118,8 @@ class Plan:
     environment: tuple[tuple[str, str], ...]
     paths: tuple[tuple[str, tuple[str, ...]], ...]
     """More of them, each with the parts of its value: between two parts stands the user's name."""
+    makes_output: bool
+    """Whether a missing PAI_OUTPUT_DIR is made: the job names none. Source: PAI rest-server, outputDir of v1."""
     variables: tuple[tuple[str, str], ...]
     """Variables that are set last, in the shell of the commands."""
     min_succeeded: int
@@ -131,6 +133,8 @@ class Plan:
     grace: timedelta
     interrupted_grace: timedelta
     transient_ceiling: int
+    notify: tuple[str, ...]
+    """What the user is told of. Source: PAI protocol v2, jobStatusChangeNotification."""
     debug: timedelta
     """How long a failed task keeps its place, for somebody to look at it; 0: not at all."""
     warnings: tuple[Fault, ...]

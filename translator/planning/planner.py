@@ -74,6 +74,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         secrets=job.secrets,
         environment=job_variables(job, site),
         paths=paths,
+        makes_output=bool(paths and not (job.directories and job.directories.output) and site.default_file_system),
         variables=job.variables,
         min_succeeded=job.min_succeeded,
         address=site.address,
@@ -84,6 +85,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         warning=warning,
         grace=site.grace,
         interrupted_grace=max(timedelta(seconds=1), min(site.grace, site.kill_wait - timedelta(seconds=2))),
+        notify=job.notify,
         debug=site.debug if job.debug else timedelta(0),
         warnings=(
             *warnings,
@@ -211,7 +213,7 @@ def _restarts(job: Job, site: Site) -> tuple[Fault, ...]:
     """
     if job.retry_limit != FOR_EVER or site.retry.restart_limit is not None:
         return ()
-    path = "$.jobRetryCount" if job.protocol == "2" else "$.retryCount"
+    path = "$.extras.slurm.v1.retryCount" if job.protocol == "2" else "$.retryCount"
     if not site.known:
         message = f"the job is not restarted for ever, but {site.retry.transient_ceiling} times at most"
         hint = "a site profile can say more: `retry: {restartLimit: 100}`"

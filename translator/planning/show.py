@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("ROLE", "TASKS", "SLOTS", "PER NODE", "CPUS", "MEMORY", "GPUS", "PORTS", "COMPLETION", "IMAGE")
 
+_RETRIES = {-1: "of all failures", -2: "for ever, however the job ends"}
+"""Source: PAI protocol v1, retryCount."""
+_CODE, _OUTPUT = "PAI_CODE_DIR", "PAI_OUTPUT_DIR"
+_PATHS = {"PAI_DATA_DIR": "data", _OUTPUT: "output", _CODE: "code"}
+_USER = "$PAI_USER_NAME"
+
 
 def plan_dict(plan: Plan) -> dict[str, Any]:
     """Return the plan as plain values; times are whole seconds, memory MiB."""
@@ -30,6 +36,15 @@ def plan_text(plan: Plan) -> str:
         ("time limit", _time(plan)),
         ("ports", f"{plan.first_port} to {plan.last_port}"),
     ]
+    if plan.retry_limit:
+        head.append(
+            ("retries", _RETRIES.get(plan.retry_limit, f"up to {plan.retry_limit}, transient ones not counted"))
+        )
+    notes = {_CODE: ", a copy for each task", _OUTPUT: ", made if it is missing" if plan.makes_output else ""}
+    paths = ((name, _USER.join(parts)) for name, parts in plan.paths if any(parts))
+    head += [(_PATHS[name], path + notes.get(name, "")) for name, path in paths]
+    if plan.notify:
+        head.append(("notify", ", ".join(plan.notify)))
     if plan.debug:
         head.append(("debug", f"a failed task keeps its place for up to {plan.debug}"))
     if plan.secrets:

@@ -90,14 +90,22 @@ def whole(least: int | None = None, most: int = MOST) -> Check:
     return Check(check, {"type": "integer", "minimum": lowest, "maximum": most})
 
 
+_NAME = 4
+"""The number of faults of names: E204."""
+
+
 def words(what: str, pattern: str, *, number: int = 3) -> Check:
-    """Accept texts that match a pattern from end to end; `what` names them in messages."""
+    """Accept texts that match a pattern from end to end; `what` names them in messages.
+
+    Of a name (4) that does not match, one that is near and does is the hint.
+    """
     expression = re.compile(pattern, re.ASCII)
 
     def check(value: object) -> str:
-        if not isinstance(value, str) or not expression.fullmatch(value):
-            raise expected(what, number=number)
-        return value
+        if isinstance(value, str) and expression.fullmatch(value):
+            return value
+        near = re.sub(r"\W", "_", value, flags=re.ASCII) if number == _NAME and isinstance(value, str) else ""
+        raise expected(what, number=number, hint=f"call it `{near}`" if near and expression.fullmatch(near) else "")
 
     return Check(check, {"type": "string", "pattern": f"^(?:{pattern})$"})
 

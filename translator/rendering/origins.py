@@ -158,20 +158,24 @@ class _Reader:
             for span in spans:
                 last = span.key_line if field.get("key") else max(span.key_line, span.last_line)
                 job_lines.update(range(span.key_line, last + 1))
-            if not spans and "default" in field:
-                rules.append(f"default {field['default']}")
+            default = field.get(f"default-v{self._plan.protocol}", field.get("default"))
+            if not spans and default:
+                rules.append(f"default {default}")
         if rule := entry.get("rule"):
             rules.append(self._plan.layout.reason if rule == "LAYOUT" else rule)
         return Origin(line=number, text=text, job_lines=tuple(sorted(job_lines)), rule="; ".join(dict.fromkeys(rules)))
 
     def _paths(self, field: Mapping[str, Any], roles: list[RolePlan]) -> list[Path]:
         path: str | list[str] | None = field.get(f"v{self._plan.protocol}")
+        of_both = str(field.get("v2", "")).startswith("extras.slurm.")
+        if path is None and of_both:
+            path = field["v2"]
         if path is None:
             return []
         steps = path.split(".") if isinstance(path, str) else path
         if "ROLE" not in steps:
             return [tuple(steps)]
-        keys = [role.name if self._plan.protocol == "2" else role.position for role in roles]
+        keys = [role.name if self._plan.protocol == "2" or of_both else role.position for role in roles]
         return [tuple(key if step == "ROLE" else step for step in steps) for key in keys]
 
 

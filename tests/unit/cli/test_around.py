@@ -163,6 +163,14 @@ def test_a_failing_start_fails_the_task_with_its_status(ran: Callable[..., Ran],
     assert run("logs", "demo", "--runtime").out.splitlines() == ["b", "end", "b end"]
     (task,) = done.result["tasks"]
     assert (task["status"], task["code"], task["state"]) == (1, 255, "FAILED")
+    (shown,) = json.loads(run("status", "demo", "--json").out)["tasks"]
+    assert [(each["moment"], each["name"], each["status"], each["attempt"]) for each in shown["scripts"]] == [
+        ("start", "b", 0, 0),
+        ("start", "a", 1, 0),
+        ("exit", "a", 1, 0),
+        ("exit", "b", 0, 0),
+    ]
+    assert all(shown["started"] <= each["began"] <= each["ended"] <= shown["ended"] for each in shown["scripts"])
     assert "error: a failed with status 1 (start)" in done.log("stderr")
 
 

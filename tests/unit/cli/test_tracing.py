@@ -19,10 +19,10 @@ sbatch: error: Batch job submission failed: Invalid partition name specified
 ACCOUNT = "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified\n"
 
 
-def refused(stderr: str, more: str = "") -> Fault:
+def refused(stderr: str, more: str = "", job: str = JOB) -> Fault:
     error = failure(["sbatch"], Completed(status=1, stdout="", stderr=stderr))
     assert isinstance(error, RejectedError)
-    again = traced(error, read((JOB + more).encode(), file="job.yaml"))
+    again = traced(error, read((job + more).encode(), file="job.yaml"))
     assert (again.options, again.stderr, again.status) == (error.options, stderr, 1)
     return again.faults[0]
 
@@ -64,3 +64,31 @@ def test_other_fields_that_can_be_meant_are_named() -> None:
     fault = refused(ACCOUNT, "extras: {slurm: {account: a, taskRoles: {worker: {account: b}}}}\n")
     assert fault.path == "$.extras.slurm.account"
     assert fault.hint.endswith("; or it is about $.extras.slurm.taskRoles.worker.account")
+
+
+JOB_V1 = """\
+{
+  "jobName": "demo",
+  "image": "x",
+  "virtualCluster": "mine",
+  "taskRoles": [{"name": "a", "taskNumber": 1, "cpuNumber": 99, "memoryMB": 100, "gpuNumber": 0, "command": "true"}],
+  "extras": {"slurm": {"partition": "nope"}}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("stderr", "path", "place"),
+    [
+        (PARTITION, "$.extras.slurm.partition", "job.yaml:6:37"),
+        (ACCOUNT, "$.virtualCluster", "job.yaml:4:21"),
+        (
+            "sbatch: error: CPU count per node can not be satisfied\n",
+            "$.taskRoles[0].cpuNumber",
+            "job.yaml:5:61",
+        ),
+    ],
+)
+def test_the_field_of_protocol_v1_is_named(stderr: str, path: str, place: str) -> None:
+    fault = refused(stderr, job=JOB_V1)
+    assert (fault.path, str(fault.place)) == (path, place)

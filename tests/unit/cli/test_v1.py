@@ -101,6 +101,7 @@ def test_what_a_task_sees(ran: Callable[..., Ran]) -> None:
         "PAI_TASK_ROLES_NUM": "3",
         "PAI_TASK_ROLE_LIST": "ps_server,x.y,..",
         "PAI_JOB_TASK_ROLE_LIST": "ps_server,x.y,..",
+        "PAI_TASK_ROLE_INSTANCES": "psserver:0,psserver:1,xy:0,..:0",
         "PAI_TASK_ROLE_TASK_COUNT_ps_server": "2",
         "PAI_TASK_ROLE_TASK_COUNT_xy": "1",
         "PAI_RESOURCE_ps_server": "0,1,100,64",
@@ -162,6 +163,11 @@ def test_what_a_task_sees(ran: Callable[..., Ran]) -> None:
     assert re.fullmatch(r"http:\d+;ssh:\d+;", nameless["PAI_CONTAINER_HOST_PORT_LIST"])
     assert nameless["PAI_TASK_ROLE_2_HOST_LIST"].endswith(":" + nameless["PAI_CONTAINER_HOST_PORT"])
     assert done.log("2-..", stream="stderr") == ""
+
+
+def test_a_role_that_a_shell_takes_for_a_home(ran: Callable[..., Ran]) -> None:
+    done = ran([{"name": "~", "taskNumber": 1, "command": 'echo "$PAI_TASK_ROLE_INSTANCES"'}])
+    assert (done.code, done.log("0-_")) == (0, "~:0\n")
 
 
 def test_as_many_tasks_of_any_role_as_kill_all_says(ran: Callable[..., Ran]) -> None:

@@ -84,6 +84,30 @@ def test_code_from_hdfs(tmp_path: Path, code: Path, surroundings: Path) -> None:
     assert (folder / "attempts/0/logs/0-w/0/stdout.log").read_text() == "trained\n"
 
 
+@pytest.mark.parametrize("form", ["{}", "file://{}"])
+def test_the_default_output_folder_is_made(tmp_path: Path, surroundings: Path, form: str) -> None:
+    (tmp_path / "fs" / "Output").mkdir(parents=True)
+    site = tmp_path / "site.yaml"
+    site.write_text(f"defaultFileSystem: {form.format(tmp_path / 'fs')}\n")
+    command = 'cd "${PAI_OUTPUT_DIR#file://}" && touch "model-$PAI_TASK_INDEX"'
+    argv = ["--backend", "local", "--wait", "--site", str(site)]
+    done = paislurm("submit", job(tmp_path, command), *argv)
+    assert done.returncode == 0, done.stderr
+    (output,) = (tmp_path / "fs" / "Output").glob("*/old")
+    assert sorted(path.name for path in output.iterdir()) == ["model-0", "model-1"]
+    assert output.stat().st_mode & 0o777 == 0o755
+    # One that the job names is not, and neither is what all users share.
+    named = str(tmp_path / "named")
+    done = paislurm("submit", job(tmp_path, '[[ ! -e "$PAI_OUTPUT_DIR" ]]', outputDir=named, jobName="named"), *argv)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "fs").rename(tmp_path / "moved")
+    done = paislurm("submit", job(tmp_path, "true", jobName="moved"), *argv)
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "fs").exists()
+    (log,) = surroundings.glob("*~moved/attempts/0/slurm.log")
+    assert f"the default outputDir {tmp_path / 'fs'}/Output/" in log.read_text()
+
+
 def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> None:
     file = job(tmp_path, 'exit "$((PAI_TASK_INDEX * 3))"', jobEnvs={"isDebug": True})
     assert paislurm("submit", file, "--backend", "local").returncode == 0

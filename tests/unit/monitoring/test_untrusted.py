@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,14 +14,13 @@ from hypothesis import strategies as st
 
 from paislurm.translator.monitoring import reports as reports_module
 from paislurm.translator.monitoring import result as result_module
+from paislurm.translator.monitoring import scripts as scripts_module
 from paislurm.translator.monitoring.reports import Report, read_reports, take_in
 from paislurm.translator.monitoring.result import Result, parse_result, read_result
+from paislurm.translator.monitoring.scripts import ScriptRun, read_scripts
 from paislurm.translator.monitoring.untrusted import DamagedError, open_regular
 
 from .jobs import result, task
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -126,3 +127,39 @@ def test_report_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(read_reports(tmp_path)) == [3]
     monkeypatch.setattr(reports_module, "LARGEST", len(START) + len(EXIT))
     assert read_reports(tmp_path) == {}, "the beginning of the first line is missing"
+
+
+def test_scripts_that_are_none_are_passed_over(tmp_path: Path) -> None:
+    good = ["0 start 0 10 12 install-git", "1 commands 3 12 13 -"]
+    bad = [
+        "0 start 0 10 12",
+        "0 born 0 10 12 x",
+        "0 start x 10 12 x",
+        f"0 start {1 << 60} 1 2 x",
+        f"0 exit 0 1 2 {'x' * 600}",
+    ]
+    (tmp_path / "4.scripts").write_text("\n".join([*bad, *good, "0 exit 0 13 14 torn"]))
+    (tmp_path / "x.scripts").write_text(good[0] + "\n")
+    (tmp_path / "5.scripts").mkdir()
+    os.mkfifo(tmp_path / "6.scripts")
+    assert read_scripts(tmp_path) == {
+        4: (
+            ScriptRun(attempt=0, moment="start", name="install-git", status=0, began=10, ended=12),
+            ScriptRun(attempt=1, moment="commands", name="", status=3, began=12, ended=13),
+        )
+    }
+    assert read_scripts(tmp_path / "nowhere") == {}
+
+
+def test_of_a_large_record_of_scripts_the_end_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scripts_module, "LARGEST", 50)
+    lines = [f"{attempt} start 0 10 12 name\n" for attempt in range(9)]
+    (tmp_path / "0.scripts").write_text("".join(lines))
+    assert [each.attempt for each in read_scripts(tmp_path)[0]] == [7, 8]
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_record_of_scripts(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "0.scripts").write_bytes(data)
+        assert all(isinstance(each, ScriptRun) for each in read_scripts(Path(folder))[0])

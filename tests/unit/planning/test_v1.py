@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
 from paislurm.translator.errors import PlanError
 from paislurm.translator.pipeline import Compiled, compile_job
+from paislurm.translator.planning.show import plan_text
 from paislurm.translator.site.load import load_site
 
+from ..protocol.jobs import JOB, changed
 from ..protocol.jobs_v1 import ROLE, job
 
 PROFILE = """\
@@ -31,6 +34,25 @@ def variables(found: Compiled) -> dict[str, str]:
     return {**dict(found.plan.environment), **dict(found.plan.roles[0].environment)}
 
 
+def shown(text: str) -> dict[str, str]:
+    """Return what stands above the table of a plan, by its name."""
+    head, _, _ = plan_text(compile_job(text, site=load_site(PROFILE, file="site.yaml")).plan).partition("\n\n")
+    return {line[:12].strip(): line[12:] for line in head.splitlines()}
+
+
+def test_the_plan_shows_paths_retries_and_notifications() -> None:
+    found = shown(job("codeDir", "$PAI_DEFAULT_FS_URI/$PAI_USERNAME/code"))
+    assert found["code"] == "hdfs://host:9000/$PAI_USER_NAME/code, a copy for each task"
+    assert found["output"] == "hdfs://host:9000/Output/$PAI_USER_NAME/demo, made if it is missing"
+    assert shown(job("outputDir", "/o"))["output"] == "/o"
+    assert not found.keys() & {"data", "retries", "notify"}
+    retries = [shown(job("retryCount", count))["retries"] for count in (3, -1)]
+    assert retries == ["up to 3, transient ones not counted", "of all failures"]
+    assert shown(
+        yaml.safe_dump(changed(JOB, "extras", {"jobStatusChangeNotification": {"running": True, "failed": True}}))
+    )["notify"] == ("running, failed")
+
+
 def test_tasks_with_fixed_ports_have_nodes_of_their_own() -> None:
     assert compiled().plan.components[0].nodes == 1
     found = compiled("taskRoles/0/portList", FIXED)
@@ -49,6 +71,18 @@ def test_more_tasks_with_fixed_ports_than_nodes_never_start() -> None:
     assert fault.path == "$.taskRoles[1]"
     assert fault.place is not None
     assert fault.place.line == 13
+
+
+def test_a_job_that_is_restarted_for_ever_needs_a_bound() -> None:
+    for_ever = changed(JOB, "extras", {"slurm": {"v1": {"retryCount": -2}}})
+    jobs = {"$.retryCount": job("retryCount", -2), "$.extras.slurm.v1.retryCount": yaml.safe_dump(for_ever)}
+    for path, text in jobs.items():
+        with pytest.raises(PlanError) as caught:
+            compile_job(text, site=load_site(PROFILE, file="site.yaml"))
+        assert [(fault.code, fault.path) for fault in caught.value.faults] == [("E406", path)]
+        bound = load_site(PROFILE + "retry: {restartLimit: 3}\n", file="site.yaml")
+        assert compile_job(text, site=bound).plan.retry_limit == -2
+        assert [fault.path for fault in compile_job(text).warnings if fault.code == "W410"] == [path]
 
 
 def test_one_fixed_port_for_two_roles_of_one_allocation_is_warned_of() -> None:
