@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.cluster import Cluster
+from tests.cluster.image import await_image, start_image
 from tests.cluster.instance import GROUP_ID, USERS, ClusterError
 from tests.cluster.jobs import ROOT
 from tests.cluster.packages import missing_packages
@@ -59,8 +60,11 @@ def boot(cluster: Cluster) -> bool:
 
 
 @pytest.fixture(scope="session")
-def installed(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
-    """The cluster with this checkout's paislurm on alice's PATH."""
+def installed(
+    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory, image_in_the_making: subprocess.Popen[str] | None
+) -> Cluster:
+    """The cluster with this checkout's paislurm on alice's PATH; meanwhile the container image is being made."""
+    del image_in_the_making
     folder = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)]
     subprocess.run(pip, check=True, capture_output=True)
@@ -68,6 +72,17 @@ def installed(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Clu
     tool = ["/usr/bin/python3", str(ROOT / "tests/cluster/cluster.py"), "install-package", str(wheel)]
     subprocess.run(tool, check=True, capture_output=True)
     return cluster
+
+
+@pytest.fixture(scope="session")
+def image_in_the_making(cluster: Cluster) -> subprocess.Popen[str] | None:
+    return start_image(cluster.instance)
+
+
+@pytest.fixture(scope="session")
+def image(cluster: Cluster, image_in_the_making: subprocess.Popen[str] | None) -> Path:
+    """The folder of a container image, which all users can read."""
+    return await_image(cluster.instance, image_in_the_making)
 
 
 @pytest.fixture

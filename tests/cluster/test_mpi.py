@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import BOTH, role, submit
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, role, submit
 
 if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
@@ -26,18 +26,30 @@ BARRIER = """
   slurm: {layout: LAYOUT}"""
 
 
+@pytest.fixture(scope="module")
+def programs(cluster: Cluster) -> Path:
+    """A folder with the program for each implementation, in which all hosts and containers find it."""
+    folder = cluster.home("alice") / "programs"
+    folder.mkdir(exist_ok=True)
+    for implementation in LAUNCHERS:
+        subprocess.run([f"mpicc.{implementation}", "-o", str(folder / implementation), str(SOURCE)], check=True)
+        (folder / implementation).chmod(0o755)
+    return folder
+
+
 @BOTH
-@pytest.mark.parametrize("implementation", LAUNCHERS)
+@pytest.mark.parametrize("case", [*LAUNCHERS, "container"])
 def test_mpirun_starts_its_ranks_in_the_tasks(
-    installed: Cluster, workdir: Path, implementation: str, layout: str
+    installed: Cluster, workdir: Path, image: Path, programs: Path, case: str, layout: str
 ) -> None:
-    program = workdir / "programs" / "allreduce"
-    program.parent.mkdir()
-    subprocess.run([f"mpicc.{implementation}", "-o", str(program), str(SOURCE)], check=True)
-    program.chmod(0o755)
-    master = role("master", 1, f"{LAUNCHERS[implementation]} {program}", succeeded=1)
+    """In a container it finds no ssh but the task's, no sshd and no Slurm."""
+    implementation, settings = case, ONE_ATTEMPT
+    if case == "container":
+        implementation = "openmpi"
+        settings += f"containers: {{runtime: charliecloud, images: {{debian: {image}}}, mounts: [{programs}]}}\n"
+    master = role("master", 1, f"{LAUNCHERS[implementation]} {programs / implementation}", succeeded=1)
     roles = (master + role("worker", 2, "sleep infinity")).replace("memoryMB: 100", "memoryMB: 2000")
-    job = submit(installed, workdir, roles, BARRIER.replace("LAYOUT", layout))
+    job = submit(installed, workdir, roles, BARRIER.replace("LAYOUT", layout), settings)
     code, result = job.ended()
     out = job.log("0-master/0")
     assert (code, result["outcome"]) == (0, "succeeded"), out + job.log("0-master/0", "stderr.log")

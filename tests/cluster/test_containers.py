@@ -1,0 +1,101 @@
+"""Tasks in containers: what they see, what stays theirs, and how they end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, job_text, paislurm, role, submit
+from tests.cluster.test_ssh import MASTER, WAITS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cluster.cluster import Cluster
+
+LOOK = (
+    'id -un; echo "$PAI_TASK_INDEX $PAI_TASK_CPU_NUM ${SLURM_JOB_ID-none} ${SSH_AUTH_SOCK-none}"; pwd; '
+    "command -v srun sbatch scontrol || echo no Slurm; df -m --output=size /dev/shm | tail -1; "
+    "touch $HOME/marker$PAI_TASK_INDEX /tmp/marker$PAI_TASK_INDEX; sleep 1; ls $HOME /tmp; "
+    "cat /mnt/data/file; getent hosts t-1 | cut -d' ' -f1; echo $PAI_HOST_IP_t_1"
+)
+
+
+def settings(image: Path, *mounts: Path) -> str:
+    folders = ", ".join(str(mount) for mount in mounts)
+    return ONE_ATTEMPT + f"containers: {{runtime: charliecloud, images: {{debian: {image}}}, mounts: [{folders}]}}\n"
+
+
+def test_a_task_sees_its_image_and_what_is_its_own(installed: Cluster, workdir: Path, image: Path) -> None:
+    (workdir / "data").mkdir()
+    (workdir / "data" / "file").write_text("of the storage\n")
+    more = settings(image) + f"storages: {{data: {{path: {workdir}/data}}}}\n"
+    roles = role("t", 2, LOOK, more="    extraContainerOptions: {shmMB: 64}\n")
+    job = submit(installed, workdir, roles, "{storages: [{name: data}]}", more)
+    code, _ = job.ended()
+    assert code == 0, job.log("0-t/0", "stderr.log")
+    for index in (0, 1):
+        lines = job.log(f"0-t/{index}").splitlines()
+        assert lines[:5] == [
+            "alice",
+            f"{index} 1 none none",
+            f"{job.attempt}/work/0-t/{index}",
+            "no Slurm",
+            lines[4],
+        ]
+        assert lines[4].strip() == "64"
+        # Of what the two of them write, each finds its own alone.
+        assert [line for line in lines if line.startswith("marker")] == [f"marker{index}"] * 2
+        assert lines[-3] == "of the storage"
+        assert lines[-2] == lines[-1]
+
+
+@BOTH
+def test_ssh_reaches_other_containers(installed: Cluster, workdir: Path, image: Path, layout: str) -> None:
+    """As without containers, and there is no other ssh."""
+    (workdir / "programs").mkdir()
+    (workdir / "programs" / "master.sh").write_text(MASTER + "\n        ssh worker-1 'cat $HOME/where'\n")
+    (workdir / "programs").chmod(0o755)
+    master = role("master", 1, f"source {workdir}/programs/master.sh", succeeded=1)
+    roles = master + role("worker", 2, f'echo "here $PAI_TASK_INDEX" >$HOME/where; {WAITS}')
+    mounts = settings(image, workdir / "programs")
+    job = submit(
+        installed, workdir, roles.replace("memoryMB: 100", "memoryMB: 3000"), f"{{slurm: {{layout: {layout}}}}}", mounts
+    )
+    code, result = job.ended()
+    out, err = job.log("0-master/0").splitlines(), job.log("0-master/0", "stderr.log").splitlines()
+    assert (code, result["outcome"]) == (0, "succeeded"), (out, err)
+    node = {f"{task['role']}-{task['index']}": task["node"] for task in result["tasks"]}
+    work = {"master-0": "0-master/0", "worker-0": "1-worker/0", "worker-1": "1-worker/1"}
+    called = ["master-0", "worker-0", "worker-1", "worker-1", "master-0"]
+    assert out[:5] == [f"{node[task]} {task} {job.attempt}/work/{work[task]}" for task in called]
+    assert out[-2:] == ["100", "here 1"]
+    assert "paislurm: ssh: worker-7 is no task of this job; its tasks are master-0 worker-0..1" in err
+
+
+def test_statuses_and_signals_arrive_from_a_container(installed: Cluster, workdir: Path, image: Path) -> None:
+    traps = "trap 'echo saved; exit 0' TERM; touch ready; sleep 300 & wait"
+    wait = "until [ -e ../../1-traps/0/ready ] && grep -qs exit ../../../tasks/2-killed/0.log; do sleep 0.1; done; "
+    roles = role("fails", 1, wait + "exit 7") + role("traps", 1, traps) + role("killed", 1, "kill -SEGV $$", failed=-1)
+    job = submit(installed, workdir, roles, "", settings(image))
+    code, result = job.ended()
+    found = {task["role"]: (task["state"], task["status"]) for task in result["tasks"]}
+    assert (code, result["trigger"]["role"], result["code"]) == (1, "fails", 255)
+    assert found == {"fails": ("FAILED", 7), "traps": ("STOPPED", 0), "killed": ("FAILED", 139)}
+    assert job.log("1-traps/0") == "saved\n"
+
+
+def test_an_image_that_is_not_there(installed: Cluster, workdir: Path, image: Path) -> None:
+    """On no site, and on this site but not on the nodes."""
+    (workdir / "job.yaml").write_text(job_text("lost", role("t", 1, "true")))
+    (workdir / "site.yaml").write_text("containers: {runtime: charliecloud, images: {debain: /images/debian}}\n")
+    for path in (workdir / "job.yaml", workdir / "site.yaml"):
+        path.chmod(0o644)
+    done = paislurm(installed, workdir, "plan", "--site", "site.yaml", "job.yaml")
+    assert done.returncode == 4
+    assert "E415" in done.stderr
+    assert "the image 'debian' is not on this site" in done.stderr
+    assert "did you mean 'debain'?" in done.stderr
+    job = submit(installed, workdir, role("t", 1, "true"), "", settings(image / "nowhere"))
+    code, result = job.ended()
+    assert (code, result["code"], result["behaviour"]) == (1, 254, "permanent")
+    assert f"error: the image {image}/nowhere is not on " in job.log("0-t/0", "stderr.log")
