@@ -4,6 +4,7 @@ main() {
   case ${1-} in
     --task) task_main "${@:2}" ;;
     --ports) ports_main "${@:2}" ;;
+    --fabric) fabric_main "${@:2}" ;;
     *) batch_main "$@" ;;
   esac
 }
@@ -21,6 +22,7 @@ batch_main() {
   find_addresses
   RUN_ID=$SLURM_JOB_ID-$ATTEMPT
   write_placement
+  check_fabric
   ((!GANG)) || find_ports
   write_environment
   fetch_code

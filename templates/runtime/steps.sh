@@ -19,16 +19,17 @@ component_job() {
   COMPONENT_JOB=${VALUE:-$SLURM_JOB_ID}
 }
 
-# Run the port search once on every node of a component, or of the job, and print what the nodes answer.
-run_ports_step() {
-  local component=$1 count
+# run_node_step NAME COMPONENT: run this script with --NAME once on every node of a component, or of the job, and print
+# what the nodes answer.
+run_node_step() {
+  local name=$1 component=$2 count
   local -a group=()
   [[ $LAYOUT != het ]] || group=("--het-group=$component")
   component_value SLURM_JOB_NUM_NODES "$component"
   count=$VALUE
-  "${SRUN[@]}" ${group[@]+"${group[@]}"} --job-name=ports --overlap --mem=0 --gres=none \
+  "${SRUN[@]}" ${group[@]+"${group[@]}"} --job-name="$name" --overlap --mem=0 --gres=none \
     --nodes="$count" --ntasks="$count" --ntasks-per-node=1 --cpus-per-task=1 --input=none \
-    --chdir=/ bash "$SCRIPT" --ports "$FOLDER" "$ATTEMPT" 2>"srun/ports-$component.log"
+    --chdir=/ bash "$SCRIPT" "--$name" "$FOLDER" "$ATTEMPT" 2>"srun/$name-$component.log"
 }
 
 # Ask all nodes at once; fill PORTS_OF.
@@ -36,7 +37,7 @@ find_ports() {
   local component line word role index label ports
   local -a steps=()
   for ((component = 0; component < COMPONENTS; component++)); do
-    run_ports_step "$component" >"$SCRATCH/ports.$component" &
+    run_node_step ports "$component" >"$SCRATCH/ports.$component" &
     steps+=($!)
   done
   for component in "${!steps[@]}"; do

@@ -19,7 +19,8 @@ task_main() {
   source "$ATTEMPT_FOLDER/placement.sh" || { say "cannot read $ATTEMPT_FOLDER"; exit 1; }
   # shellcheck source=/dev/null # written by write_environment
   source "$ATTEMPT_FOLDER/env.sh"
-  unset BASH_ENV "${!SLURM_HOSTFILE@}"
+  # The binding of this step is not that of one which the commands start.
+  unset BASH_ENV "${!SLURM_HOSTFILE@}" "${!SLURM_CPU_BIND@}"
   if ((GANG)); then
     run_task "$SLOT" 0
   else
@@ -123,6 +124,10 @@ prepare_task() {
   else
     read_own_ports "$index"
   fi
+  CODE=252 BEHAVIOUR=permanent
+  take_devices "$ROLE" || return
+  CODE=255 BEHAVIOUR=unknown
+  raise_memlock "$ROLE"
   export_task_environment "$ROLE" "$index" "$attempt"
 }
 

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 class Demand:
     """Ask for `slots` tasks of equal size at a time; `extra_memory_mib` is kept free on each node beside them.
 
-    `apart` keeps them on nodes of their own, as far as they are concerned: they have fixed ports.
+    `apart` keeps them on nodes of their own, as far as they are concerned: they have fixed ports. `gpu_type` is the
+    gres type of their GPUs, "" for any.
     """
 
     slots: int
     resources: Resources
     extra_memory_mib: int = 0
     apart: bool = False
+    gpu_type: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,8 @@ class Nodes:
 def tasks_on(shape: Shape, demand: Demand) -> int:
     """Return how many tasks fit on one node of a shape, 0 if none does."""
     wanted = demand.resources
+    if demand.gpu_type and demand.gpu_type != shape.gpu_type:
+        return 0
     limits = [shape.cpus // wanted.cpus, *([1] if demand.apart else [])]
     if wanted.memory_mib:
         limits.append((shape.memory_mib - demand.extra_memory_mib) // wanted.memory_mib)

@@ -32,7 +32,15 @@ class Arrangement:
     packing: Packing | None = None
 
 
-def arrange(job: Job, partitions: Sequence[Partition], extra_memory_mib: int, *, alike: bool = True) -> Arrangement:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """Hold what nodes must have beside a job's own words: memory for the batch script, and GPUs of a type, by role."""
+
+    batch_memory_mib: int
+    gpu_types: tuple[str, ...]
+
+
+def arrange(job: Job, partitions: Sequence[Partition], needs: Needs, *, alike: bool = True) -> Arrangement:
     """Return the arrangement of a job whose roles go to these partitions; PlanError if it can never start.
 
     `alike` is false where the roles ask for different nodes or accounts, which one allocation cannot have.
@@ -41,10 +49,10 @@ def arrange(job: Job, partitions: Sequence[Partition], extra_memory_mib: int, *,
     if not known:
         return _without_shapes(job)
     if len(job.roles) == 1:
-        return _plain(job, partitions[0], extra_memory_mib)
-    het = _slots_that_fit(job, lambda slots: _het(job, partitions, slots, extra_memory_mib))
-    shared = _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, extra_memory_mib)) if alike else None
-    return _choose(job, partitions, het, shared)
+        return _plain(job, partitions[0], needs)
+    het = _slots_that_fit(job, lambda slots: _het(job, partitions, slots, needs))
+    shared = _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, needs)) if alike else None
+    return _choose(job, partitions, needs, het, shared)
 
 
 def _without_shapes(job: Job) -> Arrangement:
@@ -107,35 +115,34 @@ def _slots_that_fit(job: Job, attempt: Callable[[tuple[int, ...]], Arrangement |
     return best
 
 
-def _demands(job: Job, slots: tuple[int, ...], extra_memory_mib: int) -> list[Demand]:
-    """Return the demand of each role; the first one's nodes also hold the batch script."""
+def _demands(job: Job, slots: tuple[int, ...], needs: Needs, *, batch: bool = True) -> list[Demand]:
+    """Return the demand of each role; the first one's nodes also hold the batch script, unless all share nodes."""
     return [
         Demand(
             slots=count,
             resources=role.resources,
-            extra_memory_mib=0 if position else extra_memory_mib,
+            extra_memory_mib=needs.batch_memory_mib if batch and not position else 0,
             apart=role.has_fixed_ports,
+            gpu_type=needs.gpu_types[position],
         )
         for position, (role, count) in enumerate(zip(job.roles, slots, strict=True))
     ]
 
 
-def _plain(job: Job, partition: Partition, extra_memory_mib: int) -> Arrangement:
+def _plain(job: Job, partition: Partition, needs: Needs) -> Arrangement:
     def attempt(slots: tuple[int, ...]) -> Arrangement | None:
-        nodes = nodes_for(partition.shapes, _demands(job, slots, extra_memory_mib)[0])
+        nodes = nodes_for(partition.shapes, _demands(job, slots, needs)[0])
         layout = Layout(kind="plain", reason="a job of one role")
         return None if nodes is None else Arrangement(layout=layout, slots=slots, nodes=(nodes,))
 
     found = _slots_that_fit(job, attempt)
     if found is None:
-        raise PlanError(_too_large(job, job.roles[0], partition))
+        raise PlanError(_too_large(job, job.roles[0], partition, needs))
     return found
 
 
-def _het(
-    job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], extra_memory_mib: int
-) -> Arrangement | None:
-    demands = _demands(job, slots, extra_memory_mib)
+def _het(job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], needs: Needs) -> Arrangement | None:
+    demands = _demands(job, slots, needs)
     nodes: list[Nodes | None] = [None] * len(demands)
     for partition in dict.fromkeys(partitions):
         members = [k for k, other in enumerate(partitions) if other == partition]
@@ -149,13 +156,11 @@ def _het(
     return Arrangement(layout=Layout(kind="het", reason=reason), slots=slots, nodes=tuple(nodes))
 
 
-def _shared(
-    job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], extra_memory_mib: int
-) -> Arrangement | None:
+def _shared(job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], needs: Needs) -> Arrangement | None:
     if len(set(partitions)) > 1:
         return None
-    shapes = [replace(s, memory_mib=s.memory_mib - extra_memory_mib) for s in partitions[0].shapes]
-    packing = pack(shapes, _demands(job, slots, 0))
+    shapes = [replace(s, memory_mib=s.memory_mib - needs.batch_memory_mib) for s in partitions[0].shapes]
+    packing = pack(shapes, _demands(job, slots, needs, batch=False))
     if packing is None:
         return None
     reason = f"all roles share {packing.nodes} of the {_node_count(partitions)} nodes"
@@ -168,7 +173,7 @@ def _node_count(partitions: Sequence[Partition]) -> int:
 
 
 def _choose(
-    job: Job, partitions: Sequence[Partition], het: Arrangement | None, shared: Arrangement | None
+    job: Job, partitions: Sequence[Partition], needs: Needs, het: Arrangement | None, shared: Arrangement | None
 ) -> Arrangement:
     """Prefer het; take shared where het can never start, holds fewer slots, or wastes nodes on many small roles."""
     wish = job.wishes.layout
@@ -179,7 +184,7 @@ def _choose(
     else:
         why = f"a component for each role needs more than the {_node_count(partitions)} nodes there are"
     if het is None and shared is None:
-        raise PlanError(_never_starts(job, partitions))
+        raise PlanError(_never_starts(job, partitions, needs))
     if het is None and shared is not None:
         return _because(shared, why)
     if shared is None and het is not None:
@@ -220,12 +225,12 @@ def _names(partitions: Sequence[Partition]) -> str:
     return ("partition " if len(names) == 1 else "partitions ") + ", ".join(names)
 
 
-def _never_starts(job: Job, partitions: Sequence[Partition]) -> list[Fault]:
+def _never_starts(job: Job, partitions: Sequence[Partition], needs: Needs) -> list[Fault]:
     """Name each role that no node can hold; if there is none, it is the sum that does not fit."""
     faults = [
-        _too_large(job, role, partition)
+        _too_large(job, role, partition, needs)
         for role, partition in zip(job.roles, partitions, strict=True)
-        if not any(tasks_on(shape, Demand(slots=1, resources=role.resources)) for shape in partition.shapes)
+        if not _fits(job, role, partition, needs)
     ]
     return faults or [
         Fault(
@@ -240,12 +245,23 @@ def _never_starts(job: Job, partitions: Sequence[Partition]) -> list[Fault]:
     ]
 
 
-def _too_large(job: Job, role: Role, partition: Partition) -> Fault:
-    wanted = role.resources
-    size = f"{wanted.cpus} CPUs, {wanted.memory_mib} MiB and {wanted.gpus} GPUs"
-    fits = any(tasks_on(shape, Demand(slots=1, resources=wanted)) for shape in partition.shapes)
+def _fits(job: Job, role: Role, partition: Partition, needs: Needs) -> bool:
+    """Tell whether a node of the partition holds a task of the role."""
+    one = Demand(slots=1, resources=role.resources, gpu_type=needs.gpu_types[job.roles.index(role)])
+    return any(tasks_on(shape, one) for shape in partition.shapes)
+
+
+def _size(cpus: int, memory_mib: int, gpus: int, gpu_type: str) -> str:
+    return f"{cpus} CPUs, {memory_mib} MiB and {gpus} {gpu_type + ' ' if gpu_type else ''}GPUs"
+
+
+def _too_large(job: Job, role: Role, partition: Partition, needs: Needs) -> Fault:
+    wanted, gpu_type = role.resources, needs.gpu_types[job.roles.index(role)]
+    size = _size(wanted.cpus, wanted.memory_mib, wanted.gpus, gpu_type)
+    fits = _fits(job, role, partition, needs)
     nodes = "; ".join(
-        f"{s.count} nodes of {s.cpus} CPUs, {s.memory_mib} MiB and {s.gpus} GPUs" for s in partition.shapes
+        f"{s.count} nodes of {_size(s.cpus, s.memory_mib, s.gpus, s.gpu_type if gpu_type else '')}"
+        for s in partition.shapes
     )
     what = f"{role.instances} tasks of {size} each" if fits else f"a task of {size}"
     if fits and role.has_fixed_ports:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -13,12 +14,14 @@ from .directives import (
     WARNED_FROM,
     batch_memory_mib,
     first_component,
+    is_uneven,
     role_component,
     shared_component,
     step_options,
 )
 from .environment import job_variables, role_variables, variable_names
-from .layout import arrange
+from .fabric import fabric_warnings, role_fabric
+from .layout import Needs, arrange
 from .paths import path_variables
 from .placement import partition_of, place_of, time_limit, unmapped, virtual_cluster
 from .plan import Component, Plan, RolePlan
@@ -48,8 +51,11 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     partitions = [partition_of(place, site) for place in places]
     limit = time_limit(job, site, partitions)
     restarts = _restarts(job, site)
-    alike = len(set(places)) == 1
-    arrangement = arrange(job, partitions, batch_memory_mib(len(job.roles)), alike=alike)
+    needs = Needs(
+        batch_memory_mib=batch_memory_mib(len(job.roles)),
+        gpu_types=tuple(place.gpu_type or "" for place in places),
+    )
+    arrangement = arrange(job, partitions, needs, alike=_alike(job, site, places))
     paths, nowhere = path_variables(job, site)
     warning = site.warning if limit is not None and limit > WARNED_FROM else timedelta(0)
     return Plan(
@@ -70,6 +76,8 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         paths=paths,
         variables=job.variables,
         min_succeeded=job.min_succeeded,
+        gpu_vendor=site.gpus.vendor,
+        sysfs=site.fabric.sysfs if site.fabric else "",
         address=site.address,
         node_suffix=site.node_suffix,
         first_port=site.ports.first,
@@ -83,6 +91,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             *warnings,
             *unmapped(job, site),
             *storage_warnings,
+            *fabric_warnings(job, site),
             *_images(job),
             *nowhere,
             *_nodes_not_known(job, arrangement),
@@ -95,6 +104,13 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     )
 
 
+def _alike(job: Job, site: Site, places: list[Place]) -> bool:
+    """Tell whether one allocation can have what all roles ask for. Tasks divide GPUs only among those of one role."""
+    types = {place.gpu_type for place, role in zip(places, job.roles, strict=True) if role.resources.gpus}
+    elsewhere = {replace(place, gpu_type=None) for place in places}
+    return len(elsewhere) == 1 and len(types) <= 1 and (not types or site.gpus.gres == "gpu")
+
+
 def _components(
     job: Job,
     site: Site,
@@ -105,10 +121,14 @@ def _components(
     extra = batch_memory_mib(len(job.roles))
     note = f"memory raised by {extra} MiB for the batch script and its sruns"
     if arrangement.packing is not None:
-        options = shared_component(job, places[0], arrangement.packing, extra=extra)
+        place = next((place for place in places if place.gpu_type), places[0])
+        options = shared_component(job, place, arrangement.packing, site, extra=extra)
         roles = tuple(range(len(job.roles)))
         return (Component(directives=(*first, *options), roles=roles, nodes=arrangement.packing.nodes, note=note),)
-    by_node = all(arrangement.nodes)
+    by_node = all(arrangement.nodes) and not any(
+        is_uneven(role, nodes, slots, site)
+        for role, nodes, slots in zip(job.roles, arrangement.nodes, arrangement.slots, strict=True)
+    )
     return tuple(
         Component(
             directives=(
@@ -138,6 +158,7 @@ def _role(job: Job, site: Site, arrangement: Arrangement, found: tuple[Mount, ..
     if found and job.storages:
         around = (storage_prerequisite(found, site, job.storages.lines), *around)
     before, after = steps(around)
+    fabric = role_fabric(job, role, site)
     return RolePlan(
         position=position,
         name=role.name,
@@ -148,7 +169,9 @@ def _role(job: Job, site: Site, arrangement: Arrangement, found: tuple[Mount, ..
         slots=arrangement.slots[position],
         tasks_per_node=nodes.tasks_per_node if nodes else None,
         placement=packing.placements[position] if packing else (),
-        step_options=step_options(role, shared=packing is not None),
+        step_options=step_options(
+            role, site, shared=packing is not None, tasks_per_node=nodes.tasks_per_node if nodes else 1
+        ),
         resources=role.resources,
         ports=role.ports,
         completion=role.completion,
@@ -157,7 +180,8 @@ def _role(job: Job, site: Site, arrangement: Arrangement, found: tuple[Mount, ..
         before=before,
         command=role.command,
         after=after,
-        environment=role_variables(job, role),
+        environment=(*role_variables(job, role), *(fabric.variables if fabric else ())),
+        fabric=fabric,
         lines=role.lines,
     )
 

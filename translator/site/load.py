@@ -16,6 +16,7 @@ from ..protocol.extras import HostList, SbatchText, SlurmCompat, Time
 from ..protocol.faults import mirror
 from ..protocol.fields import Boolean, Check, Closed, Text, expected, one_of, whole, words
 from ..protocol.read import read
+from .fabric import CpuUnits, GpuSettings, Infiniband
 from .policies import ExitRow, Monitor, Notifications, Retry, check_exit_spec, check_notifications
 from .profile import (
     AddressMethod,
@@ -138,10 +139,11 @@ class _Priorities(Closed):
 
 
 class _NodeType(Closed):
-    """Source: sbatch(1), --constraint, --nodelist."""
+    """Source: sbatch(1), --constraint, --nodelist, --gres."""
 
     constraint: SbatchText | None = None
     nodelist: HostList | None = None
+    gpu_type: SbatchText | None = None
 
 
 class SiteFile(Closed):
@@ -152,6 +154,9 @@ class SiteFile(Closed):
     default_partition: SbatchText | None = None
     virtual_clusters: dict[str, _VirtualCluster] = {}
     gres_style: Annotated[GresStyle, one_of("gres", "gpus-per-task")] = _DEFAULTS.gres_style
+    gpus: GpuSettings = GpuSettings()
+    cpu_unit: CpuUnits = _DEFAULTS.cpu_unit
+    infiniband: Infiniband | None = None
     address: Address = ("getent", "")
     ports: _Ports = _Ports()
     time: _Time = _Time()
@@ -216,6 +221,9 @@ def _site(profile: SiteFile) -> Site:
         default_partition=profile.default_partition,
         virtual_clusters={name: _virtual_cluster(each) for name, each in profile.virtual_clusters.items()},
         gres_style=profile.gres_style,
+        gpus=profile.gpus.settings(),
+        cpu_unit=profile.cpu_unit,
+        fabric=profile.infiniband.settings() if profile.infiniband else None,
         address=method,
         node_suffix=suffix,
         ports=PortRange(first=profile.ports.first, last=profile.ports.last),
@@ -232,7 +240,7 @@ def _site(profile: SiteFile) -> Site:
             name: Priority(qos=each.qos, nice=each.nice) for name, each in profile.priorities if each is not None
         },
         node_types={
-            name: NodeType(constraint=each.constraint, nodelist=each.nodelist)
+            name: NodeType(constraint=each.constraint, nodelist=each.nodelist, gpu_type=each.gpu_type)
             for name, each in profile.node_types.items()
         },
         default_file_system=profile.default_file_system,
