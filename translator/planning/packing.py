@@ -62,7 +62,7 @@ def _lower_bound(shape: Shape, demands: Sequence[Demand]) -> int:
 
 def _share(shape: Shape, step: int) -> Shape:
     """Return a part of a shape, so that no node is filled before the others have their share."""
-    return replace(shape, cpus=shape.cpus * step // _STEPS)
+    return replace(shape, cpus=shape.cpus * step // _STEPS, gpus=-(-shape.gpus * step // _STEPS))
 
 
 def _fill(shape: Shape, nodes: int, demands: Sequence[Demand]) -> list[list[int]] | None:

@@ -30,7 +30,7 @@ from .storages import mounts, storage_prerequisite
 
 if TYPE_CHECKING:
     from ..job import Job, Role
-    from ..site.profile import Site
+    from ..site.profile import Partition, Site
     from .layout import Arrangement
     from .placement import Place
     from .storages import Mount
@@ -51,11 +51,12 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     partitions = [partition_of(place, site) for place in places]
     limit = time_limit(job, site, partitions)
     restarts = _restarts(job, site)
+    asked = _whole_cores(job, site, partitions)
     needs = Needs(
         batch_memory_mib=batch_memory_mib(len(job.roles)),
         gpu_types=tuple(place.gpu_type or "" for place in places),
     )
-    arrangement = arrange(job, partitions, needs, alike=_alike(job, site, places))
+    arrangement = arrange(asked, partitions, needs, alike=_alike(job, site, places))
     paths, nowhere = path_variables(job, site)
     warning = site.warning if limit is not None and limit > WARNED_FROM else timedelta(0)
     return Plan(
@@ -69,8 +70,10 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         gang=job.gang,
         retry_limit=job.retry_limit,
         layout=arrangement.layout,
-        components=_components(job, site, places, arrangement, first_component(job, limit, warning)),
-        roles=tuple(_role(job, site, arrangement, found, position) for position in range(len(job.roles))),
+        components=_components(asked, site, places, arrangement, first_component(job, limit, warning)),
+        roles=tuple(
+            _role(job, asked.roles[position], site, arrangement, found, position) for position in range(len(job.roles))
+        ),
         secrets=job.secrets,
         environment=job_variables(job, site),
         paths=paths,
@@ -102,6 +105,23 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         ),
         transient_ceiling=site.retry.transient_ceiling,
     )
+
+
+def _whole_cores(job: Job, site: Site, partitions: list[Partition]) -> Job:
+    """Return a job whose tasks take whole cores, as Slurm gives them out.
+
+    Half a core of a task is nobody else's anyway; and of an allocation that several tasks share, Slurm counts the
+    cores once for all of them, and for a step once for each task, which then never starts (observed on 22.05).
+    Source: slurm.conf(5), CR_Core.
+    """
+    if site.cpu_unit == "core":
+        return job
+    roles = []
+    for role, partition in zip(job.roles, partitions, strict=True):
+        threads = partition.threads_per_core
+        cpus = -(-role.resources.cpus // threads) * threads
+        roles.append(replace(role, resources=replace(role.resources, cpus=cpus)))
+    return replace(job, roles=tuple(roles))
 
 
 def _alike(job: Job, site: Site, places: list[Place]) -> bool:
@@ -152,7 +172,9 @@ def _components(
     )
 
 
-def _role(job: Job, site: Site, arrangement: Arrangement, found: tuple[Mount, ...], position: int) -> RolePlan:
+def _role(
+    job: Job, asked: Role, site: Site, arrangement: Arrangement, found: tuple[Mount, ...], position: int
+) -> RolePlan:
     role, nodes, packing = job.roles[position], arrangement.nodes[position], arrangement.packing
     around = ordered(role.around)
     if found and job.storages:
@@ -170,7 +192,7 @@ def _role(job: Job, site: Site, arrangement: Arrangement, found: tuple[Mount, ..
         tasks_per_node=nodes.tasks_per_node if nodes else None,
         placement=packing.placements[position] if packing else (),
         step_options=step_options(
-            role, site, shared=packing is not None, tasks_per_node=nodes.tasks_per_node if nodes else 1
+            asked, site, shared=packing is not None, tasks_per_node=nodes.tasks_per_node if nodes else 1
         ),
         resources=role.resources,
         ports=role.ports,

@@ -80,6 +80,7 @@ class _Nodes(Closed):
     memory_mb: Annotated[Positive, Field(alias="memoryMB")]
     gpus: Count = 0
     gpu_type: SbatchText | None = None
+    threads_per_core: Annotated[int, whole(1, 8)] = 1
 
 
 class _Partition(Closed):
@@ -260,6 +261,7 @@ def _partition(name: str, partition: _Partition) -> Partition:
             memory_mib=nodes.memory_mb,
             gpus=nodes.gpus,
             gpu_type=nodes.gpu_type or "",
+            threads_per_core=nodes.threads_per_core,
         )
         for nodes in partition.nodes
     )

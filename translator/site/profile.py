@@ -23,13 +23,17 @@ Overrides = tuple[tuple[str, str | None], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """Describe `count` equal nodes of a partition; `gpus` is those of one node, `gpu_type` its gres type."""
+    """Describe `count` equal nodes of a partition; `gpus` is those of one node, `gpu_type` its gres type.
+
+    `cpus` is what Slurm counts as CPUs: hardware threads, of which each core has `threads_per_core`, or cores.
+    """
 
     count: int
     cpus: int
     memory_mib: int
     gpus: int = 0
     gpu_type: str = ""
+    threads_per_core: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,11 @@ class Partition:
     def node_count(self) -> int:
         """Return the number of nodes of all shapes, 0 where they are not known."""
         return sum(shape.count for shape in self.shapes)
+
+    @property
+    def threads_per_core(self) -> int:
+        """Return the most hardware threads that a core has."""
+        return max((shape.threads_per_core for shape in self.shapes), default=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
