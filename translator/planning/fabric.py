@@ -163,6 +163,6 @@ def fabric_warnings(job: Job, site: Site) -> tuple[Fault, ...]:
     others = [role.name for role in job.roles if not role.resources.infiniband]
     if not others:
         return ()
-    message = f"{', '.join(asking)} is on the InfiniBand, and {', '.join(others)} may be on nodes without it"
+    message = f"on the InfiniBand: {', '.join(asking)}; perhaps on nodes without it: {', '.join(others)}"
     hint = "set `infiniband: true` for each role that communicates over it"
     return (Fault(code="W412", message=message, path=path, hint=hint),)
