@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..job import Resources
-    from ..site.profile import Shape
+    from ..job import Job, Resources
+    from ..site.profile import Partition, Shape, Site
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,3 +88,20 @@ def fit_together(shapes: Sequence[Shape], demands: Sequence[Demand]) -> tuple[No
         if missing:
             return None
     return tuple(needs)
+
+
+def whole_cores(job: Job, site: Site, partitions: Sequence[Partition]) -> Job:
+    """Return a job whose tasks take whole cores, as Slurm gives them out.
+
+    Half a core of a task is nobody else's anyway; and of an allocation that several tasks share, Slurm counts the
+    cores once for all of them, and for a step once for each task, which then never starts (observed on 22.05).
+    Source: slurm.conf(5), CR_Core.
+    """
+    if site.cpu_unit == "core":
+        return job
+    roles = []
+    for role, partition in zip(job.roles, partitions, strict=True):
+        threads = partition.threads_per_core
+        cpus = -(-role.resources.cpus // threads) * threads
+        roles.append(replace(role, resources=replace(role.resources, cpus=cpus)))
+    return replace(job, roles=tuple(roles))

@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..errors import Fault, PlanError
-from .capacity import Demand, Nodes, fit_together, nodes_for, tasks_on
+from .capacity import Demand, Nodes, fit_together, nodes_for
 from .packing import Packing, pack
 from .plan import Layout
+from .refusals import names, never_starts, node_count, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..job import Job, Role
+    from ..job import Job
     from ..site.profile import Partition
 
 MOST_COMPONENTS = 128
@@ -137,7 +138,7 @@ def _plain(job: Job, partition: Partition, needs: Needs) -> Arrangement:
 
     found = _slots_that_fit(job, attempt)
     if found is None:
-        raise PlanError(_too_large(job, job.roles[0], partition, needs))
+        raise PlanError(too_large(job, job.roles[0], partition, needs))
     return found
 
 
@@ -152,7 +153,7 @@ def _het(job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], need
         for k, need in zip(members, together, strict=True):
             nodes[k] = need
     total = sum(need.count for need in nodes if need)
-    reason = f"a component for each role: {total} of the {_node_count(partitions)} nodes"
+    reason = f"a component for each role: {total} of the {node_count(partitions)} nodes"
     return Arrangement(layout=Layout(kind="het", reason=reason), slots=slots, nodes=tuple(nodes))
 
 
@@ -163,13 +164,9 @@ def _shared(job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], n
     packing = pack(shapes, _demands(job, slots, needs, batch=False))
     if packing is None:
         return None
-    reason = f"all roles share {packing.nodes} of the {_node_count(partitions)} nodes"
+    reason = f"all roles share {packing.nodes} of the {node_count(partitions)} nodes"
     layout = Layout(kind="shared", reason=reason)
     return Arrangement(layout=layout, slots=slots, nodes=(None,) * len(slots), packing=packing)
-
-
-def _node_count(partitions: Sequence[Partition]) -> int:
-    return sum(partition.node_count for partition in dict.fromkeys(partitions))
 
 
 def _choose(
@@ -182,9 +179,9 @@ def _choose(
     if len(job.roles) > MOST_COMPONENTS:
         het, why = None, f"srun cannot address the components of {len(job.roles)} roles"
     else:
-        why = f"a component for each role needs more than the {_node_count(partitions)} nodes there are"
+        why = f"a component for each role needs more than the {node_count(partitions)} nodes there are"
     if het is None and shared is None:
-        raise PlanError(_never_starts(job, partitions, needs))
+        raise PlanError(never_starts(job, partitions, needs))
     if het is None and shared is not None:
         return _because(shared, why)
     if shared is None and het is not None:
@@ -212,66 +209,9 @@ def _as_wished(job: Job, partitions: Sequence[Partition], found: Arrangement | N
             Fault(
                 code="E411",
                 message=f"the job asks for the layout {wish}, which can never start on "
-                f"{_node_count(partitions)} nodes of {_names(partitions)}{why}",
+                f"{node_count(partitions)} nodes of {names(partitions)}{why}",
                 path="$.extras.slurm.layout",
                 hint="leave extras.slurm.layout out: the planner takes the layout that fits",
             )
         )
     return _because(found, "the job asks for it")
-
-
-def _names(partitions: Sequence[Partition]) -> str:
-    names = [partition.name for partition in dict.fromkeys(partitions)]
-    return ("partition " if len(names) == 1 else "partitions ") + ", ".join(names)
-
-
-def _never_starts(job: Job, partitions: Sequence[Partition], needs: Needs) -> list[Fault]:
-    """Name each role that no node can hold; if there is none, it is the sum that does not fit."""
-    faults = [
-        _too_large(job, role, partition, needs)
-        for role, partition in zip(job.roles, partitions, strict=True)
-        if not _fits(job, role, partition, needs)
-    ]
-    return faults or [
-        Fault(
-            code="E414",
-            message=f"the job can never start: its {job.task_count} tasks do not fit together on the "
-            f"{_node_count(partitions)} nodes of {_names(partitions)}",
-            path="$.taskRoles",
-            hint="ask for less, for another virtual cluster, or set extras.gangAllocation: false to run tasks in turn"
-            if job.protocol == "2"
-            else "ask for less, or for another virtual cluster",
-        )
-    ]
-
-
-def _fits(job: Job, role: Role, partition: Partition, needs: Needs) -> bool:
-    """Tell whether a node of the partition holds a task of the role."""
-    one = Demand(slots=1, resources=role.resources, gpu_type=needs.gpu_types[job.roles.index(role)])
-    return any(tasks_on(shape, one) for shape in partition.shapes)
-
-
-def _size(cpus: int, memory_mib: int, gpus: int, gpu_type: str) -> str:
-    return f"{cpus} CPUs, {memory_mib} MiB and {gpus} {gpu_type + ' ' if gpu_type else ''}GPUs"
-
-
-def _too_large(job: Job, role: Role, partition: Partition, needs: Needs) -> Fault:
-    wanted, gpu_type = role.resources, needs.gpu_types[job.roles.index(role)]
-    size = _size(wanted.cpus, wanted.memory_mib, wanted.gpus, gpu_type)
-    fits = _fits(job, role, partition, needs)
-    nodes = "; ".join(
-        f"{s.count} nodes of {_size(s.cpus, s.memory_mib, s.gpus, s.gpu_type if gpu_type else '')}"
-        for s in partition.shapes
-    )
-    what = f"{role.instances} tasks of {size} each" if fits else f"a task of {size}"
-    if fits and role.has_fixed_ports:
-        what += ", each on a node of its own because of their fixed ports,"
-    return Fault(
-        code="E410",
-        message=f"role {role.name} can never start: {what} do{'' if fits else 'es'} not fit partition "
-        f"{partition.name} ({nodes})",
-        path=f"$.taskRoles.{role.name}" if job.protocol == "2" else f"$.taskRoles[{job.roles.index(role)}]",
-        hint="ask for less, or set extras.gangAllocation: false to run tasks in turn"
-        if fits and job.gang and job.protocol == "2"
-        else "ask for less, or for another virtual cluster",
-    )

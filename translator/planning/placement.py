@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
@@ -78,6 +78,13 @@ def place_of(role: Role, job: Job, cluster: VirtualCluster, site: Site) -> Place
         nice=priority.nice,
         gpu_type=kind.gpu_type if role.resources.gpus else None,
     )
+
+
+def alike(job: Job, site: Site, places: list[Place]) -> bool:
+    """Tell whether one allocation can have what all roles ask for. Tasks divide GPUs only among those of one role."""
+    types = {place.gpu_type for place, role in zip(places, job.roles, strict=True) if role.resources.gpus}
+    elsewhere = {replace(place, gpu_type=None) for place in places}
+    return len(elsewhere) == 1 and len(types) <= 1 and (not types or site.gpus.gres == "gpu")
 
 
 _DEFAULT_PRIORITIES = {"test": Priority(), "oppo": Priority(nice=1000)}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ..errors import Fault, PlanError
 from ..job import FOR_EVER
+from .capacity import whole_cores
 from .directives import (
     WARNED_FROM,
     batch_memory_mib,
@@ -23,14 +23,14 @@ from .environment import job_variables, role_variables, variable_names
 from .fabric import fabric_warnings, role_fabric
 from .layout import Needs, arrange
 from .paths import path_variables
-from .placement import partition_of, place_of, time_limit, unmapped, virtual_cluster
+from .placement import alike, partition_of, place_of, time_limit, unmapped, virtual_cluster
 from .plan import Component, Plan, RolePlan
 from .prerequisites import ordered, steps
 from .storages import mounts, storage_prerequisite
 
 if TYPE_CHECKING:
     from ..job import Job, Role
-    from ..site.profile import Partition, Site
+    from ..site.profile import Site
     from .layout import Arrangement
     from .placement import Place
     from .storages import Mount
@@ -51,12 +51,12 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     partitions = [partition_of(place, site) for place in places]
     limit = time_limit(job, site, partitions)
     restarts = _restarts(job, site)
-    asked = _whole_cores(job, site, partitions)
+    asked = whole_cores(job, site, partitions)
     needs = Needs(
         batch_memory_mib=batch_memory_mib(len(job.roles)),
         gpu_types=tuple(place.gpu_type or "" for place in places),
     )
-    arrangement = arrange(asked, partitions, needs, alike=_alike(job, site, places))
+    arrangement = arrange(asked, partitions, needs, alike=alike(job, site, places))
     paths, nowhere = path_variables(job, site)
     warning = site.warning if limit is not None and limit > WARNED_FROM else timedelta(0)
     return Plan(
@@ -105,30 +105,6 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         ),
         transient_ceiling=site.retry.transient_ceiling,
     )
-
-
-def _whole_cores(job: Job, site: Site, partitions: list[Partition]) -> Job:
-    """Return a job whose tasks take whole cores, as Slurm gives them out.
-
-    Half a core of a task is nobody else's anyway; and of an allocation that several tasks share, Slurm counts the
-    cores once for all of them, and for a step once for each task, which then never starts (observed on 22.05).
-    Source: slurm.conf(5), CR_Core.
-    """
-    if site.cpu_unit == "core":
-        return job
-    roles = []
-    for role, partition in zip(job.roles, partitions, strict=True):
-        threads = partition.threads_per_core
-        cpus = -(-role.resources.cpus // threads) * threads
-        roles.append(replace(role, resources=replace(role.resources, cpus=cpus)))
-    return replace(job, roles=tuple(roles))
-
-
-def _alike(job: Job, site: Site, places: list[Place]) -> bool:
-    """Tell whether one allocation can have what all roles ask for. Tasks divide GPUs only among those of one role."""
-    types = {place.gpu_type for place, role in zip(places, job.roles, strict=True) if role.resources.gpus}
-    elsewhere = {replace(place, gpu_type=None) for place in places}
-    return len(elsewhere) == 1 and len(types) <= 1 and (not types or site.gpus.gres == "gpu")
 
 
 def _components(
