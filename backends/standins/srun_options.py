@@ -10,7 +10,7 @@ FLAGS = ("--exact", "--exclusive", "--overlap", "--quiet", "-Q")
 """Options without a value that change nothing on one machine."""
 
 VALUES = (
-    "--cpu-bind", "--cpus-per-task", "-c", "--distribution", "-m", "--gpu-bind", "--gpus-per-task", "--gres",
+    "--cpu-bind", "--cpus-per-task", "-c", "--distribution", "-m", "--gpu-bind", "--gpus-per-task", "--gres", "--hint",
     "--job-name", "-J", "--jobid", "--mem", "--mem-per-cpu", "--mem-per-gpu", "--mpi", "--nodes", "-N", "--time", "-t",
     "--wait", "-W",
 )  # fmt: skip

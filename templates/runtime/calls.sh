@@ -9,11 +9,15 @@
 # Seconds until a task that does not answer a call is given up.
 readonly ANSWER_SECONDS=30
 
+# Of a task in a container, the shell outside hears by another bell what is to be called elsewhere.
+if [[ $CONTAINER_RUNTIME == none ]]; then OUT=''; else OUT=.out; fi
+readonly OUT
+
 # make_bells NAME ...: all at once, below CALLS. Nobody else's folder will do, since /tmp is everybody's.
 make_bells() {
   mkdir -m 0700 -- "$CALLS" 2>/dev/null
   [[ -d $CALLS && ! -L $CALLS && -O $CALLS ]] || { say "error: $CALLS on $SLURMD_NODENAME is not ours"; return 1; }
-  (($#)) || return 0
+  [[ ! $OUT ]] || set -- "$@" "${@/%/$OUT}"
   (cd -- "$CALLS" && umask 0077 && mkfifo -- "$@")
 }
 
@@ -25,8 +29,7 @@ make_bells_of_node() {
     read -ra nodes <<<"${NODES_OF[role]}"
     for slot in "${!nodes[@]}"; do [[ ${nodes[slot]} != "$SLURMD_NODENAME" ]] || names+=("$role.$slot"); done
   done
-  [[ $CONTAINER_RUNTIME == none || ${#names[@]} == 0 ]] || names+=("${names[@]/%/.out}")
-  make_bells "${names[@]}"
+  ((${#names[@]} == 0)) || make_bells "${names[@]}"
 }
 
 # mark_bells MARK: by a file beside each bell of this node.

@@ -49,7 +49,7 @@ prepare_container() {
   [[ $image != *[,:\\]* ]] || { say "error: the path of an image can have no comma, colon or backslash: $image"; return 1; }
   mkdir -p -- "$1/upper" "$1/work" "$1/merged" "$1/tmp/${CALLS##*/}" || return
   declare -p "${!PAI_@}" "${!APP_@}" "${!FC_@}" "${!FRAMEWORK_@}" "${!CUDA_@}" "${!NVIDIA_@}" "${!ROCR_@}" "${!HIP_@}" \
-    "${!NCCL_@}" "${!UCX_@}" "${!FI_@}" "${!OMPI_@}" "${!PRTE_@}" "${!HYDRA_@}" "${!I_MPI_@}" "${!PAISLURM_@}" \
+    "${!GPU_@}" "${!NCCL_@}" "${!GLOO_@}" "${!UCX_@}" "${!FI_@}" "${!OMPI_@}" "${!PRTE_@}" "${!HYDRA_@}" "${!I_MPI_@}" "${!PAISLURM_@}" \
     SLURMD_NODENAME >"$1/environment" || return
   cat /etc/hosts "$ATTEMPT_FOLDER/hosts" >"$1/hosts"
 }

@@ -7,6 +7,7 @@ main() {
     --barrier) open_attempt "${@:2}" && mark_bells ready ;;
     --mount) mount_main "${@:2}" ;;
     --inside) inside_main "${@:2}" ;;
+    --fabric) open_attempt "${@:2}" && print_fabric_problems ;;
     --ssh) ssh_main "${@:2}" ;;
     --relay) relay_main "${@:2}" ;;
     *) batch_main "$@" ;;
@@ -27,6 +28,7 @@ batch_main() {
   RUN_ID=$SLURM_JOB_ID-$ATTEMPT
   CALLS=/tmp/paislurm-$RUN_ID-calls
   write_placement
+  check_fabric
   ((!GANG)) || find_ports
   write_environment
   { write_ssh && write_hosts; } || give_up "cannot write to $ATTEMPT_FOLDER"

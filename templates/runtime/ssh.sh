@@ -107,7 +107,7 @@ call_task() {
   local role=$1 slot=$2 name life hold shown errors input job watcher status
   local -a nodes group=()
   if [[ ${PAISLURM_INSIDE-} ]]; then
-    place_call "$PAISLURM_BELL.out" "$role $slot"$'\n'"$3"
+    place_call "$PAISLURM_BELL$OUT" "$role $slot"$'\n'"$3"
     exit
   fi
   read -ra nodes <<<"${NODES_OF[role]}"

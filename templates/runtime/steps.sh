@@ -4,13 +4,21 @@
 # with --error, srun reads a path as a pattern, and what srun itself says goes elsewhere.
 readonly -a SRUN=(srun --mpi=none --export=ALL --kill-on-bad-exit=0 --wait=0)
 
-# Variables that Slurm sets for the batch script and that would change what srun does.
+# Variables that change what srun does: those that Slurm sets for the batch script, and those of the shell that submitted
+# it, which sbatch passes on. Of the latter a label before each line would make reports unreadable.
+# Source: srun(1), input environment variables.
 clean_slurm_environment() {
-  unset SLURM_EXPORT_ENV SLURM_CPU_BIND SLURM_CPU_BIND_LIST SLURM_CPU_BIND_TYPE SLURM_CPU_BIND_VERBOSE
-  unset SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE SLURM_CPUS_PER_TASK SLURM_DISTRIBUTION SLURM_HINT
-  unset SLURM_MEM_PER_NODE SLURM_MEM_PER_CPU SLURM_MEM_PER_GPU SLURM_GPUS_PER_TASK SLURM_THREADS_PER_CORE
   local name
-  for name in "${!SLURM_NTASKS_PER_NODE_@}" "${!SLURM_CPUS_PER_TASK_@}" "${!SLURM_MEM_PER_@}"; do unset "$name"; done
+  unset SLURM_EXPORT_ENV SLURM_HINT SLURM_THREADS_PER_CORE SLURM_DISTRIBUTION SLURM_NPROCS SLURM_OVERCOMMIT SLURM_OVERLAP
+  unset SLURM_EXACT SLURM_EXCLUSIVE SLURM_WHOLE SLURM_LABELIO SLURM_UNBUFFEREDIO SLURM_MULTI_PROG SLURM_OPEN_MODE
+  unset SLURM_STDINMODE SLURM_STDOUTMODE SLURM_STDERRMODE SLURM_TASK_PROLOG SLURM_TASK_EPILOG SLURM_PROLOG SLURM_EPILOG
+  unset SLURM_GRES SLURM_GPUS SLURM_NETWORK SLURM_CONSTRAINT SLURM_EXCLUDE SLURM_REMOTE_CWD SLURM_WORKING_DIR
+  unset SLURM_RELATIVE SLURM_SPREAD_JOB SLURM_USE_MIN_NODES SLURM_TIMELIMIT SLURM_CORE_SPEC SLURM_THREAD_SPEC
+  for name in "${!SRUN_@}" "${!SLURM_CPU_BIND@}" "${!SLURM_MEM_BIND@}" "${!SLURM_GPU_BIND@}" "${!SLURM_ACCEL_BIND@}" \
+    "${!SLURM_NTASKS@}" "${!SLURM_CPUS_PER_@}" "${!SLURM_MEM_PER_@}" "${!SLURM_GPUS_PER_@}" "${!SLURM_CPU_FREQ_@}" \
+    "${!SLURM_TRES_@}"; do
+    unset "$name"
+  done
 }
 
 # The Slurm job id of a component.

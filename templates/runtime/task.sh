@@ -17,9 +17,10 @@ task_main() {
   source "$ATTEMPT_FOLDER/placement.sh" || { say "cannot read $ATTEMPT_FOLDER"; exit 1; }
   # shellcheck source=/dev/null # written by write_environment
   source "$ATTEMPT_FOLDER/env.sh"
-  unset BASH_ENV "${!SLURM_HOSTFILE@}"
-  ((GANG)) || make_bells "$ROLE.$SLOT" "$ROLE.$SLOT.out"
-  if [[ $CONTAINER_RUNTIME == none ]]; then open_bell "$ROLE.$SLOT"; else open_bell "$ROLE.$SLOT.out"; fi
+  # The binding of this step is not that of one which the commands start.
+  unset BASH_ENV "${!SLURM_HOSTFILE@}" "${!SLURM_CPU_BIND@}"
+  ((GANG)) || make_bells "$ROLE.$SLOT"
+  open_bell "$ROLE.$SLOT$OUT"
   if ((GANG)); then
     run_task "$SLOT" 0
   else
@@ -139,6 +140,10 @@ prepare_task() {
   else
     read_own_ports "$index"
   fi
+  CODE=252 BEHAVIOUR=permanent
+  take_devices "$ROLE" || return
+  CODE=255 BEHAVIOUR=unknown
+  raise_memlock "$ROLE"
   export_task_environment "$ROLE" "$index" "$attempt"
 }
 

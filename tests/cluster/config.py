@@ -23,8 +23,11 @@ def render_etc(instance: Instance) -> dict[str, str]:
         "instance": str(instance.folder),
         "proctrack": "proctrack/cgroup" if real else "proctrack/linuxproc",
         "task": "task/cgroup" if real else "task/none",
+        "cpus": "16",
         "constrain_memory": "yes" if real else "no",
     }
+    if instance.real_cpus:
+        values |= {"task": f"task/affinity,{values['task']}", "cpus": str(os.cpu_count())}
     templates = {path.name: Template(path.read_text()).substitute(values) for path in (TOOL / "etc").iterdir()}
     nsswitch = templates.pop("nsswitch.conf")
     return {f"slurm/{name}": text for name, text in templates.items()} | {

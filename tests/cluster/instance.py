@@ -47,6 +47,8 @@ class Instance:
     """Everything that tells one cluster from another on the same machine."""
 
     folder: Path
+    real_cpus: bool = False
+    """Whether nodes have the machine's CPUs and tasks are bound to theirs, in place of 16 that are made up."""
 
     @property
     def tag(self) -> str:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..job import Resources
-    from ..site.profile import Shape
+    from ..job import Job, Resources
+    from ..site.profile import Partition, Shape, Site
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
     """Ask for `slots` tasks of equal size at a time; `extra_memory_mib` is kept free on each node beside them.
 
-    `apart` keeps them on nodes of their own, as far as they are concerned: they have fixed ports.
+    `apart` keeps them on nodes of their own, as far as they are concerned: they have fixed ports. `gpu_type` is the
+    gres type of their GPUs, "" for any.
     """
 
     slots: int
     resources: Resources
     extra_memory_mib: int = 0
     apart: bool = False
+    gpu_type: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,8 @@ class Nodes:
 def tasks_on(shape: Shape, demand: Demand) -> int:
     """Return how many tasks fit on one node of a shape, 0 if none does."""
     wanted = demand.resources
+    if demand.gpu_type and demand.gpu_type != shape.gpu_type:
+        return 0
     limits = [shape.cpus // wanted.cpus, *([1] if demand.apart else [])]
     if wanted.memory_mib:
         limits.append((shape.memory_mib - demand.extra_memory_mib) // wanted.memory_mib)
@@ -84,3 +88,20 @@ def fit_together(shapes: Sequence[Shape], demands: Sequence[Demand]) -> tuple[No
         if missing:
             return None
     return tuple(needs)
+
+
+def whole_cores(job: Job, site: Site, partitions: Sequence[Partition]) -> Job:
+    """Return a job whose tasks take whole cores, as Slurm gives them out.
+
+    Half a core of a task is nobody else's anyway; and of an allocation that several tasks share, Slurm counts the
+    cores once for all of them, and for a step once for each task, which then never starts (observed on 22.05).
+    Source: slurm.conf(5), CR_Core.
+    """
+    if site.cpu_unit == "core":
+        return job
+    roles = []
+    for role, partition in zip(job.roles, partitions, strict=True):
+        threads = partition.threads_per_core
+        cpus = -(-role.resources.cpus // threads) * threads
+        roles.append(replace(role, resources=replace(role.resources, cpus=cpus)))
+    return replace(job, roles=tuple(roles))

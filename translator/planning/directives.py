@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from .fabric import fabric_gres, fabric_options, joined_constraint
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..job import Job, Role
-    from ..site.profile import Site
+    from ..site.profile import Fabric, Site
     from .capacity import Nodes
     from .packing import Packing
     from .placement import Place
@@ -43,42 +45,85 @@ def role_component(
 
     `by_node`: memory is asked for each node, else for each CPU; one job must not mix the two. The job's raw options
     stand in every component, because Slurm forgets most of them from one to the next; mail comes once.
-    Source: sbatch(1), --nodes --ntasks --ntasks-per-node --cpus-per-task --mem --mem-per-cpu --gres.
+    A last node that is to hold fewer tasks than the others gets only their GPUs: Slurm counts them by task then, and
+    gives whole nodes where the number of tasks on one is stated (observed on 22.05).
+    Source: sbatch(1), --nodes --ntasks --ntasks-per-node --cpus-per-task --mem --mem-per-cpu --gres --gpus-per-task.
     """
-    wanted = role.resources
-    options: list[tuple[str, str | None]] = [*_where(place)]
+    wanted, fabric = role.resources, fabric_of(role, site)
+    by_task = wanted.gpus > 0 and (site.gres_style == "gpus-per-task" or is_uneven(role, nodes, slots, site))
+    options: list[tuple[str, str | None]] = [*_where(place, fabric)]
     if nodes is not None:
         options.append(("nodes", str(nodes.count)))
     options.append(("ntasks", str(slots)))
-    if nodes is not None:
+    if nodes is not None and not (by_task and slots % nodes.tasks_per_node):
         options.append(("ntasks-per-node", str(nodes.tasks_per_node)))
-    options.append(("cpus-per-task", str(wanted.cpus)))
+    options += _cpus(wanted.cpus, site)
     if wanted.memory_mib and by_node and nodes is not None:
         options.append(("mem", f"{nodes.tasks_per_node * wanted.memory_mib + extra}M"))
     elif wanted.memory_mib:
         options.append(("mem-per-cpu", f"{-(-(wanted.memory_mib + extra) // wanted.cpus)}M"))
-    if wanted.gpus and site.gres_style == "gpus-per-task":
-        options.append(("gpus-per-task", str(wanted.gpus)))
+    gres = list(fabric_gres(fabric))
+    if by_task:
+        options.append(("gpus-per-task", _typed(place.gpu_type, wanted.gpus)))
     elif wanted.gpus:
-        options.append(("gres", f"gpu:{wanted.gpus * (nodes.tasks_per_node if nodes else 1)}"))
+        number = wanted.gpus * (nodes.tasks_per_node if nodes else 1)
+        gres.insert(0, f"{site.gpus.gres}:{_typed(place.gpu_type, number)}")
+    if gres:
+        options.append(("gres", ",".join(gres)))
     mailed = [option for option in job.wishes.job.options if not extra and option.startswith("--mail-")]
-    return (*options, *_raw(o for o in job.wishes.job.options if o not in mailed), *_raw(role.wishes.options))
+    return (
+        *options,
+        *fabric_options(fabric),
+        *_raw(o for o in job.wishes.job.options if o not in mailed),
+        *_raw(role.wishes.options),
+    )
 
 
-def shared_component(job: Job, place: Place, packing: Packing, *, extra: int) -> Options:
+def is_uneven(role: Role, nodes: Nodes | None, slots: int, site: Site) -> bool:
+    """Tell whether GPUs of the last node would be taken and left idle if every node were asked for as many.
+
+    Slurm counts by task only what it calls `gpu`. Source: sbatch(1), --gpus-per-task.
+    """
+    uneven = nodes is not None and slots % nodes.tasks_per_node > 0
+    return uneven and role.resources.gpus > 0 and site.gpus.gres == "gpu"
+
+
+def fabric_of(role: Role, site: Site) -> Fabric | None:
+    """Return the InfiniBand for a role that asks for it."""
+    return site.fabric if role.resources.infiniband else None
+
+
+def shared_component(job: Job, place: Place, packing: Packing, site: Site, *, extra: int) -> Options:
     """Return the options of the one component of the shared layout: equal nodes, each as the fullest needs."""
+    asking = [fabric for role in job.roles if (fabric := fabric_of(role, site))]
+    fabric = asking[0] if asking else None
     options: list[tuple[str, str | None]] = [
-        *_where(place),
+        *_where(place, fabric),
         ("nodes", str(packing.nodes)),
         ("ntasks", str(packing.nodes)),
         ("ntasks-per-node", "1"),
-        ("cpus-per-task", str(packing.cpus)),
+        *_cpus(packing.cpus, site),
     ]
     if packing.memory_mib:
         options.append(("mem", f"{packing.memory_mib + extra}M"))
-    if packing.gpus:
-        options.append(("gres", f"gpu:{packing.gpus}"))
-    return (*options, *_raw(job.wishes.job.options))
+    gres = [f"gpu:{_typed(place.gpu_type, packing.gpus)}"] if packing.gpus else []
+    gres += fabric_gres(fabric, len(asking))
+    if gres:
+        options.append(("gres", ",".join(gres)))
+    return (*options, *fabric_options(fabric), *_raw(job.wishes.job.options))
+
+
+def _cpus(cpus: int, site: Site) -> Options:
+    """Return CPUs of a task: hardware threads, or cores of which Slurm leaves the other threads idle.
+
+    Source: sbatch(1), --cpus-per-task --hint.
+    """
+    count = ("cpus-per-task", str(cpus))
+    return (count, ("hint", "nomultithread")) if site.cpu_unit == "core" else (count,)
+
+
+def _typed(gpu_type: str | None, number: int) -> str:
+    return f"{gpu_type}:{number}" if gpu_type else str(number)
 
 
 def first_component(job: Job, time_limit: timedelta | None, warning: timedelta) -> Options:
@@ -91,14 +136,14 @@ def first_component(job: Job, time_limit: timedelta | None, warning: timedelta) 
     return tuple(options)
 
 
-def _where(place: Place) -> list[tuple[str, str | None]]:
+def _where(place: Place, fabric: Fabric | None) -> list[tuple[str, str | None]]:
     """Return where a component goes. `--no-requeue` stands in every one: a part of a het job must not come back."""
     pairs = (
         ("partition", place.partition),
         ("account", place.account),
         ("qos", place.qos),
         ("reservation", place.reservation),
-        ("constraint", place.constraint),
+        ("constraint", joined_constraint(place.constraint, fabric)),
         ("nodelist", place.nodelist),
         ("exclude", place.exclude),
         ("nice", None if place.nice is None else str(place.nice)),
@@ -111,15 +156,22 @@ def _raw(options: Iterable[str]) -> Options:
     return tuple((name, value if equals else None) for name, equals, value in split)
 
 
-def step_options(role: Role, *, shared: bool) -> Options:
+def step_options(role: Role, site: Site, *, shared: bool, tasks_per_node: int = 1) -> Options:
     """Return the srun options of a role's step: what its tasks take of the allocation.
 
     In the shared layout the step takes its own CPUs, memory and GPUs (`--exact`); else its component is all its own.
-    Source: srun(1), --exact --gpus-per-task --gres --mem-per-cpu.
+    GPUs under another name than `gpu` cannot be counted by task: the step has those of the node, and tasks divide them.
+    Source: srun(1), --exact --gpus-per-task --gres --mem-per-cpu --hint.
     """
     wanted = role.resources
-    options: list[tuple[str, str | None]] = [("cpus-per-task", str(wanted.cpus))]
-    options.append(("gpus-per-task", str(wanted.gpus)) if wanted.gpus else ("gres", "none"))
+    options: list[tuple[str, str | None]] = [*_cpus(wanted.cpus, site)]
+    gres = list(fabric_gres(fabric_of(role, site)))
+    if wanted.gpus and site.gpus.gres == "gpu":
+        options.append(("gpus-per-task", str(wanted.gpus)))
+    elif wanted.gpus:
+        gres.insert(0, f"{site.gpus.gres}:{wanted.gpus * tasks_per_node}")
+    if gres or not wanted.gpus:
+        options.append(("gres", ",".join(gres) or "none"))
     if shared:
         memory = ("mem-per-cpu", f"{-(-wanted.memory_mib // wanted.cpus)}M") if wanted.memory_mib else ("mem", "0")
         options += [("exact", None), memory]

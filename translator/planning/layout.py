@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..errors import Fault, PlanError
-from .capacity import Demand, Nodes, fit_together, nodes_for, tasks_on
+from .capacity import Demand, Nodes, fit_together, nodes_for
 from .packing import Packing, pack
 from .plan import Layout
+from .refusals import names, never_starts, node_count, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..job import Job, Role
+    from ..job import Job
     from ..site.profile import Partition
 
 MOST_COMPONENTS = 128
@@ -32,7 +33,15 @@ class Arrangement:
     packing: Packing | None = None
 
 
-def arrange(job: Job, partitions: Sequence[Partition], extra_memory_mib: int, *, alike: bool = True) -> Arrangement:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """Hold what nodes must have beside a job's own words: memory for the batch script, and GPUs of a type, by role."""
+
+    batch_memory_mib: int
+    gpu_types: tuple[str, ...]
+
+
+def arrange(job: Job, partitions: Sequence[Partition], needs: Needs, *, alike: bool = True) -> Arrangement:
     """Return the arrangement of a job whose roles go to these partitions; PlanError if it can never start.
 
     `alike` is false where the roles ask for different nodes or accounts, which one allocation cannot have.
@@ -41,10 +50,10 @@ def arrange(job: Job, partitions: Sequence[Partition], extra_memory_mib: int, *,
     if not known:
         return _without_shapes(job)
     if len(job.roles) == 1:
-        return _plain(job, partitions[0], extra_memory_mib)
-    het = _slots_that_fit(job, lambda slots: _het(job, partitions, slots, extra_memory_mib))
-    shared = _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, extra_memory_mib)) if alike else None
-    return _choose(job, partitions, het, shared)
+        return _plain(job, partitions[0], needs)
+    het = _slots_that_fit(job, lambda slots: _het(job, partitions, slots, needs))
+    shared = _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, needs)) if alike else None
+    return _choose(job, partitions, needs, het, shared)
 
 
 def _without_shapes(job: Job) -> Arrangement:
@@ -107,35 +116,34 @@ def _slots_that_fit(job: Job, attempt: Callable[[tuple[int, ...]], Arrangement |
     return best
 
 
-def _demands(job: Job, slots: tuple[int, ...], extra_memory_mib: int) -> list[Demand]:
-    """Return the demand of each role; the first one's nodes also hold the batch script."""
+def _demands(job: Job, slots: tuple[int, ...], needs: Needs, *, batch: bool = True) -> list[Demand]:
+    """Return the demand of each role; the first one's nodes also hold the batch script, unless all share nodes."""
     return [
         Demand(
             slots=count,
             resources=role.resources,
-            extra_memory_mib=0 if position else extra_memory_mib,
+            extra_memory_mib=needs.batch_memory_mib if batch and not position else 0,
             apart=role.has_fixed_ports,
+            gpu_type=needs.gpu_types[position],
         )
         for position, (role, count) in enumerate(zip(job.roles, slots, strict=True))
     ]
 
 
-def _plain(job: Job, partition: Partition, extra_memory_mib: int) -> Arrangement:
+def _plain(job: Job, partition: Partition, needs: Needs) -> Arrangement:
     def attempt(slots: tuple[int, ...]) -> Arrangement | None:
-        nodes = nodes_for(partition.shapes, _demands(job, slots, extra_memory_mib)[0])
+        nodes = nodes_for(partition.shapes, _demands(job, slots, needs)[0])
         layout = Layout(kind="plain", reason="a job of one role")
         return None if nodes is None else Arrangement(layout=layout, slots=slots, nodes=(nodes,))
 
     found = _slots_that_fit(job, attempt)
     if found is None:
-        raise PlanError(_too_large(job, job.roles[0], partition))
+        raise PlanError(too_large(job, job.roles[0], partition, needs))
     return found
 
 
-def _het(
-    job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], extra_memory_mib: int
-) -> Arrangement | None:
-    demands = _demands(job, slots, extra_memory_mib)
+def _het(job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], needs: Needs) -> Arrangement | None:
+    demands = _demands(job, slots, needs)
     nodes: list[Nodes | None] = [None] * len(demands)
     for partition in dict.fromkeys(partitions):
         members = [k for k, other in enumerate(partitions) if other == partition]
@@ -145,30 +153,24 @@ def _het(
         for k, need in zip(members, together, strict=True):
             nodes[k] = need
     total = sum(need.count for need in nodes if need)
-    reason = f"a component for each role: {total} of the {_node_count(partitions)} nodes"
+    reason = f"a component for each role: {total} of the {node_count(partitions)} nodes"
     return Arrangement(layout=Layout(kind="het", reason=reason), slots=slots, nodes=tuple(nodes))
 
 
-def _shared(
-    job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], extra_memory_mib: int
-) -> Arrangement | None:
+def _shared(job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], needs: Needs) -> Arrangement | None:
     if len(set(partitions)) > 1:
         return None
-    shapes = [replace(s, memory_mib=s.memory_mib - extra_memory_mib) for s in partitions[0].shapes]
-    packing = pack(shapes, _demands(job, slots, 0))
+    shapes = [replace(s, memory_mib=s.memory_mib - needs.batch_memory_mib) for s in partitions[0].shapes]
+    packing = pack(shapes, _demands(job, slots, needs, batch=False))
     if packing is None:
         return None
-    reason = f"all roles share {packing.nodes} of the {_node_count(partitions)} nodes"
+    reason = f"all roles share {packing.nodes} of the {node_count(partitions)} nodes"
     layout = Layout(kind="shared", reason=reason)
     return Arrangement(layout=layout, slots=slots, nodes=(None,) * len(slots), packing=packing)
 
 
-def _node_count(partitions: Sequence[Partition]) -> int:
-    return sum(partition.node_count for partition in dict.fromkeys(partitions))
-
-
 def _choose(
-    job: Job, partitions: Sequence[Partition], het: Arrangement | None, shared: Arrangement | None
+    job: Job, partitions: Sequence[Partition], needs: Needs, het: Arrangement | None, shared: Arrangement | None
 ) -> Arrangement:
     """Prefer het; take shared where het can never start, holds fewer slots, or wastes nodes on many small roles."""
     wish = job.wishes.layout
@@ -177,9 +179,9 @@ def _choose(
     if len(job.roles) > MOST_COMPONENTS:
         het, why = None, f"srun cannot address the components of {len(job.roles)} roles"
     else:
-        why = f"a component for each role needs more than the {_node_count(partitions)} nodes there are"
+        why = f"a component for each role needs more than the {node_count(partitions)} nodes there are"
     if het is None and shared is None:
-        raise PlanError(_never_starts(job, partitions))
+        raise PlanError(never_starts(job, partitions, needs))
     if het is None and shared is not None:
         return _because(shared, why)
     if shared is None and het is not None:
@@ -207,55 +209,9 @@ def _as_wished(job: Job, partitions: Sequence[Partition], found: Arrangement | N
             Fault(
                 code="E411",
                 message=f"the job asks for the layout {wish}, which can never start on "
-                f"{_node_count(partitions)} nodes of {_names(partitions)}{why}",
+                f"{node_count(partitions)} nodes of {names(partitions)}{why}",
                 path="$.extras.slurm.layout",
                 hint="leave extras.slurm.layout out: the planner takes the layout that fits",
             )
         )
     return _because(found, "the job asks for it")
-
-
-def _names(partitions: Sequence[Partition]) -> str:
-    names = [partition.name for partition in dict.fromkeys(partitions)]
-    return ("partition " if len(names) == 1 else "partitions ") + ", ".join(names)
-
-
-def _never_starts(job: Job, partitions: Sequence[Partition]) -> list[Fault]:
-    """Name each role that no node can hold; if there is none, it is the sum that does not fit."""
-    faults = [
-        _too_large(job, role, partition)
-        for role, partition in zip(job.roles, partitions, strict=True)
-        if not any(tasks_on(shape, Demand(slots=1, resources=role.resources)) for shape in partition.shapes)
-    ]
-    return faults or [
-        Fault(
-            code="E414",
-            message=f"the job can never start: its {job.task_count} tasks do not fit together on the "
-            f"{_node_count(partitions)} nodes of {_names(partitions)}",
-            path="$.taskRoles",
-            hint="ask for less, for another virtual cluster, or set extras.gangAllocation: false to run tasks in turn"
-            if job.protocol == "2"
-            else "ask for less, or for another virtual cluster",
-        )
-    ]
-
-
-def _too_large(job: Job, role: Role, partition: Partition) -> Fault:
-    wanted = role.resources
-    size = f"{wanted.cpus} CPUs, {wanted.memory_mib} MiB and {wanted.gpus} GPUs"
-    fits = any(tasks_on(shape, Demand(slots=1, resources=wanted)) for shape in partition.shapes)
-    nodes = "; ".join(
-        f"{s.count} nodes of {s.cpus} CPUs, {s.memory_mib} MiB and {s.gpus} GPUs" for s in partition.shapes
-    )
-    what = f"{role.instances} tasks of {size} each" if fits else f"a task of {size}"
-    if fits and role.has_fixed_ports:
-        what += ", each on a node of its own because of their fixed ports,"
-    return Fault(
-        code="E410",
-        message=f"role {role.name} can never start: {what} do{'' if fits else 'es'} not fit partition "
-        f"{partition.name} ({nodes})",
-        path=f"$.taskRoles.{role.name}" if job.protocol == "2" else f"$.taskRoles[{job.roles.index(role)}]",
-        hint="ask for less, or set extras.gangAllocation: false to run tasks in turn"
-        if fits and job.gang and job.protocol == "2"
-        else "ask for less, or for another virtual cluster",
-    )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..site.profile import Shape
 from .capacity import tasks_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..site.profile import Shape
     from .capacity import Demand
 
 _STEPS = 16
@@ -62,13 +62,7 @@ def _lower_bound(shape: Shape, demands: Sequence[Demand]) -> int:
 
 def _share(shape: Shape, step: int) -> Shape:
     """Return a part of a shape, so that no node is filled before the others have their share."""
-    return Shape(
-        count=shape.count,
-        cpus=shape.cpus * step // _STEPS,
-        memory_mib=shape.memory_mib,
-        gpus=shape.gpus,
-        gpu_type=shape.gpu_type,
-    )
+    return replace(shape, cpus=shape.cpus * step // _STEPS, gpus=-(-shape.gpus * step // _STEPS))
 
 
 def _fill(shape: Shape, nodes: int, demands: Sequence[Demand]) -> list[list[int]] | None:
@@ -79,7 +73,8 @@ def _fill(shape: Shape, nodes: int, demands: Sequence[Demand]) -> list[list[int]
         demand, missing = demands[position], demands[position].slots
         wanted = demand.resources
         for node, (cpus, memory, gpus) in enumerate(free):
-            room = tasks_on(Shape(count=1, cpus=cpus, memory_mib=memory, gpus=gpus), demand)
+            left = replace(shape, count=1, cpus=cpus, memory_mib=memory, gpus=gpus)
+            room = tasks_on(left, demand)
             used = min(room, missing)
             if used:
                 placements[position][node] = used

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
@@ -27,6 +27,7 @@ class Place:
     nodelist: str | None
     exclude: str | None
     nice: int | None
+    gpu_type: str | None
 
 
 def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Fault, ...]]:
@@ -75,7 +76,15 @@ def place_of(role: Role, job: Job, cluster: VirtualCluster, site: Site) -> Place
         nodelist=own.nodelist or whole.nodelist or kind.nodelist,
         exclude=own.exclude or whole.exclude,
         nice=priority.nice,
+        gpu_type=kind.gpu_type if role.resources.gpus else None,
     )
+
+
+def alike(job: Job, site: Site, places: list[Place]) -> bool:
+    """Tell whether one allocation can have what all roles ask for. Tasks divide GPUs only among those of one role."""
+    types = {place.gpu_type for place, role in zip(places, job.roles, strict=True) if role.resources.gpus}
+    elsewhere = {replace(place, gpu_type=None) for place in places}
+    return len(elsewhere) == 1 and len(types) <= 1 and (not types or site.gpus.gres == "gpu")
 
 
 _DEFAULT_PRIORITIES = {"test": Priority(), "oppo": Priority(nice=1000)}
@@ -89,20 +98,28 @@ def _priority(job: Job, site: Site) -> Priority | None:
 
 
 def _node_type(role: Role, job: Job, site: Site) -> NodeType | None:
-    if role.node_type is None or not site.node_types:
+    """Return the nodes that a role's node type means: by the profile's own word, else by the type of their GPUs."""
+    if role.node_type is None:
         return None
     found = site.node_types.get(role.node_type)
-    if found is None:
-        near = get_close_matches(role.node_type, site.node_types, n=1)
-        raise PlanError(
-            Fault(
-                code="E405",
-                message=f"the site has no node type {role.node_type!r}; it has {', '.join(site.node_types)}",
-                path=_node_type_path(role, job),
-                hint=f"did you mean {near[0]!r}?" if near else "map it under nodeTypes in site.yaml",
-            )
+    if found is not None:
+        return found
+    types = {shape.gpu_type for partition in site.partitions for shape in partition.shapes if shape.gpu_type}
+    same = [each for each in sorted(types) if each.casefold() == role.node_type.casefold()]
+    if same:
+        return NodeType(gpu_type=same[0])
+    if not site.node_types:
+        return None
+    known = [*site.node_types, *sorted(types)]
+    near = get_close_matches(role.node_type, known, n=1)
+    raise PlanError(
+        Fault(
+            code="E405",
+            message=f"the site has no node type {role.node_type!r}; it has {', '.join(known)}",
+            path=_node_type_path(role, job),
+            hint=f"did you mean {near[0]!r}?" if near else "map it under nodeTypes in site.yaml",
         )
-    return found
+    )
 
 
 def _node_type_path(role: Role, job: Job) -> str:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from ..errors import Fault
 from ..job import Command, Completion, Image, Lines, Moment, PortRequest, Resources, Script
+from .fabric import RoleFabric
 
 LayoutKind = Literal["plain", "het", "shared"]
 
@@ -86,6 +87,8 @@ class RolePlan:
     """What runs after the commands, in order."""
     environment: tuple[tuple[str, str], ...]
     """Variables of every task of the role that are known now."""
+    fabric: RoleFabric | None
+    """How it stands to the InfiniBand; its variables are among `environment`."""
     lines: Lines
 
 
@@ -124,6 +127,9 @@ class Plan:
     """Variables that are set last, in the shell of the commands."""
     min_succeeded: int
     """How many succeeded tasks of all roles complete the job, -1 for none."""
+    gpu_vendor: Literal["nvidia", "amd"]
+    sysfs: str
+    """Where nodes have the folders `infiniband` and `net`."""
     address: Literal["getent", "node-address", "suffix"]
     node_suffix: str
     first_port: int
@@ -148,6 +154,11 @@ class Plan:
     def has_barrier(self) -> bool:
         """Tell whether tasks wait for all others. Source: PAI runtime, plugin ssh, sshbarrier."""
         return any(step.script.program == "ssh" for role in self.roles for step in role.before)
+
+    @property
+    def checks_fabric(self) -> bool:
+        """Tell whether nodes are looked at before any task starts."""
+        return any(role.fabric and role.fabric.checks for role in self.roles)
 
     @property
     def task_count(self) -> int:

@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING
 
 from ..errors import Fault, PlanError
 from ..job import FOR_EVER
+from .capacity import whole_cores
 from .containers import container_mounts, image_paths, not_used
 from .directives import (
     WARNED_FROM,
     batch_memory_mib,
     first_component,
+    is_uneven,
     role_component,
     shared_component,
     step_options,
 )
 from .environment import job_variables, role_variables, variable_names
-from .layout import arrange
+from .fabric import fabric_warnings, role_fabric
+from .layout import Needs, arrange
 from .paths import path_variables
-from .placement import partition_of, place_of, time_limit, unmapped, virtual_cluster
+from .placement import alike, partition_of, place_of, time_limit, unmapped, virtual_cluster
 from .plan import Component, Plan, RolePlan
 from .prerequisites import ordered, steps
 from .storages import mounts, storage_prerequisite
@@ -50,8 +53,12 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     limit = time_limit(job, site, partitions)
     images = image_paths(job, site)
     restarts = _restarts(job, site)
-    alike = len(set(places)) == 1
-    arrangement = arrange(job, partitions, batch_memory_mib(len(job.roles)), alike=alike)
+    asked = whole_cores(job, site, partitions)
+    needs = Needs(
+        batch_memory_mib=batch_memory_mib(len(job.roles)),
+        gpu_types=tuple(place.gpu_type or "" for place in places),
+    )
+    arrangement = arrange(asked, partitions, needs, alike=alike(job, site, places))
     paths, nowhere = path_variables(job, site)
     warning = site.warning if limit is not None and limit > WARNED_FROM else timedelta(0)
     return Plan(
@@ -65,9 +72,10 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         gang=job.gang,
         retry_limit=job.retry_limit,
         layout=arrangement.layout,
-        components=_components(job, site, places, arrangement, first_component(job, limit, warning)),
+        components=_components(asked, site, places, arrangement, first_component(job, limit, warning)),
         roles=tuple(
-            _role(job, site, arrangement, found, images[position], position) for position in range(len(job.roles))
+            _role(job, asked.roles[position], site, arrangement, found, images[position], position)
+            for position in range(len(job.roles))
         ),
         container_runtime=site.containers.runtime,
         mounts=container_mounts(site, found),
@@ -77,6 +85,8 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         makes_output=bool(paths and not (job.directories and job.directories.output) and site.default_file_system),
         variables=job.variables,
         min_succeeded=job.min_succeeded,
+        gpu_vendor=site.gpus.vendor,
+        sysfs=site.fabric.sysfs if site.fabric else "",
         address=site.address,
         node_suffix=site.node_suffix,
         first_port=site.ports.first,
@@ -91,6 +101,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             *warnings,
             *unmapped(job, site),
             *storage_warnings,
+            *fabric_warnings(job, site),
             *not_used(job, site),
             *nowhere,
             *_nodes_not_known(job, arrangement),
@@ -113,10 +124,14 @@ def _components(
     extra = batch_memory_mib(len(job.roles))
     note = f"memory raised by {extra} MiB for the batch script and its sruns"
     if arrangement.packing is not None:
-        options = shared_component(job, places[0], arrangement.packing, extra=extra)
+        place = next((place for place in places if place.gpu_type), places[0])
+        options = shared_component(job, place, arrangement.packing, site, extra=extra)
         roles = tuple(range(len(job.roles)))
         return (Component(directives=(*first, *options), roles=roles, nodes=arrangement.packing.nodes, note=note),)
-    by_node = all(arrangement.nodes)
+    by_node = all(arrangement.nodes) and not any(
+        is_uneven(role, nodes, slots, site)
+        for role, nodes, slots in zip(job.roles, arrangement.nodes, arrangement.slots, strict=True)
+    )
     return tuple(
         Component(
             directives=(
@@ -141,13 +156,20 @@ def _components(
 
 
 def _role(
-    job: Job, site: Site, arrangement: Arrangement, found: tuple[Mount, ...], image_path: str, position: int
+    job: Job,
+    asked: Role,
+    site: Site,
+    arrangement: Arrangement,
+    found: tuple[Mount, ...],
+    image_path: str,
+    position: int,
 ) -> RolePlan:
     role, nodes, packing = job.roles[position], arrangement.nodes[position], arrangement.packing
     around = ordered(role.around)
     if found and job.storages and not image_path:
         around = (storage_prerequisite(found, site, job.storages.lines), *around)
     before, after = steps(around)
+    fabric = role_fabric(job, role, site)
     return RolePlan(
         position=position,
         name=role.name,
@@ -158,7 +180,9 @@ def _role(
         slots=arrangement.slots[position],
         tasks_per_node=nodes.tasks_per_node if nodes else None,
         placement=packing.placements[position] if packing else (),
-        step_options=step_options(role, shared=packing is not None),
+        step_options=step_options(
+            asked, site, shared=packing is not None, tasks_per_node=nodes.tasks_per_node if nodes else 1
+        ),
         resources=role.resources,
         ports=role.ports,
         completion=role.completion,
@@ -168,7 +192,8 @@ def _role(
         before=before,
         command=role.command,
         after=after,
-        environment=role_variables(job, role),
+        environment=(*role_variables(job, role), *(fabric.variables if fabric else ())),
+        fabric=fabric,
         lines=role.lines,
     )
 

@@ -60,7 +60,7 @@ def plan_text(plan: Plan) -> str:
         asked.append(f"component {number}: {options}")
         if component.note:
             asked.append(f"  {component.note}")
-    around = [line for role in plan.roles for line in _around(role)]
+    around = [*_fabric(plan), *(line for role in plan.roles for line in _around(role))]
     return "\n".join([*(f"{name:<12}{value}" for name, value in head), "", *table, "", *around, *asked]) + "\n"
 
 
@@ -95,6 +95,15 @@ def _port(port: PortRequest) -> str:
 
 def _per_node(role: RolePlan) -> str:
     return "+".join(str(count) for count in role.placement) if role.placement else str(role.tasks_per_node)
+
+
+def _fabric(plan: Plan) -> list[str]:
+    """Return how roles stand to the InfiniBand; roles that stand to it alike share a line."""
+    named: dict[str, list[str]] = {}
+    for role in plan.roles:
+        if role.fabric:
+            named.setdefault(role.fabric.summary, []).append(role.name)
+    return [*(f"{', '.join(names)} {summary}" for summary, names in named.items()), *([""] if named else [])]
 
 
 def _around(role: RolePlan) -> list[str]:

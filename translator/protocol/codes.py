@@ -99,6 +99,7 @@ SITE = {
     "E451": "an unknown key",
     "E452": "a missing key",
     "E453": "a value of the wrong kind",
+    "E455": "an empty list",
     "E461": "a partition that the profile does not list",
     "E462": "a port range that ends before it begins",
     "E463": "a state of the exit specification that ends no job, or twice",
@@ -108,7 +109,6 @@ SITE = {
 
 LATER = {
     "W909": "credentials of a registry",
-    "W913": "infiniband",
     "W914": "extras.slurm.mpi",
     "W916": "extras.slurm.exportEnv",
     "W917": "extras.slurm.workdir",
@@ -139,6 +139,8 @@ PLANNING = {
     "W408": "a node type without effect",
     "W409": "nobody is told of changes of the job",
     "W410": "the site bounds how often the job is restarted",
+    "W411": "InfiniBand, of which the site profile says nothing",
+    "W412": "a role without InfiniBand beside one that has it",
     "W421": "fixed ports of tasks that share nodes",
     "W422": "a path on a file system that the site does not name",
 }

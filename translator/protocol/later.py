@@ -19,11 +19,6 @@ NOT_YET = "not yet supported: "
 def warn_of_later(collector: Collector) -> None:
     """Add a warning for each thing that a later version brings."""
     _warn_of_credentials(collector)
-    document = collector.document
-    for role in document.mapping(("taskRoles",)):
-        path: Path = ("taskRoles", role, "extraContainerOptions", "infiniband")
-        if document.at(path):
-            collector.add("W913", path, NOT_YET + "`infiniband`, which gives tasks the InfiniBand devices", key=True)
     warn_of_slurm_wishes(collector)
 
 

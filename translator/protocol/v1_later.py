@@ -21,9 +21,6 @@ _OF_V2 = ("minSucceeded", "nounset", "unresolved")
 def warn_of_later(job: Job, collector: Collector) -> None:
     """Add a warning for each thing that a later version brings, and for wishes that do nothing."""
     warn_of_staging(job, collector, table=())
-    if any(role.resources.infiniband for role in job.roles):
-        message = NOT_YET + "`paiAzRDMA`, which gives tasks the InfiniBand devices"
-        collector.add("W913", ("jobEnvs", "paiAzRDMA"), message, key=True)
     warn_of_slurm_wishes(collector)
     _warn_of_idle_wishes(collector)
 

@@ -17,6 +17,8 @@ RUNTIME = (
     "nodes",
     "ports",
     "environment",
+    "devices",
+    "fabric",
     "code",
     "steps",
     "supervise",

@@ -80,7 +80,9 @@ class _Reader:
                 else:
                     yield from self._step(_step(role, part), lines, document[1])
             elif export := _EXPORT.match(text):
-                yield self._made(number, text, self._export(export[1]), [role] if role else [])
+                of_fabric = role is not None and role.fabric is not None and export[1] in dict(role.fabric.variables)
+                entry = _table()["fabric"] if of_fabric else self._export(export[1])
+                yield self._made(number, text, entry, [role] if role else [])
             elif variable := _VARIABLE.match(text):
                 owner = [self._plan.roles[int(variable[2])]] if variable[2] else []
                 yield self._made(number, text, _table()["variables"].get(variable[1], {}), owner)

@@ -51,6 +51,7 @@ def _role(role: RolePlan, plan: Plan) -> dict[str, object]:
         "placement": " ".join(str(count) for count in role.placement),
         "fixed_ports": " ".join(f"{port.label}:{port.first}" for port in role.ports if port.first),
         "port_counts": " ".join(f"{port.label}:{port.count}" for port in role.ports),
+        "fabric": " ".join(role.fabric.checks) if role.fabric else "",
         "step_options": _step_options(role),
         "shell_options": " ".join(option for option, wanted in switches if wanted),
         "environment": [export(name, value) for name, value in role.environment],

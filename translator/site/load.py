@@ -17,6 +17,7 @@ from ..protocol.faults import mirror
 from ..protocol.fields import Boolean, Check, Closed, Text, expected, one_of, whole, words
 from ..protocol.read import read
 from .containers import Containers
+from .fabric import CpuUnits, GpuSettings, Infiniband
 from .policies import ExitRow, Monitor, Notifications, Retry, check_exit_spec, check_notifications
 from .profile import (
     AddressMethod,
@@ -80,6 +81,7 @@ class _Nodes(Closed):
     memory_mb: Annotated[Positive, Field(alias="memoryMB")]
     gpus: Count = 0
     gpu_type: SbatchText | None = None
+    threads_per_core: Annotated[int, whole(1, 8)] = 1
 
 
 class _Partition(Closed):
@@ -139,10 +141,11 @@ class _Priorities(Closed):
 
 
 class _NodeType(Closed):
-    """Source: sbatch(1), --constraint, --nodelist."""
+    """Source: sbatch(1), --constraint, --nodelist, --gres."""
 
     constraint: SbatchText | None = None
     nodelist: HostList | None = None
+    gpu_type: SbatchText | None = None
 
 
 class SiteFile(Closed):
@@ -153,6 +156,9 @@ class SiteFile(Closed):
     default_partition: SbatchText | None = None
     virtual_clusters: dict[str, _VirtualCluster] = {}
     gres_style: Annotated[GresStyle, one_of("gres", "gpus-per-task")] = _DEFAULTS.gres_style
+    gpus: GpuSettings = GpuSettings()
+    cpu_unit: CpuUnits = _DEFAULTS.cpu_unit
+    infiniband: Infiniband | None = None
     address: Address = ("getent", "")
     ports: _Ports = _Ports()
     time: _Time = _Time()
@@ -218,6 +224,9 @@ def _site(profile: SiteFile) -> Site:
         default_partition=profile.default_partition,
         virtual_clusters={name: _virtual_cluster(each) for name, each in profile.virtual_clusters.items()},
         gres_style=profile.gres_style,
+        gpus=profile.gpus.settings(),
+        cpu_unit=profile.cpu_unit,
+        fabric=profile.infiniband.settings() if profile.infiniband else None,
         address=method,
         node_suffix=suffix,
         ports=PortRange(first=profile.ports.first, last=profile.ports.last),
@@ -234,7 +243,7 @@ def _site(profile: SiteFile) -> Site:
             name: Priority(qos=each.qos, nice=each.nice) for name, each in profile.priorities if each is not None
         },
         node_types={
-            name: NodeType(constraint=each.constraint, nodelist=each.nodelist)
+            name: NodeType(constraint=each.constraint, nodelist=each.nodelist, gpu_type=each.gpu_type)
             for name, each in profile.node_types.items()
         },
         containers=profile.containers.settings(),
@@ -255,6 +264,7 @@ def _partition(name: str, partition: _Partition) -> Partition:
             memory_mib=nodes.memory_mb,
             gpus=nodes.gpus,
             gpu_type=nodes.gpu_type or "",
+            threads_per_core=nodes.threads_per_core,
         )
         for nodes in partition.nodes
     )

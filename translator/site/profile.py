@@ -15,17 +15,25 @@ if TYPE_CHECKING:
 
 GresStyle = Literal["gres", "gpus-per-task"]
 AddressMethod = Literal["getent", "node-address", "suffix"]
+GpuVendor = Literal["nvidia", "amd"]
+CpuUnit = Literal["thread", "core"]
+Overrides = tuple[tuple[str, str | None], ...]
+"""Variables of a site, by name; None takes one away."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """Describe `count` equal nodes of a partition; `gpus` is those of one node, `gpu_type` its gres type."""
+    """Describe `count` equal nodes of a partition; `gpus` is those of one node, `gpu_type` its gres type.
+
+    `cpus` is what Slurm counts as CPUs: hardware threads, of which each core has `threads_per_core`, or cores.
+    """
 
     count: int
     cpus: int
     memory_mib: int
     gpus: int = 0
     gpu_type: str = ""
+    threads_per_core: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +48,11 @@ class Partition:
     def node_count(self) -> int:
         """Return the number of nodes of all shapes, 0 where they are not known."""
         return sum(shape.count for shape in self.shapes)
+
+    @property
+    def threads_per_core(self) -> int:
+        """Return the most hardware threads that a core has."""
+        return max((shape.threads_per_core for shape in self.shapes), default=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +84,42 @@ class Priority:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeType:
-    """Say which nodes a SKU or a pinned cell of OpenPAI's scheduler means."""
+    """Say which nodes a SKU or a pinned cell of OpenPAI's scheduler means; `gpu_type` is a gres type."""
 
     constraint: str | None = None
     nodelist: str | None = None
+    gpu_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gpus:
+    """Say what Slurm calls the site's GPUs, and whose they are: that decides by which variables tasks see them."""
+
+    gres: str = "gpu"
+    vendor: GpuVendor = "nvidia"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fabric:
+    """Describe the site's InfiniBand.
+
+    `adapters` are the ones that jobs may use, each with a port (`mlx5_0:1`) or without. `interface` is the network
+    interface on them, `ethernet` that of jobs which keep off; "" where not known. `constraint`, `gres`, `network` and
+    `switches` are asked of Slurm for roles on the fabric. `memlock_mib` is the memory that a task must be able to
+    lock, None for all. `sysfs` is where nodes have their folders `infiniband` and `net`.
+    """
+
+    adapters: tuple[str, ...]
+    interface: str = ""
+    ethernet: str = ""
+    constraint: str | None = None
+    gres: str | None = None
+    network: str | None = None
+    switches: str | None = None
+    memlock_mib: int | None = None
+    sysfs: str = "/sys/class"
+    variables_with: Overrides = ()
+    variables_without: Overrides = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +172,7 @@ class Notifier:
 class Site:
     """Describe a cluster. `known` is false for the built-in defaults, when no profile was found.
 
+    `cpu_unit` is what a CPU of a job file is; `fabric` is None where the site has no InfiniBand, or says nothing of it.
     `node_suffix` is what the address method `suffix` appends to a node's name (`-ib0`).
     `default_time` is used for a job that names no time limit; None leaves it to the partition.
     `debug` is how long a failed task of a job with `isDebug` keeps its place, at most.
@@ -140,6 +186,9 @@ class Site:
     default_partition: str | None = None
     virtual_clusters: Mapping[str, VirtualCluster] = field(default_factory=dict)
     gres_style: GresStyle = "gres"
+    gpus: Gpus = field(default_factory=Gpus)
+    cpu_unit: CpuUnit = "thread"
+    fabric: Fabric | None = None
     address: AddressMethod = "getent"
     node_suffix: str = ""
     ports: PortRange = field(default_factory=PortRange)

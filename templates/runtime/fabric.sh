@@ -1,0 +1,88 @@
+# InfiniBand: what the site profile allows jobs to use is looked for on their nodes before any task starts.
+#
+# FABRIC[role] lists what the nodes of a role must have: hca:NAME[:PORT], net:NAME, memlock:KIB or memlock:unlimited.
+# Source: Linux, Documentation/ABI/stable/sysfs-class-infiniband and testing/sysfs-class-net.
+
+# Ask all nodes at once. What is missing where is said for every node, and ends the job.
+check_fabric() {
+  local component node problem first='' count=0
+  local -a steps=()
+  [[ ${FABRIC[*]-} ]] || return 0
+  for ((component = 0; component < COMPONENTS; component++)); do
+    [[ $LAYOUT == het && ! ${FABRIC[component]-} ]] || {
+      run_on_nodes fabric "$component" >"$SCRATCH/fabric.$component" &
+      steps[component]=$!
+    }
+  done
+  for component in "${!steps[@]}"; do
+    wait "${steps[component]}" || first="cannot look at the nodes' InfiniBand: see srun/fabric-$component.log"
+  done
+  for component in "${!steps[@]}"; do
+    while read -r node problem; do
+      count=$((count + 1))
+      ((count > 1)) || first="node $node: $problem"
+      say "error: node $node: $problem"
+    done <"$SCRATCH/fabric.$component"
+  done
+  ((count < 2)) || first+=", and $((count - 1)) more"
+  [[ ! $first ]] || give_up "$first" 252 permanent
+}
+
+# On a node: a line "NODE PROBLEM" for each thing that its tasks need and that is not there.
+print_fabric_problems() {
+  local role check
+  local -A seen=()
+  for role in "${!FABRIC[@]}"; do
+    [[ " ${NODES_OF[role]} " == *" $SLURMD_NODENAME "* ]] || continue
+    for check in ${FABRIC[role]}; do
+      [[ ! ${seen[$check]-} ]] || continue
+      seen[$check]=1
+      "check_${check%%:*}" "${check#*:}" || printf '%s %s\n' "$SLURMD_NODENAME" "$PROBLEM"
+    done
+  done
+}
+
+# check_hca NAME[:PORT]: the adapter is there, and the port, or one of its ports, is active.
+check_hca() {
+  local adapter=${1%:*} port='*' file state
+  [[ $1 != *:* ]] || port=${1##*:}
+  PROBLEM="there is no InfiniBand adapter $adapter in $SYSFS/infiniband (site profile: infiniband.adapters)"
+  [[ -d $SYSFS/infiniband/$adapter ]] || return
+  PROBLEM="the InfiniBand adapter $adapter has no port $port in $SYSFS/infiniband/$adapter/ports"
+  # shellcheck disable=SC2231 # the port may be a pattern
+  for file in "$SYSFS/infiniband/$adapter/ports"/$port/state; do
+    read -r state 2>/dev/null <"$file" || continue
+    [[ $state != *ACTIVE* ]] || return 0
+    PROBLEM="port $(port_of "$file") of the InfiniBand adapter $adapter is not active but ${state#*: }"
+  done
+  return 1
+}
+
+port_of() {
+  local folder=${1%/*}
+  printf '%s' "${folder##*/}"
+}
+
+# check_net NAME: the interface is there, and up as far as it says.
+check_net() {
+  local state
+  PROBLEM="there is no network interface $1 in $SYSFS/net (site profile: infiniband)"
+  [[ -d $SYSFS/net/$1 ]] || return
+  read -r state 2>/dev/null <"$SYSFS/net/$1/operstate" || return 0
+  PROBLEM="the network interface $1 is not up but $state"
+  [[ $state == up || $state == unknown ]]
+}
+
+# check_memlock KIB|unlimited: tasks can lock so much memory. Only the hard limit counts: tasks raise the other to it.
+check_memlock() {
+  local limit
+  limit=$(ulimit -H -l)
+  PROBLEM="tasks can lock only $limit KiB of memory, and InfiniBand needs $1 (site profile: infiniband.memlockMB)"
+  [[ $limit == unlimited ]] || { [[ $1 != unlimited ]] && ((limit >= $1)); }
+}
+
+# Slurm gives tasks the limit of the shell that submitted them, which is far too low for InfiniBand on most login nodes.
+# Source: slurm.conf(5), PropagateResourceLimits.
+raise_memlock() {
+  [[ ${FABRIC[$1]-} != *memlock:* ]] || ulimit -S -l "$(ulimit -H -l)"
+}

@@ -1,0 +1,75 @@
+"""On which CPUs tasks may run: as many as they ask for, whatever the shell that submits has set for its own sruns."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.pipeline import compile_job
+from paislurm.translator.site.load import load_site
+from tests.cluster.cluster import Cluster
+from tests.cluster.conftest import boot
+from tests.cluster.instance import Instance
+from tests.cluster.jobs import BOTH, folder_of_alice, job_text, role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+CPUS = os.cpu_count() or 1
+SITE = f"""\
+partitions: {{normal: {{nodes: [{{count: 4, cpus: {CPUS}, memoryMB: 1000000}}]}}}}
+defaultPartition: normal
+"""
+LOOK = 'grep Cpus_allowed_list /proc/self/status; nproc; echo "${SLURM_CPU_BIND-unset} ${SLURM_LABELIO-unset}"'
+OF_THE_SHELL = (
+    {},
+    {"SLURM_CPU_BIND": "map_cpu:0,0", "SLURM_CPUS_PER_TASK": "1", "SRUN_CPUS_PER_TASK": "1", "SLURM_LABELIO": "1"},
+    {"SLURM_CPU_BIND": "none", "SLURM_HINT": "compute_bound", "SLURM_THREADS_PER_CORE": "1", "SLURM_OVERCOMMIT": "1"},
+)
+"""What shells have set that submit: nothing, and what makes srun bind otherwise, and reports unreadable."""
+
+
+@pytest.fixture(scope="module")
+def bound(cluster: Cluster) -> Iterator[Cluster]:
+    """A cluster beside the usual one whose nodes have real CPUs, and bind tasks to them."""
+    if CPUS < 2:
+        pytest.skip("the machine has one CPU")
+    folder = cluster.instance.folder
+    other = Cluster(Instance(folder.with_name(folder.name + "-cpus"), real_cpus=True))
+    boot(other)
+    yield other
+    other.down()
+    shutil.rmtree(other.instance.folder)
+
+
+def looked(bound: Cluster, folder: Path, layout: str, env: dict[str, str]) -> dict[str, list[str]]:
+    """Run a job by hand; return what each task printed."""
+    roles = role("wide", 1, LOOK).replace("cpu: 1", "cpu: 2") + role("narrow", 2, LOOK)
+    text = job_text("affinity", roles, f"{{slurm: {{layout: {layout}}}}}")
+    site = load_site(SITE + f"cpuUnit: {'core' if env else 'thread'}\n", file="site.yaml")
+    (folder / "job.sbatch").write_text(compile_job(text, file="job.yaml", site=site).script)
+    done = bound.run(["sbatch", "--wait", "job.sbatch"], cwd=folder, env=env, timeout=60)
+    logs = {
+        f"{log.parents[1].name}/{log.parent.name}": log.read_text().splitlines()
+        for log in folder.glob("affinity-*/attempts/0/logs/*/*/stdout.log")
+    }
+    assert done.returncode == 0, [file.read_text() for file in folder.glob("slurm-*.out")]
+    return logs
+
+
+@BOTH
+def test_tasks_run_on_the_cpus_that_they_ask_for(bound: Cluster, layout: str) -> None:
+    for number, env in enumerate(OF_THE_SHELL):
+        found = looked(bound, folder_of_alice(bound.home("alice") / f"{layout}-{number}"), layout, env)
+        widths = {task: (lines[1], lines[2]) for task, lines in found.items()}
+        assert widths == {
+            "0-wide/0": ("2", "unset unset"),
+            "1-narrow/0": ("1", "unset unset"),
+            "1-narrow/1": ("1", "unset unset"),
+        }
+        # Two tasks of one CPU each, on one node.
+        assert found["1-narrow/0"][0] != found["1-narrow/1"][0]

@@ -1,0 +1,114 @@
+"""Which GPUs tasks see: their own, and no other task's that runs beside them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, folder_of_alice, role, submit, submit_file, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cluster.cluster import Cluster
+    from tests.cluster.jobs import Submitted
+
+NAMES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
+LOOK = 'echo "$SLURMD_NODENAME ' + " ".join(f"${{{name}-unset}}" for name in NAMES) + '"'
+OF_THE_SHELL = {"CUDA_VISIBLE_DEVICES": "7", "HIP_VISIBLE_DEVICES": "7"}
+"""What the shell that submits has set, for itself."""
+
+
+def gpu_role(name: str, count: int, gpus: int, command: str) -> str:
+    return role(name, count, command).replace("gpu: 0", f"gpu: {gpus}")
+
+
+def meet(folder: Path, tasks: int) -> str:
+    """Return a command that looks, and ends when all tasks of the job have looked: they run side by side."""
+    marks = folder_of_alice(folder.with_name(folder.name + "-marks"))
+    mark = f'"{marks}/$PAI_TASK_ROLE_NAME-$PAI_TASK_INDEX"'
+    return f"{LOOK}; : >{mark}; until ((`ls {marks} | wc -l` == {tasks})); do sleep 0.1; done"
+
+
+def seen(job: Submitted, *tasks: str) -> list[list[str]]:
+    """Return for each task its node, and what it has in NAMES."""
+    code, result = job.ended()
+    assert (code, {task["state"] for task in result["tasks"]}) == (0, {"SUCCEEDED"})
+    # An empty list stands between two blanks.
+    return [job.log(task).rstrip("\n").split(" ") for task in tasks]
+
+
+def allocated(cluster: Cluster, job: Submitted) -> str:
+    """Return how many GPUs Slurm gave a job of one component."""
+    owner = (job.attempt / "claim" / "owner").read_text().split()[0]
+    (row,) = [row for row in cluster.sacct(owner) if row["JobID"] == owner]
+    return dict(part.split("=") for part in row["AllocTRES"].split(",")).get("gres/gpu", "0")
+
+
+def test_two_tasks_of_two_gpus_on_a_node_of_four(installed: Cluster, workdir: Path) -> None:
+    """The third task's node gives two GPUs and not four."""
+    write(workdir, gpu_role("worker", 3, 2, meet(workdir, 3)))
+    job = submit_file(installed, workdir, env=OF_THE_SHELL)
+    found = seen(job, "0-worker/0", "0-worker/1", "0-worker/2")
+    first, _, last = (node for node, *_ in found)
+    assert [node for node, *_ in found] == [first, first, last]
+    assert first != last
+    assert [lists[:2] for _, *lists in found] == [["0,1", "0,1"], ["2,3", "2,3"], ["0,1", "0,1"]]
+    assert {lists[3] for _, *lists in found} == {"unset"}
+    assert allocated(installed, job) == "6"
+
+
+@BOTH
+def test_no_task_sees_the_gpus_of_another_role(installed: Cluster, workdir: Path, layout: str) -> None:
+    command = meet(workdir, 5)
+    roles = gpu_role("worker", 2, 1, command) + gpu_role("other", 2, 1, command) + gpu_role("none", 1, 0, command)
+    write(workdir, roles, f"{{slurm: {{layout: {layout}}}}}")
+    job = submit_file(installed, workdir, env=OF_THE_SHELL)
+    *found, (_, *without) = seen(job, "0-worker/0", "0-worker/1", "1-other/0", "1-other/1", "2-none/0")
+    own = [(node, lists[0]) for node, *lists in found]
+    assert len(set(own)) == len(own)
+    assert all(devices in "0123" and lists[1] == devices for (_, devices), (_, *lists) in zip(own, found, strict=True))
+    assert without[:2] == ["", "none"]
+    if layout == "shared":
+        assert len({node for node, _ in own}) == 1
+
+
+def test_slots_keep_their_gpus_for_all_tasks(installed: Cluster, workdir: Path) -> None:
+    roles = gpu_role("t", 6, 2, f"{LOOK}; echo $SLURM_LOCALID")
+    job = submit(installed, workdir, roles, "{gangAllocation: false, slurm: {slots: 2}}")
+    found = seen(job, *(f"0-t/{index}" for index in range(6)))
+    lists = {(words[1], words[-1].split("\n")[1]) for words in found}
+    assert lists <= {("0,1", "0"), ("2,3", "1")}
+    assert lists
+
+
+def test_amd(installed: Cluster, workdir: Path) -> None:
+    """ROCm has the list, and HIP, which counts within it, has none."""
+    settings = ONE_ATTEMPT + "gpus: {vendor: amd}\n"
+    command = meet(workdir, 3)
+    roles = gpu_role("worker", 2, 2, command) + gpu_role("none", 1, 0, command)
+    write(workdir, roles, settings=settings)
+    job = submit_file(installed, workdir, env=OF_THE_SHELL)
+    found = seen(job, "0-worker/0", "0-worker/1", "1-none/0")
+    assert [lists for _, *lists in found] == [
+        ["unset", "0,1", "0,1", "unset"],
+        ["unset", "2,3", "2,3", "unset"],
+        ["unset", "none", "", "unset"],
+    ]
+
+
+def test_the_type_of_gpu_is_asked_for(installed: Cluster, workdir: Path) -> None:
+    """V1's gpuType is the gres type that the nodes of the profile have; a type they do not have is an error."""
+    write(workdir, "")
+    job_file = {
+        "jobName": f"{workdir.name[-30:].strip('-')}",
+        "image": "debian",
+        "gpuType": "V100",
+        "taskRoles": [
+            {"name": "w", "taskNumber": 2, "cpuNumber": 1, "memoryMB": 100, "gpuNumber": 1, "command": LOOK},
+        ],
+    }
+    (workdir / "job.json").write_text(json.dumps(job_file))
+    job = submit_file(installed, workdir, "job.json")
+    assert sorted(lists[0] for _, *lists in seen(job, "0-w/0", "0-w/1")) == ["0", "1"]
+    assert "\n#SBATCH --gres=gpu:v100:2\n" in (job.attempt / "job.sbatch").read_text()

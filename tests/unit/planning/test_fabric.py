@@ -1,0 +1,102 @@
+"""InfiniBand: what is asked of Slurm, which variables tasks get, and who wins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from paislurm.translator.pipeline import Compiled, compile_job
+from paislurm.translator.site.load import load_site
+
+from ..protocol.jobs import JOB, ROLE, changed
+
+PARTITION = "partitions: {ib: {nodes: [{count: 4, cpus: 16, memoryMB: 100000, gpus: 4}]}}\ndefaultPartition: ib\n"
+FABRIC = "infiniband: {adapters: [mlx5_0], interface: ib0, ethernet: eth0, constraint: hdr, gres: 'hca:mlx:2'}\n"
+ON = {**ROLE, "extraContainerOptions": {"infiniband": True}}
+
+
+def compiled(roles: dict[str, Any], site: str = PARTITION + FABRIC, **slurm: Any) -> Compiled:
+    job = changed(changed(JOB, "taskRoles", roles), "extras", {"slurm": slurm})
+    return compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(site, file="site.yaml"))
+
+
+def asked(found: Compiled, component: int = 0) -> dict[str, str | None]:
+    return dict(found.plan.components[component].directives)
+
+
+def variables(found: Compiled, position: int = 0) -> dict[str, str]:
+    fabric = found.plan.roles[position].fabric
+    return dict(fabric.variables) if fabric else {}
+
+
+def codes(found: Compiled) -> set[str]:
+    return {fault.code for fault in found.warnings} & {"W411", "W412"}
+
+
+def test_a_role_on_the_infiniband_and_one_beside_it() -> None:
+    found = compiled({"worker": ON, "ps": ROLE})
+    assert (asked(found)["constraint"], asked(found)["gres"]) == ("hdr", "hca:mlx:2")
+    assert dict(found.plan.roles[0].step_options)["gres"] == "hca:mlx:2"
+    assert not {"constraint", "gres"} & asked(found, 1).keys()
+    assert (variables(found)["NCCL_IB_DISABLE"], variables(found, 1), codes(found)) == ("0", {}, {"W412"})
+
+
+def test_roles_that_share_nodes_share_the_infiniband() -> None:
+    """Each step takes its own part of the resource."""
+    found = compiled({"a": ON, "b": ON, "ps": ROLE}, layout="shared")
+    assert (asked(found)["constraint"], asked(found)["gres"]) == ("hdr", "hca:mlx:4")
+
+
+def test_a_job_off_the_infiniband() -> None:
+    found = compiled({"a": ROLE, "b": ROLE})
+    assert "constraint" not in asked(found)
+    assert {variables(found, position)["NCCL_IB_DISABLE"] for position in (0, 1)} == {"1"}
+    assert found.plan.roles[0].fabric is not None
+    assert found.plan.roles[0].fabric.checks == ("net:eth0",)
+    assert codes(found) == set()
+
+
+def test_a_site_that_says_nothing_of_it() -> None:
+    found = compiled({"worker": ON}, site=PARTITION)
+    assert (codes(found), variables(found), "FABRIC[0]" in found.script) == ({"W411"}, {}, False)
+    assert codes(compiled({"worker": ROLE}, site=PARTITION)) == set()
+
+
+@pytest.mark.parametrize(
+    ("own", "both"), [("rack1", "rack1&hdr"), ("a|b", "(a|b)&hdr"), ("hdr", "hdr"), ("[a|b]", "([a|b])&hdr")]
+)
+def test_a_constraint_of_the_job_holds_too(own: str, both: str) -> None:
+    assert asked(compiled({"worker": ON}, constraint=own))["constraint"] == both
+
+
+def test_two_lists_of_interfaces_are_never_made_of_one_that_the_command_has() -> None:
+    """Open MPI refuses to have both."""
+    excluded = "OMPI_MCA_btl_tcp_if_exclude"
+    mpirun = {**ROLE, "commands": ["mpirun -mca btl_tcp_if_include eth1 ./a"]}
+    assert excluded in variables(compiled({"a": ROLE}))
+    found = compiled({"a": ROLE, "b": mpirun})
+    assert excluded not in variables(found, 0).keys() | variables(found, 1).keys()
+
+
+def test_gpus_have_transports_of_their_own() -> None:
+    with_gpus = {**ON, "resourcePerInstance": {"cpu": 1, "memoryMB": 100, "gpu": 1}}
+    assert variables(compiled({"worker": with_gpus}))["UCX_TLS"] == "rc,ud,sm,self,cuda"
+    amd = PARTITION + FABRIC + "gpus: {vendor: amd}\n"
+    assert variables(compiled({"worker": with_gpus}, site=amd))["UCX_TLS"] == "rc,ud,sm,self,rocm"
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    found = variables(compiled({"a": ROLE}, site=PARTITION + "infiniband: {adapters: [mlx5_0]}\n"))
+    assert not {"NCCL_SOCKET_IFNAME", "UCX_NET_DEVICES", "FI_TCP_IFACE", "OMPI_MCA_btl_tcp_if_exclude"} & found.keys()
+    assert found["UCX_TLS"] == "tcp,sm,self"
+    without = variables(compiled({"a": ROLE}, site=PARTITION + "infiniband: {adapters: [mlx5_0], interface: ib0}\n"))
+    assert without["NCCL_SOCKET_IFNAME"] == "^lo,docker,ib0"
+
+
+def test_the_site_has_the_last_word_of_the_sites() -> None:
+    own = "infiniband: {adapters: [mlx5_0], variables: {with: {UCX_TLS: null, A: 1}, without: {NCCL_IB_DISABLE: 2}}}\n"
+    found = variables(compiled({"a": ON}, site=PARTITION + own))
+    assert ("UCX_TLS" in found, found["A"], found["NCCL_IB_DISABLE"]) == (False, "1", "0")
+    assert variables(compiled({"a": ROLE}, site=PARTITION + own))["NCCL_IB_DISABLE"] == "2"

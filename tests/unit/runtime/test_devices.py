@@ -1,0 +1,99 @@
+"""What a task makes of the GPUs that Slurm lists, and what a node is found to lack."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .test_ports import bash
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("vendor", "want", "given", "local", "seen"),
+    [
+        ("nvidia", 2, "0,1", 1, "0,1 0,1"),
+        ("nvidia", 2, "0,1,2,3", 0, "0,1 0,1"),
+        ("nvidia", 2, "0,1,2,3", 1, "2,3 2,3"),
+        ("amd", 1, "GPU-a,GPU-b", 1, "unset GPU-b"),
+        ("nvidia", 0, "0,1", 0, " none"),
+        ("amd", 0, "0,1", 0, "unset none"),
+        ("nvidia", 2, "", 0, "unset all"),
+    ],
+)
+def test_devices(vendor: str, want: int, given: str, local: int, seen: str) -> None:
+    name = "ROCR_VISIBLE_DEVICES" if vendor == "amd" else "CUDA_VISIBLE_DEVICES"
+    code = f"""
+        GPU_VENDOR={vendor} ROLE_GPUS=({want}) SLURM_LOCALID={local} HIP_VISIBLE_DEVICES=9
+        {f"{name}={given}" if given else ":"}
+        {"CUDA_VISIBLE_DEVICES=9" if vendor == "amd" else ":"}
+        take_devices 0 && echo "${{CUDA_VISIBLE_DEVICES-unset}} $NVIDIA_VISIBLE_DEVICES" "${{HIP_VISIBLE_DEVICES-}}"
+    """
+    assert bash(code) == [f"{seen} "]
+
+
+@pytest.mark.parametrize(("given", "local"), [("0", 0), ("0,1,2", 1)])
+def test_too_few_devices_fail_the_task(given: str, local: int) -> None:
+    code = f"""
+        GPU_VENDOR=nvidia ROLE_GPUS=(2) SLURM_LOCALID={local} CUDA_VISIBLE_DEVICES={given}
+        take_devices 0 2>&1 || echo "failed"
+    """
+    assert bash(code) == [
+        f"paislurm: error: this task needs 2 GPUs and has 1 on n1: CUDA_VISIBLE_DEVICES={given}",
+        "failed",
+    ]
+
+
+@pytest.fixture
+def sysfs(tmp_path: Path) -> Path:
+    for port, state in ((1, "1: DOWN"), (2, "4: ACTIVE")):
+        folder = tmp_path / "infiniband" / "mlx5_0" / "ports" / str(port)
+        folder.mkdir(parents=True)
+        (folder / "state").write_text(state + "\n")
+    for name, state in (("ib0", "up"), ("ib1", "down"), ("veth0", "unknown")):
+        (tmp_path / "net" / name).mkdir(parents=True)
+        (tmp_path / "net" / name / "operstate").write_text(state + "\n")
+    return tmp_path
+
+
+LITTLE = "tasks can lock only 64 KiB of memory, and InfiniBand needs"
+
+
+@pytest.mark.parametrize(
+    ("check", "problem"),
+    [
+        ("hca:mlx5_0", ""),
+        ("hca:mlx5_0:2", ""),
+        ("hca:mlx5_0:1", "port 1 of the InfiniBand adapter mlx5_0 is not active but DOWN"),
+        ("hca:mlx5_0:3", "the InfiniBand adapter mlx5_0 has no port 3 in SYSFS/infiniband/mlx5_0/ports"),
+        ("hca:mlx5_1", "there is no InfiniBand adapter mlx5_1 in SYSFS/infiniband (site profile: infiniband.adapters)"),
+        ("net:ib0", ""),
+        ("net:veth0", ""),
+        ("net:ib1", "the network interface ib1 is not up but down"),
+        ("net:ib2", "there is no network interface ib2 in SYSFS/net (site profile: infiniband)"),
+        ("memlock:8", ""),
+        ("memlock:99", f"{LITTLE} 99 (site profile: infiniband.memlockMB)"),
+        ("memlock:unlimited", f"{LITTLE} unlimited (site profile: infiniband.memlockMB)"),
+    ],
+)
+def test_what_a_node_lacks(sysfs: Path, check: str, problem: str) -> None:
+    """Of the roles that run there; twice the same is said once."""
+    code = f"""
+        ulimit -l 64
+        SYSFS={sysfs} NODES_OF=(n1 'n2 n1' n2) FABRIC=({check} {check} net:elsewhere)
+        print_fabric_problems
+    """
+    assert bash(code) == ([f"n1 {problem}".replace("SYSFS", str(sysfs))] if problem else [])
+
+
+def test_tasks_raise_their_limit_to_that_of_the_node() -> None:
+    """Only those that need it."""
+    code = """
+        ulimit -S -l 8 && ulimit -H -l 64
+        FABRIC=(net:ib0 memlock:64)
+        for role in 0 1; do raise_memlock $role; ulimit -S -l; done
+    """
+    assert bash(code) == ["8", "64"]
