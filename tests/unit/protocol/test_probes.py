@@ -122,6 +122,8 @@ false for true, and its controller failed a job with the others."""
 
 
 def _shown(row: object) -> str:
+    if row is GONE:
+        return "gone"
     return str(row)[:60] if not isinstance(row, str) else row
 
 
