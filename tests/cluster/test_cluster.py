@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cluster import boot
 from tests.cluster.config import has_cgroups
 from tests.cluster.daemons import daemons
 from tests.cluster.instance import HOSTS, ClusterError, default_instance
@@ -65,7 +66,7 @@ srun --mpi=none -N1 -n1 -c1 --het-group=0,1 bash -c '
 def test_memory_limits_are_real(cluster: Cluster, workdir: Path) -> None:
     if not has_cgroups():
         pytest.skip("this machine mounts no cgroup v1")
-    job = submit(cluster, workdir, "#SBATCH --mem=50\npython8 -c 'bytearray(10**8)'")
+    job = submit(cluster, workdir, "#SBATCH --mem=50\npython3 -c 'bytearray(10**8)'")
     assert final_state(cluster, job) == "OUT_OF_MEMORY"
 
 
@@ -164,6 +165,8 @@ def test_up_leaves_a_healthy_cluster_alone(cluster: Cluster) -> None:
     def pids() -> list[int | None]:
         return [recorded_pid(cluster.instance.pidfile(name)) for name in (*HOSTS, *daemons(cluster.instance))]
 
+    # A node that is slow to answer is not well for a moment, and a boot would take the jobs of other tests with it.
+    wait_until(lambda: boot.is_well(cluster.instance), "the cluster is not well")
     before = pids()
     assert all(before)
     assert cluster.up() is False
