@@ -62,9 +62,10 @@ EXTRAS = ROOT / "docs/extras-slurm.md"
     [("For the job", SlurmExtras), ("For a role", SlurmRole), ("compat", SlurmCompat), ("v1", SlurmV1)],
 )
 def test_the_page_of_extras_has_every_key(section: str, model: type[BaseModel]) -> None:
-    (table,) = re.findall(rf"^## {section}\n(.*?)(?=^## |\Z)", EXTRAS.read_text(encoding="utf-8"), re.M | re.S)
+    text = EXTRAS.read_text(encoding="utf-8")
+    (table,) = re.findall(rf"^## {section}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     keys = [field.alias or name for name, field in model.model_fields.items()]
-    assert sorted(re.findall(r"^\| `(\w+)` \|", table, re.M)) == sorted(keys)
+    assert sorted(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == sorted(keys)
 
 
 def test_the_example_of_the_page_of_extras_is_right() -> None:
