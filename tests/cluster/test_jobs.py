@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.jobs import BOTH, paislurm, role, run_job, states, write
+from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,13 @@ def test_workers_decide_and_the_server_is_stopped(installed: Cluster, workdir: P
     code, result = run_job(installed, workdir, roles, f"{{slurm: {{layout: {layout}}}}}")
     assert (code, result["outcome"], result["trigger"]["rule"]) == (0, "succeeded", "C3")
     assert states(result) == ["ps-0 STOPPED", "worker-0 SUCCEEDED", "worker-1 SUCCEEDED"]
-    assert {row["State"] for row in installed.sacct(result["job_id"]) if "." not in row["JobID"]} == {"COMPLETED"}
+
+    def accounted() -> set[str]:
+        return {row["State"] for row in installed.sacct(result["job_id"]) if "." not in row["JobID"]}
+
+    # The accounting is late.
+    wait_until(lambda: "RUNNING" not in accounted(), "the accounting to know the end")
+    assert accounted() == {"COMPLETED"}
 
 
 @pytest.mark.parametrize(("failed", "outcome"), [(3, "succeeded"), (2, "failed")])
