@@ -6,6 +6,8 @@ CLUSTER := $(PYTHON) tests/cluster/cluster.py
 JOBS := $(firstword $(wildcard $(PAISLURM_OPENPAI_JOBS) ../shared/openpai-jobs))
 
 FUZZ_SECONDS ?= 600
+# Tests on the cluster wait more than they compute, so that there are more processes than processors.
+WORKERS ?= $(shell echo $$(($$(nproc) + 2)))
 
 .PHONY: demo test check golden bench fuzz cluster-packages cluster-up cluster-down clean
 
@@ -13,7 +15,7 @@ demo: $(VENV)/ready  ## install, and run a job on this machine
 	PAISLURM_HOME=$$(mktemp -d) $(BIN)/paislurm submit --backend local --follow examples/hello-world.yaml
 
 test: check cluster-packages  ## everything: lint, types, and all tests, on a real Slurm
-	PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)) $(BIN)/pytest
+	PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)) $(BIN)/pytest -n $(WORKERS)
 
 check: $(VENV)/ready  ## lint of Python and bash, and types, in seconds
 	$(BIN)/ruff check .

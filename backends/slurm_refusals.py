@@ -36,6 +36,9 @@ NOT_CONNECTED = "(connect failure)"
 """No connection to the controller, so that it cannot have got the request; "(send failure)" and "(receive failure)"
 are other cases. Source: slurm_errno.h, SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR."""
 
+NOT_CONFIGURED = "Could not establish a configuration source"
+"""Slurm's programs are installed, and know of no cluster: none was asked. Source: observed on 22.05."""
+
 
 class Refusal(NamedTuple):
     """Name the sbatch options that a message is about (none: the message names it), and say what to do."""
@@ -119,6 +122,13 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
 
 def _away(argv: Sequence[str], done: Completed, words: str) -> UnreachableError:
     """Return the error for no answer. A request that was sent may have been taken though the answer was lost."""
+    if NOT_CONFIGURED in done.stderr:
+        fault = Fault(
+            code="E506",
+            message=f"Slurm is not set up on this machine: `{argv[0]}` finds no slurm.conf and no controller",
+            hint="run this on a login node of the cluster, or use `--backend local` to run it on this machine",
+        )
+        return UnreachableError(fault, argv=tuple(argv), status=done.status, stderr=done.stderr)
     if NOT_CONNECTED in done.stderr:
         asked = "nothing was submitted" if argv[0] == "sbatch" else "nothing is lost"
         fault = Fault(code="E506", message=f"Slurm cannot be reached: {words}", hint=f"try again later: {asked}")

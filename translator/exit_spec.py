@@ -5,6 +5,7 @@ The table itself is `exit-spec.yaml`; a site may add to it. Source: OpenPAI exit
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
@@ -51,8 +52,9 @@ class ExitRule:
 
     @property
     def text(self) -> str:
-        """Return the rule as the script holds it: four words, the last of which may have blanks."""
-        return f"{self.code} {self.behaviour} {self.status} {self.pattern}".rstrip(" ")
+        """Return the rule as the script holds it: four words, the last of which may have blanks inside."""
+        kept = re.sub("^ | $", "[ ]", self.pattern)
+        return f"{self.code} {self.behaviour} {self.status} {kept}".rstrip(" ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

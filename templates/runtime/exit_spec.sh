@@ -66,9 +66,11 @@ killed_for_memory() {
   grep -qsE '^oom_kill [1-9]' "$folder/$file"
 }
 
-# Uncorrectable memory errors of a GPU, asked only of a task that has one.
+# Uncorrectable memory errors of a GPU since its driver was loaded, asked only of a task that has one. GPUs before
+# Turing have them under a heading of their own. Source: nvidia-smi(1), ECC Errors.
 has_ecc_error() {
   ((ROLE_GPUS[ROLE] > 0)) && command -v nvidia-smi >/dev/null &&
-    timeout 1 nvidia-smi -q -d ECC 2>/dev/null | sed -n '/Volatile/,/Aggregate/p' |
+    timeout 1 nvidia-smi -q -d ECC 2>/dev/null |
+    sed -nE '/Volatile/,/Aggregate/{ /Double Bit/,/Single Bit|Aggregate/s/^/double bit/; p; }' |
     grep -qiE '(double bit|dram uncorrectable|sram uncorrectable).*: *[1-9]'
 }

@@ -51,7 +51,7 @@ place_role() {
     done
   done
   ((slot == SLOTS[role])) ||
-    give_up "role ${ROLE_NAME[role]} needs ${SLOTS[role]} slots and Slurm granted $slot on ${names[*]}"
+    give_up "role ${ROLE_NAME[role]} needs ${SLOTS[role]} slots and Slurm granted $slot on ${names[*]-no node}"
   NODES_OF[role]="${nodes[*]}"
 }
 

@@ -6,8 +6,8 @@ supervise() {
   while ((${#STEP_OPEN[@]})) || [[ ! $OUTCOME ]]; do
     # All lines that are there are taken in before anything is decided.
     if read_words "$EVENTS"; then
-      take_in "${WORDS[@]}"
-      while read -r -t 0 <&"$EVENTS" && read_words "$EVENTS"; do take_in "${WORDS[@]}"; done
+      take_in ${WORDS[@]+"${WORDS[@]}"}
+      while read -r -t 0 <&"$EVENTS" && read_words "$EVENTS"; do take_in ${WORDS[@]+"${WORDS[@]}"}; done
     fi
     read_clock
     settle_exits
@@ -188,7 +188,7 @@ read_slot_files() {
   for ((slot = 0; slot < SLOTS[$1]; slot++)); do
     file=tasks/${ROLE_FOLDER[$1]}/$slot.log
     [[ -r $file ]] || continue
-    while read -r -a event; do take_in "${event[@]}"; done <"$file"
+    while read -r -a event; do take_in ${event[@]+"${event[@]}"}; done <"$file"
   done
 }
 

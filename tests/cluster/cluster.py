@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A real Slurm cluster of four nodes on this machine: the class that tests use, and the command line.
+"""A real Slurm cluster of eight nodes on this machine: the class that tests use, and the command line.
 
 Run it by path, as root: `tests/cluster/cluster.py --help`.
 """

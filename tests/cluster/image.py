@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 from typing import TYPE_CHECKING
-
-from tests.cluster.instance import ClusterError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,25 +20,13 @@ OPTIONS = (
 )
 
 
-def image_path(instance: Instance) -> Path:
-    return instance.folder / "image"
-
-
-def start_image(instance: Instance) -> subprocess.Popen[str] | None:
-    """Begin to make the image, which takes half a minute; None if it is there."""
-    if image_path(instance).exists():
-        return None
-    unfinished = instance.folder / "image.unfinished"
-    subprocess.run(["rm", "-rf", str(unfinished)], check=True)
-    argv = ["mmdebstrap", *OPTIONS, "bookworm", str(unfinished)]
-    return subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
-
-
-def await_image(instance: Instance, making: subprocess.Popen[str] | None) -> Path:
-    """Return the image's folder as soon as it is made."""
-    if making is not None and making.returncode is None:
-        _, errors = making.communicate()
-        if making.returncode:
-            raise ClusterError(f"mmdebstrap made no image: {errors}")
-        (instance.folder / "image.unfinished").rename(image_path(instance))
-    return image_path(instance)
+def make_image(instance: Instance) -> Path:
+    """Return the image's folder, which the first process to come makes: half a minute."""
+    image, unfinished = instance.folder / "image", instance.folder / "image.unfinished"
+    with (instance.folder / "image.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not image.exists():
+            subprocess.run(["rm", "-rf", str(unfinished)], check=True)
+            subprocess.run(["mmdebstrap", *OPTIONS, "bookworm", str(unfinished)], check=True, capture_output=True)
+            unfinished.rename(image)
+    return image

@@ -11,7 +11,7 @@ TOOL = Path(__file__).resolve().parent
 CHECKOUT = TOOL.parents[1]
 
 LOGIN = "login"
-NODES = ("n1", "n2", "n3", "n4")
+NODES = tuple(f"n{number}" for number in range(1, 9))
 HOSTS = (LOGIN, *NODES)
 
 

@@ -58,11 +58,16 @@ def job_text(name: str, roles: str, extras: str = "") -> str:
     return HEAD.replace("NAME", name) + "taskRoles:\n" + roles + (f"extras: {extras}\n" if extras else "")
 
 
-def write(folder: Path, roles: str, extras: str = "", settings: str = ONE_ATTEMPT) -> str:
+def profile(partition: str) -> str:
+    """Return the example's site profile with another partition in the place of `normal`."""
+    return SITE.read_text().replace("normal", partition)
+
+
+def write(folder: Path, roles: str, extras: str = "", settings: str = ONE_ATTEMPT, partition: str = "normal") -> str:
     """Write a job file and a site profile, and return the job's name, which is the folder's."""
     name = f"j{folder.name[-40:].replace('.', '-')}"
     (folder / "job.yaml").write_text(job_text(name, roles, extras))
-    (folder / "site.yaml").write_text(SITE.read_text() + settings)
+    (folder / "site.yaml").write_text(profile(partition) + settings)
     for path in (folder / "job.yaml", folder / "site.yaml"):
         path.chmod(0o644)
     return name
@@ -125,9 +130,16 @@ def submit_file(
     return Submitted(cluster, folder, json.loads(done.stdout)["job"], home)
 
 
-def submit(cluster: Cluster, folder: Path, roles: str, extras: str = "", settings: str = ONE_ATTEMPT) -> Submitted:
+def submit(
+    cluster: Cluster,
+    folder: Path,
+    roles: str,
+    extras: str = "",
+    settings: str = ONE_ATTEMPT,
+    partition: str = "normal",
+) -> Submitted:
     """Submit a job; several at once run side by side, each from a folder of its own."""
-    write(folder, roles, extras, settings)
+    write(folder, roles, extras, settings, partition)
     return submit_file(cluster, folder)
 
 

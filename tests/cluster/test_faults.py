@@ -82,6 +82,7 @@ def test_a_task_that_takes_too_much_memory(installed: Cluster, workdir: Path, la
     assert "memory" in status(job)["reason"]
 
 
+@pytest.mark.fragile
 def test_a_lost_node_ends_the_job_whatever_it_tolerates(installed: Cluster, workdir: Path) -> None:
     """With or without the batch node; in both layouts; thresholds do not count."""
     two = role("a", 1, SAVES, failed=-1) + role("b", 1, SAVES, failed=-1)
@@ -89,18 +90,20 @@ def test_a_lost_node_ends_the_job_whatever_it_tolerates(installed: Cluster, work
         installed,
         folder_of_alice(workdir / "het"),
         two,
-        "{slurm: {layout: het, nodelist: n3, taskRoles: {b: {nodelist: n4}}}}",
+        "{slurm: {layout: het, nodelist: n7, taskRoles: {b: {nodelist: n8}}}}",
+        partition="fragile",
     )
     batch = submit(
         installed,
         folder_of_alice(workdir / "batch"),
         two,
-        "{slurm: {layout: het, nodelist: n4, taskRoles: {b: {nodelist: n3}}}}",
+        "{slurm: {layout: het, nodelist: n8, taskRoles: {b: {nodelist: n7}}}}",
+        partition="fragile",
     )
     for job in (peer, batch):
         wait_ready(job, "0-a/0", "1-b/0")
     ids = {job.name: job_id(job) for job in (peer, batch)}
-    with cut_off(installed, "n4"):
+    with cut_off(installed, "n8"):
         for job in (peer, batch):
             waited = paislurm(installed, job.folder, "wait", "--json", "--", job.name)
             shown = status(job)
@@ -223,7 +226,7 @@ def batch_script(cluster: Cluster, node: str, job: Submitted) -> int:
 def late(installed: Cluster) -> Submitted:
     """A job that reaches its time limit, of one minute, while the other tests run."""
     folder = folder_of_alice(installed.home("alice") / f"late-{os.getpid()}")
-    return submit(installed, folder, role("w", 1, SAVES), "{slurm: {time: 1, nodelist: n1}}")
+    return submit(installed, folder, role("w", 1, SAVES), "{slurm: {time: 1, nodelist: n7}}", partition="fragile")
 
 
 def test_tasks_are_warned_of_the_time_limit(installed: Cluster, workdir: Path) -> None:

@@ -8,6 +8,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.cluster.jobs import folder_of_alice, paislurm, role, states, submit, submit_file, write
 from tests.cluster.processes import wait_until
 
@@ -112,6 +114,7 @@ def test_the_script_alone_does_the_same_for_another_user(installed: Cluster, wor
     assert {path.stat().st_mode & 0o077 for path in (by_hand.parents[1], *by_hand.rglob("*"))} == {0}
 
 
+@pytest.mark.alone
 def test_three_roles_fill_four_nodes_and_twenty_roles_share_two(installed: Cluster, workdir: Path) -> None:
     full = role("a", 32, "echo $SLURMD_NODENAME") + role("b", 16, "true") + role("c", 16, "true")
     many = "".join(role(f"r{number}", 1, f"echo {number}") for number in range(20))

@@ -101,7 +101,7 @@ def jobs(installed: Cluster, ground: Path, killed: object) -> dict[str, Watched]
             "command": f"{FIRST} || exit 0; {SAVES}",
             "extras": "{slurm: {partition: spot}}",
             "memory": 900_000,
-            "profile": "partitions: {spot: {}}\n",
+            "partitions": "partitions: {spot: {}}\n",
         },
         "two-monitors": {"command": "exit 1", "retries": 2, "site": ALONE},
         "clock-back": {"command": "sleep 8; kill -9 $$", "site": f"retry: {{transientCeiling: 2}}\n{ALONE}"},
@@ -260,6 +260,7 @@ def test_a_lost_node_is_left_out(installed: Cluster, ground: Path) -> None:
     assert [record["used"] for record in job.journal() if record["kind"] == "retry"] == [0]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("daemon", ["slurmctld", "slurmdbd"])
 def test_an_outage_changes_nothing_but_delay(installed: Cluster, ground: Path, daemon: str) -> None:
     job = watched(installed, ground / daemon, "sleep 3; exit 1", retries=1)

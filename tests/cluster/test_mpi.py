@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,9 +11,10 @@ import pytest
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, role, submit
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.cluster.cluster import Cluster
 
-SOURCE = Path(__file__).parent / "allreduce.c"
 LAUNCHERS = {
     # As in the published Horovod jobs.
     "openmpi": "mpirun.openmpi -np 6 -H master-0:2,worker-0:2,worker-1:2 -bind-to none -map-by slot -mca pml ob1",
@@ -24,17 +23,6 @@ LAUNCHERS = {
 BARRIER = """
   com.microsoft.pai.runtimeplugin: [{plugin: ssh, parameters: {jobssh: true, sshbarrier: true}}]
   slurm: {layout: LAYOUT}"""
-
-
-@pytest.fixture(scope="module")
-def programs(cluster: Cluster) -> Path:
-    """A folder with the program for each implementation, in which all hosts and containers find it."""
-    folder = cluster.home("alice") / "programs"
-    folder.mkdir(exist_ok=True)
-    for implementation in LAUNCHERS:
-        subprocess.run([f"mpicc.{implementation}", "-o", str(folder / implementation), str(SOURCE)], check=True)
-        (folder / implementation).chmod(0o755)
-    return folder
 
 
 @BOTH

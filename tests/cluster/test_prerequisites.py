@@ -131,7 +131,11 @@ extras:
     assert "the storage /mnt/nfs is not on " in submitted.log("0-worker/0", "stderr.log")
     # The board was the task's, and goes with its step.
     wait_until(
-        lambda: not any(_reads(path, b"--logdir") for path in Path("/proc").glob("[0-9]*/cmdline")),
+        lambda: (
+            not any(
+                _reads(path, f"{workdir}/bin/tensorboard".encode()) for path in Path("/proc").glob("[0-9]*/cmdline")
+            )
+        ),
         "tensorboard outlives its task",
     )
 

@@ -84,6 +84,7 @@ def test_a_living_job_keeps_its_name(installed: Cluster, workdir: Path) -> None:
     assert paislurm(installed, workdir, "wait", job.name).returncode == 1
 
 
+@pytest.mark.alone
 def test_a_controller_that_is_away(installed: Cluster, workdir: Path) -> None:
     installed.stop_daemon("slurmctld")
     try:

@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tests.cluster.jobs import SITE, folder_of_alice, job_text, role
+from tests.cluster.jobs import folder_of_alice, job_text, profile, role
 from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def watched(
     command: str,
     *,
     retries: int = 0,
-    profile: str = "",
+    partitions: str = "",
     site: str = "",
     extras: str = "",
     env: dict[str, str] | None = None,
@@ -105,7 +105,7 @@ def watched(
     line = f'echo "$FC_FRAMEWORK_ATTEMPT_ID $SLURM_JOB_ID" >> {folder}/ledger'
     text = job_text(job.name, role("w", 1, f"{line}; {command}"), extras) + f"jobRetryCount: {retries}\n"
     (folder / "job.yaml").write_text(text.replace("memoryMB: 100", f"memoryMB: {memory}"))
-    (folder / "site.yaml").write_text((profile or SITE.read_text()) + (site or "retry: {transientCeiling: 2}\n"))
+    (folder / "site.yaml").write_text((partitions or profile("watched")) + (site or "retry: {transientCeiling: 2}\n"))
     for path in folder.iterdir():
         path.chmod(0o644)
     done = job.run("submit", "job.yaml", env=env)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from paislurm.translator.cli.lazy import COMMANDS
+from paislurm.translator.pipeline import compile_job
 from paislurm.translator.protocol.codes import ALL, CODES
+from paislurm.translator.protocol.extras import SlurmCompat, SlurmExtras, SlurmRole, SlurmV1
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -18,7 +24,7 @@ CODE = re.compile(r'"([EW]\d{3})"')
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
@@ -46,6 +52,28 @@ def test_the_page_of_codes_is_the_list() -> None:
 def test_every_command_is_in_the_readme() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert [name for name in COMMANDS if f"paislurm {name}" not in text] == []
+
+
+EXTRAS = ROOT / "docs/extras-slurm.md"
+
+
+@pytest.mark.parametrize(
+    ("section", "model"),
+    [("For the job", SlurmExtras), ("For a role", SlurmRole), ("compat", SlurmCompat), ("v1", SlurmV1)],
+)
+def test_the_page_of_extras_has_every_key(section: str, model: type[BaseModel]) -> None:
+    text = EXTRAS.read_text(encoding="utf-8")
+    (table,) = re.findall(rf"^## {section}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    keys = [field.alias or name for name, field in model.model_fields.items()]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == sorted(keys)
+
+
+def test_the_example_of_the_page_of_extras_is_right() -> None:
+    text = EXTRAS.read_text(encoding="utf-8")
+    example = "".join(line[4:] + "\n" for line in text.splitlines() if line.startswith("    "))
+    job = (ROOT / "examples/parameter-server.yaml").read_text(encoding="utf-8")
+    script = compile_job((job + example).encode()).script
+    assert "#SBATCH --constraint=ib&a100\n" in script
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)

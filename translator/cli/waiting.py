@@ -80,7 +80,7 @@ def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], obje
                 between()
                 return view
             if view.problem and not outage:
-                say(f"{view.history.keeper} does not answer, still waiting: {view.problem}")
+                say(f"still waiting: {view.problem}")
             elif outage and not view.problem:
                 say(f"{view.history.keeper} answers again")
             outage = view.problem

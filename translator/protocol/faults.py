@@ -80,8 +80,10 @@ def mirror(
 
 def _add(detail: ErrorDetails, model: type[BaseModel], collector: Collector, codes: int, wording: Wording) -> None:
     """Add the fault for one of pydantic's errors."""
-    path, models = _walk(detail["loc"], model)
-    kind, value, key = detail["type"], detail["input"], detail["loc"][-1:] == ("[key]",)
+    loc, kind, value = detail["loc"], detail["type"], detail["input"]
+    # Pydantic's word for a fault of a key, unless the file has such a key.
+    key = len(loc) > 1 and loc[-1] == "[key]" and kind != "extra_forbidden" and value == loc[-2]
+    path, models = _walk(loc[:-1] if key else loc, model)
     if kind == "extra_forbidden":
         known = [name for each in models for name in _fields(each)]
         number, message, key = 1, f"unknown key `{_shortened(str(path[-1]))}`", True
@@ -116,7 +118,7 @@ def _walk(loc: tuple[int | str, ...], model: type[BaseModel]) -> tuple[Path, lis
         tagged = [kind for kind in models if len(models) > 1 and step in _tags(kind)]
         if tagged:
             kinds = tagged
-        elif step != "[key]":
+        else:
             path.append(step)
             before, kinds = models, [inner for kind in kinds for inner in _inside(kind, step)]
     return tuple(path), before

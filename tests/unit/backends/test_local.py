@@ -213,9 +213,9 @@ class TestSrun:
         assert runs.run("srun nosuchprogram 2>/dev/null; echo $?") == ["2"]
 
     def test_a_failure_leaves_the_others_unless_told(self, runs: Runs) -> None:
-        task = "bash -c '[ $SLURM_PROCID = 0 ] && exit 5; sleep 0.3; echo survived'"
-        assert runs.run(f"srun -n2 -K0 {task} 2>/dev/null; echo $?") == ["survived", "5"]
-        assert runs.run(f"srun -n2 --kill-on-bad-exit=1 {task} 2>/dev/null; echo $?") == ["137"]
+        task = "bash -c '[ $SLURM_PROCID = 0 ] && exit 5; sleep {}; echo survived'"
+        assert runs.run(f"srun -n2 -K0 {task.format(0.3)} 2>/dev/null; echo $?") == ["survived", "5"]
+        assert runs.run(f"srun -n2 --kill-on-bad-exit=1 {task.format(60)} 2>/dev/null; echo $?") == ["137"]
 
     def test_lines_of_many_tasks_stay_whole(self, runs: Runs) -> None:
         log = runs.run(

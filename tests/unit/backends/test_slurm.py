@@ -250,6 +250,15 @@ def test_a_controller_that_is_away_is_no_refusal() -> None:
         backend.cancel(JobId("1"))
 
 
+def test_a_machine_without_a_cluster_has_submitted_nothing() -> None:
+    wanted = submission("x")
+    said = "sbatch: error: fetch_config: failed\nsbatch: fatal: Could not establish a configuration source\n"
+    answer = Recording(tuple(slurm_commands.sbatch(wanted)), Completed(status=1, stdout="", stderr=said))
+    with pytest.raises(UnreachableError, match="Slurm is not set up on this machine") as caught:
+        SlurmBackend(Replay([answer])).submit(wanted)
+    assert caught.value.faults[0].code in NEVER_SENT
+
+
 @pytest.mark.parametrize(
     "stderr",
     [
@@ -257,7 +266,6 @@ def test_a_controller_that_is_away_is_no_refusal() -> None:
         "sbatch: error: Batch job submission failed: Unable to contact slurm controller (receive failure)\n",
         "sbatch: error: Batch job submission failed: Zero Bytes were transmitted or received\n",
         "sbatch: error: Batch job submission failed: Protocol authentication error\n",
-        "sbatch: fatal: Could not establish a configuration source\n",
         "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n",
     ],
 )

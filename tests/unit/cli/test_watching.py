@@ -110,9 +110,9 @@ def test_without_an_answer_the_last_known_state_is_shown(run: Runner, slurm: Fak
     assert said.code == 0
     assert "WAITING" in said.out
     assert "job 7, PENDING (last heard)" in said.out
-    assert "Slurm does not answer: Slurm gives no answer: timed out" in said.err
+    assert "this is what was known last: Slurm gives no answer: timed out" in said.err
     listed = run("list")
-    assert (listed.code, "WAITING" in listed.out, "does not answer" in listed.err) == (0, True, True)
+    assert (listed.code, "WAITING" in listed.out, "known last: Slurm gives no answer" in listed.err) == (0, True, True)
 
 
 def test_an_ended_job_needs_no_backend(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
@@ -225,7 +225,7 @@ def test_outages_are_waited_out_and_told_once(
     monkeypatch.setattr(waiting.time, "monotonic", lambda: next(now) / 2)
     said = run("wait", "demo")
     assert said.code == 1
-    assert said.err.count("Slurm does not answer, still waiting") == 1
+    assert said.err.count("still waiting: Slurm") == 1
     assert "STOPPED" in said.err
     assert folder
 

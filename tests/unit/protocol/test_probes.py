@@ -122,6 +122,8 @@ false for true, and its controller failed a job with the others."""
 
 
 def _shown(row: object) -> str:
+    if row is GONE:
+        return "gone"
     return str(row)[:60] if not isinstance(row, str) else row
 
 
@@ -140,3 +142,17 @@ def test_rejected(path: str, value: object) -> None:
 def test_refused_although_the_server_accepted_it(path: str, value: object) -> None:
     with pytest.raises(ProtocolError):
         check(job(path, value))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "fault"),
+    [
+        ("[key]", 1, ('$["[key]"]', "unknown key `[key]`")),
+        ("taskRoles/worker/[key]", 1, ('$.taskRoles.worker["[key]"]', "unknown key `[key]`")),
+        ("taskRoles/[key]/instances", 1, ('$.taskRoles["[key]"]', "expected a role name")),
+    ],
+)
+def test_a_key_that_looks_like_a_word_of_the_validator(path: str, value: object, fault: tuple[str, str]) -> None:
+    with pytest.raises(ProtocolError) as error:
+        check(job(path, value))
+    assert any(found.path == fault[0] and found.message.startswith(fault[1]) for found in error.value.faults)

@@ -39,7 +39,8 @@ def command(file: str, output: str | None, *, as_json: bool) -> int:
     document = read(read_source(file), file=name)
     if not is_v1(document):
         place = document.place((), key=True)
-        raise ProtocolError(Fault(code="E310", message="this is no job file of protocol v1", place=place))
+        hint = "a file of protocol v2 needs no converting: `paislurm check` reads it as it is"
+        raise ProtocolError(Fault(code="E310", message="this is no job file of protocol v1", place=place, hint=hint))
     checked = validate(document)
     text, changed = converted(checked.job, document.mapping(("extras",)), source=PurePath(name).name)
     warnings = [

@@ -37,7 +37,7 @@ def command(states: tuple[str, ...], *, everything: bool, as_json: bool) -> int:
     else:
         say(f"no jobs in {store().jobs}" if not states else "no such jobs")
     for problem in problems:
-        say(f"states are those that were known last; a backend does not answer: {problem}")
+        say(f"states are those that were known last: {problem}")
     return 0
 
 

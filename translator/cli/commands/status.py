@@ -25,7 +25,7 @@ def command(job: str, *, as_json: bool) -> int:
     else:
         put_view(view)
     if view.problem:
-        say(f"this is what was known last; {view.history.keeper} does not answer: {view.problem}")
+        say(f"this is what was known last: {view.problem}")
     for damage in view.damage:
         say(f"warning: {damage}")
     return 0

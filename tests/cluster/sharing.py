@@ -1,0 +1,66 @@
+"""Several test processes on one cluster: who boots it, who takes it down, and who has it alone for a while."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+from typing import TYPE_CHECKING
+
+from tests.cluster.instance import HOSTS, ClusterError, Instance
+from tests.cluster.processes import recorded_pid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+LOCKS = ("fragile.lock", "gate.lock", "room.lock")
+
+
+@contextlib.contextmanager
+def turn(instance: Instance, *, alone: bool, fragile: bool) -> Iterator[None]:
+    """Have the cluster with others, or alone: then everyone else's turn has ended, and none begins before this ends.
+
+    Who waits to be alone keeps the gate, so that those who come later cannot keep it waiting for ever. One at a time
+    is `fragile`: it takes nodes away that no one else uses.
+    """
+    instance.folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        nodes, gate, room = (stack.enter_context((instance.folder / name).open("w")) for name in LOCKS)
+        if fragile:
+            fcntl.flock(nodes, fcntl.LOCK_EX)
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        fcntl.flock(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        fcntl.flock(gate, fcntl.LOCK_UN)
+        yield
+
+
+@contextlib.contextmanager
+def use(instance: Instance, boot: Callable[[], bool], down: Callable[[], None], *, keep: bool) -> Iterator[None]:
+    """Use the cluster: the first process boots it, the last one takes it down if it was booted for tests.
+
+    Only who is the first asks whether the cluster is well: later a test may have broken something on purpose.
+    With `keep` a cluster that is booted now stays up. ClusterError if there is no cluster.
+    """
+    instance.folder.mkdir(parents=True, exist_ok=True)
+    for_tests = instance.folder / "run" / "for-tests"
+    with (instance.folder / "users.lock").open("w") as users:
+        if alone_with(users.fileno()):
+            if boot() and not keep:
+                for_tests.touch()
+            fcntl.flock(users, fcntl.LOCK_SH)
+        else:
+            # Who boots it lets nobody else in before it is up.
+            fcntl.flock(users, fcntl.LOCK_SH)
+            if not all(recorded_pid(instance.pidfile(host)) for host in HOSTS):
+                raise ClusterError(f"another process could not boot the cluster in {instance.folder}")
+        yield
+        if alone_with(users.fileno()) and for_tests.exists():
+            down()
+
+
+def alone_with(lock: int) -> bool:
+    """Take the lock for this process alone; False, without what it held, if another process has it."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,46 @@
+"""How all tests are laid out: which belong to the cluster, and which stay together when several processes run them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
+
+CLUSTER = Path(__file__).parent / "cluster"
+TOGETHER = ("tests/cluster/test_monitor.py",)
+"""Files of the cluster whose tests look at the same jobs."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what waits longest; what needs the cluster alone comes when others have other things to do."""
+    for item in items:
+        if CLUSTER in item.path.parents:
+            item.add_marker(pytest.mark.cluster)
+
+    def rank(item: pytest.Item) -> int:
+        if not item.get_closest_marker("cluster"):
+            return 3
+        if item.nodeid.startswith(TOGETHER):
+            return 0
+        return 2 if item.get_closest_marker("alone") else 1
+
+    items.sort(key=rank)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Give out work for `pytest -n`: a test on the cluster goes by itself, other tests stay with their file."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduler(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return nodeid if file.startswith("tests/cluster/") and file not in TOGETHER else file
+
+    config.option.loadscopereorder = False
+    return Scheduler(config, log)

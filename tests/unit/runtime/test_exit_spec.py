@@ -1,0 +1,119 @@
+"""What the bash makes of a failure is what the table says, row by row."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from paislurm.translator.exit_spec import ExitRule, exit_rules
+from paislurm.translator.rendering.shell import quote
+
+from .bash import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULES = exit_rules("mended")
+PRINTABLE = st.characters(min_codepoint=32, max_codepoint=126)
+CLASSIFY = """
+killed_for_memory() { return 1; }
+ROLE=0 ROLE_GPUS=(0)
+for folder in "$1"/*; do
+  STDOUT_LOG=$folder/stdout STDERR_LOG=$folder/stderr ANY_PATTERN_MATCHES=
+  classify_exit "$(<"$folder/status")"
+  printf '%s %s\\n' "$CODE" "$BEHAVIOUR"
+done
+"""
+
+
+def table(rules: tuple[ExitRule, ...]) -> str:
+    return "EXIT_RULES=(\n" + "".join(f"{quote(rule.text)}\n" for rule in rules) + ")\n"
+
+
+def model(status: int, text: str) -> tuple[int, str]:
+    for rule in RULES:
+        if rule.status in ("any", str(status)) and re.search(rule.pattern, text, re.IGNORECASE):
+            return rule.code, rule.behaviour
+    return 255, "unknown"
+
+
+@settings(deadline=None, max_examples=2, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_every_row_is_found(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    folder = tmp_path_factory.mktemp("cases")
+    wanted = []
+    for number, rule in enumerate(rule for rule in RULES if rule.status != "ecc"):
+        status = int(rule.status) if rule.status != "any" else 1
+        text = data.draw(st.from_regex(rule.pattern, fullmatch=True, alphabet=PRINTABLE)) if rule.pattern else ""
+        text = data.draw(st.sampled_from([text, text.upper(), f"first\n... {text} ...\nlast"]))
+        case = folder / f"{number:03}"
+        case.mkdir()
+        for name, content in (("status", str(status)), ("stdout", ""), ("stderr", "")):
+            (case / name).write_text(content)
+        (case / data.draw(st.sampled_from(["stdout", "stderr"]))).write_text(text)
+        wanted.append(model(status, text))
+        assert wanted[-1] != (255, "unknown")
+    said = run(table(RULES) + CLASSIFY, str(folder)).splitlines()
+    assert [(int(line.split()[0]), line.split()[1]) for line in said] == wanted
+
+
+def test_blanks_at_the_ends_of_an_expression_count(tmp_path: Path) -> None:
+    for name, text in (("0", "no argument  to"), ("1", "argument to 5"), ("2", "no argument to 5")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "stdout").write_text(text)
+        (tmp_path / name / "stderr").write_text("")
+        (tmp_path / name / "status").write_text("1")
+    rule = ExitRule(code=9, behaviour="permanent", status="any", pattern=" argument to ")
+    said = run(table((rule,)) + CLASSIFY, str(tmp_path)).splitlines()
+    assert said == ["255 unknown", "255 unknown", "9 permanent"]
+
+
+CLASSIC = """
+GPU 00000000:3B:00.0
+    Ecc Mode
+        Current                     : Enabled
+    ECC Errors
+        Volatile
+            Single Bit
+                Device Memory       : 5
+                Total               : 5
+            Double Bit
+                Device Memory       : {device}
+                Texture Shared      : N/A
+                Total               : {device}
+        Aggregate
+            Single Bit
+                Total               : 7
+            Double Bit
+                Device Memory       : {before}
+                Total               : {before}
+"""
+"""Of GPUs before Turing. Source: nvidia-smi(1), ECC Errors."""
+NEW = """
+GPU 00000000:3B:00.0
+    ECC Errors
+        Volatile
+            SRAM Correctable        : 4
+            SRAM Uncorrectable      : {device}
+            DRAM Correctable        : 4
+            DRAM Uncorrectable      : 0
+        Aggregate
+            SRAM Uncorrectable      : {before}
+            DRAM Uncorrectable      : {before}
+"""
+"""Of GPUs from Turing on. Source: nvidia-smi(1), ECC Errors."""
+
+
+@pytest.mark.parametrize("layout", [CLASSIC, NEW], ids=["classic", "new"])
+@pytest.mark.parametrize(("device", "before", "code"), [(0, 0, 255), (0, 3, 255), (2, 2, 128), (10, 0, 128)])
+def test_a_gpu_with_a_memory_error(tmp_path: Path, layout: str, device: int, before: int, code: int) -> None:
+    """Errors since the driver was loaded count, those of the card's whole life do not. The second GPU has it."""
+    said = layout.format(device=0, before=before) + layout.format(device=device, before=before)
+    (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\ncat <<'END'\n{said}END\n")
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    code_of = 'ROLE=0 ROLE_GPUS=(1) STDOUT_LOG=/dev/null STDERR_LOG=/dev/null; classify_exit 1; echo "$CODE"'
+    assert run(table(RULES) + code_of, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}) == f"{code}\n"

@@ -1,0 +1,89 @@
+"""Several test processes share one cluster: who boots it, who takes it down, who has it alone."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.instance import HOSTS, ClusterError, Instance
+from tests.cluster.sharing import turn, use
+
+
+def is_free(path: Path, how: int) -> bool:
+    """Tell whether a process that comes now would get the lock."""
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, how | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+@pytest.mark.parametrize(("alone", "others"), [(False, True), (True, False)])
+def test_others_have_their_turn_unless_one_is_alone(tmp_path: Path, alone: bool, others: bool) -> None:
+    with turn(Instance(tmp_path), alone=alone, fragile=False):
+        assert is_free(tmp_path / "gate.lock", fcntl.LOCK_EX)
+        assert is_free(tmp_path / "fragile.lock", fcntl.LOCK_EX)
+        assert is_free(tmp_path / "room.lock", fcntl.LOCK_SH) == others
+        assert not is_free(tmp_path / "room.lock", fcntl.LOCK_EX)
+    assert is_free(tmp_path / "room.lock", fcntl.LOCK_EX)
+
+
+def test_one_at_a_time_takes_nodes_away(tmp_path: Path) -> None:
+    with turn(Instance(tmp_path), alone=False, fragile=True), turn(Instance(tmp_path), alone=False, fragile=False):
+        assert not is_free(tmp_path / "fragile.lock", fcntl.LOCK_EX)
+
+
+class Machine:
+    """A cluster that only says what was done to it."""
+
+    def __init__(self, folder: Path, *, boots: bool = True) -> None:
+        self.instance = Instance(folder)
+        self.done: list[str] = []
+        self._boots = boots
+
+    def boot(self) -> bool:
+        self.done.append("boot")
+        self.instance.run.mkdir(exist_ok=True)
+        started = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+        for host in HOSTS:
+            self.instance.pidfile(host).write_text(f"{os.getpid()} {started}\n", encoding="utf-8")
+        return self._boots
+
+    def down(self) -> None:
+        self.done.append("down")
+
+    def user(self, *, keep: bool = False) -> ExitStack:
+        stack = ExitStack()
+        stack.enter_context(use(self.instance, self.boot, self.down, keep=keep))
+        return stack
+
+
+def test_the_first_boots_and_the_last_takes_down(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    first, second = machine.user(), machine.user()
+    assert machine.done == ["boot"]
+    first.close()
+    assert machine.done == ["boot"]
+    second.close()
+    assert machine.done == ["boot", "down"]
+
+
+@pytest.mark.parametrize(("boots", "keep"), [(False, False), (True, True)])
+def test_a_cluster_that_was_up_or_is_kept_stays(tmp_path: Path, boots: bool, keep: bool) -> None:
+    machine = Machine(tmp_path, boots=boots)
+    machine.user(keep=keep).close()
+    assert machine.done == ["boot"]
+
+
+def test_where_the_first_could_not_boot_there_is_no_cluster(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    with (tmp_path / "users.lock").open("w") as users:
+        fcntl.flock(users, fcntl.LOCK_SH)
+        with pytest.raises(ClusterError, match="could not boot"):
+            machine.user()
+    assert machine.done == []
