@@ -1,5 +1,5 @@
 # Supervision: one loop reads what the tasks of all roles report, retries tasks, and decides when the job is complete.
-# While tasks run it reads one channel and touches no file that other nodes share.
+# While tasks run it reads one channel and touches no file that other nodes share, unless a task is lost.
 
 supervise() {
   SUPERVISING=1
@@ -41,6 +41,7 @@ take_in() {
   case $#:${1-} in
     8:start) [[ "${*:2:4} $7 $8" =~ ^[0-9\ ]+$ ]] || return 0 ;;
     9:exit) [[ "${*:2:5} $9" =~ ^[0-9\ ]+$ && $7 =~ ^-?[0-9]+$ && $8 =~ ^[a-z]+$ ]] || return 0 ;;
+    3:lost) [[ $2 =~ ^[0-9]+$ ]] || return 0 ;;
     *) [[ "${*:2}" =~ ^[0-9\ ]+$ ]] || return 0 ;;
   esac
   case $#:${1-} in
@@ -48,6 +49,8 @@ take_in() {
     5:term) TERMED[$2.$4.$5]=1 ;;
     9:exit) on_exit "${@:2:7}" ;;
     3:free) on_free "$2" "$3" ;;
+    5:died) on_death "${@:2}" ;;
+    3:lost) on_node_loss "$2" "$3" ;;
     3:step) on_step_end "$2" "$3" ;;
   esac
 }
@@ -69,6 +72,7 @@ on_exit() {
   local index=$3 status=$5 task=$1.$3
   [[ ${STATE[$task]-} == running && ${ATTEMPTS[$task]} == "$4" ]] || return 0
   STATE[$task]=ended STATUS[$task]=$status CODE_OF[$task]=$6 BEHAVIOUR_OF[$task]=$7 ENDED[$task]=$NOW
+  unset "GIVEN[$1.$2]"
   EXITS+=("$task")
   if [[ ${TERMED[$task.$4]-} ]] || ((status == 143 || (status == 137 && $6 > 0))); then
     PROVISIONAL[$task]=$((NOW + PROVISIONAL_SECONDS))
@@ -134,8 +138,10 @@ on_free() {
   if [[ $OUTCOME ]]; then
     order "$role" quit
   elif take_waiting "$role"; then
+    GIVEN[$role.$slot]=$TAKEN
     order "$role" "run $slot $TAKEN $((ATTEMPTS[$role.$TAKEN] + 1))"
   elif ((NEXT_TASK[role] < INSTANCES[role])); then
+    GIVEN[$role.$slot]=${NEXT_TASK[role]}
     order "$role" "run $slot ${NEXT_TASK[role]} 0"
     NEXT_TASK[role]=$((NEXT_TASK[role] + 1))
   elif ((SUCCEEDED[role] + FAILED[role] == INSTANCES[role])); then
@@ -170,15 +176,49 @@ order() { printf '%s\n' "$2" >&"${ORDERS[$1]}"; }
 
 # step ROLE STATUS: every task of the step that has not reported is looked up in its slot's file, else it is lost.
 on_step_end() {
-  local role=$1 status=$2 index
+  local role=$1 status=$2 index slot
   unset "STEP_OPEN[$role]"
   [[ ! $OUTCOME ]] && has_open_tasks "$role" || return 0
-  read_slot_files "$role"
+  for ((slot = 0; slot < SLOTS[role]; slot++)); do read_slot_file "$role" "$slot"; done
   has_open_tasks "$role" || return 0
   find_cause_of_loss "$role"
+  [[ $LOSS != -1001* ]] || { on_node_loss "$role"; return; }
   for ((index = 0; index < INSTANCES[role]; index++)); do
     is_open "$role.$index" && lose_task "$role.$index" "$status"
   done
+}
+
+# died ROLE FIRST LAST STATUS: the shells of these slots have ended so. What they ran has either reported before, be it
+# only in a file, or is lost; the step goes on without them.
+on_death() {
+  local role=$1 slot index
+  [[ ! $OUTCOME ]] || return 0
+  for ((slot = 10#$2; slot <= 10#$3 && slot < SLOTS[role]; slot++)); do
+    index=$slot
+    if ((!GANG)); then
+      index=${GIVEN[$role.$slot]-} FREE_SLOTS[role]=" ${FREE_SLOTS[role]-} "
+      FREE_SLOTS[role]=${FREE_SLOTS[role]/ $slot / }
+    fi
+    if [[ ! $index ]] || ! is_open "$role.$index"; then continue; fi
+    read_slot_file "$role" "$slot"
+    is_open "$role.$index" || continue
+    unset "GIVEN[$role.$slot]"
+    find_cause_of_loss "$role"
+    lose_task "$role.$index" "$4"
+  done
+}
+
+# lost ROLE NODE, or lost ROLE where the node is not known: Slurm ends a job that loses a node, and so does this, whatever
+# the completion policy says. Source: OpenPAI exit specification, PodNodeLost, which is the whole job's.
+on_node_loss() {
+  local role=$1 node=${2-} task
+  [[ ! $OUTCOME ]] || return 0
+  for task in "${!STATE[@]}"; do
+    if [[ $node && ${NODE_OF[$task]-} == "$node" ]] && is_open "$task"; then
+      STATE[$task]=failed CODE_OF[$task]=-1001 BEHAVIOUR_OF[$task]=transient ENDED[$task]=$NOW
+    fi
+  done
+  decide failed -1001 transient "${node:+node }${node:-a node} was lost while role ${ROLE_NAME[role]} ran"
 }
 
 is_open() { [[ ${STATE[$1]-} != @(succeeded|failed|ended) ]]; }
@@ -191,17 +231,14 @@ has_open_tasks() {
   return 1
 }
 
-read_slot_files() {
-  local slot file
+read_slot_file() {
+  local file=tasks/${ROLE_FOLDER[$1]}/$2.log
   local -a event
-  for ((slot = 0; slot < SLOTS[$1]; slot++)); do
-    file=tasks/${ROLE_FOLDER[$1]}/$slot.log
-    [[ -r $file ]] || continue
-    while read -r -a event; do take_in "${event[@]}"; done <"$file"
-  done
+  [[ -r $file ]] || return 0
+  while read -r -a event; do take_in "${event[@]}"; done <"$file"
 }
 
-# What srun said when its step ended without the tasks' reports; into LOSS.
+# What srun said when its step, or a task of it, ended without a report; into LOSS.
 find_cause_of_loss() {
   local log=srun/${ROLE_FOLDER[$1]}.log
   LOSS='255 unknown'
