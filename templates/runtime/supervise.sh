@@ -182,7 +182,6 @@ on_step_end() {
   for ((slot = 0; slot < SLOTS[role]; slot++)); do read_slot_file "$role" "$slot"; done
   has_open_tasks "$role" || return 0
   find_cause_of_loss "$role"
-  [[ $LOSS != -1001* ]] || { on_node_loss "$role"; return; }
   for ((index = 0; index < INSTANCES[role]; index++)); do
     is_open "$role.$index" && lose_task "$role.$index" "$status"
   done
@@ -238,14 +237,14 @@ read_slot_file() {
   while read -r -a event; do take_in "${event[@]}"; done <"$file"
 }
 
-# What srun said when its step, or a task of it, ended without a report; into LOSS.
+# What srun said when its step, or a task of it, ended without a report; into LOSS. A lost node ends the job.
 find_cause_of_loss() {
   local log=srun/${ROLE_FOLDER[$1]}.log
   LOSS='255 unknown'
   if grep -qsiE 'out of memory|oom.kill' -- "$log"; then
     LOSS='-1200 permanent'
   elif grep -qsiE 'node failure|node_fail' -- "$log"; then
-    LOSS='-1001 transient'
+    on_node_loss "$1"
   fi
 }
 

@@ -29,14 +29,21 @@ class Told:
 
 
 def lose(
-    folder: Path, *events: str, gang: bool = True, log: str = "", report: str = "", failed: int = -1, retries: int = 0
+    folder: Path,
+    *events: str,
+    gang: bool = True,
+    log: str = "",
+    report: str = "",
+    failed: int = -1,
+    retries: int = 0,
+    ceiling: int = 1,
 ) -> Told:
     """Supervise a role of two tasks. `log` is what srun said, `report` what the second slot left in its file."""
     (folder / "srun").mkdir()
     (folder / "tasks/0-w").mkdir(parents=True)
     (folder / "srun/0-w.log").write_text(log)
     (folder / "tasks/0-w/1.log").write_text(report)
-    values = f"GANG={int(gang)} MIN_FAILED=({failed}) TASK_RETRIES=({retries})"
+    values = f"GANG={int(gang)} MIN_FAILED=({failed}) TASK_RETRIES=({retries}) TRANSIENT_CEILING={ceiling}"
     lines = "".join(f"{event}\n" for event in events)
     script = f"set -u\n{runtime()}\n{values}\n{FAKES}"
     done = subprocess.run(
@@ -68,6 +75,22 @@ def test_a_lost_node_ends_the_job_whatever_it_tolerates(tmp_path: Path, failed: 
 def test_a_step_that_ended_because_a_node_was_lost(tmp_path: Path, log: str, failed: int) -> None:
     told = lose(tmp_path, *BOTH_START, FIRST_SUCCEEDS, "step 0 1", log=log, failed=failed)
     assert (told.outcome, told.reason) == ("failed -1001 transient", "a node was lost while role w ran")
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "words"),
+    [
+        (0, " and is not retried, which the site does not allow"),
+        (1, " after 1 transient retry, the most that the site allows"),
+        (2, " after 2 transient retries, the most that the site allows"),
+    ],
+)
+def test_the_end_of_patience_with_a_task_is_told(tmp_path: Path, ceiling: int, words: str) -> None:
+    events = []
+    for attempt in range(ceiling + 1):
+        events += [f"start 0 0 0 {attempt} n1 1 1", f"exit 0 0 0 {attempt} 130 130 transient 1"]
+    told = lose(tmp_path, *events, gang=False, failed=1, ceiling=ceiling)
+    assert told.reason == f"task w-0 failed with status 130{words}: 1 failed of role w end the job"
 
 
 def test_the_shell_of_a_task_dies(tmp_path: Path) -> None:
@@ -131,7 +154,7 @@ def test_what_srun_says_is_an_event(tmp_path: Path, line: str, events: list[str]
 
 
 FAKES = r"""
-MIN_SUCCEEDED_OF_JOB=-1 TRANSIENT_CEILING=1 GRACE=5 NOW=1000
+MIN_SUCCEEDED_OF_JOB=-1 GRACE=5 NOW=1000
 ROLE_NAME=(w) ROLE_FOLDER=(0-w) INSTANCES=(2) SLOTS=(2) MIN_SUCCEEDED=(-1) SUCCEEDED=(0) FAILED=(0) NEXT_TASK=(0)
 STEP_OPEN=(1) TASK_COUNT=2
 
