@@ -69,6 +69,8 @@ def clear(instance: Instance) -> None:
     hosts.remove_cgroups(instance)
     for pidfile in instance.run.glob("*.pid"):
         pidfile.unlink()
+    while os.path.ismount(instance.small):
+        hosts.call(["umount", str(instance.small)])
 
 
 def boot(instance: Instance) -> None:
@@ -102,6 +104,11 @@ def prepare_folder(instance: Instance) -> None:
         home = instance.home(user.name)
         home.mkdir(mode=0o755)
         os.chown(home, user.uid, GROUP_ID)
+    # It is mounted before the hosts are made, which have a copy of all mounts.
+    instance.small.mkdir(exist_ok=True)
+    alice = USERS["alice"].uid
+    options = f"size=4m,mode=755,uid={alice},gid={GROUP_ID}"
+    hosts.call(["mount", "-t", "tmpfs", "-o", options, f"paislurm-{instance.tag}-small", str(instance.small)])
     for number in range(4):
         # Slurm takes a GPU's number from its device file and looks no further.
         os.mknod(instance.folder / "dev" / f"nvidia{number}", 0o020666, os.makedev(195, number))
@@ -135,7 +142,9 @@ def register(instance: Instance) -> None:
 
 
 def is_well(instance: Instance) -> bool:
-    """Say whether every host and daemon runs, with today's configuration, and no node is lost."""
+    """Say whether every host and daemon runs, with today's configuration and all mounts, and no node is lost."""
+    if not os.path.ismount(instance.small):
+        return False
     if not all(recorded_pid(instance.pidfile(name)) for name in (*HOSTS, *daemons.daemons(instance))):
         return False
     wanted = {name: text for name, text in render_etc(instance).items() if name.startswith("slurm/")}

@@ -15,6 +15,7 @@ from tests.cluster.cluster import Cluster
 from tests.cluster.instance import GROUP_ID, USERS, ClusterError
 from tests.cluster.jobs import ROOT
 from tests.cluster.packages import missing_packages
+from tests.cluster.watched import COUNTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +28,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.cluster)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what was counted of each fault."""
+    if not COUNTED:
+        return
+    terminalreporter.section("attempts of jobs that a monitor looked after")
+    terminalreporter.line("fault                          accounting  claims  ledger  end")
+    for fault, counts, end in COUNTED:
+        terminalreporter.line(f"{fault:29}  {counts[0]:10}  {counts[1]:6}  {counts[2]:6}  {end}")
 
 
 @pytest.fixture(scope="session")

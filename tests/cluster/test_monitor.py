@@ -15,7 +15,7 @@ import pytest
 
 from tests.cluster.jobs import folder_of_alice
 from tests.cluster.processes import wait_until
-from tests.cluster.watched import LONGEST, Watched, watched
+from tests.cluster.watched import ALONE, FIRST, LONGEST, SAVES, Watched, check, watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,39 +23,14 @@ if TYPE_CHECKING:
 
     from tests.cluster.cluster import Cluster
 
-SAVES = "trap 'echo saved; exit 0' TERM; echo ready; sleep 300 & wait"
-FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
-ALONE = "monitor: {background: false}\n"
 KILLS = [("write", number) for number in range(1, 7)] + [("fsync", 4), ("link", 1), ("rename", 1)]
 """System calls in which the monitor is killed: all of its writes, what makes them last, and what takes its lock."""
-TABLE: list[tuple[str, tuple[int, int, int], str]] = []
 
 
 @pytest.fixture(scope="module")
 def ground(installed: Cluster) -> Path:
     """A folder of alice's for all jobs of this module."""
     return folder_of_alice(installed.home("alice") / f"monitor-{os.getpid()}")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def table() -> Iterator[None]:
-    """Print what was counted of each fault."""
-    yield
-    print("\nfault                     accounting  claims  ledger  end")
-    for fault, counts, end in TABLE:
-        print(f"{fault:24}  {counts[0]:10}  {counts[1]:6}  {counts[2]:6}  {end}")
-
-
-def check(fault: str, job: Watched, state: str, code: int, attempts: int) -> dict[str, Any]:
-    """Wait for the job's end; see how it ended, and that all counts agree."""
-    shown = job.ended()
-    counts = job.counts()
-    TABLE.append((fault, counts, f"{shown['state']} {shown['code']}"))
-    assert (shown["state"], shown["code"]) == (state, code), shown["reason"]
-    assert counts == (attempts, attempts, attempts)
-    assert [line.split()[0] for line in job.lines()] == [str(number) for number in range(attempts)]
-    assert sorted((line.split()[1] for line in job.lines()), key=int) == job.job_ids()
-    return shown
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -240,24 +215,6 @@ def test_the_user_is_told(jobs: dict[str, Watched]) -> None:
     # Of a job that fails between two looks, nobody sees that it was running.
     assert sorted(set(told()) - {"running"}) == ["failed", "retried"]
     assert len(told()) == len(set(told()))
-
-
-def test_a_lost_node_is_left_out(installed: Cluster, ground: Path) -> None:
-    """The batch node is cut off while the job runs; its budget is not touched."""
-    job = watched(installed, ground / "cut", f"{FIRST} || exit 0; {SAVES}", retries=1)
-    job.begun()
-    node = installed.admin(["squeue", "-h", "-o", "%N", f"--jobs={job.latest()}"]).strip()
-    installed.cut(node)
-    try:
-        job.begun(2)
-    finally:
-        installed.restore(node)
-    shown = check("batch node lost", job, "SUCCEEDED", 0, 2)
-    (attempt,) = shown["attempts"]
-    assert (attempt["code"], attempt["nodes"], shown["left_out"]) == (-1001, [node], [node])
-    exclusions = installed.admin(["scontrol", "show", "job", job.latest()])
-    assert f"ExcNodeList={node}" in exclusions
-    assert [record["used"] for record in job.journal() if record["kind"] == "retry"] == [0]
 
 
 @pytest.mark.parametrize("daemon", ["slurmctld", "slurmdbd"])
