@@ -72,6 +72,7 @@ def jobs(installed: Cluster, ground: Path, killed: object) -> dict[str, Watched]
             "command": f"{FIRST} || exit 0; {SAVES}",
             "extras": "{slurm: {time: 10, onTimeout: retry}}",
         },
+        "timeout": {"command": SAVES, "retries": 2, "extras": "{slurm: {time: 10}}"},
         "preempted": {
             "command": f"{FIRST} || exit 0; {SAVES}",
             "extras": "{slurm: {partition: spot}}",
@@ -152,6 +153,13 @@ def test_a_job_that_asks_for_it_goes_on_after_its_time_limit(installed: Cluster,
     shown = check("time limit, onTimeout", job, "SUCCEEDED", 0, 2)
     assert [attempt["code"] for attempt in shown["attempts"]] == [-1004]
     assert (job.path / "attempts/0/logs/0-w/0/stdout.log").read_text() == "ready\nsaved\n"
+
+
+def test_a_time_limit_is_permanent(installed: Cluster, jobs: dict[str, Watched]) -> None:
+    job = jobs["timeout"]
+    job.begun()
+    installed.admin(["scontrol", "update", f"jobid={job.latest()}", "timelimit=2"])
+    check("time limit", job, "FAILED", -1004, 1)
 
 
 def test_a_preempted_job_has_a_fresh_attempt(installed: Cluster, jobs: dict[str, Watched]) -> None:
