@@ -80,7 +80,10 @@ def jobs(installed: Cluster, ground: Path, killed: object) -> dict[str, Watched]
             "profile": "partitions: {spot: {}}\n",
         },
         "two-monitors": {"command": "exit 1", "retries": 2, "site": ALONE},
-        "clock-back": {"command": "sleep 8; kill -9 $$", "site": f"retry: {{transientCeiling: 2}}\n{ALONE}"},
+        "clock-back": {
+            "command": f"{FIRST} && sleep 8; kill -9 $$",
+            "site": f"retry: {{transientCeiling: 2}}\n{ALONE}",
+        },
         "cut-journal": {"command": "sleep 8; exit 1", "retries": 1, "site": ALONE},
         "cancel-between": {
             "command": "kill -9 $$",
@@ -102,11 +105,6 @@ def test_a_plain_failure_is_retried_as_often_as_the_job_says(jobs: dict[str, Wat
     assert [attempt["retried_because"] for attempt in shown["attempts"]] == ["retry 1 of 2", "retry 2 of 2"]
     said = jobs["exit1"].run("status", jobs["exit1"].name).stdout
     assert "why there was another" in said
-
-
-def test_a_kill_of_its_own_is_retried_to_the_ceiling(jobs: dict[str, Watched]) -> None:
-    shown = check("kill -9", jobs["kill9"], "FAILED", 137, 3)
-    assert "which is the most that the site allows" in shown["reason"]
 
 
 def test_a_memory_kill_is_permanent(jobs: dict[str, Watched]) -> None:
@@ -146,20 +144,15 @@ def test_a_requeue_by_an_administrator_is_a_fresh_attempt(installed: Cluster, jo
     assert [attempt["code"] for attempt in shown["attempts"]] in ([-100], [-101])
 
 
-def test_a_job_that_asks_for_it_goes_on_after_its_time_limit(installed: Cluster, jobs: dict[str, Watched]) -> None:
-    job = jobs["timeout-retried"]
-    job.begun()
-    installed.admin(["scontrol", "update", f"jobid={job.latest()}", "timelimit=2"])
+def test_a_time_limit_is_permanent_unless_the_job_asks(installed: Cluster, jobs: dict[str, Watched]) -> None:
+    """Slurm looks for those that are near their limit, and tells them to save, every half minute or so."""
+    for job in (jobs["timeout"], jobs["timeout-retried"]):
+        job.begun()
+        installed.admin(["scontrol", "update", f"jobid={job.latest()}", "timelimit=2"])
+    check("time limit", jobs["timeout"], "FAILED", -1004, 1)
     shown = check("time limit, onTimeout", job, "SUCCEEDED", 0, 2)
     assert [attempt["code"] for attempt in shown["attempts"]] == [-1004]
     assert (job.path / "attempts/0/logs/0-w/0/stdout.log").read_text() == "ready\nsaved\n"
-
-
-def test_a_time_limit_is_permanent(installed: Cluster, jobs: dict[str, Watched]) -> None:
-    job = jobs["timeout"]
-    job.begun()
-    installed.admin(["scontrol", "update", f"jobid={job.latest()}", "timelimit=2"])
-    check("time limit", job, "FAILED", -1004, 1)
 
 
 def test_a_preempted_job_has_a_fresh_attempt(installed: Cluster, jobs: dict[str, Watched]) -> None:
@@ -223,6 +216,11 @@ def test_the_user_is_told(jobs: dict[str, Watched]) -> None:
     # Of a job that fails between two looks, nobody sees that it was running.
     assert sorted(set(told()) - {"running"}) == ["failed", "retried"]
     assert len(told()) == len(set(told()))
+
+
+def test_a_kill_of_its_own_is_retried_to_the_ceiling(jobs: dict[str, Watched]) -> None:
+    shown = check("kill -9", jobs["kill9"], "FAILED", 137, 3)
+    assert "which is the most that the site allows" in shown["reason"]
 
 
 @pytest.mark.parametrize("daemon", ["slurmctld", "slurmdbd"])
