@@ -77,7 +77,8 @@ start_role() {
 hear_srun() {
   local role=$1 line status range log
   local deaths='^srun: error: [^ ]+: tasks? ([0-9,-]+): (.*)$' loss='^srun: error: Node failure on ([^ ]+)$'
-  exec {log}>>"$2"
+  # srun must be heard even if nothing can be written.
+  exec {log}>>"$2" || exec {log}>/dev/null
   while IFS= read -r line || [[ $line ]]; do
     printf '%s\n' "$line" >&"$log"
     if [[ $line =~ $loss ]]; then

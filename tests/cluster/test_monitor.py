@@ -96,7 +96,12 @@ def jobs(installed: Cluster, ground: Path, killed: object) -> dict[str, Watched]
             "site": f'notifications: {{command: [sh, -c, "cat >>{ground}/told/events"]}}\n',
         },
     }
-    return {name: watched(installed, ground / name, **options) for name, options in kinds.items()}
+    jobs = {name: watched(installed, ground / name, **options) for name, options in kinds.items()}
+    for name in ("timeout", "timeout-retried"):
+        # Slurm looks for jobs that are near their limit every half minute or so; others go on meanwhile.
+        jobs[name].begun()
+        installed.admin(["scontrol", "update", f"jobid={jobs[name].latest()}", "timelimit=2"])
+    return jobs
 
 
 def test_a_plain_failure_is_retried_as_often_as_the_job_says(jobs: dict[str, Watched]) -> None:
@@ -142,17 +147,6 @@ def test_a_requeue_by_an_administrator_is_a_fresh_attempt(installed: Cluster, jo
     shown = check("scontrol requeue", job, "SUCCEEDED", 0, 2)
     # Slurm sometimes counts the end of the first run as that of the second, which then does not begin.
     assert [attempt["code"] for attempt in shown["attempts"]] in ([-100], [-101])
-
-
-def test_a_time_limit_is_permanent_unless_the_job_asks(installed: Cluster, jobs: dict[str, Watched]) -> None:
-    """Slurm looks for those that are near their limit, and tells them to save, every half minute or so."""
-    for job in (jobs["timeout"], jobs["timeout-retried"]):
-        job.begun()
-        installed.admin(["scontrol", "update", f"jobid={job.latest()}", "timelimit=2"])
-    check("time limit", jobs["timeout"], "FAILED", -1004, 1)
-    shown = check("time limit, onTimeout", job, "SUCCEEDED", 0, 2)
-    assert [attempt["code"] for attempt in shown["attempts"]] == [-1004]
-    assert (job.path / "attempts/0/logs/0-w/0/stdout.log").read_text() == "ready\nsaved\n"
 
 
 def test_a_preempted_job_has_a_fresh_attempt(installed: Cluster, jobs: dict[str, Watched]) -> None:
@@ -216,6 +210,14 @@ def test_the_user_is_told(jobs: dict[str, Watched]) -> None:
     # Of a job that fails between two looks, nobody sees that it was running.
     assert sorted(set(told()) - {"running"}) == ["failed", "retried"]
     assert len(told()) == len(set(told()))
+
+
+def test_a_time_limit_is_permanent_unless_the_job_asks(jobs: dict[str, Watched]) -> None:
+    check("time limit", jobs["timeout"], "FAILED", -1004, 1)
+    job = jobs["timeout-retried"]
+    shown = check("time limit, onTimeout", job, "SUCCEEDED", 0, 2)
+    assert [attempt["code"] for attempt in shown["attempts"]] == [-1004]
+    assert (job.path / "attempts/0/logs/0-w/0/stdout.log").read_text() == "ready\nsaved\n"
 
 
 def test_a_kill_of_its_own_is_retried_to_the_ceiling(jobs: dict[str, Watched]) -> None:

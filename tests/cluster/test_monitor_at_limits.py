@@ -137,9 +137,15 @@ def test_many_jobs_at_once(installed: Cluster, ground: Path) -> None:
     asked_of = [line.split()[0] for line in asked.read_text().splitlines()]
     shown = json.loads(installed.run(["paislurm", "list", "--all", "--json"], cwd=folder, env=env).stdout)
     ledger = [line.split() for line in (folder / "ledger").read_text().splitlines()]
-    rows = installed.admin(["sacct", "-X", "-n", "-P", "--starttime=now-1hour", "--format=JobID,JobName"]).splitlines()
-    accounted = [row.split("|")[0] for row in rows if row.split("|")[1].startswith(prefix)]
     claims = list((folder / "home/jobs").glob("*/attempts/*/claim/owner"))
+
+    def accounts() -> list[str]:
+        fields = ["sacct", "-X", "-n", "-P", "--starttime=now-1hour", "--format=JobID,JobName"]
+        rows = [row.split("|") for row in installed.admin(fields).splitlines()]
+        return [number for number, name in rows if name.startswith(prefix)]
+
+    wait_until(lambda: len(accounts()) >= len(claims), "the accounting to know all jobs")
+    accounted = accounts()
     questions = f"{asked_of.count('squeue')} squeue, {asked_of.count('sacct')} sacct"
     COUNTED.append((f"{JOBS} jobs at once", (len(accounted), len(claims), len(ledger)), questions))
     attempts = {f"{prefix}-{number}": 2 - bool(number % FAILING) for number in range(JOBS)}

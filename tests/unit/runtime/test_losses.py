@@ -153,6 +153,18 @@ def test_what_srun_says_is_an_event(tmp_path: Path, line: str, events: list[str]
     assert (tmp_path / "log").read_text() == f"before\n{line}\n"
 
 
+def test_srun_is_heard_where_its_log_cannot_be_written(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f'set -u\n{runtime()}\nhear_srun 3 "$1"', "bash", tmp_path / "missing" / "log"],
+        input="srun: error: Node failure on n4\n",
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    assert done.stdout == "lost 3 n4\n"
+
+
 FAKES = r"""
 MIN_SUCCEEDED_OF_JOB=-1 GRACE=5 NOW=1000
 ROLE_NAME=(w) ROLE_FOLDER=(0-w) INSTANCES=(2) SLOTS=(2) MIN_SUCCEEDED=(-1) SUCCEEDED=(0) FAILED=(0) NEXT_TASK=(0)
