@@ -97,7 +97,9 @@ def test_a_full_folder_is_told_and_loses_nothing(installed: Cluster, ground: Pat
             with logs[fault].open("w") as log:
                 monitors.append(subprocess.Popen(job.argv("monitor"), stdout=log, stderr=log))
         for fault, log in logs.items():
-            wait_until(lambda log=log: "cannot be written (No space left" in log.read_text(), f"{fault}: a word of it")  # type: ignore[misc]
+            wait_until(
+                lambda log=log: "cannot be written (No space left" in log.read_text(), f"{fault}: a word of it", LONGEST
+            )  # type: ignore[misc]
             assert (len(watching[fault].lines()), len(watching[fault].job_ids())) == (1, 1)
     finally:
         (small / "fill").unlink()

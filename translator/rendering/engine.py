@@ -20,6 +20,7 @@ RUNTIME = (
     "code",
     "steps",
     "supervise",
+    "losses",
     "completion",
     "result",
     "exit_spec",
