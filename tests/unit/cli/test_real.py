@@ -59,7 +59,7 @@ def test_tasks_know_all_tasks(tmp_path: Path) -> None:
 def test_the_shell_of_a_task_is_killed_while_a_peer_runs(tmp_path: Path) -> None:
     """The field after the state in /proc/PID/stat is the parent's number; the command's shell is a grandchild."""
     kill = "read -r _ _ _ shell _ </proc/$PPID/stat; kill -KILL $shell"
-    job = job_file(tmp_path, JOB.replace("echo and bye", f"[ $PAI_TASK_INDEX = 0 ] || {{ {kill}; }}; sleep 60"))
+    job = job_file(tmp_path, JOB.replace("echo and bye", f"test $PAI_TASK_INDEX = 0 || {{ {kill}; }}; sleep 60"))
     done = paislurm("submit", job, "--backend", "local", "--wait")
     assert done.returncode == 1, done.stderr
     shown = json.loads(paislurm("status", "demo", "--json").stdout)
