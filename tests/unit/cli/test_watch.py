@@ -28,7 +28,8 @@ ME = user_name()
 @pytest.fixture
 def folder(surroundings: Path) -> JobFolder:
     """Make a job that was submitted a moment ago, and one that ended long before."""
-    job_folder(surroundings, replace(CREATED, user=ME, job="old"), INTENT, SUBMITTED, ENDED, name=f"{ME}~old")
+    old = (replace(CREATED, user=ME, job="old"), INTENT, replace(SUBMITTED, user=ME, job="old"), ENDED)
+    job_folder(surroundings, *old, name=f"{ME}~old")
     own = (replace(CREATED, user=ME, time=clock()), INTENT, replace(SUBMITTED, user=ME, time=clock()))
     return job_folder(surroundings, *own, name=f"{ME}~demo")
 
