@@ -77,7 +77,7 @@ class Instance:
 
     @property
     def small(self) -> Path:
-        """A file system of 4 MiB that all hosts share and that alice can fill."""
+        """A file system of 4 MiB that all hosts share, and nobody else has, and that alice can fill."""
         return self.folder / "small"
 
     @property

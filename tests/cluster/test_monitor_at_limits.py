@@ -76,7 +76,8 @@ def retries(job: Watched) -> list[int]:
 def test_a_full_folder_is_told_and_loses_nothing(installed: Cluster, ground: Path) -> None:
     """It fills up before or after the script writes its result; the monitor goes on when there is room."""
     small, gate = installed.instance.small, ground / "gate"
-    home = folder_of_alice(small / f"home-{os.getpid()}")
+    home = small / f"home-{os.getpid()}"
+    folder_of_alice(installed.seen(home))
     jobs = {
         "full before the result": f"until [ -e {gate} ]; do sleep 0.1; done; exit 1",
         "full after the result": "exit 1",
@@ -102,7 +103,7 @@ def test_a_full_folder_is_told_and_loses_nothing(installed: Cluster, ground: Pat
             )  # type: ignore[misc]
             assert (len(watching[fault].lines()), len(watching[fault].job_ids())) == (1, 1)
     finally:
-        (small / "fill").unlink()
+        installed.seen(small / "fill").unlink()
     for fault, job in watching.items():
         check(fault, job, "FAILED", 255, 2)
     assert [monitor.wait(LONGEST) for monitor in monitors] == [0, 0]

@@ -36,7 +36,7 @@ class Watched:
 
     @property
     def path(self) -> Path:
-        return self.home / "jobs" / f"alice~{self.name}"
+        return self.cluster.seen(self.home / "jobs" / f"alice~{self.name}")
 
     def argv(self, *words: str) -> list[str]:
         return self.cluster.command(["paislurm", *words], user="alice", cwd=self.folder, env=self.env)
