@@ -8,8 +8,10 @@ JOBS := $(firstword $(wildcard $(PAISLURM_OPENPAI_JOBS) ../shared/openpai-jobs))
 FUZZ_SECONDS ?= 600
 # Tests on the cluster wait more than they compute, so that there are more processes than processors.
 WORKERS ?= $(shell echo $$(($$(nproc) + 2)))
+ROUNDS ?= 5
+FAULTS := tests/cluster/test_monitor.py tests/cluster/test_monitor_at_limits.py
 
-.PHONY: demo test check golden bench fuzz cluster-packages cluster-up cluster-down clean
+.PHONY: demo test check golden bench chaos fuzz cluster-packages cluster-up cluster-down clean
 
 demo: $(VENV)/ready  ## install, and run a job on this machine
 	PAISLURM_HOME=$$(mktemp -d) $(BIN)/paislurm submit --backend local --follow examples/hello-world.yaml
@@ -29,6 +31,11 @@ golden: $(VENV)/ready  ## remake the expected messages, plans and scripts; read 
 
 fuzz: $(VENV)/ready  ## fuzz the compiler for FUZZ_SECONDS
 	PAISLURM_FUZZ_SECONDS=$(FUZZ_SECONDS) PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)) $(BIN)/pytest -o timeout=0 tests/fuzz
+
+chaos: $(VENV)/ready cluster-packages  ## provoke every fault that a monitor lives through, ROUNDS times
+	for round in $$(seq $(ROUNDS)); do \
+	  PAISLURM_KEEP_CLUSTER=1 PAISLURM_REQUIRE_CLUSTER=1 $(BIN)/pytest -q $(FAULTS) || exit; \
+	done; $(CLUSTER) down
 
 bench: $(VENV)/ready cluster-packages  ## measure what things cost, as ratios
 	$(BIN)/python -m tests.bench

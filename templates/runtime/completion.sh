@@ -36,11 +36,14 @@ earlier_exit_is_open() {
 
 complete_by_C2() {
   local role=$1 index=$2 task=$1.$2 why=''
-  case ${CODE_OF[$task]} in
-    -1200) why=' because it used more memory than it had asked for' ;;
-    -1001) why=' because its node was lost' ;;
-  esac
-  [[ ! ${CEILING_HIT[$task]-} ]] || why=", after $TRANSIENT_CEILING transient retries, the most that are made"
+  ((CODE_OF[$task] != -1200)) || why=' because it used more memory than it had asked for'
+  if [[ ${CEILING_HIT[$task]-} ]]; then
+    case $TRANSIENT_CEILING in
+      0) why+=' and is not retried, which the site does not allow' ;;
+      1) why+=' after 1 transient retry, the most that the site allows' ;;
+      *) why+=" after $TRANSIENT_CEILING transient retries, the most that the site allows" ;;
+    esac
+  fi
   TRIGGER="C2 $role $index ${MIN_FAILED[role]}"
   decide failed "${CODE_OF[$task]}" "${BEHAVIOUR_OF[$task]}" \
     "task ${ROLE_NAME[role]}-$index failed with status ${STATUS[$task]}$why: ${MIN_FAILED[role]} failed of role ${ROLE_NAME[role]} end the job"

@@ -2,7 +2,10 @@
 
 write_result() {
   [[ -d $ATTEMPT_FOLDER ]] || return 0
-  { print_result >"$ATTEMPT_FOLDER/result.json.new" &&
+  local text
+  # By one write, so that a disk that is full spoils nothing.
+  text=$(print_result)
+  { printf '%s\n' "$text" >"$ATTEMPT_FOLDER/result.json.new" &&
     mv -- "$ATTEMPT_FOLDER/result.json.new" "$ATTEMPT_FOLDER/result.json"; } ||
     say "error: cannot write $ATTEMPT_FOLDER/result.json"
 }

@@ -75,10 +75,34 @@ start_role() {
     SLURM_HOSTFILE=$hosts "${SRUN[@]}" ${group[@]+"${group[@]}"} --job-name="${ROLE_NAME[role]}" \
       --nodes="${#distinct[@]}" --ntasks="${#nodes[@]}" --distribution=arbitrary ${options[@]+"${options[@]}"} \
       --input="$input" --chdir="$ATTEMPT_FOLDER" bash "$SCRIPT" --task "$FOLDER" "$ATTEMPT" "$role" \
-      <"$stdin" 2>"srun/${ROLE_FOLDER[role]}.log"
-    printf 'step %s %s\n' "$role" "$?"
+      <"$stdin" 2>&1 >"$SCRATCH/events" | hear_srun "$role" "srun/${ROLE_FOLDER[role]}.log"
+    printf 'step %s %s\n' "$role" "${PIPESTATUS[0]}"
   ) >"$SCRATCH/events" &
   STEP_OPEN[role]=1
+}
+
+# hear_srun ROLE LOG: what srun and the nodes say of a step goes to its log; what tells of a loss is an event, too.
+# Source: srun's messages since Slurm 2.6: "srun: error: n[1-2]: tasks 0,4-6: Killed", "srun: error: Node failure on n4".
+hear_srun() {
+  local role=$1 line status range log
+  local deaths='^srun: error: [^ ]+: tasks? ([0-9,-]+): (.*)$' loss='^srun: error: Node failure on ([^ ]+)$'
+  # srun must be heard even if nothing can be written.
+  exec {log}>>"$2" || exec {log}>/dev/null
+  while IFS= read -r line || [[ $line ]]; do
+    printf '%s\n' "$line" >&"$log"
+    if [[ $line =~ $loss ]]; then
+      printf 'lost %s %s\n' "$role" "${BASH_REMATCH[1]}"
+    elif [[ $line =~ $deaths ]]; then
+      case ${BASH_REMATCH[2]} in
+        'Exited with exit code '*) status=${line##* } ;;
+        Terminated*) status=143 ;;
+        *) status=137 ;;
+      esac
+      for range in ${BASH_REMATCH[1]//,/ }; do
+        printf 'died %s %s %s %s\n' "$role" "${range%-*}" "${range#*-}" "$status"
+      done
+    fi
+  done
 }
 
 # signal_steps SIGNAL ROLE ...: to all tasks of these roles' steps. A step is named by the job of its component.

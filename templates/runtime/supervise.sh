@@ -1,5 +1,5 @@
 # Supervision: one loop reads what the tasks of all roles report, retries tasks, and decides when the job is complete.
-# While tasks run it reads one channel and touches no file that other nodes share.
+# While tasks run it reads one channel and touches no file that other nodes share, unless a task is lost.
 
 supervise() {
   SUPERVISING=1
@@ -30,6 +30,7 @@ take_in() {
   case $#:${1-} in
     8:start) [[ "${*:2:4} $7 $8" =~ ^[0-9\ ]+$ ]] || return 0 ;;
     9:exit) [[ "${*:2:5} $9" =~ ^[0-9\ ]+$ && $7 =~ ^-?[0-9]+$ && $8 =~ ^[a-z]+$ ]] || return 0 ;;
+    3:lost) [[ $2 =~ ^[0-9]+$ ]] || return 0 ;;
     *) [[ "${*:2}" =~ ^[0-9\ ]+$ ]] || return 0 ;;
   esac
   case $#:${1-} in
@@ -37,6 +38,8 @@ take_in() {
     5:term) TERMED[$2.$4.$5]=1 ;;
     9:exit) on_exit "${@:2:7}" ;;
     3:free) on_free "$2" "$3" ;;
+    5:died) on_death "${@:2}" ;;
+    3:lost) on_node_loss "$2" "$3" ;;
     3:step) on_step_end "$2" "$3" ;;
   esac
 }
@@ -60,6 +63,7 @@ on_exit() {
   local index=$3 status=$5 task=$1.$3
   [[ ${STATE[$task]-} == running && ${ATTEMPTS[$task]} == "$4" ]] || return 0
   STATE[$task]=ended STATUS[$task]=$status CODE_OF[$task]=$6 BEHAVIOUR_OF[$task]=$7 ENDED[$task]=$NOW
+  unset "GIVEN[$1.$2]"
   EXITS+=("$task")
   if [[ ${TERMED[$task.$4]-} ]] || ((status == 143 || (status == 137 && $6 > 0))); then
     PROVISIONAL[$task]=$((NOW + PROVISIONAL_SECONDS))
@@ -125,8 +129,10 @@ on_free() {
   if [[ $OUTCOME ]]; then
     order "$role" quit
   elif take_waiting "$role"; then
+    GIVEN[$role.$slot]=$TAKEN
     order "$role" "run $slot $TAKEN $((ATTEMPTS[$role.$TAKEN] + 1))"
   elif ((NEXT_TASK[role] < INSTANCES[role])); then
+    GIVEN[$role.$slot]=${NEXT_TASK[role]}
     order "$role" "run $slot ${NEXT_TASK[role]} 0"
     NEXT_TASK[role]=$((NEXT_TASK[role] + 1))
   elif ((SUCCEEDED[role] + FAILED[role] == INSTANCES[role])); then
@@ -159,19 +165,6 @@ start_due_retries() {
 # Tell the slots of a role what to do; srun carries its standard input to all of them.
 order() { printf '%s\n' "$2" >&"${ORDERS[$1]}"; }
 
-# step ROLE STATUS: every task of the step that has not reported is looked up in its slot's file, else it is lost.
-on_step_end() {
-  local role=$1 status=$2 index
-  unset "STEP_OPEN[$role]"
-  [[ ! $OUTCOME ]] && has_open_tasks "$role" || return 0
-  read_slot_files "$role"
-  has_open_tasks "$role" || return 0
-  find_cause_of_loss "$role"
-  for ((index = 0; index < INSTANCES[role]; index++)); do
-    is_open "$role.$index" && lose_task "$role.$index" "$status"
-  done
-}
-
 is_open() { [[ ${STATE[$1]-} != @(succeeded|failed|ended) ]]; }
 
 has_open_tasks() {
@@ -180,33 +173,4 @@ has_open_tasks() {
     ! is_open "$1.$index" || return 0
   done
   return 1
-}
-
-read_slot_files() {
-  local slot file
-  local -a event
-  for ((slot = 0; slot < SLOTS[$1]; slot++)); do
-    file=tasks/${ROLE_FOLDER[$1]}/$slot.log
-    [[ -r $file ]] || continue
-    while read -r -a event; do take_in ${event[@]+"${event[@]}"}; done <"$file"
-  done
-}
-
-# What srun said when its step ended without the tasks' reports; into LOSS.
-find_cause_of_loss() {
-  local log=srun/${ROLE_FOLDER[$1]}.log
-  LOSS='255 unknown'
-  if grep -qsiE 'out of memory|oom.kill' -- "$log"; then
-    LOSS='-1200 permanent'
-  elif grep -qsiE 'node failure|node_fail' -- "$log"; then
-    LOSS='-1001 transient'
-  fi
-}
-
-lose_task() {
-  local task=$1
-  STATE[$task]=ended STATUS[$task]=$2 CODE_OF[$task]=${LOSS% *} BEHAVIOUR_OF[$task]=${LOSS#* } ENDED[$task]=$NOW
-  ATTEMPTS[$task]=${ATTEMPTS[$task]-0}
-  EXITS+=("$task")
-  PROVISIONAL[$task]=$((NOW + PROVISIONAL_SECONDS))
 }

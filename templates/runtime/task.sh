@@ -75,7 +75,7 @@ serve_slot() {
     (TASK='' && outlive_signals && run_task "$index" "$attempt") </dev/null &
     TASK=$!
     ((!STOPPED)) || kill -TERM "$TASK" 2>/dev/null
-    await "$TASK"
+    await "$TASK" || printf 'died %s %s %s %s\n' "$ROLE" "$SLOT" "$SLOT" "$?" >&"$CHANNEL"
     TASK=''
     printf 'free %s %s\n' "$ROLE" "$SLOT" >&"$CHANNEL"
   done

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from . import compiling
+from . import compiling, watching
 
 
 def main() -> int:
     """Print each ratio as it comes."""
     over = 0
-    parts = [compiling.run()]
+    parts = [compiling.run(), watching.run()]
     if "--no-cluster" not in sys.argv:
         from . import starting
 

@@ -69,6 +69,7 @@ def clear(instance: Instance) -> None:
     hosts.remove_cgroups(instance)
     for pidfile in instance.run.glob("*.pid"):
         pidfile.unlink()
+    unmount(instance)
 
 
 def boot(instance: Instance) -> None:
@@ -77,6 +78,7 @@ def boot(instance: Instance) -> None:
         database = pool.submit(prepare_database, instance)
         venv = pool.submit(venv_python, instance)
         hosts.create_hosts(instance)
+        unmount(instance)
         daemons.start(instance, "munged")
         database.result()
         daemons.start(instance, "mariadbd")
@@ -102,11 +104,21 @@ def prepare_folder(instance: Instance) -> None:
         home = instance.home(user.name)
         home.mkdir(mode=0o755)
         os.chown(home, user.uid, GROUP_ID)
+    # It is mounted before the hosts are made, which have a copy of all mounts, and leaves the machine then.
+    instance.small.mkdir(exist_ok=True)
+    alice = USERS["alice"].uid
+    options = f"size=4m,mode=755,uid={alice},gid={GROUP_ID}"
+    hosts.call(["mount", "-t", "tmpfs", "-o", options, f"paislurm-{instance.tag}-small", str(instance.small)])
     for number in range(4):
         # Slurm takes a GPU's number from its device file and looks no further.
         os.mknod(instance.folder / "dev" / f"nvidia{number}", 0o020666, os.makedev(195, number))
     (instance.run / "subnet").write_text(hosts.choose_subnet(instance) + "\n")
     write_etc(instance)
+
+
+def unmount(instance: Instance) -> None:
+    while os.path.ismount(instance.small):
+        hosts.call(["umount", str(instance.small)])
 
 
 def prepare_database(instance: Instance) -> None:
@@ -135,8 +147,10 @@ def register(instance: Instance) -> None:
 
 
 def is_well(instance: Instance) -> bool:
-    """Say whether every host and daemon runs, with today's configuration, and no node is lost."""
+    """Say whether every host and daemon runs, with today's configuration and all mounts, and no node is lost."""
     if not all(recorded_pid(instance.pidfile(name)) for name in (*HOSTS, *daemons.daemons(instance))):
+        return False
+    if not os.path.ismount(hosts.seen(instance, instance.small)):
         return False
     wanted = {name: text for name, text in render_etc(instance).items() if name.startswith("slurm/")}
     if any(read(instance.etc / name) != text for name, text in wanted.items()):

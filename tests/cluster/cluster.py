@@ -54,6 +54,10 @@ class Cluster:
         """Return a user's home folder, which has the same path on every host and outside."""
         return self.instance.home(user)
 
+    def seen(self, path: Path) -> Path:
+        """Return where this machine finds what a path is on the hosts."""
+        return hosts.seen(self.instance, path)
+
     def address(self, host: str) -> str:
         """Return the host's IPv4 address, which can be reached from this machine too."""
         return self.instance.address(host)

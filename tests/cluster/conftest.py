@@ -21,6 +21,7 @@ from tests.cluster.instance import GROUP_ID, USERS, ClusterError, default_instan
 from tests.cluster.jobs import ROOT
 from tests.cluster.packages import fingerprint, missing_packages
 from tests.cluster.processes import read
+from tests.cluster.watched import COUNTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +41,16 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
             with contextlib.suppress(ClusterError):
                 stack.enter_context(sharing.turn(default_instance(), **marks))
         return (yield)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what was counted of each fault."""
+    if not COUNTED:
+        return
+    terminalreporter.section("attempts of jobs that a monitor looked after")
+    terminalreporter.line("fault                          accounting  claims  ledger  end")
+    for fault, counts, end in COUNTED:
+        terminalreporter.line(f"{fault:29}  {counts[0]:10}  {counts[1]:6}  {counts[2]:6}  {end}")
 
 
 @pytest.fixture(scope="session")

@@ -36,6 +36,11 @@ def enter(instance: Instance, host: str) -> list[str]:
     return ["nsenter", f"--target={pid}", "--mount", "--uts", "--net", "--ipc"]
 
 
+def seen(instance: Instance, path: Path) -> Path:
+    """Return where the machine finds what a path is on the hosts: they have a file system that it has not."""
+    return Path(f"/proc/{recorded_pid(instance.pidfile(LOGIN))}/root{path}")
+
+
 def detached(argv: Sequence[str], log: Path) -> None:
     """Start a process in a session of its own that is not our child."""
     with log.open("a") as output:

@@ -78,6 +78,11 @@ class Instance:
         return self.folder / "venv"
 
     @property
+    def small(self) -> Path:
+        """A file system of 4 MiB that all hosts share, and nobody else has, and that alice can fill."""
+        return self.folder / "small"
+
+    @property
     def subnet(self) -> str:
         """First three numbers of the hosts' addresses; known once the cluster was booted."""
         return (self.run / "subnet").read_text().strip()

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 LONGEST = 330
 """Seconds: a lock goes stale after 60, an attempt of which nothing is known is given up after 180."""
+ALONE = "monitor: {background: false}\n"
+SAVES = "trap 'echo saved; exit 0' TERM; echo ready; sleep 300 & wait"
+FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
+COUNTED: list[tuple[str, tuple[int, int, int], str]] = []
+"""Of each fault: how many attempts there were by accounting, claims and ledger, and how the job ended."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +32,11 @@ class Watched:
     cluster: Cluster
     folder: Path
     name: str
-
-    @property
-    def home(self) -> Path:
-        return self.folder / "home"
+    home: Path
 
     @property
     def path(self) -> Path:
-        return self.home / "jobs" / f"alice~{self.name}"
+        return self.cluster.seen(self.home / "jobs" / f"alice~{self.name}")
 
     def argv(self, *words: str) -> list[str]:
         return self.cluster.command(["paislurm", *words], user="alice", cwd=self.folder, env=self.env)
@@ -83,6 +85,15 @@ class Watched:
         wait_until(lambda: len(self.job_ids()) >= len(claims), f"the accounting to know {self.name}", 60)
         return len(self.job_ids()), len(claims), len(self.lines())
 
+    def leading_node(self) -> str:
+        """Return the node of the batch script of the attempt that began last."""
+        return self.cluster.admin(["squeue", "-h", "-o", "%B", f"--jobs={self.latest()}"]).strip()
+
+    def nodes(self) -> list[str]:
+        """Return the nodes of the attempt that began last, while it runs."""
+        names = self.cluster.admin(["squeue", "-h", "-o", "%N", f"--jobs={self.latest()}"]).strip()
+        return self.cluster.admin(["scontrol", "show", "hostnames", names]).split()
+
     def journal(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (self.path / "journal.jsonl").read_text().splitlines() if line]
 
@@ -98,12 +109,18 @@ def watched(
     extras: str = "",
     env: dict[str, str] | None = None,
     memory: int = 100,
+    home: Path | None = None,
+    tasks: int = 1,
+    cpus: int = 1,
+    failed: int = 1,
 ) -> Watched:
-    """Submit a job whose command adds a line to the ledger and goes on with `command`."""
+    """Submit a job whose first task adds a line to the ledger, and whose tasks go on with `command`."""
     folder_of_alice(folder)
-    job = Watched(cluster, folder, f"m{folder.name}-{os.getpid()}".replace("_", "-"))
-    line = f'echo "$FC_FRAMEWORK_ATTEMPT_ID $SLURM_JOB_ID" >> {folder}/ledger'
-    text = job_text(job.name, role("w", 1, f"{line}; {command}"), extras) + f"jobRetryCount: {retries}\n"
+    name = f"m{folder.name}-{os.getpid()}".replace("_", "-")
+    job = Watched(cluster, folder, name, home or folder / "home")
+    line = f'[ "$PAI_TASK_INDEX" != 0 ] || echo "$FC_FRAMEWORK_ATTEMPT_ID $SLURM_JOB_ID" >> {folder}/ledger'
+    text = job_text(job.name, role("w", tasks, f"{line}; {command}", failed=failed), extras)
+    text = text.replace("cpu: 1", f"cpu: {cpus}") + f"jobRetryCount: {retries}\n"
     (folder / "job.yaml").write_text(text.replace("memoryMB: 100", f"memoryMB: {memory}"))
     (folder / "site.yaml").write_text((partitions or profile("watched")) + (site or "retry: {transientCeiling: 2}\n"))
     for path in folder.iterdir():
@@ -111,3 +128,15 @@ def watched(
     done = job.run("submit", "job.yaml", env=env)
     assert done.returncode == 0, done.stderr
     return job
+
+
+def check(fault: str, job: Watched, state: str, code: int, attempts: int) -> dict[str, Any]:
+    """Wait for the job's end; see how it ended, and that all counts agree."""
+    shown = job.ended()
+    counts = job.counts()
+    COUNTED.append((fault, counts, f"{shown['state']} {shown['code']}"))
+    assert (shown["state"], shown["code"]) == (state, code), shown["reason"]
+    assert counts == (attempts, attempts, attempts)
+    assert [line.split()[0] for line in job.lines()] == [str(number) for number in range(attempts)]
+    assert sorted((line.split()[1] for line in job.lines()), key=int) == job.job_ids()
+    return shown

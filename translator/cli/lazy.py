@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = {
     "list": "List your jobs.",
     "status": "Show how a job and its tasks stand.",
     "logs": "Show what the tasks print.",
+    "watch": "Show how jobs stand, as it changes.",
     "wait": "Wait for the end of a job.",
     "cancel": "End a job.",
     "monitor": "Look after your jobs: retry what is to be retried.",

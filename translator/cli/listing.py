@@ -7,13 +7,17 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from ..monitoring.look import open_job, recorded
+from .home import user_name
 from .steps import look_at_all
+from .views import age, moment
 
 if TYPE_CHECKING:
     from ..monitoring.history import History
     from ..monitoring.look import Opened
     from ..monitoring.store import JobFolder, Store
     from ..monitoring.view import Standing
+
+COLUMNS = ("job", "state", "code", "id", "tasks", "submitted", "age")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +62,22 @@ def lines(store: Store, *, everything: bool) -> tuple[list[Line], list[str]]:
         problems |= {view.problem} - {""}
     found.sort(key=lambda line: (line.submitted or line.created, line.name), reverse=True)
     return found, sorted(problems)
+
+
+def row(line: Line, now: int) -> tuple[str, ...]:
+    """Return a line for a table with COLUMNS."""
+    code = str(line.code) if line.code else "-"
+    tasks = f"{line.completed}/{line.tasks}" if line.completed is not None else f"-/{line.tasks}"
+    begun = line.submitted or line.created
+    return (
+        line.name.removeprefix(f"{user_name()}~"),
+        line.state,
+        code,
+        line.job_id or "-",
+        tasks,
+        moment(begun or None),
+        age(now - begun) if begun else "-",
+    )
 
 
 def _line(folder: JobFolder, known: History, standing: Standing, completed: int | None) -> Line:

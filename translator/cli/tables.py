@@ -10,6 +10,8 @@ from .say import colourful, one_line, put
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.table import Table
+
 COLOURS = {
     "SUCCEEDED": "green",
     "FAILED": "red",
@@ -42,6 +44,12 @@ def plain_table(columns: Row, rows: Sequence[Row]) -> str:
 
 def _put_rich(columns: Row, rows: Sequence[Row]) -> None:
     from rich.console import Console
+
+    Console().print(rich_table(columns, rows))
+
+
+def rich_table(columns: Row, rows: Sequence[Row]) -> Table:
+    """Return a table with colours; what is in the cells acts on nothing."""
     from rich.table import Table
     from rich.text import Text
 
@@ -49,5 +57,5 @@ def _put_rich(columns: Row, rows: Sequence[Row]) -> None:
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell, style=COLOURS.get(cell, "")) for cell in row))
-    Console().print(table)
+        table.add_row(*(Text(one_line(cell), style=COLOURS.get(cell, "")) for cell in row))
+    return table

@@ -100,7 +100,9 @@ def _behaviour(ending: Ending, policy: Policy) -> Behaviour:
 
 def _unaccountable(ending: Ending, behaviour: Behaviour, counters: Counters, policy: Policy, tag: str) -> Again | Over:
     if counters.transient >= policy.ceiling:
-        times = "once" if policy.ceiling == 1 else f"{policy.ceiling} times"
+        if not policy.ceiling:
+            return Over(why="the site allows no retries without using up the budget")
+        times = _times(policy.ceiling)
         return Over(why=f"retried {times} without using up its budget, which is the most that the site allows")
     counted = replace(counters, total=counters.total + 1, transient=counters.transient + 1)
     if behaviour == "conflict":
@@ -116,7 +118,9 @@ def _accountable(ending: Ending, counters: Counters, policy: Policy) -> Again | 
     counted = replace(counters, total=counters.total + 1, used=counters.used + 1)
     if policy.limit == FOR_EVER:
         if counters.total >= policy.restart_limit:
-            return Over(why=f"restarted {counters.total} times, which is the most that the site allows")
+            if not counters.total:
+                return Over(why="the site allows no restarts")
+            return Over(why=f"restarted {_times(counters.total)}, which is the most that the site allows")
         return Again(delay=back_off(counters.used), counters=counted, why="restarted for ever (retry count -2)")
     if ending.code == 0:
         return Over()
@@ -127,6 +131,10 @@ def _accountable(ending: Ending, counters: Counters, policy: Policy) -> Again | 
     if policy.limit:
         return Over(why=f"its {'retry is' if policy.limit == 1 else f'{policy.limit} retries are'} used up")
     return Over()
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def back_off(before: int) -> int:

@@ -28,11 +28,15 @@ _NAME = "lock."
 
 
 class Lock:
-    """Be the one owner, or not. `owner` says in words who takes it, for people that look."""
+    """Be the one owner, or not. `owner` says in words who takes it, for people that look.
+
+    `problem` is why the folder could not be written when it was last tried, "" where it could.
+    """
 
     def __init__(self, files: Files, owner: str = "") -> None:
         self._files = files
         self._owner = owner
+        self.problem = ""
         self._number = 0
         self._inode = 0
 
@@ -122,10 +126,12 @@ class Lock:
     @contextmanager
     def taken(self) -> Iterator[bool]:
         """Try to be the owner for a while, with a heartbeat; a folder that cannot be written has no owner."""
+        self.problem = ""
         try:
             mine = self.take()
-        except OSError:
+        except OSError as error:
             mine = False
+            self.problem = error.strerror or str(error)
         if not mine:
             yield False
             return

@@ -58,11 +58,14 @@ class SharedFiles:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         descriptor = os.open(self._folder / name, flags, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
+        try:
+            # It is for people that look, and a disk that is full is no reason to have no monitor.
+            with suppress(OSError):
+                os.write(descriptor, text.encode())
             os.fsync(descriptor)
             return _stamp(os.fstat(descriptor))
+        finally:
+            os.close(descriptor)
 
     def link(self, old: str, new: str) -> bool:
         """Give a second name; where the answer is lost, the number of names tells. Source: link (2), NOTES."""

@@ -22,6 +22,7 @@ RUNTIME = (
     "code",
     "steps",
     "supervise",
+    "losses",
     "completion",
     "result",
     "exit_spec",

@@ -56,6 +56,17 @@ def test_tasks_know_all_tasks(tmp_path: Path) -> None:
     assert done.stdout.splitlines().count("worker-1 | worker:0,worker:1") == 1
 
 
+def test_the_shell_of_a_task_is_killed_while_a_peer_runs(tmp_path: Path) -> None:
+    """The field after the state in /proc/PID/stat is the parent's number; the command's shell is a grandchild."""
+    kill = "read -r _ _ _ shell _ </proc/$PPID/stat; kill -KILL $shell"
+    job = job_file(tmp_path, JOB.replace("echo and bye", f"test $PAI_TASK_INDEX = 0 || {{ {kill}; }}; sleep 60"))
+    done = paislurm("submit", job, "--backend", "local", "--wait")
+    assert done.returncode == 1, done.stderr
+    shown = json.loads(paislurm("status", "demo", "--json").stdout)
+    assert (shown["code"], [task["state"] for task in shown["tasks"]]) == (255, ["STOPPED", "FAILED"])
+    assert "worker-1 failed with status 137" in shown["reason"]
+
+
 def test_a_job_that_fails(tmp_path: Path) -> None:
     job = job_file(tmp_path, JOB.replace("echo and bye", "exit 3"))
     done = paislurm("submit", job, "--backend", "local", "--wait", "--json")

@@ -12,6 +12,7 @@ import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.translator.cli import waiting
+from paislurm.translator.cli.commands import monitor
 from paislurm.translator.cli.home import clock, user_name
 from paislurm.translator.cli.waiting import Pace
 from paislurm.translator.monitoring.journal import read
@@ -314,3 +315,26 @@ def test_a_table_on_a_terminal_has_colours_and_no_surprises(
     out = run("status", "demo").out
     assert r"[bold]n1\x1b[2J" in out
     assert "\x1b[32mSUCCEEDED" in out
+
+
+def test_a_monitor_that_cannot_write_says_so_and_keeps_trying(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = folder.path.parents[1] / "monitor"
+    blocked.write_text("", encoding="utf-8")
+    slurm.observations[JobId("7")] = observed("COMPLETED", final=True)
+    leave_result(folder)
+    once = run("monitor", "--once")
+    assert (once.code, f"{blocked} cannot be written: " in once.err, slurm.queries) == (0, True, 0)
+    pauses: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == monitor.TRIES + 5:
+            blocked.unlink()
+
+    monkeypatch.setattr(monitor.time, "sleep", sleep)
+    said = run("monitor")
+    assert (said.code, len(pauses), read(folder.journal).records[-1]) == (0, monitor.TRIES + 5, folder.history().ended)
+    assert said.err.count(" cannot be written: ") == 1
+    assert f"{ME}: SUCCEEDED attempt 0" in said.err

@@ -88,6 +88,13 @@ def test_who_cancelled_matters_where_the_site_says_so(canceller: str, switch: st
 def test_the_end_of_patience_is_told() -> None:
     full = decide(ending(137), Counters(transient=10, total=10), Policy(), "t")
     assert full == Over(why="retried 10 times without using up its budget, which is the most that the site allows")
+    once = decide(ending(137), Counters(transient=1, total=1), Policy(ceiling=1), "t")
+    assert once == Over(why="retried once without using up its budget, which is the most that the site allows")
+    never = decide(ending(137), Counters(), Policy(ceiling=0), "t")
+    assert never == Over(why="the site allows no retries without using up the budget")
+    restarted = decide(ending(0), Counters(total=1), Policy(limit=-2, restart_limit=1), "t")
+    assert restarted == Over(why="restarted once, which is the most that the site allows")
+    assert decide(ending(0), Counters(), Policy(limit=-2), "t") == Over(why="the site allows no restarts")
     assert decide(ending(255), Counters(used=2), Policy(limit=2), "t") == Over(why="its 2 retries are used up")
     assert decide(ending(255), Counters(), Policy(), "t") == Over()
 

@@ -243,8 +243,20 @@ def test_on_a_real_file_system(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_has_no_owner(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with Lock(SharedFiles(tmp_path / "file" / "monitor")).taken() as mine:
+    lock = Lock(SharedFiles(tmp_path / "file" / "monitor"))
+    with lock.taken() as mine:
         assert not mine
+    assert lock.problem == "Not a directory"
+
+
+def test_a_full_disk_has_an_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.write", write)
+    lock = Lock(SharedFiles(tmp_path), "first")
+    with lock.taken() as mine:
+        assert (mine, lock.problem) == (True, "")
 
 
 def test_of_many_threads_one_gets_it(tmp_path: Path) -> None:

@@ -182,6 +182,25 @@ def test_an_end_from_outside(drawn: list[tuple[Case, int]]) -> None:
             assert case.outcome() == decide(case.roles, accepted, case.of_job)
 
 
+@settings(MADE, max_examples=8)
+@given(st.lists(st.tuples(gang_cases(), st.integers(1, 12)), min_size=BATCH, max_size=BATCH))
+def test_a_lost_node(drawn: list[tuple[Case, int]]) -> None:
+    """It ends a job that nothing has ended before, at once and whatever the thresholds are."""
+    cases = [case for case, _ in drawn]
+    for case, moment in drawn:
+        case.lines.append(f"at {START + moment} lost 0 n1")
+    run(cases)
+    for case, moment in drawn:
+        if case.outcome() == Decision("failed", -1001, "transient"):
+            assert case.decided_at() == START + moment
+            unsettled = [each for each in case.exits if each.time <= START + moment]
+            ended = {f"{each.role}.{each.index}" for each in unsettled}
+            assert {state for task, (state, _) in case.states().items() if task not in ended} <= {"failed"}
+        else:
+            assert case.decided_at() <= START + moment
+            assert case.outcome() == decide(case.roles, case.exits, case.of_job)
+
+
 @st.composite
 def slot_cases(draw: st.DrawFn) -> Case:
     """Tasks that take turns in slots; each attempt of each is made up beforehand."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from ..home import clock, store, user_name
-from ..listing import Line, lines
+from ..home import clock, store
+from ..listing import COLUMNS, lines, row
 from ..options import examples, json_option
 from ..say import put_json, say
 from ..tables import put_table
-from ..views import STATES, age, moment
+from ..views import STATES
 
 
 @click.command(
@@ -33,24 +33,9 @@ def command(states: tuple[str, ...], *, everything: bool, as_json: bool) -> int:
     if as_json:
         put_json([line.as_dict() for line in found])
     elif found:
-        put_table(("job", "state", "code", "id", "tasks", "submitted", "age"), [_row(line, now) for line in found])
+        put_table(COLUMNS, [row(line, now) for line in found])
     else:
         say(f"no jobs in {store().jobs}" if not states else "no such jobs")
     for problem in problems:
         say(f"states are those that were known last: {problem}")
     return 0
-
-
-def _row(line: Line, now: int) -> tuple[str, ...]:
-    code = str(line.code) if line.code else "-"
-    tasks = f"{line.completed}/{line.tasks}" if line.completed is not None else f"-/{line.tasks}"
-    begun = line.submitted or line.created
-    return (
-        line.name.removeprefix(f"{user_name()}~"),
-        line.state,
-        code,
-        line.job_id or "-",
-        tasks,
-        moment(begun or None),
-        age(now - begun) if begun else "-",
-    )

@@ -40,16 +40,23 @@ def command(site: str | None, *, once: bool, as_json: bool) -> int:
     notifier = profile.notifier
     deliveries = Deliveries(notifier.argv, mail=notifier.mail) if notifier else Deliveries()
     monitor = Monitor(store(), means(lock), deliveries, _log)
-    worked = False
-    for _ in range(TRIES):
+    worked, tries, problem = False, 0, ""
+    while tries < TRIES:
         with lock.taken() as mine:
             if mine:
                 worked = True
                 _work(monitor, once=once, longest=profile.monitor.longest_poll)
         if (worked and (once or not monitor.left())) or (not worked and not monitor.left()):
             break
-        time.sleep(0 if worked else 1)
-    if not worked:
+        if lock.problem != problem:
+            problem = lock.problem
+            _log(f"{store().home / 'monitor'} cannot be written: {problem}" if problem else "it can be written again")
+        if problem and once:
+            break
+        # A folder that cannot be written is tried for as long as there are jobs.
+        tries += not problem
+        time.sleep(profile.monitor.longest_poll if problem else 0 if worked else 1)
+    if not worked and not problem:
         say("another monitor is at work" if monitor.left() else "there is no job to look after")
     if as_json:
         put_json({"worked": worked})

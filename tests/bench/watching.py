@@ -1,0 +1,111 @@
+"""What the monitor costs: a step with many live jobs, and waiting for few. Its Slurm is a file that stands still."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from pwd import getpwuid
+from typing import TYPE_CHECKING
+
+from paislurm.translator.monitoring.decide import Policy
+from paislurm.translator.monitoring.records import Created, Intent, JobRole, Seen, Submitted, dump
+
+from .measure import Ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TURNS = 3
+WARM_SECONDS, IDLE_SECONDS = 90, 120
+"""The pause between two questions has grown to its longest after some 90 s."""
+MONITOR = [sys.executable, "-m", "paislurm.translator.cli.main", "monitor"]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """CPU seconds of a process and of what it called, and the most memory that it had, in bytes."""
+
+    cpu: float
+    memory: float
+
+
+def run() -> Iterator[Ratio]:
+    """Yield the ratios."""
+    few, many = _step(1000), _step(10_000)
+    yield Ratio("CPU seconds of one step with 1,000 live jobs : 2 s", few.cpu, 2, 1)
+    yield Ratio("memory of one step with 1,000 live jobs : 100 MB", few.memory, 100e6, 1)
+    yield Ratio("CPU seconds for a job of a step: of 10,000 : of 1,000", many.cpu / 10_000, few.cpu / 1000, 1.2)
+    yield Ratio("CPU of a monitor that waits for 10 jobs : 0.5 % of a core", _idle(10), 0.005, 1)
+
+
+def _home(folder: Path, jobs: int) -> dict[str, str]:
+    """Make a home with so many jobs that run, and a squeue that says so; return the environment."""
+    user = getpwuid(os.getuid()).pw_name
+    now = int(time.time())
+    roles = (JobRole(name="worker", folder="0-worker", instances=4),)
+    lines = []
+    for number in range(jobs):
+        name, job_id = f"job-{number}", str(1000 + number)
+        path = folder / "home/jobs" / f"{user}~{name}"
+        (path / "attempts/0").mkdir(parents=True)
+        records = (
+            Created(time=now, job=name, user=user, backend="slurm", roles=roles, policy=Policy(limit=2)),
+            Intent(time=now, attempt=0, tag=f"paislurm-{number}"),
+            Submitted(time=now, attempt=0, job_id=job_id, job=name, user=user, backend="slurm", tasks=4),
+            Seen(time=now, attempt=0, state="RUNNING", reason="None"),
+        )
+        (path / "journal.jsonl").write_bytes(b"".join(dump(record) for record in records))
+        lines.append(f"{job_id}|{job_id}|RUNNING|{now}|{now}|{now + 86400}|n[1-4]|None\n")
+    (folder / "queue").write_text("".join(lines))
+    squeue = folder / "bin/squeue"
+    squeue.parent.mkdir()
+    squeue.write_text(f"#!/bin/sh\nexec cat {folder}/queue\n")
+    squeue.chmod(0o755)
+    path = f"{squeue.parent}:{os.environ['PATH']}"
+    return {**os.environ, "PAISLURM_HOME": str(folder / "home"), "PATH": path, "XDG_CONFIG_HOME": str(folder)}
+
+
+def _step(jobs: int) -> Cost:
+    """Return the least that `monitor --once` takes, interpreter and imports included."""
+    with tempfile.TemporaryDirectory() as folder:
+        env = _home(Path(folder), jobs)
+        costs = [_cost([*MONITOR, "--once"], env) for _ in range(TURNS)]
+    return Cost(min(cost.cpu for cost in costs), min(cost.memory for cost in costs))
+
+
+def _cost(argv: list[str], env: dict[str, str]) -> Cost:
+    """Let a process of its own call the program, because what children used is only known in sum."""
+    text = (
+        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True);"
+        "used = resource.getrusage(resource.RUSAGE_CHILDREN); print(used.ru_utime + used.ru_stime, used.ru_maxrss)"
+    )
+    # A child begins with the memory of its parent; that of this process may be large.
+    words = [sys.executable, "-S", "-c", text, *argv]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
+    cpu, kibibytes = done.stdout.split()
+    return Cost(float(cpu), float(kibibytes) * 1024)
+
+
+def _idle(jobs: int) -> float:
+    """Return what part of a core a monitor uses when nothing happens."""
+    with tempfile.TemporaryDirectory() as folder:
+        env = _home(Path(folder), jobs)
+        with subprocess.Popen(MONITOR, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as monitor:
+            time.sleep(WARM_SECONDS)
+            before, began = _used(monitor.pid), time.monotonic()
+            time.sleep(IDLE_SECONDS)
+            after, ended = _used(monitor.pid), time.monotonic()
+            assert monitor.poll() is None, "the monitor has ended"
+            monitor.terminate()
+    return (after - before) / (ended - began)
+
+
+def _used(pid: int) -> float:
+    """Return the CPU seconds of a process and of its children that have ended. Source: proc(5), fields 14 to 17."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,180 @@
+"""What a monitor does when nodes are lost, when its folder is full, and when there are many jobs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.jobs import folder_of_alice, job_text, profile, role
+from tests.cluster.processes import wait_until
+from tests.cluster.watched import ALONE, COUNTED, FIRST, LONGEST, SAVES, Watched, check, watched
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cluster.cluster import Cluster
+
+JOBS, FAILING = 200, 10
+"""So many jobs at once, of which one in ten fails and is retried."""
+
+
+@pytest.fixture(scope="module")
+def ground(installed: Cluster) -> Path:
+    """A folder of alice's for all jobs of this module."""
+    return folder_of_alice(installed.home("alice") / f"limits-{os.getpid()}")
+
+
+@pytest.mark.alone
+def test_a_lost_node_is_left_out(installed: Cluster, ground: Path) -> None:
+    """A node beside the batch node is cut off, a batch node is, and a slurmd is killed for good.
+
+    All while one more failure would decide; yet the budget is not touched.
+    """
+
+    def nearly(name: str, *, runs: int, cpus: int) -> Watched:
+        command = f'{FIRST} || exit 0; [ "$PAI_TASK_INDEX" = {runs} ] || exit 7; {SAVES}'
+        return watched(
+            installed, ground / name, command, retries=1, tasks=2, cpus=cpus, failed=2, partitions=profile("normal")
+        )
+
+    # A node has 16 CPUs, so that no two jobs share one.
+    jobs = {
+        "node lost": nearly("peer", runs=1, cpus=9),
+        "batch node lost": nearly("batch", runs=0, cpus=8),
+        "slurmd killed": nearly("slurmd", runs=0, cpus=8),
+    }
+    for job in jobs.values():
+        job.begun()
+        other = job.path / "attempts/0/tasks/0-w" / ("0.log" if job is jobs["node lost"] else "1.log")
+        wait_until(lambda other=other: other.exists() and "exit" in other.read_text(), f"a failure of {job.name}")  # type: ignore[misc]
+    lost = {fault: job.leading_node() for fault, job in jobs.items()}
+    (lost["node lost"],) = set(jobs["node lost"].nodes()) - {lost["node lost"]}
+    installed.cut(lost["node lost"])
+    installed.cut(lost["batch node lost"])
+    installed.stop_daemon(f"slurmd-{lost['slurmd killed']}", crash=True)
+    try:
+        for job in jobs.values():
+            wait_until(lambda job=job: retries(job) != [], f"the end of attempt 0 of {job.name}", LONGEST)  # type: ignore[misc]
+    finally:
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(installed.restore, lost.values()))
+    for fault, job in jobs.items():
+        shown = check(fault, job, "SUCCEEDED", 0, 2)
+        (attempt,) = shown["attempts"]
+        assert (attempt["code"], attempt["nodes"], shown["left_out"]) == (-1001, [lost[fault]], [lost[fault]])
+        assert retries(job) == [0], "the budget was used"
+        assert f"ExcNodeList={lost[fault]}" in installed.admin(["scontrol", "show", "job", job.latest()])
+
+
+def retries(job: Watched) -> list[int]:
+    """Return how many retries of the budget were used after each attempt but the last."""
+    return [record["used"] for record in job.journal() if record["kind"] == "retry"]
+
+
+def test_a_full_folder_is_told_and_loses_nothing(installed: Cluster, ground: Path) -> None:
+    """It fills up before or after the script writes its result; the monitor goes on when there is room."""
+    small, gate = installed.instance.small, ground / "gate"
+    home = small / f"home-{os.getpid()}"
+    folder_of_alice(installed.seen(home))
+    jobs = {
+        "full before the result": f"until [ -e {gate} ]; do sleep 0.1; done; exit 1",
+        "full after the result": "exit 1",
+    }
+    watching = {}
+    for number, (fault, command) in enumerate(jobs.items()):
+        job = watched(installed, ground / f"full{number}", command, retries=1, site=ALONE, home=home / str(number))
+        job.begun()
+        watching[fault] = job
+    wait_until((job.path / "attempts/0/result.json").exists, "the result of an attempt")
+    full = installed.run(["sh", "-c", f"cat /dev/zero >{small}/fill"])
+    assert "No space left on device" in full.stderr
+    gate.touch()
+    logs = {fault: ground / f"{job.folder.name}.log" for fault, job in watching.items()}
+    monitors = []
+    try:
+        for fault, job in watching.items():
+            with logs[fault].open("w") as log:
+                monitors.append(subprocess.Popen(job.argv("monitor"), stdout=log, stderr=log))
+        for fault, log in logs.items():
+            wait_until(
+                lambda log=log: "cannot be written (No space left" in log.read_text(), f"{fault}: a word of it", LONGEST
+            )  # type: ignore[misc]
+            assert (len(watching[fault].lines()), len(watching[fault].job_ids())) == (1, 1)
+    finally:
+        installed.seen(small / "fill").unlink()
+    for fault, job in watching.items():
+        check(fault, job, "FAILED", 255, 2)
+    assert [monitor.wait(LONGEST) for monitor in monitors] == [0, 0]
+
+
+def test_many_jobs_at_once(installed: Cluster, ground: Path) -> None:
+    """All end right, and Slurm is asked of all at once: fewer questions than jobs. Jobs of other tests go first."""
+    folder = folder_of_alice(ground / "many")
+    prefix = f"many-{os.getpid()}"
+    asked, gate = folder / "asked", folder / "gate"
+    waits = f"until [ -e {gate} ]; do sleep 0.2; done"
+    line = f'echo "$PAI_JOB_NAME $FC_FRAMEWORK_ATTEMPT_ID $SLURM_JOB_ID" >> {folder}/ledger'
+    fails = f'[ "$((${{PAI_JOB_NAME##*-}} % {FAILING}))" != 0 ]'
+    text = job_text("thejob", role("w", 1, f"{waits}; {line}; {fails}").replace("cpu: 1", "cpu: 4"))
+    (folder / "job.yaml").write_text(text + "jobRetryCount: 1\nextras: {slurm: {options: [--nice=10000]}}\n")
+    (folder / "site.yaml").write_text(profile("normal") + ALONE)
+    (folder / "submit.py").write_text(SUBMIT)
+    programs = folder / "bin"
+    programs.mkdir()
+    for name in ("squeue", "sacct"):
+        (programs / name).write_text(f'#!/bin/sh\necho "{name} $*" >>{asked}\nexec /usr/bin/{name} "$@"\n')
+    for path in (*folder.iterdir(), *programs.iterdir()):
+        path.chmod(0o755)
+    path = f"{programs}:{installed.environment('alice')['PATH']}"
+    env = {"PAISLURM_HOME": str(folder / "home"), "PAISLURM_SITE": str(folder / "site.yaml"), "PATH": path}
+    submitted = installed.run(["python", "submit.py", prefix, str(JOBS)], cwd=folder, env=env, timeout=LONGEST)
+    assert submitted.returncode == 0, submitted.stderr
+    watching = installed.command(["paislurm", "monitor"], cwd=folder, env=env)
+    with subprocess.Popen(watching, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as monitor:
+        wait_until(asked.exists, "the monitor's first question")
+        gate.touch()
+        assert monitor.wait(LONGEST) == 0
+
+    asked_of = [line.split()[0] for line in asked.read_text().splitlines()]
+    shown = json.loads(installed.run(["paislurm", "list", "--all", "--json"], cwd=folder, env=env).stdout)
+    ledger = [line.split() for line in (folder / "ledger").read_text().splitlines()]
+    claims = list((folder / "home/jobs").glob("*/attempts/*/claim/owner"))
+
+    def accounts() -> list[str]:
+        fields = ["sacct", "-X", "-n", "-P", "--starttime=now-1hour", "--format=JobID,JobName"]
+        rows = [row.split("|") for row in installed.admin(fields).splitlines()]
+        return [number for number, name in rows if name.startswith(prefix)]
+
+    wait_until(lambda: len(accounts()) >= len(claims), "the accounting to know all jobs")
+    accounted = accounts()
+    questions = f"{asked_of.count('squeue')} squeue, {asked_of.count('sacct')} sacct"
+    COUNTED.append((f"{JOBS} jobs at once", (len(accounted), len(claims), len(ledger)), questions))
+    attempts = {f"{prefix}-{number}": 2 - bool(number % FAILING) for number in range(JOBS)}
+    ends = {job["name"].partition("~")[2]: (job["state"], job["attempt"] + 1) for job in shown}
+    assert ends == {name: ("SUCCEEDED" if count == 1 else "FAILED", count) for name, count in attempts.items()}
+    assert sorted((name, int(attempt)) for name, attempt, _ in ledger) == sorted(
+        (name, attempt) for name, count in attempts.items() for attempt in range(count)
+    )
+    assert sorted(accounted) == sorted(number for _, _, number in ledger)
+    assert len(claims) == len(ledger)
+    assert len(asked_of) < JOBS, questions
+
+
+SUBMIT = """
+import sys
+from pathlib import Path
+from paislurm.translator.cli.main import main
+
+prefix, count = sys.argv[1:]
+text = Path("job.yaml").read_text()
+for number in range(int(count)):
+    Path(f"{number}.yaml").write_text(text.replace("thejob", f"{prefix}-{number}"))
+    status = main(["submit", f"{number}.yaml"])
+    if status:
+        sys.exit(status)
+"""

@@ -1,0 +1,199 @@
+"""Tasks of which no report comes: their node is lost, or the shell around them dies."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.rendering.engine import runtime
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BOTH_START = ("start 0 0 0 0 n1 1 1", "start 0 1 1 0 n2 1 1")
+FIRST_SUCCEEDS = "exit 0 0 0 0 0 0 success 1"
+SECOND_FAILED = "start 0 1 1 0 n2 1 1\nexit 0 1 1 0 7 255 unknown 1\n"
+
+
+@dataclass(frozen=True)
+class Told:
+    """How the script decided, how its tasks stand, and what it ordered slots to run."""
+
+    outcome: str
+    reason: str
+    tasks: dict[str, str]
+    orders: list[str]
+
+
+def lose(
+    folder: Path,
+    *events: str,
+    gang: bool = True,
+    log: str = "",
+    report: str = "",
+    failed: int = -1,
+    retries: int = 0,
+    ceiling: int = 1,
+) -> Told:
+    """Supervise a role of two tasks. `log` is what srun said, `report` what the second slot left in its file."""
+    (folder / "srun").mkdir()
+    (folder / "tasks/0-w").mkdir(parents=True)
+    (folder / "srun/0-w.log").write_text(log)
+    (folder / "tasks/0-w/1.log").write_text(report)
+    values = f"GANG={int(gang)} MIN_FAILED=({failed}) TASK_RETRIES=({retries}) TRANSIENT_CEILING={ceiling}"
+    lines = "".join(f"{event}\n" for event in events)
+    script = f"set -u\n{runtime()}\n{values}\n{FAKES}"
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", lines], cwd=folder, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stderr == ""
+    said = [line.split(" ", 1) for line in done.stdout.splitlines()]
+    words = {name: rest for name, rest in said if name in ("outcome", "reason")}
+    tasks = dict(rest.split(" ", 1) for name, rest in said if name == "task")
+    return Told(words["outcome"], words["reason"], tasks, [rest for name, rest in said if name == "order"])
+
+
+@pytest.mark.parametrize("failed", [-1, 1, 2])
+@pytest.mark.parametrize("gang", [True, False])
+def test_a_lost_node_ends_the_job_whatever_it_tolerates(tmp_path: Path, failed: int, gang: bool) -> None:
+    told = lose(tmp_path, *BOTH_START, "lost 0 n2", gang=gang, failed=failed, retries=1)
+    assert (told.outcome, told.tasks) == ("failed -1001 transient", {"0.0": "running", "0.1": "failed -1001"})
+    assert told.reason == "node n2 was lost while role w ran"
+
+
+@pytest.mark.parametrize("failed", [-1, 1])
+@pytest.mark.parametrize(
+    "log",
+    [
+        "srun: error: Node failure on n2\n",
+        "slurmstepd-n1: error: *** STEP 2.3 ON n1 CANCELLED AT 2026-11-21T07:50:46 DUE TO NODE FAILURE, SEE\n",
+    ],
+)
+def test_a_step_that_ended_because_a_node_was_lost(tmp_path: Path, log: str, failed: int) -> None:
+    told = lose(tmp_path, *BOTH_START, FIRST_SUCCEEDS, "step 0 1", log=log, failed=failed)
+    assert (told.outcome, told.reason) == ("failed -1001 transient", "a node was lost while role w ran")
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "words"),
+    [
+        (0, " and is not retried, which the site does not allow"),
+        (1, " after 1 transient retry, the most that the site allows"),
+        (2, " after 2 transient retries, the most that the site allows"),
+    ],
+)
+def test_the_end_of_patience_with_a_task_is_told(tmp_path: Path, ceiling: int, words: str) -> None:
+    events = []
+    for attempt in range(ceiling + 1):
+        events += [f"start 0 0 0 {attempt} n1 1 1", f"exit 0 0 0 {attempt} 130 130 transient 1"]
+    told = lose(tmp_path, *events, gang=False, failed=1, ceiling=ceiling)
+    assert told.reason == f"task w-0 failed with status 130{words}: 1 failed of role w end the job"
+
+
+def test_the_shell_of_a_task_dies(tmp_path: Path) -> None:
+    """Its task has failed while its step goes on."""
+    told = lose(tmp_path, *BOTH_START, "died 0 1 1 137", failed=1)
+    assert (told.outcome, told.tasks) == ("failed 255 unknown", {"0.0": "running", "0.1": "failed 255"})
+
+
+def test_the_shell_of_a_task_is_killed_for_memory(tmp_path: Path) -> None:
+    told = lose(tmp_path, *BOTH_START, "died 0 0 1 137", log="srun: error: n1: tasks 0-1: Out Of Memory\n", failed=1)
+    assert told.outcome == "failed -1200 permanent"
+
+
+def test_the_shell_of_a_task_dies_after_its_report(tmp_path: Path) -> None:
+    """What came to the slot's file, and never to the channel, is a report."""
+    told = lose(tmp_path, BOTH_START[0], "died 0 1 1 137", report=SECOND_FAILED, failed=1)
+    assert (told.outcome, told.tasks["0.1"]) == ("failed 255 unknown", "failed 255")
+    assert "with status 7" in told.reason
+
+
+def test_the_task_of_a_slot_that_dies_is_retried_in_another(tmp_path: Path) -> None:
+    """Even if it had not begun there; and the dead slot is given nothing any more."""
+    events = ("free 0 0", "free 0 1", "died 0 1 1 137", BOTH_START[0], FIRST_SUCCEEDS, "free 0 0")
+    told = lose(tmp_path, *events, gang=False, retries=1)
+    assert told.outcome == "succeeded 0 success"
+    assert told.orders == ["run 0 0 0", "run 1 1 0", "run 0 1 1", "quit"]
+
+
+def test_a_slot_that_dies_with_nothing_to_do_is_given_nothing(tmp_path: Path) -> None:
+    events = ("free 0 0", "free 0 1", *BOTH_START, FIRST_SUCCEEDS, "free 0 0", "died 0 0 0 137")
+    told = lose(tmp_path, *events, "exit 0 1 1 0 7 255 unknown 1", "free 0 1", gang=False, retries=1)
+    assert told.outcome == "succeeded 0 success"
+    assert told.orders[2:] == ["run 1 1 1", "quit"]
+
+
+@pytest.mark.parametrize(
+    ("line", "events"),
+    [
+        ("srun: error: n1: task 0: Killed", ["died 3 0 0 137"]),
+        ("srun: error: n[1-2]: tasks 0,4-6: Killed", ["died 3 0 0 137", "died 3 4 6 137"]),
+        ("srun: error: n1: task 2: Terminated", ["died 3 2 2 143"]),
+        ("srun: error: n1: task 2: Exited with exit code 9", ["died 3 2 2 9"]),
+        ("srun: error: n1: task 0: Segmentation fault (core dumped)", ["died 3 0 0 137"]),
+        ("srun: error: Node failure on n4", ["lost 3 n4"]),
+        ("srun: Job step aborted: Waiting up to 7 seconds for job step to finish.", []),
+        ("paislurm: error: srun: error: n1: task 0: Killed", []),
+    ],
+)
+def test_what_srun_says_is_an_event(tmp_path: Path, line: str, events: list[str]) -> None:
+    """All of it is in the log, a last line without an end as well."""
+    done = subprocess.run(
+        ["bash", "-c", f'set -u\n{runtime()}\nhear_srun 3 "$1"', "bash", tmp_path / "log"],
+        input=f"before\n{line}",
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    assert (done.stdout.splitlines(), done.stderr) == (events, "")
+    assert (tmp_path / "log").read_text() == f"before\n{line}\n"
+
+
+def test_srun_is_heard_where_its_log_cannot_be_written(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f'set -u\n{runtime()}\nhear_srun 3 "$1"', "bash", tmp_path / "missing" / "log"],
+        input="srun: error: Node failure on n4\n",
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    assert done.stdout == "lost 3 n4\n"
+
+
+FAKES = r"""
+MIN_SUCCEEDED_OF_JOB=-1 GRACE=5 NOW=1000
+ROLE_NAME=(w) ROLE_FOLDER=(0-w) INSTANCES=(2) SLOTS=(2) MIN_SUCCEEDED=(-1) SUCCEEDED=(0) FAILED=(0) NEXT_TASK=(0)
+STEP_OPEN=(1) TASK_COUNT=2
+
+# Whoever looks at the clock finds that time has passed, and then what a slot was ordered has been done.
+read_clock() { NOW=$((NOW + 1)); }
+write_result() { :; }
+say() { :; }
+signal_steps() { tell 'step 0 0'; }
+tell() { printf '%s\n' "$@" >&"$EVENTS"; }
+order() {
+  printf 'order %s\n' "$2"
+  local word slot index attempt
+  read -r word slot index attempt <<<"$2"
+  if [[ $word == quit ]]; then
+    tell 'step 0 0'
+  elif ((attempt)); then
+    tell "start 0 $slot $index $attempt n1 1 1" "exit 0 $slot $index $attempt 0 0 success 1" "free 0 $slot"
+  fi
+}
+
+mkfifo events && exec {EVENTS}<>events
+printf '%s' "$1" >&"$EVENTS"
+supervise
+printf 'outcome %s %s %s\nreason %s\n' "$OUTCOME" "$OUTCOME_CODE" "$OUTCOME_BEHAVIOUR" "$OUTCOME_REASON"
+for task in "${!STATE[@]}"; do
+  code=''
+  [[ ${STATE[$task]} != failed ]] || code=" ${CODE_OF[$task]}"
+  printf 'task %s %s%s\n' "$task" "${STATE[$task]}" "$code"
+done
+"""
