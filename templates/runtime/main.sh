@@ -26,7 +26,7 @@ batch_main() {
   place_slots
   find_addresses
   RUN_ID=$SLURM_JOB_ID-$ATTEMPT
-  CALLS=/tmp/paislurm-$RUN_ID-calls
+  CALLS=/tmp/paislurm-$RUN_ID-$RANDOM$RANDOM
   write_placement
   check_fabric
   ((!GANG)) || find_ports

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from paislurm.backends.base import JobId
 
 from ..monitoring.decide import STOPPED
-from ..monitoring.journal import append
 from ..monitoring.outcome import given_up
 from ..monitoring.records import Cancelled
 from .home import backend, clock, user_name
@@ -30,11 +29,11 @@ def cancel(folder: JobFolder) -> tuple[str, View]:
     if view.standing.state == "UNKNOWN" and not view.problem and view.observation is None:
         known = view.history
         reason = f"given up by the user: {known.keeper} does not know the job, and it left no result"
-        append(folder.journal, given_up(known, clock(), STOPPED, reason))
+        view.folder.append(given_up(known, clock(), STOPPED, reason))
         return f"{folder.name} is given up: {known.keeper} does not know job {known.job_id}", look_at(folder)
     asked = ""
     for _ in range(TRIES):
-        asked = _ask(folder, view)
+        asked = _ask(view)
         view = look_at(folder)
         if view.standing.ended or view.history.job_id in ("", asked):
             break
@@ -45,7 +44,7 @@ def cancel(folder: JobFolder) -> tuple[str, View]:
     return f"{folder.name} is being cancelled ({which})", view
 
 
-def _ask(folder: JobFolder, view: View) -> str:
+def _ask(view: View) -> str:
     """Cancel the backend's job, if there is one, and write down that the job is to end; return the backend's id.
 
     Where there is none, the journal alone stops the next attempt, so that it must be written.
@@ -54,9 +53,9 @@ def _ask(folder: JobFolder, view: View) -> str:
     job_id = "" if known.retry is not None else known.job_id
     record = Cancelled(time=clock(), attempt=known.attempt, user=user_name(), job_id=job_id)
     if not job_id:
-        append(folder.journal, record)
+        view.folder.append(record)
         return ""
     backend(known.backend).cancel(JobId(job_id))
     with suppress(OSError):
-        append(folder.journal, record)
+        view.folder.append(record)
     return job_id

@@ -10,7 +10,6 @@ from paislurm.backends.base import Submission
 
 from ..errors import BackendError, RejectedError
 from .decide import STOPPED
-from .journal import append
 from .outcome import given_up
 from .records import Intent, Submitted
 from .staging import sync_folder, write_durably
@@ -74,7 +73,7 @@ def submit_attempt(
             raise
         job_id = backend.submit(replace(submission, exclude=()))
     try:
-        append(folder.journal, submitted(known, job_id, clock()))
+        folder.append(submitted(known, job_id, clock()))
     except OSError as error:
         return job_id, error
     return job_id, None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
 from shutil import rmtree
@@ -30,23 +31,27 @@ class Read:
     damage: tuple[str, ...] = ()
 
 
-def append(journal: Path, record: Record) -> None:
+def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
     """Add a record; it is on the disk when this returns. OSError if it cannot be.
 
     A line that a crash or a full disk left torn is closed first, so that it spoils no record but its own.
-    With the end of the job its secrets go: no attempt will want them any more.
+    With `inode`, that of the journal from which the record follows, nothing is written to another job's that has
+    taken its place. With the end of the job its secrets go: no attempt will want them any more.
     """
-    if isinstance(record, Ended):
-        rmtree(journal.with_name(SECRETS), ignore_errors=True)
     descriptor = os.open(journal, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        size = os.fstat(descriptor).st_size
+        status = os.fstat(descriptor)
+        if inode is not None and inode != status.st_ino:
+            raise OSError(errno.ESTALE, "it is another job's now", str(journal))
+        if isinstance(record, Ended):
+            rmtree(journal.with_name(SECRETS), ignore_errors=True)
+        size = status.st_size
         torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
         line = b"\n" * torn + dump(record)
         if os.write(descriptor, line) != len(line):
             # The disk filled up in the middle of a line; asking again gives the error its name.
             os.write(descriptor, b"\n")
-            raise OSError(28, "the record was written in part", str(journal))
+            raise OSError(errno.ENOSPC, "the record was written in part", str(journal))
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

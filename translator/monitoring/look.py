@@ -74,6 +74,7 @@ class Answers:
 
 def open_job(folder: JobFolder) -> Opened:
     """Read a job's journal; OSError if it has none that can be read."""
+    folder = replace(folder, inode=folder.journal.stat().st_ino)
     journal = read(folder.journal)
     damage = tuple(f"{folder.journal.name}: {what}" for what in journal.damage)
     return Opened(folder=folder, history=history(journal.records), damage=damage)

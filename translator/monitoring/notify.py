@@ -12,7 +12,6 @@ from subprocess import DEVNULL, PIPE, Popen
 from typing import TYPE_CHECKING
 
 from .events import OLDEST_SECONDS, due_notices
-from .journal import append
 from .records import Notified
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ class Deliveries:
 def _write_down(folder: JobFolder, notice: Notice, now: int, *, delivered: bool) -> None:
     """Say that it is done with; where that cannot be written, it is told again."""
     with suppress(OSError):
-        append(folder.journal, Notified(time=now, attempt=notice.attempt, key=notice.key, delivered=delivered))
+        folder.append(Notified(time=now, attempt=notice.attempt, key=notice.key, delivered=delivered))
 
 
 def message(notice: Notice, *, mail: bool) -> bytes:

@@ -15,7 +15,6 @@ from paislurm.backends.slurm_states import Phase, phase
 from ..errors import BackendError, RejectedError
 from .attempt import new_intent, prepare, settled, submit_attempt
 from .history import advanced
-from .journal import append
 from .look import open_job, survey
 from .outcome import given_up
 from .records import Cancelled, Retry
@@ -73,7 +72,7 @@ def _write_down(view: View, means: Means) -> View:
     """Append what is new; OSError if the journal cannot be written, and then nothing may follow from it."""
     news = tuple(_blamed(view, record, means) for record in view.news)
     for record in news:
-        append(view.folder.journal, record)
+        view.folder.append(record)
     return replace(view, news=())
 
 
@@ -107,7 +106,7 @@ def _cancel(view: View, wanted: Cancelled, means: Means) -> View:
     except BackendError as error:
         return replace(view, problem="; ".join(fault.message for fault in error.faults))
     asked = replace(wanted, time=means.clock(), attempt=known.attempt, job_id=known.job_id)
-    append(view.folder.journal, asked)
+    view.folder.append(asked)
     return replace(view, history=advanced(known, [asked]))
 
 
@@ -131,7 +130,7 @@ def _submit(view: View, number: int, means: Means) -> View:
     if before.cancelled is not None or (before.attempt, before.job_id) != (view.history.attempt, view.history.job_id):
         return view
     intent = new_intent(number, now, before=before.tag)
-    append(folder.journal, intent)
+    folder.append(intent)
     known = advanced(before, [intent])
     try:
         submit_attempt(folder, known, means.backend(known.backend), means.clock, exclude=known.left_out(now))
@@ -157,6 +156,6 @@ def _refused(view: View, known: History, error: BackendError, means: Means) -> V
     if not known.retries or now - known.retries[-1].due < REFUSED_SECONDS:
         return _after(view, known, words)
     end = given_up(known, now, REFUSED, f"attempt {known.attempt} cannot be submitted: {words}")
-    append(view.folder.journal, end)
+    view.folder.append(end)
     standing = Standing(state="FAILED", code=REFUSED, reason=end.reason, ended=True)
     return replace(view, history=advanced(known, [end]), standing=standing, observation=None, tasks=())

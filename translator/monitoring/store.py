@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ..errors import Fault, NotFoundError
 from .history import history
-from .journal import SECRETS, read, read_last
+from .journal import SECRETS, append, read, read_last
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from .history import History
-    from .records import JobRole
+    from .records import JobRole, Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,12 @@ class JobFolder:
     """Name the places in a job's folder. Source: this project's docs, run folder."""
 
     path: Path
+    inode: int | None = field(default=None, compare=False)
+    """That of the journal when it was opened: another job can take the place of one that has ended."""
+
+    def append(self, record: Record) -> None:
+        """Add a record to the journal, if it still is this job's; OSError if it cannot be."""
+        append(self.journal, record, inode=self.inode)
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from paislurm.translator.exit_spec import BEHAVIOURS, SiteRow
 from paislurm.translator.monitoring.decide import Policy
 from paislurm.translator.monitoring.journal import END, append, read, read_last
+from paislurm.translator.monitoring.look import open_job
 from paislurm.translator.monitoring.records import (
     Cancelled,
     Created,
@@ -26,7 +28,7 @@ from paislurm.translator.monitoring.records import (
 )
 from paislurm.translator.monitoring.untrusted import DamagedError
 
-from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED
+from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, job_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,6 +133,22 @@ def test_a_cut_loses_at_most_the_last_record(
     append(journal, CREATED)
     assert read(journal).records[-1] == CREATED
     assert read(journal).records[:complete] == tuple(records[:complete])
+
+
+def test_a_slow_monitor_writes_nothing_about_the_job_that_took_the_name(tmp_path: Path) -> None:
+    """It has read the old job's journal, and writes when its folder is another job's."""
+    first = open_job(job_folder(tmp_path, CREATED, INTENT, SUBMITTED)).folder
+    first.path.rename(tmp_path / "alice~demo.1")
+    second = job_folder(tmp_path, CREATED, INTENT)
+    second.secrets.mkdir()
+    with pytest.raises(OSError, match="another job's") as refused:
+        first.append(ENDED)
+    assert refused.value.errno == errno.ESTALE
+    assert read(second.journal).records == (CREATED, INTENT)
+    assert second.secrets.is_dir()
+    open_job(second).folder.append(ENDED)
+    assert read(second.journal).records == (CREATED, INTENT, ENDED)
+    assert not second.secrets.exists()
 
 
 def test_damage_is_told(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_a_journal_that_cannot_be_written_does_not_hinder_looking(
     def fails(*_: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("paislurm.translator.monitoring.step.append", fails)
+    monkeypatch.setattr("paislurm.translator.monitoring.store.append", fails)
     view = stepped(folder, FakeBackend(observed("CANCELLED", final=True, raw_state="CANCELLED by 0")), NOW)
     assert (view.standing.state, view.standing.reason) == ("STOPPED", "the job was cancelled by root")
 

@@ -202,9 +202,8 @@ def killed_at(monkeypatch: pytest.MonkeyPatch, number: int, backend: FakeBackend
 
         return wrapper
 
-    for name in ("append", "prepare"):
-        monkeypatch.setattr(stepping, name, dying(getattr(stepping, name)))
-    monkeypatch.setattr("paislurm.translator.monitoring.attempt.append", dying(append))
+    monkeypatch.setattr(stepping, "prepare", dying(stepping.prepare))
+    monkeypatch.setattr("paislurm.translator.monitoring.store.append", dying(append))
     monkeypatch.setattr(backend, "submit", dying(backend.submit))
 
     def check() -> None:
@@ -318,11 +317,11 @@ def test_a_journal_that_cannot_be_written_stops_what_would_follow(
     leave_result(folder, **FAILED)
     ended(backend)
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(stepping, "append", full)
+        patch.setattr("paislurm.translator.monitoring.store.append", full)
         view = stepped(folder, backend, NOW)
     assert "No space left on device" in view.problem
     assert not backend.submissions
