@@ -10,7 +10,7 @@
 readonly ANSWER_SECONDS=30
 
 # Of a task in a container, the shell outside hears by another bell what is to be called elsewhere.
-if [[ $CONTAINER_RUNTIME == none ]]; then OUT=''; else OUT=.out; fi
+if [[ ${CONTAINER_RUNTIME-none} == none ]]; then OUT=''; else OUT=.out; fi
 readonly OUT
 
 # make_bells NAME ...: all at once, below CALLS. Nobody else's folder will do, since /tmp is everybody's.

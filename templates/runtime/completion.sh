@@ -99,12 +99,15 @@ kill_steps() {
 
 # TERM: Slurm ends the job (scancel, time limit, node failure); every task has got it too.
 on_term() {
+  # A trap runs in the middle of a `read`, and with its IFS.
+  local IFS=$' \t\n'
   decide interrupted -210 stop "the job was told to end from outside: see Slurm's accounting for the reason"
   ((SUPERVISING)) || { write_result; exit 3; }
 }
 
 # USR1: the time limit is near. Tasks get TERM, so that they can save.
 on_time_warning() {
+  local IFS=$' \t\n'
   decide failed -1004 permanent "the time limit is near: tasks were told to end"
   ((SUPERVISING)) || { write_result; exit 1; }
 }

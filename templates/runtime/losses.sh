@@ -50,7 +50,7 @@ read_slot_file() {
   local file=tasks/${ROLE_FOLDER[$1]}/$2.log
   local -a event
   [[ -r $file ]] || return 0
-  while read -r -a event; do take_in "${event[@]}"; done <"$file"
+  while read -r -a event; do take_in ${event[@]+"${event[@]}"}; done <"$file"
 }
 
 # What srun said when its step, or a task of it, ended without a report; into LOSS. A lost node ends the job.

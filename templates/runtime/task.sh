@@ -38,6 +38,8 @@ outlive_signals() {
 }
 
 pass_on_term() {
+  # A trap runs in the middle of a `read`, and with its IFS.
+  local IFS=$' \t\n'
   ((!STOPPED)) || return 0
   STOPPED=1
   # Whatever the commands make of it, and even if they end well, the batch script must know why they end.

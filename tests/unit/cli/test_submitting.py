@@ -217,11 +217,11 @@ def test_an_unknown_backend_is_wrong_usage(run: Runner, job: str, surroundings: 
 def test_a_job_id_that_cannot_be_written_down_is_found_again(
     run: Runner, job: str, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(*_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("paislurm.translator.monitoring.attempt.append", fails)
+        patch.setattr("paislurm.translator.monitoring.store.append", fails)
         said = run("submit", job)
     assert said.code == 0
     assert "cannot be written" in said.err

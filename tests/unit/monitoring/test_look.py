@@ -94,7 +94,7 @@ def test_a_journal_that_cannot_be_written_does_not_hinder_looking(
 ) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
 
-    def fails(*_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr("paislurm.translator.monitoring.store.append", fails)

@@ -14,7 +14,19 @@ from hypothesis import strategies as st
 from .bash import run
 
 RUNTIME = Path(__file__).parents[3] / "templates" / "runtime"
-NEVER_EMPTY = {"EXIT_RULES", "NODES_OF", "PORT_LINES", "SRUN", "folders", "names", "nodes", "requests", "tables"}
+NEVER_EMPTY = {
+    "EXIT_RULES",
+    "NODES_OF",
+    "PORT_LINES",
+    "SRUN",
+    "folders",
+    "mounts",
+    "names",
+    "nodes",
+    "requests",
+    "tables",
+    "words",
+}
 FEW = settings(deadline=None, max_examples=30)
 COUNTS = st.lists(st.integers(1, 40), min_size=1, max_size=8)
 
