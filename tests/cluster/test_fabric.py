@@ -29,7 +29,12 @@ infiniband:
   variables: {with: {NCCL_IB_GID_INDEX: 3}}
 """
 ON = "    extraContainerOptions: {infiniband: true}\n"
-LOOK = '{ env | grep -E "^(NCCL|UCX|OMPI|I_MPI|FI|GLOO)_" || true; } | sort >vars; ulimit -S -l >limit'
+LAUNCHERS = "^(OMPI_MCA_(plm|ras)|I_MPI_HYDRA)"
+"""What every task has, so that launchers start their daemons by ssh."""
+LOOK = (
+    f'{{ env | grep -E "^(NCCL|UCX|OMPI|I_MPI|FI|GLOO)_" | grep -Ev "{LAUNCHERS}" || true; }} | sort >vars; '
+    "ulimit -S -l >limit"
+)
 
 
 class Tree:
