@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,9 +12,8 @@ import pytest
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.site.load import load_site
 from tests.cluster.cluster import Cluster
-from tests.cluster.conftest import boot
 from tests.cluster.instance import Instance
-from tests.cluster.jobs import BOTH, folder_of_alice, job_text, role
+from tests.cluster.jobs import folder_of_alice, job_text, role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,10 +40,12 @@ def bound(cluster: Cluster) -> Iterator[Cluster]:
         pytest.skip("the machine has one CPU")
     folder = cluster.instance.folder
     other = Cluster(Instance(folder.with_name(folder.name + "-cpus"), real_cpus=True))
-    boot(other)
-    yield other
-    other.down()
-    shutil.rmtree(other.instance.folder)
+    try:
+        other.up()
+        yield other
+    finally:
+        other.down()
+        shutil.rmtree(other.instance.folder)
 
 
 def looked(bound: Cluster, folder: Path, layout: str, env: dict[str, str]) -> dict[str, list[str]]:
@@ -61,9 +63,9 @@ def looked(bound: Cluster, folder: Path, layout: str, env: dict[str, str]) -> di
     return logs
 
 
-@BOTH
-def test_tasks_run_on_the_cpus_that_they_ask_for(bound: Cluster, layout: str) -> None:
-    for number, env in enumerate(OF_THE_SHELL):
+def test_tasks_run_on_the_cpus_that_they_ask_for(bound: Cluster) -> None:
+    """In both layouts; one test, since there is one such cluster."""
+    for layout, (number, env) in product(("het", "shared"), enumerate(OF_THE_SHELL)):
         found = looked(bound, folder_of_alice(bound.home("alice") / f"{layout}-{number}"), layout, env)
         widths = {task: (lines[1], lines[2]) for task, lines in found.items()}
         assert widths == {
