@@ -58,6 +58,7 @@ await_end() {
       case ${#WORDS[@]}:${WORDS[0]-} in
         3:end) [[ ${WORDS[1]} != "$1" ]] || { wait "$1"; return "${WORDS[2]}"; } ;;
         2:call) [[ ${WORDS[1]} == */* || ! -d $CALLS/${WORDS[1]} ]] || answer_call "$CALLS/${WORDS[1]}" {CHANNEL}>&- {BELL}>&- & ;;
+        4:size) set_size "${WORDS[@]:1}" ;;
       esac
     else
       kill -0 "$1" 2>/dev/null || there=0
@@ -113,31 +114,34 @@ run_called() {
   ! (umask 0077 && mkdir -p -- "$folder") 2>/dev/null ||
     export OMPI_MCA_btl_vader_backing_directory=$folder OMPI_MCA_btl_sm_backing_directory=$folder \
       OMPI_MCA_orte_tmpdir_base=$folder PRTE_MCA_prte_tmpdir_base=$folder
+  [[ ! -e $1/terminal ]] || run_in_terminal "$1" "$command"
   exec bash -c "$command"
 }
 
-# place_call BELL COMMAND: standard input, output and errors are the command's, and so is the status; 255 if there is
-# no answer.
+# place_call BELL COMMAND [TERMINAL]: standard input, output and errors are the command's, and so is the status; 255 if
+# there is no answer. TERMINAL says rows, columns and kind of the terminal that the command is to have.
 place_call() {
-  local bell=$1 folder word result='' tries=0 life status end in out err input
+  local bell=$1 folder word result='' tries=0 life status end in out err source input sizes=''
   [[ -p $bell ]] || { say "error: no task answers: it has ended, or not yet begun"; return 255; }
   folder=$(mktemp -d "${bell%/*}/call.XXXXXX") || return 255
   # shellcheck disable=SC2064 # the folder of this call
   trap "rm -rf -- '$folder'" EXIT
   (cd -- "$folder" && mkfifo in out err life status) && printf '%s' "$2" >"$folder/command" || return 255
+  [[ ! ${3-} ]] || printf '%s\n' "$3" >"$folder/terminal" || return 255
   exec {life}<>"$folder/life" {status}<>"$folder/status"
   printf 'call %s\n' "${folder##*/}" 1<>"$bell"
   until read -r -t 1 word <&"$status"; do
     ((++tries < ANSWER_SECONDS)) && [[ -p $bell ]] || { say "error: the task does not answer"; return 255; }
   done
-  exec {end}<"$folder/status" {status}>&- {in}>"$folder/in" {out}<"$folder/out" {err}<"$folder/err" {input}<&0
-  cat <&"$input" >&"$in" {life}>&- {in}>&- &
+  exec {end}<"$folder/status" {status}>&- {in}>"$folder/in" {out}<"$folder/out" {err}<"$folder/err" {source}<&0
+  cat <&"$source" >&"$in" {life}>&- {in}>&- &
   input=$!
   exec {in}>&-
+  [[ ! ${3-} ]] || { pass_sizes "$bell" "${folder##*/}" <&"$source" >/dev/null {life}>&- & sizes=$!; }
   { cat <&"$err" >&2 & cat <&"$out"; wait; } {life}>&- &
   out=$!
   read -r word result <&"$end" || say "error: the task was killed"
   wait "$out"
-  kill "$input" 2>/dev/null
+  kill "$input" ${sizes:+"$sizes"} 2>/dev/null
   return "${result:-255}"
 }

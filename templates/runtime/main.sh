@@ -8,6 +8,7 @@ main() {
     --mount) mount_main "${@:2}" ;;
     --inside) inside_main "${@:2}" ;;
     --ssh) ssh_main "${@:2}" ;;
+    --exec) exec_main "${@:2}" ;;
     --relay) relay_main "${@:2}" ;;
     *) batch_main "$@" ;;
   esac

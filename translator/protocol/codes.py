@@ -168,6 +168,7 @@ PROGRAM = {
     "E522": "the job has no such attempt",
     "E523": "nothing is known of the job any more",
     "E524": "no exit code, and no state of Slurm",
+    "E525": "the task does not run",
     "E530": "interrupted while waiting; the job goes on",
     "E531": "interrupted while submitting; whether the job was taken is found out later",
     "E540": "there is no home folder",

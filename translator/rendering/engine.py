@@ -27,6 +27,7 @@ RUNTIME = (
     "prerequisites",
     "calls",
     "ssh",
+    "terminal",
     "containers",
     "task",
     "main",
