@@ -48,6 +48,8 @@ class Terminal:
             ready, _, _ = select.select([self._master], [], [], max(0, deadline - time.monotonic()))
             assert ready, f"no {pattern!r} in {self.shown!r}"
             self.shown += os.read(self._master, 1 << 16).decode(errors="replace")
+            # Bash tells the terminal when it reads a line.
+            self.shown = re.sub("\x1b\\[\\?2004[hl]\r?", "", self.shown)
         self.shown = self.shown[match.end() :]
         return match[0]
 

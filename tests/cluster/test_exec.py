@@ -87,8 +87,9 @@ def test_a_shell_has_a_terminal(installed: Cluster, workdir: Path, layout: str, 
     argv = installed.command(["paislurm", "exec", job.name, "worker-1"], cwd=workdir, env={"TERM": "xterm"})
     terminal = Terminal(argv, rows=33, columns=101)
     terminals.append(terminal)
-    terminal.type("PS1='<ready>'; set +o history\r")
-    terminal.expect("<ready>[^;]*$")
+    terminal.expect("[$#] $")
+    terminal.type("PS1='<rea''dy>'; set +o history\r")
+    terminal.expect("<ready>")
     terminal.type(f"{WHERE}; tty; stty size; echo $TERM.\r")
     terminal.expect(rf"\r\nn\d worker-1 {job.attempt}/work/1-worker/1\r\n/dev/pts/\d+\r\n33 101\r\nxterm\.\r\n")
     # Job control, and ^C for what is in front alone.

@@ -18,8 +18,6 @@ from ..say import put_json
 from ..steps import look_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...monitoring.look import View
     from ...monitoring.records import JobRole
 
@@ -75,9 +73,10 @@ def _check_that_it_runs(view: View, role: JobRole, index: int) -> None:
     raise NotFoundError(Fault(code="E525", message=message, hint=hint))
 
 
-def _argv(view: View, role: JobRole, index: int, words: Sequence[str]) -> list[str]:
+def _argv(view: View, role: JobRole, index: int, words: tuple[str, ...]) -> list[str]:
     """Return what calls the task: the job's own script, which knows the way."""
     attempt, position = view.history.attempt, view.history.roles.index(role)
     script = view.folder.script(attempt)
-    text = " ".join(quote(word) for word in words)
+    # Of options that stand after arguments click makes nothing, the first `--` among them.
+    text = " ".join(quote(word) for word in (words[1:] if words[:1] == ("--",) else words))
     return ["bash", str(script), "--exec", str(view.folder.path), str(attempt), str(position), str(index), text]
