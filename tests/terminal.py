@@ -38,7 +38,7 @@ class Terminal:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def type(self, text: str) -> None:
-        """Type text as it is: a line ends with a carriage return, and `\\x03` is ^C."""
+        """Type text as it is: a line ends with a carriage return."""
         os.write(self._master, text.encode())
 
     def expect(self, pattern: str) -> str:

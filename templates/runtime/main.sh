@@ -26,7 +26,9 @@ batch_main() {
   place_slots
   find_addresses
   RUN_ID=$SLURM_JOB_ID-$ATTEMPT
-  CALLS=/tmp/paislurm-$RUN_ID-calls
+  # The local backend gives one number to a job of each home.
+  read -r CALLS _ < <(printf '%s' "$ATTEMPT_FOLDER" | md5sum)
+  CALLS=/tmp/paislurm-$RUN_ID-${CALLS:0:8}-calls
   write_placement
   ((!GANG)) || find_ports
   write_environment

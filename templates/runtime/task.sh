@@ -59,6 +59,8 @@ await() {
 
 # One line to the batch script, one to the slot's file; each is a single write.
 report() {
+  # The trap for TERM reports too, and may run in a `read` that has an IFS of its own.
+  local IFS=' '
   printf '%s\n' "$*" >&"$CHANNEL"
   printf '%s\n' "$*" >>"$REPORTS"
 }

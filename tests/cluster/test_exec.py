@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,7 +96,7 @@ def test_a_shell_has_a_terminal(installed: Cluster, workdir: Path, layout: str, 
     # Job control, and ^C for what is in front alone.
     terminal.type("sleep 500\r")
     terminal.expect("sleep 500\r\n")
-    wait_until(lambda: any(b"sleep\x00500\x00" == p for p in command_lines()), "sleep to run")
+    wait_until(lambda: any(p == b"sleep\x00500\x00" for p in command_lines()), "sleep to run")
     terminal.type("\x03")
     terminal.expect("<ready>")
     terminal.type("echo status $?\r")
@@ -111,15 +112,11 @@ def test_a_shell_has_a_terminal(installed: Cluster, workdir: Path, layout: str, 
 
 def command_lines() -> Iterator[bytes]:
     for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
+        with suppress(OSError):
             yield path.read_bytes()
-        except OSError:
-            continue
 
 
-def test_a_terminal_that_hangs_up_leaves_nothing(
-    installed: Cluster, workdir: Path, terminals: list[Terminal]
-) -> None:
+def test_a_terminal_that_hangs_up_leaves_nothing(installed: Cluster, workdir: Path, terminals: list[Terminal]) -> None:
     job = waiting_job(installed, workdir, "shared")
     remote = "trap : TERM HUP; echo $$ >pid; while :; do sleep 1; done"
     argv = installed.command(["paislurm", "ssh", job.name, "worker-0", "--", "bash", "-c", remote], cwd=workdir)
