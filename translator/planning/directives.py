@@ -111,17 +111,22 @@ def _raw(options: Iterable[str]) -> Options:
     return tuple((name, value if equals else None) for name, equals, value in split)
 
 
-def step_options(role: Role, *, shared: bool) -> Options:
+def step_options(role: Role, *, shared: bool, ranks: int = 1, per_node: int = 1) -> Options:
     """Return the srun options of a role's step: what its tasks take of the allocation.
 
     In the shared layout the step takes its own CPUs, memory and GPUs (`--exact`); else its component is all its own.
-    Source: srun(1), --exact --gpus-per-task --gres --mem-per-cpu.
+    Where a task is several ranks, they have its CPUs between them, and on a node with `per_node` tasks Slurm gives all
+    GPUs to all: the script leaves each task its own. Source: srun(1), --exact --gpus-per-task --gres --mem-per-cpu.
     """
     wanted = role.resources
-    options: list[tuple[str, str | None]] = [("cpus-per-task", str(wanted.cpus))]
-    options.append(("gpus-per-task", str(wanted.gpus)) if wanted.gpus else ("gres", "none"))
+    cpus = wanted.cpus // ranks
+    options: list[tuple[str, str | None]] = [("cpus-per-task", str(cpus))]
+    if wanted.gpus and ranks > 1:
+        options.append(("gres", f"gpu:{wanted.gpus * per_node}"))
+    else:
+        options.append(("gpus-per-task", str(wanted.gpus)) if wanted.gpus else ("gres", "none"))
     if shared:
-        memory = ("mem-per-cpu", f"{-(-wanted.memory_mib // wanted.cpus)}M") if wanted.memory_mib else ("mem", "0")
+        memory = ("mem-per-cpu", f"{-(-wanted.memory_mib // (cpus * ranks))}M") if wanted.memory_mib else ("mem", "0")
         options += [("exact", None), memory]
     return tuple(options)
 

@@ -25,13 +25,17 @@ from .placement import partition_of, place_of, time_limit, unmapped, virtual_clu
 from .plan import Component, Plan, RolePlan
 from .prerequisites import ordered, steps
 from .storages import mounts, storage_prerequisite
+from .worlds import worlds
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..job import Job, Role
     from ..site.profile import Site
     from .layout import Arrangement
     from .placement import Place
     from .storages import Mount
+    from .worlds import Ranks
 
 MOST_EXPORTED_BYTES = 1 << 20
 """The script exports what tasks know of their peers up to this size; see `templates/runtime/environment.sh`."""
@@ -53,6 +57,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     alike = len(set(places)) == 1
     arrangement = arrange(job, partitions, batch_memory_mib(len(job.roles)), alike=alike)
     paths, nowhere = path_variables(job, site)
+    native, native_warnings = worlds(job, site, arrangement.layout.kind)
     warning = site.warning if limit is not None and limit > WARNED_FROM else timedelta(0)
     return Plan(
         job_name=job.name,
@@ -67,7 +72,8 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         layout=arrangement.layout,
         components=_components(job, site, places, arrangement, first_component(job, limit, warning)),
         roles=tuple(
-            _role(job, site, arrangement, found, images[position], position) for position in range(len(job.roles))
+            _role(job, site, arrangement, found, images[position], native, position)
+            for position in range(len(job.roles))
         ),
         container_runtime=site.containers.runtime,
         mounts=container_mounts(site, found),
@@ -90,6 +96,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             *unmapped(job, site),
             *storage_warnings,
             *not_used(job, site),
+            *native_warnings,
             *nowhere,
             *_nodes_not_known(job, arrangement),
             *_large_environment(job),
@@ -139,13 +146,20 @@ def _components(
 
 
 def _role(
-    job: Job, site: Site, arrangement: Arrangement, found: tuple[Mount, ...], image_path: str, position: int
+    job: Job,
+    site: Site,
+    arrangement: Arrangement,
+    found: tuple[Mount, ...],
+    image_path: str,
+    native: Mapping[int, Ranks],
+    position: int,
 ) -> RolePlan:
     role, nodes, packing = job.roles[position], arrangement.nodes[position], arrangement.packing
     around = ordered(role.around)
     if found and job.storages and not image_path:
         around = (storage_prerequisite(found, site, job.storages.lines), *around)
     before, after = steps(around)
+    ranks = native.get(position)
     return RolePlan(
         position=position,
         name=role.name,
@@ -156,11 +170,18 @@ def _role(
         slots=arrangement.slots[position],
         tasks_per_node=nodes.tasks_per_node if nodes else None,
         placement=packing.placements[position] if packing else (),
-        step_options=step_options(role, shared=packing is not None),
+        step_options=step_options(
+            role,
+            shared=packing is not None,
+            ranks=ranks.count if ranks else 1,
+            per_node=nodes.tasks_per_node if nodes else 1,
+        ),
         resources=role.resources,
         ports=role.ports,
         completion=role.completion,
         task_retry_limit=role.task_retry_limit,
+        ranks=ranks.count if ranks else 0,
+        world=ranks.world if ranks else None,
         image=role.image,
         image_path=image_path,
         before=before,

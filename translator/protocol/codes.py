@@ -109,7 +109,6 @@ SITE = {
 LATER = {
     "W909": "credentials of a registry",
     "W913": "infiniband",
-    "W914": "extras.slurm.mpi",
     "W916": "extras.slurm.exportEnv",
     "W917": "extras.slurm.workdir",
     "W919": "authFile",
@@ -129,6 +128,8 @@ PLANNING = {
     "E413": "more roles than srun can address as components",
     "E414": "no layout holds all tasks at once",
     "E415": "an image that is not on the site",
+    "E416": "an MPI plugin that the site does not have",
+    "E417": "a native MPI launch that cannot be",
     "W401": "a virtual cluster that is not known, without a site profile",
     "W402": "the container image is not used",
     "W403": "components need more nodes than are known to be there",
@@ -139,6 +140,7 @@ PLANNING = {
     "W408": "a node type without effect",
     "W409": "nobody is told of changes of the job",
     "W410": "the site bounds how often the job is restarted",
+    "W411": "whether the site has the MPI plugin is not known",
     "W421": "fixed ports of tasks that share nodes",
     "W422": "a path on a file system that the site does not name",
 }
