@@ -180,7 +180,7 @@ class Directories:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mpi:
-    """Ask that srun itself starts the commands, as ranks of an MPI world. Source: this project's docs, `extras.slurm.mpi`.
+    """Ask that srun itself starts the commands, as ranks of an MPI world. Source: this project's docs, native launch.
 
     `plugin` is srun's, "" for the site's first. `ranks` are those of one instance, 0 where nothing is said. `roles`
     are one world together, of a job's wish alone; None are all.

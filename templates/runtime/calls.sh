@@ -19,11 +19,15 @@ make_bells() {
 
 # With gang allocation, the bells of all slots of a node.
 make_bells_of_node() {
-  local role slot
+  local role slot rank
   local -a nodes names=()
   for role in "${!ROLE_NAME[@]}"; do
     read -ra nodes <<<"${NODES_OF[role]}"
-    for slot in "${!nodes[@]}"; do [[ ${nodes[slot]} != "$SLURMD_NODENAME" ]] || names+=("$role.$slot"); done
+    for slot in "${!nodes[@]}"; do
+      [[ ${nodes[slot]} == "$SLURMD_NODENAME" ]] || continue
+      names+=("$role.$slot")
+      for ((rank = 1; rank < ${RANKS_OF[role]:-1}; rank++)); do names+=("$role.$slot.rank.$rank"); done
+    done
   done
   [[ $CONTAINER_RUNTIME == none || ${#names[@]} == 0 ]] || names+=("${names[@]/%/.out}")
   make_bells "${names[@]}"
@@ -41,7 +45,7 @@ mark_bells() {
 remove_bell() {
   local shared=/dev/shm/${CALLS##*/}-$1
   [[ ! -d $shared ]] || rm -rf -- "$shared"
-  rm -d -f -- "$CALLS/$1" "$CALLS/$1.out" "$CALLS/$1.ready" "$CALLS" 2>/dev/null
+  rm -d -f -- "$CALLS/$1" "$CALLS/$1".* "$CALLS" 2>/dev/null
 }
 
 # open_bell NAME: in BELL; a shell without one, in a pipe that has no name, hears only the end of what it runs.
@@ -52,19 +56,23 @@ open_bell() {
 # await_end PID: wait for a child that writes `end PID STATUS` into the bell, answer calls meanwhile, return its status.
 # One that was killed writes nothing.
 await_end() {
-  local there=1
-  while ((there)) || read -r -t 0 <&"$BELL"; do
-    if read_words "$BELL"; then
-      case ${#WORDS[@]}:${WORDS[0]-} in
-        3:end) [[ ${WORDS[1]} != "$1" ]] || { wait "$1"; return "${WORDS[2]}"; } ;;
-        2:call) [[ ${WORDS[1]} == */* || ! -d $CALLS/${WORDS[1]} ]] || answer_call "$CALLS/${WORDS[1]}" {CHANNEL}>&- {BELL}>&- & ;;
-        4:size) set_size "${WORDS[@]:1}" ;;
-      esac
-    else
-      kill -0 "$1" 2>/dev/null || there=0
-    fi
+  local there=1 status
+  while [[ ! ${ENDS[$1]-} ]] && { ((there)) || read -r -t 0 <&"$BELL"; }; do
+    if read_words "$BELL"; then hear; else kill -0 "$1" 2>/dev/null || there=0; fi
   done
-  await "$1"
+  if [[ ${ENDS[$1]-} ]]; then wait "$1"; status=${ENDS[$1]}; else await "$1"; status=$?; fi
+  unset "ENDS[$1]"
+  return "$status"
+}
+
+# What the bell says, in WORDS.
+hear() {
+  case ${#WORDS[@]}:${WORDS[0]-} in
+    3:end) [[ "${WORDS[1]}${WORDS[2]}" =~ ^[0-9]+$ ]] && { ENDS[${WORDS[1]}]=${WORDS[2]}; on_end_of_rank "${WORDS[2]}"; } ;;
+    3:rank) [[ "${WORDS[1]}${WORDS[2]}" =~ ^[0-9]+$ ]] && RANK_PROCESS[WORDS[1]]=${WORDS[2]} ;;
+    2:call) [[ ${WORDS[1]} == */* || ! -d $CALLS/${WORDS[1]} ]] || answer_call "$CALLS/${WORDS[1]}" {CHANNEL}>&- {BELL}>&- & ;;
+    4:size) set_size "${WORDS[@]:1}" ;;
+  esac
 }
 
 # A pipe with an end for reading, READ_END, and one for writing, WRITE_END.

@@ -124,6 +124,7 @@ export_task_environment() {
   export PAI_CONTAINER_HOST_PORT=${port%%,*} PAI_CURRENT_CONTAINER_PORT=${port%%,*}
   port=${PORTS_OF[$role.$index.ssh]}
   export PAI_CONTAINER_SSH_PORT=${port%%,*} PATH=$ATTEMPT_FOLDER/bin:$PATH PAISLURM_BELL=$CALLS/$ROLE.$SLOT
+  ((RANKS == 1)) || take_devices
   export NVIDIA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-none}
   "environment_of_role_$role"
 }

@@ -194,7 +194,8 @@ read_slot_files() {
 
 # What srun said when its step ended without the tasks' reports; into LOSS.
 find_cause_of_loss() {
-  local log=srun/${ROLE_FOLDER[$1]}.log
+  local world=${WORLD_OF[$1]-$1} log
+  log=srun/${ROLE_FOLDER[${world%% *}]}.log
   LOSS='255 unknown'
   if grep -qsiE 'out of memory|oom.kill' -- "$log"; then
     LOSS='-1200 permanent'

@@ -28,6 +28,7 @@ RUNTIME = (
     "calls",
     "ssh",
     "terminal",
+    "ranks",
     "containers",
     "task",
     "main",
