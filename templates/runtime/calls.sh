@@ -69,7 +69,7 @@ await_end() {
 hear() {
   case ${#WORDS[@]}:${WORDS[0]-} in
     3:end) [[ "${WORDS[1]}${WORDS[2]}" =~ ^[0-9]+$ ]] && { ENDS[${WORDS[1]}]=${WORDS[2]}; on_end_of_rank "${WORDS[2]}"; } ;;
-    3:rank) [[ "${WORDS[1]}${WORDS[2]}" =~ ^[0-9]+$ ]] && RANK_PROCESS[WORDS[1]]=${WORDS[2]} ;;
+    3:rank) [[ "${WORDS[1]}${WORDS[2]}" =~ ^[0-9]+$ ]] && on_start_of_rank "${WORDS[@]:1}" ;;
     2:call) [[ ${WORDS[1]} == */* || ! -d $CALLS/${WORDS[1]} ]] || answer_call "$CALLS/${WORDS[1]}" {CHANNEL}>&- {BELL}>&- & ;;
     4:size) set_size "${WORDS[@]:1}" ;;
   esac

@@ -27,6 +27,8 @@ follow_task() {
     ((!STOPPED)) && [[ -p $bell ]] || return 0
   done
   EXPORTS=$text$part
+  # Scripts ran with the variables of the first rank, among them its number.
+  [[ ! $EXPORTS ]] || EXPORTS+=$'\n'$(declare -px "${!SLURM_@}" "${!PMI@}" "${!PALS_@}")
   prepare_task "$SLOT" 0 2>>"$STDERR_LOG" || { printf 'rank %s 0\n' "$RANK" >&"$BELL"; return 1; }
   read -ra options <<<"${SHELL_OPTIONS[ROLE]}"
   launch_bash "$STDOUT_LOG" "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh" ${options[@]+"${options[@]}"} --
@@ -56,7 +58,7 @@ join_ranks() {
     fi
   done
   RANKS_RUN=''
-  [[ ! $RANK_KILLER ]] || kill "$RANK_KILLER" 2>/dev/null
+  ((!${#RANK_KILLERS[@]})) || kill "${RANK_KILLERS[@]}" 2>/dev/null
   return "${FIRST_FAILURE:-0}"
 }
 
@@ -85,14 +87,22 @@ give_up_missing_ranks() {
 # on_end_of_rank STATUS: when one fails, the others of its task get TERM, and KILL after the grace time, as mpirun does it.
 on_end_of_rank() {
   local process
-  local -a groups=()
   [[ $RANKS_RUN && ! $FIRST_FAILURE ]] && (($1)) || return 0
   FIRST_FAILURE=$1
-  for process in "${RANK_PROCESS[@]}" "$COMMAND"; do [[ $process == @(|0) ]] || groups+=("-$process"); done
-  ((${#groups[@]})) || return 0
-  kill -TERM -- "${groups[@]}" 2>/dev/null
-  { sleep "$GRACE"; kill -KILL -- "${groups[@]}"; } </dev/null >/dev/null 2>&1 {CHANNEL}>&- {BELL}>&- &
-  RANK_KILLER=$!
+  for process in ${RANK_PROCESS[@]+"${RANK_PROCESS[@]}"} $COMMAND; do end_rank "$process"; done
+}
+
+# on_start_of_rank RANK PROCESS: it is too late for one that begins when another has failed.
+on_start_of_rank() {
+  RANK_PROCESS[$1]=$2
+  [[ ! $FIRST_FAILURE ]] || end_rank "$2"
+}
+
+end_rank() {
+  (($1)) || return 0
+  kill -TERM -- "-$1" 2>/dev/null
+  { sleep "$GRACE"; kill -KILL -- "-$1"; } </dev/null >/dev/null 2>&1 {CHANNEL}>&- {BELL}>&- &
+  RANK_KILLERS+=($!)
 }
 
 # Of the devices of its node, which Slurm gives to all ranks there, a task has its share: as many for each, in order.

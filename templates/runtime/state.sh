@@ -26,7 +26,7 @@ readonly PROVISIONAL_SECONDS=2
 STOPPED=0 RUNNING='' TASK='' COMMAND='' ENDING='' CODE=0 BEHAVIOUR='' STDOUT_LOG='' STDERR_LOG='' RUNTIME_LOG='' SCRIPTS_LOG='' EXPORTS='' CODE_OF_SCRIPT=''
 # Ranks: which one of its task this shell is, of how many; the first one knows the processes of the others, and the
 # status of the one that failed first. ENDS are statuses of what ran, by process.
-RANK=0 RANKS=1 RANK_PROCESS=() RANKS_RUN='' FIRST_FAILURE='' RANK_KILLER=''
+RANK=0 RANKS=1 RANK_PROCESS=() RANKS_RUN='' FIRST_FAILURE='' RANK_KILLERS=()
 declare -A ENDS=()
 # What is done with a call that is heard.
 ANSWER=run_called
