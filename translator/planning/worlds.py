@@ -127,7 +127,8 @@ def _too_small(job: Job, found: Mapping[int, Ranks]) -> Iterator[Fault]:
 def _do_not_go_together(job: Job, found: Mapping[int, Ranks], layout: LayoutKind) -> Iterator[Fault]:
     """Yield what one srun cannot do: it has one set of options for all in one allocation.
 
-    That pmi2 hangs over components was observed on Slurm 22.05 with MPICH 4.0: in 4 of 5 runs some never left MPI_Finalize.
+    That pmi2 hangs over components was observed on Slurm 22.05 with MPICH 4.0: in 4 of 5 runs some ranks never left
+    MPI_Finalize.
     """
     for world in dict.fromkeys(ranks.world for ranks in found.values()):
         several = len(world.roles) > 1
