@@ -79,3 +79,7 @@ class Backend(Protocol):
     def cancel(self, job_id: JobId) -> None:
         """Ask for the end of a job; a job that has ended is no error."""
         ...
+
+    def environment(self, job_id: JobId) -> Mapping[str, str]:
+        """Return the environment in which the script of a job that runs reaches its tasks from this machine."""
+        ...

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from paislurm.translator.errors import Fault, NotFoundError, RejectedError
 
 from .base import JobId, Observation
-from .local_environment import job_environment
+from .local_environment import called_environment, job_environment
 from .local_script import job_record
 from .standins import processes, records
 from .standins.scancel import end_job
@@ -64,6 +64,10 @@ class LocalBackend:
             if job and job["tag"] == tag:
                 return JobId(record.parent.name)
         return None
+
+    def environment(self, job_id: JobId) -> Mapping[str, str]:
+        """Return the caller's environment with the stand-ins of the job first on its PATH."""
+        return called_environment(os.environ, (self._jobs / job_id).absolute())
 
     def lost_nodes(self, nodes: str) -> Collection[str]:  # noqa: ARG002 - all of them are this machine
         """Return none: there is no other machine to go to."""

@@ -51,6 +51,12 @@ def job_environment(
     return environment
 
 
+def called_environment(caller: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Return the environment of who calls a task of a job from outside; `folder` is the job's."""
+    path = f"{folder / 'bin'}:{caller.get('PATH', os.defpath)}"
+    return scrubbed(caller) | {"PATH": path, JOB_MARK: str(folder)}
+
+
 def _component(part: Component, suffix: str) -> dict[str, str]:
     """Return what a component was given: everything it asked for, each of its nodes this machine.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import Fault, UnreachableError
 
 from . import slurm_commands
 from .base import JobId
+from .environment import scrubbed
 from .slurm_observation import by_job, has_ended, observation
 from .slurm_output import accounting_records, accounting_rows, lost_nodes, queue_rows, submitted_id
 from .slurm_refusals import failure
@@ -76,6 +78,10 @@ class SlurmBackend:
             if comment == tag:
                 return _leader(job)
         return self._find_in_accounts(tag)
+
+    def environment(self, job_id: JobId) -> Mapping[str, str]:  # noqa: ARG002 - the script knows its own number
+        """Return the caller's environment, without what Slurm left in it."""
+        return scrubbed(os.environ)
 
     def lost_nodes(self, nodes: str) -> Collection[str]:
         """Return those of a host list that are down, drained or failing now, or do not respond."""

@@ -179,6 +179,19 @@ class Directories:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mpi:
+    """Ask that srun itself starts the commands, as ranks of an MPI world. Source: this project's docs, native launch.
+
+    `plugin` is srun's, "" for the site's first. `ranks` are those of one instance, 0 where nothing is said. `roles`
+    are one world together, of a job's wish alone; None are all.
+    """
+
+    plugin: str = ""
+    ranks: int = 0
+    roles: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RoleWishes:
     """Hold a role's (or the job's) own words to Slurm. Source: this project's docs, `extras.slurm`."""
 
@@ -191,6 +204,7 @@ class RoleWishes:
     exclude: str | None = None
     nodelist: str | None = None
     slots: int | None = None
+    mpi: Mpi | None = None
     options: tuple[str, ...] = ()
     """Raw sbatch options, each `--name` or `--name=value`."""
 

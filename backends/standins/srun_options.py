@@ -22,7 +22,7 @@ class Options:
     """Say what a step runs, how often, and where its streams go.
 
     `output` and `error` are files, "" for srun's own; `input` is `all`, `none` or the number of a task.
-    `environment` is added to that of the tasks.
+    With `pty` the task has the terminal that srun has. `environment` is added to that of the tasks.
     """
 
     command: list[str]
@@ -32,6 +32,7 @@ class Options:
     output: str
     error: str
     kill_on_bad_exit: bool
+    pty: bool
     environment: dict[str, str]
 
 
@@ -55,6 +56,7 @@ def parse(words: list[str]) -> Options:
         output=asked.output,
         error=asked.error,
         kill_on_bad_exit=asked.kill_on_bad_exit != "0",
+        pty=asked.pty,
         environment=dict(setting.split("=", 1) for setting in settings),
     )
 
@@ -66,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         parser.add_argument(flag, action="store_true")
     for value in VALUES:
         parser.add_argument(value)
+    parser.add_argument("--pty", action="store_true")
     parser.add_argument("-n", "--ntasks", type=int)
     parser.add_argument("--ntasks-per-node", type=int)
     parser.add_argument("--het-group", type=_group)
@@ -81,8 +84,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _group(text: str) -> int:
-    """Return a component's number, which must be one of the job's."""
-    size = int(os.environ.get("SLURM_HET_SIZE", "1"))
+    """Return a component's number, which must be one of the job's; who calls from outside is not told how many."""
+    size = int(os.environ.get("SLURM_HET_SIZE", "1" if "SLURM_JOB_ID" in os.environ else "128"))
     if not text.isdigit() or int(text) >= size:
         raise argparse.ArgumentTypeError(f"Invalid --het-group value: {text}, the job has {size}")
     return int(text)

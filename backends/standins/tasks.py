@@ -61,6 +61,10 @@ def step_environment(tasks: int, step: str) -> dict[str, str]:
 
 
 def _start(options: Options, rank: int, output: int, error: int, common: dict[str, str]) -> Task:
+    if options.pty:
+        # In this session, and with its terminal.
+        variables = common | {"SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank)}
+        return Task(rank, os.posix_spawnp(options.command[0], options.command, variables, setsigdef=DEFAULT_SIGNALS))
     their_input, stdin = _input_of(options.input, rank)
     their_output, stdout = output, -1
     if output < 0:

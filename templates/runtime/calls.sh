@@ -23,11 +23,15 @@ make_bells() {
 
 # With gang allocation, the bells of all slots of a node.
 make_bells_of_node() {
-  local role slot
+  local role slot rank
   local -a nodes names=()
   for role in "${!ROLE_NAME[@]}"; do
     read -ra nodes <<<"${NODES_OF[role]}"
-    for slot in "${!nodes[@]}"; do [[ ${nodes[slot]} != "$SLURMD_NODENAME" ]] || names+=("$role.$slot"); done
+    for slot in "${!nodes[@]}"; do
+      [[ ${nodes[slot]} == "$SLURMD_NODENAME" ]] || continue
+      names+=("$role.$slot")
+      for ((rank = 1; rank < ${RANKS_OF[role]:-1}; rank++)); do names+=("$role.$slot.rank.$rank"); done
+    done
   done
   ((${#names[@]} == 0)) || make_bells "${names[@]}"
 }
@@ -44,7 +48,7 @@ mark_bells() {
 remove_bell() {
   local shared=/dev/shm/${CALLS##*/}-$1
   [[ ! -d $shared ]] || rm -rf -- "$shared"
-  rm -d -f -- "$CALLS/$1" "$CALLS/$1.out" "$CALLS/$1.ready" "$CALLS" 2>/dev/null
+  rm -d -f -- "$CALLS/$1" "$CALLS/$1".* "$CALLS" 2>/dev/null
 }
 
 # open_bell NAME: in BELL; a shell without one, in a pipe that has no name, hears only the end of what it runs.
@@ -55,18 +59,23 @@ open_bell() {
 # await_end PID: wait for a child that writes `end PID STATUS` into the bell, answer calls meanwhile, return its status.
 # One that was killed writes nothing.
 await_end() {
-  local there=1
-  while ((there)) || read -r -t 0 <&"$BELL"; do
-    if read_words "$BELL"; then
-      case ${#WORDS[@]}:${WORDS[0]-} in
-        3:end) [[ ${WORDS[1]} != "$1" ]] || { wait "$1"; return "${WORDS[2]}"; } ;;
-        2:call) [[ ${WORDS[1]} == */* || ! -d $CALLS/${WORDS[1]} ]] || answer_call "$CALLS/${WORDS[1]}" {CHANNEL}>&- {BELL}>&- & ;;
-      esac
-    else
-      kill -0 "$1" 2>/dev/null || there=0
-    fi
+  local there=1 status
+  while [[ ! ${ENDS[$1]-} ]] && { ((there)) || read -r -t 0 <&"$BELL"; }; do
+    if read_words "$BELL"; then hear; else kill -0 "$1" 2>/dev/null || there=0; fi
   done
-  await "$1"
+  if [[ ${ENDS[$1]-} ]]; then wait "$1"; status=${ENDS[$1]}; else await "$1"; status=$?; fi
+  unset "ENDS[$1]"
+  return "$status"
+}
+
+# What the bell says, in WORDS.
+hear() {
+  case ${#WORDS[@]}:${WORDS[0]-} in
+    3:end) [[ "${WORDS[1]}${WORDS[2]}" =~ ^[0-9]+$ ]] && { ENDS[${WORDS[1]}]=${WORDS[2]}; on_end_of_rank "${WORDS[2]}"; } ;;
+    3:rank) [[ "${WORDS[1]}${WORDS[2]}" =~ ^[0-9]+$ ]] && on_start_of_rank "${WORDS[@]:1}" ;;
+    2:call) [[ ${WORDS[1]} == */* || ! -d $CALLS/${WORDS[1]} ]] || answer_call "$CALLS/${WORDS[1]}" {CHANNEL}>&- {BELL}>&- & ;;
+    4:size) set_size "${WORDS[@]:1}" ;;
+  esac
 }
 
 # A pipe with an end for reading, READ_END, and one for writing, WRITE_END.
@@ -116,31 +125,34 @@ run_called() {
   ! (umask 0077 && mkdir -p -- "$folder") 2>/dev/null ||
     export OMPI_MCA_btl_vader_backing_directory=$folder OMPI_MCA_btl_sm_backing_directory=$folder \
       OMPI_MCA_orte_tmpdir_base=$folder PRTE_MCA_prte_tmpdir_base=$folder
+  [[ ! -e $1/terminal ]] || run_in_terminal "$1" "$command"
   exec bash -c "$command"
 }
 
-# place_call BELL COMMAND: standard input, output and errors are the command's, and so is the status; 255 if there is
-# no answer.
+# place_call BELL COMMAND [TERMINAL]: standard input, output and errors are the command's, and so is the status; 255 if
+# there is no answer. TERMINAL says rows, columns and kind of the terminal that the command is to have.
 place_call() {
-  local bell=$1 folder word result='' tries=0 life status end in out err input
+  local bell=$1 folder word result='' tries=0 life status end in out err source input sizes=''
   [[ -p $bell ]] || { say "error: no task answers: it has ended, or not yet begun"; return 255; }
   folder=$(mktemp -d "${bell%/*}/call.XXXXXX") || return 255
   # shellcheck disable=SC2064 # the folder of this call
   trap "rm -rf -- '$folder'" EXIT
   (cd -- "$folder" && mkfifo in out err life status) && printf '%s' "$2" >"$folder/command" || return 255
+  [[ ! ${3-} ]] || printf '%s\n' "$3" >"$folder/terminal" || return 255
   exec {life}<>"$folder/life" {status}<>"$folder/status"
   printf 'call %s\n' "${folder##*/}" 1<>"$bell"
   until read -r -t 1 word <&"$status"; do
     ((++tries < ANSWER_SECONDS)) && [[ -p $bell ]] || { say "error: the task does not answer"; return 255; }
   done
-  exec {end}<"$folder/status" {status}>&- {in}>"$folder/in" {out}<"$folder/out" {err}<"$folder/err" {input}<&0
-  cat <&"$input" >&"$in" {life}>&- {in}>&- &
+  exec {end}<"$folder/status" {status}>&- {in}>"$folder/in" {out}<"$folder/out" {err}<"$folder/err" {source}<&0
+  cat <&"$source" >&"$in" {life}>&- {in}>&- &
   input=$!
   exec {in}>&-
+  [[ ! ${3-} ]] || { pass_sizes "$bell" "${folder##*/}" <&"$source" >/dev/null {life}>&- & sizes=$!; }
   { cat <&"$err" >&2 & cat <&"$out"; wait; } {life}>&- &
   out=$!
   read -r word result <&"$end" || say "error: the task was killed"
   wait "$out"
-  kill "$input" 2>/dev/null
+  kill "$input" ${sizes:+"$sizes"} 2>/dev/null
   return "${result:-255}"
 }

@@ -6,8 +6,8 @@
 
 # take_devices ROLE: set the variables of a task's GPUs.
 take_devices() {
-  local want=${ROLE_GPUS[$1]} name=CUDA_VISIBLE_DEVICES list
-  local -a found
+  local want=${ROLE_GPUS[$1]} name=CUDA_VISIBLE_DEVICES list slot first=0
+  local -a found nodes
   [[ $GPU_VENDOR != amd ]] || name=ROCR_VISIBLE_DEVICES
   # HIP takes its lists as places in that of ROCm, and so it would look for places that are not there.
   unset HIP_VISIBLE_DEVICES
@@ -17,7 +17,11 @@ take_devices() {
     return
   fi
   IFS=, read -ra found <<<"${!name-}"
-  ((${#found[@]} <= want)) || found=("${found[@]:SLURM_LOCALID*want:want}")
+  if ((${#found[@]} > want)); then
+    read -ra nodes <<<"${NODES_OF[$1]}"
+    for ((slot = 0; slot < SLOT; slot++)); do [[ ${nodes[slot]} != "$SLURMD_NODENAME" ]] || first=$((first + want)); done
+    found=("${found[@]:first:want}")
+  fi
   if ((${#found[@]} && ${#found[@]} != want)); then
     say "error: this task needs $want GPUs and has ${#found[@]} on $SLURMD_NODENAME: $name=${!name}"
     return 1

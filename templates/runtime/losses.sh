@@ -55,7 +55,8 @@ read_slot_file() {
 
 # What srun said when its step, or a task of it, ended without a report; into LOSS. A lost node ends the job.
 find_cause_of_loss() {
-  local log=srun/${ROLE_FOLDER[$1]}.log
+  local world=${WORLD_OF[$1]-$1} log
+  log=srun/${ROLE_FOLDER[${world%% *}]}.log
   LOSS='255 unknown'
   if grep -qsiE 'node failure|node_fail' -- "$log"; then
     on_node_loss "$1"

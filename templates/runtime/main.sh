@@ -9,6 +9,7 @@ main() {
     --inside) inside_main "${@:2}" ;;
     --fabric) open_attempt "${@:2}" && print_fabric_problems ;;
     --ssh) ssh_main "${@:2}" ;;
+    --exec) exec_main "${@:2}" ;;
     --relay) relay_main "${@:2}" ;;
     *) batch_main "$@" ;;
   esac

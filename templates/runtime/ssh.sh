@@ -17,7 +17,7 @@ write_ssh() {
 
 # ssh_main FOLDER ATTEMPT [OPTION ...] [USER@]HOST [COMMAND ...]
 ssh_main() {
-  local letter host='' port='' input=1 behind='' OPTIND=1
+  local letter host='' port='' input=1 behind='' terminal='' OPTIND=1
   local -a words
   open_attempt "$1" "$2" || exit 255
   shift 2
@@ -29,6 +29,8 @@ ssh_main() {
         n) input='' ;;
         f) input='' behind=1 ;;
         p) port=$OPTARG ;;
+        t) terminal=1 ;;
+        T) terminal=no ;;
         D | L | O | R | W | w | s | N) refuse "-$letter is not possible without a daemon" ;;
         V) say "ssh of the job, without a daemon"; exit 0 ;;
         \? | :) refuse "unknown option -$OPTARG" ;;
@@ -42,11 +44,13 @@ ssh_main() {
   [[ $host ]] || refuse "usage: ssh [options] ROLE-INDEX [command]"
   find_task "$host" "$port" || real_ssh "$host" "${words[@]}"
   [[ $input ]] || exec </dev/null
+  (($#)) || { set -- 'exec bash' && terminal=${terminal:-1}; }
+  [[ $terminal == 1 && -t 0 && -t 1 ]] || terminal=''
   if [[ $behind ]]; then
     call_task "$FOUND_ROLE" "$FOUND_SLOT" "$*" &
     exit 0
   fi
-  call_task "$FOUND_ROLE" "$FOUND_SLOT" "$*"
+  call_task "$FOUND_ROLE" "$FOUND_SLOT" "$*" "$terminal"
 }
 
 refuse() {
@@ -101,25 +105,27 @@ real_ssh() {
   refuse "$1 is no task of this job; its tasks are$list"
 }
 
-# call_task ROLE SLOT COMMAND: what Slurm starts on the task's node rings there, and passes on what goes in and out. It
+# call_task ROLE SLOT COMMAND [TERMINAL]: what Slurm starts on the task's node rings there, and passes on what goes in and out. It
 # is killed when this shell is gone. Its errors and those of srun come by different ways, since srun says what we know.
 call_task() {
   local role=$1 slot=$2 name life hold shown errors input job watcher status
-  local -a nodes group=()
+  local -a nodes options
   if [[ ${PAISLURM_INSIDE-} ]]; then
     place_call "$PAISLURM_BELL$OUT" "$role $slot"$'\n'"$3"
     exit
   fi
   read -ra nodes <<<"${NODES_OF[role]}"
-  [[ $LAYOUT != het ]] || group=("--het-group=$role")
+  options=("--jobid=$JOB_ID" --overlap --mem=0 --gres=none --mpi=none --export=ALL --quiet --job-name=ssh
+    "--nodelist=${nodes[slot]}" --nodes=1 --ntasks=1 --cpus-per-task=1 --cpu-bind=none --chdir=/)
+  [[ $LAYOUT != het ]] || options+=("--het-group=$role")
   for name in "${!SLURM_@}" "${!SRUN_@}"; do [[ $name == SLURM_CONF ]] || unset "$name"; done
+  [[ ! ${4-} ]] || exec srun "${options[@]}" --pty bash "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" terminal \
+    2> >(show_errors)
   make_pipe && life=$READ_END hold=$WRITE_END
   make_pipe && shown=$READ_END errors=$WRITE_END
   exec {input}<&0
   set -m
-  srun --jobid="$JOB_ID" ${group[@]+"${group[@]}"} --overlap --mem=0 --gres=none --mpi=none --export=ALL --quiet \
-    --job-name=ssh --nodelist="${nodes[slot]}" --nodes=1 --ntasks=1 --cpus-per-task=1 --cpu-bind=none --chdir=/ \
-    --error="/dev/fd/$errors" bash "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" \
+  srun "${options[@]}" --error="/dev/fd/$errors" bash "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" \
     <&"$input" 2> >(exec {hold}>&- {errors}>&-; show_errors) {hold}>&- {life}<&- {shown}<&- {input}<&- &
   job=$!
   exec {errors}>&-
@@ -150,8 +156,8 @@ show_errors() {
   while IFS= read -r line; do [[ $line == *': task 0: '* ]] || printf '%s\n' "$line" >&2; done
 }
 
-# relay_main FOLDER ATTEMPT BELL COMMAND: on the node of the task that is called.
+# relay_main FOLDER ATTEMPT BELL COMMAND [terminal]: on the node of the task that is called.
 relay_main() {
   open_attempt "$1" "$2" || exit 255
-  place_call "$CALLS/$3" "$4"
+  if [[ ${5-} ]]; then relay_terminal "$CALLS/$3" "$4"; else place_call "$CALLS/$3" "$4"; fi
 }

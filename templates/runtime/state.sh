@@ -26,5 +26,9 @@ readonly PROVISIONAL_SECONDS=2
 # A task's own. TASK is its shell in a slot without gang, COMMAND the process group of what it runs, and ENDING is set
 # while that is for any end, and not to be stopped.
 STOPPED=0 RUNNING='' TASK='' COMMAND='' ENDING='' CODE=0 BEHAVIOUR='' STDOUT_LOG='' STDERR_LOG='' RUNTIME_LOG='' SCRIPTS_LOG='' EXPORTS='' CODE_OF_SCRIPT=''
+# Ranks: which one of its task this shell is, of how many; the first one knows the processes of the others, and the
+# status of the one that failed first. ENDS are statuses of what ran, by process.
+RANK=0 RANKS=1 RANK_PROCESS=() RANKS_RUN='' FIRST_FAILURE='' RANK_KILLERS=()
+declare -A ENDS=()
 # What is done with a call that is heard.
 ANSWER=run_called

@@ -1,8 +1,10 @@
 # Starting steps, and stopping their tasks: always by a signal through Slurm, because srun, killed, kills its tasks.
 
-# Options of every srun. --overlap and --mem=0 let prologue steps run in what the job has. Standard error is redirected:
+# Options of every srun, but for --mpi where it starts ranks. --overlap and --mem=0 let prologue steps run in what the job has. Standard error is redirected:
 # with --error, srun reads a path as a pattern, and what srun itself says goes elsewhere.
 readonly -a SRUN=(srun --mpi=none --export=ALL --kill-on-bad-exit=0 --wait=0)
+# The srun of a role's step, its host file where all of it has one, and the roles that are in it.
+STEP=() STEP_HOSTS='' STEP_ROLES=''
 
 # Variables that change what srun does: those that Slurm sets for the batch script, and those of the shell that submitted
 # it, which sbatch passes on. Of the latter a label before each line would make reports unreadable.
@@ -59,29 +61,83 @@ find_ports() {
 
 # Start the step of a role in the background. Its tasks report on the events channel; its end is an event too.
 start_role() {
-  local role=$1 hosts=$SCRATCH/hosts.$1 input=none stdin=/dev/null
-  local -a nodes group=() options
-  read -ra nodes <<<"${NODES_OF[role]}"
-  printf '%s\n' "${nodes[@]}" >"$hosts"
-  [[ $LAYOUT != het ]] || group=("--het-group=$role")
+  local role=$1 input=none stdin=/dev/null
   ((GANG)) || input=all stdin=$SCRATCH/orders.$role
-  read -ra options <<<"${STEP_OPTIONS[role]}"
-  local -A distinct=()
-  local node
-  for node in "${nodes[@]}"; do distinct[$node]=1; done
+  if [[ ! ${WORLD_OF[role]-} ]]; then
+    plan_step "$role"
+  else
+    # The first role of a world starts all.
+    [[ ${WORLD_OF[role]} == "$role" || ${WORLD_OF[role]} == "$role "* ]] || return 0
+    plan_world "$role"
+  fi
   (
     # Slurm signals everything in the job at its end; srun must outlive its tasks to bring their reports.
     trap '' TERM INT HUP USR1 USR2
-    SLURM_HOSTFILE=$hosts "${SRUN[@]}" ${group[@]+"${group[@]}"} --job-name="${ROLE_NAME[role]}" \
-      --nodes="${#distinct[@]}" --ntasks="${#nodes[@]}" --distribution=arbitrary ${options[@]+"${options[@]}"} \
-      --input="$input" --chdir="$ATTEMPT_FOLDER" bash "$SCRIPT" --task "$FOLDER" "$ATTEMPT" "$role" \
-      <"$stdin" 2>&1 >"$SCRATCH/events" | hear_srun "$role" "srun/${ROLE_FOLDER[role]}.log"
-    printf 'step %s %s\n' "$role" "${PIPESTATUS[0]}"
+    [[ ! $STEP_HOSTS ]] || export SLURM_HOSTFILE=$STEP_HOSTS
+    "${STEP[@]}" <"$stdin" 2>&1 >"$SCRATCH/events" | hear_srun "$role" "srun/${ROLE_FOLDER[role]}.log"
+    status=${PIPESTATUS[0]}
+    for role in $STEP_ROLES; do printf 'step %s %s\n' "$role" "$status"; done
   ) >"$SCRATCH/events" &
-  STEP_OPEN[role]=1
+  for role in $STEP_ROLES; do STEP_OPEN[role]=1; done
 }
 
-# hear_srun ROLE LOG: what srun and the nodes say of a step goes to its log; what tells of a loss is an event, too.
+# The step of one role, in STEP.
+plan_step() {
+  STEP_ROLES=$1 STEP_HOSTS=$SCRATCH/hosts.$1
+  write_hosts_of_step "$STEP_HOSTS" "$1"
+  STEP=("${SRUN[@]}")
+  add_to_step "$1" "$input" "${ROLE_NAME[$1]}" "$1"
+}
+
+# The step of the roles of a world, in STEP. In one allocation it is one list of hosts; over components it is one srun
+# with a part for each, separated by colons, and a list for each.
+plan_world() {
+  local first=$1 role title=''
+  STEP_ROLES=${WORLD_OF[first]} STEP_HOSTS='' STEP=()
+  for role in $STEP_ROLES; do title+=${title:+-}${ROLE_NAME[role]}; done
+  if [[ $LAYOUT != het ]]; then
+    STEP_HOSTS=$SCRATCH/hosts.$first
+    # shellcheck disable=SC2086 # several roles
+    write_hosts_of_step "$STEP_HOSTS" $STEP_ROLES
+    STEP=("${SRUN[@]/--mpi=none/--mpi=${MPI_OF[first]}}")
+    add_to_step "$first" none "$title" "$first"
+    return
+  fi
+  for role in $STEP_ROLES; do
+    write_hosts_of_step "$SCRATCH/hosts.$role" "$role"
+    if ((${#STEP[@]})); then STEP+=(: "${SRUN[@]:1}"); else STEP=("${SRUN[@]}"); fi
+    STEP=("${STEP[@]/--mpi=none/--mpi=${MPI_OF[first]}}" "--nodelist=$SCRATCH/hosts.$role")
+    add_to_step "$role" none "$title" "$first"
+  done
+}
+
+# write_hosts_of_step FILE ROLE ...: a line for each task of Slurm's, in order; counts in HOST_COUNT and DISTINCT_HOSTS.
+write_hosts_of_step() {
+  local file=$1 role node rank
+  local -a hosts=()
+  local -A distinct=()
+  for role in "${@:2}"; do
+    for node in ${NODES_OF[role]}; do
+      distinct[$node]=1
+      for ((rank = 0; rank < ${RANKS_OF[role]:-1}; rank++)); do hosts+=("$node"); done
+    done
+  done
+  printf '%s\n' "${hosts[@]}" >"$file"
+  HOST_COUNT=${#hosts[@]} DISTINCT_HOSTS=${#distinct[@]}
+}
+
+# add_to_step ROLE INPUT NAME FIRST: what srun is told of a role, and what it starts.
+add_to_step() {
+  local -a options
+  read -ra options <<<"${STEP_OPTIONS[$1]}"
+  [[ $LAYOUT != het ]] || STEP+=("--het-group=$1")
+  STEP+=("--job-name=$3" "--nodes=$DISTINCT_HOSTS" "--ntasks=$HOST_COUNT" --distribution=arbitrary
+    ${options[@]+"${options[@]}"} "--input=$2" "--chdir=$ATTEMPT_FOLDER"
+    bash "$SCRIPT" --task "$FOLDER" "$ATTEMPT" "$4")
+}
+
+# hear_srun ROLE LOG: what srun and the nodes say of a step goes to its log; what tells of a loss is an event, too. The
+# tasks of a step that is an MPI world are ranks; those of a task tell each other of their ends.
 # Source: srun's messages since Slurm 2.6: "srun: error: n[1-2]: tasks 0,4-6: Killed", "srun: error: Node failure on n4".
 hear_srun() {
   local role=$1 line status range log
@@ -92,7 +148,7 @@ hear_srun() {
     printf '%s\n' "$line" >&"$log"
     if [[ $line =~ $loss ]]; then
       printf 'lost %s %s\n' "$role" "${BASH_REMATCH[1]}"
-    elif [[ $line =~ $deaths ]]; then
+    elif [[ ! ${WORLD_OF[role]-} && $line =~ $deaths ]]; then
       case ${BASH_REMATCH[2]} in
         'Exited with exit code '*) status=${line##* } ;;
         Terminated*) status=143 ;;
@@ -112,7 +168,8 @@ signal_steps() {
   for role in "${@:2}"; do
     [[ ${STEP_ID[role]-} ]] || continue
     if [[ $LAYOUT == het ]]; then component_job "$role"; else component_job 0; fi
-    steps+=("$COMPONENT_JOB.${STEP_ID[role]}")
+    # Roles of one world are in one step.
+    [[ " ${steps[*]-} " == *" $COMPONENT_JOB.${STEP_ID[role]} "* ]] || steps+=("$COMPONENT_JOB.${STEP_ID[role]}")
   done
   # One scancel for each: given several steps at once, that of Slurm 22.05 fails for all but KILL.
   local step

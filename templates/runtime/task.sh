@@ -5,9 +5,9 @@
 # short line at a time, and into the slot's file.
 
 task_main() {
-  FOLDER=$1 ATTEMPT=$2 ROLE=$3
+  FOLDER=$1 ATTEMPT=$2
   ATTEMPT_FOLDER=$FOLDER/attempts/$ATTEMPT SCRIPT=$FOLDER/attempts/$ATTEMPT/job.sbatch
-  SLOT=$SLURM_PROCID
+  find_rank "$3"
   umask 0077
   # The user's output never reaches the channel: it is kept open here under another number, and closed for children.
   exec {CHANNEL}>&1 1>&2
@@ -19,6 +19,7 @@ task_main() {
   source "$ATTEMPT_FOLDER/env.sh"
   # The binding of this step is not that of one which the commands start.
   unset BASH_ENV "${!SLURM_HOSTFILE@}" "${!SLURM_CPU_BIND@}"
+  if ((RANK)); then follow_task; exit; fi
   ((GANG)) || make_bells "$ROLE.$SLOT"
   open_bell "$ROLE.$SLOT$OUT"
   if ((GANG)); then
@@ -62,6 +63,8 @@ await() {
 
 # One line to the batch script, one to the slot's file; each is a single write.
 report() {
+  # The trap for TERM reports too, and may run in a `read` that has an IFS of its own.
+  local IFS=' '
   printf '%s\n' "$*" >&"$CHANNEL"
   printf '%s\n' "$*" >>"$REPORTS"
 }
@@ -131,7 +134,7 @@ prepare_task() {
   fi
   CODE=255 BEHAVIOUR=unknown
   cd -- "$ATTEMPT_FOLDER/work/${ROLE_FOLDER[ROLE]}/$index" || return
-  copy_code || return
+  ((RANK)) || copy_code || return
   if ((!GANG)); then
     CODE=253 BEHAVIOUR=transient
     assign_ports "$ROLE $index $attempt" || return
@@ -178,9 +181,13 @@ release_ports() {
 }
 
 run_commands() {
+  local status=0
   local -a options
   read -ra options <<<"${SHELL_OPTIONS[ROLE]}"
-  run_bash "$STDOUT_LOG" "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh" ${options[@]+"${options[@]}"} --
+  ((RANKS == 1)) || release_ranks
+  run_bash "$STDOUT_LOG" "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh" ${options[@]+"${options[@]}"} -- || status=$?
+  ((RANKS == 1)) || join_ranks "$status" || status=$?
+  return "$status"
 }
 
 # A failed task of a job with isDebug keeps its node, devices and files, so that somebody can look. TERM ends that.
@@ -220,16 +227,22 @@ start_bash() {
 
 # run_bash OUTPUT SCRIPT OPTION...: in a process group of its own, with the usual signals (job control gives both).
 run_bash() {
-  local stopped=$STOPPED status
+  local status
+  launch_bash "$@"
+  await_end "$COMMAND"
+  status=$?
+  COMMAND=''
+  return "$status"
+}
+
+# The same without waiting for it; it is COMMAND.
+launch_bash() {
+  local stopped=$STOPPED
   set -m
   keep_status start_bash "${@:2}" </dev/null >>"$1" 2>>"$STDERR_LOG" {CHANNEL}>&- &
   COMMAND=$!
   set +m
   ((STOPPED == stopped)) || kill -TERM -- "-$COMMAND" 2>/dev/null
-  await_end "$COMMAND"
-  status=$?
-  COMMAND=''
-  return "$status"
 }
 
 # A shell between this one and what it runs. Bash loses the status of a child that ends just when a signal interrupts

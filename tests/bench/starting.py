@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 TURNS = 7
+IN_A_CONTAINER = "date +%s.%N >stamp"
+"""There a task has none of Slurm's variables, and its folder."""
 STAMP = 'date +%s.%N >"$STAMPS/$SLURM_JOB_ID.$SLURM_STEP_ID.$SLURM_PROCID"'
 JOB = """protocolVersion: 2
 name: NAME
 type: job
-prerequisites: [{name: plain, type: dockerimage, uri: debian}]
+prerequisites: [{name: plain, type: dockerimage, uri: IMAGE}]
 taskRoles:
 ROLESextras: {slurm: {layout: shared}}
 """
@@ -42,17 +45,34 @@ def run() -> Iterator[Ratio]:
     try:
         for roles, tasks, limit in ((1, 64, 4), (20, 1, 2)):
             yield _ratio(cluster, roles, tasks, limit)
+        yield _ratio(cluster, 1, 64, 6, image=_image(cluster))
     finally:
         if booted:
             cluster.down()
 
 
-def _ratio(cluster: Cluster, roles: int, tasks: int, limit: float) -> Ratio:
-    folder = cluster.home("alice") / f"bench-{os.getpid()}-{roles}"
+def _image(cluster: Cluster) -> Path:
+    """Return an unpacked image of Debian, made once for a cluster."""
+    image = cluster.instance.folder / "bench-image"
+    if not image.exists():
+        new = image.with_name(f"{image.name}.{os.getpid()}")
+        argv = ["mmdebstrap", "--quiet", "--variant=minbase", "--format=directory", "bookworm", str(new)]
+        subprocess.run(argv, check=True)
+        (new / "mnt" / "0").mkdir(exist_ok=True)
+        new.rename(image)
+    return image
+
+
+def _ratio(cluster: Cluster, roles: int, tasks: int, limit: float, image: Path | None = None) -> Ratio:
+    """Return the ratio for a job whose tasks run on the nodes themselves, or in containers of an image."""
+    folder = cluster.home("alice") / f"bench-{os.getpid()}-{roles}-{'image' if image else 'bare'}"
     folder.mkdir()
     os.chown(folder, USERS["alice"].uid, GROUP_ID)
-    site = load_site((ROOT / "examples/site.yaml").read_bytes(), file="site.yaml")
-    text = JOB.replace("ROLES", "".join(ROLE % (k, tasks, STAMP) for k in range(roles))).replace("NAME", f"b{roles}")
+    profile = (ROOT / "examples/site.yaml").read_text() + "containers: {runtime: charliecloud}\n" * bool(image)
+    site = load_site(profile, file="site.yaml")
+    stamp = IN_A_CONTAINER if image else STAMP
+    text = JOB.replace("ROLES", "".join(ROLE % (k, tasks, stamp) for k in range(roles))).replace("NAME", f"b{roles}")
+    text = text.replace("IMAGE", str(image or "debian"))
     script = folder / "job.sbatch"
     # The first thing that either script does is to look at the clock.
     began = '(($#)) || date +%s.%N >"$STAMPS/$SLURM_JOB_ID.began"\n'
@@ -72,7 +92,10 @@ def _ratio(cluster: Cluster, roles: int, tasks: int, limit: float) -> Ratio:
         for file, taken in times.items():
             taken.append(_start(cluster, folder, file, roles * tasks, turn))
     return Ratio(
-        f"start of {roles * tasks} tasks in {roles} role(s) : bare srun", min(times[script]), min(times[bare]), limit
+        f"start of {roles * tasks} tasks in {roles} role(s){' in containers' * bool(image)} : bare srun",
+        min(times[script]),
+        min(times[bare]),
+        limit,
     )
 
 
@@ -81,7 +104,8 @@ def _start(cluster: Cluster, folder: Path, script: Path, tasks: int, turn: int) 
     stamps.mkdir()
     os.chown(stamps, USERS["alice"].uid, GROUP_ID)
     done = cluster.run(["sbatch", "--wait", str(script)], cwd=stamps, env={"STAMPS": str(stamps)}, timeout=120)
-    found = [float(file.read_text()) for file in stamps.glob("*.*.*") if file.is_file() and file.suffix != ".out"]
+    files = [file for file in stamps.glob("*.*.*") if file.is_file() and file.suffix != ".out"]
+    found = [float(file.read_text()) for file in (*files, *stamps.glob("*/attempts/0/work/*/*/stamp"))]
     (began,) = (float(file.read_text()) for file in stamps.glob("*.began"))
     if len(found) != tasks:
         sys.exit(

@@ -21,6 +21,8 @@ COMMANDS: Mapping[str, str] = {
     "status": "Show how a job and its tasks stand.",
     "logs": "Show what the tasks print.",
     "watch": "Show how jobs stand, as it changes.",
+    "exec": "Open a shell in a task that runs, or run a command there.",
+    "ssh": "The same as exec.",
     "wait": "Wait for the end of a job.",
     "cancel": "End a job.",
     "monitor": "Look after your jobs: retry what is to be retried.",

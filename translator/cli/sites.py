@@ -81,6 +81,7 @@ def local_site() -> Site:
     return _ThisMachine(
         known=True,
         name="local",
+        mpi=(),
         partitions=(Partition(name="local", shapes=(shape,)),),
         virtual_clusters=_AnyCluster(),
         address="node-address",

@@ -120,7 +120,7 @@ def put_view(view: View) -> None:
         put("")
         _put_roles(view)
         put("")
-        _put_tasks(view.tasks)
+        _put_tasks(view.tasks, view.folder.name)
 
 
 def _started(view: View) -> int | None:
@@ -164,7 +164,7 @@ def _put_roles(view: View) -> None:
     put_table(("role", "tasks", *(state.lower() for state in shown)), rows)
 
 
-def _put_tasks(tasks: tuple[TaskView, ...]) -> None:
+def _put_tasks(tasks: tuple[TaskView, ...], job: str) -> None:
     rows = [
         (
             f"{task.role}-{task.index}",
@@ -184,6 +184,7 @@ def _put_tasks(tasks: tuple[TaskView, ...]) -> None:
             name = f"{task.role}-{task.index}"
             kept = f"its place on {task.node} is kept until {moment(task.held)} (isDebug)"
             put(one_line(f"{name} failed with status {task.status}; {kept}"))
+            put(one_line(f"  look into it: paislurm exec {job} {name}; give the place back: paislurm cancel {job}"))
 
 
 def number(value: int | None) -> str:

@@ -156,24 +156,29 @@ def _raw(options: Iterable[str]) -> Options:
     return tuple((name, value if equals else None) for name, equals, value in split)
 
 
-def step_options(role: Role, site: Site, *, shared: bool, tasks_per_node: int = 1) -> Options:
+def step_options(role: Role, site: Site, *, shared: bool, tasks_per_node: int = 1, ranks: int = 1) -> Options:
     """Return the srun options of a role's step: what its tasks take of the allocation.
 
     In the shared layout the step takes its own CPUs, memory and GPUs (`--exact`); else its component is all its own.
-    GPUs under another name than `gpu` cannot be counted by task: the step has those of the node, and tasks divide them.
+    Where a task is several ranks, they have its CPUs between them. GPUs under another name than `gpu`, and those of
+    ranks, cannot be counted by task: the step has those of the node, and tasks divide them.
     Source: srun(1), --exact --gpus-per-task --gres --mem-per-cpu --hint.
     """
     wanted = role.resources
-    options: list[tuple[str, str | None]] = [*_cpus(wanted.cpus, site)]
+    options: list[tuple[str, str | None]] = [*_cpus(wanted.cpus // ranks, site)]
     gres = list(fabric_gres(fabric_of(role, site)))
-    if wanted.gpus and site.gpus.gres == "gpu":
+    if wanted.gpus and site.gpus.gres == "gpu" and ranks == 1:
         options.append(("gpus-per-task", str(wanted.gpus)))
     elif wanted.gpus:
         gres.insert(0, f"{site.gpus.gres}:{wanted.gpus * tasks_per_node}")
     if gres or not wanted.gpus:
         options.append(("gres", ",".join(gres) or "none"))
     if shared:
-        memory = ("mem-per-cpu", f"{-(-wanted.memory_mib // wanted.cpus)}M") if wanted.memory_mib else ("mem", "0")
+        memory = (
+            ("mem-per-cpu", f"{-(-wanted.memory_mib // (wanted.cpus // ranks * ranks))}M")
+            if wanted.memory_mib
+            else ("mem", "0")
+        )
         options += [("exact", None), memory]
     return tuple(options)
 

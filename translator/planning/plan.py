@@ -54,6 +54,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Name the roles, by position, whose ranks srun starts as one MPI world, and the plugin of `srun --mpi`."""
+
+    plugin: str
+    roles: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RolePlan:
     """Say how one role runs.
 
@@ -77,6 +85,10 @@ class RolePlan:
     ports: tuple[PortRequest, ...]
     completion: Completion
     task_retry_limit: int
+    ranks: int
+    """How many ranks of an MPI world one task is, 0 where srun starts no ranks."""
+    world: World | None
+    """The world of which the role is a part."""
     image: Image
     image_path: str
     """Where the image is on the nodes, "" without a container."""

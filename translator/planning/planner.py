@@ -28,13 +28,17 @@ from .placement import alike, partition_of, place_of, time_limit, unmapped, virt
 from .plan import Component, Plan, RolePlan
 from .prerequisites import ordered, steps
 from .storages import mounts, storage_prerequisite
+from .worlds import worlds
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..job import Job, Role
     from ..site.profile import Site
     from .layout import Arrangement
     from .placement import Place
     from .storages import Mount
+    from .worlds import Ranks
 
 MOST_EXPORTED_BYTES = 1 << 20
 """The script exports what tasks know of their peers up to this size; see `templates/runtime/environment.sh`."""
@@ -60,6 +64,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     )
     arrangement = arrange(asked, partitions, needs, alike=alike(job, site, places))
     paths, nowhere = path_variables(job, site)
+    native, native_warnings = worlds(job, site, arrangement.layout.kind)
     warning = site.warning if limit is not None and limit > WARNED_FROM else timedelta(0)
     return Plan(
         job_name=job.name,
@@ -74,7 +79,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         layout=arrangement.layout,
         components=_components(asked, site, places, arrangement, first_component(job, limit, warning)),
         roles=tuple(
-            _role(job, asked.roles[position], site, arrangement, found, images[position], position)
+            _role(job, asked.roles[position], site, arrangement, found, images[position], native, position)
             for position in range(len(job.roles))
         ),
         container_runtime=site.containers.runtime,
@@ -103,6 +108,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             *storage_warnings,
             *fabric_warnings(job, site),
             *not_used(job, site),
+            *native_warnings,
             *nowhere,
             *_nodes_not_known(job, arrangement),
             *_large_environment(job),
@@ -162,6 +168,7 @@ def _role(
     arrangement: Arrangement,
     found: tuple[Mount, ...],
     image_path: str,
+    native: Mapping[int, Ranks],
     position: int,
 ) -> RolePlan:
     role, nodes, packing = job.roles[position], arrangement.nodes[position], arrangement.packing
@@ -170,6 +177,7 @@ def _role(
         around = (storage_prerequisite(found, site, job.storages.lines), *around)
     before, after = steps(around)
     fabric = role_fabric(job, role, site)
+    ranks = native.get(position)
     return RolePlan(
         position=position,
         name=role.name,
@@ -181,12 +189,18 @@ def _role(
         tasks_per_node=nodes.tasks_per_node if nodes else None,
         placement=packing.placements[position] if packing else (),
         step_options=step_options(
-            asked, site, shared=packing is not None, tasks_per_node=nodes.tasks_per_node if nodes else 1
+            asked,
+            site,
+            shared=packing is not None,
+            tasks_per_node=nodes.tasks_per_node if nodes else 1,
+            ranks=ranks.count if ranks else 1,
         ),
         resources=role.resources,
         ports=role.ports,
         completion=role.completion,
         task_retry_limit=role.task_retry_limit,
+        ranks=ranks.count if ranks else 0,
+        world=ranks.world if ranks else None,
         image=role.image,
         image_path=image_path,
         before=before,

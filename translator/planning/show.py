@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..job import PortRequest
-    from .plan import Plan, RolePlan, Step
+    from .plan import Plan, RolePlan, Step, World
 
 _COLUMNS = ("ROLE", "TASKS", "SLOTS", "PER NODE", "CPUS", "MEMORY", "GPUS", "PORTS", "COMPLETION", "IMAGE")
 
@@ -60,8 +60,16 @@ def plan_text(plan: Plan) -> str:
         asked.append(f"component {number}: {options}")
         if component.note:
             asked.append(f"  {component.note}")
+    worlds = dict.fromkeys(role.world for role in plan.roles if role.world)
+    asked += [f"srun --mpi={world.plugin} starts {_ranks(plan, world)} as one world" for world in worlds]
     around = [*_fabric(plan), *(line for role in plan.roles for line in _around(role))]
     return "\n".join([*(f"{name:<12}{value}" for name, value in head), "", *table, "", *around, *asked]) + "\n"
+
+
+def _ranks(plan: Plan, world: World) -> str:
+    """Return how many ranks each role of a world has."""
+    roles = [plan.roles[position] for position in world.roles]
+    return " and ".join(f"{role.instances * role.ranks} ranks of {role.name}" for role in roles)
 
 
 def _time(plan: Plan) -> str:

@@ -18,6 +18,7 @@ from ..job import (
     Image,
     Job,
     Lines,
+    Mpi,
     PortRequest,
     Resources,
     Role,
@@ -26,7 +27,7 @@ from ..job import (
     Storage,
     Storages,
 )
-from .extras import SlurmExtras
+from .extras import SlurmExtras, SlurmWorld
 from .names import PLUGINS, controller_name, prerequisite
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from .assemble import Assembled
     from .collect import Collector
     from .document import Document, Path
-    from .extras import SlurmRole
+    from .extras import SlurmMpi, SlurmRole
 
 DEFAULT_SHM_MIB = 512
 """Source: PAI rest-server, shmMB of protocol v2."""
@@ -213,5 +214,11 @@ def wishes_of(wishes: SlurmRole) -> RoleWishes:
         exclude=wishes.exclude,
         nodelist=wishes.nodelist,
         slots=wishes.slots,
+        mpi=_mpi(wishes.mpi) if wishes.mpi else None,
         options=tuple(wishes.options),
     )
+
+
+def _mpi(wish: SlurmMpi) -> Mpi:
+    roles = tuple(wish.roles) if isinstance(wish, SlurmWorld) and wish.roles is not None else None
+    return Mpi(plugin=wish.plugin, ranks=wish.ranks_per_instance or 0, roles=roles)

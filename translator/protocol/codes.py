@@ -109,7 +109,6 @@ SITE = {
 
 LATER = {
     "W909": "credentials of a registry",
-    "W914": "extras.slurm.mpi",
     "W916": "extras.slurm.exportEnv",
     "W917": "extras.slurm.workdir",
     "W919": "authFile",
@@ -129,6 +128,8 @@ PLANNING = {
     "E413": "more roles than srun can address as components",
     "E414": "no layout holds all tasks at once",
     "E415": "an image that is not on the site",
+    "E416": "an MPI plugin that the site does not have",
+    "E417": "a native MPI launch that cannot be",
     "W401": "a virtual cluster that is not known, without a site profile",
     "W402": "the container image is not used",
     "W403": "components need more nodes than are known to be there",
@@ -141,6 +142,7 @@ PLANNING = {
     "W410": "the site bounds how often the job is restarted",
     "W411": "InfiniBand, of which the site profile says nothing",
     "W412": "a role without InfiniBand beside one that has it",
+    "W413": "whether the site has the MPI plugin is not known",
     "W421": "fixed ports of tasks that share nodes",
     "W422": "a path on a file system that the site does not name",
 }
@@ -170,6 +172,7 @@ PROGRAM = {
     "E522": "the job has no such attempt",
     "E523": "nothing is known of the job any more",
     "E524": "no exit code, and no state of Slurm",
+    "E525": "the task does not run",
     "E530": "interrupted while waiting; the job goes on",
     "E531": "interrupted while submitting; whether the job was taken is found out later",
     "E540": "there is no home folder",

@@ -10,9 +10,11 @@ import re
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
+from pydantic import Field
+
 from ..job import Switches
 from .document import SourceInt
-from .fields import Boolean, Check, Closed, Text, expected, one_of, whole
+from .fields import Boolean, Check, Closed, Text, expected, one_of, whole, words
 
 _OURS = """
     account array chdir clusters comment constraint container container-id cpus-per-gpu cpus-per-task
@@ -106,6 +108,8 @@ HostList = Annotated[str, Check(host_list, {"type": "string"})]
 Time = Annotated[timedelta, Check(time_limit, {"type": ["string", "integer"]})]
 RawOption = Annotated[str, Check(raw_option, {"type": "string", "pattern": "^--[a-z]"})]
 Slots = Annotated[int, whole(1)]
+Plugin = Annotated[str, words("an MPI plugin of srun such as `pmix`", r"(?!none$)[a-z0-9_.]{1,32}")]
+Ranks = Annotated[int, whole(1, 1024)]
 
 
 class SlurmCompat(Closed):
@@ -128,6 +132,19 @@ class SlurmCompat(Closed):
         )
 
 
+class SlurmMpi(Closed):
+    """How srun starts the commands as ranks. Source: srun(1), --mpi."""
+
+    plugin: Plugin = ""
+    ranks_per_instance: Ranks | None = None
+
+
+class SlurmWorld(SlurmMpi):
+    """Roles whose ranks are one world; all roles where it names none."""
+
+    roles: Annotated[list[Text], Field(min_length=1)] | None = None
+
+
 class SlurmRole(Closed):
     """Wishes of a role, or of a job for all its roles. Source: sbatch(1), options of these names."""
 
@@ -139,7 +156,7 @@ class SlurmRole(Closed):
     exclude: HostList | None = None
     nodelist: HostList | None = None
     slots: Slots | None = None
-    mpi: Any = None
+    mpi: SlurmMpi | None = None
     workdir: Any = None
     options: list[RawOption] = []
 
@@ -160,6 +177,7 @@ class SlurmV1(Closed):
 class SlurmExtras(SlurmRole):
     """Wishes of the whole job. Source: this project's docs, `extras.slurm`."""
 
+    mpi: SlurmWorld | None = None
     time: Time | None = None
     layout: Annotated[Literal["het", "shared"] | None, one_of("het", "shared")] = None
     on_timeout: Annotated[Literal["fail", "retry"] | None, one_of("fail", "retry")] = None

@@ -41,7 +41,7 @@ def warn_of_slurm_wishes(collector: Collector) -> None:
         path,
         *((*path, "taskRoles", role) for role in document.mapping((*path, "taskRoles"))),
     ]
-    for key, code in (("mpi", "W914"), ("exportEnv", "W916"), ("workdir", "W917")):
+    for key, code in (("exportEnv", "W916"), ("workdir", "W917")):
         for table in tables:
             if document.at((*table, key)) is not None:
                 collector.add(code, (*table, key), NOT_YET + f"`{key}`", key=True)

@@ -30,6 +30,8 @@ RUNTIME = (
     "prerequisites",
     "calls",
     "ssh",
+    "terminal",
+    "ranks",
     "containers",
     "task",
     "main",

@@ -12,7 +12,7 @@ from pydantic import Field
 from ..errors import ProtocolError, Severity, SiteError
 from ..job import Switches
 from ..protocol.collect import Collector
-from ..protocol.extras import HostList, SbatchText, SlurmCompat, Time
+from ..protocol.extras import HostList, Plugin, SbatchText, SlurmCompat, Time
 from ..protocol.faults import mirror
 from ..protocol.fields import Boolean, Check, Closed, Text, expected, one_of, whole, words
 from ..protocol.read import read
@@ -166,6 +166,7 @@ class SiteFile(Closed):
     priorities: _Priorities = _Priorities()
     node_types: dict[str, _NodeType] = {}
     containers: Containers = Containers()
+    mpi: list[Plugin] | None = None
     default_file_system: Annotated[str, Check(_file_system, {"type": "string"})] = ""
     retry: Retry = Retry()
     exit_spec: list[ExitRow] = []
@@ -247,6 +248,7 @@ def _site(profile: SiteFile) -> Site:
             for name, each in profile.node_types.items()
         },
         containers=profile.containers.settings(),
+        mpi=None if profile.mpi is None else tuple(profile.mpi),
         default_file_system=profile.default_file_system,
         retry=profile.retry.settings(),
         exit_rows=tuple(each.row() for each in profile.exit_spec),

@@ -201,6 +201,8 @@ class Site:
     priorities: Mapping[str, Priority] = field(default_factory=dict)
     node_types: Mapping[str, NodeType] = field(default_factory=dict)
     containers: ContainerSettings = field(default_factory=ContainerSettings)
+    mpi: tuple[str, ...] | None = None
+    """The plugins of `srun --mpi`, the one to be taken where a job names none first; None where they are not known."""
     default_file_system: str = ""
     """What `$PAI_DEFAULT_FS_URI` stands for, `hdfs://host:port` or the path of a folder."""
     retry: RetrySettings = field(default_factory=RetrySettings)

@@ -196,11 +196,11 @@ def test_what_is_not_yet_supported_is_not_left_out_silently(
     run: Runner, tmp_path: Path, profile: Path, slurm: FakeBackend, surroundings: Path
 ) -> None:
     assert profile
-    job = job_file(tmp_path, JOB + "extras:\n  slurm: {mpi: pmix}\n")
+    job = job_file(tmp_path, JOB + "extras:\n  slurm: {exportEnv: [HOME]}\n")
     said = run("submit", job)
     assert said.code == 4
     assert "error E514: the job asks for what is not yet supported" in said.err
-    assert "W914 at " in said.err
+    assert "W916 at " in said.err
     assert not surroundings.exists()
     assert "not yet supported" in run("check", job).out
     assert run("submit", job, "--allow-partial").code == 0

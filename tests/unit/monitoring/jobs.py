@@ -115,6 +115,9 @@ class FakeBackend:
         self._fail()
         return self.tags.get(tag)
 
+    def environment(self, job_id: JobId) -> Mapping[str, str]:
+        return {"JOB": job_id}
+
     def lost_nodes(self, nodes: str) -> Collection[str]:
         """Tell which nodes are lost, of those that are asked for."""
         self._fail()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def test_devices(vendor: str, want: int, given: str, local: int, seen: str) -> None:
     name = "ROCR_VISIBLE_DEVICES" if vendor == "amd" else "CUDA_VISIBLE_DEVICES"
     code = f"""
-        GPU_VENDOR={vendor} ROLE_GPUS=({want}) SLURM_LOCALID={local} HIP_VISIBLE_DEVICES=9
+        GPU_VENDOR={vendor} ROLE_GPUS=({want}) SLOT={local} NODES_OF=("n1 n1") HIP_VISIBLE_DEVICES=9
         {f"{name}={given}" if given else ":"}
         {"CUDA_VISIBLE_DEVICES=9" if vendor == "amd" else ":"}
         take_devices 0 && echo "${{CUDA_VISIBLE_DEVICES-unset}} $NVIDIA_VISIBLE_DEVICES" "${{HIP_VISIBLE_DEVICES-}}"
@@ -38,7 +38,7 @@ def test_devices(vendor: str, want: int, given: str, local: int, seen: str) -> N
 @pytest.mark.parametrize(("given", "local"), [("0", 0), ("0,1,2", 1)])
 def test_too_few_devices_fail_the_task(given: str, local: int) -> None:
     code = f"""
-        GPU_VENDOR=nvidia ROLE_GPUS=(2) SLURM_LOCALID={local} CUDA_VISIBLE_DEVICES={given}
+        GPU_VENDOR=nvidia ROLE_GPUS=(2) SLOT={local} NODES_OF=("n1 n1") CUDA_VISIBLE_DEVICES={given}
         take_devices 0 2>&1 || echo "failed"
     """
     assert bash(code) == [

@@ -1,0 +1,130 @@
+"""`paislurm exec`: from the login node into a task that runs, with and without a terminal."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.jobs import BOTH, Submitted, paislurm, role, submit
+from tests.cluster.processes import wait_until
+from tests.terminal import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.cluster import Cluster
+
+WAITS = "export MINE=no; trap 'exit 0' TERM; sleep 600 & wait"
+WHERE = 'echo "$SLURMD_NODENAME $PAI_CURRENT_TASK_ROLE_NAME-$PAI_TASK_INDEX $PWD"'
+
+
+def waiting_job(installed: Cluster, workdir: Path, layout: str) -> Submitted:
+    job = submit(
+        installed, workdir, role("master", 1, WAITS) + role("worker", 2, WAITS), f"{{slurm: {{layout: {layout}}}}}"
+    )
+    wait_until(lambda: all(task["state"] == "RUNNING" for task in tasks_of(job)), "all tasks to run")
+    return job
+
+
+def tasks_of(job: Submitted) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = json.loads(paislurm(job.cluster, job.folder, "status", "--json", job.name).stdout)[
+        "tasks"
+    ]
+    return found
+
+
+@BOTH
+def test_a_command_has_streams_status_and_the_place_of_the_task(installed: Cluster, workdir: Path, layout: str) -> None:
+    job = waiting_job(installed, workdir, layout)
+
+    def run(*words: str, stdin: str = "") -> tuple[int, str, str]:
+        done = installed.run(["paislurm", "exec", *words], cwd=workdir, stdin=stdin, timeout=60)
+        return done.returncode, done.stdout, done.stderr
+
+    for task in tasks_of(job):
+        name = f"{task['role']}-{task['index']}"
+        folder = f"{['master', 'worker'].index(task['role'])}-{task['role']}/{task['index']}"
+        here = f"{task['node']} {name} {job.attempt}/work/{folder}\n"
+        assert run(job.name, name, "--", "bash", "-c", WHERE) == (0, here, "")
+    # No blank, quote or star of a word means anything on the way.
+    assert run(job.name, "worker-1", "printf", "<%s>", "a  b", "'*'", "$HOME", "") == (0, "<a  b><'*'><$HOME><>", "")
+    assert run(job.name, "worker-1", "--", "sh", "-c", "cat; echo aside >&2; exit 7", stdin="in\n") == (
+        7,
+        "in\n",
+        "aside\n",
+    )
+    assert run(job.name, "master", stdin="echo from a shell; exit 3\n") == (3, "from a shell\n", "")
+    assert run(job.name, "worker-0", "--", "sh", "-c", "kill -9 $$")[0] == 137
+    for words, text in (
+        (("no-such-job", "worker-0"), "there is no job"),
+        ((job.name, "worker-2"), "no task or role `worker-2`"),
+    ):
+        code, out, err = run(*words, "--", "true")
+        assert (code, out) == (5, "")
+        assert text in err
+    assert run(job.name, "worker")[0] == 2
+    assert paislurm(installed, workdir, "cancel", job.name).returncode == 0
+    job.ended()
+    code, _, err = run(job.name, "worker-0", "--", "true")
+    assert code == 5
+    assert "does not run" in err
+
+
+@pytest.fixture
+def terminals() -> Iterator[list[Terminal]]:
+    opened: list[Terminal] = []
+    yield opened
+    for terminal in opened:
+        terminal.close()
+
+
+@BOTH
+def test_a_shell_has_a_terminal(installed: Cluster, workdir: Path, layout: str, terminals: list[Terminal]) -> None:
+    job = waiting_job(installed, workdir, layout)
+    argv = installed.command(["paislurm", "exec", job.name, "worker-1"], cwd=workdir, env={"TERM": "xterm"})
+    terminal = Terminal(argv, rows=33, columns=101)
+    terminals.append(terminal)
+    terminal.expect("[$#] $")
+    terminal.type("PS1='<rea''dy>'; set +o history\r")
+    terminal.expect("<ready>")
+    terminal.type(f"{WHERE}; tty; stty size; echo $TERM.\r")
+    terminal.expect(rf"\r\nn\d worker-1 {job.attempt}/work/1-worker/1\r\n/dev/pts/\d+\r\n33 101\r\nxterm\.\r\n")
+    # Job control, and ^C for what is in front alone.
+    terminal.type("sleep 500\r")
+    terminal.expect("sleep 500\r\n")
+    wait_until(lambda: any(p == b"sleep\x00500\x00" for p in command_lines()), "sleep to run")
+    terminal.type("\x03")
+    terminal.expect("<ready>")
+    terminal.type("echo status $?\r")
+    terminal.expect("\r\nstatus 130\r\n")
+    terminal.type("trap 'echo sized $(stty size)' WINCH\r")
+    terminal.expect("WINCH\r\n.*<ready>")
+    terminal.resize(44, 122)
+    terminal.expect("sized 44 122")
+    terminal.type("exit 9\r")
+    assert terminal.ended() == 9
+    assert terminal.settings() == terminal.before
+
+
+def command_lines() -> Iterator[bytes]:
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            yield path.read_bytes()
+
+
+def test_a_terminal_that_hangs_up_leaves_nothing(installed: Cluster, workdir: Path, terminals: list[Terminal]) -> None:
+    job = waiting_job(installed, workdir, "shared")
+    remote = "trap : TERM HUP; echo $$ >pid; while :; do sleep 1; done"
+    argv = installed.command(["paislurm", "ssh", job.name, "worker-0", "--", "bash", "-c", remote], cwd=workdir)
+    terminal = Terminal(argv, rows=24, columns=80)
+    terminals.append(terminal)
+    pid_file = job.attempt / "work" / "1-worker" / "0" / "pid"
+    wait_until(lambda: pid_file.exists() and bool(pid_file.read_text()), "the remote command to run")
+    process = Path("/proc", pid_file.read_text().strip())
+    terminal.process.kill()
+    wait_until(lambda: not process.exists(), "its end")
+    assert {task["state"] for task in tasks_of(job)} == {"RUNNING"}

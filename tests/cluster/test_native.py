@@ -1,0 +1,128 @@
+"""Native MPI launch: srun starts the commands as ranks of one world."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, Submitted, role, submit, submit_file, write
+
+if TYPE_CHECKING:
+    from tests.cluster.cluster import Cluster
+
+SOURCE = Path(__file__).parent / "allreduce.c"
+OFFERS = ONE_ATTEMPT + "mpi: [pmix, pmi2]\n"
+BEFORE = (
+    "{name: before, type: script, plugin: com.microsoft.pai.runtimeplugin.cmd, "
+    "callbacks: [{event: taskStarts, commands: [export FROM_SCRIPT=set]}]}"
+)
+SAY = 'echo "$PAI_TASK_ROLE_NAME-$PAI_TASK_INDEX $PWD"'
+
+
+def program(workdir: Path, implementation: str) -> Path:
+    path = workdir / "programs" / "allreduce"
+    path.parent.mkdir()
+    subprocess.run([f"mpicc.{implementation}", "-o", str(path), str(SOURCE)], check=True)
+    path.chmod(0o755)
+    return path
+
+
+def cpus(roles: str, count: int) -> str:
+    return roles.replace("cpu: 1,", f"cpu: {count},").replace("memoryMB: 100", "memoryMB: 1000")
+
+
+def ended(job: Submitted) -> tuple[int, dict[str, Any]]:
+    code, result = job.ended()
+    for log in job.attempt.glob("srun/*.log"):
+        assert "srun: error" not in log.read_text(), log.read_text()
+    return code, result
+
+
+@BOTH
+def test_two_roles_are_one_world(installed: Cluster, workdir: Path, layout: str) -> None:
+    command = f"{SAY}; {program(workdir, 'openmpi')}"
+    roles = cpus(role("master", 1, command) + role("worker", 2, command), 4)
+    extras = f"{{slurm: {{layout: {layout}, mpi: {{ranksPerInstance: 2}}, "
+    extras += "taskRoles: {worker: {mpi: {ranksPerInstance: 3}}}}}"
+    # Fewer than one CPU for each rank would be refused, more are left idle.
+    if layout == "shared":
+        roles = roles.replace("cpu: 4,", "cpu: 2,", 1).replace("cpu: 4,", "cpu: 3,")
+        roles = roles.replace("memoryMB: 1000", "memoryMB: 800", 1).replace("memoryMB: 1000", "memoryMB: 1200")
+    job = submit(installed, workdir, roles, extras, OFFERS)
+    code, result = ended(job)
+    assert (code, result["outcome"]) == (0, "succeeded"), [path.read_text() for path in job.attempt.glob("srun/*.log")]
+    next_rank = 0
+    for task, ranks in zip(result["tasks"], (2, 3, 3), strict=True):
+        name = f"{task['role']}-{task['index']}"
+        folder = f"{['master', 'worker'].index(task['role'])}-{task['role']}/{task['index']}"
+        out = job.log(folder)
+        found = sorted(re.findall(r"^rank (\d) of 8 on (\w+): 36 ", out, re.MULTILINE))
+        assert found == [(str(next_rank + k), task["node"]) for k in range(ranks)]
+        assert out.splitlines().count(f"{name} {job.attempt}/work/{folder}") == ranks
+        next_rank += ranks
+
+
+def test_mpich_by_pmi2(installed: Cluster, workdir: Path) -> None:
+    roles = cpus(role("worker", 3, str(program(workdir, "mpich"))), 2)
+    job = submit(
+        installed, workdir, roles, "{slurm: {taskRoles: {worker: {mpi: {plugin: pmi2, ranksPerInstance: 2}}}}}", OFFERS
+    )
+    code, result = ended(job)
+    assert (code, result["outcome"]) == (0, "succeeded")
+    out = "".join(job.log(f"0-worker/{index}") for index in range(3))
+    ranks = re.findall(r"^rank (\d) of 6 ", out, re.MULTILINE)
+    assert sorted(ranks) == list("012345")
+
+
+def test_the_rank_that_fails_first_is_the_end_of_its_task(installed: Cluster, workdir: Path) -> None:
+    # The third rank of the second task fails; the others of it have begun by then, and mind no TERM.
+    command = (
+        "trap : TERM; touch begun.$SLURM_PROCID; ((PAI_TASK_INDEX)) || exit 0; "
+        "until [[ -e begun.3 && -e begun.4 && -e begun.5 ]]; do sleep 0.1; done; "
+        "[[ $SLURM_PROCID != 5 ]] || exit 3; while :; do sleep 1; done"
+    )
+    job = submit(
+        installed,
+        workdir,
+        cpus(role("worker", 2, command, failed=-1), 3),
+        "{slurm: {mpi: {ranksPerInstance: 3}}}",
+        OFFERS,
+    )
+    code, result = job.ended()
+    assert [(task["state"], task["status"]) for task in result["tasks"]] == [("SUCCEEDED", 0), ("FAILED", 3)]
+    assert code == 0
+
+
+def test_an_abort_ends_the_world(installed: Cluster, workdir: Path) -> None:
+    source = workdir / "abort.c"
+    source.write_text(
+        "#include <mpi.h>\n#include <unistd.h>\nint main(int c, char **v) { int r; MPI_Init(&c, &v);"
+        " MPI_Comm_rank(MPI_COMM_WORLD, &r); if (r == 1) MPI_Abort(MPI_COMM_WORLD, 7); for (;;) sleep(1); }\n"
+    )
+    subprocess.run(["mpicc.openmpi", "-o", str(workdir / "abort"), str(source)], check=True)
+    (workdir / "abort").chmod(0o755)
+    roles = cpus(role("worker", 2, f"{workdir}/abort", failed=-1), 2)
+    job = submit(installed, workdir, roles, "{slurm: {mpi: {ranksPerInstance: 2}}}", OFFERS)
+    _, result = job.ended()
+    assert {task["state"] for task in result["tasks"]} == {"FAILED"}, result
+    assert all(task["status"] for task in result["tasks"])
+
+
+def test_ranks_have_the_gpus_and_the_exports_of_their_task(installed: Cluster, workdir: Path) -> None:
+    roles = role("worker", 2, 'echo "$CUDA_VISIBLE_DEVICES $NVIDIA_VISIBLE_DEVICES $FROM_SCRIPT $PMIX_RANK"')
+    roles = (
+        cpus(roles, 2)
+        .replace("gpu: 0", "gpu: 2")
+        .replace("    dockerImage", "    prerequisites: [before]\n    dockerImage")
+    )
+    write(workdir, roles, "{slurm: {mpi: {ranksPerInstance: 2}}}", OFFERS)
+    file = workdir / "job.yaml"
+    file.write_text(file.read_text().replace("prerequisites: [", f"prerequisites: [{BEFORE}, ", 1))
+    job = submit_file(installed, workdir)
+    code, _ = ended(job)
+    assert code == 0
+    for index, devices in enumerate(("0,1", "2,3")):
+        lines = sorted(job.log(f"0-worker/{index}").splitlines())
+        assert lines == [f"{devices} {devices} set {2 * index + k}" for k in range(2)]

@@ -1,0 +1,120 @@
+"""Native MPI launch: which ranks there are, and what cannot be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+
+from paislurm.translator.errors import PlanError
+from paislurm.translator.pipeline import Compiled, compile_job
+from paislurm.translator.site.load import load_site
+from paislurm.translator.site.profile import ContainerSettings, Site
+
+NODES = "partitions: {batch: {nodes: [{count: 4, cpus: 16, memoryMB: 100000, gpus: 4}]}}\ndefaultPartition: batch\n"
+SITE = load_site(NODES + "mpi: [pmix, pmi2]\n", file="site.yaml")
+
+
+def compiled(slurm: dict[str, Any], site: Site = SITE, *, gang: bool = True, **resources: dict[str, int]) -> Compiled:
+    roles = {
+        name: {
+            "instances": count,
+            "dockerImage": "image",
+            "resourcePerInstance": {"cpu": 4, "memoryMB": 400, "gpu": 0} | resources.get(name, {}),
+            "commands": ["true"],
+        }
+        for name, count in (("master", 1), ("worker", 2), ("other", 1))
+    }
+    job = {
+        "protocolVersion": 2,
+        "name": "demo",
+        "type": "job",
+        "prerequisites": [{"name": "image", "type": "dockerimage", "uri": "/image"}],
+        "taskRoles": roles,
+        "extras": {"slurm": slurm, "gangAllocation": gang},
+    }
+    return compile_job(yaml.safe_dump(job, sort_keys=False), site=site)
+
+
+def ranks(found: Compiled) -> list[tuple[int, str, tuple[int, ...]]]:
+    return [
+        (role.ranks, role.world.plugin if role.world else "", role.world.roles if role.world else ())
+        for role in found.plan.roles
+    ]
+
+
+def refusal(slurm: dict[str, Any], site: Site = SITE, **more: Any) -> tuple[str, str]:
+    with pytest.raises(PlanError) as caught:
+        compiled(slurm, site, **more)
+    (fault,) = caught.value.faults
+    return fault.code, fault.message
+
+
+def test_without_a_wish_there_are_none() -> None:
+    assert ranks(compiled({})) == [(0, "", ())] * 3
+
+
+def test_all_roles_are_one_world_unless_it_names_some() -> None:
+    assert ranks(compiled({"mpi": {}})) == [(1, "pmix", (0, 1, 2))] * 3
+    some = {"mpi": {"plugin": "pmix", "roles": ["worker", "master"], "ranksPerInstance": 2}}
+    assert ranks(compiled(some)) == [(2, "pmix", (0, 1)), (2, "pmix", (0, 1)), (0, "", ())]
+
+
+def test_a_role_has_a_word_of_its_own() -> None:
+    own = {"taskRoles": {"worker": {"mpi": {"plugin": "pmi2", "ranksPerInstance": 4}}}}
+    assert ranks(compiled(own)) == [(0, "", ()), (4, "pmi2", (1,)), (0, "", ())]
+    both = {"mpi": {"roles": ["master", "worker"], "ranksPerInstance": 2}} | {
+        "taskRoles": {"worker": {"mpi": {"ranksPerInstance": 3}}, "other": {"mpi": {"plugin": "pmi2"}}}
+    }
+    assert ranks(compiled(both)) == [(2, "pmix", (0, 1)), (3, "pmix", (0, 1)), (1, "pmi2", (2,))]
+
+
+def test_ranks_divide_the_cpus_and_see_all_gpus() -> None:
+    found = compiled({"mpi": {"ranksPerInstance": 3}}, worker={"gpu": 2})
+    assert [dict(role.step_options) for role in found.plan.roles] == [
+        {"cpus-per-task": "1", "gres": "none"},
+        {"cpus-per-task": "1", "gres": "gpu:4"},
+        {"cpus-per-task": "1", "gres": "none"},
+    ]
+
+
+def test_without_a_list_of_plugins_nobody_knows() -> None:
+    found = compiled({"mpi": {}}, load_site(NODES, file="site.yaml"))
+    assert [fault.code for fault in found.warnings if fault.code not in ("W402", "W202")] == ["W413"]
+    assert ranks(found)[0][1] == "pmix"
+
+
+@pytest.mark.parametrize(
+    ("slurm", "code", "text"),
+    [
+        ({"mpi": {"plugin": "pmx"}}, "E416", "no MPI plugin 'pmx'; it has pmix, pmi2"),
+        ({"mpi": {"roles": ["mastr"]}}, "E417", "no role 'mastr'"),
+        ({"mpi": {"ranksPerInstance": 5, "roles": ["master"]}}, "E417", "a task of it has 4"),
+        ({"mpi": {"plugin": "pmi2"}}, "E417", "pmi2 hangs"),
+        (
+            {"mpi": {"plugin": "pmi2"}, "taskRoles": {"worker": {"mpi": {"plugin": "pmix"}}}},
+            "E417",
+            "one plugin, not pmi2 and pmix",
+        ),
+        (
+            {"layout": "shared", "mpi": {}, "taskRoles": {"worker": {"mpi": {"ranksPerInstance": 2}}}},
+            "E417",
+            "need equal CPUs",
+        ),
+    ],
+)
+def test_what_cannot_be(slurm: dict[str, Any], code: str, text: str) -> None:
+    found, message = refusal(slurm)
+    assert found == code
+    assert text in message
+
+
+def test_what_cannot_be_with_gpus_turns_and_containers() -> None:
+    gpus = {name: {"gpu": 1} for name in ("master", "worker", "other")}
+    assert "cannot have its GPUs" in refusal({"layout": "shared", "mpi": {"ranksPerInstance": 2}}, **gpus)[1]
+    assert "tasks take turns" in refusal({"mpi": {}}, gang=False)[1]
+    contained = replace(SITE, containers=ContainerSettings(runtime="charliecloud"))
+    assert "containers (charliecloud)" in refusal({"mpi": {}}, contained)[1]
+    assert "it has none" in refusal({"mpi": {}}, replace(SITE, mpi=()))[1]
