@@ -54,49 +54,6 @@ prepare_container() {
   cat /etc/hosts "$ATTEMPT_FOLDER/hosts" >"$1/hosts"
 }
 
-# enter_container ROOT INDEX ATTEMPT: become the container of the task.
-enter_container() {
-  local root=$1 run path i
-  local -a mounts=("$FOLDER" "$FOLDER")
-  run=$(command -v ch-run) || { say "error: there is no ch-run on $SLURMD_NODENAME"; exit 1; }
-  # shellcheck disable=SC2153 # a setting of jobs with containers
-  for ((i = 0; i < ${#MOUNTS[@]}; i += 3)); do
-    path=${MOUNTS[i + 1]}
-    [[ ${MOUNTS[i]} != own ]] || { path+=/$PAI_USER_NAME && mkdir -p -- "$path"; }
-    mounts+=("$path" "${MOUNTS[i + 2]}")
-  done
-  exec env -i "TMPDIR=$root/tmp" "HOME=$HOME" "USER=$PAI_USER_NAME" LANG=C.UTF-8 \
-    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    unshare --user --map-root-user --mount bash "$SCRIPT" --mount "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "${mounts[@]}" -- \
-    "$run" "--uid=$(id -u)" "--gid=$(id -g)" --write "$root/merged" -- \
-    bash "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3"
-}
-
-# mount_main FOLDER ATTEMPT ROLE SLOT [PATH MOUNTPOINT ...] -- COMMAND: lay out the root of a container, and run a command
-# that enters it. In a mount namespace of its own an overlay gives the image what it lacks, and takes what is written.
-mount_main() {
-  local root i
-  open_attempt "$1" "$2" || exit
-  root=$CALLS/$3.$4.root
-  # What the image lacks to be mounted on: made below, since in the overlay a folder of the image may be somebody else's.
-  umask 0022
-  { mkdir -p -- "$root/upper/etc" && cp -- "$root/hosts" "$root/upper/etc/hosts"; } || exit
-  for ((i = 6; i <= $#; i += 2)); do
-    [[ ${!i} != -- ]] || break
-    mkdir -p -- "$root/upper${!i}" || exit
-  done
-  mount -t overlay overlay -o "lowerdir=${IMAGE_OF[$3]},upperdir=$root/upper,workdir=$root/work" "$root/merged" || exit
-  mount -t tmpfs -o "size=${SHM_OF[$3]}m,mode=1777" tmpfs /dev/shm || exit
-  # ch-run takes these of the node: /etc/hosts, and TMPDIR as /tmp.
-  { mount --bind "$root/hosts" /etc/hosts && mount --bind "$CALLS" "$root/tmp/${CALLS##*/}"; } || exit
-  shift 4
-  while [[ $1 != -- ]]; do
-    mount --rbind -- "$1" "$root/merged$2" || exit
-    shift 2
-  done
-  exec "${@:2}"
-}
-
 # inside_main FOLDER ATTEMPT ROLE SLOT INDEX TASK-ATTEMPT: the task, inside its container.
 inside_main() {
   local status=0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Fault, PlanError
 from ..job import FOR_EVER
-from .containers import container_mounts, image_paths, not_used
+from .containers import container_plan, container_warnings
 from .directives import (
     WARNED_FROM,
     batch_memory_mib,
@@ -19,6 +19,7 @@ from .directives import (
     step_options,
 )
 from .environment import job_variables, role_variables, variable_names
+from .images import image_plans
 from .layout import arrange
 from .paths import path_variables
 from .placement import partition_of, place_of, time_limit, unmapped, virtual_cluster
@@ -29,6 +30,7 @@ from .storages import mounts, storage_prerequisite
 if TYPE_CHECKING:
     from ..job import Job, Role
     from ..site.profile import Site
+    from .images import ImagePlan
     from .layout import Arrangement
     from .placement import Place
     from .storages import Mount
@@ -48,7 +50,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     found, storage_warnings = mounts(job, site)
     partitions = [partition_of(place, site) for place in places]
     limit = time_limit(job, site, partitions)
-    images = image_paths(job, site)
+    images = image_plans(job, site)
     restarts = _restarts(job, site)
     alike = len(set(places)) == 1
     arrangement = arrange(job, partitions, batch_memory_mib(len(job.roles)), alike=alike)
@@ -69,9 +71,8 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         roles=tuple(
             _role(job, site, arrangement, found, images[position], position) for position in range(len(job.roles))
         ),
-        container_runtime=site.containers.runtime,
-        mounts=container_mounts(site, found),
-        secrets=job.secrets,
+        containers=container_plan(job, site, found),
+        secrets=(*job.secrets, *(job.logins if any(image.reference for image in images) else ())),
         environment=job_variables(job, site),
         paths=paths,
         variables=job.variables,
@@ -89,7 +90,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             *warnings,
             *unmapped(job, site),
             *storage_warnings,
-            *not_used(job, site),
+            *container_warnings(job, site),
             *nowhere,
             *_nodes_not_known(job, arrangement),
             *_large_environment(job),
@@ -139,11 +140,11 @@ def _components(
 
 
 def _role(
-    job: Job, site: Site, arrangement: Arrangement, found: tuple[Mount, ...], image_path: str, position: int
+    job: Job, site: Site, arrangement: Arrangement, found: tuple[Mount, ...], image: ImagePlan, position: int
 ) -> RolePlan:
     role, nodes, packing = job.roles[position], arrangement.nodes[position], arrangement.packing
     around = ordered(role.around)
-    if found and job.storages and not image_path:
+    if found and job.storages and site.containers.runtime == "none":
         around = (storage_prerequisite(found, site, job.storages.lines), *around)
     before, after = steps(around)
     return RolePlan(
@@ -162,7 +163,7 @@ def _role(
         completion=role.completion,
         task_retry_limit=role.task_retry_limit,
         image=role.image,
-        image_path=image_path,
+        image_plan=image,
         before=before,
         command=role.command,
         after=after,

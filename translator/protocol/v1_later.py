@@ -20,19 +20,11 @@ _OF_V2 = ("minSucceeded", "nounset", "unresolved")
 
 def warn_of_later(job: Job, collector: Collector) -> None:
     """Add a warning for each thing that a later version brings, and for wishes that do nothing."""
-    warn_of_staging(job, collector, table=())
     if any(role.resources.infiniband for role in job.roles):
         message = NOT_YET + "`paiAzRDMA`, which gives tasks the InfiniBand devices"
         collector.add("W913", ("jobEnvs", "paiAzRDMA"), message, key=True)
     warn_of_slurm_wishes(collector)
     _warn_of_idle_wishes(collector)
-
-
-def warn_of_staging(job: Job, collector: Collector, *, table: Path) -> None:
-    """Add a warning for what a later version does before a task, of which the keys stand in a table."""
-    if job.auth_file:
-        message = NOT_YET + "`authFile`, credentials of a container registry"
-        collector.add("W919", (*table, "authFile"), message, key=True)
 
 
 def _warn_of_idle_wishes(collector: Collector) -> None:

@@ -1,0 +1,76 @@
+# Charliecloud: a container is an overlay over the folder of the image, with a root of its own, entered by ch-run.
+# Source: ch-run(1) and ch-image(1) of Charliecloud 0.31.
+
+readonly IMAGE_SUFFIX=''
+
+# fetch_by_runtime NEW REGISTRY REPOSITORY DIGEST: an image as a folder.
+fetch_by_runtime() {
+  local log=$1.log storage=$1.storage
+  command -v ch-image >/dev/null || { problem permanent "there is no ch-image on $SLURMD_NODENAME, which fetches images"; return; }
+  # Nobody else's storage, and no build cache; credentials in the environment of this one process.
+  (
+    unset "${!CH_IMAGE_@}"
+    [[ ! $LOGIN_USER ]] ||
+      export CH_IMAGE_AUTH=yes CH_IMAGE_USERNAME="$LOGIN_USER" CH_IMAGE_PASSWORD="$LOGIN_PASSWORD"
+    [[ ! ${CERTIFICATES-} ]] || export REQUESTS_CA_BUNDLE="$CERTIFICATES"
+    CH_IMAGE_CACHE=disabled ch-image --storage "$storage" pull "$2/$3@$4"
+  ) </dev/null >"$log" 2>&1 || { ch_image_problem "$2/$3@$4" "$log"; return; }
+  mv -- "$storage/img/"* "$1"
+}
+
+ch_image_problem() {
+  local line last=''
+  while IFS= read -r line; do
+    say "ch-image: $line"
+    [[ $line != error:* ]] || last=${line#error: }
+  done <"$2"
+  case $last in
+    unauthorized* | *' arch unavailable'* | 'image is architecture-unaware'*) problem permanent "the image $1 cannot be fetched: $last" ;;
+    *) problem transient "the image $1 cannot be fetched: ${last:-see srun/image-*.log}" ;;
+  esac
+}
+
+# enter_container ROOT INDEX ATTEMPT: become the container of the task.
+enter_container() {
+  local root=$1 run path i
+  local -a mounts=("$FOLDER" "$FOLDER") options=()
+  run=$(command -v ch-run) || { say "error: there is no ch-run on $SLURMD_NODENAME"; exit 1; }
+  # shellcheck disable=SC2153 # a setting of jobs with containers
+  for ((i = 0; i < ${#MOUNTS[@]}; i += 3)); do
+    path=${MOUNTS[i + 1]}
+    [[ ${MOUNTS[i]} != own ]] || { path+=/$PAI_USER_NAME && mkdir -p -- "$path"; }
+    mounts+=("$path" "${MOUNTS[i + 2]}")
+  done
+  # What the image says of the environment of its processes.
+  [[ ! -f ${IMAGE_OF[ROLE]}/ch/environment ]] || options+=("--set-env=${IMAGE_OF[ROLE]}/ch/environment")
+  exec env -i "TMPDIR=$root/tmp" "HOME=$HOME" "USER=$PAI_USER_NAME" LANG=C.UTF-8 \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    unshare --user --map-root-user --mount bash "$SCRIPT" --mount "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "${mounts[@]}" -- \
+    "$run" "--uid=$(id -u)" "--gid=$(id -g)" --write ${options[@]+"${options[@]}"} "$root/merged" -- \
+    bash "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3"
+}
+
+# mount_main FOLDER ATTEMPT ROLE SLOT [PATH MOUNTPOINT ...] -- COMMAND: lay out the root of a container, and run a command
+# that enters it. In a mount namespace of its own an overlay gives the image what it lacks, and takes what is written.
+mount_main() {
+  local root i
+  open_attempt "$1" "$2" || exit
+  root=$CALLS/$3.$4.root
+  # What the image lacks to be mounted on: made below, since in the overlay a folder of the image may be somebody else's.
+  umask 0022
+  { mkdir -p -- "$root/upper/etc" && cp -- "$root/hosts" "$root/upper/etc/hosts"; } || exit
+  for ((i = 6; i <= $#; i += 2)); do
+    [[ ${!i} != -- ]] || break
+    mkdir -p -- "$root/upper${!i}" || exit
+  done
+  mount -t overlay overlay -o "lowerdir=${IMAGE_OF[$3]},upperdir=$root/upper,workdir=$root/work" "$root/merged" || exit
+  mount -t tmpfs -o "size=${SHM_OF[$3]}m,mode=1777" tmpfs /dev/shm || exit
+  # ch-run takes these of the node: /etc/hosts, and TMPDIR as /tmp.
+  { mount --bind "$root/hosts" /etc/hosts && mount --bind "$CALLS" "$root/tmp/${CALLS##*/}"; } || exit
+  shift 4
+  while [[ $1 != -- ]]; do
+    mount --rbind -- "$1" "$root/merged$2" || exit
+    shift 2
+  done
+  exec "${@:2}"
+}
