@@ -5,15 +5,17 @@ readonly IMAGE_SUFFIX=''
 
 # fetch_by_runtime NEW REGISTRY REPOSITORY DIGEST: an image as a folder.
 fetch_by_runtime() {
-  local log=$1.log storage=$1.storage
-  command -v ch-image >/dev/null || { problem permanent "there is no ch-image on $SLURMD_NODENAME, which fetches images"; return; }
+  local log=$1.log storage=$1.storage tool
+  tool=$(command -v ch-image) || { problem permanent "there is no ch-image on $SLURMD_NODENAME, which fetches images"; return; }
   # Nobody else's storage, and no build cache; credentials in the environment of this one process.
   (
-    unset "${!CH_IMAGE_@}"
+    # It is written in Python, and takes the first on PATH, which may be the user's own.
+    unset "${!CH_IMAGE_@}" PYTHONPATH PYTHONHOME
+    PATH=${tool%/*}:/usr/local/bin:/usr/bin:/bin
     [[ ! $LOGIN_USER ]] ||
       export CH_IMAGE_AUTH=yes CH_IMAGE_USERNAME="$LOGIN_USER" CH_IMAGE_PASSWORD="$LOGIN_PASSWORD"
     [[ ! ${CERTIFICATES-} ]] || export REQUESTS_CA_BUNDLE="$CERTIFICATES"
-    CH_IMAGE_CACHE=disabled ch-image --storage "$storage" pull "$2/$3@$4"
+    CH_IMAGE_CACHE=disabled "$tool" --storage "$storage" pull "$2/$3@$4"
   ) </dev/null >"$log" 2>&1 || { ch_image_problem "$2/$3@$4" "$log"; return; }
   mv -- "$storage/img/"* "$1"
 }
@@ -25,8 +27,9 @@ ch_image_problem() {
     [[ $line != error:* ]] || last=${line#error: }
   done <"$2"
   case $last in
+    '') problem permanent "ch-image on $SLURMD_NODENAME does not work: see srun/image-*.log" ;;
     unauthorized* | *' arch unavailable'* | 'image is architecture-unaware'*) problem permanent "the image $1 cannot be fetched: $last" ;;
-    *) problem transient "the image $1 cannot be fetched: ${last:-see srun/image-*.log}" ;;
+    *) problem transient "the image $1 cannot be fetched: $last" ;;
   esac
 }
 
