@@ -56,15 +56,16 @@ enter_container() {
 # mount_main FOLDER ATTEMPT ROLE SLOT [PATH MOUNTPOINT ...] -- COMMAND: lay out the root of a container, and run a command
 # that enters it. In a mount namespace of its own an overlay gives the image what it lacks, and takes what is written.
 mount_main() {
-  local root i
+  local root i word
   open_attempt "$1" "$2" || exit
   root=$CALLS/$3.$4.root
   # What the image lacks to be mounted on: made below, since in the overlay a folder of the image may be somebody else's.
   umask 0022
   { mkdir -p -- "$root/upper/etc" && cp -- "$root/hosts" "$root/upper/etc/hosts"; } || exit
-  for ((i = 6; i <= $#; i += 2)); do
-    [[ ${!i} != -- ]] || break
-    mkdir -p -- "$root/upper${!i}" || exit
+  i=0
+  for word in "${@:5}"; do
+    [[ $word != -- ]] || break
+    ((i++ % 2 == 0)) || mkdir -p -- "$root/upper$word" || exit
   done
   mount -t overlay overlay -o "lowerdir=${IMAGE_OF[$3]},upperdir=$root/upper,workdir=$root/work" "$root/merged" || exit
   mount -t tmpfs -o "size=${SHM_OF[$3]}m,mode=1777" tmpfs /dev/shm || exit
