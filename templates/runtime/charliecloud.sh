@@ -28,27 +28,29 @@ ch_image_problem() {
   done <"$2"
   case $last in
     '') problem permanent "ch-image on $SLURMD_NODENAME does not work: see srun/image-*.log" ;;
-    unauthorized* | *' arch unavailable'* | 'image is architecture-unaware'*) problem permanent "the image $1 cannot be fetched: $last" ;;
+    unauthorized* | 'requested arch unavailable'* | 'image is architecture-unaware'*) problem permanent "the image $1 cannot be fetched: $last" ;;
     *) problem transient "the image $1 cannot be fetched: $last" ;;
   esac
 }
 
+prepare_runtime() {
+  local image=${IMAGE_OF[ROLE]-}
+  is_there ch-run || return
+  [[ -d $image ]] || { say "error: the image $image is not on $SLURMD_NODENAME"; return 1; }
+  [[ $image != *[,:\\]* ]] || { say "error: the path of an image can have no comma, colon or backslash: $image"; return 1; }
+  mkdir -p -- "$1/upper" "$1/work" "$1/merged"
+}
+
 # enter_container ROOT INDEX ATTEMPT: become the container of the task.
 enter_container() {
-  local root=$1 run path i
-  local -a mounts=("$FOLDER" "$FOLDER") options=()
-  run=$(command -v ch-run) || { say "error: there is no ch-run on $SLURMD_NODENAME"; exit 1; }
-  # shellcheck disable=SC2153 # a setting of jobs with containers
-  for ((i = 0; i < ${#MOUNTS[@]}; i += 3)); do
-    path=${MOUNTS[i + 1]}
-    [[ ${MOUNTS[i]} != own ]] || { path+=/$PAI_USER_NAME && mkdir -p -- "$path"; }
-    mounts+=("$path" "${MOUNTS[i + 2]}")
-  done
+  local root=$1 run
+  local -a options=()
+  run=$(command -v ch-run)
   # What the image says of the environment of its processes.
   [[ ! -f ${IMAGE_OF[ROLE]}/ch/environment ]] || options+=("--set-env=${IMAGE_OF[ROLE]}/ch/environment")
   exec env -i "TMPDIR=$root/tmp" "HOME=$HOME" "USER=$PAI_USER_NAME" LANG=C.UTF-8 \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    unshare --user --map-root-user --mount bash "$SCRIPT" --mount "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "${mounts[@]}" -- \
+    unshare --user --map-root-user --mount bash "$SCRIPT" --mount "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "${BINDS[@]}" -- \
     "$run" "--uid=$(id -u)" "--gid=$(id -g)" --write ${options[@]+"${options[@]}"} "$root/merged" -- \
     bash "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3"
 }

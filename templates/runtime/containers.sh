@@ -44,15 +44,36 @@ run_contained() {
 
 # What the container begins with. Of the variables, those that say something of the task; the others are the image's own.
 prepare_container() {
-  local image=${IMAGE_OF[ROLE]-}
-  [[ -d $image ]] || { say "error: the image $image is not on $SLURMD_NODENAME"; return 1; }
-  [[ $image != *[,:\\]* ]] || { say "error: the path of an image can have no comma, colon or backslash: $image"; return 1; }
-  mkdir -p -- "$1/upper" "$1/work" "$1/merged" "$1/tmp/${CALLS##*/}" || return
+  mkdir -p -- "$1/tmp/${CALLS##*/}" || return
   declare -p "${!PAI_@}" "${!APP_@}" "${!FC_@}" "${!FRAMEWORK_@}" "${!CUDA_@}" "${!NVIDIA_@}" "${!ROCR_@}" "${!HIP_@}" \
     "${!NCCL_@}" "${!UCX_@}" "${!FI_@}" "${!OMPI_@}" "${!PRTE_@}" "${!HYDRA_@}" "${!I_MPI_@}" "${!PAISLURM_@}" \
     SLURMD_NODENAME >"$1/environment" || return
-  cat /etc/hosts "$ATTEMPT_FOLDER/hosts" >"$1/hosts"
+  cat /etc/hosts "$ATTEMPT_FOLDER/hosts" >"$1/hosts" || return
+  find_binds && prepare_runtime "$1"
 }
+
+# find_binds: what of the node the task sees, in BINDS, a path and where it is in the container each.
+find_binds() {
+  local i path
+  BINDS=("$FOLDER" "$FOLDER")
+  # shellcheck disable=SC2153 # a setting of jobs with containers
+  for ((i = 0; i < ${#MOUNTS[@]}; i += 3)); do
+    path=${MOUNTS[i + 1]}
+    [[ ${MOUNTS[i]} != own ]] || { path+=/$PAI_USER_NAME && mkdir -p -- "$path" || return; }
+    BINDS+=("$path" "${MOUNTS[i + 2]}")
+  done
+}
+
+# What a runtime with colons and commas in its options can mount.
+refuse_odd_paths() {
+  local path
+  for path in "${BINDS[@]}"; do
+    [[ $path != *[,:\\]* ]] || { say "error: the runtime $CONTAINER_RUNTIME can mount no path with a comma, colon or backslash: $path"; return 1; }
+  done
+}
+
+# is_there PROGRAM
+is_there() { command -v "$1" >/dev/null || { say "error: there is no $1 on $SLURMD_NODENAME"; return 1; }; }
 
 # inside_main FOLDER ATTEMPT ROLE SLOT INDEX TASK-ATTEMPT: the task, inside its container.
 inside_main() {

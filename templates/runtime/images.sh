@@ -1,10 +1,7 @@
-# Images from registries: before any task begins, each is fetched into a cache, once for all nodes or once for each.
-#
-# An entry is named by the digest that the tag has now. A tag that moves makes a new one, and a job that runs keeps the
-# entry it began with. An entry comes into being by one rename, so that it is whole; the lock beside it saves work, and
-# the time of the lock is that of the last use.
+# Images from registries: before any task begins, each is fetched, once for all nodes or once for each. An image is known by
+# the digest that its tag has when the job begins: a tag that moves changes no job that runs.
 
-DIGEST_OF=() CACHE=''
+DIGEST_OF=()
 
 # Before the tasks, on the batch node.
 stage_images() {
@@ -65,18 +62,8 @@ print_digests() {
       known[${REFERENCE_OF[role]}]=$DIGEST
     fi
     DIGEST=${known[${REFERENCE_OF[role]}]}
-    printf 'image %s %s %s\n' "$role" "$DIGEST" "$CACHE/${repository//\//%}@${DIGEST#sha256:}$IMAGE_SUFFIX"
+    printf 'image %s %s %s\n' "$role" "$DIGEST" "$(place_of_image "$registry" "$repository" "$DIGEST")"
   done
-}
-
-# The user's own folder of the cache, in CACHE: nobody else reads there what only this user may have, or writes there.
-find_cache() {
-  case $IMAGE_CACHE in
-    /*) CACHE=$IMAGE_CACHE/$(id -un) && (umask 0077 && mkdir -- "$CACHE") ;;
-    *) CACHE=$HOME${IMAGE_CACHE#?} && (umask 0077 && mkdir -p -- "$CACHE") ;;
-  esac 2>/dev/null
-  [[ -d $CACHE && ! -L $CACHE && -O $CACHE && -w $CACHE ]] ||
-    problem permanent "images cannot be kept in $CACHE: it is not the user's own on $SLURMD_NODENAME"
 }
 
 # fetch_images_main: on a node, those that its tasks need, or all where nodes share them.
@@ -92,25 +79,7 @@ fetch_images_main() {
   done
 }
 
-# fetch_image ROLE: into the cache, unless it is there. A lock is let go with the process that had it, however that ends.
-fetch_image() {
-  local image=${IMAGE_OF[$1]} registry repository lock new
-  read -r registry repository _ <<<"${REFERENCE_OF[$1]}"
-  { touch -- "$image.lock" && exec {lock}>>"$image.lock"; } ||
-    { problem permanent "images cannot be kept in $CACHE on $SLURMD_NODENAME"; return; }
-  new=$image.new.$RUN_ID.$SLURMD_NODENAME
-  # Without locks on this file system two may fetch the same, and the first rename counts.
-  if flock "$lock" && [[ ! -e $image ]]; then remove_trees "$image.new."*; fi
-  if [[ ! -e $image ]]; then
-    fetch_to "$new" "$registry" "$repository" "${DIGEST_OF[$1]}" || { remove_trees "$new"*; exec {lock}>&-; return 1; }
-    mv -T -- "$new" "$image" 2>/dev/null || [[ -e $image ]] ||
-      problem permanent "images cannot be kept in $CACHE on $SLURMD_NODENAME"
-    remove_trees "$new"*
-  fi
-  exec {lock}>&-
-  [[ -e $image ]]
-}
-
+# fetch_to PLACE REGISTRY REPOSITORY DIGEST: by the runtime's own means, again if a retry may help.
 fetch_to() {
   local pause
   find_login "$2" || return

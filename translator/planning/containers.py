@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..site.profile import Site
     from .storages import Mount
 
+_WITHOUT_SHM = ("apptainer", "singularity")
 Mounts = tuple[tuple[str, str, str], ...]
 
 
@@ -34,6 +35,11 @@ class ContainerPlan:
     logins: tuple[str, ...] = ()
     login_file: tuple[str, ...] = ()
 
+    @property
+    def sizes_shm(self) -> bool:
+        """Tell whether tasks have a /dev/shm of their own size."""
+        return self.runtime not in _WITHOUT_SHM
+
 
 def container_plan(job: Job, site: Site, found: tuple[Mount, ...]) -> ContainerPlan:
     """Return how the tasks of a job are put into containers; `found` are its storages."""
@@ -43,8 +49,8 @@ def container_plan(job: Job, site: Site, found: tuple[Mount, ...]) -> ContainerP
     return ContainerPlan(
         runtime=settings.runtime,
         mounts=(*(("all", path, path) for path in settings.mounts), *found),
-        cache=settings.cache,
-        shared=settings.cache_shared,
+        cache="" if settings.runtime == "podman" else settings.cache,
+        shared=settings.cache_shared and settings.runtime != "podman",
         certificates=settings.certificates,
         logins=job.logins,
         login_file=parts(job.auth_file, job, site) if job.auth_file else (),
@@ -55,8 +61,29 @@ def container_warnings(job: Job, site: Site) -> tuple[Fault, ...]:
     """Warn that the site runs tasks on the node itself, or of what its runtime cannot do."""
     runtime = site.containers.runtime
     if runtime != "none":
-        return ()
+        return _shortcomings(job, runtime)
     names = dict.fromkeys(role.image.uri for role in job.roles)
     message = f"tasks run on the node itself; the container image is not used: {', '.join(names)}"
     path = "$.prerequisites" if job.protocol == "2" else "$.image"
     return (Fault(code="W402", message=message, path=path),)
+
+
+def _shortcomings(job: Job, runtime: str) -> tuple[Fault, ...]:
+    """Warn of what a runtime cannot do. Source: Apptainer User Guide, bind paths, persistent overlays."""
+    if runtime not in _WITHOUT_SHM:
+        return ()
+    most = max(role.resources.shm_mib for role in job.roles)
+    path = "$.taskRoles"
+    faults = [
+        Fault(
+            code="W423",
+            message=f"{runtime} gives tasks the /dev/shm of the node, of whatever size it is, not one of {most} MiB",
+            path=path,
+        )
+    ]
+    if runtime == "singularity":
+        message = "what tasks write into the image is held in memory, up to `sessiondir max size` of singularity.conf"
+        faults.append(
+            Fault(code="W423", message=message, path=path, hint="have tasks write to their working directory")
+        )
+    return tuple(faults)

@@ -26,8 +26,9 @@ _NAME = re.compile(
     r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?",
     re.ASCII,
 )
-_SUFFIXES = {".sif": ("apptainer", "singularity"), ".sqsh": ("pyxis", "apptainer", "singularity")}
-"""Images that are one file, and the runtimes that read them; all but pyxis read a folder."""
+_SUFFIXES = {".sif": ("apptainer", "singularity"), ".sqsh": ("pyxis", "enroot", "apptainer", "singularity")}
+"""Images that are one file, and the runtimes that read them; all but enroot read a folder."""
+_ENROOT = ("pyxis", "enroot")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,11 +120,11 @@ def _fault(uri: str, site: Site, where: str) -> Fault | None:
 
 def _wrong_kind(path: str, runtime: str, where: str) -> Fault | None:
     readers = next((readers for suffix, readers in _SUFFIXES.items() if path.endswith(suffix)), None)
-    if readers is None and runtime != "pyxis":
+    if readers is None and runtime not in _ENROOT:
         return None
     if readers is not None and runtime in readers:
         return None
     kind = "a folder" if readers is None else f"a {path.rpartition('.')[2]} file"
     message = f"the image {path!r} is {kind}, which the runtime {runtime} does not read"
-    hint = "a `.sqsh` file" if runtime == "pyxis" else "a folder with the image's files"
+    hint = "a `.sqsh` file" if runtime in _ENROOT else "a folder with the image's files"
     return Fault(code="E417", message=message, path=where, hint=f"name {hint}, or a reference to a registry")

@@ -34,7 +34,12 @@ RUNTIME = (
 """The static bash, in the order in which it stands in a script: `templates/runtime/<name>.sh`."""
 _CONTAINERS = {
     "none": (),
-    "charliecloud": ("registry", "images", "charliecloud"),
+    "charliecloud": ("registry", "images", "cache", "charliecloud"),
+    "podman": ("registry", "images", "podman"),
+    "apptainer": ("registry", "images", "cache", "apptainer"),
+    "singularity": ("registry", "images", "cache", "apptainer"),
+    "pyxis": ("registry", "images", "cache", "enroot"),
+    "enroot": ("registry", "images", "cache", "enroot"),
 }
 """What of it only scripts with containers have, before `main`."""
 CONTAINER_RUNTIMES = tuple(_CONTAINERS)

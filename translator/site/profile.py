@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..exit_spec import SiteRow
 
 GresStyle = Literal["gres", "gpus-per-task"]
-ContainerRuntime = Literal["none", "charliecloud", "podman", "apptainer", "singularity", "pyxis"]
+ContainerRuntime = Literal["none", "charliecloud", "podman", "apptainer", "singularity", "pyxis", "enroot"]
 AddressMethod = Literal["getent", "node-address", "suffix"]
 
 
@@ -96,7 +96,7 @@ class ContainerSettings:
     @property
     def fetches(self) -> bool:
         """Tell whether images come from registries too."""
-        return bool(self.cache)
+        return bool(self.cache) or self.runtime == "podman"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
