@@ -58,9 +58,10 @@ prepare_runtime() {
   [[ $image != /* || -d $image ]] || { say "error: the image $image is not on $SLURMD_NODENAME"; return 1; }
 }
 
-# enter_container ROOT INDEX ATTEMPT: become the container of the task. Its user is root there, and the job's user outside.
+# enter_container ROOT INDEX ATTEMPT: run the container of the task. Its user is root there, and the job's user outside.
+# Podman passes TERM on by a process that it starts, which a TERM to the whole group would end first.
 enter_container() {
-  local root=$1 i device
+  local root=$1 i device watch hold
   local -a image=("${IMAGE_OF[ROLE]}") options=(
     --rm --pull=never --log-driver=none --network=host --uts=host --cgroups=disabled --preserve-fds=1 --workdir=/ --entrypoint=bash
     --security-opt=label=disable --ulimit=host "--shm-size=${SHM_OF[ROLE]}m" "--env=HOME=/root" "--env=USER=$PAI_USER_NAME"
@@ -70,7 +71,25 @@ enter_container() {
   for ((i = 0; i < ${#BINDS[@]}; i += 2)); do options+=("--volume=${BINDS[i]}:${BINDS[i + 1]}"); done
   if ((ROLE_GPUS[ROLE])); then find_devices; for device in "${DEVICES[@]}"; do options+=("--device=$device"); done; fi
   [[ ! -d /dev/infiniband || ! ${INFINIBAND_OF[ROLE]-} ]] || options+=(--device=/dev/infiniband)
-  exec podman run "${options[@]}" "${image[@]}" "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3"
+  rm -f -- "$root/pid"
+  make_pipe && watch=$READ_END hold=$WRITE_END
+  pass_term_to_podman "$root/pid" "$watch" {hold}>&- &
+  # In the foreground, since bash can lose the status of a child that it waits for when a signal comes.
+  trap ':' TERM
+  # shellcheck disable=SC2016 # for the shell that becomes Podman
+  bash -c 'printf "%s\n" "$$" >"$1" && exec setsid podman run "${@:2}"' bash "$root/pid" "${options[@]}" "${image[@]}" \
+    "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3" {hold}>&- {watch}<&-
+}
+
+# pass_term_to_podman FILE WATCH: to the process whose number is in the file, until nobody holds the other end of WATCH.
+pass_term_to_podman() {
+  local told='' pid
+  trap 'told=1' TERM
+  while read -r -t 1 _ <&"$2" || (($? > 128)); do
+    [[ $told && -s $1 ]] || continue
+    read -r pid <"$1" && kill -TERM "$pid" 2>/dev/null
+    told=''
+  done
 }
 
 # The GPUs that Slurm gave the task, in DEVICES: by NVIDIA's description of them with the libraries of the driver, where
