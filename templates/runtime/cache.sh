@@ -20,6 +20,16 @@ find_cache() {
     problem permanent "images cannot be kept in $CACHE: it is not the user's own on $SLURMD_NODENAME"
 }
 
+# remove_remains IMAGE: of fetches that were cut short. Half a day old, since a lock may not be seen by other nodes.
+remove_remains() {
+  local tree old=$1.new.$RUN_ID.$SLURMD_NODENAME.old
+  touch --date='12 hours ago' -- "$old"
+  for tree in "$1.new."*; do
+    [[ ! $tree -ot $old ]] || remove_trees "$tree"
+  done
+  rm -f -- "$old"
+}
+
 # fetch_image ROLE: into the cache, unless it is there. A lock is let go with the process that had it, however that ends.
 fetch_image() {
   local image=${IMAGE_OF[$1]} registry repository lock new
@@ -28,8 +38,9 @@ fetch_image() {
     { problem permanent "images cannot be kept in $CACHE on $SLURMD_NODENAME"; return; }
   new=$image.new.$RUN_ID.$SLURMD_NODENAME
   # Without locks on this file system two may fetch the same, and the first rename counts.
-  if flock "$lock" && [[ ! -e $image ]]; then remove_trees "$image.new."*; fi
+  flock "$lock"
   if [[ ! -e $image ]]; then
+    remove_remains "$image"
     fetch_to "$new" "$registry" "$repository" "${DIGEST_OF[$1]}" || { remove_trees "$new"*; exec {lock}>&-; return 1; }
     mv -T -- "$new" "$image" 2>/dev/null || [[ -e $image ]] ||
       problem permanent "images cannot be kept in $CACHE on $SLURMD_NODENAME"

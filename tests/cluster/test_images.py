@@ -164,8 +164,9 @@ def test_jobs_that_want_the_same_image_at_once_fetch_it_once(registry: Registry,
     remains = cache / "alice" / f"{entry('team/wanted', digest)}.new.1-0.n9"
     remains.mkdir(parents=True)
     (remains / "half").touch()
-    for path in (cache / "alice", remains, remains / "half"):
+    for path in (cache / "alice", remains / "half", remains):
         os.chown(path, USERS["alice"].uid, GROUP_ID)
+    os.utime(remains, (0, 0))
     folders = [folder_of_alice(workdir / name) for name in ("a", "b", "c")]
     jobs = [submit(registry, each, role("only", 1, "cat /marker"), "/team/wanted:1", cache=cache) for each in folders]
     assert [job.ended()[0] for job in jobs] == [0, 0, 0]

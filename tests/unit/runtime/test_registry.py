@@ -114,14 +114,16 @@ def server(tmp_path: Path) -> Iterator[Server]:
     http.server_close()
 
 
-def resolve(server: Server, version: str = "1.0", login: str | None = None, *, trusted: bool = True) -> str:
+def resolve(
+    server: Server, version: str = "1.0", login: str | None = None, *, trusted: bool = True, settings: str = ""
+) -> str:
     """Return the digest that is found, or the problem; curl's own words are looked through for the password."""
     folder = server.folder
     (folder / "bin").mkdir(exist_ok=True)
     curl = folder / "bin" / "curl"
     curl.write_text(f'#!/bin/sh\nprintf \'%s\\n\' "$@" >>{folder}/argv\nexec {shutil.which("curl")} "$@"\n')
     curl.chmod(0o755)
-    settings = f"SECRETS_FOLDER='{folder}'\n" + (f"CERTIFICATES='{folder}/certificate.pem'\n" if trusted else "")
+    settings += f"SECRETS_FOLDER='{folder}'\n" + (f"CERTIFICATES='{folder}/certificate.pem'\n" if trusted else "")
     if login is not None:
         (folder / "auth@x").write_text(login)
         settings += "LOGINS='auth@x'\n"
@@ -190,6 +192,12 @@ def test_a_certificate_that_is_not_trusted(server: Server) -> None:
     assert resolve(server, login=login(server), trusted=False) == (
         "permanent: the certificate of SERVER is not trusted (site profile: containers.certificates)"
     )
+
+
+def test_a_file_of_credentials_by_the_name_of_the_user(server: Server) -> None:
+    user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
+    (server.folder / f"{user}'s").write_text(login(server))
+    assert resolve(server, settings=f"LOGIN_FILE=('file://{server.folder}/' \"'s\")\n") == DIGEST
 
 
 @pytest.mark.parametrize("digest", ["", "sha256:$(id)", "../../x"])
