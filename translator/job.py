@@ -300,6 +300,8 @@ class Job:
     priority: PriorityClass | None = None
     secrets: tuple[str, ...] = ()
     """The names of the secrets that texts of the job refer to, `<% $secrets.name %>`; their values are not here."""
+    logins: tuple[str, ...] = ()
+    """The names of secrets with the credentials of a registry: server, user and password, a line each."""
     min_succeeded: int = NEVER
     variables: tuple[tuple[str, str], ...] = ()
     directories: Directories | None = None

@@ -75,7 +75,7 @@ def compile_job(
         plan=planned,
         script=render(planned),
         warnings=(*checked.warnings, *planned.warnings),
-        secrets=checked.secrets,
+        secrets={name: checked.secrets[name] for name in planned.secrets},
     )
 
 

@@ -44,58 +44,36 @@ run_contained() {
 
 # What the container begins with. Of the variables, those that say something of the task; the others are the image's own.
 prepare_container() {
-  local image=${IMAGE_OF[ROLE]-}
-  [[ -d $image ]] || { say "error: the image $image is not on $SLURMD_NODENAME"; return 1; }
-  [[ $image != *[,:\\]* ]] || { say "error: the path of an image can have no comma, colon or backslash: $image"; return 1; }
-  mkdir -p -- "$1/upper" "$1/work" "$1/merged" "$1/tmp/${CALLS##*/}" || return
+  mkdir -p -- "$1/tmp/${CALLS##*/}" || return
   declare -p "${!PAI_@}" "${!APP_@}" "${!FC_@}" "${!FRAMEWORK_@}" "${!CUDA_@}" "${!NVIDIA_@}" "${!ROCR_@}" "${!HIP_@}" \
     "${!GPU_@}" "${!NCCL_@}" "${!GLOO_@}" "${!UCX_@}" "${!FI_@}" "${!OMPI_@}" "${!PRTE_@}" "${!HYDRA_@}" "${!I_MPI_@}" "${!PAISLURM_@}" \
     SLURMD_NODENAME >"$1/environment" || return
-  cat /etc/hosts "$ATTEMPT_FOLDER/hosts" >"$1/hosts"
+  cat /etc/hosts "$ATTEMPT_FOLDER/hosts" >"$1/hosts" || return
+  find_binds && prepare_runtime "$1"
 }
 
-# enter_container ROOT INDEX ATTEMPT: become the container of the task.
-enter_container() {
-  local root=$1 run path i
-  local -a mounts=("$FOLDER" "$FOLDER")
-  run=$(command -v ch-run) || { say "error: there is no ch-run on $SLURMD_NODENAME"; exit 1; }
+# find_binds: what of the node the task sees, in BINDS, a path and where it is in the container each.
+find_binds() {
+  local i path
+  BINDS=("$FOLDER" "$FOLDER")
   # shellcheck disable=SC2153 # a setting of jobs with containers
   for ((i = 0; i < ${#MOUNTS[@]}; i += 3)); do
     path=${MOUNTS[i + 1]}
-    [[ ${MOUNTS[i]} != own ]] || { path+=/$PAI_USER_NAME && mkdir -p -- "$path"; }
-    mounts+=("$path" "${MOUNTS[i + 2]}")
+    [[ ${MOUNTS[i]} != own ]] || { path+=/$PAI_USER_NAME && mkdir -p -- "$path" || return; }
+    BINDS+=("$path" "${MOUNTS[i + 2]}")
   done
-  exec env -i "TMPDIR=$root/tmp" "HOME=$HOME" "USER=$PAI_USER_NAME" LANG=C.UTF-8 \
-    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    unshare --user --map-root-user --mount bash "$SCRIPT" --mount "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "${mounts[@]}" -- \
-    "$run" "--uid=$(id -u)" "--gid=$(id -g)" --write "$root/merged" -- \
-    bash "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3"
 }
 
-# mount_main FOLDER ATTEMPT ROLE SLOT [PATH MOUNTPOINT ...] -- COMMAND: lay out the root of a container, and run a command
-# that enters it. In a mount namespace of its own an overlay gives the image what it lacks, and takes what is written.
-mount_main() {
-  local root i
-  open_attempt "$1" "$2" || exit
-  root=$CALLS/$3.$4.root
-  # What the image lacks to be mounted on: made below, since in the overlay a folder of the image may be somebody else's.
-  umask 0022
-  { mkdir -p -- "$root/upper/etc" && cp -- "$root/hosts" "$root/upper/etc/hosts"; } || exit
-  for ((i = 6; i <= $#; i += 2)); do
-    [[ ${!i} != -- ]] || break
-    mkdir -p -- "$root/upper${!i}" || exit
+# What a runtime with colons and commas in its options can mount.
+refuse_odd_paths() {
+  local path
+  for path in "${BINDS[@]}"; do
+    [[ $path != *[,:\\]* ]] || { say "error: the runtime $CONTAINER_RUNTIME can mount no path with a comma, colon or backslash: $path"; return 1; }
   done
-  mount -t overlay overlay -o "lowerdir=${IMAGE_OF[$3]},upperdir=$root/upper,workdir=$root/work" "$root/merged" || exit
-  mount -t tmpfs -o "size=${SHM_OF[$3]}m,mode=1777" tmpfs /dev/shm || exit
-  # ch-run takes these of the node: /etc/hosts, and TMPDIR as /tmp.
-  { mount --bind "$root/hosts" /etc/hosts && mount --bind "$CALLS" "$root/tmp/${CALLS##*/}"; } || exit
-  shift 4
-  while [[ $1 != -- ]]; do
-    mount --rbind -- "$1" "$root/merged$2" || exit
-    shift 2
-  done
-  exec "${@:2}"
 }
+
+# is_there PROGRAM
+is_there() { command -v "$1" >/dev/null || { say "error: there is no $1 on $SLURMD_NODENAME"; return 1; }; }
 
 # inside_main FOLDER ATTEMPT ROLE SLOT INDEX TASK-ATTEMPT: the task, inside its container.
 inside_main() {

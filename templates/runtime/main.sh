@@ -4,6 +4,7 @@ main() {
   case ${1-} in
     --task) task_main "${@:2}" ;;
     --ports) open_attempt "${@:2}" && print_ports_of_node && make_bells_of_node ;;
+    --image) open_attempt "${@:2}" && fetch_images_main ;;
     --barrier) open_attempt "${@:2}" && mark_bells ready ;;
     --mount) mount_main "${@:2}" ;;
     --inside) inside_main "${@:2}" ;;
@@ -30,6 +31,7 @@ batch_main() {
   CALLS=/tmp/paislurm-$RUN_ID-$RANDOM$RANDOM
   write_placement
   check_fabric
+  [[ $CONTAINER_RUNTIME == none ]] || stage_images
   ((!GANG)) || find_ports
   write_environment
   { write_ssh && write_hosts; } || give_up "cannot write to $ATTEMPT_FOLDER"

@@ -29,14 +29,14 @@ component_job() {
   COMPONENT_JOB=${VALUE:-$SLURM_JOB_ID}
 }
 
-# run_on_nodes NAME COMPONENT: this script with --NAME, once on every node of a component, or of the job; print what the
-# nodes answer.
+# run_on_nodes NAME COMPONENT [COUNT]: this script with --NAME, once on every node of a component, or of the job, or on
+# so many of them; print what the nodes answer.
 run_on_nodes() {
   local name=$1 component=$2 count
   local -a group=()
   [[ $LAYOUT != het ]] || group=("--het-group=$component")
   component_value SLURM_JOB_NUM_NODES "$component"
-  count=$VALUE
+  count=${3:-$VALUE}
   "${SRUN[@]}" ${group[@]+"${group[@]}"} --job-name="$name" --overlap --mem=0 --gres=none \
     --nodes="$count" --ntasks="$count" --ntasks-per-node=1 --cpus-per-task=1 --input=none \
     --chdir=/ bash "$SCRIPT" "--$name" "$FOLDER" "$ATTEMPT" 2>"$ATTEMPT_FOLDER/srun/$name-$component.log"

@@ -1,6 +1,7 @@
 """Let bash and shellcheck read scripts; as a script, all golden ones and the shell scripts of the tests.
 
-The static runtime is the same in every script, so one script is read whole, and of the others what differs.
+The static runtime is the same in every script of a container runtime, so one script of each is read whole, and of the
+others what differs.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paislurm.translator.rendering.engine import runtime
+from paislurm.translator.rendering.engine import CONTAINER_RUNTIMES, runtime
 
-from .remake import CASES, END, made
+from .remake import CASES, whole_script
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,21 +33,23 @@ def complaints(scripts: Mapping[str, str]) -> str:
     """Return what bash and shellcheck say of scripts, by their names; "" if they are content."""
     said = []
     with tempfile.TemporaryDirectory() as folder:
-        whole, heads = None, []
+        whole: dict[str, str] = {}
+        heads = []
         for name, text in scripts.items():
             file = Path(folder) / name
             file.write_bytes(text.encode(errors="surrogateescape"))
             said.append(_run("bash", "-n", str(file)))
-            head, static, _ = text.partition(runtime())
-            if static and whole is None:
-                whole = file
+            kind = next((each for each in CONTAINER_RUNTIMES if runtime(each) in text), "")
+            head = text.partition(runtime(kind))[0] if kind else text
+            if kind and kind not in whole:
+                whole[kind] = str(file)
             else:
                 file.write_bytes(head.encode(errors="surrogateescape"))
                 heads.append(str(file))
         if heads:
             said.append(_run(str(SHELLCHECK), "--shell=bash", f"--exclude={UNUSED}", *heads))
-        if whole is not None:
-            said.append(_run(str(SHELLCHECK), str(whole)))
+        if whole:
+            said.append(_run(str(SHELLCHECK), *whole.values()))
     return "".join(said)
 
 
@@ -57,7 +60,7 @@ def _run(*argv: str) -> str:
 
 def lint() -> str:
     """Return the complaints about everything in bash that the project has or makes."""
-    scripts = {f"{case.name}.sbatch": made(case)["job.sbatch"] + runtime() + END for case in CASES}
+    scripts = {f"{case.name}.sbatch": whole_script(case) for case in CASES}
     plugins = sorted(map(str, ROOT.glob("templates/plugins/*.sh")))
     return (
         complaints(scripts)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from paislurm.translator.pipeline import compile_job
+from paislurm.translator.pipeline import Compiled, compile_job
 from paislurm.translator.planning.show import plan_text
 from paislurm.translator.rendering.engine import runtime
 from paislurm.translator.site.load import load_site
@@ -26,13 +26,22 @@ def source(case: Path) -> Path:
 END = '\nmain "$@"\n'
 
 
-def made(case: Path) -> dict[str, str]:
-    """Return the text of each golden file of a case, as it comes out now."""
+def _compiled(case: Path) -> Compiled:
     profile = case / "site.yaml"
     site = load_site(profile.read_bytes(), file=profile.name) if profile.exists() else Site()
     file = source(case)
-    compiled = compile_job(file.read_bytes(), file=file.name, site=site, version="1.0")
-    head, static, end = compiled.script.partition(runtime())
+    return compile_job(file.read_bytes(), file=file.name, site=site, version="1.0")
+
+
+def whole_script(case: Path) -> str:
+    """Return the script of a case with the runtime in it."""
+    return _compiled(case).script
+
+
+def made(case: Path) -> dict[str, str]:
+    """Return the text of each golden file of a case, as it comes out now."""
+    compiled = _compiled(case)
+    head, static, end = compiled.script.partition(runtime(compiled.plan.containers.runtime))
     assert static
     assert end == END
     warnings = "".join(f"{fault.code}: {fault.message}\n" for fault in compiled.warnings)

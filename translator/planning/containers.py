@@ -1,66 +1,95 @@
-"""Which image the tasks of a role run in, and what of the nodes they see there."""
+"""How the tasks of a job are put into containers, what of the nodes they see there, and what a runtime cannot do."""
 
 from __future__ import annotations
 
-from difflib import get_close_matches
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, PlanError
+from ..errors import Fault
+from .paths import parts
 
 if TYPE_CHECKING:
     from ..job import Job
     from ..site.profile import Site
     from .storages import Mount
 
+_WITHOUT_SHM = ("apptainer", "singularity")
 Mounts = tuple[tuple[str, str, str], ...]
 
 
-def image_paths(job: Job, site: Site) -> tuple[str, ...]:
-    """Return the path of each role's image on the nodes, "" without containers; PlanError for an image not there."""
-    if site.containers.runtime == "none":
-        return tuple("" for _ in job.roles)
-    missing = [role.image.uri for role in job.roles if not _path(role.image.uri, site)]
-    if missing:
-        near = get_close_matches(missing[0], site.containers.images, n=1)
-        raise PlanError(
-            Fault(
-                code="E415",
-                message=f"the image {missing[0]!r} is not on this site",
-                path="$.prerequisites" if job.protocol == "2" else "$.image",
-                hint=f"did you mean {near[0]!r}?"
-                if near
-                else "unpack it into a folder, and name the folder in the site profile: "
-                f"`containers: {{images: {{{missing[0]!r}: /path}}}}`",
-            )
-        )
-    return tuple(_path(role.image.uri, site) for role in job.roles)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerPlan:
+    """Say how tasks are put into containers.
 
-
-def _path(uri: str, site: Site) -> str:
-    """Return where an image is: an absolute path is its own, a reference is looked up with and without `docker://`."""
-    if uri.startswith("/"):
-        return uri
-    images = site.containers.images
-    return images.get(uri) or images.get(uri.removeprefix("docker://")) or ""
-
-
-def container_mounts(site: Site, found: tuple[Mount, ...]) -> Mounts:
-    """Return what is mounted beside the job's own folder: `(whose, path, mount point)`, in the order of mounting.
-
-    The default file system is among it, if it is a folder.
+    `mounts` is what tasks see of the nodes: whose part (`own` or `all`), the path, and the mount point. `cache` is
+    where images are kept that come from a registry, once for all nodes if it is `shared`. `logins` are the names of
+    secrets with the credentials of a registry, and `login_file` a file of the user with the same, in parts between
+    which stands the user's name. `certificates` is a file with what the nodes trust of registries.
     """
-    if site.containers.runtime == "none":
-        return ()
+
+    runtime: str
+    mounts: Mounts = ()
+    cache: str = ""
+    shared: bool = True
+    certificates: str = ""
+    logins: tuple[str, ...] = ()
+    login_file: tuple[str, ...] = ()
+
+    @property
+    def sizes_shm(self) -> bool:
+        """Tell whether tasks have a /dev/shm of their own size."""
+        return self.runtime not in _WITHOUT_SHM
+
+
+def container_plan(job: Job, site: Site, found: tuple[Mount, ...]) -> ContainerPlan:
+    """Return how the tasks of a job are put into containers; `found` are its storages."""
+    settings = site.containers
+    if settings.runtime == "none":
+        return ContainerPlan(runtime="none")
+    return ContainerPlan(
+        runtime=settings.runtime,
+        mounts=(*(("all", path, path) for path in _folders(site)), *found),
+        cache="" if settings.runtime == "podman" else settings.cache,
+        shared=settings.cache_shared and settings.runtime != "podman",
+        certificates=settings.certificates,
+        logins=job.logins,
+        login_file=parts(job.auth_file, job, site) if job.auth_file else (),
+    )
+
+
+def _folders(site: Site) -> tuple[str, ...]:
+    """Return the folders that tasks see under their own paths; the default file system is one, if it is a folder."""
     root = site.default_file_system if site.default_file_system.startswith("/") else ""
-    own = dict.fromkeys((*site.containers.mounts, *filter(None, [root])))
-    return (*(("all", path, path) for path in own), *found)
+    return tuple(dict.fromkeys((*site.containers.mounts, *filter(None, [root]))))
 
 
-def not_used(job: Job, site: Site) -> tuple[Fault, ...]:
-    """Warn that the site runs tasks on the node itself."""
-    if site.containers.runtime != "none":
-        return ()
+def container_warnings(job: Job, site: Site) -> tuple[Fault, ...]:
+    """Warn that the site runs tasks on the node itself, or of what its runtime cannot do."""
+    runtime = site.containers.runtime
+    if runtime != "none":
+        return _shortcomings(job, runtime)
     names = dict.fromkeys(role.image.uri for role in job.roles)
     message = f"tasks run on the node itself; the container image is not used: {', '.join(names)}"
     path = "$.prerequisites" if job.protocol == "2" else "$.image"
     return (Fault(code="W402", message=message, path=path),)
+
+
+def _shortcomings(job: Job, runtime: str) -> tuple[Fault, ...]:
+    """Warn of what a runtime cannot do. Source: Apptainer User Guide, bind paths, persistent overlays."""
+    if runtime not in _WITHOUT_SHM:
+        return ()
+    most = max(role.resources.shm_mib for role in job.roles)
+    path = "$.taskRoles"
+    faults = [
+        Fault(
+            code="W423",
+            message=f"{runtime} gives tasks the /dev/shm of the node, of whatever size it is, not one of {most} MiB",
+            path=path,
+        )
+    ]
+    if runtime == "singularity":
+        message = "what tasks write into the image is held in memory, up to `sessiondir max size` of singularity.conf"
+        faults.append(
+            Fault(code="W423", message=message, path=path, hint="have tasks write to their working directory")
+        )
+    return tuple(faults)

@@ -8,7 +8,9 @@ from typing import Literal
 
 from ..errors import Fault
 from ..job import Command, Completion, Image, Lines, Moment, PortRequest, Resources, Script
+from .containers import ContainerPlan
 from .fabric import RoleFabric
+from .images import ImagePlan
 
 LayoutKind = Literal["plain", "het", "shared"]
 
@@ -90,8 +92,7 @@ class RolePlan:
     world: World | None
     """The world of which the role is a part."""
     image: Image
-    image_path: str
-    """Where the image is on the nodes, "" without a container."""
+    image_plan: ImagePlan
     before: tuple[Step, ...]
     """What runs before the commands, in order."""
     command: Command
@@ -125,11 +126,9 @@ class Plan:
     layout: Layout
     components: tuple[Component, ...]
     roles: tuple[RolePlan, ...]
-    container_runtime: str
-    mounts: tuple[tuple[str, str, str], ...]
-    """What tasks see of the nodes: whose part (`own` or `all`), the path, and the mount point."""
+    containers: ContainerPlan
     secrets: tuple[str, ...]
-    """The names of the secrets that the tasks put into their scripts."""
+    """The names of the secrets that the script has from files: those of the tasks' scripts, and those of registries."""
     environment: tuple[tuple[str, str], ...]
     paths: tuple[tuple[str, tuple[str, ...]], ...]
     """More of them, each with the parts of its value: between two parts stands the user's name."""
@@ -156,6 +155,11 @@ class Plan:
     debug: timedelta
     """How long a failed task keeps its place, for somebody to look at it; 0: not at all."""
     warnings: tuple[Fault, ...]
+
+    @property
+    def fetches_images(self) -> bool:
+        """Tell whether images come from a registry."""
+        return any(role.image_plan.reference is not None for role in self.roles)
 
     @property
     def stages_code(self) -> bool:

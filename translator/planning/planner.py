@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..errors import Fault, PlanError
 from ..job import FOR_EVER
 from .capacity import whole_cores
-from .containers import container_mounts, image_paths, not_used
+from .containers import container_plan, container_warnings
 from .directives import (
     WARNED_FROM,
     batch_memory_mib,
@@ -22,6 +22,7 @@ from .directives import (
 )
 from .environment import job_variables, role_variables, variable_names
 from .fabric import fabric_warnings, role_fabric
+from .images import image_plans
 from .layout import Needs, arrange
 from .paths import path_variables
 from .placement import alike, partition_of, place_of, time_limit, unmapped, virtual_cluster
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from ..job import Job, Role
     from ..site.profile import Site
+    from .images import ImagePlan
     from .layout import Arrangement
     from .placement import Place
     from .storages import Mount
@@ -55,7 +57,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     found, storage_warnings = mounts(job, site)
     partitions = [partition_of(place, site) for place in places]
     limit = time_limit(job, site, partitions)
-    images = image_paths(job, site)
+    images = image_plans(job, site)
     restarts = _restarts(job, site)
     asked = whole_cores(job, site, partitions)
     needs = Needs(
@@ -82,9 +84,8 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             _role(job, asked.roles[position], site, arrangement, found, images[position], native, position)
             for position in range(len(job.roles))
         ),
-        container_runtime=site.containers.runtime,
-        mounts=container_mounts(site, found),
-        secrets=job.secrets,
+        containers=container_plan(job, site, found),
+        secrets=(*job.secrets, *(job.logins if any(image.reference for image in images) else ())),
         environment=job_variables(job, site),
         paths=paths,
         makes_output=bool(paths and not (job.directories and job.directories.output) and site.default_file_system),
@@ -107,7 +108,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             *unmapped(job, site),
             *storage_warnings,
             *fabric_warnings(job, site),
-            *not_used(job, site),
+            *container_warnings(job, site),
             *native_warnings,
             *nowhere,
             *_nodes_not_known(job, arrangement),
@@ -167,13 +168,13 @@ def _role(
     site: Site,
     arrangement: Arrangement,
     found: tuple[Mount, ...],
-    image_path: str,
+    image: ImagePlan,
     native: Mapping[int, Ranks],
     position: int,
 ) -> RolePlan:
     role, nodes, packing = job.roles[position], arrangement.nodes[position], arrangement.packing
     around = ordered(role.around)
-    if found and job.storages and not image_path:
+    if found and job.storages and site.containers.runtime == "none":
         around = (storage_prerequisite(found, site, job.storages.lines), *around)
     before, after = steps(around)
     fabric = role_fabric(job, role, site)
@@ -202,7 +203,7 @@ def _role(
         ranks=ranks.count if ranks else 0,
         world=ranks.world if ranks else None,
         image=role.image,
-        image_path=image_path,
+        image_plan=image,
         before=before,
         command=role.command,
         after=after,

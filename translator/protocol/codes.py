@@ -64,6 +64,7 @@ MEANING = {
     "E316": "callbacks and preCommands or postCommands in one",
     "E317": "a plugin that OpenPAI does not have",
     "E318": "two choices of nodes for one role",
+    "E319": "credentials that no registry can take",
     "W301": "taskRetryCount with gang allocation",
     "W302": "deployments, but none is active",
     "W303": "a role that does not exist is named",
@@ -108,10 +109,8 @@ SITE = {
 """Source: this project's docs, site profile."""
 
 LATER = {
-    "W909": "credentials of a registry",
     "W916": "extras.slurm.exportEnv",
     "W917": "extras.slurm.workdir",
-    "W919": "authFile",
 }
 """What a later version brings: a job that asks for it can be looked at, but not submitted."""
 
@@ -130,6 +129,8 @@ PLANNING = {
     "E415": "an image that is not on the site",
     "E416": "an MPI plugin that the site does not have",
     "E417": "a native MPI launch that cannot be",
+    "E418": "an image that is no path and no reference",
+    "E419": "an image of a kind that the container runtime does not read",
     "W401": "a virtual cluster that is not known, without a site profile",
     "W402": "the container image is not used",
     "W403": "components need more nodes than are known to be there",
@@ -144,6 +145,7 @@ PLANNING = {
     "W412": "a role without InfiniBand beside one that has it",
     "W413": "whether the site has the MPI plugin is not known",
     "W421": "fixed ports of tasks that share nodes",
+    "W423": "what the container runtime cannot do",
     "W422": "a path on a file system that the site does not name",
 }
 """What a site cannot do for a job, or only in part."""

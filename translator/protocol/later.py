@@ -18,19 +18,7 @@ NOT_YET = "not yet supported: "
 
 def warn_of_later(collector: Collector) -> None:
     """Add a warning for each thing that a later version brings."""
-    _warn_of_credentials(collector)
     warn_of_slurm_wishes(collector)
-
-
-def _warn_of_credentials(collector: Collector) -> None:
-    """Warn of credentials that the image of a role needs."""
-    document = collector.document
-    for role in document.mapping(("taskRoles",)):
-        image = document.at(("taskRoles", role, "dockerImage"))
-        for path, value in document.mappings(("prerequisites",)):
-            if value.get("type") == "dockerimage" and value.get("name") == image and value.get("auth"):
-                message = NOT_YET + "credentials of a container registry"
-                collector.add("W909", (*path, "auth"), message, key=True)
 
 
 def warn_of_slurm_wishes(collector: Collector) -> None:

@@ -40,6 +40,11 @@ def secret_texts(names: tuple[str, ...], secrets: Value) -> dict[str, str]:
     return found
 
 
+def unmarked(text: str, secrets: Value) -> str:
+    """Return a text with the secrets in place of their marks."""
+    return _MARK.sub(lambda match: secret_texts((match[1],), secrets)[match[1]], text)
+
+
 def settled(job: Job) -> Job:
     """Return the job with tags in place of marks, and the names of the secrets that it uses."""
     texts = [role.command.text for role in job.roles]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from ..job import NEVER, Directories
 from .v1 import LAST_PORT
-from .v1_later import warn_of_staging
 
 if TYPE_CHECKING:
     from ..job import Job, Role
@@ -25,7 +24,7 @@ def with_v1(job: Job, table: SlurmV1, collector: Collector) -> Job:
     """Return the job with what the table says; faults go to the collector."""
     paths = (table.data_dir, table.output_dir, table.code_dir)
     data, output, code = (path or "" for path in paths)
-    job = replace(
+    return replace(
         job,
         retry_limit=job.retry_limit if table.retry_count is None else table.retry_count,
         min_succeeded=table.kill_all_on_completed_task_number or NEVER,
@@ -34,8 +33,6 @@ def with_v1(job: Job, table: SlurmV1, collector: Collector) -> Job:
         debug=table.is_debug,
         roles=tuple(_with_ports(role, table.fixed_ports.get(role.name, {}), collector) for role in job.roles),
     )
-    warn_of_staging(job, collector, table=_TABLE)
-    return job
 
 
 def _with_ports(role: Role, fixed: dict[str, int], collector: Collector) -> Role:

@@ -71,7 +71,7 @@ def validate_v1(collector: Collector, switches: Switches) -> Job:
         auth_file=file.auth_file,
         debug=_switch("isDebug", collector),
     )
-    warn_of_later(job, collector)
+    warn_of_later(collector)
     return job
 
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .later import NOT_YET, warn_of_slurm_wishes
+from .later import warn_of_slurm_wishes
 
 if TYPE_CHECKING:
-    from ..job import Job
     from .collect import Collector
     from .document import Path
 
@@ -18,18 +17,10 @@ _SLURM: Path = ("extras", "slurm")
 _OF_V2 = ("minSucceeded", "nounset", "unresolved")
 
 
-def warn_of_later(job: Job, collector: Collector) -> None:
+def warn_of_later(collector: Collector) -> None:
     """Add a warning for each thing that a later version brings, and for wishes that do nothing."""
-    warn_of_staging(job, collector, table=())
     warn_of_slurm_wishes(collector)
     _warn_of_idle_wishes(collector)
-
-
-def warn_of_staging(job: Job, collector: Collector, *, table: Path) -> None:
-    """Add a warning for what a later version does before a task, of which the keys stand in a table."""
-    if job.auth_file:
-        message = NOT_YET + "`authFile`, credentials of a container registry"
-        collector.add("W919", (*table, "authFile"), message, key=True)
 
 
 def _warn_of_idle_wishes(collector: Collector) -> None:

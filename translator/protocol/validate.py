@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..errors import Fault, ProtocolError, Severity
@@ -12,6 +12,7 @@ from .collect import Collector, near_hint
 from .context import Context
 from .faults import mirror
 from .later import warn_of_later
+from .logins import logins
 from .names import check_names, prerequisite
 from .overrides import overridden
 from .prerequisites import around
@@ -81,12 +82,13 @@ def validate(
     contexts = {role: _context(role, collector, keep=keep) for role in document.mapping(("taskRoles",))}
     commands = {role: _command(role, context) for role, context in contexts.items()}
     arounds = {role: around(role, context) for role, context in contexts.items()}
+    found = logins(Context(collector=collector, roots={"secrets": document.at(("secrets",))}, keep=keep))
     errors = collector.of(Severity.ERROR)
     if errors or file is None:
         raise ProtocolError(errors)
     if file.extras.slurm:
         switches = file.extras.slurm.compat.over(switches)
-    job = settled(build(file, commands, arounds, switches, collector))
+    job = replace(settled(build(file, commands, arounds, switches, collector)), logins=tuple(found))
     if file.extras.slurm:
         job = with_v1(job, file.extras.slurm.v1, collector)
     if errors := collector.of(Severity.ERROR):
@@ -94,7 +96,7 @@ def validate(
     _warn_of_slips(file, collector)
     _warn_of_idle_slots(file, collector)
     warn_of_later(collector)
-    texts = secret_texts(job.secrets, document.at(("secrets",)))
+    texts = {**secret_texts(job.secrets, document.at(("secrets",))), **found}
     return Checked(job=job, warnings=collector.of(Severity.WARNING), secrets=texts)
 
 

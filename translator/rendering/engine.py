@@ -37,6 +37,17 @@ RUNTIME = (
     "main",
 )
 """The static bash, in the order in which it stands in a script: `templates/runtime/<name>.sh`."""
+_CONTAINERS = {
+    "none": (),
+    "charliecloud": ("registry", "images", "cache", "charliecloud"),
+    "podman": ("registry", "images", "podman"),
+    "apptainer": ("registry", "images", "cache", "apptainer"),
+    "singularity": ("registry", "images", "cache", "apptainer"),
+    "pyxis": ("registry", "images", "cache", "enroot"),
+    "enroot": ("registry", "images", "cache", "enroot"),
+}
+"""What of it only scripts with containers have, before `main`."""
+CONTAINER_RUNTIMES = tuple(_CONTAINERS)
 
 
 def _only_shell_words(value: object) -> object:
@@ -82,6 +93,6 @@ def program(name: str) -> str:
     return _load(f"plugins/{name}.sh").rstrip("\n")
 
 
-def runtime() -> ShellWord:
-    """Return the static bash of a script."""
-    return our_own(_load(f"runtime/{name}.sh") for name in RUNTIME)
+def runtime(containers: str = "none") -> ShellWord:
+    """Return the static bash of a script, for a container runtime."""
+    return our_own(_load(f"runtime/{name}.sh") for name in (*RUNTIME[:-1], *_CONTAINERS[containers], RUNTIME[-1]))

@@ -31,7 +31,7 @@ def render(plan: Plan) -> str:
             environment_delimiter=delimiter,
             environment=text,
             roles=[_role(role, plan) for role in plan.roles],
-            runtime=runtime(),
+            runtime=runtime(plan.containers.runtime),
         )
     )
 
@@ -47,6 +47,7 @@ def _role(role: RolePlan, plan: Plan) -> dict[str, object]:
     return {
         "plan": role,
         "lines": str(role.lines),
+        "reference": _reference(role),
         "aliases": " ".join(role.variable_names),
         "placement": " ".join(str(count) for count in role.placement),
         "fixed_ports": " ".join(f"{port.label}:{port.first}" for port in role.ports if port.first),
@@ -66,6 +67,12 @@ def _role(role: RolePlan, plan: Plan) -> dict[str, object]:
         "before": " ".join(map(_word, role.before)),
         "after": " ".join(map(_word, role.after)),
     }
+
+
+def _reference(role: RolePlan) -> str:
+    """Return the words by which the script knows an image of a registry, "" for one that has a path."""
+    found = role.image_plan.reference
+    return f"{found.registry} {found.repository} {found.version}" if found else ""
 
 
 _WHEN = {

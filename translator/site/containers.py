@@ -3,25 +3,37 @@
 # ruff: noqa: RUF012 - pydantic copies the defaults
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, get_args
 
-from ..protocol.fields import Closed, one_of, words
-from .profile import ContainerSettings
+from ..protocol.fields import Boolean, Closed, one_of, words
+from .profile import ContainerRuntime, ContainerSettings
 
 Path = Annotated[str, words("an absolute path", "/[^\x00-\x1f:]*")]
+Cache = Annotated[str, words("an absolute path, or one that begins with `~/`", "(?:~?/[^\x00-\x1f:,]+)?")]
 
 
 class Containers(Closed):
     """The runtime that tasks run in, where images are, and what of the nodes tasks see.
 
     `images` gives the path of an image for the reference that job files have. `mounts` are folders that tasks find
-    under the same path as on the nodes.
+    under the same path as on the nodes. Below `cache` are the images that are fetched from registries, in a folder for
+    each user; one below `~/` is the user's own. `certificates` is a file of certificates that registries are known by.
     """
 
-    runtime: Annotated[Literal["none", "charliecloud"], one_of("none", "charliecloud")] = "none"
+    runtime: Annotated[ContainerRuntime, one_of(*get_args(ContainerRuntime))] = "none"
     images: dict[str, Path] = {}
     mounts: list[Path] = []
+    cache: Cache = ""
+    cache_shared: Boolean = True
+    certificates: Path | None = None
 
     def settings(self) -> ContainerSettings:
         """Return the settings as the planner sees them."""
-        return ContainerSettings(runtime=self.runtime, images=self.images, mounts=tuple(self.mounts))
+        return ContainerSettings(
+            runtime=self.runtime,
+            images=self.images,
+            mounts=tuple(self.mounts),
+            cache=self.cache,
+            cache_shared=self.cache_shared,
+            certificates=self.certificates or "",
+        )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..exit_spec import SiteRow
 
 GresStyle = Literal["gres", "gpus-per-task"]
+ContainerRuntime = Literal["none", "charliecloud", "podman", "apptainer", "singularity", "pyxis", "enroot"]
 AddressMethod = Literal["getent", "node-address", "suffix"]
 GpuVendor = Literal["nvidia", "amd"]
 CpuUnit = Literal["thread", "core"]
@@ -124,11 +125,23 @@ class Fabric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerSettings:
-    """Name the container runtime, the paths of images by their references, and the folders that tasks see."""
+    """Name the container runtime, the paths of images by their references, and the folders that tasks see.
 
-    runtime: Literal["none", "charliecloud"] = "none"
+    Images of registries are kept below `cache` ("": nowhere), once for all nodes if it is shared; `certificates` is a
+    file of what is trusted of registries, "" for what the nodes trust.
+    """
+
+    runtime: ContainerRuntime = "none"
     images: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[str, ...] = ()
+    cache: str = ""
+    cache_shared: bool = True
+    certificates: str = ""
+
+    @property
+    def fetches(self) -> bool:
+        """Tell whether images come from registries too."""
+        return bool(self.cache) or self.runtime == "podman"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,115 @@
+"""References to images in all their forms, which runtime reads what, and the credentials of registries."""
+
+from __future__ import annotations
+
+import pytest
+
+from paislurm.translator.errors import PlanError, ProtocolError
+from paislurm.translator.pipeline import Compiled, compile_job
+from paislurm.translator.planning.images import reference_of
+from paislurm.translator.site.load import load_site
+
+DIGEST = "sha256:" + "0" * 64
+JOB = """\
+protocolVersion: 2
+name: demo
+type: job
+prerequisites:
+  - {type: dockerimage, name: image, uri: "URI", auth: AUTH}
+  - {type: dockerimage, name: unused, uri: x, auth: {password: unasked}}
+secrets: {word: "a'b", user: {name: me}}
+taskRoles:
+  only:
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}
+    commands: [echo <% $secrets.word %>]
+"""
+AUTH = "{username: <% $secrets.user.name %>, password: x<% $secrets.word %>, registryuri: 'https://r.io'}"
+
+
+def compiled(
+    uri: str = "a/b:c", containers: str = "cache: /c", runtime: str = "charliecloud", auth: str = AUTH
+) -> Compiled:
+    site = load_site(f"containers: {{runtime: {runtime}, {containers}}}", file="site.yaml")
+    return compile_job(JOB.replace("URI", uri).replace("AUTH", auth), site=site)
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("python", "registry-1.docker.io/library/python:latest"),
+        ("docker.io/python:3.11", "registry-1.docker.io/library/python:3.11"),
+        ("docker://index.docker.io/library/python", "registry-1.docker.io/library/python:latest"),
+        ("openpai/standard:python_3.6-gpu", "registry-1.docker.io/openpai/standard:python_3.6-gpu"),
+        ("localhost/a", "localhost/a:latest"),
+        ("host:5000/a/b-c__d.e:T1", "host:5000/a/b-c__d.e:T1"),
+        ("nvcr.io#nvidia/pytorch:24.01-py3", "nvcr.io/nvidia/pytorch:24.01-py3"),
+        ("docker://$oauthtoken@nvcr.io#nvidia/pytorch", "nvcr.io/nvidia/pytorch:latest"),
+        (f"quay.io/a/b:tag@{DIGEST}", f"quay.io/a/b@{DIGEST}"),
+        (f"a@{DIGEST}", f"registry-1.docker.io/library/a@{DIGEST}"),
+    ],
+)  # fmt: skip
+def test_forms_of_references(uri: str, shown: str) -> None:
+    assert str(reference_of(uri)) == shown
+
+
+@pytest.mark.parametrize(
+    "uri", ["", "A/b", "a b", "a:", "a@sha256:0", "a/../b", "-r.io/$(id)", "r.io/a:b/c", "https://r.io/a", "r.io;x/a"]
+)  # fmt: skip
+def test_what_is_no_reference(uri: str) -> None:
+    assert reference_of(uri) is None
+
+
+@pytest.mark.parametrize(
+    ("runtime", "uri", "containers", "code"),
+    [
+        ("charliecloud", "A:b", "cache: /c", "E418"),
+        ("charliecloud", "a", "images: {aa: /x}", "E415"),
+        ("charliecloud", "/x/a.sqsh", "mounts: []", "E419"),
+        ("podman", "/x/a.sif", "mounts: []", "E419"),
+        ("pyxis", "/x/folder", "mounts: []", "E419"),
+        ("pyxis", "/x/a.sif", "mounts: []", "E419"),
+        ("charliecloud", "a", "images: {a: /x/a.sif}", "E419"),
+    ],
+)
+def test_images_that_a_site_cannot_have(runtime: str, uri: str, containers: str, code: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        compiled(uri, containers, runtime)
+    (fault,) = caught.value.faults
+    assert (fault.code, fault.place and fault.place.line) == (code, 4)
+    assert fault.hint
+
+
+def test_a_reference_of_the_site_is_a_path() -> None:
+    made = compiled("docker://a/b:c", 'images: {"a/b:c": /x}')
+    assert made.plan.roles[0].image_plan.path == "/x"
+    assert not made.plan.fetches_images
+    assert made.plan.secrets == ("word",)
+
+
+def test_credentials_are_a_secret_of_the_job_and_in_nothing_else() -> None:
+    made = compiled()
+    assert made.secrets == {"word": "a'b", "auth@image": "https://r.io\nme\nxa'b\n"}
+    assert made.plan.secrets == ("word", "auth@image")
+    assert not any(word in made.script for word in ("r.io\n", "xa'", "a'b", "unasked"))
+    assert "LOGINS='auth@image'" in made.script
+
+
+def test_credentials_are_no_secret_of_a_job_without_containers() -> None:
+    assert compiled(containers="mounts: []", runtime="none").secrets == {"word": "a'b"}
+
+
+def test_credentials_of_more_than_one_line() -> None:
+    with pytest.raises(ProtocolError) as caught:
+        compiled(auth='{username: a, password: "b\\nc"}')
+    assert [fault.code for fault in caught.value.faults] == ["E319"]
+    assert "b\nc" not in str(caught.value)
+
+
+def test_the_file_of_credentials_of_protocol_v1() -> None:
+    site = load_site("containers: {runtime: charliecloud, cache: ~/images}\ndefaultFileSystem: /fs", file="site.yaml")
+    job = '{"jobName": "j", "image": "a/b", "authFile": "$PAI_DEFAULT_FS_URI/$PAI_USER_NAME/it\'s", "taskRoles": [{"name": "r", "command": "true"}]}'  # noqa: E501
+    made = compile_job(job, file="job.json", site=site)
+    assert "LOGIN_FILE=('/fs/' '/it'\\''s')\n" in made.script
+    assert "IMAGE_CACHE='~/images'\n" in made.script
+    assert [fault.code for fault in made.warnings if fault.code.startswith("W9")] == []

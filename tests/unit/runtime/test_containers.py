@@ -1,0 +1,162 @@
+"""The command lines of container runtimes, which stand-ins check against the manuals."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.rendering.engine import runtime
+
+from . import standin
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PASSWORD = 'a"b\\c$e'
+DIGEST = "sha256:" + "4" * 64
+INSIDE = ["/run/job/attempts/2/job.sbatch", "--inside", "/run/job", "2", "1", "3", "5", "0"]
+SETTINGS = """
+MOUNTS=(all /data /data own /lustre /mnt/team)
+IMAGE_OF[1]=@IMAGE@ SHM_OF[1]=700 ROLE_GPUS[1]=0
+SLURMD_NODENAME=n1 FOLDER=/run/job ATTEMPT=2 ATTEMPT_FOLDER=/run/job/attempts/2 SCRIPT=/run/job/attempts/2/job.sbatch
+ROLE=1 SLOT=3 CALLS=/tmp/calls PAI_USER_NAME=me CONTAINER_RUNTIME=@RUNTIME@ GANG=1
+is_there() { command -v "$1" >/dev/null; }
+mkdir() { :; }
+"""
+
+
+def bash(folder: Path, name: str, code: str, image: str = "/images/one", programs: str = "") -> str:
+    """Run bash after the runtime with stand-ins, and return what it prints."""
+    tools = standin.install(folder, ["podman", "apptainer", "singularity", "enroot", "ch-image"])
+    settings = SETTINGS.replace("@IMAGE@", image).replace("@RUNTIME@", name)
+    done = subprocess.run(
+        ["bash", "-c", f"set -u\n{runtime(name)}\n{settings}\n{code}"],
+        env={"PATH": f"{tools}:{programs or os.environ['PATH']}", "HOME": "/home/me", "TMPDIR": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+ENTER = 'find_binds && mkdir() { command mkdir "$@"; } && mkdir -p ROOT && (enter_container ROOT 5 0)'
+BINDS = [("/run/job", "/run/job"), ("/data", "/data"), ("/lustre/me", "/mnt/team")]
+PODMAN = [
+    "--rm", "--pull=never", "--log-driver=none", "--network=host", "--uts=host", "--cgroups=disabled",
+    "--preserve-fds=1", "--workdir=/", "--entrypoint=bash", "--security-opt=label=disable", "--ulimit=host",
+    "--shm-size=700m", "--env=HOME=/root", "--env=USER=me", "--volume=ROOT/hosts:/etc/hosts",
+    "--volume=/tmp/calls:/tmp/calls", *(f"--volume={path}:{point}" for path, point in BINDS),
+]  # fmt: skip
+APPTAINER = [
+    "--silent", "exec", "--cleanenv", "--no-home", "--no-mount=tmp", "--no-mount=cwd", "--pwd=/",
+    "--bind=ROOT/tmp:/tmp", "--bind=/tmp/calls:/tmp/calls", "--bind=ROOT/hosts:/etc/hosts",
+]  # fmt: skip
+APPTAINER_BINDS = [f"--bind={path}:{point}" for path, point in BINDS]
+ENROOT = [
+    "start", "--rw", "--root", "--rc=ROOT/rc", "--mount=/tmp/calls:/tmp/calls:none:x-create=dir,bind",
+    "--mount=ROOT/hosts:/etc/hosts:none:x-create=file,bind",
+    "--mount=tmpfs:/dev/shm:tmpfs:x-create=dir,size=700m,mode=1777",
+    *(f"--mount={path}:{point}:none:x-create=dir,rbind" for path, point in BINDS),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "image", "line"),
+    [
+        ("podman", "/images/one", ["podman", "run", *PODMAN, "--rootfs", "/images/one:O"]),
+        ("podman", f"r.io/a@{DIGEST}", ["podman", "run", *PODMAN, f"r.io/a@{DIGEST}"]),
+        ("apptainer", "/i.sif", ["apptainer", *APPTAINER, "--overlay=ROOT/overlay", *APPTAINER_BINDS, "/i.sif"]),
+        ("singularity", "/i", ["singularity", *APPTAINER, "--writable-tmpfs", *APPTAINER_BINDS, "/i"]),
+        ("pyxis", "/i.sqsh", ["enroot", *ENROOT, "/i.sqsh"]),
+    ],
+)  # fmt: skip
+def test_the_command_line_of_a_task(tmp_path: Path, name: str, image: str, line: list[str]) -> None:
+    root = tmp_path / "root"
+    bash(tmp_path, name, ENTER.replace("ROOT", str(root)), image)
+    (call,) = standin.calls(tmp_path) if name != "singularity" else _as_apptainer(tmp_path)
+    assert call == [word.replace("ROOT", str(root)) for word in line] + ["bash"] * (name != "podman") + INSIDE
+
+
+def _as_apptainer(folder: Path) -> list[list[str]]:
+    """Return the calls of Singularity, which has the options of Apptainer."""
+    file = folder / "calls"
+    file.write_text(file.read_text().replace("singularity\0", "apptainer\0", 1))
+    return [["singularity", *call[1:]] for call in standin.calls(folder)]
+
+
+@pytest.mark.parametrize(
+    ("name", "image", "added"),
+    [
+        ("podman", "/i", ["--device=/dev/null", "--device=/dev/zero"]),
+        ("pyxis", "/i.sqsh", ["--env=NVIDIA_VISIBLE_DEVICES", "--env=NVIDIA_DRIVER_CAPABILITIES=all"]),
+    ],
+)
+def test_the_devices_of_a_task(tmp_path: Path, name: str, image: str, added: list[str]) -> None:
+    code = "ROLE_GPUS[1]=2; find_devices() { DEVICES=(/dev/null /dev/zero); }; "
+    bash(tmp_path, name, code + ENTER.replace("ROOT", str(tmp_path / "root")), image)
+    (call,) = standin.calls(tmp_path)
+    assert [word for word in call if word in added] == added
+
+
+@pytest.mark.parametrize("path", ["/with:colon", "/with,comma", "/with\\\\backslash"])
+@pytest.mark.parametrize("name", ["podman", "apptainer", "pyxis"])
+def test_a_path_that_the_options_cannot_hold_is_refused(tmp_path: Path, name: str, path: str) -> None:
+    code = f"BINDS=('{path}' /data); prepare_runtime {tmp_path} 2>&1 && echo taken; true"
+    assert "can mount no path with a comma, colon or backslash" in bash(tmp_path, name, code, str(tmp_path))
+
+
+FETCH = f"""
+KIND='' PROBLEM='' CERTIFICATES=/etc/ca.pem LOGIN_USER=me LOGIN_PASSWORD='{PASSWORD}' CACHE=ROOT
+mkdir() {{ command mkdir "$@"; }}
+fetch_by_runtime ROOT/new r.io:5000 team/tiny {DIGEST} || echo "$KIND: $PROBLEM"
+"""
+PULLS = {
+    "podman": ["podman", "pull", "--quiet", "--authfile=", f"r.io:5000/team/tiny@{DIGEST}"],
+    "apptainer": ["apptainer", "pull", "--disable-cache", "ROOT/new", f"docker://r.io:5000/team/tiny@{DIGEST}"],
+    "pyxis": ["enroot", "import", "--output", "ROOT/new", f"docker://r.io:5000#team/tiny:{DIGEST}"],
+}
+
+
+@pytest.mark.parametrize("name", PULLS)
+def test_how_an_image_is_fetched(tmp_path: Path, name: str) -> None:
+    assert bash(tmp_path, name, FETCH.replace("ROOT", str(tmp_path))) == ""
+    (call,) = standin.calls(tmp_path)
+    shown = ["--authfile=" if word.startswith("--authfile=") else word for word in call]
+    assert shown == [word.replace("ROOT", str(tmp_path)) for word in PULLS[name]]
+    assert not any(PASSWORD in word for word in call)
+    given = standin.environment(tmp_path)
+    assert given["CURL_CA_BUNDLE" if name == "pyxis" else "SSL_CERT_FILE"] == "/etc/ca.pem"
+    if name == "apptainer":
+        assert (given["APPTAINER_DOCKER_USERNAME"], given["APPTAINER_DOCKER_PASSWORD"]) == ("me", PASSWORD)
+    elif name == "podman":
+        word = json.loads((tmp_path / "login").read_text())["auths"]["r.io:5000"]["auth"]
+        assert base64.b64decode(word).decode() == f"me:{PASSWORD}"
+        assert list(tmp_path.glob("paislurm.*")) == []
+    else:
+        assert (tmp_path / "login").read_text() == f"machine r.io login me password {PASSWORD}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "says", "kind"),
+    [
+        ("podman", "Error: initializing source: unauthorized: no", "permanent"),
+        ("podman", "Error: dial tcp: lookup r.io: no such host", "transient"),
+        ("apptainer", "FATAL:   While making image: manifest unknown", "permanent"),
+        ("apptainer", "FATAL:   While making image: connection reset by peer", "transient"),
+        ("pyxis", "[ERROR] URL https://r.io/v2/x returned error code: 401 Unauthorized", "permanent"),
+        ("pyxis", "[ERROR] Could not resolve host: r.io", "transient"),
+        ("charliecloud", "error: unauthorized or not in registry: x", "permanent"),
+        ("charliecloud", "error: GET failed: connection reset", "transient"),
+        ("charliecloud", "Traceback (most recent call last):", "permanent"),
+    ],
+)
+def test_what_a_failed_fetch_means(tmp_path: Path, name: str, says: str, kind: str) -> None:
+    (tmp_path / "says").write_text(says + "\n")
+    assert bash(tmp_path, name, FETCH.replace("ROOT", str(tmp_path))).startswith(f"{kind}: ")

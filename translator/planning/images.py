@@ -1,0 +1,130 @@
+"""Which image the tasks of a role run in: a path on the nodes, or a reference to a registry, from which it is fetched.
+
+Source: Docker, image references; enroot(1), import, for `registry#image:tag`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from ..errors import Fault, PlanError
+
+if TYPE_CHECKING:
+    from ..job import Job
+    from ..site.profile import Site
+
+DOCKER_HUB = "registry-1.docker.io"
+"""Where Docker Hub serves images. Source: Docker, `docker.io` in references."""
+HUB_NAMES = ("", "docker.io", "index.docker.io", DOCKER_HUB)
+_REGISTRY = re.compile(r"(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?")
+_PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_NAME = re.compile(
+    rf"(?P<repository>{_PART}(?:/{_PART})*)"
+    r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?",
+    re.ASCII,
+)
+_SUFFIXES = {".sif": ("apptainer", "singularity"), ".sqsh": ("pyxis", "enroot", "apptainer", "singularity")}
+"""Images that are one file, and the runtimes that read them; all but enroot read a folder."""
+_ENROOT = ("pyxis", "enroot")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageReference:
+    """Name an image of a registry; `version` is a tag, or a digest `sha256:...`, which no moved tag changes."""
+
+    registry: str
+    repository: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.registry}/{self.repository}{'@' if ':' in self.version else ':'}{self.version}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImagePlan:
+    """Say where a role's image is: at a path of the nodes, or else behind a reference; neither without containers."""
+
+    path: str = ""
+    reference: ImageReference | None = None
+
+
+def reference_of(uri: str) -> ImageReference | None:
+    """Return what a reference in one of its forms names: `[docker://][registry/]name[:tag][@digest]`.
+
+    `registry#name` is the same. None for what is no reference.
+    """
+    text = uri.removeprefix("docker://")
+    registry, mark, name = text.partition("#")
+    if mark:
+        registry = registry.rpartition("@")[2]
+    else:
+        first, slash, rest = text.partition("/")
+        has_registry = slash and ("." in first or ":" in first or first == "localhost")
+        registry, name = (first, rest) if has_registry else ("", text)
+    match = _NAME.fullmatch(name)
+    if match is None or (registry and not _REGISTRY.fullmatch(registry)):
+        return None
+    repository, tag, digest = match["repository"], match["tag"], match["digest"]
+    if registry in HUB_NAMES:
+        registry = DOCKER_HUB
+        repository = repository if "/" in repository else f"library/{repository}"
+    return ImageReference(registry=registry, repository=repository, version=digest or tag or "latest")
+
+
+def image_plans(job: Job, site: Site) -> tuple[ImagePlan, ...]:
+    """Return where the image of each role is; PlanError for one that the site cannot have."""
+    if site.containers.runtime == "none":
+        return tuple(ImagePlan() for _ in job.roles)
+    path = "$.prerequisites" if job.protocol == "2" else "$.image"
+    uris = dict.fromkeys(role.image.uri for role in job.roles)
+    faults = [fault for uri in uris if (fault := _fault(uri, site, path))]
+    if faults:
+        raise PlanError(faults)
+    return tuple(_plan(role.image.uri, site) for role in job.roles)
+
+
+def _plan(uri: str, site: Site) -> ImagePlan:
+    path = _path(uri, site)
+    return ImagePlan(path=path) if path else ImagePlan(reference=reference_of(uri))
+
+
+def _path(uri: str, site: Site) -> str:
+    """Return where an image is: an absolute path is its own, a reference is looked up with and without `docker://`."""
+    if uri.startswith("/"):
+        return uri
+    images = site.containers.images
+    return images.get(uri) or images.get(uri.removeprefix("docker://")) or ""
+
+
+def _fault(uri: str, site: Site, where: str) -> Fault | None:
+    settings, path = site.containers, _path(uri, site)
+    if path:
+        return _wrong_kind(path, settings.runtime, where)
+    near = get_close_matches(uri, settings.images, n=1)
+    if reference_of(uri) is None:
+        message = f"{uri!r} is no path and no reference to an image"
+        hint = "write `registry/name:tag`, `name@sha256:...` or an absolute path"
+        return Fault(code="E418", message=message, path=where, hint=hint)
+    if settings.fetches:
+        return None
+    hint = f"did you mean {near[0]!r}?" if near else ""
+    hint = hint or (
+        f"name its folder in the site profile, `containers: {{images: {{{uri!r}: /path}}}}`, or let images be fetched: "
+        "`containers: {cache: /path}`"
+    )
+    return Fault(code="E415", message=f"the image {uri!r} is not on this site", path=where, hint=hint)
+
+
+def _wrong_kind(path: str, runtime: str, where: str) -> Fault | None:
+    readers = next((readers for suffix, readers in _SUFFIXES.items() if path.endswith(suffix)), None)
+    if readers is None and runtime not in _ENROOT:
+        return None
+    if readers is not None and runtime in readers:
+        return None
+    kind = "a folder" if readers is None else f"a {path.rpartition('.')[2]} file"
+    message = f"the image {path!r} is {kind}, which the runtime {runtime} does not read"
+    hint = "a `.sqsh` file" if runtime in _ENROOT else "a folder with the image's files"
+    return Fault(code="E419", message=message, path=where, hint=f"name {hint}, or a reference to a registry")
