@@ -69,7 +69,7 @@ enter_container() {
   )
   [[ ${image[0]} != /* ]] || image=(--rootfs "${image[0]}:O")
   for ((i = 0; i < ${#BINDS[@]}; i += 2)); do options+=("--volume=${BINDS[i]}:${BINDS[i + 1]}"); done
-  if ((ROLE_GPUS[ROLE])); then find_devices; for device in "${DEVICES[@]}"; do options+=("--device=$device"); done; fi
+  if ((ROLE_GPUS[ROLE])); then find_devices; for device in ${DEVICES[@]+"${DEVICES[@]}"}; do options+=("--device=$device"); done; fi
   [[ ! -d /dev/infiniband || ! ${INFINIBAND_OF[ROLE]-} ]] || options+=(--device=/dev/infiniband)
   rm -f -- "$root/pid"
   make_pipe && watch=$READ_END hold=$WRITE_END

@@ -15,14 +15,21 @@ from .bash import run
 
 RUNTIME = Path(__file__).parents[3] / "templates" / "runtime"
 NEVER_EMPTY = {
+    "BINDS",
     "EXIT_RULES",
+    "LOGIN_FILE",
     "NODES_OF",
     "PORT_LINES",
+    "RANK_KILLERS",
     "SRUN",
+    "STEP",
     "folders",
+    "hosts",
+    "image",
     "mounts",
     "names",
     "nodes",
+    "options",
     "requests",
     "tables",
     "words",
