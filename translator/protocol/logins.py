@@ -24,7 +24,7 @@ def logins(context: Context) -> dict[str, str]:
     Only of images that a role uses. Faults go to the context's collector.
     """
     document = context.document
-    used = {document.at(("taskRoles", role, "dockerImage")) for role in document.mapping(("taskRoles",))}
+    used = [document.at(("taskRoles", role, "dockerImage")) for role in document.mapping(("taskRoles",))]
     found: dict[str, str] = {}
     for where, value in document.mappings(("prerequisites",)):
         auth = document.mapping((*where, "auth"))
