@@ -18,7 +18,10 @@ make_bells() {
   mkdir -m 0700 -- "$CALLS" 2>/dev/null
   [[ -d $CALLS && ! -L $CALLS && -O $CALLS ]] || { say "error: $CALLS on $SLURMD_NODENAME is not ours"; return 1; }
   [[ ! $OUT ]] || set -- "$@" "${@/%/$OUT}"
-  (cd -- "$CALLS" && umask 0077 && mkfifo -- "$@")
+  # On one machine all components are one node, and each of their steps makes all of them.
+  (cd -- "$CALLS" && umask 0077 && mkfifo -- "$@") 2>/dev/null
+  local name
+  for name; do [[ -p $CALLS/$name ]] || { say "error: cannot make $CALLS/$name on $SLURMD_NODENAME"; return 1; }; done
 }
 
 # With gang allocation, the bells of all slots of a node.
