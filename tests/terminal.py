@@ -61,10 +61,17 @@ class Terminal:
         """Return how the terminal is set, to be compared with `before`."""
         return termios.tcgetattr(self._slave)
 
+    def hang_up(self) -> None:
+        """Take the terminal away, as the end of a connection does: its session gets HUP."""
+        os.close(self._slave)
+        os.close(self._master)
+        self._master = self._slave = -1
+
     def close(self) -> None:
         """End the program if it runs, and hang up."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait()
-        os.close(self._master)
-        os.close(self._slave)
+        if self._master >= 0:
+            os.close(self._master)
+            os.close(self._slave)

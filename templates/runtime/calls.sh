@@ -111,11 +111,14 @@ answer_call() {
 
 # kill_when_over LIFE GROUP: kill it when no process has the pipe open for writing any more.
 kill_when_over() {
-  local _
-  read -r _ <&"$1"
+  local child=''
+  read -r child <&"$1"
+  # What has a terminal is in a session of its own, below the process that made the terminal.
+  read -r child _ <"/proc/$2/task/$2/children"
   kill -TERM -- "-$2"
   sleep 2
   kill -KILL -- "-$2"
+  [[ ! $child ]] || kill -KILL -- "-$child"
 }
 
 # What a call runs in a task. To Open MPI two tasks on a node are two hosts, yet its files of shared memory and of the

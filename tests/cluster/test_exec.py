@@ -101,10 +101,10 @@ def test_a_shell_has_a_terminal(installed: Cluster, workdir: Path, layout: str, 
     terminal.expect("<ready>")
     terminal.type("echo status $?\r")
     terminal.expect("\r\nstatus 130\r\n")
-    terminal.type("trap 'echo sized $(stty size)' WINCH\r")
-    terminal.expect("WINCH\r\n.*<ready>")
+    terminal.type("until [ \"$(stty size)\" = '44 122' ]; do sleep 0.1; done; echo si''zed\r")
+    terminal.expect("zed\r\n")
     terminal.resize(44, 122)
-    terminal.expect("sized 44 122")
+    terminal.expect("sized\r\n")
     terminal.type("exit 9\r")
     assert terminal.ended() == 9
     assert terminal.settings() == terminal.before
@@ -125,6 +125,6 @@ def test_a_terminal_that_hangs_up_leaves_nothing(installed: Cluster, workdir: Pa
     pid_file = job.attempt / "work" / "1-worker" / "0" / "pid"
     wait_until(lambda: pid_file.exists() and bool(pid_file.read_text()), "the remote command to run")
     process = Path("/proc", pid_file.read_text().strip())
-    terminal.process.kill()
+    terminal.hang_up()
     wait_until(lambda: not process.exists(), "its end")
     assert {task["state"] for task in tasks_of(job)} == {"RUNNING"}
