@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
 
 CLUSTER = Path(__file__).parent / "cluster"
-TOGETHER = ("tests/cluster/test_monitor.py",)
-"""Files of the cluster whose tests look at the same jobs."""
+TOGETHER = ("tests/cluster/test_monitor.py", "tests/cluster/test_images.py")
+"""Files of the cluster whose tests look at the same jobs, or ask the same registry."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

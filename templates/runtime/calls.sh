@@ -50,8 +50,9 @@ mark_bells() {
 # remove_bell NAME: and the folder with the last one.
 remove_bell() {
   local shared=/dev/shm/${CALLS##*/}-$1
-  [[ ! -d $shared ]] || rm -rf -- "$shared"
-  rm -d -f -- "$CALLS/$1" "$CALLS/$1".* "$CALLS" 2>/dev/null
+  [[ ! -d $shared ]] || command -p rm -rf -- "$shared"
+  # Not one of the user's that stands before it on the PATH.
+  command -p rm -d -f -- "$CALLS/$1" "$CALLS/$1".* "$CALLS" 2>/dev/null
 }
 
 # open_bell NAME: in BELL; a shell without one, in a pipe that has no name, hears only the end of what it runs.

@@ -14,7 +14,7 @@ from tests.cluster.processes import wait_until
 from tests.terminal import Terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.cluster.cluster import Cluster
 
@@ -22,12 +22,21 @@ WAITS = "export MINE=no; trap 'exit 0' TERM; sleep 600 & wait"
 WHERE = 'echo "$SLURMD_NODENAME $PAI_CURRENT_TASK_ROLE_NAME-$PAI_TASK_INDEX $PWD"'
 
 
-def waiting_job(installed: Cluster, workdir: Path, layout: str) -> Submitted:
-    job = submit(
-        installed, workdir, role("master", 1, WAITS) + role("worker", 2, WAITS), f"{{slurm: {{layout: {layout}}}}}"
-    )
-    wait_until(lambda: all(task["state"] == "RUNNING" for task in tasks_of(job)), "all tasks to run")
-    return job
+@pytest.fixture
+def waiting(installed: Cluster, workdir: Path) -> Iterator[Callable[[str], Submitted]]:
+    """Submit a job whose tasks wait, and cancel it at the end of the test."""
+    jobs: list[Submitted] = []
+
+    def submit_waiting(layout: str) -> Submitted:
+        roles = role("master", 1, WAITS) + role("worker", 2, WAITS)
+        job = submit(installed, workdir, roles, f"{{slurm: {{layout: {layout}}}}}", partition="watched")
+        jobs.append(job)
+        wait_until(lambda: all(task["state"] == "RUNNING" for task in tasks_of(job)), "all tasks to run")
+        return job
+
+    yield submit_waiting
+    for job in jobs:
+        paislurm(installed, workdir, "cancel", job.name)
 
 
 def tasks_of(job: Submitted) -> list[dict[str, str]]:
@@ -38,8 +47,10 @@ def tasks_of(job: Submitted) -> list[dict[str, str]]:
 
 
 @BOTH
-def test_a_command_has_streams_status_and_the_place_of_the_task(installed: Cluster, workdir: Path, layout: str) -> None:
-    job = waiting_job(installed, workdir, layout)
+def test_a_command_has_streams_status_and_the_place_of_the_task(
+    installed: Cluster, workdir: Path, layout: str, waiting: Callable[[str], Submitted]
+) -> None:
+    job = waiting(layout)
 
     def run(*words: str, stdin: str = "") -> tuple[int, str, str]:
         done = installed.run(["paislurm", "exec", *words], cwd=workdir, stdin=stdin, timeout=60)
@@ -83,16 +94,18 @@ def terminals() -> Iterator[list[Terminal]]:
 
 
 @BOTH
-def test_a_shell_has_a_terminal(installed: Cluster, workdir: Path, layout: str, terminals: list[Terminal]) -> None:
-    job = waiting_job(installed, workdir, layout)
+def test_a_shell_has_a_terminal(
+    installed: Cluster, workdir: Path, layout: str, terminals: list[Terminal], waiting: Callable[[str], Submitted]
+) -> None:
+    job = waiting(layout)
     argv = installed.command(["paislurm", "exec", job.name, "worker-1"], cwd=workdir, env={"TERM": "xterm"})
-    terminal = Terminal(argv, rows=33, columns=101)
+    terminal = Terminal(argv, rows=33, columns=301)
     terminals.append(terminal)
     terminal.expect("[$#] $")
     terminal.type("PS1='<rea''dy>'; set +o history\r")
     terminal.expect("<ready>")
     terminal.type(f"{WHERE}; tty; stty size; echo $TERM.\r")
-    terminal.expect(rf"\r\nn\d worker-1 {job.attempt}/work/1-worker/1\r\n/dev/pts/\d+\r\n33 101\r\nxterm\.\r\n")
+    terminal.expect(rf"\r\nn\d worker-1 {job.attempt}/work/1-worker/1\r\n/dev/pts/\d+\r\n33 301\r\nxterm\.\r\n")
     # Job control, and ^C for what is in front alone.
     terminal.type("sleep 500\r")
     terminal.expect("sleep 500\r\n")
@@ -116,8 +129,10 @@ def command_lines() -> Iterator[bytes]:
             yield path.read_bytes()
 
 
-def test_a_terminal_that_hangs_up_leaves_nothing(installed: Cluster, workdir: Path, terminals: list[Terminal]) -> None:
-    job = waiting_job(installed, workdir, "shared")
+def test_a_terminal_that_hangs_up_leaves_nothing(
+    installed: Cluster, workdir: Path, terminals: list[Terminal], waiting: Callable[[str], Submitted]
+) -> None:
+    job = waiting("shared")
     remote = "trap : TERM HUP; echo $$ >pid; while :; do sleep 1; done"
     argv = installed.command(["paislurm", "ssh", job.name, "worker-0", "--", "bash", "-c", remote], cwd=workdir)
     terminal = Terminal(argv, rows=24, columns=80)

@@ -47,12 +47,27 @@ def worlds(job: Job, site: Site, layout: LayoutKind) -> tuple[Mapping[int, Ranks
     faults = [*_cannot_be(job, site), *_too_small(job, found), *_do_not_go_together(job, site, found, layout)]
     if faults:
         raise PlanError(faults)
+    warnings = tuple(_over_components(job, found, layout))
     if site.mpi is not None:
-        return found, ()
+        return found, warnings
     plugins = ", ".join(dict.fromkeys(ranks.world.plugin for ranks in found.values()))
     message = f"whether srun has the MPI plugin {plugins} here is not known"
     hint = "`srun --mpi=list` shows what there is: name it in the site profile, `mpi: [pmix, pmi2]`"
-    return found, (Fault(code="W413", message=message, path=_path_of_first(job), hint=hint),)
+    return found, (*warnings, Fault(code="W413", message=message, path=_path_of_first(job), hint=hint))
+
+
+def _over_components(job: Job, found: Mapping[int, Ranks], layout: LayoutKind) -> Iterator[Fault]:
+    """Warn of a world over components.
+
+    Observed on Slurm 22.05 with PMIx 4: where Slurm gives a later component nodes that come before those of an earlier
+    one, the nodes do not find each other, and no rank leaves MPI_Init.
+    """
+    if layout == "het" and any(len(ranks.world.roles) > 1 for ranks in found.values()):
+        message = (
+            "ranks of several components may wait for each other for ever: some versions of Slurm mistake their nodes"
+        )
+        hint = "`layout: shared` under `extras.slurm` makes one component of all"
+        yield Fault(code="W414", message=message, path=_path_of_first(job), hint=hint)
 
 
 def _members(job: Job) -> tuple[int, ...]:

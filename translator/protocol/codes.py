@@ -144,6 +144,7 @@ PLANNING = {
     "W411": "InfiniBand, of which the site profile says nothing",
     "W412": "a role without InfiniBand beside one that has it",
     "W413": "whether the site has the MPI plugin is not known",
+    "W414": "an MPI world over components",
     "W421": "fixed ports of tasks that share nodes",
     "W423": "what the container runtime cannot do",
     "W422": "a path on a file system that the site does not name",

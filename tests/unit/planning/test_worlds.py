@@ -82,7 +82,7 @@ def test_ranks_divide_the_cpus_and_see_all_gpus() -> None:
 
 def test_without_a_list_of_plugins_nobody_knows() -> None:
     found = compiled({"mpi": {}}, load_site(NODES, file="site.yaml"))
-    assert [fault.code for fault in found.warnings if fault.code not in ("W402", "W202")] == ["W413"]
+    assert [fault.code for fault in found.warnings if fault.code not in ("W402", "W202")] == ["W414", "W413"]
     assert ranks(found)[0][1] == "pmix"
 
 
