@@ -69,7 +69,7 @@ def test_what_a_killed_ssh_had_started_is_killed(installed: Cluster, workdir: Pa
     command = (
         f"ssh worker-0 '{remote}' & until [ -s ../../1-worker/0/pid ]; do sleep 0.1; done; kill -{signal} $!; sleep 300"
     )
-    job = submit(installed, workdir, role("master", 1, command) + role("worker", 1, WAITS))
+    job = submit(installed, workdir, role("master", 1, command) + role("worker", 1, WAITS), partition="watched")
     pid_file = job.attempt / "work" / "1-worker" / "0" / "pid"
     wait_until(lambda: pid_file.exists() and bool(pid_file.read_text()), "the remote command to run")
     # All hosts of the cluster have their processes in common.
