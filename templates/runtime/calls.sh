@@ -18,7 +18,10 @@ make_bells() {
   mkdir -m 0700 -- "$CALLS" 2>/dev/null
   [[ -d $CALLS && ! -L $CALLS && -O $CALLS ]] || { say "error: $CALLS on $SLURMD_NODENAME is not ours"; return 1; }
   [[ ! $OUT ]] || set -- "$@" "${@/%/$OUT}"
-  (cd -- "$CALLS" && umask 0077 && mkfifo -- "$@")
+  # On one machine all components are one node, and each of their steps makes all of them.
+  (cd -- "$CALLS" && umask 0077 && mkfifo -- "$@") 2>/dev/null
+  local name
+  for name; do [[ -p $CALLS/$name ]] || { say "error: cannot make $CALLS/$name on $SLURMD_NODENAME"; return 1; }; done
 }
 
 # With gang allocation, the bells of all slots of a node.
@@ -43,8 +46,9 @@ mark_bells() {
 # remove_bell NAME: and the folder with the last one.
 remove_bell() {
   local shared=/dev/shm/${CALLS##*/}-$1
-  [[ ! -d $shared ]] || rm -rf -- "$shared"
-  rm -d -f -- "$CALLS/$1" "$CALLS/$1.out" "$CALLS/$1.ready" "$CALLS" 2>/dev/null
+  [[ ! -d $shared ]] || command -p rm -rf -- "$shared"
+  # Not one of the user's that stands before it on the PATH.
+  command -p rm -d -f -- "$CALLS/$1" "$CALLS/$1.out" "$CALLS/$1.ready" "$CALLS" 2>/dev/null
 }
 
 # open_bell NAME: in BELL; a shell without one, in a pipe that has no name, hears only the end of what it runs.
