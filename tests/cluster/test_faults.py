@@ -180,7 +180,7 @@ def test_the_shell_of_a_task_is_killed_while_its_peers_run(installed: Cluster, w
     jobs = {}
     for kind, killed in (("gang", "$shell"), ("shell", "$shell"), ("slot", "$slot $shell")):
         folder = folder_of_alice(workdir / kind)
-        once = f"{above}; [ -e {folder}/once ] || {{ touch {folder}/once; kill -KILL {killed}; }}"
+        once = f"{above}; ! mkdir {folder}/once 2>/dev/null || kill -KILL {killed}"
         if kind == "gang":
             roles = role("w", 2, f"{above}; [ $PAI_TASK_INDEX = 0 ] || kill -KILL {killed}; {SAVES}")
             jobs[kind] = submit(installed, folder, roles)
