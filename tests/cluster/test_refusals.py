@@ -75,11 +75,11 @@ def test_without_slurm_or_a_folder(installed: Cluster, workdir: Path) -> None:
 
 def test_a_living_job_keeps_its_name(installed: Cluster, workdir: Path) -> None:
     job = submit(installed, workdir, role("a", 1, "sleep 60"))
-    files = sorted(job.attempt.parents[2].iterdir())
+    files = sorted(job.attempt.parents[2].glob(f"*{job.name}*"))
     again = paislurm(installed, workdir, "submit", "--site", "site.yaml", "job.yaml")
     assert again.returncode == 4
     assert f"error E511: alice~{job.name} has not ended yet" in again.stderr
-    assert sorted(job.attempt.parents[2].iterdir()) == files
+    assert sorted(job.attempt.parents[2].glob(f"*{job.name}*")) == files
     assert paislurm(installed, workdir, "cancel", job.name).returncode == 0
     assert paislurm(installed, workdir, "wait", job.name).returncode == 1
 
