@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ JOBS, FAILING = 200, 10
 @pytest.fixture(scope="module")
 def ground(installed: Cluster) -> Path:
     """A folder of alice's for all jobs of this module."""
-    return folder_of_alice(installed.home("alice") / f"limits-{os.getpid()}")
+    return folder_of_alice(installed.home("alice") / f"limits-{os.getpid()}-{time.monotonic_ns()}")
 
 
 @pytest.mark.alone
