@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 NEEDED = (
     "templates/job.sbatch.j2",
-    "templates/runtime/main.sh",
+    "templates/runtime/batch/main.sh",
     "translator/exit-spec.yaml",
     "backends/standins/srun.py",
 )

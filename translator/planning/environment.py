@@ -1,6 +1,6 @@
 """The variables of a job's tasks that are known before the job runs.
 
-What depends on nodes, ports, users or attempts is added by the script: `templates/runtime/environment.sh`.
+What depends on nodes, ports, users or attempts is added by the script: `templates/runtime/batch/environment.sh`.
 Source: OpenPAI environment variables, protocol v1 and v2.
 """
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .worlds import Ranks
 
 MOST_EXPORTED_BYTES = 1 << 20
-"""The script exports what tasks know of their peers up to this size; see `templates/runtime/environment.sh`."""
+"""The script exports what tasks know of their peers up to this size; see `templates/runtime/batch/environment.sh`."""
 _BYTES_PER_PORT_VARIABLE = 48
 
 

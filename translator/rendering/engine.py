@@ -5,49 +5,61 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import jinja2
 
 from .shell import ShellWord, comment, number, our_own, quote
 
-RUNTIME = (
-    "state",
-    "messages",
-    "folder",
-    "nodes",
-    "ports",
-    "environment",
-    "devices",
-    "fabric",
-    "code",
-    "steps",
-    "supervise",
-    "losses",
-    "completion",
-    "result",
-    "exit_spec",
-    "secrets",
-    "prerequisites",
-    "calls",
-    "ssh",
-    "terminal",
-    "ranks",
-    "containers",
-    "task",
-    "main",
-)
-"""The static bash, in the order in which it stands in a script: `templates/runtime/<name>.sh`."""
-_CONTAINERS = {
-    "none": (),
-    "charliecloud": ("registry", "images", "cache", "charliecloud"),
-    "podman": ("registry", "images", "podman"),
-    "apptainer": ("registry", "images", "cache", "apptainer"),
-    "singularity": ("registry", "images", "cache", "apptainer"),
-    "pyxis": ("registry", "images", "cache", "enroot"),
-    "enroot": ("registry", "images", "cache", "enroot"),
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_BEFORE_THE_DOOR = {
+    "common": ("state", "messages"),
+    "task": (
+        "task",
+        "commands",
+        "scripts",
+        "environment",
+        "ports",
+        "devices",
+        "secrets",
+        "exit_spec",
+        "bells",
+        "answers",
+        "ranks",
+    ),
+    "prologue": ("prologue",),
 }
-"""What of it only scripts with containers have, before `main`."""
-CONTAINER_RUNTIMES = tuple(_CONTAINERS)
+_BEHIND_IT = {
+    "calls": ("calls", "ssh", "terminal"),
+    "prologue": ("fabric",),
+    "batch": (
+        "state",
+        "main",
+        "folder",
+        "nodes",
+        "environment",
+        "code",
+        "fabric",
+        "steps",
+        "supervise",
+        "losses",
+        "completion",
+        "result",
+    ),
+}
+"""The static bash, in its order, by folder: `templates/runtime/<folder>/<name>.sh`. A task reads it up to the door."""
+_CONTAINERS = {
+    "charliecloud": "charliecloud",
+    "podman": "podman",
+    "apptainer": "apptainer",
+    "singularity": "apptainer",
+    "pyxis": "enroot",
+    "enroot": "enroot",
+}
+"""What scripts for a container runtime have besides."""
+CONTAINER_RUNTIMES = ("none", *_CONTAINERS)
 
 
 def _only_shell_words(value: object) -> object:
@@ -95,4 +107,14 @@ def program(name: str) -> str:
 
 def runtime(containers: str = "none") -> ShellWord:
     """Return the static bash of a script, for a container runtime."""
-    return our_own(_load(f"runtime/{name}.sh") for name in (*RUNTIME[:-1], *_CONTAINERS[containers], RUNTIME[-1]))
+    before, behind = dict(_BEFORE_THE_DOOR), dict(_BEHIND_IT)
+    if containers != "none":
+        name = _CONTAINERS[containers]
+        cache = () if name == "podman" else ("cache",)
+        before["containers"] = ("containers", name)
+        behind["images"] = ("registry", "images", *cache, name)
+    return our_own(map(_load, (*_files(before), "runtime/door.sh", *_files(behind), "runtime/main.sh")))
+
+
+def _files(folders: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    return (f"runtime/{folder}/{name}.sh" for folder, names in folders.items() for name in names)

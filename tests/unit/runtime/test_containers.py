@@ -24,8 +24,7 @@ SETTINGS = """
 MOUNTS=(all /data /data own /lustre /mnt/team)
 IMAGE_OF[1]=@IMAGE@ SHM_OF[1]=700 ROLE_GPUS[1]=0
 SLURMD_NODENAME=n1 FOLDER=/run/job ATTEMPT=2 ATTEMPT_FOLDER=/run/job/attempts/2 SCRIPT=/run/job/attempts/2/job.sbatch
-ROLE=1 SLOT=3 CALLS=/tmp/calls PAI_USER_NAME=me CONTAINER_RUNTIME=@RUNTIME@ GANG=1
-is_there() { command -v "$1" >/dev/null; }
+ROLE=1 SLOT=3 CALLS=/tmp/calls PAI_USER_NAME=me GANG=1
 mkdir() { :; }
 """
 
@@ -33,9 +32,9 @@ mkdir() { :; }
 def bash(folder: Path, name: str, code: str, image: str = "/images/one", programs: str = "") -> str:
     """Run bash after the runtime with stand-ins, and return what it prints."""
     tools = standin.install(folder, ["podman", "apptainer", "singularity", "enroot", "ch-image"])
-    settings = SETTINGS.replace("@IMAGE@", image).replace("@RUNTIME@", name)
+    settings = SETTINGS.replace("@IMAGE@", image)
     done = subprocess.run(
-        ["bash", "-c", f"set -u\n{runtime(name)}\n{settings}\n{code}"],
+        ["bash", "-c", f"set -u\nCONTAINER_RUNTIME={name}\n{runtime(name)}\n{settings}\n{code}"],
         env={"PATH": f"{tools}:{programs or os.environ['PATH']}", "HOME": "/home/me", "TMPDIR": str(folder)},
         capture_output=True,
         text=True,

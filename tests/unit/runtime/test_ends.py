@@ -41,15 +41,14 @@ def test_what_a_command_that_is_killed_ended_with(command: str, status: str) -> 
 AS_A_TASK = """
 set -u
 storm=''
-STDERR_LOG=/dev/stderr
 exec {CHANNEL}>&1 {BELL}<> <(:)
-start_bash() { exec bash -c "$1"; }
 outlive_signals
 pass_on_term() { :; }
 """
 TURNS = """
 for ((turn = 0; turn < $2; turn++)); do
-  run_bash /dev/null "$1"
+  launch bash -c "$1"
+  await_command
   printf '%s\\n' "$?"
 done
 [[ ! $storm ]] || kill -KILL "$storm"

@@ -16,6 +16,7 @@ from .bash import run
 RUNTIME = Path(__file__).parents[3] / "templates" / "runtime"
 NEVER_EMPTY = {
     "BINDS",
+    "EVERY_COMPONENT",
     "EXIT_RULES",
     "LOGIN_FILE",
     "NODES_OF",
@@ -23,14 +24,15 @@ NEVER_EMPTY = {
     "RANK_KILLERS",
     "SRUN",
     "STEP",
+    "asked",
+    "files",
     "folders",
     "hosts",
-    "image",
-    "mounts",
     "names",
     "nodes",
     "options",
     "requests",
+    "store",
     "tables",
     "words",
 }
@@ -83,6 +85,6 @@ def test_any_text_is_a_text_of_json(locale: str, text: str) -> None:
 
 def test_arrays_that_may_be_empty_are_guarded() -> None:
     """Bash before 4.4 takes an empty array for an unset variable, at which `set -u` ends the script."""
-    text = "".join(file.read_text(encoding="utf-8") for file in RUNTIME.glob("*.sh"))
+    text = "".join(file.read_text(encoding="utf-8") for file in RUNTIME.rglob("*.sh"))
     found = set(re.findall(r'(?<!\+)"\$\{(\w+)\[[@*]\]\}"', text))
     assert found <= NEVER_EMPTY

@@ -3,17 +3,6 @@
 # BEFORE and AFTER of a role list the scripts in their order, each a word MOMENT.NUMBER.NAME.POLICY: it stands in
 # the function MOMENT_NUMBER_of_role_ROLE. Source: OpenPAI runtime; issue 5145 for exports and containerExit.
 
-# Write each script of a role into a file of its own, and the commands.
-write_scripts() {
-  local role=$1 word moment number file
-  file=commands/${ROLE_FOLDER[role]}
-  "commands_of_role_$role" >"$file.sh" || return
-  for word in ${BEFORE[role]-} ${AFTER[role]-}; do
-    IFS=. read -r moment number _ <<<"$word"
-    "${moment}_${number}_of_role_$role" >"$file.$moment.$number.sh" || return
-  done
-}
-
 # What runs at the start can fail the task, and so can what runs after success; what runs at any end changes nothing,
 # and of a task that is stopped it has the time up to KILL: a second TERM, by Slurm or by us, is not passed on to it.
 run_scripts() {

@@ -5,20 +5,17 @@
 # short line at a time, and into the slot's file.
 
 task_main() {
-  FOLDER=$1 ATTEMPT=$2
-  ATTEMPT_FOLDER=$FOLDER/attempts/$ATTEMPT SCRIPT=$FOLDER/attempts/$ATTEMPT/job.sbatch
-  find_rank "$3"
+  outlive_signals
   umask 0077
   # The user's output never reaches the channel: it is kept open here under another number, and closed for children.
   exec {CHANNEL}>&1 1>&2
-  REPORTS=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[ROLE]}/$SLOT.log
-  outlive_signals
-  # shellcheck source=/dev/null # written by write_placement
-  source "$ATTEMPT_FOLDER/placement.sh" || { say "cannot read $ATTEMPT_FOLDER"; exit 1; }
+  open_attempt "$1" "$2" || { say "cannot read $ATTEMPT_FOLDER"; exit 1; }
   # shellcheck source=/dev/null # written by write_environment
   source "$ATTEMPT_FOLDER/env.sh"
-  # The binding of this step is not that of one which the commands start.
-  unset BASH_ENV "${!SLURM_HOSTFILE@}" "${!SLURM_CPU_BIND@}"
+  find_rank "$3"
+  REPORTS=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[ROLE]}/$SLOT.log
+  # The hosts and the binding of this step are not those of one which the commands start.
+  unset BASH_ENV SLURM_HOSTFILE SLURM_CPU_BIND SLURM_CPU_BIND_LIST SLURM_CPU_BIND_TYPE SLURM_CPU_BIND_VERBOSE
   if ((RANK)); then follow_task; exit; fi
   ((GANG)) || make_bells "$ROLE.$SLOT"
   open_bell "$ROLE.$SLOT$OUT"
@@ -27,7 +24,7 @@ task_main() {
   else
     serve_slot
   fi
-  remove_bell "$ROLE.$SLOT"
+  leave_bell "$ROLE.$SLOT"
   exit 0
 }
 
@@ -47,18 +44,6 @@ pass_on_term() {
   [[ ! $RUNNING ]] || report term "$ROLE" "$SLOT" "$RUNNING"
   [[ ! $TASK ]] || kill -TERM "$TASK" 2>/dev/null
   [[ ! $COMMAND || $ENDING ]] || kill -TERM -- "-$COMMAND" 2>/dev/null
-}
-
-# Wait for a child to its end: a signal ends a wait before. The status is the child's unless a signal came.
-await() {
-  local status
-  wait "$1"
-  status=$?
-  while ((status > 128)) && kill -0 "$1" 2>/dev/null; do
-    wait "$1"
-    status=$?
-  done
-  return "$status"
 }
 
 # One line to the batch script, one to the slot's file; each is a single write.
@@ -93,11 +78,8 @@ run_task() {
   report start "$ROLE" "$SLOT" "$index" "$attempt" "$SLURMD_NODENAME" "$SLURM_STEP_ID" "$NOW"
   RUNNING="$index $attempt"
   if prepare_task "$index" "$attempt" 2>>"$STDERR_LOG"; then
-    if [[ $CONTAINER_RUNTIME == none ]]; then
-      run_and_hold "$index" "$attempt" || status=$?
-    else
-      run_contained "$index" "$attempt" || status=$?
-    fi
+    if [[ $CONTAINER_RUNTIME == none ]]; then run_and_hold "$index" "$attempt"; else run_contained "$index" "$attempt"; fi
+    status=$?
     classify_exit "$status"
   else
     status=1
@@ -115,13 +97,6 @@ name_logs() {
   SCRIPTS_LOG=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[ROLE]}/$1.scripts
 }
 
-run_and_hold() {
-  local status=0
-  run_scripts "$2" || status=$?
-  ((status == 0 || STOPPED)) || hold_place "$1" "$2" "$status"
-  return "$status"
-}
-
 # Check the node, find the ports, set the variables and the working directory. Sets CODE and BEHAVIOUR on failure.
 prepare_task() {
   local index=$1 attempt=$2
@@ -134,7 +109,7 @@ prepare_task() {
   fi
   CODE=255 BEHAVIOUR=unknown
   cd -- "$ATTEMPT_FOLDER/work/${ROLE_FOLDER[ROLE]}/$index" || return
-  ((RANK)) || copy_code || return
+  ((RANK)) || [[ ! ${STAGE_CODE-} ]] || cp -R -- "$ATTEMPT_FOLDER/code/." . || return
   if ((!GANG)); then
     CODE=253 BEHAVIOUR=transient
     assign_ports "$ROLE $index $attempt" || return
@@ -178,77 +153,4 @@ release_ports() {
     ports=${line##* }
     for port in ${ports//,/ }; do rmdir -- "$RESERVE_PORTS$port" 2>/dev/null; done
   done
-}
-
-run_commands() {
-  local status=0
-  local -a options
-  read -ra options <<<"${SHELL_OPTIONS[ROLE]}"
-  ((RANKS == 1)) || release_ranks
-  run_bash "$STDOUT_LOG" "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh" ${options[@]+"${options[@]}"} -- || status=$?
-  ((RANKS == 1)) || join_ranks "$status" || status=$?
-  return "$status"
-}
-
-# A failed task of a job with isDebug keeps its node, devices and files, so that somebody can look. TERM ends that.
-hold_place() {
-  [[ ${DEBUG_SECONDS-} ]] || return 0
-  read_clock
-  report held "$ROLE" "$SLOT" "$1" "$2" "$3" "$((NOW + DEBUG_SECONDS))"
-  set -m
-  pause {CHANNEL}>&- &
-  COMMAND=$!
-  set +m
-  ((!STOPPED)) || kill -TERM -- "-$COMMAND" 2>/dev/null
-  await_end "$COMMAND"
-  COMMAND=''
-}
-
-pause() {
-  sleep "$DEBUG_SECONDS" {BELL}>&-
-  printf 'end %s 0\n' "$BASHPID" >&"$BELL"
-}
-
-# start_bash SCRIPT OPTION...: become a bash that runs a script. It begins with the variables that scripts before it
-# exported, which it reads where BASH_ENV says; a script with secrets in it is in no file, but comes through a pipe.
-start_bash() {
-  local script=$1
-  if [[ $EXPORTS ]]; then
-    exec {EXPORTS_FD}< <(printf 'unset BASH_ENV\n%s' "$EXPORTS")
-    export BASH_ENV=/dev/fd/$EXPORTS_FD
-  fi
-  if [[ ${SECRET_NAMES-} ]]; then
-    insert_secrets "$script" || exit 1
-    exec {SCRIPT_FD}< <(printf '%s' "$TEXT")
-    script=/dev/fd/$SCRIPT_FD
-  fi
-  exec bash "${@:2}" "$script"
-}
-
-# run_bash OUTPUT SCRIPT OPTION...: in a process group of its own, with the usual signals (job control gives both).
-run_bash() {
-  local status
-  launch_bash "$@"
-  await_end "$COMMAND"
-  status=$?
-  COMMAND=''
-  return "$status"
-}
-
-# The same without waiting for it; it is COMMAND.
-launch_bash() {
-  local stopped=$STOPPED
-  set -m
-  keep_status start_bash "${@:2}" </dev/null >>"$1" 2>>"$STDERR_LOG" {CHANNEL}>&- &
-  COMMAND=$!
-  set +m
-  ((STOPPED == stopped)) || kill -TERM -- "-$COMMAND" 2>/dev/null
-}
-
-# A shell between this one and what it runs. Bash loses the status of a child that ends just when a signal interrupts
-# the builtin `wait` (seen as 143 or 255), but not that of a child in the foreground.
-keep_status() {
-  trap ':' TERM INT HUP USR1 USR2
-  ("$@") {BELL}>&-
-  printf 'end %s %s\n' "$BASHPID" "$?" >&"$BELL"
 }

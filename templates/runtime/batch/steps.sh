@@ -1,7 +1,7 @@
 # Starting steps, and stopping their tasks: always by a signal through Slurm, because srun, killed, kills its tasks.
 
-# Options of every srun, but for --mpi where it starts ranks. --overlap and --mem=0 let prologue steps run in what the job has. Standard error is redirected:
-# with --error, srun reads a path as a pattern, and what srun itself says goes elsewhere.
+# Options of every srun, but for --mpi where it starts ranks. --overlap and --mem=0 let prologue steps run in what the job
+# has. Standard error is redirected: with --error, srun reads a path as a pattern, and what srun itself says goes elsewhere.
 readonly -a SRUN=(srun --mpi=none --export=ALL --kill-on-bad-exit=0 --wait=0)
 # The srun of a role's step, its host file where all of it has one, and the roles that are in it.
 STEP=() STEP_HOSTS='' STEP_ROLES=''
@@ -29,34 +29,43 @@ component_job() {
   COMPONENT_JOB=${VALUE:-$SLURM_JOB_ID}
 }
 
-# run_on_nodes NAME COMPONENT [COUNT]: this script with --NAME, once on every node of a component, or of the job, or on
-# so many of them; print what the nodes answer.
+# run_on_nodes NAME COMPONENT: this script with --NAME, once on every node of a component, or of the job, or on as many as
+# NODES_ASKED says; print what the nodes answer.
 run_on_nodes() {
   local name=$1 component=$2 count
   local -a group=()
   [[ $LAYOUT != het ]] || group=("--het-group=$component")
   component_value SLURM_JOB_NUM_NODES "$component"
-  count=${3:-$VALUE}
+  count=${NODES_ASKED:-$VALUE}
   "${SRUN[@]}" ${group[@]+"${group[@]}"} --job-name="$name" --overlap --mem=0 --gres=none \
     --nodes="$count" --ntasks="$count" --ntasks-per-node=1 --cpus-per-task=1 --input=none \
     --chdir=/ bash "$SCRIPT" "--$name" "$FOLDER" "$ATTEMPT" 2>"$ATTEMPT_FOLDER/srun/$name-$component.log"
 }
 
-# Ask all nodes at once; fill PORTS_OF.
-find_ports() {
-  local component line word role index label ports
+# ask_nodes NAME COMPONENT ...: run_on_nodes for all of them at once; what their nodes answer goes to NAME.COMPONENT in the
+# scratch folder. UNANSWERED are those whose step failed.
+ask_nodes() {
+  local name=$1 component
   local -a steps=()
-  for ((component = 0; component < COMPONENTS; component++)); do
-    run_on_nodes ports "$component" >"$SCRATCH/ports.$component" &
-    steps+=($!)
+  shift
+  UNANSWERED=()
+  for component; do
+    run_on_nodes "$name" "$component" >"$SCRATCH/$name.$component" &
+    steps[component]=$!
   done
-  for component in "${!steps[@]}"; do
-    wait "${steps[component]}" || PORTS_FAILED=1
+  for component; do wait "${steps[component]}" || UNANSWERED+=("$component"); done
+}
+
+# Fill PORTS_OF.
+find_ports() {
+  local component word role index label ports
+  ask_nodes ports "${EVERY_COMPONENT[@]}"
+  for component in "${EVERY_COMPONENT[@]}"; do
     while read -r word role index label ports; do
       [[ $word != port ]] || PORTS_OF[$role.$index.$label]=$ports
     done <"$SCRATCH/ports.$component"
   done
-  ((!PORTS_FAILED)) || give_up "no ports for all tasks: see srun/ports-*.log" 253 transient
+  ((!${#UNANSWERED[@]})) || give_up "no ports for all tasks: see srun/ports-*.log" 253 transient
 }
 
 # Start the step of a role in the background. Its tasks report on the events channel; its end is an event too.
@@ -181,7 +190,5 @@ signal_steps() {
 # All tasks have begun: tell those that wait for it, by a file beside the bell of each.
 lift_barrier() {
   local component
-  for ((component = 0; component < COMPONENTS; component++)); do
-    run_on_nodes barrier "$component" >/dev/null &
-  done
+  for component in "${EVERY_COMPONENT[@]}"; do run_on_nodes barrier "$component" >/dev/null & done
 }

@@ -52,8 +52,3 @@ make_output() {
       ;;
   esac || say "the default outputDir $folder is not there and cannot be made"
 }
-
-# In the task's working directory.
-copy_code() {
-  [[ ! ${STAGE_CODE-} ]] || cp -R -- "$ATTEMPT_FOLDER/code/." .
-}

@@ -5,8 +5,7 @@ DIGEST_OF=()
 
 # Before the tasks, on the batch node.
 stage_images() {
-  local component word role digest rest kind=''
-  local -a steps=()
+  local component word role digest rest kind='' UNANSWERED=()
   [[ ${FETCHES_IMAGES-} ]] || return 0
   # In the background, since a signal is heard in `wait`.
   print_digests >"$SCRATCH/images" &
@@ -22,18 +21,12 @@ stage_images() {
     quote "${IMAGE_OF[role]}"
     printf 'IMAGE_OF[%d]=%s DIGEST_OF[%d]=%s\n' "$role" "$QUOTED" "$role" "${DIGEST_OF[role]}"
   done >>placement.sh
-  if ((CACHE_SHARED)); then
-    if all_images_are_there; then return; fi
-    run_on_nodes image 0 1 >"$SCRATCH/image.0" &
-    steps+=($!)
-  else
-    for ((component = 0; component < COMPONENTS; component++)); do
-      run_on_nodes image "$component" >"$SCRATCH/image.$component" &
-      steps+=($!)
-    done
+  if ((!CACHE_SHARED)); then
+    ask_nodes image "${EVERY_COMPONENT[@]}"
+  elif ! all_images_are_there; then
+    NODES_ASKED=1 ask_nodes image 0
   fi
-  for component in "${!steps[@]}"; do
-    wait "${steps[component]}" && continue
+  for component in ${UNANSWERED[@]+"${UNANSWERED[@]}"}; do
     while read -r word role rest; do
       [[ $word != problem || $kind == permanent ]] || kind=$role PROBLEM=$rest
     done <"$SCRATCH/image.$component"
@@ -79,9 +72,24 @@ fetch_images_main() {
   done
 }
 
+# pull_problem IMAGE LOG: by the last error in the log, which is what PULL_ERROR finds; where that is HOPELESS, no retry helps.
+# The image was there a moment ago, by what the registry says.
+pull_problem() {
+  local line last=''
+  while IFS= read -r line; do
+    say "$FETCHES_WITH: $line"
+    [[ ! $line =~ $PULL_ERROR ]] || last=${BASH_REMATCH[1]}
+  done <"$2"
+  [[ $last ]] || { problem "$SILENT_FAILURE" "$FETCHES_WITH on $SLURMD_NODENAME cannot fetch the image $1: see srun/image-*.log"; return; }
+  if [[ $last =~ $HOPELESS ]]; then line=permanent; else line=transient; fi
+  problem "$line" "the image $1 cannot be fetched: $last"
+}
+
 # fetch_to PLACE REGISTRY REPOSITORY DIGEST: by the runtime's own means, again if a retry may help.
 fetch_to() {
   local pause
+  hash "$FETCHES_WITH" 2>/dev/null ||
+    { problem permanent "there is no $FETCHES_WITH on $SLURMD_NODENAME, which fetches images"; return; }
   find_login "$2" || return
   for pause in $REGISTRY_PAUSES ''; do
     fetch_by_runtime "$@" && return

@@ -32,3 +32,9 @@ take_devices() {
   # Where Slurm lists none, it hides none either.
   export NVIDIA_VISIBLE_DEVICES=${list:-all}
 }
+
+# Slurm gives tasks the limit of the shell that submitted them, which is far too low for InfiniBand on most login nodes.
+# Source: slurm.conf(5), PropagateResourceLimits.
+raise_memlock() {
+  [[ ${FABRIC[$1]-} != *memlock:* ]] || ulimit -S -l "$(ulimit -H -l)"
+}

@@ -24,14 +24,14 @@ follow_task() {
   { exec {BELL}<>"$bell" {word}<>"$bell.rank.$RANK"; } || return
   until IFS= read -r -d '' -t 1 part <&"$word"; do
     text+=$part
-    ((!STOPPED)) && [[ -p $bell ]] || return 0
+    ((!STOPPED)) && is_heard "$bell" || return 0
   done
   EXPORTS=$text$part
   # Scripts ran with the variables of the first rank, among them its number.
   [[ ! $EXPORTS ]] || EXPORTS+=$'\n'$(declare -px "${!SLURM_@}" "${!PMI@}" "${!PALS_@}")
   prepare_task "$SLOT" 0 2>>"$STDERR_LOG" || { printf 'rank %s 0\n' "$RANK" >&"$BELL"; return 1; }
   read -ra options <<<"${SHELL_OPTIONS[ROLE]}"
-  launch_bash "$STDOUT_LOG" "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh" ${options[@]+"${options[@]}"} --
+  launch start_bash "$STDOUT_LOG" "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh" ${options[@]+"${options[@]}"} --
   printf 'rank %s %s\n' "$RANK" "$COMMAND" >&"$BELL"
   await "$COMMAND"
   COMMAND=''

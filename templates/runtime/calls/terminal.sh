@@ -30,30 +30,3 @@ pass_sizes() {
   sleep infinity &
   await "$!"
 }
-
-# In the task: size CALL ROWS COLUMNS.
-set_size() {
-  local terminal
-  [[ $1 != */* && "$2$3" =~ ^[0-9]+$ ]] && read -r terminal <"$CALLS/$1/tty" || return 0
-  stty -F "$terminal" rows "$2" cols "$3"
-} 2>/dev/null
-
-# run_in_terminal FOLDER COMMAND: become a terminal for the command of a call.
-run_in_terminal() {
-  local rows columns inner shell=${SHELL-}
-  read -r rows columns TERM <"$1/terminal"
-  export TERM
-  quote "$1/tty"
-  inner="stty sane rows $rows cols $columns; tty >$QUOTED;"
-  quote "$shell"
-  [[ ! $shell ]] || inner+=" export SHELL=$QUOTED;"
-  quote "$2"
-  inner+=" exec bash -c $QUOTED"
-  # It would start $SHELL, which can be anything.
-  unset SHELL
-  if type -P script >/dev/null; then exec script -q -e -c "$inner" /dev/null; fi
-  ! type -P python3 >/dev/null ||
-    exec python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(["sh", "-c", sys.argv[1]])))' "$inner"
-  say "error: a terminal needs script(1) or python3 where the task runs; without one: paislurm exec ... | cat"
-  exit 127
-}

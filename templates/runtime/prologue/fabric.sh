@@ -1,34 +1,8 @@
-# InfiniBand: what the site profile allows jobs to use is looked for on their nodes before any task starts.
-#
-# FABRIC[role] lists what the nodes of a role must have: hca:NAME[:PORT], net:NAME, memlock:KIB or memlock:unlimited.
+# Looking for what FABRIC[role] says that the nodes of a role must have: hca:NAME[:PORT], net:NAME, memlock:KIB or
+# memlock:unlimited.
 # Source: Linux, Documentation/ABI/stable/sysfs-class-infiniband and testing/sysfs-class-net.
 
-# Ask all nodes at once. What is missing where is said for every node, and ends the job.
-check_fabric() {
-  local component node problem first='' count=0
-  local -a steps=()
-  [[ ${FABRIC[*]-} ]] || return 0
-  for ((component = 0; component < COMPONENTS; component++)); do
-    [[ $LAYOUT == het && ! ${FABRIC[component]-} ]] || {
-      run_on_nodes fabric "$component" >"$SCRATCH/fabric.$component" &
-      steps[component]=$!
-    }
-  done
-  for component in "${!steps[@]}"; do
-    wait "${steps[component]}" || first="cannot look at the nodes' InfiniBand: see srun/fabric-$component.log"
-  done
-  for component in "${!steps[@]}"; do
-    while read -r node problem; do
-      count=$((count + 1))
-      ((count > 1)) || first="node $node: $problem"
-      say "error: node $node: $problem"
-    done <"$SCRATCH/fabric.$component"
-  done
-  ((count < 2)) || first+=", and $((count - 1)) more"
-  [[ ! $first ]] || give_up "$first" 252 permanent
-}
-
-# On a node: a line "NODE PROBLEM" for each thing that its tasks need and that is not there.
+# A line "NODE PROBLEM" for each thing that its tasks need and that is not there.
 print_fabric_problems() {
   local role check
   local -A seen=()
@@ -79,10 +53,4 @@ check_memlock() {
   limit=$(ulimit -H -l)
   PROBLEM="tasks can lock only $limit KiB of memory, and InfiniBand needs $1 (site profile: infiniband.memlockMB)"
   [[ $limit == unlimited ]] || { [[ $1 != unlimited ]] && ((limit >= $1)); }
-}
-
-# Slurm gives tasks the limit of the shell that submitted them, which is far too low for InfiniBand on most login nodes.
-# Source: slurm.conf(5), PropagateResourceLimits.
-raise_memlock() {
-  [[ ${FABRIC[$1]-} != *memlock:* ]] || ulimit -S -l "$(ulimit -H -l)"
 }

@@ -55,6 +55,44 @@ lay_out_attempt() {
   done
 }
 
+# Write each script of a role into a file of its own, and the commands.
+write_scripts() {
+  local role=$1 word moment number file
+  file=commands/${ROLE_FOLDER[role]}
+  "commands_of_role_$role" >"$file.sh" || return
+  for word in ${BEFORE[role]-} ${AFTER[role]-}; do
+    IFS=. read -r moment number _ <<<"$word"
+    "${moment}_${number}_of_role_$role" >"$file.$moment.$number.sh" || return
+  done
+}
+
+# Make folders, some hundreds for each process; the umask keeps them private.
+make_folders() {
+  while (($#)); do
+    mkdir -p -- "${@:1:500}" || return
+    shift $(($# < 500 ? $# : 500))
+  done
+}
+
+# Before anything starts, on the batch node: all are there, and nobody else can read them.
+check_secrets() {
+  local name missing='' open='' line
+  for name in ${SECRET_NAMES-}; do
+    if [[ ! -f $SECRETS_FOLDER/$name || ! -r $SECRETS_FOLDER/$name ]]; then
+      missing+=" $SECRETS_FOLDER/$name"
+    elif line=$(stat -L -c '%u %a' -- "$SECRETS_FOLDER/$name") && [[ $line != "$UID "[46]00 ]]; then
+      open+=" $SECRETS_FOLDER/$name"
+    fi
+  done
+  [[ ! $missing ]] || give_up "each secret of the job stands in a file of its own, its exact text; not there:$missing"
+  [[ ! $open ]] || give_up "the file of a secret must be yours and nobody else's to read (chmod 600):$open"
+}
+
+# A run by hand has its secrets in a folder of the user's own, which stays as it is.
+forget_secrets() {
+  [[ ! ${SECRET_NAMES-} || $SECRETS_FOLDER != "$FOLDER/secrets" ]] || rm -rf -- "$SECRETS_FOLDER"
+}
+
 # Something outside the user's commands went wrong before any task ran: say so, and end.
 give_up() {
   say "error: $1"

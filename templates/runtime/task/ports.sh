@@ -2,20 +2,6 @@
 # Fixed ones (`beginAt` of protocol v1) are what they are, or taken.
 # Source: OpenPAI runtime, port allocation (md5 of "[uid][label][k]", 12+12+8 hexadecimal digits added).
 
-# Print "port ROLE INDEX LABEL N,N" for every slot of this node. One md5sum answers for all of them.
-print_ports_of_node() {
-  local role slot index node
-  local -a requests=() nodes
-  for role in "${!ROLE_NAME[@]}"; do
-    read -ra nodes <<<"${NODES_OF[role]}"
-    for slot in "${!nodes[@]}"; do
-      [[ ${nodes[slot]} != "$SLURMD_NODENAME" ]] || requests+=("$role $slot 0")
-    done
-  done
-  assign_ports "${requests[@]}" || return
-  for index in "${!PORT_LINES[@]}"; do printf 'port %s\n' "${PORT_LINES[index]}"; done
-}
-
 # assign_ports "ROLE INDEX ATTEMPT" ...: fill PORT_LINES with "ROLE INDEX LABEL N,N". Nonzero when no port is free.
 assign_ports() {
   local request role index attempt ask label count k folder digest rest ports port number=0

@@ -4,17 +4,6 @@
 # All options of ssh; those that mean nothing here are passed over.
 readonly SSH_OPTIONS=':46AaCfGgKkMNnqsTtVvXxYyB:b:c:D:E:e:F:I:i:J:L:l:m:O:o:P:p:Q:R:S:W:w:'
 
-# Left in the attempt's folder, first on the PATH of every task.
-write_ssh() {
-  mkdir -p -- "$ATTEMPT_FOLDER/bin" || return
-  {
-    quote "$SCRIPT"
-    printf '#!/usr/bin/env bash\nexec bash %s --ssh ' "$QUOTED"
-    quote "$FOLDER"
-    printf '%s %s "$@"\n' "$QUOTED" "$ATTEMPT"
-  } >"$ATTEMPT_FOLDER/bin/ssh" && chmod 0700 "$ATTEMPT_FOLDER/bin/ssh"
-}
-
 # ssh_main FOLDER ATTEMPT [OPTION ...] [USER@]HOST [COMMAND ...]
 ssh_main() {
   local letter host='' port='' input=1 behind='' terminal='' OPTIND=1
@@ -103,61 +92,4 @@ real_ssh() {
   done < <(type -aP ssh)
   for role in "${!ROLE_NAME[@]}"; do list+=" ${ROLE_NAME[role]}-0"; ((INSTANCES[role] == 1)) || list+="..$((INSTANCES[role] - 1))"; done
   refuse "$1 is no task of this job; its tasks are$list"
-}
-
-# call_task ROLE SLOT COMMAND [TERMINAL]: what Slurm starts on the task's node rings there, and passes on what goes in and out. It
-# is killed when this shell is gone. Its errors and those of srun come by different ways, since srun says what we know.
-call_task() {
-  local role=$1 slot=$2 name life hold shown errors input job watcher status
-  local -a nodes options
-  if [[ ${PAISLURM_INSIDE-} ]]; then
-    place_call "$PAISLURM_BELL$OUT" "$role $slot"$'\n'"$3"
-    exit
-  fi
-  read -ra nodes <<<"${NODES_OF[role]}"
-  options=("--jobid=$JOB_ID" --overlap --mem=0 --gres=none --mpi=none --export=ALL --quiet --job-name=ssh
-    "--nodelist=${nodes[slot]}" --nodes=1 --ntasks=1 --cpus-per-task=1 --cpu-bind=none --chdir=/)
-  [[ $LAYOUT != het ]] || options+=("--het-group=$role")
-  for name in "${!SLURM_@}" "${!SRUN_@}"; do [[ $name == SLURM_CONF ]] || unset "$name"; done
-  [[ ! ${4-} ]] || exec srun "${options[@]}" --pty bash "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" terminal \
-    2> >(show_errors)
-  make_pipe && life=$READ_END hold=$WRITE_END
-  make_pipe && shown=$READ_END errors=$WRITE_END
-  exec {input}<&0
-  set -m
-  srun "${options[@]}" --error="/dev/fd/$errors" bash "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" \
-    <&"$input" 2> >(exec {hold}>&- {errors}>&-; show_errors) {hold}>&- {life}<&- {shown}<&- {input}<&- &
-  job=$!
-  exec {errors}>&-
-  cat <&"$shown" >&2 {hold}>&- {life}<&- {input}<&- &
-  shown=$!
-  kill_when_over "$life" "$job" {hold}>&- {input}<&- >/dev/null 2>&1 &
-  watcher=$!
-  # Bash may have something to say about its jobs.
-  exec 2>/dev/null
-  set +m
-  await "$job"
-  status=$?
-  wait "$shown"
-  kill -KILL -- "-$watcher"
-  exit "$status"
-}
-
-# A call that comes out of a container, which has no Slurm: the task, and the command.
-call_from_inside() {
-  local role slot command
-  { read -r role slot && IFS= read -r -d '' command; } <"$1/command"
-  call_task "$role" "$slot" "$command"
-}
-
-# What srun itself has to say, but for how the command ended.
-show_errors() {
-  local line
-  while IFS= read -r line; do [[ $line == *': task 0: '* ]] || printf '%s\n' "$line" >&2; done
-}
-
-# relay_main FOLDER ATTEMPT BELL COMMAND [terminal]: on the node of the task that is called.
-relay_main() {
-  open_attempt "$1" "$2" || exit 255
-  if [[ ${5-} ]]; then relay_terminal "$CALLS/$3" "$4"; else place_call "$CALLS/$3" "$4"; fi
 }

@@ -24,6 +24,7 @@ place_slots() {
   local component lists='' role first=0 node count
   local -a names
   for ((component = 0; component < COMPONENTS; component++)); do
+    EVERY_COMPONENT+=("$component")
     component_value SLURM_JOB_NODELIST "$component"
     lists+=${lists:+,}$VALUE
   done

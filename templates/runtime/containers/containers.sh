@@ -2,20 +2,6 @@
 # them by way of the shell outside, which has Slurm. An image is never written to: what a task changes is its own, and
 # goes with it.
 
-# Names of the tasks for the containers, after those that the node knows: nothing else knows them there.
-write_hosts() {
-  [[ $CONTAINER_RUNTIME != none ]] || return 0
-  local role index name
-  local -a nodes
-  ((GANG)) || { : >"$ATTEMPT_FOLDER/hosts"; return; }
-  for role in "${!ROLE_NAME[@]}"; do
-    read -ra nodes <<<"${NODES_OF[role]}"
-    for index in "${!nodes[@]}"; do
-      for name in ${ROLE_ALIASES[role]}; do printf '%s %s-%s\n' "${ADDRESS_OF[${nodes[index]}]}" "$name" "$index"; done
-    done
-  done >"$ATTEMPT_FOLDER/hosts"
-}
-
 # run_contained INDEX ATTEMPT: run the task in a container, and return its status.
 run_contained() {
   local status=0 root=$CALLS/$ROLE.$SLOT.root
@@ -23,34 +9,52 @@ run_contained() {
     CODE_OF_SCRIPT='254 permanent'
     return 1
   fi
-  set -m
-  keep_status enter_container "$root" "$1" "$2" 3>&"$CHANNEL" </dev/null >>"$STDERR_LOG" 2>&1 {CHANNEL}>&- &
-  COMMAND=$!
-  set +m
-  ((!STOPPED)) || kill -TERM -- "-$COMMAND" 2>/dev/null
+  ((!STOPPED)) || return 143
   ANSWER=call_from_inside
-  await_end "$COMMAND"
+  launch become_container "$root" "$1" "$2"
+  await_command
   status=$?
-  COMMAND=''
   if [[ -e $root/ended ]]; then
     read -r CODE_OF_SCRIPT <"$root/ended"
   elif ((!STOPPED && status != 137)); then
     say "error: the container did not run to its end" 2>>"$STDERR_LOG"
     CODE_OF_SCRIPT='254 permanent'
   fi
-  rm -rf -- "$root"
+  command -p rm -rf -- "$root"
   return "$status"
 }
 
-# What the container begins with. Of the variables, those that say something of the task; the others are the image's own.
+# The image is there, so is the runtime, and what is to be mounted. Of the variables, those that say something of the task
+# are handed over; the others are the image's own.
 prepare_container() {
-  mkdir -p -- "$1/tmp/${CALLS##*/}" || return
+  local root=$1 image=${IMAGE_OF[ROLE]}
+  hash "$RUNS_WITH" 2>/dev/null || { say "error: there is no $RUNS_WITH on $SLURMD_NODENAME"; return 1; }
+  # Without a path it is in the runtime's own store.
+  [[ $image != /* ]] || test "$IMAGE_IS" "$image" || { say "error: the image $image is not on $SLURMD_NODENAME"; return 1; }
+  find_binds && prepare_runtime "$root" || return
   declare -p "${!PAI_@}" "${!APP_@}" "${!FC_@}" "${!FRAMEWORK_@}" "${!CUDA_@}" "${!NVIDIA_@}" "${!ROCR_@}" "${!HIP_@}" \
     "${!GPU_@}" "${!NCCL_@}" "${!GLOO_@}" "${!UCX_@}" "${!FI_@}" "${!OMPI_@}" "${!PRTE_@}" "${!HYDRA_@}" "${!I_MPI_@}" "${!PAISLURM_@}" \
-    SLURMD_NODENAME >"$1/environment" || return
-  cat /etc/hosts "$ATTEMPT_FOLDER/hosts" >"$1/hosts" || return
-  find_binds && prepare_runtime "$1"
+    SLURMD_NODENAME >"$root/environment" || return
+  { emit </etc/hosts && emit <"$ATTEMPT_FOLDER/hosts"; } >"$root/hosts"
 }
+
+# make_folders_of_task ROOT FOLDER ...: below CALLS, which nobody else can enter.
+make_folders_of_task() {
+  local status
+  umask 0022
+  command -p mkdir -p -- "$1/tmp/${CALLS##*/}" "${@:2}"
+  status=$?
+  umask 0077
+  return "$status"
+}
+
+become_container() {
+  exec 3>&"$CHANNEL" >>"$STDERR_LOG" 2>&1 {CHANNEL}>&-
+  enter_container "$@"
+}
+
+# A call out of the container.
+call_from_inside() { exec bash "$SCRIPT" --outside "$FOLDER" "$ATTEMPT" "$1"; }
 
 # find_binds: what of the node the task sees, in BINDS, a path and where it is in the container each.
 find_binds() {
@@ -64,16 +68,13 @@ find_binds() {
   done
 }
 
-# What a runtime with colons and commas in its options can mount.
+# refuse_odd_paths PATH ...: which a runtime with colons and commas in its options cannot mount.
 refuse_odd_paths() {
   local path
-  for path in "${BINDS[@]}"; do
+  for path; do
     [[ $path != *[,:\\]* ]] || { say "error: the runtime $CONTAINER_RUNTIME can mount no path with a comma, colon or backslash: $path"; return 1; }
   done
 }
-
-# is_there PROGRAM
-is_there() { command -v "$1" >/dev/null || { say "error: there is no $1 on $SLURMD_NODENAME"; return 1; }; }
 
 # inside_main FOLDER ATTEMPT ROLE SLOT INDEX TASK-ATTEMPT: the task, inside its container.
 inside_main() {

@@ -18,14 +18,6 @@ quote() {
   QUOTED="'${1//$apostrophe/$apostrophe\\$apostrophe$apostrophe}'"
 }
 
-# Make folders, some hundreds for each process; the umask keeps them private.
-make_folders() {
-  while (($#)); do
-    mkdir -p -- "${@:1:500}" || return
-    shift $(($# < 500 ? $# : 500))
-  done
-}
-
 # Read a line of a channel, as words in WORDS; wait for it one second at most. When the time is up in the middle of a
 # line, the rest of it is there, because a line is one write.
 read_words() {
@@ -35,4 +27,24 @@ read_words() {
     IFS= read -r rest <&"$1"
   fi
   read -ra WORDS <<<"$line$rest"
+}
+
+# open_attempt FOLDER ATTEMPT: for a part of the job that is not the batch script.
+open_attempt() {
+  FOLDER=$1 ATTEMPT=$2 ATTEMPT_FOLDER=$1/attempts/$2
+  SCRIPT=$ATTEMPT_FOLDER/job.sbatch
+  # shellcheck source=/dev/null # written by write_placement
+  source "$ATTEMPT_FOLDER/placement.sh"
+}
+
+# Wait for a child to its end: a signal ends a wait before. The status is the child's unless a signal came.
+await() {
+  local status
+  wait "$1"
+  status=$?
+  while ((status > 128)) && kill -0 "$1" 2>/dev/null; do
+    wait "$1"
+    status=$?
+  done
+  return "$status"
 }

@@ -1,0 +1,88 @@
+# Placing calls: `ssh ROLE-INDEX COMMAND` in a task, and `paislurm exec`, get a command into another task.
+
+# place_call BELL COMMAND [TERMINAL]: standard input, output and errors are the command's, and so is the status; 255 if
+# there is no answer. TERMINAL says rows, columns and kind of the terminal that the command is to have.
+place_call() {
+  local bell=$1 folder word result='' tries=0 life status end in out err source input sizes=''
+  is_heard "$bell" || { say "error: no task answers: it has ended, or not yet begun"; return 255; }
+  folder=$(mktemp -d "${bell%/*}/call.XXXXXX") || return 255
+  # shellcheck disable=SC2064 # the folder of this call
+  trap "rm -rf -- '$folder'" EXIT
+  (cd -- "$folder" && mkfifo in out err life status) && printf '%s' "$2" >"$folder/command" || return 255
+  [[ ! ${3-} ]] || printf '%s\n' "$3" >"$folder/terminal" || return 255
+  exec {life}<>"$folder/life" {status}<>"$folder/status"
+  printf 'call %s\n' "${folder##*/}" 1<>"$bell"
+  until read -r -t 1 word <&"$status"; do
+    if ((++tries == ANSWER_SECONDS)) || ! is_heard "$bell"; then say "error: the task does not answer"; return 255; fi
+  done
+  exec {end}<"$folder/status" {status}>&- {in}>"$folder/in" {out}<"$folder/out" {err}<"$folder/err" {source}<&0
+  cat <&"$source" >&"$in" {life}>&- {in}>&- &
+  input=$!
+  exec {in}>&-
+  [[ ! ${3-} ]] || { pass_sizes "$bell" "${folder##*/}" <&"$source" >/dev/null {life}>&- & sizes=$!; }
+  { cat <&"$err" >&2 & cat <&"$out"; wait; } {life}>&- &
+  out=$!
+  read -r word result <&"$end" || say "error: the task was killed"
+  wait "$out"
+  kill "$input" ${sizes:+"$sizes"} 2>/dev/null
+  return "${result:-255}"
+}
+
+# call_task ROLE SLOT COMMAND [TERMINAL]: what Slurm starts on the task's node rings there, and passes on what goes in and out. It
+# is killed when this shell is gone. Its errors and those of srun come by different ways, since srun says what we know.
+call_task() {
+  local role=$1 slot=$2 name life hold shown errors input job watcher status
+  local -a nodes options
+  if [[ ${PAISLURM_INSIDE-} ]]; then
+    place_call "$PAISLURM_BELL$OUT" "$role $slot"$'\n'"$3"
+    exit
+  fi
+  read -ra nodes <<<"${NODES_OF[role]}"
+  options=("--jobid=$JOB_ID" --overlap --mem=0 --gres=none --mpi=none --export=ALL --quiet --job-name=ssh
+    "--nodelist=${nodes[slot]}" --nodes=1 --ntasks=1 --cpus-per-task=1 --cpu-bind=none --chdir=/)
+  [[ $LAYOUT != het ]] || options+=("--het-group=$role")
+  for name in "${!SLURM_@}" "${!SRUN_@}"; do [[ $name == SLURM_CONF ]] || unset "$name"; done
+  [[ ! ${4-} ]] || exec srun "${options[@]}" --pty bash "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" terminal \
+    2> >(show_errors)
+  make_pipe && life=$READ_END hold=$WRITE_END
+  make_pipe && shown=$READ_END errors=$WRITE_END
+  exec {input}<&0
+  set -m
+  srun "${options[@]}" --error="/dev/fd/$errors" bash "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" \
+    <&"$input" 2> >(exec {hold}>&- {errors}>&-; show_errors) {hold}>&- {life}<&- {shown}<&- {input}<&- &
+  job=$!
+  exec {errors}>&-
+  cat <&"$shown" >&2 {hold}>&- {life}<&- {input}<&- &
+  shown=$!
+  kill_when_over "$life" "$job" {hold}>&- {input}<&- >/dev/null 2>&1 &
+  watcher=$!
+  # Bash may have something to say about its jobs.
+  exec 2>/dev/null
+  set +m
+  await "$job"
+  status=$?
+  wait "$shown"
+  kill -KILL -- "-$watcher"
+  exit "$status"
+}
+
+# outside_main FOLDER ATTEMPT CALL: a call that comes out of a container, which has no Slurm; its folder has the task and the
+# command.
+outside_main() {
+  local role slot command
+  open_attempt "$1" "$2" || exit 255
+  { read -r role slot && IFS= read -r -d '' command; } <"$3/command"
+  call_task "$role" "$slot" "$command"
+}
+
+# What srun itself has to say, but for how the command ended.
+show_errors() {
+  local line
+  while IFS= read -r line; do [[ $line == *': task 0: '* ]] || printf '%s\n' "$line" >&2; done
+}
+
+# relay_main FOLDER ATTEMPT BELL COMMAND [terminal]: on the node of the task that is called.
+relay_main() {
+  open_attempt "$1" "$2" || exit 255
+  if [[ ${5-} ]]; then relay_terminal "$CALLS/$3" "$4"; else place_call "$CALLS/$3" "$4"; fi
+}

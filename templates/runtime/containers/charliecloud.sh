@@ -1,0 +1,49 @@
+# Charliecloud: a container is an overlay over the folder of the image, with a root of its own, entered by ch-run.
+# Source: ch-run(1) of Charliecloud 0.31; fstab(5).
+
+readonly RUNS_WITH=ch-run IMAGE_IS=-d
+# In a user namespace of its own: lay out the root, all mounts by one process, and become what enters it.
+# shellcheck disable=SC2016 # for the shell in there
+readonly LAY_OUT_AND_ENTER='export TMPDIR="$1" HOME="$2" USER="$3" LANG=C.UTF-8
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+mount --all --fstab "$4" && shift 4 && exec "$@"'
+
+# prepare_runtime ROOT: an overlay gives the image what it lacks, and takes what is written. What the image lacks to be
+# mounted on is made below it, since in the overlay a folder of the image may be somebody else's.
+prepare_runtime() {
+  local root=$1 i
+  local -a folders=("$root/work" "$root/merged" "$root/upper/etc")
+  refuse_odd_paths "${IMAGE_OF[ROLE]}" || return
+  for ((i = 1; i < ${#BINDS[@]}; i += 2)); do folders+=("$root/upper${BINDS[i]}"); done
+  make_folders_of_task "$root" "${folders[@]}" && : >"$root/upper/etc/hosts" || return
+  {
+    print_mount overlay "$root/merged" overlay "lowerdir=${IMAGE_OF[ROLE]},upperdir=$root/upper,workdir=$root/work"
+    # Under a name of its own, since one that is mounted already would be passed over.
+    print_mount "shm-of-$ROLE.$SLOT" /dev/shm tmpfs "size=${SHM_OF[ROLE]}m,mode=1777"
+    # ch-run takes these of the node: /etc/hosts, and TMPDIR as /tmp.
+    print_mount "$root/hosts" /etc/hosts none bind
+    print_mount "$CALLS" "$root/tmp/${CALLS##*/}" none bind
+    for ((i = 0; i < ${#BINDS[@]}; i += 2)); do print_mount "${BINDS[i]}" "$root/merged${BINDS[i + 1]}" none rbind; done
+  } >"$root/fstab"
+}
+
+# print_mount SOURCE POINT KIND OPTIONS: a line of a fstab.
+print_mount() {
+  local field
+  for field; do
+    field=${field//\\/\\134} field=${field// /\\040} field=${field//$'\t'/\\011} field=${field//$'\n'/\\012}
+    printf '%s ' "$field"
+  done
+  printf '0 0\n'
+}
+
+# enter_container ROOT INDEX ATTEMPT: become the container of the task.
+enter_container() {
+  local root=$1
+  local -a options=("--uid=$EUID" "--gid=${GROUPS[0]}" --write)
+  # What the image says of the environment of its processes.
+  [[ ! -f ${IMAGE_OF[ROLE]}/ch/environment ]] || options+=("--set-env=${IMAGE_OF[ROLE]}/ch/environment")
+  exec -c unshare --user --map-root-user --mount sh -c "$LAY_OUT_AND_ENTER" sh "$root/tmp" "$HOME" "$PAI_USER_NAME" "$root/fstab" \
+    "${BASH_CMDS[ch-run]}" "${options[@]}" "$root/merged" -- \
+    bash "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3"
+}

@@ -1,0 +1,23 @@
+# Enroot, which is what pyxis starts containers with: here the shell of the task starts it, and so has Slurm outside of the
+# container and the task inside. Source: enroot, document of `start`, standard hooks, image format.
+
+readonly RUNS_WITH=enroot IMAGE_IS=-f
+
+prepare_runtime() { refuse_odd_paths "${BINDS[@]}" && make_folders_of_task "$1"; }
+
+# enter_container ROOT INDEX ATTEMPT: become the container of the task, by the image's file, of which changes are in memory.
+# The hooks of enroot see to GPUs and HCAs, by the variables of the task. `--rc` takes the place of the image's entrypoint.
+enter_container() {
+  local root=$1 i
+  local -a options=(
+    --rw --root "--rc=$root/rc" "--mount=$CALLS:$CALLS:none:x-create=dir,bind" "--mount=$root/hosts:/etc/hosts:none:x-create=file,bind"
+    "--mount=tmpfs:/dev/shm:tmpfs:x-create=dir,size=${SHM_OF[ROLE]}m,mode=1777"
+  )
+  for ((i = 0; i < ${#BINDS[@]}; i += 2)); do options+=("--mount=${BINDS[i]}:${BINDS[i + 1]}:none:x-create=dir,rbind"); done
+  if ((ROLE_GPUS[ROLE])); then options+=("--env=NVIDIA_VISIBLE_DEVICES" "--env=NVIDIA_DRIVER_CAPABILITIES=all"); fi
+  [[ ! ${INFINIBAND_OF[ROLE]-} ]] || options+=("--env=MELLANOX_VISIBLE_DEVICES=all")
+  # shellcheck disable=SC2016 # for the shell in there
+  printf 'exec "$@"\n' >"$root/rc" || exit
+  exec env -i "HOME=$HOME" "USER=$PAI_USER_NAME" "PATH=$PATH" "XDG_RUNTIME_DIR=$root" "NVIDIA_VISIBLE_DEVICES=${NVIDIA_VISIBLE_DEVICES-}" \
+    enroot start "${options[@]}" "${IMAGE_OF[ROLE]}" bash "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3"
+}

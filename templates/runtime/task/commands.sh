@@ -1,0 +1,81 @@
+# Running the commands, and the scripts around them: each in a bash and a process group of its own.
+
+run_and_hold() {
+  local status=0
+  run_scripts "$2" || status=$?
+  ((status == 0 || STOPPED)) || hold_place "$1" "$2" "$status"
+  return "$status"
+}
+
+# A failed task of a job with isDebug keeps its node, devices and files, so that somebody can look. TERM ends that.
+hold_place() {
+  [[ ${DEBUG_SECONDS-} ]] || return 0
+  read_clock
+  report held "$ROLE" "$SLOT" "$1" "$2" "$3" "$((NOW + DEBUG_SECONDS))"
+  launch command -p sleep "$DEBUG_SECONDS"
+  await_command
+}
+
+run_commands() {
+  local status=0
+  local -a options
+  read -ra options <<<"${SHELL_OPTIONS[ROLE]}"
+  ((RANKS == 1)) || release_ranks
+  run_bash "$STDOUT_LOG" "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh" ${options[@]+"${options[@]}"} -- || status=$?
+  ((RANKS == 1)) || join_ranks "$status" || status=$?
+  return "$status"
+}
+
+# run_bash OUTPUT SCRIPT OPTION ...: to its end.
+run_bash() {
+  launch start_bash "$@"
+  await_command
+}
+
+# start_bash OUTPUT SCRIPT OPTION ...: become a bash that runs a script. It begins with the variables that scripts before
+# it exported, which it reads where BASH_ENV says; a script with secrets in it is in no file, but comes through a pipe.
+start_bash() {
+  local script=$2
+  exec >>"$1" 2>>"$STDERR_LOG" {CHANNEL}>&- || exit 1
+  if [[ $EXPORTS ]]; then
+    exec {EXPORTS_FD}< <(printf 'unset BASH_ENV\n%s' "$EXPORTS")
+    export BASH_ENV=/dev/fd/$EXPORTS_FD
+  fi
+  if [[ ${SECRET_NAMES-} ]]; then
+    insert_secrets "$script" || exit 1
+    exec {SCRIPT_FD}< <(printf '%s' "$TEXT")
+    script=/dev/fd/$SCRIPT_FD
+  fi
+  exec bash "${@:3}" "$script"
+}
+
+# launch WORD ...: a command in the background, in a process group of its own and with the usual signals (job control
+# gives both), which has no part in the bell. It is COMMAND.
+launch() {
+  local stopped=$STOPPED
+  set -m
+  keep_status "$@" </dev/null &
+  COMMAND=$!
+  set +m
+  ((STOPPED == stopped)) || kill -TERM -- "-$COMMAND" 2>/dev/null
+}
+
+# A shell between this one and what it runs. Bash loses the status of a child that ends just when a signal interrupts
+# the builtin `wait` (seen as 143 or 255), but not that of a child in the foreground.
+keep_status() {
+  trap ':' TERM INT HUP USR1 USR2
+  ("$@") {BELL}>&-
+  printf 'end %s %s\n' "$BASHPID" "$?" >&"$BELL"
+}
+
+# Wait for what was launched, answer calls meanwhile, and return its status. One that was killed says no end.
+await_command() {
+  local process=$COMMAND there=1 status
+  while [[ ! ${ENDS[$process]-} ]] && { ((there)) || read -r -t 0 <&"$BELL"; }; do
+    if read_words "$BELL"; then hear; else kill -0 "$process" 2>/dev/null || there=0; fi
+  done
+  if [[ ${ENDS[$process]-} ]]; then wait "$process"; status=${ENDS[$process]}; else await "$process"; status=$?; fi
+  unset "ENDS[$process]"
+  COMMAND=''
+  return "$status"
+}

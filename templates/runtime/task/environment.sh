@@ -1,0 +1,64 @@
+# The variables of one task, and, without gang allocation, what tasks know of those that began before them.
+# Source: OpenPAI environment variables, protocol v1 and v2.
+
+# The variables of one task; PORTS_OF holds its ports.
+export_task_environment() {
+  local role=$1 index=$2 attempt=$3 label list='' port
+  local address=${ADDRESS_OF[$SLURMD_NODENAME]}
+  export PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX=$index PAI_TASK_INDEX=$index PAI_TASK_ROLE_INDEX=$index
+  export PAI_CONTAINER_ID=$RUN_ID.${ROLE_FOLDER[role]}.$index.$attempt
+  export PAI_CONTAINER_HOST_IP=$address PAI_CURRENT_CONTAINER_IP=$address
+  export FC_TASK_INDEX=$index FC_TASK_ATTEMPT_ID=$attempt PAI_WORK_DIR=$PWD
+  for label in ${PORT_COUNTS[role]}; do
+    label=${label%:*}
+    port=${PORTS_OF[$role.$index.$label]}
+    list+="$label:$port;"
+    [[ $label == *[.~]* ]] || export "PAI_CONTAINER_HOST_${label}_PORT_LIST=$port"
+  done
+  export PAI_CONTAINER_HOST_PORT_LIST=$list
+  port=${PORTS_OF[$role.$index.http]}
+  export PAI_CONTAINER_HOST_PORT=${port%%,*} PAI_CURRENT_CONTAINER_PORT=${port%%,*}
+  port=${PORTS_OF[$role.$index.ssh]}
+  export PAI_CONTAINER_SSH_PORT=${port%%,*} PATH=$ATTEMPT_FOLDER/bin:$PATH PAISLURM_BELL=$CALLS/$ROLE.$SLOT
+  "environment_of_role_$role"
+}
+
+# Gang off: what is known of the tasks that have started so far, each from a file that it left.
+source_known_peers() {
+  local role index name file list
+  local -a files
+  for role in "${!ROLE_NAME[@]}"; do
+    files=()
+    for file in "$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[role]}"/*.env; do
+      [[ ! -e $file ]] || files+=("$file")
+    done
+    list=''
+    for ((index = 0; index < INSTANCES[role] && ${#files[@]}; index++)); do
+      file=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[role]}/$index.env
+      # shellcheck source=/dev/null # written by our own tasks
+      [[ ! -e $file ]] || { set -a && source "$file" && set +a && list+=${list:+,}$HTTP_ADDRESS; }
+    done
+    unset HTTP_ADDRESS SLOT_OF_TASK
+    for name in ${ROLE_ALIASES[role]} "$role"; do
+      export "PAI_TASK_ROLE_${name}_HOST_LIST=$list"
+    done
+  done
+}
+
+# Gang off: leave this task's address and ports where tasks that start later find them.
+leave_peer_file() {
+  local role=$1 index=$2 name label port file
+  file=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[role]}/$index.env
+  {
+    for name in ${ROLE_ALIASES[role]}; do
+      printf 'PAI_HOST_IP_%s_%s=%s\n' "$name" "$index" "${ADDRESS_OF[$SLURMD_NODENAME]}"
+      for label in ${PORT_COUNTS[role]}; do
+        label=${label%:*} port=${PORTS_OF[$role.$index.${label%:*}]}
+        printf 'PAI_PORT_LIST_%s_%s_%s=%s\n' "$name" "$index" "$label" "$port"
+        printf 'PAI_%s_%s_%s_PORT=%s\n' "$name" "$index" "$label" "$port"
+      done
+    done
+    port=${PORTS_OF[$role.$index.http]}
+    printf 'HTTP_ADDRESS=%s:%s\nSLOT_OF_TASK=%s\n' "${ADDRESS_OF[$SLURMD_NODENAME]}" "${port%%,*}" "$SLOT"
+  } >"$file.new" && mv -- "$file.new" "$file"
+}
