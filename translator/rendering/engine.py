@@ -5,51 +5,43 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 import jinja2
 
 from .shell import ShellWord, comment, number, our_own, quote
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-_BEFORE_THE_DOOR = {
-    "common": ("state", "messages"),
-    "task": (
-        "task",
-        "commands",
-        "scripts",
-        "environment",
-        "ports",
-        "devices",
-        "secrets",
-        "exit_spec",
-        "bells",
-        "answers",
-        "ranks",
-    ),
-    "prologue": ("prologue",),
-}
-_BEHIND_IT = {
-    "calls": ("calls", "ssh", "terminal"),
-    "prologue": ("fabric",),
-    "batch": (
-        "state",
-        "main",
-        "folder",
-        "nodes",
-        "environment",
-        "code",
-        "fabric",
-        "steps",
-        "supervise",
-        "losses",
-        "completion",
-        "result",
-    ),
-}
-"""The static bash, in its order, by folder: `templates/runtime/<folder>/<name>.sh`. A task reads it up to the door."""
+_INSIDE = (
+    "common/state",
+    "common/messages",
+    "task/reports",
+    "task/commands",
+    "task/scripts",
+    "task/secrets",
+    "task/environment",
+    "task/devices",
+    "task/bells",
+    "task/answers",
+)
+_TASK = ("task/task", "task/ports", "task/exit_spec", "task/ranks", "prologue/prologue")
+_BATCH = (
+    "calls/calls",
+    "calls/ssh",
+    "calls/terminal",
+    "prologue/fabric",
+    "batch/state",
+    "batch/main",
+    "batch/folder",
+    "batch/nodes",
+    "batch/environment",
+    "batch/code",
+    "batch/fabric",
+    "batch/steps",
+    "batch/supervise",
+    "batch/losses",
+    "batch/completion",
+    "batch/result",
+)
+"""The static bash, in its order: what a task needs inside its container, what else it needs, and the rest."""
 _CONTAINERS = {
     "charliecloud": "charliecloud",
     "podman": "podman",
@@ -107,14 +99,11 @@ def program(name: str) -> str:
 
 def runtime(containers: str = "none") -> ShellWord:
     """Return the static bash of a script, for a container runtime."""
-    before, behind = dict(_BEFORE_THE_DOOR), dict(_BEHIND_IT)
+    inside, task, batch = list(_INSIDE), list(_TASK), list(_BATCH)
     if containers != "none":
         name = _CONTAINERS[containers]
-        cache = () if name == "podman" else ("cache",)
-        before["containers"] = ("containers", name)
-        behind["images"] = ("registry", "images", *cache, name)
-    return our_own(map(_load, (*_files(before), "runtime/door.sh", *_files(behind), "runtime/main.sh")))
-
-
-def _files(folders: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    return (f"runtime/{folder}/{name}.sh" for folder, names in folders.items() for name in names)
+        cache = [] if name == "podman" else ["images/cache"]
+        inside += ["containers/inside"]
+        task += ["containers/containers", f"containers/{name}"]
+        batch += ["images/registry", "images/images", *cache, f"images/{name}"]
+    return our_own(_load(f"runtime/{part}.sh") for part in (*inside, *task, "door", *batch, "main"))

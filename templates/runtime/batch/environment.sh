@@ -6,20 +6,23 @@ readonly MOST_PEER_BYTES=1048576
 
 write_placement() {
   local role node
+  JOB_USER=${SLURM_JOB_USER:-$(id -un)}
   {
+    printf 'RUN_ID=%s\nJOB_ID=%s\nCALLS=%s\n' "$RUN_ID" "$SLURM_JOB_ID" "$CALLS"
     quote "$SECRETS_FOLDER"
-    printf 'RUN_ID=%s\nJOB_ID=%s\nCALLS=%s\nSECRETS_FOLDER=%s\n' "$RUN_ID" "$SLURM_JOB_ID" "$CALLS" "$QUOTED"
+    printf 'SECRETS_FOLDER=%s\n' "$QUOTED"
+    quote "$JOB_USER"
+    printf 'JOB_USER=%s\n' "$QUOTED"
     for role in "${!NODES_OF[@]}"; do printf "NODES_OF[%d]='%s'\n" "$role" "${NODES_OF[role]}"; done
     for node in "${!ADDRESS_OF[@]}"; do printf "ADDRESS_OF['%s']='%s'\n" "$node" "${ADDRESS_OF[$node]}"; done
   } >placement.sh || give_up "cannot write to $ATTEMPT_FOLDER"
 }
 
 write_environment() {
-  local user=${SLURM_JOB_USER:-$(id -un)} name digest
-  name=$user~$JOB_NAME
+  local name=$JOB_USER~$JOB_NAME digest
   read -r digest _ < <(printf '%s' "$name" | md5sum)
   {
-    quote "$user"
+    quote "$JOB_USER"
     printf 'export PAI_USER_NAME=%s PAI_USERNAME=%s\n' "$QUOTED" "$QUOTED"
     emit_job_environment
     quote "$name"

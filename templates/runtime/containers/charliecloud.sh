@@ -43,7 +43,7 @@ enter_container() {
   local -a options=("--uid=$EUID" "--gid=${GROUPS[0]}" --write)
   # What the image says of the environment of its processes.
   [[ ! -f ${IMAGE_OF[ROLE]}/ch/environment ]] || options+=("--set-env=${IMAGE_OF[ROLE]}/ch/environment")
-  exec -c unshare --user --map-root-user --mount sh -c "$LAY_OUT_AND_ENTER" sh "$root/tmp" "$HOME" "$PAI_USER_NAME" "$root/fstab" \
+  exec -c unshare --user --map-root-user --mount sh -c "$LAY_OUT_AND_ENTER" sh "$root/tmp" "$HOME" "$JOB_USER" "$root/fstab" \
     "${BASH_CMDS[ch-run]}" "${options[@]}" "$root/merged" -- \
     bash "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3"
 }

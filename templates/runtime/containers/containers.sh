@@ -24,18 +24,31 @@ run_contained() {
   return "$status"
 }
 
-# The image is there, so is the runtime, and what is to be mounted. Of the variables, those that say something of the task
-# are handed over; the others are the image's own.
+# The image is there, so is the runtime, and what is to be mounted.
 prepare_container() {
   local root=$1 image=${IMAGE_OF[ROLE]}
   hash "$RUNS_WITH" 2>/dev/null || { say "error: there is no $RUNS_WITH on $SLURMD_NODENAME"; return 1; }
   # Without a path it is in the runtime's own store.
   [[ $image != /* ]] || test "$IMAGE_IS" "$image" || { say "error: the image $image is not on $SLURMD_NODENAME"; return 1; }
   find_binds && prepare_runtime "$root" || return
-  declare -p "${!PAI_@}" "${!APP_@}" "${!FC_@}" "${!FRAMEWORK_@}" "${!CUDA_@}" "${!NVIDIA_@}" "${!ROCR_@}" "${!HIP_@}" \
-    "${!GPU_@}" "${!NCCL_@}" "${!GLOO_@}" "${!UCX_@}" "${!FI_@}" "${!OMPI_@}" "${!PRTE_@}" "${!HYDRA_@}" "${!I_MPI_@}" "${!PAISLURM_@}" \
-    SLURMD_NODENAME >"$root/environment" || return
+  write_variables "$root/environment" || return
   { emit </etc/hosts && emit <"$ATTEMPT_FOLDER/hosts"; } >"$root/hosts"
+}
+
+# write_variables FILE: those of the node that libraries of the task may read, and what the shell inside goes on from. All
+# others are the image's own. One look at all names takes a tenth of the time of one for each pattern.
+write_variables() {
+  local name
+  local -a all names=(SLURMD_NODENAME PORT_LINES)
+  compgen -e >"$1" && mapfile -t all <"$1"
+  for name in "${all[@]}"; do
+    case $name in
+      CUDA_* | NVIDIA_* | ROCR_* | HIP_* | GPU_* | NCCL_* | GLOO_* | UCX_* | FI_* | OMPI_* | PRTE_* | HYDRA_* | I_MPI_*)
+        names+=("$name")
+        ;;
+    esac
+  done
+  declare -p "${names[@]}" >"$1"
 }
 
 # make_folders_of_task ROOT FOLDER ...: below CALLS, which nobody else can enter.
@@ -63,7 +76,7 @@ find_binds() {
   # shellcheck disable=SC2153 # a setting of jobs with containers
   for ((i = 0; i < ${#MOUNTS[@]}; i += 3)); do
     path=${MOUNTS[i + 1]}
-    [[ ${MOUNTS[i]} != own ]] || { path+=/$PAI_USER_NAME && mkdir -p -- "$path" || return; }
+    [[ ${MOUNTS[i]} != own ]] || { path+=/$JOB_USER && mkdir -p -- "$path" || return; }
     BINDS+=("$path" "${MOUNTS[i + 2]}")
   done
 }
@@ -74,24 +87,4 @@ refuse_odd_paths() {
   for path; do
     [[ $path != *[,:\\]* ]] || { say "error: the runtime $CONTAINER_RUNTIME can mount no path with a comma, colon or backslash: $path"; return 1; }
   done
-}
-
-# inside_main FOLDER ATTEMPT ROLE SLOT INDEX TASK-ATTEMPT: the task, inside its container.
-inside_main() {
-  local status=0
-  exec {CHANNEL}>&3 3>&-
-  umask 0077
-  open_attempt "$1" "$2" || exit
-  ROLE=$3 SLOT=$4 REPORTS=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[$3]}/$4.log
-  # shellcheck source=/dev/null # written by prepare_container
-  source "$CALLS/$ROLE.$SLOT.root/environment" || exit
-  export PAISLURM_INSIDE=1 PATH=$ATTEMPT_FOLDER/bin:$PATH
-  unset TMPDIR
-  outlive_signals
-  open_bell "$ROLE.$SLOT"
-  name_logs "$5" "$6"
-  cd -- "$PAI_WORK_DIR" || exit
-  run_and_hold "$5" "$6" || status=$?
-  printf '%s\n' "$CODE_OF_SCRIPT" >"$CALLS/$ROLE.$SLOT.root/ended"
-  exit "$status"
 }

@@ -18,6 +18,6 @@ enter_container() {
   [[ ! ${INFINIBAND_OF[ROLE]-} ]] || options+=("--env=MELLANOX_VISIBLE_DEVICES=all")
   # shellcheck disable=SC2016 # for the shell in there
   printf 'exec "$@"\n' >"$root/rc" || exit
-  exec env -i "HOME=$HOME" "USER=$PAI_USER_NAME" "PATH=$PATH" "XDG_RUNTIME_DIR=$root" "NVIDIA_VISIBLE_DEVICES=${NVIDIA_VISIBLE_DEVICES-}" \
+  exec env -i "HOME=$HOME" "USER=$JOB_USER" "PATH=$PATH" "XDG_RUNTIME_DIR=$root" "NVIDIA_VISIBLE_DEVICES=${NVIDIA_VISIBLE_DEVICES-}" \
     enroot start "${options[@]}" "${IMAGE_OF[ROLE]}" bash "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3"
 }

@@ -11,7 +11,7 @@ enter_container() {
   local root=$1 i device watch hold
   local -a store=("${IMAGE_OF[ROLE]}") options=(
     --rm --pull=never --log-driver=none --network=host --uts=host --cgroups=disabled --preserve-fds=1 --workdir=/ --entrypoint=bash
-    --security-opt=label=disable --ulimit=host "--shm-size=${SHM_OF[ROLE]}m" "--env=HOME=/root" "--env=USER=$PAI_USER_NAME"
+    --security-opt=label=disable --ulimit=host "--shm-size=${SHM_OF[ROLE]}m" "--env=HOME=/root" "--env=USER=$JOB_USER"
     "--volume=$root/hosts:/etc/hosts" "--volume=$CALLS:$CALLS"
   )
   [[ ${store[0]} != /* ]] || store=(--rootfs "${store[0]}:O")

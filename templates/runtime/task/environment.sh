@@ -1,5 +1,37 @@
-# The variables of one task, and, without gang allocation, what tasks know of those that began before them.
+# The variables of a task: env.sh has what all tasks share, it adds its own. Without gang allocation what is known of other
+# tasks comes from files that those left which began before.
 # Source: OpenPAI environment variables, protocol v1 and v2.
+
+# read_environment INDEX: what all tasks share, and in PORTS_OF the ports of this one.
+read_environment() {
+  # shellcheck source=/dev/null # written by write_environment
+  source "$ATTEMPT_FOLDER/env.sh" || return
+  if ((GANG)); then
+    read_own_ports "$1"
+  else
+    remember_ports "${PORT_LINES[@]}"
+    source_known_peers
+  fi
+}
+
+# Fill PORTS_OF from "ROLE INDEX LABEL N,N" lines.
+remember_ports() {
+  local line role index label ports
+  for line; do
+    read -r role index label ports <<<"$line"
+    PORTS_OF[$role.$index.$label]=$ports
+  done
+}
+
+read_own_ports() {
+  local index=$1 label name
+  for label in ${PORT_COUNTS[ROLE]}; do
+    label=${label%:*}
+    [[ ! ${PORTS_OF[$ROLE.$index.$label]-} ]] || continue
+    name=PAI_PORT_LIST_${ROLE_ALIASES[ROLE]%% *}_${index}_$label
+    PORTS_OF[$ROLE.$index.$label]=${!name}
+  done
+}
 
 # The variables of one task; PORTS_OF holds its ports.
 export_task_environment() {

@@ -10,8 +10,6 @@ task_main() {
   # The user's output never reaches the channel: it is kept open here under another number, and closed for children.
   exec {CHANNEL}>&1 1>&2
   open_attempt "$1" "$2" || { say "cannot read $ATTEMPT_FOLDER"; exit 1; }
-  # shellcheck source=/dev/null # written by write_environment
-  source "$ATTEMPT_FOLDER/env.sh"
   find_rank "$3"
   REPORTS=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[ROLE]}/$SLOT.log
   # The hosts and the binding of this step are not those of one which the commands start.
@@ -26,32 +24,6 @@ task_main() {
   fi
   leave_bell "$ROLE.$SLOT"
   exit 0
-}
-
-# Slurm signals only the process that it started, this one: pass TERM on to all processes of the commands, once, though
-# Slurm may send it twice.
-outlive_signals() {
-  trap 'pass_on_term' TERM
-  trap ':' INT HUP USR1 USR2
-}
-
-pass_on_term() {
-  # A trap runs in the middle of a `read`, and with its IFS.
-  local IFS=$' \t\n'
-  ((!STOPPED)) || return 0
-  STOPPED=1
-  # Whatever the commands make of it, and even if they end well, the batch script must know why they end.
-  [[ ! $RUNNING ]] || report term "$ROLE" "$SLOT" "$RUNNING"
-  [[ ! $TASK ]] || kill -TERM "$TASK" 2>/dev/null
-  [[ ! $COMMAND || $ENDING ]] || kill -TERM -- "-$COMMAND" 2>/dev/null
-}
-
-# One line to the batch script, one to the slot's file; each is a single write.
-report() {
-  # The trap for TERM reports too, and may run in a `read` that has an IFS of its own.
-  local IFS=' '
-  printf '%s\n' "$*" >&"$CHANNEL"
-  printf '%s\n' "$*" >>"$REPORTS"
 }
 
 serve_slot() {
@@ -90,14 +62,7 @@ run_task() {
   report exit "$ROLE" "$SLOT" "$index" "$attempt" "$status" "$CODE" "$BEHAVIOUR" "$NOW"
 }
 
-name_logs() {
-  local suffix='' logs=$ATTEMPT_FOLDER/logs/${ROLE_FOLDER[ROLE]}/$1
-  (($2 == 0)) || suffix=.$2
-  STDOUT_LOG=$logs/stdout$suffix.log STDERR_LOG=$logs/stderr$suffix.log RUNTIME_LOG=$logs/runtime$suffix.log
-  SCRIPTS_LOG=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[ROLE]}/$1.scripts
-}
-
-# Check the node, find the ports, set the variables and the working directory. Sets CODE and BEHAVIOUR on failure.
+# Check the node, find the ports and devices, set the variables and the working directory. Sets CODE and BEHAVIOUR on failure.
 prepare_task() {
   local index=$1 attempt=$2
   local -a nodes
@@ -116,34 +81,14 @@ prepare_task() {
     remember_ports "${PORT_LINES[@]}"
     CODE=255 BEHAVIOUR=unknown
     leave_peer_file "$ROLE" "$index" || return
-    source_known_peers
-  else
-    read_own_ports "$index"
   fi
+  # In a container the shell inside reads its environment.
+  [[ $CONTAINER_RUNTIME != none ]] || read_environment "$index" || return
   CODE=252 BEHAVIOUR=permanent
   take_devices "$ROLE" || return
   CODE=255 BEHAVIOUR=unknown
   raise_memlock "$ROLE"
-  export_task_environment "$ROLE" "$index" "$attempt"
-}
-
-# Fill PORTS_OF from "ROLE INDEX LABEL N,N" lines.
-remember_ports() {
-  local line role index label ports
-  for line; do
-    read -r role index label ports <<<"$line"
-    PORTS_OF[$role.$index.$label]=$ports
-  done
-}
-
-read_own_ports() {
-  local index=$1 label name
-  for label in ${PORT_COUNTS[ROLE]}; do
-    label=${label%:*}
-    [[ ! ${PORTS_OF[$ROLE.$index.$label]-} ]] || continue
-    name=PAI_PORT_LIST_${ROLE_ALIASES[ROLE]%% *}_${index}_$label
-    PORTS_OF[$ROLE.$index.$label]=${!name}
-  done
+  [[ $CONTAINER_RUNTIME != none ]] || export_task_environment "$ROLE" "$index" "$attempt"
 }
 
 release_ports() {

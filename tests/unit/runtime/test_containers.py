@@ -24,7 +24,7 @@ SETTINGS = """
 MOUNTS=(all /data /data own /lustre /mnt/team)
 IMAGE_OF[1]=@IMAGE@ SHM_OF[1]=700 ROLE_GPUS[1]=0
 SLURMD_NODENAME=n1 FOLDER=/run/job ATTEMPT=2 ATTEMPT_FOLDER=/run/job/attempts/2 SCRIPT=/run/job/attempts/2/job.sbatch
-ROLE=1 SLOT=3 CALLS=/tmp/calls PAI_USER_NAME=me GANG=1
+ROLE=1 SLOT=3 CALLS=/tmp/calls JOB_USER=me GANG=1
 mkdir() { :; }
 """
 

@@ -24,6 +24,7 @@ NEVER_EMPTY = {
     "RANK_KILLERS",
     "SRUN",
     "STEP",
+    "all",
     "asked",
     "files",
     "folders",

@@ -1,0 +1,25 @@
+# The task inside its container: it runs the scripts and commands, and answers calls.
+
+# inside_main FOLDER ATTEMPT ROLE SLOT INDEX TASK-ATTEMPT
+inside_main() {
+  local status=0
+  exec {CHANNEL}>&3 3>&-
+  umask 0077
+  open_attempt "$1" "$2" || exit
+  ROLE=$3 SLOT=$4 REPORTS=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[$3]}/$4.log
+  # shellcheck source=/dev/null # written by prepare_container
+  source "$CALLS/$ROLE.$SLOT.root/environment" || exit
+  unset TMPDIR
+  outlive_signals
+  open_bell "$ROLE.$SLOT"
+  name_logs "$5" "$6"
+  cd -- "$ATTEMPT_FOLDER/work/${ROLE_FOLDER[ROLE]}/$5" && read_environment "$5" && take_devices "$ROLE" || exit
+  export_task_environment "$ROLE" "$5" "$6"
+  export PAISLURM_INSIDE=1
+  run_and_hold "$5" "$6" || status=$?
+  printf '%s\n' "$CODE_OF_SCRIPT" >"$CALLS/$ROLE.$SLOT.root/ended"
+  exit "$status"
+}
+
+# Bash reads a script as far as it runs it: this part of a task, of which a node may have many, needs no more of it.
+[[ ${1-} != --inside ]] || inside_main "${@:2}"
