@@ -66,14 +66,6 @@ write_scripts() {
   done
 }
 
-# Make folders, some hundreds for each process; the umask keeps them private.
-make_folders() {
-  while (($#)); do
-    mkdir -p -- "${@:1:500}" || return
-    shift $(($# < 500 ? $# : 500))
-  done
-}
-
 # Before anything starts, on the batch node: all are there, and nobody else can read them.
 check_secrets() {
   local name missing='' open='' line

@@ -6,6 +6,7 @@ supervise() {
   while ((${#STEP_OPEN[@]})) || [[ ! $OUTCOME ]]; do
     # All lines that are there are taken in before anything is decided.
     if read_words "$EVENTS"; then
+      read_clock
       take_in ${WORDS[@]+"${WORDS[@]}"}
       while read -r -t 0 <&"$EVENTS" && read_words "$EVENTS"; do take_in ${WORDS[@]+"${WORDS[@]}"}; done
     fi
@@ -25,7 +26,6 @@ supervise() {
 
 # A line of the channel, as words. Only our own programs can write there, and only these lines mean something.
 take_in() {
-  read_clock
   # Words that are no numbers never reach arithmetic.
   case $#:${1-} in
     8:start) [[ "${*:2:4} $7 $8" =~ ^[0-9\ ]+$ ]] || return 0 ;;

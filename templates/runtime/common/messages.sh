@@ -18,11 +18,21 @@ quote() {
   QUOTED="'${1//$apostrophe/$apostrophe\\$apostrophe$apostrophe}'"
 }
 
-# Read a line of a channel, as words in WORDS; wait for it one second at most. When the time is up in the middle of a
-# line, the rest of it is there, because a line is one write.
+# Make folders, some hundreds for each process; the umask keeps them private.
+make_folders() {
+  while (($#)); do
+    mkdir -p -- "${@:1:500}" || return
+    shift $(($# < 500 ? $# : 500))
+  done
+}
+
+# Read a line of a channel, as words in WORDS; wait for it one second at most. A line is one write: where some of it is,
+# the rest is, too. To read with a time limit takes bash three times as long as to read.
 read_words() {
   local line='' rest=''
-  if ! IFS= read -r -t 1 line <&"$1"; then
+  if read -r -t 0 <&"$1"; then
+    IFS= read -r line <&"$1"
+  elif ! IFS= read -r -t 1 line <&"$1"; then
     [[ $line ]] || return
     IFS= read -r rest <&"$1"
   fi

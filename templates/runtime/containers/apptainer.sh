@@ -3,9 +3,9 @@
 
 readonly RUNS_WITH=$CONTAINER_RUNTIME IMAGE_IS=-e
 
-prepare_runtime() {
-  refuse_odd_paths "${BINDS[@]}" && make_folders_of_task "$1" "$1/overlay"
-}
+add_folders_of_runtime() { folders+=("$1/overlay"); }
+
+prepare_runtime() { refuse_odd_paths "${BINDS[@]}"; }
 
 # enter_container ROOT INDEX ATTEMPT: become the container of the task.
 enter_container() {

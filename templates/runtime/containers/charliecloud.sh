@@ -8,14 +8,18 @@ readonly LAY_OUT_AND_ENTER='export TMPDIR="$1" HOME="$2" USER="$3" LANG=C.UTF-8
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 mount --all --fstab "$4" && shift 4 && exec "$@"'
 
-# prepare_runtime ROOT: an overlay gives the image what it lacks, and takes what is written. What the image lacks to be
-# mounted on is made below it, since in the overlay a folder of the image may be somebody else's.
+# add_folders_of_runtime ROOT: what the image lacks to be mounted on is made below it, since in the overlay a folder of the
+# image may be somebody else's.
+add_folders_of_runtime() {
+  local i
+  folders+=("$1/work" "$1/merged" "$1/upper/etc")
+  for ((i = 1; i < ${#BINDS[@]}; i += 2)); do folders+=("$1/upper${BINDS[i]}"); done
+}
+
+# prepare_runtime ROOT: an overlay gives the image what it lacks, and takes what is written.
 prepare_runtime() {
   local root=$1 i
-  local -a folders=("$root/work" "$root/merged" "$root/upper/etc")
-  refuse_odd_paths "${IMAGE_OF[ROLE]}" || return
-  for ((i = 1; i < ${#BINDS[@]}; i += 2)); do folders+=("$root/upper${BINDS[i]}"); done
-  make_folders_of_task "$root" "${folders[@]}" && : >"$root/upper/etc/hosts" || return
+  refuse_odd_paths "${IMAGE_OF[ROLE]}" && : >"$root/upper/etc/hosts" || return
   {
     print_mount overlay "$root/merged" overlay "lowerdir=${IMAGE_OF[ROLE]},upperdir=$root/upper,workdir=$root/work"
     # Under a name of its own, since one that is mounted already would be passed over.

@@ -20,7 +20,6 @@ run_contained() {
     say "error: the container did not run to its end" 2>>"$STDERR_LOG"
     CODE_OF_SCRIPT='254 permanent'
   fi
-  command -p rm -rf -- "$root"
   return "$status"
 }
 
@@ -30,7 +29,9 @@ prepare_container() {
   hash "$RUNS_WITH" 2>/dev/null || { say "error: there is no $RUNS_WITH on $SLURMD_NODENAME"; return 1; }
   # Without a path it is in the runtime's own store.
   [[ $image != /* ]] || test "$IMAGE_IS" "$image" || { say "error: the image $image is not on $SLURMD_NODENAME"; return 1; }
-  find_binds && prepare_runtime "$root" || return
+  find_binds || return
+  ((GANG)) || { command -p rm -rf -- "$root" && make_roots "$ROLE.$SLOT"; } || return
+  prepare_runtime "$root" || return
   write_variables "$root/environment" || return
   { emit </etc/hosts && emit <"$ATTEMPT_FOLDER/hosts"; } >"$root/hosts"
 }
@@ -51,11 +52,17 @@ write_variables() {
   declare -p "${names[@]}" >"$1"
 }
 
-# make_folders_of_task ROOT FOLDER ...: below CALLS, which nobody else can enter.
-make_folders_of_task() {
-  local status
+# make_roots ROLE.SLOT ...: the folders that containers of tasks begin with, all at once; below CALLS, which nobody else can
+# enter. They go with CALLS, or before the next task in the slot.
+make_roots() {
+  local name status
+  local -a folders=()
+  for name; do
+    folders+=("$CALLS/$name.root/tmp/${CALLS##*/}")
+    add_folders_of_runtime "$CALLS/$name.root"
+  done
   umask 0022
-  command -p mkdir -p -- "$1/tmp/${CALLS##*/}" "${@:2}"
+  make_folders "${folders[@]}"
   status=$?
   umask 0077
   return "$status"

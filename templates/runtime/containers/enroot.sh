@@ -3,7 +3,9 @@
 
 readonly RUNS_WITH=enroot IMAGE_IS=-f
 
-prepare_runtime() { refuse_odd_paths "${BINDS[@]}" && make_folders_of_task "$1"; }
+add_folders_of_runtime() { :; }
+
+prepare_runtime() { refuse_odd_paths "${BINDS[@]}"; }
 
 # enter_container ROOT INDEX ATTEMPT: become the container of the task, by the image's file, of which changes are in memory.
 # The hooks of enroot see to GPUs and HCAs, by the variables of the task. `--rc` takes the place of the image's entrypoint.

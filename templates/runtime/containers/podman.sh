@@ -3,7 +3,9 @@
 
 readonly RUNS_WITH=podman IMAGE_IS=-d
 
-prepare_runtime() { refuse_odd_paths "${BINDS[@]}" && make_folders_of_task "$1"; }
+add_folders_of_runtime() { :; }
+
+prepare_runtime() { refuse_odd_paths "${BINDS[@]}"; }
 
 # enter_container ROOT INDEX ATTEMPT: run the container of the task. Its user is root there, and the job's user outside.
 # Podman passes TERM on by a process that it starts, which a TERM to the whole group would end first.

@@ -19,19 +19,21 @@ print_ports_of_node() {
   for index in "${!PORT_LINES[@]}"; do printf 'port %s\n' "${PORT_LINES[index]}"; done
 }
 
-# With gang allocation, the bells of all slots of a node.
+# With gang allocation, the bells of all slots of a node, and what their containers begin with.
 make_bells_of_node() {
   local role slot rank
-  local -a nodes names=()
+  local -a nodes names=() slots=()
   for role in "${!ROLE_NAME[@]}"; do
     read -ra nodes <<<"${NODES_OF[role]}"
     for slot in "${!nodes[@]}"; do
       [[ ${nodes[slot]} == "$SLURMD_NODENAME" ]] || continue
-      names+=("$role.$slot")
+      names+=("$role.$slot") slots+=("$role.$slot")
       for ((rank = 1; rank < ${RANKS_OF[role]:-1}; rank++)); do names+=("$role.$slot.rank.$rank"); done
     done
   done
-  ((${#names[@]} == 0)) || make_bells "${names[@]}"
+  ((${#names[@]})) || return 0
+  make_bells "${names[@]}" || return
+  [[ $CONTAINER_RUNTIME == none ]] || { find_binds && make_roots "${slots[@]}"; }
 }
 
 # mark_bells MARK: by a file beside each bell of this node.

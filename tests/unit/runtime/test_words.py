@@ -33,6 +33,7 @@ NEVER_EMPTY = {
     "nodes",
     "options",
     "requests",
+    "slots",
     "store",
     "tables",
     "words",
