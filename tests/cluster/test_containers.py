@@ -34,6 +34,7 @@ def test_a_task_sees_its_image_and_what_is_its_own(installed: Cluster, workdir: 
     code, _ = job.ended()
     assert code == 0, job.log("0-t/0", "stderr.log")
     for index in (0, 1):
+        assert job.log(f"0-t/{index}", "stderr.log") == ""
         lines = job.log(f"0-t/{index}").splitlines()
         assert lines[:5] == [
             "alice",

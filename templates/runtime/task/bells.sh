@@ -24,8 +24,12 @@ open_bell() {
 # What the bell says, in WORDS.
 hear() {
   case ${#WORDS[@]}:${WORDS[0]-} in
-    3:end) [[ "${WORDS[1]}${WORDS[2]}" =~ ^[0-9]+$ ]] && { ENDS[${WORDS[1]}]=${WORDS[2]}; on_end_of_rank "${WORDS[2]}"; } ;;
-    3:rank) [[ "${WORDS[1]}${WORDS[2]}" =~ ^[0-9]+$ ]] && on_start_of_rank "${WORDS[@]:1}" ;;
+    3:end)
+      [[ "${WORDS[1]}${WORDS[2]}" =~ ^[0-9]+$ ]] || return
+      ENDS[${WORDS[1]}]=${WORDS[2]}
+      [[ ! $RANKS_RUN ]] || on_end_of_rank "${WORDS[2]}"
+      ;;
+    3:rank) [[ $RANKS == 1 || ! "${WORDS[1]}${WORDS[2]}" =~ ^[0-9]+$ ]] || on_start_of_rank "${WORDS[@]:1}" ;;
     2:call) [[ ${WORDS[1]} == */* || ! -d $CALLS/${WORDS[1]} ]] || answer_call "$CALLS/${WORDS[1]}" {CHANNEL}>&- {BELL}>&- & ;;
     4:size) set_size "${WORDS[@]:1}" ;;
   esac
