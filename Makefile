@@ -11,7 +11,7 @@ WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
 ROUNDS ?= 5
 FAULTS := tests/cluster/test_monitor.py tests/cluster/test_monitor_at_limits.py
 
-.PHONY: demo test check golden bench chaos fuzz cluster-packages cluster-up cluster-down clean
+.PHONY: demo test check golden bench chaos fuzz horovod cluster-packages cluster-up cluster-down clean
 
 demo: $(VENV)/ready  ## install, and run a job on this machine
 	PAISLURM_HOME=$$(mktemp -d) $(BIN)/paislurm submit --backend local --follow examples/hello-world.yaml
@@ -42,6 +42,9 @@ bench: $(VENV)/ready cluster-packages  ## measure what things cost, as ratios
 
 cluster-packages:
 	$(CLUSTER) install
+
+horovod: cluster-packages  ## build Horovod, without which some tests are skipped: two minutes, once a machine
+	$(CLUSTER) horovod
 
 cluster-up: $(VENV)/ready cluster-packages  ## boot the test cluster; `tests/cluster/cluster.py shell` enters it
 	$(CLUSTER) up

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from tests.cluster import boot, packages
+from tests.cluster import boot, horovod, packages
 from tests.cluster.cluster import Cluster
 from tests.cluster.instance import HOSTS, LOGIN, NODES, USERS, ClusterError
 
@@ -31,6 +31,7 @@ def build_parser() -> argparse.ArgumentParser:
         return commands.add_parser(name, help=text, description=text)
 
     add("install", "install the Debian packages that are missing")
+    add("horovod", "build Horovod, without which some tests are skipped")
     package = add("install-package", "install a paislurm wheel or source folder for the users")
     package.add_argument("source", type=Path)
     add("up", "boot the cluster unless it is up and well")
@@ -51,6 +52,8 @@ def execute(cluster: Cluster, options: argparse.Namespace) -> None:
     match options.command:
         case "install":
             packages.install_debian_packages()
+        case "horovod":
+            horovod.build()
         case "install-package":
             packages.install_package(cluster.instance, options.source)
         case "up":

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 from tests.cluster.instance import TOOL, ClusterError, Instance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 POLICY = Path("/usr/sbin/policy-rc.d")
 
 
-def install_debian_packages() -> list[str]:
-    """Install what packages.txt names and is missing; return the names."""
-    missing = missing_packages()
+def install_debian_packages(wanted: Sequence[str] = ()) -> list[str]:
+    """Install what is wanted and missing, by default of what packages.txt names; return the names."""
+    missing = missing_packages(wanted)
     if missing:
         if os.geteuid() != 0:
             raise ClusterError(f"only root can install packages: {' '.join(missing)}")
@@ -33,9 +33,9 @@ def install_debian_packages() -> list[str]:
     return missing
 
 
-def missing_packages() -> list[str]:
+def missing_packages(wanted: Sequence[str] = ()) -> list[str]:
     lines = (line.partition("#")[0].strip() for line in (TOOL / "packages.txt").read_text().splitlines())
-    wanted = [line for line in lines if line]
+    wanted = wanted or [line for line in lines if line]
     query = ["dpkg-query", "--show", "--showformat=${Package} ${db:Status-Status}\n", *wanted]
     answer = subprocess.run(query, capture_output=True, text=True, check=False).stdout
     installed = {line.split()[0] for line in answer.splitlines() if line.endswith(" installed")}

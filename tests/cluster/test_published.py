@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.jobs import ONE_ATTEMPT, SITE, STANDIN, folder_of_alice, states, submit_published
+from tests.cluster.test_distributed import CARRIED
 from tests.cluster.test_training import TRAININGS, WITH_CODE
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ NOT_RUN = {
 }
 RUN_ELSEWHERE = {
     "CPU_500Task_MNIST.yaml": "below",
+    "cifar10-single-mul-DDP-gloo.yaml": "test_distributed.py",
+    **dict.fromkeys(CARRIED, "test_distributed.py"),
     **dict.fromkeys(TRAININGS, "test_training.py"),
     **dict.fromkeys(WITH_CODE, "test_training.py"),
 }
@@ -55,19 +58,6 @@ class Expected:
     status: int = 0
     printed: str | None = None
     environment: dict[str, str] = field(default_factory=dict)
-
-
-def horovod(nccl: str) -> Expected:
-    call = (
-        "mpirun --allow-run-as-root -np 8 -H master-0:4,worker-0:4 -bind-to none -map-by slot -mca pml ob1"
-        f" -mca btl ^openib -mca btl_tcp_if_exclude lo,docker0 {nccl} -x PATH -x LD_LIBRARY_PATH"
-        " python pytorch_synthetic_benchmark.py --model resnet50 --batch-size 64"
-    )
-    return Expected(
-        calls={"master-0": f"sleep 10\n{call}"},
-        ends=("master-0 SUCCEEDED", "worker-0 STOPPED"),
-        environment={"PAI_TASK_ROLE_worker_HOST_LIST": "ADDRESS:PORT", "PAI_CURRENT_TASK_ROLE_GPU_COUNT": "4"},
-    )
 
 
 def benchmark(job: str, data: str) -> str:
@@ -138,26 +128,6 @@ pip install horovod
 horovodrun -np 4 python horovod_cifar.py --epoch 200 --batchsize 512 --arch ResNet18"""
         },
         ends=("taskrole-0 SUCCEEDED",),
-    ),
-    "cifar10-single-mul-DDP-gloo.yaml": Expected(
-        calls={
-            f"worker-{index}": """git clone https://github.com/NVIDIA/apex
-python setup.py install
-wget https://raw.githubusercontent.com/microsoft/pai/master/examples/Distributed-example/cifar10-single-mul-DDP-nccl-gloo.py
-python cifar10-single-mul-DDP-nccl-gloo.py -n 2 -g 2 --epochs 2 --dist-backend gloo"""
-            for index in (0, 1)
-        },
-        ends=("worker-0 SUCCEEDED", "worker-1 SUCCEEDED"),
-        folders="apex",
-        environment={
-            "PAI_PORT_LIST_worker_1_SynPort": "PORT",
-            "PAI_TASK_ROLE_worker_HOST_LIST": "ADDRESS:PORT,ADDRESS:PORT",
-        },
-    ),
-    "horovod-pytorch-synthetic-benchmark.yaml": horovod("-x NCCL_DEBUG=INFO -x NCCL_SOCKET_IFNAME=eth0"),
-    "guide-infiniband-horovod.yaml": horovod(
-        "-x NCCL_DEBUG=INFO -x NCCL_IB_DISABLE=0 -x NCCL_IB_GDR_LEVEL=1 -x NCCL_IB_HCA=mlx5_0:1"
-        " -x NCCL_SOCKET_IFNAME=ib0 -x HOROVOD_MPI_THREADS_DISABLE=1"
     ),
     "runtime-sshbarrier_test_job.yaml": Expected(
         calls={
