@@ -1,4 +1,4 @@
-"""Carry the streams of the tasks of a step: whole lines of all to srun's output, srun's input to each."""
+"""Carry the streams of the tasks of a step: output to srun, by whole lines or as it comes, and input to each."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ CHUNK = 65536
 class Relay:
     """Watch the streams of the tasks, and one channel more: `wakeup`, on which signals arrive."""
 
-    def __init__(self, tasks: list[Task], wakeup: int, on_signals: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, tasks: list[Task], wakeup: int, on_signals: Callable[[bytes], None], *, unbuffered: bool = False
+    ) -> None:
         self._tasks = tasks
+        self._longest = 0 if unbuffered else CHUNK
         self._selector = selectors.PollSelector()
         self._selector.register(wakeup, selectors.EVENT_READ, lambda: on_signals(os.read(wakeup, CHUNK)))
         self._source_open = any(task.stdin >= 0 for task in tasks)
@@ -47,7 +50,7 @@ class Relay:
         self._selector.register(fd, events, lambda: action(task))
 
     def _read_output(self, task: Task) -> bool:
-        """Pass on the lines that are complete, one write each; tell whether there was anything."""
+        """Pass on the lines that are complete, one write each, or all; tell whether there was anything."""
         try:
             data = os.read(task.stdout, CHUNK)
         except BlockingIOError:
@@ -58,7 +61,7 @@ class Relay:
         *lines, task.line = (task.line + data).split(b"\n")
         for line in lines:
             _write(line + b"\n")
-        if len(task.line) > CHUNK:
+        if len(task.line) > self._longest:
             _write(task.line)
             task.line = b""
         return True

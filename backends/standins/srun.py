@@ -76,7 +76,7 @@ class _Step:
         self._running = {task.pid: task for task in tasks}
         self._sessions = frozenset(self._running)
         self._highest = 0
-        self._relay = Relay(tasks, wakeup, self._on_signals)
+        self._relay = Relay(tasks, wakeup, self._on_signals, unbuffered=options.unbuffered)
 
     def run(self) -> int:
         """Carry streams until the last task has ended, then end what they left behind, as slurmstepd does."""

@@ -22,7 +22,8 @@ class Options:
     """Say what a step runs, how often, and where its streams go.
 
     `output` and `error` are files, "" for srun's own; `input` is `all`, `none` or the number of a task.
-    With `pty` the task has the terminal that srun has. `environment` is added to that of the tasks.
+    With `pty` the task has the terminal that srun has, and `unbuffered` output is carried as it comes and not by lines.
+    `environment` is added to that of the tasks.
     """
 
     command: list[str]
@@ -33,6 +34,7 @@ class Options:
     error: str
     kill_on_bad_exit: bool
     pty: bool
+    unbuffered: bool
     environment: dict[str, str]
 
 
@@ -57,6 +59,7 @@ def parse(words: list[str]) -> Options:
         error=asked.error,
         kill_on_bad_exit=asked.kill_on_bad_exit != "0",
         pty=asked.pty,
+        unbuffered=asked.unbuffered,
         environment=dict(setting.split("=", 1) for setting in settings),
     )
 
@@ -69,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     for value in VALUES:
         parser.add_argument(value)
     parser.add_argument("--pty", action="store_true")
+    parser.add_argument("-u", "--unbuffered", action="store_true")
     parser.add_argument("-n", "--ntasks", type=int)
     parser.add_argument("--ntasks-per-node", type=int)
     parser.add_argument("--het-group", type=_group)

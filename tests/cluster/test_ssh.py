@@ -80,3 +80,12 @@ def test_what_a_killed_ssh_had_started_is_killed(installed: Cluster, workdir: Pa
     }
     assert states == {"RUNNING"}
     assert paislurm(installed, workdir, "cancel", job.name).returncode == 0
+
+
+def test_rsync_goes_its_way(installed: Cluster, workdir: Path) -> None:
+    command = "head -c 2000000 /dev/urandom >bytes; rsync -ae ssh bytes worker-0:copy; rsync worker-0:copy back"
+    roles = role("master", 1, f"{command}; cmp bytes back", succeeded=1) + role("worker", 1, WAITS)
+    job = submit(installed, workdir, roles.replace("memoryMB: 100", "memoryMB: 1000"))
+    code, _ = job.ended()
+    assert code == 0, job.log("0-master/0", "stderr.log")
+    assert (job.attempt / "work/1-worker/0/copy").read_bytes() == (job.attempt / "work/0-master/0/bytes").read_bytes()

@@ -38,7 +38,8 @@ call_task() {
     exit
   fi
   read -ra nodes <<<"${NODES_OF[role]}"
-  options=("--jobid=$JOB_ID" --overlap --mem=0 --gres=none --mpi=none --export=ALL --quiet --job-name=ssh
+  # Unbuffered: else srun keeps back what ends in no newline, and rsync at both ends waits for the other.
+  options=("--jobid=$JOB_ID" --overlap --mem=0 --gres=none --mpi=none --export=ALL --unbuffered --quiet --job-name=ssh
     "--nodelist=${nodes[slot]}" --nodes=1 --ntasks=1 --cpus-per-task=1 --cpu-bind=none --chdir=/)
   [[ $LAYOUT != het ]] || options+=("--het-group=$role")
   for name in "${!SLURM_@}" "${!SRUN_@}"; do [[ $name == SLURM_CONF ]] || unset "$name"; done

@@ -228,6 +228,11 @@ class TestSrun:
     def test_output_without_lines_flows(self, runs: Runs) -> None:
         assert runs.run("srun -n2 head -c 20000000 /dev/zero | wc -c") == ["40000000"]
 
+    def test_a_task_can_ask_before_its_line_has_ended(self, runs: Runs) -> None:
+        task = "srun --unbuffered bash -c 'printf ask; read -r line; echo \"$line\"'"
+        talk = 'read -rN3 word <&"${COPROC[0]}"; echo "$word and answer" >&"${COPROC[1]}"; cat <&"${COPROC[0]}"'
+        assert runs.run(f"coproc {task}; {talk}") == ["ask and answer"]
+
     def test_input_reaches_all_tasks(self, runs: Runs) -> None:
         assert runs.run("printf 'a\\nb\\n' | srun -n3 cat | sort") == ["a"] * 3 + ["b"] * 3
         assert runs.run("echo a | srun -n3 --input=none cat") == []
