@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.site.load import load_site
 from tests.cluster.cluster import Cluster
+from tests.cluster.image import make_image
 from tests.cluster.instance import GROUP_ID, USERS
 
 from .measure import Ratio
@@ -22,6 +23,8 @@ ROOT = Path(__file__).parents[2]
 TURNS = 7
 IN_A_CONTAINER = "date +%s.%N >stamp"
 """There a task has none of Slurm's variables, and its folder."""
+BEGAN = '(($#)) || date +%s.%N >"$STAMPS/$SLURM_JOB_ID.began"\n'
+"""The first thing that any script does is to look at the clock."""
 STAMP = 'date +%s.%N >"$STAMPS/$SLURM_JOB_ID.$SLURM_STEP_ID.$SLURM_PROCID"'
 JOB = """protocolVersion: 2
 name: NAME
@@ -36,6 +39,29 @@ ROLE = """  r%d:
     resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}
     commands: ['%s']
 """
+MPI_JOB = """protocolVersion: 2
+name: mpirun
+type: job
+prerequisites: [{name: openmpi, type: dockerimage, uri: IMAGE}]
+taskRoles:
+  master:
+    instances: 1
+    completion: {minSucceededInstances: 1}
+    dockerImage: openmpi
+    resourcePerInstance: {cpu: 4, memoryMB: 4000, gpu: 0}
+    commands:
+      - >-
+        mpirun -np 8 -H master-0:4,worker-0:4 -bind-to none -map-by slot -mca pml ob1 -mca btl ^openib
+        bash -c 'date +%s.%N >stamp.$OMPI_COMM_WORLD_RANK; exec PROGRAM'
+  worker:
+    instances: 1
+    completion: {minSucceededInstances: -1}
+    dockerImage: openmpi
+    resourcePerInstance: {cpu: 4, memoryMB: 4000, gpu: 0}
+    commands: [sleep infinity]
+extras:
+  com.microsoft.pai.runtimeplugin: [{plugin: ssh, parameters: {jobssh: true, sshbarrier: true}}]
+"""
 
 
 def run() -> Iterator[Ratio]:
@@ -45,44 +71,27 @@ def run() -> Iterator[Ratio]:
     try:
         for roles, tasks, limit in ((1, 64, 4), (20, 1, 2)):
             yield _ratio(cluster, roles, tasks, limit)
-        yield _ratio(cluster, 1, 64, 6, image=_image(cluster))
+        yield _ratio(cluster, 1, 64, 6, image=make_image(cluster.instance))
+        yield _all_reduce(cluster, make_image(cluster.instance))
     finally:
         if booted:
             cluster.down()
 
 
-def _image(cluster: Cluster) -> Path:
-    """Return an unpacked image of Debian, made once for a cluster."""
-    image = cluster.instance.folder / "bench-image"
-    if not image.exists():
-        new = image.with_name(f"{image.name}.{os.getpid()}")
-        argv = ["mmdebstrap", "--quiet", "--variant=minbase", "--format=directory", "bookworm", str(new)]
-        subprocess.run(argv, check=True)
-        (new / "mnt" / "0").mkdir(exist_ok=True)
-        new.rename(image)
-    return image
-
-
 def _ratio(cluster: Cluster, roles: int, tasks: int, limit: float, image: Path | None = None) -> Ratio:
     """Return the ratio for a job whose tasks run on the nodes themselves, or in containers of an image."""
-    folder = cluster.home("alice") / f"bench-{os.getpid()}-{roles}-{'image' if image else 'bare'}"
-    folder.mkdir()
-    os.chown(folder, USERS["alice"].uid, GROUP_ID)
-    profile = (ROOT / "examples/site.yaml").read_text() + "containers: {runtime: charliecloud}\n" * bool(image)
-    site = load_site(profile, file="site.yaml")
+    folder = _folder(cluster, f"{roles}-{'image' if image else 'bare'}")
+    containers = "containers: {runtime: charliecloud}\n" * bool(image)
     stamp = IN_A_CONTAINER if image else STAMP
     text = JOB.replace("ROLES", "".join(ROLE % (k, tasks, stamp) for k in range(roles))).replace("NAME", f"b{roles}")
     text = text.replace("IMAGE", str(image or "debian"))
-    script = folder / "job.sbatch"
-    # The first thing that either script does is to look at the clock.
-    began = '(($#)) || date +%s.%N >"$STAMPS/$SLURM_JOB_ID.began"\n'
-    script.write_text(compile_job(text, site=site).script.replace("\nset -u\n", f"\n{began}set -u\n", 1))
+    script = _script(folder, text, containers)
     directives = [line for line in script.read_text().splitlines() if line.startswith("#SBATCH")]
     options = "--mpi=none --exact --mem-per-cpu=100M --cpus-per-task=1 --gres=none"
     bare = folder / "bare.sbatch"
     sruns = f"srun {options} --ntasks={tasks} bash -c '{STAMP}' &\n" * roles
     bare.write_text(
-        "\n".join(["#!/bin/bash", *directives, began])
+        "\n".join(["#!/bin/bash", *directives, BEGAN])
         + "unset SLURM_CPUS_PER_TASK SLURM_NTASKS_PER_NODE SLURM_NTASKS\n"
         + sruns
         + "wait\n"
@@ -99,13 +108,39 @@ def _ratio(cluster: Cluster, roles: int, tasks: int, limit: float, image: Path |
     )
 
 
+def _all_reduce(cluster: Cluster, image: Path) -> Ratio:
+    """Return the ratio for the ranks of an mpirun that goes from container to container by ssh, to ten seconds."""
+    folder = _folder(cluster, "mpirun")
+    allreduce = [str(ROOT / "tests/cluster/allreduce.c"), "-o", str(folder / "allreduce")]
+    subprocess.run(["mpicc.openmpi", *allreduce], check=True)
+    text = MPI_JOB.replace("IMAGE", str(image)).replace("PROGRAM", str(folder / "allreduce"))
+    script = _script(folder, text, f"containers: {{runtime: charliecloud, mounts: [{folder}]}}\n")
+    times = [_start(cluster, folder, script, 8, turn) for turn in range(TURNS)]
+    return Ratio("from a job's start to the all-reduce of mpirun in its containers : 10 s", min(times), 10, 1)
+
+
+def _folder(cluster: Cluster, name: str) -> Path:
+    folder = cluster.home("alice") / f"bench-{os.getpid()}-{name}"
+    folder.mkdir()
+    os.chown(folder, USERS["alice"].uid, GROUP_ID)
+    return folder
+
+
+def _script(folder: Path, text: str, containers: str) -> Path:
+    """Leave the script of a job, which says when it began."""
+    site = load_site((ROOT / "examples/site.yaml").read_text() + containers, file="site.yaml")
+    script = folder / "job.sbatch"
+    script.write_text(compile_job(text, site=site).script.replace("\nset -u\n", f"\n{BEGAN}set -u\n", 1))
+    return script
+
+
 def _start(cluster: Cluster, folder: Path, script: Path, tasks: int, turn: int) -> float:
     stamps = folder / f"{script.stem}-{turn}"
     stamps.mkdir()
     os.chown(stamps, USERS["alice"].uid, GROUP_ID)
     done = cluster.run(["sbatch", "--wait", str(script)], cwd=stamps, env={"STAMPS": str(stamps)}, timeout=120)
     files = [file for file in stamps.glob("*.*.*") if file.is_file() and file.suffix != ".out"]
-    found = [float(file.read_text()) for file in (*files, *stamps.glob("*/attempts/0/work/*/*/stamp"))]
+    found = [float(file.read_text()) for file in (*files, *stamps.glob("*/attempts/0/work/*/*/stamp*"))]
     (began,) = (float(file.read_text()) for file in stamps.glob("*.began"))
     if len(found) != tasks:
         sys.exit(
