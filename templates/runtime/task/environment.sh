@@ -53,6 +53,29 @@ export_task_environment() {
   port=${PORTS_OF[$role.$index.ssh]}
   export PAI_CONTAINER_SSH_PORT=${port%%,*} PATH=$ATTEMPT_FOLDER/bin:$PATH PAISLURM_BELL=$CALLS/$ROLE.$SLOT
   "environment_of_role_$role"
+  name_gloo_interface "$address"
+}
+
+# name_gloo_interface ADDRESS [HOSTS ROUTES]: Gloo takes the interface of the node's own name. Where that is a loopback
+# address, as Debian has it, tell it the interface that has the node's address, unless something else is said already.
+# Source: PyTorch, torch.distributed, choosing the network interface to use; proc(5), net/route.
+name_gloo_interface() {
+  local hosts=${2:-/etc/hosts} routes=${3:-/proc/net/route} address names own interface network gateway mask loopback=''
+  local -a bytes
+  [[ ! ${GLOO_SOCKET_IFNAME-} && $1 == *.*.*.* && -r $hosts && -r $routes ]] || return 0
+  # HOSTNAME is what Slurm has set for the batch script.
+  read -r own </proc/sys/kernel/hostname
+  while read -r address names; do
+    [[ $address != 127.* || " ${names//$'\t'/ } " != *" $own "* ]] || loopback=1
+  done <"$hosts"
+  [[ $loopback ]] || return 0
+  IFS=. read -ra bytes <<<"$1"
+  # Networks that need no gateway; their numbers have the first byte last.
+  address=$((bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24))
+  while read -r interface network gateway _ _ _ _ mask _; do
+    [[ $gateway == 00000000 && $mask != 00000000 ]] || continue
+    (((address & 16#$mask) != 16#$network)) || { export GLOO_SOCKET_IFNAME=$interface; return; }
+  done <"$routes"
 }
 
 # Gang off: what is known of the tasks that have started so far, each from a file that it left.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING
 
 import pytest
@@ -97,3 +98,30 @@ def test_tasks_raise_their_limit_to_that_of_the_node() -> None:
         for role in 0 1; do raise_memlock $role; ulimit -S -l; done
     """
     assert bash(code) == ["8", "64"]
+
+
+ROUTES = """Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT
+eno1\t00000000\t01014D0A\t0003\t0\t0\t0\t00000000\t0\t0\t0
+docker0\t000011AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0
+eno1\t00014D0A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0
+"""
+
+
+@pytest.mark.parametrize(
+    ("hosts", "address", "before", "found"),
+    [
+        ("127.0.0.1 localhost\n127.0.1.1\tNAME.site\tNAME", "10.77.1.17", "", "eno1"),
+        ("127.0.1.1 NAME.site NAME", "10.77.1.17", "ib0", "ib0"),
+        ("127.0.1.1 NAME.site NAME", "10.78.1.17", "", ""),
+        ("127.0.1.1 NAME.site NAME", "fd00::17", "", ""),
+        ("127.0.0.1 localhost\n10.77.1.17 NAME", "10.77.1.17", "", ""),
+    ],
+)
+def test_gloo_is_told_its_interface(tmp_path: Path, hosts: str, address: str, before: str, found: str) -> None:
+    (tmp_path / "hosts").write_text(hosts.replace("NAME", socket.gethostname()) + "\n")
+    (tmp_path / "route").write_text(ROUTES)
+    code = f"""
+        HOSTNAME=another GLOO_SOCKET_IFNAME={before}
+        name_gloo_interface {address} {tmp_path}/hosts {tmp_path}/route && echo "found $GLOO_SOCKET_IFNAME"
+    """
+    assert bash(code) == [f"found {found}"]
