@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RUNTIME = files("paislurm").joinpath("templates", "runtime")
-BASH = 'set -u; source messages.sh; source secrets.sh; SECRETS_FOLDER=$1; insert_secrets "$2"; printf %s "$TEXT"'
+BASH = 'set -u; source common/messages.sh; source task/secrets.sh; SECRETS_FOLDER=$1; insert_secrets "$2"; printf %s "$TEXT"'
 
 
 def checked(command: str, secrets: dict[str, object], parameters: dict[str, object] | None = None) -> Checked:
