@@ -60,15 +60,14 @@ export_task_environment() {
 # address, as Debian has it, tell it the interface that has the node's address, unless something else is said already.
 # Source: PyTorch, torch.distributed, choosing the network interface to use; proc(5), net/route.
 name_gloo_interface() {
-  local hosts=${2:-/etc/hosts} routes=${3:-/proc/net/route} address names own interface network gateway mask loopback=''
+  local hosts=${2:-/etc/hosts} routes=${3:-/proc/net/route} text own loopback address interface network gateway mask
   local -a bytes
   [[ ! ${GLOO_SOCKET_IFNAME-} && $1 == *.*.*.* && -r $hosts && -r $routes ]] || return 0
   # HOSTNAME is what Slurm has set for the batch script.
   read -r own </proc/sys/kernel/hostname
-  while read -r address names; do
-    [[ $address != 127.* || " ${names//$'\t'/ } " != *" $own "* ]] || loopback=1
-  done <"$hosts"
-  [[ $loopback ]] || return 0
+  IFS= read -r -d '' text <"$hosts"
+  loopback=$'(^|\n)127\\.[^\n]*[ \t]'$own$'([ \t\n]|$)'
+  [[ $text =~ $loopback ]] || return 0
   IFS=. read -ra bytes <<<"$1"
   # Networks that need no gateway; their numbers have the first byte last.
   address=$((bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24))
