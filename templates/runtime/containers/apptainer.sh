@@ -7,7 +7,7 @@ add_folders_of_runtime() { folders+=("$1/overlay"); }
 
 prepare_runtime() { refuse_odd_paths "${BINDS[@]}"; }
 
-# enter_container ROOT INDEX ATTEMPT: become the container of the task.
+# enter_container ROOT: become the container of the task.
 enter_container() {
   local root=$1 i
   local -a options=(
@@ -20,6 +20,5 @@ enter_container() {
     [[ ! -e /dev/nvidiactl ]] || options+=(--nv)
     [[ ! -e /dev/kfd ]] || options+=(--rocm)
   fi
-  exec "$CONTAINER_RUNTIME" --silent exec "${options[@]}" "${IMAGE_OF[ROLE]}" \
-    bash "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3"
+  exec "$CONTAINER_RUNTIME" --silent exec "${options[@]}" "${IMAGE_OF[ROLE]}" "${INSIDE[@]}"
 }

@@ -41,13 +41,12 @@ print_mount() {
   printf '0 0\n'
 }
 
-# enter_container ROOT INDEX ATTEMPT: become the container of the task.
+# enter_container ROOT: become the container of the task.
 enter_container() {
   local root=$1
   local -a options=("--uid=$EUID" "--gid=${GROUPS[0]}" --write)
   # What the image says of the environment of its processes.
   [[ ! -f ${IMAGE_OF[ROLE]}/ch/environment ]] || options+=("--set-env=${IMAGE_OF[ROLE]}/ch/environment")
   exec -c unshare --user --map-root-user --mount sh -c "$LAY_OUT_AND_ENTER" sh "$root/tmp" "$HOME" "$JOB_USER" "$root/fstab" \
-    "${BASH_CMDS[ch-run]}" "${options[@]}" "$root/merged" -- \
-    bash "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3"
+    "${BASH_CMDS[ch-run]}" "${options[@]}" "$root/merged" -- "${INSIDE[@]}"
 }

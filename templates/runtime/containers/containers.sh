@@ -2,6 +2,9 @@
 # them by way of the shell outside, which has Slurm. An image is never written to: what a task changes is its own, and
 # goes with it.
 
+# What a container runs.
+INSIDE=()
+
 # run_contained INDEX ATTEMPT: run the task in a container, and return its status.
 run_contained() {
   local status=0 root=$CALLS/$ROLE.$SLOT.root
@@ -11,7 +14,7 @@ run_contained() {
   fi
   ((!STOPPED)) || return 143
   ANSWER=call_from_inside
-  launch become_container "$root" "$1" "$2"
+  start_group become_container "$root" "$1" "$2"
   await_command
   status=$?
   if [[ -e $root/ended ]]; then
@@ -68,9 +71,11 @@ make_roots() {
   return "$status"
 }
 
+# The shell inside says by the bell how this process has ended.
 become_container() {
-  exec 3>&"$CHANNEL" >>"$STDERR_LOG" 2>&1 {CHANNEL}>&-
-  enter_container "$@"
+  INSIDE=(bash "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3" "$BASHPID")
+  exec 3>&"$CHANNEL" >>"$STDERR_LOG" 2>&1 {CHANNEL}>&- {BELL}>&-
+  enter_container "$1"
 }
 
 # A call out of the container.

@@ -7,7 +7,7 @@ add_folders_of_runtime() { :; }
 
 prepare_runtime() { refuse_odd_paths "${BINDS[@]}"; }
 
-# enter_container ROOT INDEX ATTEMPT: become the container of the task, by the image's file, of which changes are in memory.
+# enter_container ROOT: become the container of the task, by the image's file, of which changes are in memory.
 # The hooks of enroot see to GPUs and HCAs, by the variables of the task. `--rc` takes the place of the image's entrypoint.
 enter_container() {
   local root=$1 i
@@ -21,5 +21,5 @@ enter_container() {
   # shellcheck disable=SC2016 # for the shell in there
   printf 'exec "$@"\n' >"$root/rc" || exit
   exec env -i "HOME=$HOME" "USER=$JOB_USER" "PATH=$PATH" "XDG_RUNTIME_DIR=$root" "NVIDIA_VISIBLE_DEVICES=${NVIDIA_VISIBLE_DEVICES-}" \
-    enroot start "${options[@]}" "${IMAGE_OF[ROLE]}" bash "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3"
+    enroot start "${options[@]}" "${IMAGE_OF[ROLE]}" "${INSIDE[@]}"
 }

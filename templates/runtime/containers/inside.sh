@@ -1,6 +1,6 @@
 # The task inside its container: it runs the scripts and commands, and answers calls.
 
-# inside_main FOLDER ATTEMPT ROLE SLOT INDEX TASK-ATTEMPT
+# inside_main FOLDER ATTEMPT ROLE SLOT INDEX TASK-ATTEMPT PROCESS: the process is that of the container.
 inside_main() {
   local status=0
   exec {CHANNEL}>&3 3>&-
@@ -18,6 +18,7 @@ inside_main() {
   export PAISLURM_INSIDE=1
   run_and_hold "$5" "$6" || status=$?
   printf '%s\n' "$CODE_OF_SCRIPT" >"$CALLS/$ROLE.$SLOT.root/ended"
+  printf 'end %s %s\n' "$7" "$status" 1<>"$CALLS/$ROLE.$SLOT$OUT"
   exit "$status"
 }
 

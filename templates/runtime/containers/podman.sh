@@ -7,7 +7,7 @@ add_folders_of_runtime() { :; }
 
 prepare_runtime() { refuse_odd_paths "${BINDS[@]}"; }
 
-# enter_container ROOT INDEX ATTEMPT: run the container of the task. Its user is root there, and the job's user outside.
+# enter_container ROOT: run the container of the task. Its user is root there, and the job's user outside.
 # Podman passes TERM on by a process that it starts, which a TERM to the whole group would end first.
 enter_container() {
   local root=$1 i device watch hold
@@ -27,7 +27,7 @@ enter_container() {
   trap ':' TERM
   # shellcheck disable=SC2016 # for the shell that becomes Podman
   bash -c 'printf "%s\n" "$$" >"$1" && exec setsid podman run "${@:2}"' bash "$root/pid" "${options[@]}" "${store[@]}" \
-    "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3" {hold}>&- {watch}<&-
+    "${INSIDE[@]:1}" {hold}>&- {watch}<&-
 }
 
 # pass_term_to_podman FILE WATCH: to the process whose number is in the file, until nobody holds the other end of WATCH.

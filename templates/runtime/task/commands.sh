@@ -49,12 +49,14 @@ start_bash() {
   exec bash "${@:3}" "$script"
 }
 
-# launch WORD ...: a command in the background, in a process group of its own and with the usual signals (job control
-# gives both), which has no part in the bell. It is COMMAND.
-launch() {
+# launch WORD ...: a command in the background, which has no part in the bell. It is COMMAND.
+launch() { start_group keep_status "$@"; }
+
+# In a process group of its own and with the usual signals: job control gives both.
+start_group() {
   local stopped=$STOPPED
   set -m
-  keep_status "$@" </dev/null &
+  "$@" </dev/null &
   COMMAND=$!
   set +m
   ((STOPPED == stopped)) || kill -TERM -- "-$COMMAND" 2>/dev/null

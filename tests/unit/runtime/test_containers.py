@@ -24,7 +24,8 @@ SETTINGS = """
 MOUNTS=(all /data /data own /lustre /mnt/team)
 IMAGE_OF[1]=@IMAGE@ SHM_OF[1]=700 ROLE_GPUS[1]=0
 SLURMD_NODENAME=n1 FOLDER=/run/job ATTEMPT=2 ATTEMPT_FOLDER=/run/job/attempts/2 SCRIPT=/run/job/attempts/2/job.sbatch
-ROLE=1 SLOT=3 CALLS=/tmp/calls JOB_USER=me GANG=1
+ROLE=1 SLOT=3 CALLS=/tmp/calls JOB_USER=me GANG=1 STDERR_LOG=/dev/stderr
+exec {CHANNEL}>/dev/null {BELL}>/dev/null
 mkdir() { :; }
 """
 
@@ -45,7 +46,7 @@ def bash(folder: Path, name: str, code: str, image: str = "/images/one", program
     return done.stdout
 
 
-ENTER = 'find_binds && mkdir() { command mkdir "$@"; } && mkdir -p ROOT && (enter_container ROOT 5 0)'
+ENTER = 'find_binds && mkdir() { command mkdir "$@"; } && mkdir -p ROOT && (become_container ROOT 5 0)'
 BINDS = [("/run/job", "/run/job"), ("/data", "/data"), ("/lustre/me", "/mnt/team")]
 PODMAN = [
     "--rm", "--pull=never", "--log-driver=none", "--network=host", "--uts=host", "--cgroups=disabled",
@@ -80,7 +81,9 @@ def test_the_command_line_of_a_task(tmp_path: Path, name: str, image: str, line:
     root = tmp_path / "root"
     bash(tmp_path, name, ENTER.replace("ROOT", str(root)), image)
     (call,) = standin.calls(tmp_path) if name != "singularity" else _as_apptainer(tmp_path)
+    *call, process = call
     assert call == [word.replace("ROOT", str(root)) for word in line] + ["bash"] * (name != "podman") + INSIDE
+    assert process.isdigit()
 
 
 def _as_apptainer(folder: Path) -> list[list[str]]:

@@ -18,6 +18,7 @@ NEVER_EMPTY = {
     "BINDS",
     "EVERY_COMPONENT",
     "EXIT_RULES",
+    "INSIDE",
     "LOGIN_FILE",
     "NODES_OF",
     "PORT_LINES",
