@@ -18,16 +18,21 @@ from .jobs import job
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from paislurm.translator.protocol.document import Value
+
 RUNTIME = files("paislurm").joinpath("templates", "runtime")
-BASH = 'set -u; source common/messages.sh; source task/secrets.sh; SECRETS_FOLDER=$1; insert_secrets "$2"; printf %s "$TEXT"'
+BASH = """
+set -u; source common/messages.sh; source task/secrets.sh
+SECRETS_FOLDER=$1; insert_secrets "$2"; printf %s "$TEXT"
+"""
 
 
-def checked(command: str, secrets: dict[str, object], parameters: dict[str, object] | None = None) -> Checked:
+def checked(command: str, secrets: dict[str, Value], parameters: dict[str, Value] | None = None) -> Checked:
     text = job("taskRoles/worker/commands", [command])
     document = read(text, file="job.yaml")
     root = {**document.mapping(()), "parameters": parameters or {}}
     object.__setattr__(document, "root", root)
-    return validate(document, secrets=secrets)  # type: ignore[arg-type]
+    return validate(document, secrets=secrets)
 
 
 def as_the_task_runs_it(found: Checked, folder: Path) -> str:
@@ -40,7 +45,7 @@ def as_the_task_runs_it(found: Checked, folder: Path) -> str:
 
 
 def test_only_names_are_in_the_job() -> None:
-    secrets: dict[str, object] = {"token": "v4lue", "db": {"users": ["alice", {"key/é": 7.0}]}, "unused": "1"}
+    secrets: dict[str, Value] = {"token": "v4lue", "db": {"users": ["alice", {"key/é": 7.0}]}, "unused": "1"}
     found = checked("a <%$secrets.token%> b <% $secrets.db.users[1].key/é %> <% $secrets.db.users.0 %>", secrets)
     assert found.job.secrets == ("token", "db.users.1.key%2F%C3%A9", "db.users.0")
     assert found.secrets == {"token": "v4lue", "db.users.1.key%2F%C3%A9": "7", "db.users.0": "alice"}
