@@ -140,7 +140,7 @@ def _start(cluster: Cluster, folder: Path, script: Path, tasks: int, turn: int) 
     os.chown(stamps, USERS["alice"].uid, GROUP_ID)
     done = cluster.run(["sbatch", "--wait", str(script)], cwd=stamps, env={"STAMPS": str(stamps)}, timeout=120)
     files = [file for file in stamps.glob("*.*.*") if file.is_file() and file.suffix != ".out"]
-    found = [float(file.read_text()) for file in (*files, *stamps.glob("*/attempts/0/work/*/*/stamp*"))]
+    found = [float(file.read_text()) for file in (*files, *stamps.rglob("stamp*"))]
     (began,) = (float(file.read_text()) for file in stamps.glob("*.began"))
     if len(found) != tasks:
         sys.exit(

@@ -108,8 +108,12 @@ class Submitted:
         assert (self.attempt / "result.json").exists(), done.stderr + (log.read_text() if log.exists() else "")
         return done.returncode, json.loads((self.attempt / "result.json").read_text())
 
+    def work(self, task: str) -> Path:
+        """Return the folder that a task runs in; the task is named `<role folder>/<index>`."""
+        return self.attempt / "work" / task
+
     def log(self, task: str, name: str = "stdout.log") -> str:
-        """Return what a task printed; the task is named `<role folder>/<index>`."""
+        """Return what a task printed; the task is named as for `work`."""
         return (self.attempt / "logs" / task / name).read_text()
 
 

@@ -39,7 +39,7 @@ def test_a_task_sees_its_image_and_what_is_its_own(installed: Cluster, workdir: 
         assert lines[:5] == [
             "alice",
             f"{index} 1 none none",
-            f"{job.attempt}/work/0-t/{index}",
+            str(job.work(f"0-t/{index}")),
             "no Slurm",
             lines[4],
         ]
@@ -66,9 +66,9 @@ def test_ssh_reaches_other_containers(installed: Cluster, workdir: Path, image: 
     out, err = job.log("0-master/0").splitlines(), job.log("0-master/0", "stderr.log").splitlines()
     assert (code, result["outcome"]) == (0, "succeeded"), (out, err)
     node = {f"{task['role']}-{task['index']}": task["node"] for task in result["tasks"]}
-    work = {"master-0": "0-master/0", "worker-0": "1-worker/0", "worker-1": "1-worker/1"}
+    folder = {"master-0": "0-master/0", "worker-0": "1-worker/0", "worker-1": "1-worker/1"}
     called = ["master-0", "worker-0", "worker-1", "worker-1", "master-0"]
-    assert out[:5] == [f"{node[task]} {task} {job.attempt}/work/{work[task]}" for task in called]
+    assert out[:5] == [f"{node[task]} {task} {job.work(folder[task])}" for task in called]
     assert out[-2:] == ["100", "here 1"]
     assert "paislurm: ssh: worker-7 is no task of this job; its tasks are master-0 worker-0..1" in err
 

@@ -59,7 +59,7 @@ def test_a_command_has_streams_status_and_the_place_of_the_task(
     for task in tasks_of(job):
         name = f"{task['role']}-{task['index']}"
         folder = f"{['master', 'worker'].index(task['role'])}-{task['role']}/{task['index']}"
-        here = f"{task['node']} {name} {job.attempt}/work/{folder}\n"
+        here = f"{task['node']} {name} {job.work(folder)}\n"
         assert run(job.name, name, "--", "bash", "-c", WHERE) == (0, here, "")
     # No blank, quote or star of a word means anything on the way.
     assert run(job.name, "worker-1", "printf", "<%s>", "a  b", "'*'", "$HOME", "") == (0, "<a  b><'*'><$HOME><>", "")
@@ -105,7 +105,7 @@ def test_a_shell_has_a_terminal(
     terminal.type("PS1='<rea''dy>'; set +o history\r")
     terminal.expect("<ready>")
     terminal.type(f"{WHERE}; tty; stty size; echo $TERM.\r")
-    terminal.expect(rf"\r\nn\d worker-1 {job.attempt}/work/1-worker/1\r\n/dev/pts/\d+\r\n33 301\r\nxterm\.\r\n")
+    terminal.expect(rf"\r\nn\d worker-1 {job.work('1-worker/1')}\r\n/dev/pts/\d+\r\n33 301\r\nxterm\.\r\n")
     # Job control, and ^C for what is in front alone.
     terminal.type("sleep 500\r")
     terminal.expect("sleep 500\r\n")
@@ -137,7 +137,7 @@ def test_a_terminal_that_hangs_up_leaves_nothing(
     argv = installed.command(["paislurm", "ssh", job.name, "worker-0", "--", "bash", "-c", remote], cwd=workdir)
     terminal = Terminal(argv, rows=24, columns=80)
     terminals.append(terminal)
-    pid_file = job.attempt / "work" / "1-worker" / "0" / "pid"
+    pid_file = job.work("1-worker/0") / "pid"
     wait_until(lambda: pid_file.exists() and bool(pid_file.read_text()), "the remote command to run")
     process = Path("/proc", pid_file.read_text().strip())
     terminal.hang_up()

@@ -63,7 +63,7 @@ def tree(installed: Cluster, workdir: Path) -> Tree:
 
 
 def variables(job: Submitted, task: str) -> dict[str, str]:
-    text = (job.attempt / "work" / task / "vars").read_text()
+    text = (job.work(task) / "vars").read_text()
     return dict(line.split("=", 1) for line in text.splitlines())
 
 
@@ -105,7 +105,7 @@ def test_roles_on_the_infiniband(tree: Tree, workdir: Path, layout: str) -> None
             "FI_VERBS_IFACE": "ib0",
         }
         hard = tree.cluster.run(["bash", "-c", "ulimit -H -l"]).stdout
-        assert (job.attempt / "work" / "0-worker" / str(index) / "limit").read_text() == hard != "64\n"
+        assert (job.work(f"0-worker/{index}") / "limit").read_text() == hard != "64\n"
     assert variables(job, "1-ps/0") == {}
     assert (component(job)["constraint"], component(job)["gres"]) == ("ib", "hca:1")
     plan = paislurm(tree.cluster, workdir, "plan", "--site", "site.yaml", "job.yaml").stdout

@@ -62,7 +62,7 @@ def test_two_roles_are_one_world(installed: Cluster, workdir: Path, layout: str)
         out = job.log(folder)
         found = sorted(re.findall(r"^rank (\d) of 8 on (\w+): 36 ", out, re.MULTILINE))
         assert found == [(str(next_rank + k), task["node"]) for k in range(ranks)]
-        assert out.splitlines().count(f"{name} {job.attempt}/work/{folder}") == ranks
+        assert out.splitlines().count(f"{name} {job.work(folder)}") == ranks
         next_rank += ranks
 
 

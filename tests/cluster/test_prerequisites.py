@@ -158,7 +158,7 @@ def test_the_published_job_with_all_kinds_of_prerequisites(installed: Cluster, w
     assert (code, result["outcome"]) == (0, "succeeded"), submitted.log("0-worker/0", "stderr.log")
     assert states(result) == ["worker-0 SUCCEEDED", "psserver-0 STOPPED"]
     for task, kind in (("0-worker", "worker"), ("1-psserver", "ps")):
-        work = submitted.attempt / "work" / task / "0"
+        work = submitted.work(f"{task}/0")
         *calls, trained = (work / "calls").read_text().splitlines()
         assert calls == [
             "rm /usr/local/cuda/lib64/stubs/libcuda.so.1",

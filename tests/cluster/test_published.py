@@ -186,7 +186,7 @@ jupyter notebook --allow-root --no-browser --ip 0.0.0.0 --port=PORT --NotebookAp
 
 def same(text: str, job: Submitted) -> str:
     """Return a text with words for what differs from run to run."""
-    text = re.sub(rf"{re.escape(str(job.attempt))}/work/[^/\s]+/\d+", "WORK", text)
+    text = re.sub(rf"{re.escape(str(job.attempt / 'work'))}/[^/\s]+/\d+", "WORK", text)
     text = re.sub(r"\b10\.\d+\.\d+\.\d+\b", "ADDRESS", text)
     return re.sub(r"(?<=ADDRESS:)\d{5}\b|(?<=--port=)\d{5}\b|^\d{5}$", "PORT", text)
 

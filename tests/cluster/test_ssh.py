@@ -45,9 +45,9 @@ def test_a_command_runs_in_the_task_that_is_named(installed: Cluster, workdir: P
     out, err = job.log("0-master/0").splitlines(), job.log("0-master/0", "stderr.log").splitlines()
     assert (code, result["outcome"]) == (0, "succeeded"), (out, err)
     node = {f"{task['role']}-{task['index']}": task["node"] for task in result["tasks"]}
-    work = {"master-0": "0-master/0", "worker-0": "1-worker/0", "worker-1": "1-worker/1"}
+    folder = {"master-0": "0-master/0", "worker-0": "1-worker/0", "worker-1": "1-worker/1"}
     called = ["master-0", "worker-0", "worker-1", "worker-1", "master-0"]
-    assert out[:5] == [f"{node[task]} {task} {job.attempt}/work/{work[task]}" for task in called]
+    assert out[:5] == [f"{node[task]} {task} {job.work(folder[task])}" for task in called]
     assert [line.split() for line in out[5:]] == [
         ["status", "7"],
         ["i", "n", "\\0", "t", "o"],
@@ -70,7 +70,7 @@ def test_what_a_killed_ssh_had_started_is_killed(installed: Cluster, workdir: Pa
         f"ssh worker-0 '{remote}' & until [ -s ../../1-worker/0/pid ]; do sleep 0.1; done; kill -{signal} $!; sleep 300"
     )
     job = submit(installed, workdir, role("master", 1, command) + role("worker", 1, WAITS), partition="watched")
-    pid_file = job.attempt / "work" / "1-worker" / "0" / "pid"
+    pid_file = job.work("1-worker/0") / "pid"
     wait_until(lambda: pid_file.exists() and bool(pid_file.read_text()), "the remote command to run")
     # All hosts of the cluster have their processes in common.
     process = Path("/proc", pid_file.read_text().strip())

@@ -85,7 +85,7 @@ def test_a_failed_task_of_a_debug_job_keeps_its_place(installed: Cluster, workdi
     # Its resources are still the job's, and its files are there to be looked at.
     (row,) = installed.squeue(status["job_id"])
     assert (row["State"], row["NodeList"]) == ("RUNNING", task["node"])
-    assert (job.attempt / "work" / "0-w" / "1" / "mine").exists()
+    assert (job.work("0-w/1") / "mine").exists()
     assert not (job.attempt / "result.json").exists()
     assert paislurm(installed, folder, "cancel", job.name, env=home).returncode == 0
     code, result = job.ended()

@@ -6,13 +6,14 @@ import getpass
 import json
 import os
 import subprocess
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+
+from tests.cluster.processes import wait_until
 
 from ..protocol.jobs import JOB, changed
 from .running import job_file
@@ -34,6 +35,10 @@ class Ran:
         self.folder = folder
         self.attempt = folder / "attempts" / "0"
         self.result: dict[str, Any] = json.loads((self.attempt / "result.json").read_text())
+
+    def work(self, index: int = 0) -> Path:
+        """Return the folder that a task of `worker` ran in."""
+        return self.attempt / "work" / "0-worker" / str(index)
 
     def log(self, stream: str, role: str = "0-worker", index: int = 0) -> str:
         path = self.attempt / "logs" / role / str(index) / f"{stream}.log"
@@ -123,9 +128,8 @@ def test_order_exports_and_places(ran: Callable[..., Ran]) -> None:
         "success a 0",
         "exit b 0",
     ]
-    work = done.attempt / "work" / "0-worker" / "0"
     command = done.attempt / "commands" / "0-worker.sh"
-    assert done.log("stdout") == f"kept:da 'ta\n:da 'ta\n:{work}:none:0:{command}\nup\n"
+    assert done.log("stdout") == f"kept:da 'ta\n:da 'ta\n:{done.work()}:none:0:{command}\nup\n"
     assert done.log("runtime").splitlines() == [
         "c trap",
         "b 0",
@@ -217,9 +221,8 @@ def test_a_stopped_task_runs_what_is_for_any_end(run: Runner, tmp_path: Path, su
     job = changed(job, "taskRoles/worker/prerequisites", ["a"])
     assert run("submit", job_file(tmp_path, yaml.safe_dump(job)), "--backend", "local").code == 0
     folder = next(surroundings.glob("*~demo"))
-    deadline = time.monotonic() + 30
-    while not (folder / "attempts/0/work/0-worker/0/ready").exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    ready = folder / "attempts" / "0" / "work" / "0-worker" / "0" / "ready"
+    wait_until(ready.exists, "the command to run")
     run("cancel", "demo")
     done = Ran(run("wait", "demo"), folder)
     assert (done.code, done.log("runtime")) == (1, "end\n")
@@ -391,9 +394,7 @@ def test_a_secret_is_in_the_command_and_nowhere_else(
     def look(folder: Any) -> Any:
         wait = command_wait
         ready = [folder.attempt(0) / "work" / "0-worker" / str(index) / "ready" for index in range(2)]
-        deadline = time.monotonic() + 30
-        while not all(path.exists() for path in ready) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: all(path.exists() for path in ready), "the commands to run")
         kept = {path.name for path in containing(VALUE, surroundings.parent)}
         modes = [oct((folder.secrets / name).stat().st_mode & 0o777) for name in ("token", "db.password")]
         status = run("status", "demo", "--json")
@@ -427,7 +428,7 @@ def test_a_secret_is_in_the_command_and_nowhere_else(
     assert not shown
     assert VALUE not in done.said.out + done.said.err
     for index in range(2):
-        assert (done.attempt / "work" / "0-worker" / str(index) / "got").read_text() == SECRETS["token"]
+        assert (done.work(index) / "got").read_text() == SECRETS["token"]
     assert not (done.folder / "secrets").exists()
     stored = (done.folder / "job.yaml").read_text()
     assert '"******"' in stored

@@ -121,12 +121,13 @@ def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> No
     assert "w-1 failed with status 3; its place on " in paislurm("status", "old").stdout
     (line,) = [line for line in paislurm("status", "old").stdout.splitlines() if "paislurm exec" in line]
     words = line.partition("paislurm ")[2].partition(";")[0].split()
-    assert paislurm(*words, "--", "pwd").stdout.endswith("/work/0-w/1\n")
+    (folder,) = surroundings.iterdir()
+    attempt = folder / "attempts" / "0"
+    assert paislurm(*words, "--", "pwd").stdout == f"{attempt / 'work' / '0-w' / '1'}\n"
     assert paislurm("cancel", "old").returncode == 0
     waited = json.loads(paislurm("wait", "old", "--json").stdout)
     assert (waited["state"], waited["tasks"][1]["status"], waited["tasks"][1]["held"]) == ("STOPPED", 3, None)
-    (folder,) = surroundings.iterdir()
-    reports = (folder / "attempts/0/tasks/0-w/1.log").read_text().split("\n")
+    reports = (attempt / "tasks" / "0-w" / "1.log").read_text().split("\n")
     assert [line.split(" ")[0] for line in reports if line] == ["start", "held", "term", "exit"]
 
 
