@@ -159,8 +159,8 @@ def test_a_preempted_job_has_a_fresh_attempt(installed: Cluster, jobs: dict[str,
 
 def test_any_number_of_monitors_submit_one_attempt(jobs: dict[str, Watched]) -> None:
     job = jobs["two-monitors"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    monitors = [subprocess.Popen(job.argv("monitor"), **quiet) for _ in range(3)]  # type: ignore[call-overload]
+    argv, quiet = job.argv("monitor"), subprocess.DEVNULL
+    monitors = [subprocess.Popen(argv, stdout=quiet, stderr=quiet) for _ in range(3)]
     check("three monitors at once", job, "FAILED", 255, 3)
     assert [monitor.wait(LONGEST) for monitor in monitors] == [0, 0, 0]
 

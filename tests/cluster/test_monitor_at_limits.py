@@ -7,6 +7,7 @@ import os
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -52,7 +53,7 @@ def test_a_lost_node_is_left_out(installed: Cluster, ground: Path) -> None:
     for job in jobs.values():
         job.begun()
         other = job.path / "attempts/0/tasks/0-w" / ("0.log" if job is jobs["node lost"] else "1.log")
-        wait_until(lambda other=other: other.exists() and "exit" in other.read_text(), f"a failure of {job.name}")  # type: ignore[misc]
+        wait_until(partial(holds, other, "exit"), f"a failure of {job.name}")
     lost = {fault: job.leading_node() for fault, job in jobs.items()}
     (lost["node lost"],) = set(jobs["node lost"].nodes()) - {lost["node lost"]}
     installed.cut(lost["node lost"])
@@ -60,7 +61,7 @@ def test_a_lost_node_is_left_out(installed: Cluster, ground: Path) -> None:
     installed.stop_daemon(f"slurmd-{lost['slurmd killed']}", crash=True)
     try:
         for job in jobs.values():
-            wait_until(lambda job=job: retries(job) != [], f"the end of attempt 0 of {job.name}", LONGEST)  # type: ignore[misc]
+            wait_until(partial(is_retried, job), f"the end of attempt 0 of {job.name}", LONGEST)
     finally:
         with ThreadPoolExecutor() as pool:
             list(pool.map(installed.restore, lost.values()))
@@ -70,6 +71,14 @@ def test_a_lost_node_is_left_out(installed: Cluster, ground: Path) -> None:
         assert (attempt["code"], attempt["nodes"], shown["left_out"]) == (-1001, [lost[fault]], [lost[fault]])
         assert retries(job) == [0], "the budget was used"
         assert f"ExcNodeList={lost[fault]}" in installed.admin(["scontrol", "show", "job", job.latest()])
+
+
+def holds(file: Path, text: str) -> bool:
+    return file.exists() and text in file.read_text()
+
+
+def is_retried(job: Watched) -> bool:
+    return retries(job) != []
 
 
 def retries(job: Watched) -> list[int]:
@@ -99,12 +108,10 @@ def test_a_full_folder_is_told_and_loses_nothing(installed: Cluster, ground: Pat
     monitors = []
     try:
         for fault, job in watching.items():
-            with logs[fault].open("w") as log:
-                monitors.append(subprocess.Popen(job.argv("monitor"), stdout=log, stderr=log))
+            with logs[fault].open("w") as output:
+                monitors.append(subprocess.Popen(job.argv("monitor"), stdout=output, stderr=output))
         for fault, log in logs.items():
-            wait_until(
-                lambda log=log: "cannot be written (No space left" in log.read_text(), f"{fault}: a word of it", LONGEST
-            )  # type: ignore[misc]
+            wait_until(partial(holds, log, "cannot be written (No space left"), f"{fault}: a word of it", LONGEST)
             assert (len(watching[fault].lines()), len(watching[fault].job_ids())) == (1, 1)
     finally:
         installed.seen(small / "fill").unlink()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -261,10 +262,7 @@ CASES: dict[str, Callable[[Case], None]] = {
         out_of_memory, node_failed, unknown_job, controller_away, database_away,
     )
 }  # fmt: skip
-CASES |= {
-    f"refused_{name}": lambda case, option=option: refused(case, f"#SBATCH {option}\n")  # type: ignore[misc]
-    for name, option in REFUSED.items()
-}
+CASES |= {f"refused_{name}": partial(refused, directives=f"#SBATCH {option}\n") for name, option in REFUSED.items()}
 
 
 def main() -> None:

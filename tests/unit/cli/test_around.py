@@ -7,12 +7,15 @@ import json
 import os
 import subprocess
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
+from paislurm.translator.cli.commands import submit
+from paislurm.translator.cli.waiting import wait_for_end
 from tests.cluster.processes import wait_until
 
 from ..protocol.jobs import JOB, changed
@@ -20,6 +23,9 @@ from .running import job_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from paislurm.translator.monitoring.look import View
+    from paislurm.translator.monitoring.store import JobFolder
 
     from .running import Runner, Said
 
@@ -382,28 +388,39 @@ def processes_with(value: str) -> list[str]:
     return found
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What was found while a job ran: files and processes with the secret, the modes of its own files, the status."""
+
+    files: set[str]
+    modes: list[str]
+    processes: list[str]
+    said: str
+
+
 def test_a_secret_is_in_the_command_and_nowhere_else(
     ran: Callable[..., Ran], run: Runner, tmp_path: Path, surroundings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the job runs, all that is stored is searched for the secret, and so are all processes."""
-    from paislurm.translator.cli.commands import submit as command
-
     go = tmp_path / "go"
-    seen: list[object] = []
+    seen: list[Seen] = []
 
-    def look(folder: Any) -> Any:
-        wait = command_wait
+    def look(folder: JobFolder) -> View:
         ready = [folder.attempt(0) / "work" / "0-worker" / str(index) / "ready" for index in range(2)]
         wait_until(lambda: all(path.exists() for path in ready), "the commands to run")
-        kept = {path.name for path in containing(VALUE, surroundings.parent)}
-        modes = [oct((folder.secrets / name).stat().st_mode & 0o777) for name in ("token", "db.password")]
         status = run("status", "demo", "--json")
-        seen.extend([kept, modes, processes_with(VALUE), VALUE in status.out + status.err])
+        seen.append(
+            Seen(
+                files={path.name for path in containing(VALUE, surroundings.parent)},
+                modes=[oct((folder.secrets / name).stat().st_mode & 0o777) for name in ("token", "db.password")],
+                processes=processes_with(VALUE),
+                said=status.out + status.err,
+            )
+        )
         go.touch()
-        return wait(folder)
+        return wait_for_end(folder)
 
-    command_wait = command.wait_for_end
-    monkeypatch.setattr(command, "wait_for_end", look)
+    monkeypatch.setattr(submit, "wait_for_end", look)
     beside = tmp_path / "secrets.yaml"
     beside.write_text(yaml.safe_dump(SECRETS))
     beside.chmod(0o600)
@@ -420,12 +437,12 @@ def test_a_secret_is_in_the_command_and_nowhere_else(
         taskRoles__worker__prerequisites=["a"],
     )
     assert done.code == 0, done.log("stderr")
-    kept, modes, processes, shown = seen
+    (meanwhile,) = seen
     # `got` is the command's own doing.
-    assert kept == {"token", "db.password", "got"}
-    assert modes == ["0o600", "0o600"]
-    assert [each for each in processes if not _exported(each)] == []  # type: ignore[attr-defined]
-    assert not shown
+    assert meanwhile.files == {"token", "db.password", "got"}
+    assert meanwhile.modes == ["0o600", "0o600"]
+    assert [process for process in meanwhile.processes if not _exported(process)] == []
+    assert VALUE not in meanwhile.said
     assert VALUE not in done.said.out + done.said.err
     for index in range(2):
         assert (done.work(index) / "got").read_text() == SECRETS["token"]

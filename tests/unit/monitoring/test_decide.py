@@ -25,10 +25,10 @@ def ending(code: int, canceller: str = "") -> Ending:
     return Ending(code=code, behaviour=TABLE.describe(code).behaviour, canceller=canceller)
 
 
-def attempts(code: int, **policy: object) -> tuple[int, Counters]:
+def attempts(code: int, policy: Policy) -> tuple[int, Counters]:
     """Return how often a job is run that always ends the same, and the counters at its end."""
     counters, runs = Counters(), 1
-    while isinstance(decision := decide(ending(code), counters, Policy(**policy), f"t.{runs}"), Again):  # type: ignore[arg-type]
+    while isinstance(decision := decide(ending(code), counters, policy, f"t.{runs}"), Again):
         counters, runs = decision.counters, runs + 1
         assert runs < 100
     return runs, counters
@@ -37,32 +37,32 @@ def attempts(code: int, **policy: object) -> tuple[int, Counters]:
 @pytest.mark.parametrize(
     ("code", "policy", "runs", "used"),
     [
-        (0, {"limit": 5}, 1, 0),
-        (255, {}, 1, 0),
-        (255, {"limit": 2}, 3, 2),
-        (128, {"limit": 1}, 2, 1),
-        (137, {"limit": 2}, 11, 0),
-        (137, {"ceiling": 0}, 1, 0),
-        (-1001, {"ceiling": 3}, 4, 0),
-        (251, {"ceiling": 2}, 3, 0),
-        (-1200, {"limit": 9}, 1, 0),
-        (220, {"limit": 9}, 1, 0),
-        (-1004, {"limit": 9}, 1, 0),
-        (-1004, {"on_timeout": "retry", "ceiling": 4}, 5, 0),
-        (-210, {"limit": 9}, 1, 0),
-        (-220, {"limit": -1}, 1, 0),
-        (-230, {"limit": -2, "restart_limit": 5}, 1, 0),
-        (0, {"limit": -1}, 1, 0),
-        (0, {"limit": -2, "restart_limit": 5}, 6, 5),
-        (-1200, {"limit": -2, "restart_limit": 5}, 6, 5),
-        (137, {"limit": -2, "restart_limit": 5, "ceiling": 1}, 6, 5),
-        (0, {"limit": -2}, 1, 0),
-        (99, {"limit": 1}, 2, 1),
-        (-77, {"limit": 1}, 2, 1),
+        (0, Policy(limit=5), 1, 0),
+        (255, Policy(), 1, 0),
+        (255, Policy(limit=2), 3, 2),
+        (128, Policy(limit=1), 2, 1),
+        (137, Policy(limit=2), 11, 0),
+        (137, Policy(ceiling=0), 1, 0),
+        (-1001, Policy(ceiling=3), 4, 0),
+        (251, Policy(ceiling=2), 3, 0),
+        (-1200, Policy(limit=9), 1, 0),
+        (220, Policy(limit=9), 1, 0),
+        (-1004, Policy(limit=9), 1, 0),
+        (-1004, Policy(on_timeout="retry", ceiling=4), 5, 0),
+        (-210, Policy(limit=9), 1, 0),
+        (-220, Policy(limit=-1), 1, 0),
+        (-230, Policy(limit=-2, restart_limit=5), 1, 0),
+        (0, Policy(limit=-1), 1, 0),
+        (0, Policy(limit=-2, restart_limit=5), 6, 5),
+        (-1200, Policy(limit=-2, restart_limit=5), 6, 5),
+        (137, Policy(limit=-2, restart_limit=5, ceiling=1), 6, 5),
+        (0, Policy(limit=-2), 1, 0),
+        (99, Policy(limit=1), 2, 1),
+        (-77, Policy(limit=1), 2, 1),
     ],
 )
-def test_how_often_a_job_runs(code: int, policy: dict[str, object], runs: int, used: int) -> None:
-    counted, counters = attempts(code, **policy)
+def test_how_often_a_job_runs(code: int, policy: Policy, runs: int, used: int) -> None:
+    counted, counters = attempts(code, policy)
     assert (counted, counters.used, counters.total) == (runs, used, runs - 1)
 
 
@@ -78,10 +78,11 @@ def test_budgets_are_not_touched_by_transient_failures() -> None:
     assert isinstance(decide(ending(255), decision.counters, Policy(limit=1), "t"), Over)
 
 
-@pytest.mark.parametrize(("canceller", "switch", "again"), [("root", "stop", False), ("root", "retry", True)])
-def test_who_cancelled_matters_where_the_site_says_so(canceller: str, switch: str, *, again: bool) -> None:
-    policy = Policy(on_root_cancel=switch)  # type: ignore[arg-type]
-    assert isinstance(decide(ending(-210, canceller), Counters(), policy, "t"), Again) == again
+@pytest.mark.parametrize(
+    ("policy", "again"), [(Policy(on_root_cancel="stop"), False), (Policy(on_root_cancel="retry"), True)]
+)
+def test_who_cancelled_matters_where_the_site_says_so(policy: Policy, *, again: bool) -> None:
+    assert isinstance(decide(ending(-210, "root"), Counters(), policy, "t"), Again) == again
     assert isinstance(decide(ending(-210, "alice"), Counters(), policy, "t"), Over)
 
 

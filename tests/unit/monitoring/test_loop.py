@@ -18,8 +18,10 @@ from paislurm.translator.monitoring.store import Store
 from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
+
+    from paislurm.backends.base import Observation, Submission
 
 
 class Clock:
@@ -49,14 +51,19 @@ def backend() -> FakeBackend:
     return FakeBackend(observed("RUNNING"))
 
 
-def test_it_asks_ever_less_often_and_ends_with_the_last_job(tmp_path: Path, backend: FakeBackend) -> None:
+def test_it_asks_ever_less_often_and_ends_with_the_last_job(tmp_path: Path) -> None:
     job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     asked: list[float] = []
-    clock = Clock(t600=lambda: backend.observations.update({JobId("7"): observed("CANCELLED", final=True)}))
-    observe = backend.observe
-    backend.observe = lambda ids: (asked.append(clock.seconds), observe(ids))[1]  # type: ignore[method-assign]
+    clock = Clock(t600=lambda: slurm.observations.update({JobId("7"): observed("CANCELLED", final=True)}))
+
+    class Backend(FakeBackend):
+        def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
+            asked.append(clock.seconds)
+            return super().observe(ids)
+
+    slurm = Backend(observed("RUNNING"))
     said: list[str] = []
-    monitor(tmp_path, backend, clock, said).run(30, sleep=clock.sleep)
+    monitor(tmp_path, slurm, clock, said).run(30, sleep=clock.sleep)
     pauses = [later - before for before, later in pairwise(asked)]
     assert 1.5 <= pauses[0] <= 2.5
     assert all(pause <= 36.1 for pause in pauses)
@@ -96,19 +103,17 @@ def test_a_retry_is_not_overslept(tmp_path: Path) -> None:
     folder = job_folder(tmp_path / "jobs", replace(CREATED, policy=Policy()), INTENT, SUBMITTED)
     folder.script(0).write_text("")
     leave_result(folder, outcome="failed", code=251, behaviour="conflict")
-    backend = FakeBackend(observed("FAILED", final=True))
     clock = Clock()
     submitted: list[float] = []
-    submit = backend.submit
 
-    def note(submission: Any) -> JobId:
-        submitted.append(clock.seconds)
-        leave_result(folder)
-        folder.result(1).write_bytes(folder.result(0).read_bytes())
-        return submit(submission)
+    class Backend(FakeBackend):
+        def submit(self, submission: Submission) -> JobId:
+            submitted.append(clock.seconds)
+            leave_result(folder)
+            folder.result(1).write_bytes(folder.result(0).read_bytes())
+            return super().submit(submission)
 
-    backend.submit = note  # type: ignore[method-assign]
-    monitor(tmp_path, backend, clock, []).run(3600, sleep=clock.sleep)
+    monitor(tmp_path, Backend(observed("FAILED", final=True)), clock, []).run(3600, sleep=clock.sleep)
     due = folder.history().retries[0].due - NOW
     assert 60 <= due <= 900
     assert due <= submitted[0] <= due + 3

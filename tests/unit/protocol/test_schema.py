@@ -122,14 +122,14 @@ LOOSE = (
 """Keys whose form an editor does not check to the last letter."""
 
 
-def accepts(name: str, value: object) -> tuple[bool, bool]:
+def accepts(name: str, value: Any) -> tuple[bool, bool]:
     """Return what the model says of a value, and what its schema says."""
     try:
         MODELS[name].model_validate(value)
         by_model = True
     except ValidationError:
         by_model = False
-    return by_model, jsonschema.Draft202012Validator(SCHEMAS[name]).is_valid(value)  # type: ignore[arg-type]
+    return by_model, jsonschema.Draft202012Validator(SCHEMAS[name]).is_valid(value)
 
 
 def places(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
