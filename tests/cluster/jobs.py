@@ -15,7 +15,7 @@ from tests.cluster.instance import GROUP_ID, USERS
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tests.cluster.cluster import Cluster
 
@@ -29,6 +29,8 @@ prerequisites: [{name: plain, type: dockerimage, uri: debian}]
 """
 ONE_ATTEMPT = "retry: {transientCeiling: 0}\nmonitor: {background: false}\n"
 """What most tests look at is how one attempt ends; retries have tests of their own."""
+WHERE = 'echo "$SLURMD_NODENAME $PAI_CURRENT_TASK_ROLE_NAME-$PAI_TASK_INDEX $PWD"'
+"""Where a task is: its node, its name and its folder."""
 BOTH = pytest.mark.parametrize("layout", ["het", "shared"])
 
 
@@ -111,6 +113,16 @@ class Submitted:
     def work(self, task: str) -> Path:
         """Return the folder that a task runs in; the task is named `<role folder>/<index>`."""
         return self.attempt / "work" / task
+
+    def places(self, tasks: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+        """Return what `WHERE` prints in each task, by the tasks' names; `tasks` are as JSON of ours has them."""
+        roles = list(dict.fromkeys(task["role"] for task in tasks))
+        found = {}
+        for task in tasks:
+            name = f"{task['role']}-{task['index']}"
+            folder = self.work(f"{roles.index(task['role'])}-{task['role']}/{task['index']}")
+            found[name] = f"{task['node']} {name} {folder}"
+        return found
 
     def log(self, task: str, name: str = "stdout.log") -> str:
         """Return what a task printed; the task is named as for `work`."""

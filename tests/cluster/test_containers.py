@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, job_text, paislurm, role, submit
-from tests.cluster.test_ssh import MASTER, WAITS
+from tests.cluster.ssh_calls import MASTER, WAITS, came_back, roles_of_calls
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,21 +54,12 @@ def test_a_task_sees_its_image_and_what_is_its_own(installed: Cluster, workdir: 
 def test_ssh_reaches_other_containers(installed: Cluster, workdir: Path, image: Path, layout: str) -> None:
     """As without containers, and there is no other ssh."""
     (workdir / "programs").mkdir()
-    (workdir / "programs" / "master.sh").write_text(MASTER + "\n        ssh worker-1 'cat $HOME/where'\n")
+    (workdir / "programs" / "master.sh").write_text(MASTER + "\nssh worker-1 'cat $HOME/where'\n")
     (workdir / "programs").chmod(0o755)
-    master = role("master", 1, f"source {workdir}/programs/master.sh", succeeded=1)
-    roles = master + role("worker", 2, f'echo "here $PAI_TASK_INDEX" >$HOME/where; {WAITS}')
-    mounts = settings(image, workdir / "programs")
-    job = submit(
-        installed, workdir, roles.replace("memoryMB: 100", "memoryMB: 3000"), f"{{slurm: {{layout: {layout}}}}}", mounts
-    )
-    code, result = job.ended()
-    out, err = job.log("0-master/0").splitlines(), job.log("0-master/0", "stderr.log").splitlines()
-    assert (code, result["outcome"]) == (0, "succeeded"), (out, err)
-    node = {f"{task['role']}-{task['index']}": task["node"] for task in result["tasks"]}
-    folder = {"master-0": "0-master/0", "worker-0": "1-worker/0", "worker-1": "1-worker/1"}
-    called = ["master-0", "worker-0", "worker-1", "worker-1", "master-0"]
-    assert out[:5] == [f"{node[task]} {task} {job.work(folder[task])}" for task in called]
+    roles = roles_of_calls(workdir / "programs" / "master.sh", f'echo "here $PAI_TASK_INDEX" >$HOME/where; {WAITS}')
+    more = settings(image, workdir / "programs")
+    job = submit(installed, workdir, roles, f"{{slurm: {{layout: {layout}}}}}", more)
+    out, err = came_back(job)
     assert out[-2:] == ["100", "here 1"]
     assert "paislurm: ssh: worker-7 is no task of this job; its tasks are master-0 worker-0..1" in err
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import BOTH, Submitted, paislurm, role, submit
+from tests.cluster.jobs import BOTH, WHERE, Submitted, paislurm, role, submit
 from tests.cluster.processes import wait_until
 from tests.terminal import Terminal
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
 
 WAITS = "export MINE=no; trap 'exit 0' TERM; sleep 600 & wait"
-WHERE = 'echo "$SLURMD_NODENAME $PAI_CURRENT_TASK_ROLE_NAME-$PAI_TASK_INDEX $PWD"'
 
 
 @pytest.fixture
@@ -56,11 +55,8 @@ def test_a_command_has_streams_status_and_the_place_of_the_task(
         done = installed.run(["paislurm", "exec", *words], cwd=workdir, stdin=stdin, timeout=60)
         return done.returncode, done.stdout, done.stderr
 
-    for task in tasks_of(job):
-        name = f"{task['role']}-{task['index']}"
-        folder = f"{['master', 'worker'].index(task['role'])}-{task['role']}/{task['index']}"
-        here = f"{task['node']} {name} {job.work(folder)}\n"
-        assert run(job.name, name, "--", "bash", "-c", WHERE) == (0, here, "")
+    for name, place in job.places(tasks_of(job)).items():
+        assert run(job.name, name, "--", "bash", "-c", WHERE) == (0, f"{place}\n", "")
     # No blank, quote or star of a word means anything on the way.
     assert run(job.name, "worker-1", "printf", "<%s>", "a  b", "'*'", "$HOME", "") == (0, "<a  b><'*'><$HOME><>", "")
     assert run(job.name, "worker-1", "--", "sh", "-c", "cat; echo aside >&2; exit 7", stdin="in\n") == (
@@ -105,7 +101,7 @@ def test_a_shell_has_a_terminal(
     terminal.type("PS1='<rea''dy>'; set +o history\r")
     terminal.expect("<ready>")
     terminal.type(f"{WHERE}; tty; stty size; echo $TERM.\r")
-    terminal.expect(rf"\r\nn\d worker-1 {job.work('1-worker/1')}\r\n/dev/pts/\d+\r\n33 301\r\nxterm\.\r\n")
+    terminal.expect(rf"\r\n{job.places(tasks_of(job))['worker-1']}\r\n/dev/pts/\d+\r\n33 301\r\nxterm\.\r\n")
     # Job control, and ^C for what is in front alone.
     terminal.type("sleep 500\r")
     terminal.expect("sleep 500\r\n")

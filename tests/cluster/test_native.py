@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.cluster.jobs import BOTH, ONE_ATTEMPT, Submitted, role, submit, submit_file, write
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, WHERE, Submitted, role, submit, submit_file, write
 
 if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
@@ -18,7 +18,6 @@ BEFORE = (
     "{name: before, type: script, plugin: com.microsoft.pai.runtimeplugin.cmd, "
     "callbacks: [{event: taskStarts, commands: [export FROM_SCRIPT=set]}]}"
 )
-SAY = 'echo "$PAI_TASK_ROLE_NAME-$PAI_TASK_INDEX $PWD"'
 
 
 def program(workdir: Path, implementation: str) -> Path:
@@ -42,7 +41,7 @@ def ended(job: Submitted) -> tuple[int, dict[str, Any]]:
 
 @BOTH
 def test_two_roles_are_one_world(installed: Cluster, workdir: Path, layout: str) -> None:
-    command = f"{SAY}; {program(workdir, 'openmpi')}"
+    command = f"{WHERE}; {program(workdir, 'openmpi')}"
     roles = cpus(role("master", 1, command) + role("worker", 2, command), 4)
     extras = f"{{slurm: {{layout: {layout}, mpi: {{ranksPerInstance: 2}}, "
     # In components whose nodes are in order: Slurm 22.05 mistakes those that are not (W414).
@@ -56,13 +55,13 @@ def test_two_roles_are_one_world(installed: Cluster, workdir: Path, layout: str)
     code, result = ended(job)
     assert (code, result["outcome"]) == (0, "succeeded"), [path.read_text() for path in job.attempt.glob("srun/*.log")]
     next_rank = 0
-    for task, ranks in zip(result["tasks"], (2, 3, 3), strict=True):
-        name = f"{task['role']}-{task['index']}"
-        folder = f"{['master', 'worker'].index(task['role'])}-{task['role']}/{task['index']}"
+    places = job.places(result["tasks"]).values()
+    folders = ("0-master/0", "1-worker/0", "1-worker/1")
+    for task, place, folder, ranks in zip(result["tasks"], places, folders, (2, 3, 3), strict=True):
         out = job.log(folder)
         found = sorted(re.findall(r"^rank (\d) of 8 on (\w+): 36 ", out, re.MULTILINE))
         assert found == [(str(next_rank + k), task["node"]) for k in range(ranks)]
-        assert out.splitlines().count(f"{name} {job.work(folder)}") == ranks
+        assert out.splitlines().count(place) == ranks
         next_rank += ranks
 
 

@@ -10,45 +10,19 @@ import pytest
 
 from tests.cluster.jobs import BOTH, paislurm, role, submit
 from tests.cluster.processes import wait_until
+from tests.cluster.ssh_calls import MASTER, WAITS, came_back, roles_of_calls
 
 if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
-
-WAITS = "trap 'exit 0' TERM; sleep 300 & wait"
-WHERE = 'echo "$SLURMD_NODENAME $PAI_CURRENT_TASK_ROLE_NAME-$PAI_TASK_INDEX $PWD"'
-MASTER = f"""
-        where='{WHERE}'
-        for task in master-0 worker-0 worker-1; do ssh -o StrictHostKeyChecking=no -q root@$task "$where"; done
-        ssh -p "$PAI_PORT_LIST_worker_1_ssh" "$PAI_HOST_IP_worker_1" "$where"
-        ssh localhost "$where"
-        ssh worker-1 'exit 7' || echo "status $?"
-        printf 'in\\0to' | ssh -Tx worker-1 'cat | od -An -c; echo aside >&2; kill -9 $$' || echo "status $?"
-        echo lost | ssh -n worker-0 wc -c
-        head -c 2000000 /dev/urandom >bytes
-        ssh worker-1 cat <bytes | cmp - bytes && echo equal
-        ssh worker-7 true || echo "status $?"
-        ssh -L 80:here:80 worker-1 || echo "status $?"
-        for i in $(seq 100); do ssh -n worker-$((i % 2)) "echo $i \\$PAI_TASK_INDEX" >answer.$i & done
-        wait
-        cat answer.* | awk '{{ right += ($1 % 2 == $2) }} END {{ print right }}'"""
 
 
 @BOTH
 def test_a_command_runs_in_the_task_that_is_named(installed: Cluster, workdir: Path, layout: str) -> None:
     (workdir / "master.sh").write_text(MASTER)
     (workdir / "master.sh").chmod(0o644)
-    roles = (role("master", 1, f"source {workdir}/master.sh", succeeded=1) + role("worker", 2, WAITS)).replace(
-        "memoryMB: 100", "memoryMB: 3000"
-    )
-    job = submit(installed, workdir, roles, f"{{slurm: {{layout: {layout}}}}}")
-    code, result = job.ended()
-    out, err = job.log("0-master/0").splitlines(), job.log("0-master/0", "stderr.log").splitlines()
-    assert (code, result["outcome"]) == (0, "succeeded"), (out, err)
-    node = {f"{task['role']}-{task['index']}": task["node"] for task in result["tasks"]}
-    folder = {"master-0": "0-master/0", "worker-0": "1-worker/0", "worker-1": "1-worker/1"}
-    called = ["master-0", "worker-0", "worker-1", "worker-1", "master-0"]
-    assert out[:5] == [f"{node[task]} {task} {job.work(folder[task])}" for task in called]
-    assert [line.split() for line in out[5:]] == [
+    job = submit(installed, workdir, roles_of_calls(workdir / "master.sh"), f"{{slurm: {{layout: {layout}}}}}")
+    out, err = came_back(job)
+    assert [line.split() for line in out] == [
         ["status", "7"],
         ["i", "n", "\\0", "t", "o"],
         ["status", "137"],

@@ -1,0 +1,47 @@
+"""A job whose master calls all tasks by ssh: what it runs, and what must come back with and without containers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.cluster.jobs import WHERE, role
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cluster.jobs import Submitted
+
+WAITS = "trap 'exit 0' TERM; sleep 300 & wait"
+MASTER = f"""\
+where='{WHERE}'
+for task in master-0 worker-0 worker-1; do ssh -o StrictHostKeyChecking=no -q root@$task "$where"; done
+ssh -p "$PAI_PORT_LIST_worker_1_ssh" "$PAI_HOST_IP_worker_1" "$where"
+ssh localhost "$where"
+ssh worker-1 'exit 7' || echo "status $?"
+printf 'in\\0to' | ssh -Tx worker-1 'cat | od -An -c; echo aside >&2; kill -9 $$' || echo "status $?"
+echo lost | ssh -n worker-0 wc -c
+head -c 2000000 /dev/urandom >bytes
+ssh worker-1 cat <bytes | cmp - bytes && echo equal
+ssh worker-7 true || echo "status $?"
+ssh -L 80:here:80 worker-1 || echo "status $?"
+for i in $(seq 100); do ssh -n worker-$((i % 2)) "echo $i \\$PAI_TASK_INDEX" >answer.$i & done
+wait
+cat answer.* | awk '{{ right += ($1 % 2 == $2) }} END {{ print right }}'"""
+CALLED = ("master-0", "worker-0", "worker-1", "worker-1", "master-0")
+"""The tasks whose place the master prints, in this order."""
+
+
+def roles_of_calls(script: Path, worker: str = WAITS) -> str:
+    """Return a master that sources its script, and two workers; they have memory for a hundred calls at once."""
+    roles = role("master", 1, f"source {script}", succeeded=1) + role("worker", 2, worker)
+    return roles.replace("memoryMB: 100", "memoryMB: 3000")
+
+
+def came_back(job: Submitted) -> tuple[list[str], list[str]]:
+    """Wait for the end; return what the master printed after the places of those it called, and its errors."""
+    code, result = job.ended()
+    out, err = job.log("0-master/0").splitlines(), job.log("0-master/0", "stderr.log").splitlines()
+    assert (code, result["outcome"]) == (0, "succeeded"), (out, err)
+    places = job.places(result["tasks"])
+    assert out[: len(CALLED)] == [places[task] for task in CALLED]
+    return out[len(CALLED) :], err
