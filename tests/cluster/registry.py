@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import tarfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from tests.cluster.instance import LOGIN
 from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.cluster.cluster import Cluster
 
 PORT = 5443
@@ -27,6 +30,17 @@ storage: {filesystem: {rootdirectory: FOLDER/data}}
 http: {addr: "ADDRESS", tls: {certificate: FOLDER/certificate.pem, key: FOLDER/key.pem}}
 auth: {htpasswd: {realm: images, path: FOLDER/users}}
 """
+
+
+@contextmanager
+def registry_in(cluster: Cluster, name: str) -> Iterator[Registry]:
+    """Run a registry that holds nothing yet, in a folder of this name beside the cluster's."""
+    folder = cluster.instance.folder / name
+    shutil.rmtree(folder, ignore_errors=True)
+    registry = Registry(cluster, folder)
+    registry.start()
+    yield registry
+    registry.stop()
 
 
 class Registry:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,12 +10,13 @@ import pytest
 
 from tests.cluster.instance import GROUP_ID, USERS
 from tests.cluster.jobs import ONE_ATTEMPT, SITE, Submitted, folder_of_alice, role, submit_file
-from tests.cluster.registry import PASSWORD, USER, Registry
+from tests.cluster.registry import PASSWORD, USER, registry_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.cluster.cluster import Cluster
+    from tests.cluster.registry import Registry
 
 WAITS = "trap 'exit 0' TERM; sleep 300 & wait"
 SAYS = 'echo "$(cat /marker) $IMAGE_SAYS $PATH"; test ! -e /home; hostname'
@@ -24,12 +24,8 @@ SAYS = 'echo "$(cat /marker) $IMAGE_SAYS $PATH"; test ! -e /home; hostname'
 
 @pytest.fixture(scope="module")
 def registry(installed: Cluster) -> Iterator[Registry]:
-    folder = installed.instance.folder / "registry"
-    shutil.rmtree(folder, ignore_errors=True)
-    registry = Registry(installed, folder)
-    registry.start()
-    yield registry
-    registry.stop()
+    with registry_in(installed, "registry") as registry:
+        yield registry
 
 
 @pytest.fixture

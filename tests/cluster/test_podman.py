@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.cluster.instance import GROUP_ID, LOGIN, USERS
-from tests.cluster.registry import PASSWORD, USER, Registry, make_root
+from tests.cluster.registry import PASSWORD, USER, make_root, registry_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.cluster.cluster import Cluster
+    from tests.cluster.registry import Registry
 
 JOB = """\
 protocolVersion: 2
@@ -64,12 +64,8 @@ exec setpriv --reuid=UID --regid=GID --init-groups "$@"
 
 @pytest.fixture
 def registry(installed: Cluster) -> Iterator[Registry]:
-    folder = installed.instance.folder / "registry-podman"
-    shutil.rmtree(folder, ignore_errors=True)
-    registry = Registry(installed, folder)
-    registry.start()
-    yield registry
-    registry.stop()
+    with registry_in(installed, "registry-podman") as registry:
+        yield registry
 
 
 def test_tasks_run_in_podman(registry: Registry, workdir: Path) -> None:
