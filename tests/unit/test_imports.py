@@ -11,12 +11,13 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MAY_IMPORT = {
-    "job": set(),
+    "job": {"wishes"},
+    "wishes": set(),
     "errors": {"text"},
     "exit_spec": set(),
-    "protocol": {"job", "errors"},
-    "site": {"job", "errors", "exit_spec", "protocol"},
-    "planning": {"job", "errors", "site"},
+    "protocol": {"job", "wishes", "errors"},
+    "site": {"wishes", "errors", "exit_spec", "protocol"},
+    "planning": {"job", "wishes", "errors", "site"},
     "rendering": {"job", "errors", "exit_spec", "planning", "protocol"},
     "monitoring": {"job", "errors", "exit_spec", "backends"},
     "convert": {"job", "errors", "protocol", "rendering"},
@@ -39,6 +40,7 @@ MAY_IMPORT = {
 """What the parts of the program import of one another, themselves aside."""
 PURE = (
     "job.py",
+    "wishes.py",
     "exit_spec.py",
     "pipeline.py",
     "convert.py",

@@ -16,8 +16,9 @@ from .plan import World
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from ..job import Job, Mpi, Role
+    from ..job import Job, Role
     from ..site.profile import Site
+    from ..wishes import Mpi
     from .plan import LayoutKind
 
 USUAL = "pmix"

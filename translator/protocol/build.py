@@ -12,28 +12,26 @@ from ..job import (
     EVENTS,
     NEVER,
     Command,
-    Compat,
     Completion,
     Event,
     Image,
     Job,
     Lines,
-    Mpi,
     PortRequest,
     Resources,
     Role,
-    RoleWishes,
-    SlurmWishes,
     Storage,
     Storages,
 )
+from ..wishes import Compat, Mpi, RoleWishes, SlurmWishes
 from .extras import SlurmExtras, SlurmWorld
 from .names import PLUGINS, controller_name, prerequisite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..job import Around, Switches
+    from ..job import Around
+    from ..wishes import Switches
     from . import v2
     from .assemble import Assembled
     from .collect import Collector

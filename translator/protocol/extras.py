@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from ..job import Switches
+from ..wishes import Switches
 from .document import SourceInt
 from .fields import Boolean, Check, Closed, Text, expected, one_of, whole, words
 

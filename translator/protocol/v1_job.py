@@ -12,7 +12,6 @@ from ..errors import ProtocolError, Severity
 from ..job import (
     NEVER,
     Command,
-    Compat,
     Completion,
     Directories,
     Image,
@@ -21,9 +20,8 @@ from ..job import (
     PortRequest,
     Resources,
     Role,
-    RoleWishes,
-    SlurmWishes,
 )
+from ..wishes import Compat, RoleWishes, SlurmWishes
 from . import v1
 from .build import wishes_of
 from .extras import SlurmExtras
@@ -33,7 +31,7 @@ from .v1_later import warn_of_later
 from .v1_names import check_v1
 
 if TYPE_CHECKING:
-    from ..job import Switches
+    from ..wishes import Switches
     from .collect import Collector
     from .document import Path
 

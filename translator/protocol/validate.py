@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..errors import Fault, ProtocolError, Severity
-from ..job import Job, Switches
+from ..job import Job
+from ..wishes import Switches
 from .build import build
 from .collect import Collector, near_hint
 from .context import Context

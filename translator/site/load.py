@@ -10,12 +10,12 @@ from typing import Annotated
 from pydantic import Field
 
 from ..errors import ProtocolError, Severity, SiteError
-from ..job import Switches
 from ..protocol.collect import Collector
 from ..protocol.extras import HostList, Plugin, SbatchText, SlurmCompat, Time
 from ..protocol.faults import mirror
 from ..protocol.fields import Boolean, Check, Closed, Text, expected, one_of, whole, words
 from ..protocol.read import read
+from ..wishes import Switches
 from .containers import Containers
 from .fabric import CpuUnits, GpuSettings, Infiniband
 from .policies import ExitRow, Monitor, Notifications, Retry, check_exit_spec, check_notifications

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
-from ..job import Switches
+from ..wishes import Switches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

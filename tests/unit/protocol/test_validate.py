@@ -13,11 +13,12 @@ import pytest
 import yaml
 
 from paislurm.translator.errors import ProtocolError
-from paislurm.translator.job import Completion, Lines, PortRequest, Resources, RoleWishes, Switches
+from paislurm.translator.job import Completion, Lines, PortRequest, Resources
 from paislurm.translator.protocol.extras import OURS
 from paislurm.translator.protocol.overrides import value_of
 from paislurm.translator.protocol.read import read
 from paislurm.translator.protocol.validate import Checked, validate
+from paislurm.translator.wishes import RoleWishes, Switches
 
 from .jobs import JOB, ROLE, changed, check, job
 

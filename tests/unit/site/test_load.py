@@ -8,7 +8,6 @@ import pytest
 
 from paislurm.translator.errors import SiteError
 from paislurm.translator.exit_spec import SiteRow
-from paislurm.translator.job import Switches
 from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import (
     MonitorSettings,
@@ -20,6 +19,7 @@ from paislurm.translator.site.profile import (
     Site,
     VirtualCluster,
 )
+from paislurm.translator.wishes import Switches
 
 PROFILE = """\
 name: demo
