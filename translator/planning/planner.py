@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from itertools import combinations
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, PlanError
-from ..job import FOR_EVER
 from .capacity import whole_cores
+from .caveats import caveats, restarts
 from .containers import container_plan, container_warnings
 from .directives import (
     WARNED_FROM,
@@ -42,10 +40,6 @@ if TYPE_CHECKING:
     from .storages import Mount
     from .worlds import Ranks
 
-MOST_EXPORTED_BYTES = 1 << 20
-"""The script exports what tasks know of their peers up to this size; see `templates/runtime/batch/environment.sh`."""
-_BYTES_PER_PORT_VARIABLE = 48
-
 
 def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     """Return the plan of a job on a site; PlanError with a reason if the site can never run it.
@@ -54,18 +48,18 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     """
     cluster, warnings = virtual_cluster(job, site)
     places = [place_of(role, job, cluster, site) for role in job.roles]
-    found, storage_warnings = mounts(job, site)
+    mounted, storage_warnings = mounts(job, site)
     partitions = [partition_of(place, site) for place in places]
     limit = time_limit(job, site, partitions)
     images = image_plans(job, site)
-    restarts = _restarts(job, site)
+    restart_warnings = restarts(job, site)
     asked = whole_cores(job, site, partitions)
     needs = Needs(
         batch_memory_mib=batch_memory_mib(len(job.roles)),
         gpu_types=tuple(place.gpu_type or "" for place in places),
     )
     arrangement = arrange(asked, partitions, needs, alike=alike(job, site, places))
-    paths, nowhere = path_variables(job, site)
+    paths, path_warnings = path_variables(job, site)
     native, native_warnings = worlds(job, site, arrangement.layout.kind)
     warning = site.warning if limit is not None and limit > WARNED_FROM else timedelta(0)
     return Plan(
@@ -81,10 +75,10 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         layout=arrangement.layout,
         components=_components(asked, site, places, arrangement, first_component(job, limit, warning)),
         roles=tuple(
-            _role(job, asked.roles[position], site, arrangement, found, images[position], native, position)
+            _role(job, asked.roles[position], site, arrangement, mounted, images[position], native, position)
             for position in range(len(job.roles))
         ),
-        containers=container_plan(job, site, found),
+        containers=container_plan(job, site, mounted),
         secrets=(*job.secrets, *(job.logins if any(image.reference for image in images) else ())),
         environment=job_variables(job, site),
         paths=paths,
@@ -110,12 +104,9 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             *fabric_warnings(job, site),
             *container_warnings(job, site),
             *native_warnings,
-            *nowhere,
-            *_nodes_not_known(job, arrangement),
-            *_large_environment(job),
-            *_fixed_ports(job, arrangement),
-            *_notified(job, site),
-            *restarts,
+            *path_warnings,
+            *caveats(job, site, arrangement),
+            *restart_warnings,
         ),
         transient_ceiling=site.retry.transient_ceiling,
     )
@@ -167,15 +158,15 @@ def _role(
     asked: Role,
     site: Site,
     arrangement: Arrangement,
-    found: tuple[Mount, ...],
+    mounted: tuple[Mount, ...],
     image: ImagePlan,
     native: Mapping[int, Ranks],
     position: int,
 ) -> RolePlan:
     role, nodes, packing = job.roles[position], arrangement.nodes[position], arrangement.packing
     around = ordered(role.around)
-    if found and job.storages and site.containers.runtime == "none":
-        around = (storage_prerequisite(found, site, job.storages.lines), *around)
+    if mounted and job.storages and site.containers.runtime == "none":
+        around = (storage_prerequisite(mounted, site, job.storages.lines), *around)
     before, after = steps(around)
     fabric = role_fabric(job, role, site)
     ranks = native.get(position)
@@ -216,73 +207,3 @@ def _role(
 def folder_name(name: str) -> str:
     """Return a role's name as a folder may have it: a v1 role may be called `..`, or be very long."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", name)[:100]
-
-
-def _nodes_not_known(job: Job, arrangement: Arrangement) -> tuple[Fault, ...]:
-    if all(arrangement.nodes) or arrangement.packing is not None or len(job.roles) == 1:
-        return ()
-    message = (
-        f"the {len(job.roles)} components need at least {len(job.roles)} nodes, because components share none; "
-        "on a smaller partition the job stays pending for ever"
-    )
-    hint = "describe the partition's nodes in a site profile, and the planner takes a layout that fits"
-    return (Fault(code="W403", message=message, path="$.taskRoles", hint=hint),)
-
-
-def _fixed_ports(job: Job, arrangement: Arrangement) -> tuple[Fault, ...]:
-    """Warn of tasks of two roles that the shared layout puts on one node, although both have the same fixed port."""
-    placements = arrangement.packing.placements if arrangement.packing else ()
-    faults: list[Fault] = []
-    for (one, first), (other, second) in combinations(enumerate(placements), 2):
-        same = sorted(_ports_of(job.roles[one]) & _ports_of(job.roles[other]))
-        if same and any(a and b for a, b in zip(first, second, strict=True)):
-            names = f"{job.roles[one].name} and {job.roles[other].name}"
-            message = f"tasks of the roles {names} share nodes, and both have the fixed port {same[0]}: one will fail"
-            faults.append(Fault(code="W421", message=message, path="$.taskRoles", hint="give them different ports"))
-    return tuple(faults)
-
-
-def _ports_of(role: Role) -> set[int]:
-    return {number for port in role.ports if port.first for number in range(port.first, port.first + port.count)}
-
-
-def _restarts(job: Job, site: Site) -> tuple[Fault, ...]:
-    """Warn of a job that is to be restarted for ever; a site that has a profile must say how long that is.
-
-    Source: PAI protocol v1, retryCount -2.
-    """
-    if job.retry_limit != FOR_EVER or site.retry.restart_limit is not None:
-        return ()
-    path = "$.extras.slurm.v1.retryCount" if job.protocol == "2" else "$.retryCount"
-    if not site.known:
-        message = f"the job is not restarted for ever, but {site.retry.transient_ceiling} times at most"
-        hint = "a site profile can say more: `retry: {restartLimit: 100}`"
-        return (Fault(code="W410", message=message, path=path, hint=hint),)
-    message = "a job that is restarted for ever needs a site that says how often that is"
-    hint = "set `retry: {restartLimit: 100}` in the site profile, or give the job a retry count of its own"
-    raise PlanError(Fault(code="E406", message=message, path=path, hint=hint))
-
-
-def _notified(job: Job, site: Site) -> tuple[Fault, ...]:
-    if not job.notify or site.notifier is not None:
-        return ()
-    message = f"nobody will be told that the job is {', '.join(job.notify)}: the site profile names no notifier"
-    hint = "set `notifications: {command: [...]}` or `notifications: {sendmail: /usr/sbin/sendmail}` there"
-    return (Fault(code="W409", message=message, path="$.extras.jobStatusChangeNotification", hint=hint),)
-
-
-def _large_environment(job: Job) -> tuple[Fault, ...]:
-    """Warn where tasks will have too many peers for the environment of a process."""
-    if not job.gang:
-        return ()
-    size = sum(
-        role.instances * (1 + 2 * len(role.ports)) * (_BYTES_PER_PORT_VARIABLE + len(role.name)) for role in job.roles
-    )
-    if size <= MOST_EXPORTED_BYTES:
-        return ()
-    message = (
-        f"the variables about all {job.task_count} tasks come to about {size >> 20} MiB, more than a process can "
-        "be given: they stay in env.sh and are not exported"
-    )
-    hint = "a command that needs them can `source` the file env.sh of the attempt's folder"
-    return (Fault(code="W404", message=message, path="$.taskRoles", hint=hint),)
