@@ -138,7 +138,7 @@ def _plain(job: Job, partition: Partition, needs: Needs) -> Arrangement:
 
     found = _slots_that_fit(job, attempt)
     if found is None:
-        raise PlanError(too_large(job, job.roles[0], partition, needs))
+        raise PlanError(too_large(job, 0, partition, needs))
     return found
 
 

@@ -10,7 +10,7 @@ from .capacity import Demand, tasks_on
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..job import Job, Role
+    from ..job import Job
     from ..site.profile import Partition
     from .layout import Needs
 
@@ -29,9 +29,9 @@ def names(partitions: Sequence[Partition]) -> str:
 def never_starts(job: Job, partitions: Sequence[Partition], needs: Needs) -> list[Fault]:
     """Name each role that no node can hold; if there is none, it is the sum that does not fit."""
     faults = [
-        too_large(job, role, partition, needs)
-        for role, partition in zip(job.roles, partitions, strict=True)
-        if not fits(job, role, partition, needs)
+        too_large(job, position, partition, needs)
+        for position, partition in enumerate(partitions)
+        if not _holds_one(job, position, partition, needs)
     ]
     return faults or [
         Fault(
@@ -46,9 +46,9 @@ def never_starts(job: Job, partitions: Sequence[Partition], needs: Needs) -> lis
     ]
 
 
-def fits(job: Job, role: Role, partition: Partition, needs: Needs) -> bool:
-    """Tell whether a node of the partition holds a task of the role."""
-    one = Demand(slots=1, resources=role.resources, gpu_type=needs.gpu_types[job.roles.index(role)])
+def _holds_one(job: Job, position: int, partition: Partition, needs: Needs) -> bool:
+    """Tell whether a node of the partition holds a task of the role at this position."""
+    one = Demand(slots=1, resources=job.roles[position].resources, gpu_type=needs.gpu_types[position])
     return any(tasks_on(shape, one) for shape in partition.shapes)
 
 
@@ -56,11 +56,12 @@ def _size(cpus: int, memory_mib: int, gpus: int, gpu_type: str) -> str:
     return f"{cpus} CPUs, {memory_mib} MiB and {gpus} {gpu_type + ' ' if gpu_type else ''}GPUs"
 
 
-def too_large(job: Job, role: Role, partition: Partition, needs: Needs) -> Fault:
-    """Return the fault of a role that its partition can never hold."""
-    wanted, gpu_type = role.resources, needs.gpu_types[job.roles.index(role)]
+def too_large(job: Job, position: int, partition: Partition, needs: Needs) -> Fault:
+    """Return the fault of the role at this position, which its partition can never hold."""
+    role, gpu_type = job.roles[position], needs.gpu_types[position]
+    wanted = role.resources
     size = _size(wanted.cpus, wanted.memory_mib, wanted.gpus, gpu_type)
-    holds_one = fits(job, role, partition, needs)
+    holds_one = _holds_one(job, position, partition, needs)
     nodes = "; ".join(
         f"{s.count} nodes of {_size(s.cpus, s.memory_mib, s.gpus, s.gpu_type if gpu_type else '')}"
         for s in partition.shapes
@@ -72,7 +73,7 @@ def too_large(job: Job, role: Role, partition: Partition, needs: Needs) -> Fault
         code="E410",
         message=f"role {role.name} can never start: {what} do{'' if holds_one else 'es'} not fit partition "
         f"{partition.name} ({nodes})",
-        path=f"$.taskRoles.{role.name}" if job.protocol == "2" else f"$.taskRoles[{job.roles.index(role)}]",
+        path=f"$.taskRoles.{role.name}" if job.protocol == "2" else f"$.taskRoles[{position}]",
         hint="ask for less, or set extras.gangAllocation: false to run tasks in turn"
         if holds_one and job.gang and job.protocol == "2"
         else "ask for less, or for another virtual cluster",
