@@ -45,7 +45,8 @@ def worlds(job: Job, site: Site, layout: LayoutKind) -> tuple[Mapping[int, Ranks
         if group:
             wish = job.wishes.job.mpi if group == members else None
             found |= _world(job, site, group, wish)
-    faults = [*_cannot_be(job, site), *_too_small(job, found), *_do_not_go_together(job, site, found, layout)]
+    # What srun would be asked for can be compared only where each rank has a CPU.
+    faults = [*_cannot_be(job, site), *_too_small(job, found)] or [*_do_not_go_together(job, site, found, layout)]
     if faults:
         raise PlanError(faults)
     warnings = tuple(_over_components(job, found, layout))

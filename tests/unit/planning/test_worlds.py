@@ -92,6 +92,7 @@ def test_without_a_list_of_plugins_nobody_knows() -> None:
         ({"mpi": {"plugin": "pmx"}}, "E416", "no MPI plugin 'pmx'; it has pmix, pmi2"),
         ({"mpi": {"roles": ["mastr"]}}, "E417", "no role 'mastr'"),
         ({"mpi": {"ranksPerInstance": 5, "roles": ["master"]}}, "E417", "a task of it has 4"),
+        ({"layout": "shared", "mpi": {"ranksPerInstance": 5, "roles": ["master"]}}, "E417", "a task of it has 4"),
         ({"mpi": {"plugin": "pmi2"}}, "E417", "pmi2 hangs"),
         (
             {"mpi": {"plugin": "pmi2"}, "taskRoles": {"worker": {"mpi": {"plugin": "pmix"}}}},
