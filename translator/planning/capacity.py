@@ -35,6 +35,11 @@ class Nodes:
     tasks_per_node: int
 
 
+def divided_up(amount: int, size: int) -> int:
+    """Return the quotient of two whole numbers, rounded up."""
+    return -(-amount // size)
+
+
 def tasks_on(shape: Shape, demand: Demand) -> int:
     """Return how many tasks fit on one node of a shape, 0 if none does."""
     wanted = demand.resources
@@ -55,8 +60,8 @@ def nodes_for(shapes: Sequence[Shape], demand: Demand) -> Nodes | None:
     """
     best: Nodes | None = None
     for most in sorted({tasks_on(shape, demand) for shape in shapes} - {0}, reverse=True):
-        count = -(-demand.slots // most)
-        tasks_per_node = -(-demand.slots // count)
+        count = divided_up(demand.slots, most)
+        tasks_per_node = divided_up(demand.slots, count)
         able = sum(shape.count for shape in shapes if tasks_on(shape, demand) >= tasks_per_node)
         if count <= able and (best is None or count < best.count):
             best = Nodes(count=count, tasks_per_node=tasks_per_node)
@@ -102,6 +107,6 @@ def whole_cores(job: Job, site: Site, partitions: Sequence[Partition]) -> Job:
     roles = []
     for role, partition in zip(job.roles, partitions, strict=True):
         threads = partition.threads_per_core
-        cpus = -(-role.resources.cpus // threads) * threads
+        cpus = divided_up(role.resources.cpus, threads) * threads
         roles.append(replace(role, resources=replace(role.resources, cpus=cpus)))
     return replace(job, roles=tuple(roles))

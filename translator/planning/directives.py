@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from .capacity import divided_up
 from .fabric import fabric_gres, fabric_options, joined_constraint
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def role_component(
     if wanted.memory_mib and by_node and nodes is not None:
         options.append(("mem", f"{nodes.tasks_per_node * wanted.memory_mib + extra}M"))
     elif wanted.memory_mib:
-        options.append(("mem-per-cpu", f"{-(-(wanted.memory_mib + extra) // wanted.cpus)}M"))
+        options.append(("mem-per-cpu", f"{divided_up(wanted.memory_mib + extra, wanted.cpus)}M"))
     gres = list(fabric_gres(fabric))
     if by_task:
         options.append(("gpus-per-task", _typed(place.gpu_type, wanted.gpus)))
@@ -106,7 +107,7 @@ def shared_component(job: Job, place: Place, packing: Packing, site: Site, *, ex
     ]
     if packing.memory_mib:
         options.append(("mem", f"{packing.memory_mib + extra}M"))
-    gres = [f"gpu:{_typed(place.gpu_type, packing.gpus)}"] if packing.gpus else []
+    gres = [f"{site.gpus.gres}:{_typed(place.gpu_type, packing.gpus)}"] if packing.gpus else []
     gres += fabric_gres(fabric, len(asking))
     if gres:
         options.append(("gres", ",".join(gres)))
@@ -165,7 +166,8 @@ def step_options(role: Role, site: Site, *, shared: bool, tasks_per_node: int = 
     Source: srun(1), --exact --gpus-per-task --gres --mem-per-cpu --hint.
     """
     wanted = role.resources
-    options: list[tuple[str, str | None]] = [*_cpus(wanted.cpus // ranks, site)]
+    cpus_of_rank = wanted.cpus // ranks
+    options: list[tuple[str, str | None]] = [*_cpus(cpus_of_rank, site)]
     gres = list(fabric_gres(fabric_of(role, site)))
     if wanted.gpus and site.gpus.gres == "gpu" and ranks == 1:
         options.append(("gpus-per-task", str(wanted.gpus)))
@@ -174,18 +176,15 @@ def step_options(role: Role, site: Site, *, shared: bool, tasks_per_node: int = 
     if gres or not wanted.gpus:
         options.append(("gres", ",".join(gres) or "none"))
     if shared:
-        memory = (
-            ("mem-per-cpu", f"{-(-wanted.memory_mib // (wanted.cpus // ranks * ranks))}M")
-            if wanted.memory_mib
-            else ("mem", "0")
-        )
-        options += [("exact", None), memory]
+        # CPUs that do not come out even among the ranks are not the step's, and bring it no memory.
+        memory = divided_up(wanted.memory_mib, cpus_of_rank * ranks)
+        options += [("exact", None), ("mem-per-cpu", f"{memory}M") if memory else ("mem", "0")]
     return tuple(options)
 
 
 def slurm_time(limit: timedelta) -> str:
     """Return a time limit as sbatch reads it, rounded up to whole minutes: `1-02:30:00`. Source: sbatch(1), --time."""
-    minutes = -(-int(limit.total_seconds()) // 60)
+    minutes = divided_up(int(limit.total_seconds()), 60)
     days, rest = divmod(minutes, 24 * 60)
     clock = f"{rest // 60:02d}:{rest % 60:02d}:00"
     return f"{days}-{clock}" if days else clock
