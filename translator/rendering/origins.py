@@ -167,18 +167,21 @@ class _Reader:
             rules.append(self._plan.layout.reason if rule == "LAYOUT" else rule)
         return Origin(line=number, text=text, job_lines=tuple(sorted(job_lines)), rule="; ".join(dict.fromkeys(rules)))
 
-    def _paths(self, field: Mapping[str, Any], roles: list[RolePlan]) -> list[Path]:
-        path: str | list[str] | None = field.get(f"v{self._plan.protocol}")
+    def _paths(self, field: Mapping[str, Any], roles: list[RolePlan]) -> Iterator[Path]:
+        """Yield the paths under which a job file may have a field, those of each of these roles among them."""
         of_both = str(field.get("v2", "")).startswith("extras.slurm.")
-        if path is None and of_both:
-            path = field["v2"]
+        path: str | list[str] | None = field.get(f"v{self._plan.protocol}", field["v2"] if of_both else None)
         if path is None:
-            return []
+            return
         steps = path.split(".") if isinstance(path, str) else path
-        if "ROLE" not in steps:
-            return [tuple(steps)]
         keys = [role.name if self._plan.protocol == "2" or of_both else role.position for role in roles]
-        return [tuple(key if step == "ROLE" else step for step in steps) for key in keys]
+        if "ROLE" not in steps:
+            yield tuple(steps)
+        for key in keys:
+            if "ROLE" in steps:
+                yield tuple(key if step == "ROLE" else step for step in steps)
+            if field.get("of-roles"):
+                yield (*steps[:-1], "taskRoles", key, steps[-1])
 
 
 def _step(role: RolePlan, part: str) -> Step:
