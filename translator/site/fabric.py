@@ -28,7 +28,7 @@ Adapter = Annotated[
 Interface = Annotated[str, words("the name of a network interface such as `ib0`", r"[A-Za-z0-9_.@-]{1,15}")]
 GresName = Annotated[str, words("the name of a generic resource, without a type or a number", _WORD)]
 Gres = Annotated[str, words("a generic resource of a node, such as `hca:1`", rf"{_WORD}(?::{_WORD})?:[1-9]\d{{0,5}}")]
-Switches = Annotated[
+SwitchCount = Annotated[
     str, words("a number of switches such as `1`, or with a time to wait for them `1@30:00`", r"\d+(?:@[\d:-]+)?")
 ]
 Folder = Annotated[str, words("the path of a folder", r"/[A-Za-z0-9_./-]*[A-Za-z0-9_-]")]
@@ -77,7 +77,7 @@ class Infiniband(Closed):
     constraint: SbatchText | None = None
     gres: Gres | None = None
     network: SbatchText | None = None
-    switches: Switches | None = None
+    switches: SwitchCount | None = None
     memlock_mb: Annotated[Memlock, Field(alias="memlockMB")] = None
     sysfs: Folder = _SYSFS
     variables: FabricVariables = FabricVariables()

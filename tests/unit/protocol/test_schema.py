@@ -19,7 +19,7 @@ from paislurm.translator.protocol.read import read
 from paislurm.translator.protocol.schema import json_schema
 from paislurm.translator.protocol.v1 import JobFileV1
 from paislurm.translator.protocol.v2 import JobFile
-from paislurm.translator.site.load import SiteFile
+from paislurm.translator.site.file import SiteFile
 
 MODELS: dict[str, type[BaseModel]] = {"v2": JobFile, "v1": JobFileV1, "site": SiteFile}
 SCHEMAS = {name: json_schema(model, name) for name, model in MODELS.items()}

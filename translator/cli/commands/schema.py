@@ -41,7 +41,7 @@ def _model(what: str) -> tuple[type[BaseModel], str]:
 
         return JobFileV1, "OpenPAI job, protocol v1"
     if what == "site":
-        from ...site.load import SiteFile
+        from ...site.file import SiteFile
 
         return SiteFile, "Site profile of paislurm"
     from ...protocol.v2 import JobFile
