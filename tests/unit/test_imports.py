@@ -47,7 +47,7 @@ PURE = (
     "protocol",
     "planning",
     "rendering",
-    *(f"monitoring/{name}.py" for name in ("view", "decide", "outcome", "history", "records", "events")),
+    *(f"monitoring/{name}.py" for name in ("standing", "tasks", "decide", "outcome", "history", "records", "events")),
 )
 EFFECTS = {
     "os",

@@ -8,7 +8,7 @@ from .say import say
 
 if TYPE_CHECKING:
     from ..monitoring.look import View
-    from ..monitoring.view import Standing
+    from ..monitoring.standing import Standing
 
 FAILED = 1
 

@@ -14,8 +14,8 @@ from .views import age, moment
 if TYPE_CHECKING:
     from ..monitoring.history import History
     from ..monitoring.look import Opened
+    from ..monitoring.standing import Standing
     from ..monitoring.store import JobFolder, Store
-    from ..monitoring.view import Standing
 
 COLUMNS = ("job", "state", "code", "id", "tasks", "submitted", "age")
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from ..monitoring.look import View
     from ..monitoring.records import Retry
-    from ..monitoring.view import State, TaskView
+    from ..monitoring.standing import State
+    from ..monitoring.tasks import TaskView
 
 STATES: tuple[State, ...] = ("WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED")
 

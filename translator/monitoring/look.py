@@ -18,8 +18,9 @@ from .outcome import between_attempts, outcome
 from .records import Ended
 from .reports import read_reports
 from .result import read_result
+from .standing import FINAL, Facts, Standing, State, job_state
+from .tasks import TaskView, task_views
 from .untrusted import DamagedError, read_end
-from .view import FINAL, Facts, Standing, State, TaskView, job_state, task_views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from .decide import STOPPED, Again, Ending, decide
 from .records import Ended, Retry, Seen
-from .view import Standing, state_of
+from .standing import Standing, state_of
 
 if TYPE_CHECKING:
     from .history import History
     from .records import Record
-    from .view import Facts
+    from .standing import Facts
 
 
 def outcome(facts: Facts, standing: Standing, *, completed: int) -> tuple[Standing, tuple[Record, ...]]:

@@ -13,17 +13,19 @@ if TYPE_CHECKING:
 
 Outcome = Literal["succeeded", "failed", "interrupted", "requeued"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+TaskState = Literal["SUCCEEDED", "FAILED", "STOPPED"]
+TASK_STATES: tuple[TaskState, ...] = get_args(TaskState)
 LARGEST = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskResult:
-    """Say how a task ended: SUCCEEDED, FAILED or STOPPED; None where something never came to be."""
+    """Say how a task ended; None where something never came to be. Times are seconds since 1970."""
 
     role: str
     index: int
     attempt: int
-    state: str
+    state: TaskState
     status: int | None
     code: int | None
     behaviour: str
@@ -86,8 +88,8 @@ def parse_result(data: bytes) -> Result:
 
 
 def _task(raw: Mapping[str, object]) -> TaskResult:
-    state = text(raw, "state")
-    if state not in ("SUCCEEDED", "FAILED", "STOPPED"):
+    state = next((state for state in TASK_STATES if state == raw.get("state")), None)
+    if state is None:
         raise DamagedError("the state of a task is none that there is")
     return TaskResult(
         role=text(raw, "role"),

@@ -18,7 +18,7 @@ from .history import advanced
 from .look import open_job, survey
 from .outcome import given_up
 from .records import Cancelled, Retry
-from .view import Standing
+from .standing import Standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

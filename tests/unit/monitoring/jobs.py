@@ -10,6 +10,7 @@ from paislurm.backends.base import JobId, Observation
 from paislurm.translator.errors import Fault, RejectedError, UnreachableError
 from paislurm.translator.monitoring.look import open_job
 from paislurm.translator.monitoring.records import Created, Ended, Intent, JobRole, Submitted, dump
+from paislurm.translator.monitoring.result import parse_result
 from paislurm.translator.monitoring.step import Means, step
 from paislurm.translator.monitoring.store import JobFolder
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Submission
     from paislurm.translator.monitoring.look import View
     from paislurm.translator.monitoring.records import Record
+    from paislurm.translator.monitoring.result import Result
 
 NOW = 1_000_000
 ROLES = (JobRole(name="worker", folder="0-worker", instances=2),)
@@ -61,6 +63,11 @@ def result(**changes: Any) -> dict[str, Any]:
         "behaviour": "success", "reason": "all is well", "trigger": None, "started": NOW - 60,
         "ended": NOW - 10, "tasks": [task(0), task(1)],
     } | changes  # fmt: skip
+
+
+def left(**changes: Any) -> Result:
+    """Return a result as it is read."""
+    return parse_result(json.dumps(result(**changes)).encode())
 
 
 def leave_result(folder: JobFolder, **changes: Any) -> None:

@@ -15,7 +15,7 @@ from paislurm.translator.monitoring.journal import append, read
 from paislurm.translator.monitoring.look import View, open_job
 from paislurm.translator.monitoring.notify import Deliveries, message
 from paislurm.translator.monitoring.records import Ended, Notified, Retry, Seen
-from paislurm.translator.monitoring.view import Standing
+from paislurm.translator.monitoring.standing import Standing
 
 from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, job_folder
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,21 +10,15 @@ import pytest
 from paislurm.translator.exit_spec import ExitTable, SiteRow
 from paislurm.translator.monitoring.history import history
 from paislurm.translator.monitoring.records import Cancelled, Seen
-from paislurm.translator.monitoring.reports import Report
-from paislurm.translator.monitoring.result import parse_result
-from paislurm.translator.monitoring.view import Facts, Standing, job_state, task_views
+from paislurm.translator.monitoring.standing import Facts, Standing, job_state
 
-from .jobs import CREATED, INTENT, NOW, ROLES, SUBMITTED, observed, result, task
+from .jobs import CREATED, INTENT, NOW, SUBMITTED, left, observed, task
 
 if TYPE_CHECKING:
     from paislurm.backends.base import Observation
     from paislurm.translator.monitoring.result import Result
 
 RUNNING_TASK = task(1, state="STOPPED", ended=None, status=None, code=-220)
-
-
-def left(**changes: Any) -> Result:
-    return parse_result(json.dumps(result(**changes)).encode())
 
 
 SUCCEEDED = left()
@@ -169,35 +162,3 @@ def test_a_site_says_what_an_end_means() -> None:
         state="FAILED", code=-2000, reason="taken by a paying job", ended=True
     )
     assert standing(observed("NODE_FAIL", final=True), table=ExitTable((row,))).code == -1001
-
-
-def test_tasks_while_the_job_runs() -> None:
-    reports = {
-        "0-worker": {
-            0: Report(index=0, attempt=1, node="n1", started=5, status=0, code=0, behaviour="success", ended=9),
-        }
-    }
-    first, second = task_views(ROLES, None, reports, ended=False)
-    assert (first.state, first.attempt, first.node, first.code) == ("SUCCEEDED", 1, "n1", 0)
-    assert (second.state, second.code) == ("WAITING", None)
-    running = {"0-worker": {1: Report(index=1, attempt=0, node="n2", started=5)}}
-    assert task_views(ROLES, None, running, ended=False)[1].state == "RUNNING"
-
-
-def test_tasks_that_the_end_of_the_job_stopped() -> None:
-    running = {"0-worker": {1: Report(index=1, attempt=0, node="n2", started=5)}}
-    first, second = task_views(ROLES, None, running, ended=True)
-    assert (first.state, first.code) == ("STOPPED", -220)
-    assert (second.state, second.code, second.node) == ("STOPPED", -220, "n2")
-    _, lingering = task_views(ROLES, DECIDED, {}, ended=False)
-    assert lingering.state == "STOPPING"
-    _, stopped = task_views(ROLES, DECIDED, {}, ended=True)
-    assert stopped.state == "STOPPED"
-
-
-def test_a_result_names_no_tasks_but_those_of_the_job() -> None:
-    liar = left(tasks=[task(0), task(99), task(0, role="\x1b[2J")])
-    assert [(t.role, t.index) for t in task_views(ROLES, liar, {}, ended=True)] == [
-        ("worker", 0),
-        ("worker", 1),
-    ]

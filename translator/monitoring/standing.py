@@ -10,21 +10,20 @@ from paislurm.backends.slurm_states import Phase, phase
 from ..exit_spec import ExitTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from paislurm.backends.base import Observation
 
     from ..exit_spec import ExitCode
     from .history import History
-    from .records import JobRole
-    from .reports import Report
-    from .result import Result, TaskResult
+    from .result import Result
 
 State = Literal["WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED", "UNKNOWN"]
 """Source: OpenPAI job states."""
 
 FINAL: tuple[State, ...] = ("SUCCEEDED", "FAILED", "STOPPED")
-STOP_CODES = (-210, -220)
+OF_JOB_END = -220
+"""The code of a task that the end of its job stopped. Source: OpenPAI exit specification."""
+STOP_CODES = (-210, OF_JOB_END)
+"""The codes that leave a job STOPPED: its user's word, and that of the end of a job. Source: OpenPAI job states."""
 OF_THE_SCRIPT = ("COMPLETED", "FAILED")
 """Slurm's words for a script that ended by itself: then its result tells more."""
 UNEXPLAINED = -101
@@ -179,92 +178,3 @@ def _last_known(facts: Facts) -> Standing:
     if last is None:
         return _standing("WAITING", "it has been submitted")
     return _alive(last.state, last.reason, facts)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskView:
-    """Say how a task stands; None where something never came to be. Times are seconds since 1970."""
-
-    role: str
-    index: int
-    attempt: int
-    state: State
-    status: int | None = None
-    code: int | None = None
-    node: str = ""
-    started: int | None = None
-    ended: int | None = None
-    held: int | None = None
-    """Until when the task, which has failed, keeps its place (isDebug)."""
-
-    @property
-    def completed(self) -> bool:
-        """Tell whether the task came to an end of its own."""
-        return self.state in ("SUCCEEDED", "FAILED")
-
-
-def task_views(
-    roles: tuple[JobRole, ...],
-    result: Result | None,
-    reports: Mapping[str, Mapping[int, Report]],
-    *,
-    ended: bool,
-) -> tuple[TaskView, ...]:
-    """Return every task of a job in the order of the job file; `reports` are by role folder and index."""
-    return tuple(_task_views(roles, result, reports, ended=ended))
-
-
-def _task_views(
-    roles: tuple[JobRole, ...],
-    result: Result | None,
-    reports: Mapping[str, Mapping[int, Report]],
-    *,
-    ended: bool,
-) -> Iterator[TaskView]:
-    results = {(task.role, task.index): task for task in result.tasks} if result else {}
-    for role in roles:
-        reported = reports.get(role.folder, {})
-        for index in range(role.instances):
-            task = results.get((role.name, index))
-            if task is not None:
-                yield _ended_task(task, ended=ended)
-            else:
-                yield _reported_task(role.name, index, reported.get(index), ended=ended)
-
-
-def _ended_task(task: TaskResult, *, ended: bool) -> TaskView:
-    states: Mapping[str, State] = {"SUCCEEDED": "SUCCEEDED", "FAILED": "FAILED", "STOPPED": "STOPPED"}
-    return TaskView(
-        role=task.role,
-        index=task.index,
-        attempt=task.attempt,
-        state=states[task.state] if ended or not task.lingers else "STOPPING",
-        status=task.status,
-        code=task.code,
-        node=task.node,
-        started=task.started,
-        ended=task.ended,
-    )
-
-
-def _reported_task(role: str, index: int, report: Report | None, *, ended: bool) -> TaskView:
-    """Tasks that have no end of their own when the job has one were stopped: -220."""
-    if report is None:
-        state: State = "STOPPED" if ended else "WAITING"
-        return TaskView(role=role, index=index, attempt=0, state=state, code=-220 if ended else None)
-    if report.ended is None:
-        state, code = ("STOPPED", -220) if ended else ("RUNNING", None)
-    else:
-        state, code = ("SUCCEEDED" if report.behaviour == "success" else "FAILED"), report.code
-    return TaskView(
-        role=role,
-        index=index,
-        attempt=report.attempt,
-        state=state,
-        status=report.status,
-        code=code,
-        node=report.node,
-        started=report.started,
-        ended=report.ended,
-        held=None if ended or report.ended is not None else report.held,
-    )
