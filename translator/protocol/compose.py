@@ -36,14 +36,17 @@ class Node:
     column: int
     last_line: int
     value: Value = None
-    pairs: dict[str, tuple[Node, int, int]] | None = None
-    """The values of a mapping, each with the line and column of its key."""
+    pairs: Pairs | None = None
     items: list[Node] | None = None
     style: str | None = None
     source: str | None = None
     """The text of a scalar as it is written; None for a list or a mapping."""
     size: int = 1
     depth: int = 1
+
+
+Pairs = dict[str, tuple[Node, int, int]]
+"""The values of a mapping, each with the line and column of its key."""
 
 
 @dataclass(slots=True)
@@ -96,22 +99,21 @@ class Composer:
             elif isinstance(event, yaml.DocumentEndEvent) and self._root is not None:
                 yield self._root
 
-    def _fault(self, code: str, message: str, line: int, column: int, hint: str = "") -> None:
-        place = Place(file=self._file, line=line, column=column)
-        self.faults.append(Fault(code=code, message=message, place=place, hint=hint))
+    def _fault(self, code: str, message: str, node: Node, hint: str = "") -> None:
+        self.faults.append(self._fault_at(node, code, message, hint))
         if len(self.faults) >= _FAULTS_SHOWN:
             raise HopelessError(self.faults.pop())
 
-    def _hopeless(self, code: str, message: str, node: Node, hint: str = "") -> HopelessError:
+    def _fault_at(self, node: Node, code: str, message: str, hint: str = "") -> Fault:
         place = Place(file=self._file, line=node.line, column=node.column)
-        return HopelessError(Fault(code=code, message=message, place=place, hint=hint))
+        return Fault(code=code, message=message, place=place, hint=hint)
 
     def _node(self, event: yaml.NodeEvent) -> Node:
         line, column = _position(event.start_mark)
         node = Node(line=line, column=column, last_line=line)
         self._count += 1
         if self._count > MOST_VALUES:
-            raise self._hopeless("E109", f"the file has more than {MOST_VALUES:,} values", node)
+            raise HopelessError(self._fault_at(node, "E109", f"the file has more than {MOST_VALUES:,} values"))
         return node
 
     def _scalar(self, event: yaml.ScalarEvent) -> Node:
@@ -135,7 +137,7 @@ class Composer:
         odd = next((char for char in text if char == "\0" or "\ud800" <= char <= "\udfff"), None)
         if odd is not None:
             message = f"this text contains the character U+{ord(odd):04X}, which no shell can hold"
-            self._fault("E102", message, node.line, node.column, "remove the escape that stands for it")
+            self._fault("E102", message, node, "remove the escape that stands for it")
 
     def _tagged(self, tag: str, text: str, node: Node) -> Value:
         if tag == _NULL_TAG and is_null(text):
@@ -145,24 +147,21 @@ class Composer:
             shown = "!!" + tag.removeprefix(_PREFIX) if tag.startswith(_PREFIX) else tag
             known = tag in TAGGED or tag == _NULL_TAG
             message = f"`{text[:40]}` is no {shown}" if known else f"the tag `{shown}` means nothing here"
-            hint = "remove the tag; put text that begins with `!` in quotes"
-            self._fault("E107", message, node.line, node.column, hint)
+            self._fault("E107", message, node, "remove the tag; put text that begins with `!` in quotes")
         return value
 
     def _alias(self, event: yaml.AliasEvent) -> None:
         node = self._node(event)
         name = event.anchor or ""
         target = self._anchors.get(name)
-        if target is None:
-            inside = name in self._anchors
-            message = f"`*{name}` stands inside the value that it repeats"
-            if not inside:
-                message = f"`*{name}` repeats a value that is nowhere marked with `&{name}`"
-            hint = "" if inside else "put text that begins with `*` in quotes"
-            self._fault("E108", message, node.line, node.column, hint)
-        else:
+        if target is not None:
             node.value, node.pairs, node.items = target.value, target.pairs, target.items
             node.source, node.size, node.depth = target.source, target.size, target.depth
+        elif name in self._anchors:
+            self._fault("E108", f"`*{name}` stands inside the value that it repeats", node)
+        else:
+            message = f"`*{name}` repeats a value that is nowhere marked with `&{name}`"
+            self._fault("E108", message, node, "put text that begins with `*` in quotes")
         self._complete(node, None)
 
     def _start(self, event: yaml.CollectionStartEvent) -> None:
@@ -171,8 +170,7 @@ class Composer:
         expected = _PREFIX + ("map" if mapping else "seq")
         if not event.implicit and event.tag not in (None, "!", expected):
             shown = (event.tag or "").replace(_PREFIX, "!!")
-            message = f"the tag `{shown}` means nothing here"
-            self._fault("E107", message, node.line, node.column, "remove the tag")
+            self._fault("E107", f"the tag `{shown}` means nothing here", node, "remove the tag")
         if mapping:
             node.pairs = {}
         else:
@@ -181,7 +179,7 @@ class Composer:
             self._anchors[event.anchor] = None
         self._stack.append(_Frame(node, event.anchor))
         if len(self._stack) > DEEPEST:
-            raise self._hopeless("E109", f"values are nested more than {DEEPEST} deep", node)
+            raise HopelessError(self._fault_at(node, "E109", f"values are nested more than {DEEPEST} deep"))
 
     def _end(self, event: yaml.CollectionEndEvent) -> None:
         frame = self._stack.pop()
@@ -196,7 +194,7 @@ class Composer:
             node.last_line = max(node.last_line, end[0])
         if node.size > MOST_VALUES or node.depth > DEEPEST:
             bound = f"more than {MOST_VALUES:,} values" if node.size > MOST_VALUES else "too deep a nesting"
-            raise self._hopeless("E109", f"the aliases (`*name`) in this value make {bound} of it", node)
+            raise HopelessError(self._fault_at(node, "E109", f"the aliases (`*name`) in this value make {bound} of it"))
         if node.pairs is not None:
             node.value = {key: pair[0].value for key, pair in node.pairs.items()}
         else:
@@ -215,39 +213,35 @@ class Composer:
             frame.node.items.append(node)
         elif frame.key is None:
             frame.key = node
-        else:
+        elif frame.node.pairs is not None:
             key, frame.key = frame.key, None
-            self._pair(frame, key, node)
+            self._pair(frame.node.pairs, frame.merged, key, node)
 
-    def _pair(self, frame: _Frame, key: Node, node: Node) -> None:
-        pairs = frame.node.pairs or {}
+    def _pair(self, pairs: Pairs, merged: set[str], key: Node, node: Node) -> None:
+        """Give a mapping one more key, or several; `merged` are those of its keys that came through a merge key."""
         if key.source is None:
-            self._fault("E106", "a list or a mapping cannot be a key", key.line, key.column, "use text as the key")
+            self._fault("E106", "a list or a mapping cannot be a key", key, "use text as the key")
         elif key.source == "<<" and key.style in (None, ""):
-            self._merge(frame, node)
-        elif key.source in pairs and key.source not in frame.merged:
+            self._merge(pairs, merged, node)
+        elif key.source in pairs and key.source not in merged:
             line, column = pairs[key.source][1:]
             message = f"the key `{key.source[:60]}` stands twice in this mapping, first at {line}:{column}"
-            self._fault("E105", message, key.line, key.column, "delete or rename one of the two")
+            self._fault("E105", message, key, "delete or rename one of the two")
         else:
-            frame.merged.discard(key.source)
-            self._store(frame, key.source, (node, key.line, key.column))
+            merged.discard(key.source)
+            pairs[key.source] = (node, key.line, key.column)
 
-    def _merge(self, frame: _Frame, node: Node) -> None:
+    def _merge(self, pairs: Pairs, merged: set[str], node: Node) -> None:
         """Take in the keys of the mappings after `<<` that the mapping does not have yet."""
         for source in node.items if node.items is not None else [node]:
             if source.pairs is None:
                 message = "the merge key `<<` needs a mapping, or a list of mappings"
-                self._fault("E110", message, node.line, node.column, "write `<<: *name`")
+                self._fault("E110", message, node, "write `<<: *name`")
                 return
             for key, pair in source.pairs.items():
-                if key not in (frame.node.pairs or {}):
-                    frame.merged.add(key)
-                    self._store(frame, key, pair)
-
-    def _store(self, frame: _Frame, key: str, pair: tuple[Node, int, int]) -> None:
-        if frame.node.pairs is not None:
-            frame.node.pairs[key] = pair
+                if key not in pairs:
+                    merged.add(key)
+                    pairs[key] = pair
 
 
 def _position(mark: Any) -> tuple[int, int]:
