@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from ..errors import (
     BackendError,
     Fault,
-    FolderError,
     InterruptedWaitError,
     PlanError,
     RejectedError,
@@ -21,21 +17,18 @@ from ..errors import (
 from ..monitoring.attempt import NEVER_SENT, new_intent, submit_attempt
 from ..monitoring.history import history
 from ..monitoring.records import Created, JobRole, dump
-from ..monitoring.staging import discard, place, restore, retire, stage
+from ..monitoring.staging import stage
 from ..planning.show import plan_dict
 from .background import leave_monitor
 from .home import backend, clock, store, user_name
 from .masking import kept_text
 from .policies import policy_of
+from .replacing import finished_in, put_in_place, undo
 from .say import say
 from .sources import compile_source
-from .steps import look_at
 from .tracing import traced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from ..monitoring.history import History
     from ..monitoring.look import View
     from ..monitoring.store import JobFolder
@@ -77,7 +70,7 @@ def submit(source: Source, *, allow_partial: bool, dry_run: bool) -> Submitted:
     text, compiled = compile_source(source)
     _refuse_partial(compiled, allow_partial=allow_partial)
     folder = store().folder(user_name(), compiled.job.name)
-    finished = _finished(folder)
+    finished = finished_in(folder)
     job_id = None
     if not dry_run:
         try:
@@ -106,108 +99,25 @@ def _refuse_partial(compiled: Compiled, *, allow_partial: bool) -> None:
     raise PlanError(Fault(code="E514", message=message, hint=hint))
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _finished(folder: JobFolder) -> View | None:
-    """Return the finished job that has the name, or None; FolderError if one that lives has it."""
-    try:
-        view = look_at(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        if not folder.path.exists():
-            return None
-        message = f"{folder.path} is there and holds no job"
-        hint = "move it away, or submit under another name: `--suffix TEXT`"
-        raise FolderError(Fault(code="E515", message=message, hint=hint)) from None
-    if view.standing.ended:
-        return view
-    if view.problem:
-        hint = f"try again when {view.history.keeper} answers, or submit under another name: `--suffix TEXT`"
-        message = f"a job of the name {folder.name} is there, and whether it has ended is not known: {view.problem}"
-        raise UnreachableError(Fault(code="E513", message=message, hint=hint))
-    known = view.history
-    what = f"job {known.job_id}" if known.job_id else f"it may or may not have reached {known.keeper}"
-    message = f"{folder.name} has not ended yet: {view.standing.state}, {what}"
-    hint = f"`paislurm cancel {known.job}` ends it; `--suffix TEXT` submits under another name"
-    raise FolderError(Fault(code="E511", message=message, hint=hint))
-
-
 def _submit(folder: JobFolder, finished: View | None, text: bytes, compiled: Compiled, backend_name: str) -> str:
     """Make the folder, move a finished job's away, submit; undo it all if the backend refuses."""
     files, known = _files(folder, text, compiled, backend_name)
-    old = _put_in_place(stage(store(), files), folder, finished)
+    old = put_in_place(stage(store(), files), folder, finished)
     try:
         job_id, unwritten = submit_attempt(folder, known, backend(backend_name), clock)
     except BackendError as error:
         if isinstance(error, RejectedError) or error.faults[0].code in NEVER_SENT:
-            _undo(folder, old)
+            undo(folder, old)
             raise (traced(error, compiled.document) if isinstance(error, RejectedError) else error) from None
         raise _unsure(error, folder, known) from None
     except KeyboardInterrupt:
         raise _unsure_by_user(folder, known) from None
     except Exception:
-        _undo(folder, old)
+        undo(folder, old)
         raise
     if unwritten is not None:
         say(f"warning: {folder.journal} cannot be written ({unwritten}); the job is found again by its tag")
     return job_id
-
-
-def _put_in_place(staged: Path, folder: JobFolder, finished: View | None) -> JobFolder | None:
-    """Give the new folder its name, and return the finished job's, moved away; or undo it and raise."""
-    old: JobFolder | None = None
-    try:
-        if finished is not None:
-            old = _retire(finished)
-        placed = place(staged, folder)
-    except BaseException:
-        placed = False
-        raise
-    finally:
-        if not placed:
-            discard(staged)
-            if old is not None:
-                restore(old, folder)
-    if not placed:
-        raise _taken(folder)
-    return old
-
-
-def _retire(finished: View) -> JobFolder:
-    """Move the folder away that was found finished, and only that one."""
-    folder = finished.folder
-    try:
-        with _opened(folder.path) as checked:
-            if folder.history().tag != finished.history.tag:
-                raise _taken(folder)
-            old = retire(folder, checked)
-    except FileNotFoundError:
-        raise _taken(folder) from None
-    if old is None:
-        raise _taken(folder)
-    return old
-
-
-def _taken(folder: JobFolder) -> FolderError:
-    message = f"another submit of {folder.name} was faster"
-    hint = "`paislurm list` shows it; `--suffix TEXT` submits under another name"
-    return FolderError(Fault(code="E512", message=message, hint=hint))
-
-
-def _undo(folder: JobFolder, old: JobFolder | None) -> None:
-    """Take the new folder away, first out of its name and then as a whole; put the old one back."""
-    gone = folder.path.with_name(f".new-{token_hex(8)}")
-    with suppress(OSError):
-        folder.path.rename(gone)
-        discard(gone)
-    if old is not None:
-        restore(old, folder)
 
 
 def _unsure(error: BackendError, folder: JobFolder, known: History) -> UnreachableError:

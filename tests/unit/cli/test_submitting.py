@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli import submitting
+from paislurm.translator.cli import replacing
 from paislurm.translator.cli.home import user_name
 from paislurm.translator.monitoring.journal import read
 from paislurm.translator.monitoring.records import Created, Intent, Submitted
@@ -268,7 +268,7 @@ def test_a_full_disk_brings_the_finished_job_back(
     def fails(*_: object) -> None:
         raise OSError(122, "Disk quota exceeded", "somewhere")
 
-    monkeypatch.setattr(submitting, "place", fails)
+    monkeypatch.setattr(replacing, "place", fails)
     said = run("submit", job)
     assert said.code == 4
     assert everything(folder.path.parent) == before
