@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pytest
 import yaml
 
+from paislurm.translator.errors import ProtocolError
 from paislurm.translator.protocol.read import read
 from paislurm.translator.protocol.validate import Checked, validate
 
@@ -50,3 +52,15 @@ def job(path: str = "", value: object = None) -> str:
 def check(text: str) -> Checked:
     """Read and validate a job file."""
     return validate(read(text, file="job.yaml"))
+
+
+def codes(checked: Checked) -> list[str]:
+    """Return the codes of the warnings."""
+    return [fault.code for fault in checked.warnings]
+
+
+def error_codes(text: str) -> list[str]:
+    """Return the codes of the errors of a job file."""
+    with pytest.raises(ProtocolError) as caught:
+        check(text)
+    return [fault.code for fault in caught.value.faults]
