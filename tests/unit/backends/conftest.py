@@ -1,0 +1,26 @@
+"""A local backend for each test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.standins import processes
+
+from .running import Runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[Runs]:
+    runs = Runs(tmp_path)
+    yield runs
+    for job_id in runs.jobs:
+        if not runs.observe(job_id).final:
+            runs.backend.cancel(job_id)
+            processes.kill_all(runs.marks(job_id))
+            runs.end(job_id)
