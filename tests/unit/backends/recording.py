@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paislurm.backends.base import Submission
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm_commands import TIMES
 
@@ -72,3 +73,11 @@ class Replay:
         recording = self._left.pop(0)
         assert tuple(argv) == recording.argv
         return recording.completed
+
+
+def submission(case: str) -> Submission:
+    """Return what was submitted when a case was recorded."""
+    folder = Path("/home/alice/recording") / case
+    return Submission(
+        script=folder / "job.sbatch", folder=folder, attempt=0, tag=f"tag-{case}", log=folder / "slurm.log"
+    )

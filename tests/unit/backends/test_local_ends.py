@@ -15,7 +15,6 @@ from tests.cluster.processes import wait_until
 if TYPE_CHECKING:
     from .running import Runs
 
-
 TASK = 'trap "echo caught >>$PWD/caught; exit 0" TERM; touch up.$SLURM_PROCID; while :; do sleep 0.05; done'
 WAIT = "until [[ -e up.0 && -e up.1 ]]; do sleep 0.01; done\n"
 
