@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paislurm.backends.base import JobId, Observation
 from paislurm.translator.errors import Fault, RejectedError, UnreachableError
+from paislurm.translator.monitoring.decide import Policy
+from paislurm.translator.monitoring.journal import read
 from paislurm.translator.monitoring.look import open_job
 from paislurm.translator.monitoring.records import Created, Ended, Intent, JobRole, Submitted, dump
 from paislurm.translator.monitoring.result import parse_result
@@ -38,6 +41,8 @@ ENDED = Ended(
     ended=NOW - 10,
     completed=2,
 )
+FAILED = {"outcome": "failed", "code": 255, "behaviour": "unknown", "reason": "worker-0 failed"}
+"""The result of a job that failed."""
 
 
 def job_folder(jobs: Path, *records: Record, name: str = "alice~demo") -> JobFolder:
@@ -46,6 +51,18 @@ def job_folder(jobs: Path, *records: Record, name: str = "alice~demo") -> JobFol
     folder.attempt(0).mkdir(parents=True)
     folder.journal.write_bytes(b"".join(dump(record) for record in records))
     return folder
+
+
+def job(path: Path, *records: Record, **policy: Any) -> JobFolder:
+    """Make the folder of a job with a retry policy, which was submitted unless the records say more."""
+    folder = job_folder(path, replace(CREATED, policy=Policy(**policy)), INTENT, *(records or (SUBMITTED,)))
+    folder.script(0).write_text("#!/bin/bash\n")
+    return folder
+
+
+def kinds(folder: JobFolder) -> list[str]:
+    """Return what the monitor has added to the journal of such a job."""
+    return [type(record).__name__ for record in read(folder.journal).records][3:]
 
 
 def task(index: int, **changes: Any) -> dict[str, Any]:
@@ -79,6 +96,11 @@ def observed(state: str, *, final: bool = False, job_id: str = "7", **changes: A
     """Return an observation; `final` ones have ended half a minute ago."""
     values = {"raw_state": state, "status": 0 if final else None, "ended": NOW - 30 if final else None}
     return Observation(job_id=JobId(job_id), state=state, final=final, **(values | changes))
+
+
+def ended(backend: FakeBackend, job_id: str = "7", state: str = "FAILED", **changes: Any) -> None:
+    """Let a job end, as the backend sees it."""
+    backend.observations[JobId(job_id)] = observed(state, final=True, job_id=job_id, **changes)
 
 
 def stepped(folder: JobFolder, backend: FakeBackend, now: int, *, held: Callable[[], bool] = lambda: True) -> View:
