@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from paislurm.translator.cli import background, home, sites
+from paislurm.translator.cli.home import clock, user_name
+from paislurm.translator.monitoring.store import JobFolder
 
-from ..monitoring.jobs import FakeBackend
-from .running import SITE, Runner
+from ..monitoring.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder
+from ..protocol.jobs import JOB, changed
+from .ran import Ran
+from .running import ME, SITE, Runner, job_file
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -46,6 +53,55 @@ def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def job(tmp_path: Path, profile: Path) -> str:
+    """Write a job file, beside the site profile; return its path."""
+    assert profile
+    return job_file(tmp_path)
+
+
+@pytest.fixture
+def demo(surroundings: Path) -> JobFolder:
+    """Return the folder that one's own job `demo` has as soon as it is submitted."""
+    return JobFolder(path=surroundings / ME)
+
+
+@pytest.fixture
+def folder(surroundings: Path) -> JobFolder:
+    """Make a job that was submitted a moment ago."""
+    recent = clock() - 5
+    return job_folder(
+        surroundings,
+        replace(CREATED, user=user_name(), time=recent),
+        replace(INTENT, time=recent),
+        replace(SUBMITTED, user=user_name(), time=recent),
+        name=ME,
+    )
+
+
+@pytest.fixture
 def run(capfd: pytest.CaptureFixture[str]) -> Runner:
     """Return the command line as a function."""
     return Runner(capfd)
+
+
+@pytest.fixture
+def ran(run: Runner, tmp_path: Path, surroundings: Path) -> Callable[..., Ran]:
+    """Run the small job on this machine, with changes, and return what it left behind."""
+
+    def submit(
+        commands: list[str],
+        prerequisites: list[dict[str, Any]] | None = None,
+        *options: str,
+        **values: object,
+    ) -> Ran:
+        job = changed(JOB, "taskRoles/worker/commands", commands)
+        job["prerequisites"] += prerequisites or []
+        for path, value in values.items():
+            job = changed(job, path.replace("__", "/"), value)
+        file = job_file(tmp_path, yaml.safe_dump(job, sort_keys=False))
+        said = run("submit", file, "--backend", "local", "--wait", *options)
+        folder = next(surroundings.glob("*~demo"), None)
+        assert folder is not None, said.err
+        return Ran(said, folder)
+
+    return submit

@@ -1,17 +1,27 @@
-"""Run the command line in this process, and what it is given: a job file, a site profile."""
+"""Run the command line in this process: what it is given, what it says, and what it leaves behind."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from paislurm.backends.base import JobId
+from paislurm.translator.cli.home import user_name
 from paislurm.translator.cli.main import main
+
+from ..monitoring.jobs import leave_result, observed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
 
+    from paislurm.translator.monitoring.store import JobFolder
+
+    from ..monitoring.jobs import FakeBackend
+
+ME = f"{user_name()}~demo"
+"""The name of the small job below, once it is submitted."""
 SITE = """\
 partitions:
   batch: {nodes: [{count: 4, cpus: 16, memoryMB: 100000}]}
@@ -42,6 +52,18 @@ def job_file(folder: Path, text: str = JOB, name: str = "job.yaml") -> str:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return str(path)
+
+
+def everything(jobs: Path) -> dict[str, bytes]:
+    """Return all files below the job folders, with what is in them."""
+    return {str(path.relative_to(jobs)): path.read_bytes() for path in jobs.rglob("*") if path.is_file()}
+
+
+def finish(folder: JobFolder, slurm: FakeBackend, **result: object) -> None:
+    """Let the last submitted job end."""
+    leave_result(folder, **result)
+    job_id = f"{100 + len(slurm.submissions)}"
+    slurm.observations[JobId(job_id)] = observed("COMPLETED", final=True, job_id=job_id)
 
 
 @dataclass(frozen=True)

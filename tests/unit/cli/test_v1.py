@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..protocol.jobs_v1 import JOB, ROLE
+from .ran import Ran
 from .running import job_file
 
 if TYPE_CHECKING:
@@ -22,26 +23,6 @@ if TYPE_CHECKING:
 SHOW = "cd code 2>/dev/null; false; echo $NOTHING; ls missing 2>/dev/null | true; env -0 >env; echo end"
 
 
-class Ran:
-    """What a job left behind."""
-
-    def __init__(self, code: int, folder: Path) -> None:
-        self.code = code
-        self.attempt = folder / "attempts" / "0"
-        self.result: dict[str, Any] = json.loads((self.attempt / "result.json").read_text())
-
-    def log(self, role: str, index: int = 0, stream: str = "stdout") -> str:
-        return (self.attempt / "logs" / role / str(index) / f"{stream}.log").read_text()
-
-    def environment(self, role: str, index: int = 0) -> dict[str, str]:
-        text = (self.attempt / "work" / role / str(index) / "env").read_bytes().decode()
-        return dict(line.split("=", 1) for line in text.split("\0") if "=" in line)
-
-    @property
-    def states(self) -> dict[str, str]:
-        return {f"{task['role']}-{task['index']}": task["state"] for task in self.result["tasks"]}
-
-
 @pytest.fixture
 def ran(run: Runner, tmp_path: Path, surroundings: Path) -> Callable[..., Ran]:
     def submit(roles: list[dict[str, Any]], site: str = "", **more: object) -> Ran:
@@ -51,7 +32,7 @@ def ran(run: Runner, tmp_path: Path, surroundings: Path) -> Callable[..., Ran]:
         said = run("submit", file, "--backend", "local", "--wait", *profile)
         folder = next(surroundings.glob("*~demo"), None)
         assert folder is not None, said.err
-        return Ran(said.code, folder)
+        return Ran(said, folder)
 
     return submit
 
@@ -78,7 +59,7 @@ def test_what_a_task_sees(ran: Callable[..., Ran]) -> None:
         jobEnvs={"RATE": 0.1, "WORDS": "a  'b' $HOME `id`\n\"", "PAI_TASK_INDEX": 7, "COMMAND": "", "ROLE": "mine"},
     )
     assert done.code == 0
-    assert done.log("0-ps_server", 1) == "\nend\n"
+    assert done.log("stdout", "0-ps_server", 1) == "\nend\n"
     user = getpass.getuser()
     seen = done.environment("0-ps_server", 1)
     hosts = seen["PAI_TASK_ROLE_ps_server_HOST_LIST"]
@@ -162,12 +143,12 @@ def test_what_a_task_sees(ran: Callable[..., Ran]) -> None:
     nameless = done.environment("2-..")
     assert re.fullmatch(r"http:\d+;ssh:\d+;", nameless["PAI_CONTAINER_HOST_PORT_LIST"])
     assert nameless["PAI_TASK_ROLE_2_HOST_LIST"].endswith(":" + nameless["PAI_CONTAINER_HOST_PORT"])
-    assert done.log("2-..", stream="stderr") == ""
+    assert (done.attempt / "logs" / "2-.." / "0" / "stderr.log").read_text() == ""
 
 
 def test_a_role_that_a_shell_takes_for_a_home(ran: Callable[..., Ran]) -> None:
     done = ran([{"name": "~", "taskNumber": 1, "command": 'echo "$PAI_TASK_ROLE_INSTANCES"'}])
-    assert (done.code, done.log("0-_")) == (0, "~:0\n")
+    assert (done.code, done.log("stdout", "0-_")) == (0, "~:0\n")
 
 
 def test_as_many_tasks_of_any_role_as_kill_all_says(ran: Callable[..., Ran]) -> None:

@@ -1,22 +1,15 @@
-"""`list`, `status`, `wait` and `cancel`."""
+"""`list` and `status`: how jobs stand, as far as anybody knows."""
 
 from __future__ import annotations
 
 import json
 import time
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli import waiting
-from paislurm.translator.cli.commands import monitor
-from paislurm.translator.cli.home import clock, user_name
-from paislurm.translator.cli.waiting import Pace
-from paislurm.translator.monitoring.journal import read
-from paislurm.translator.monitoring.records import Cancelled, Ended
 
 from ..monitoring.jobs import (
     CREATED,
@@ -30,6 +23,7 @@ from ..monitoring.jobs import (
     observed,
     task,
 )
+from .running import ME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,21 +31,6 @@ if TYPE_CHECKING:
     from paislurm.translator.monitoring.store import JobFolder
 
     from .running import Runner
-
-ME = f"{user_name()}~demo"
-
-
-@pytest.fixture
-def folder(surroundings: Path) -> JobFolder:
-    """Make a job that was submitted a moment ago."""
-    recent = clock() - 5
-    return job_folder(
-        surroundings,
-        replace(CREATED, user=user_name(), time=recent),
-        replace(INTENT, time=recent),
-        replace(SUBMITTED, user=user_name(), time=recent),
-        name=ME,
-    )
 
 
 def test_a_job_that_waits(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
@@ -181,120 +160,6 @@ def test_a_thousand_jobs_are_listed_quickly_with_one_question(
     assert took < 5
 
 
-def test_waiting_ends_with_the_job(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slept: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        if len(slept) == 3:
-            leave_result(folder)
-
-    monkeypatch.setattr(waiting.time, "sleep", sleep)
-    slurm.observations[JobId("7")] = observed("RUNNING")
-    said = run("wait", "demo")
-    assert (said.code, said.out) == (0, "")
-    assert f"{ME} SUCCEEDED: all is well" in said.err
-    assert len(slept) == 3
-    assert slurm.queries <= 3
-
-
-def test_waiting_for_a_job_that_fails_is_1(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
-    leave_result(folder, outcome="failed", code=255, reason="worker-0 failed")
-    slurm.observations[JobId("7")] = observed("FAILED", final=True)
-    said = run("wait", "demo", "--json")
-    assert said.code == 1
-    assert json.loads(said.out)["state"] == "FAILED"
-    assert f"see: paislurm status {ME}" in said.err
-    assert run("wait", "demo").code == 1
-
-
-def test_outages_are_waited_out_and_told_once(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slurm.fails = "away"
-    ticks = iter(range(1000))
-
-    def sleep(_: float) -> None:
-        if next(ticks) == 40:
-            slurm.fails = ""
-            slurm.observations[JobId("7")] = observed("CANCELLED", final=True, raw_state="CANCELLED by 0")
-
-    monkeypatch.setattr(waiting.time, "sleep", sleep)
-    now = iter(range(10_000))
-    monkeypatch.setattr(waiting.time, "monotonic", lambda: next(now) / 2)
-    said = run("wait", "demo")
-    assert said.code == 1
-    assert said.err.count("still waiting: Slurm") == 1
-    assert "STOPPED" in said.err
-    assert folder
-
-
-def test_ctrl_c_while_waiting_leaves_the_job_alone(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def sleep(_: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(waiting.time, "sleep", sleep)
-    slurm.observations[JobId("7")] = observed("RUNNING")
-    said = run("wait", "demo")
-    assert said.code == 130
-    assert f"interrupted; job {ME} goes on" in said.err
-    assert f"`paislurm cancel {ME}` ends it" in said.err
-    assert not slurm.cancelled
-    assert folder
-
-
-def test_a_job_that_nobody_knows_is_not_waited_for(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
-    assert slurm
-    job_folder(surroundings, CREATED, INTENT, SUBMITTED)
-    said = run("wait", "alice~demo")
-    assert said.code == 5
-    assert "Slurm does not know job 7" in said.err
-    given_up = run("cancel", "alice~demo")
-    assert (given_up.code, "is given up" in given_up.out) == (0, True)
-    assert "STOPPED" in run("status", "alice~demo").out
-
-
-def test_the_backend_is_asked_less_and_less_often(tmp_path: Path) -> None:
-    result = tmp_path / "result.json"
-    pace = Pace(0.5, result)
-    asked = [now / 10 for now in range(600) if pace.due(now / 10)]
-    pauses = [later - earlier for earlier, later in pairwise(asked)]
-    assert asked[0] == 0
-    assert pauses == sorted(pauses)
-    assert pauses[-1] == pytest.approx(10)
-    result.write_text("{}", encoding="utf-8")
-    assert pace.due(60.1), "there is a new result"
-    assert not pace.due(60.2)
-    assert pace.due(60.7)
-
-
-def test_cancelling(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
-    slurm.observations[JobId("7")] = observed("RUNNING")
-    said = run("cancel", "demo")
-    assert (said.code, said.out) == (0, f"{ME} is being cancelled (job 7)\n")
-    assert slurm.cancelled == ["7"]
-    (record,) = [record for record in read(folder.journal).records if isinstance(record, Cancelled)]
-    assert record.user == user_name()
-    assert f"cancelled by {user_name()}" in run("status", "demo").out
-    slurm.observations[JobId("7")] = observed("CANCELLED", final=True)
-    again = run("cancel", "demo", "--json")
-    assert json.loads(again.out)["message"] == f"{ME} has already ended: STOPPED"
-    assert slurm.cancelled == ["7"]
-    assert sum(isinstance(record, Ended) for record in read(folder.journal).records) == 1
-
-
-def test_a_cancel_without_an_answer_is_6_and_not_written_down(
-    run: Runner, slurm: FakeBackend, folder: JobFolder
-) -> None:
-    slurm.fails = "away"
-    assert run("cancel", "demo").code == 6
-    assert not [record for record in read(folder.journal).records if isinstance(record, Cancelled)]
-
-
 def test_a_job_of_which_only_the_intent_is_known_is_found_by_the_list(
     run: Runner, slurm: FakeBackend, surroundings: Path
 ) -> None:
@@ -315,26 +180,3 @@ def test_a_table_on_a_terminal_has_colours_and_no_surprises(
     out = run("status", "demo").out
     assert r"[bold]n1\x1b[2J" in out
     assert "\x1b[32mSUCCEEDED" in out
-
-
-def test_a_monitor_that_cannot_write_says_so_and_keeps_trying(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    blocked = folder.path.parents[1] / "monitor"
-    blocked.write_text("", encoding="utf-8")
-    slurm.observations[JobId("7")] = observed("COMPLETED", final=True)
-    leave_result(folder)
-    once = run("monitor", "--once")
-    assert (once.code, f"{blocked} cannot be written: " in once.err, slurm.queries) == (0, True, 0)
-    pauses: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        pauses.append(seconds)
-        if len(pauses) == monitor.TRIES + 5:
-            blocked.unlink()
-
-    monkeypatch.setattr(monitor.time, "sleep", sleep)
-    said = run("monitor")
-    assert (said.code, len(pauses), read(folder.journal).records[-1]) == (0, monitor.TRIES + 5, folder.history().ended)
-    assert said.err.count(" cannot be written: ") == 1
-    assert f"{ME}: SUCCEEDED attempt 0" in said.err

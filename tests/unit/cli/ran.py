@@ -1,0 +1,58 @@
+"""Jobs that were run on this machine: how to describe them, and what they left behind."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .running import Said
+
+PREFIX = "com.microsoft.pai.runtimeplugin"
+
+
+class Ran:
+    """What a job left behind: what `submit --wait` said, and the files of its first attempt."""
+
+    def __init__(self, said: Said, folder: Path) -> None:
+        self.said = said
+        self.code = said.code
+        self.folder = folder
+        self.attempt = folder / "attempts" / "0"
+        self.result: dict[str, Any] = json.loads((self.attempt / "result.json").read_text())
+
+    def work(self, role: str = "0-worker", index: int = 0) -> Path:
+        """Return the folder that a task ran in."""
+        return self.attempt / "work" / role / str(index)
+
+    def log(self, stream: str, role: str = "0-worker", index: int = 0) -> str:
+        path = self.attempt / "logs" / role / str(index) / f"{stream}.log"
+        return path.read_text() if path.exists() else ""
+
+    def environment(self, role: str, index: int = 0) -> dict[str, str]:
+        """Return the variables of a task that left them in its file `env`."""
+        text = (self.work(role, index) / "env").read_bytes().decode()
+        return dict(line.split("=", 1) for line in text.split("\0") if "=" in line)
+
+    @property
+    def states(self) -> dict[str, str]:
+        return {f"{task['role']}-{task['index']}": task["state"] for task in self.result["tasks"]}
+
+    @property
+    def order(self) -> list[str]:
+        """The record of task 0: `start base 0`, in order."""
+        lines = (self.attempt / "tasks" / "0-worker" / "0.scripts").read_text().splitlines()
+        words = [line.split(" ") for line in lines]
+        assert all(int(began) <= int(ended) for _, _, _, began, ended, _ in words)
+        return [f"{moment} {name} {status}" for _, moment, status, _, _, name in words]
+
+
+def script(name: str, *callbacks: tuple[str, str], **more: object) -> dict[str, Any]:
+    events = [{"event": event, "commands": [command]} for event, command in callbacks]
+    return {"name": name, "type": "script", **({"callbacks": events} if events else {}), **more}
+
+
+def plugins(*entries: dict[str, Any]) -> dict[str, Any]:
+    return {PREFIX: list(entries)}
