@@ -18,13 +18,6 @@ def _remember_json(context: click.Context, _: click.Parameter, value: bool) -> b
     return value
 
 
-def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    for value in values:
-        if not value.partition("=")[0] or "=" not in value:
-            raise click.BadParameter(f"expected NAME=VALUE, found '{value}'")
-    return tuple((name, text) for name, _, text in (value.partition("=") for value in values))
-
-
 def json_option(command: F) -> F:
     """Add `--json`."""
     return click.option(
@@ -35,30 +28,6 @@ def json_option(command: F) -> F:
         callback=_remember_json,
         help="Print one JSON document.",
     )(command)
-
-
-def job_file(command: F) -> F:
-    """Add the job file, and what changes its meaning."""
-    command = click.option(
-        "--secrets",
-        metavar="FILE",
-        help="Secrets of the job, a YAML mapping in a file of mode 0600 or 0400; they go before the job file's own.",
-    )(command)
-    command = click.option("--suffix", default="", metavar="TEXT", help="Append TEXT to the job's name.")(command)
-    command = click.option(
-        "--set",
-        "parameters",
-        multiple=True,
-        metavar="NAME=VALUE",
-        callback=_pairs,
-        help="Give a parameter of the job file another value; can be repeated.",
-    )(command)
-    command = click.option(
-        "--site",
-        metavar="FILE",
-        help="The site profile. Default: $PAISLURM_SITE, ~/.config/paislurm/site.yaml, /etc/paislurm/site.yaml.",
-    )(command)
-    return click.argument("file", metavar="FILE")(command)
 
 
 def job_argument(command: F) -> F:

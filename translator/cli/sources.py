@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from ..errors import Fault, Place, ProtocolError
 from ..pipeline import compile_job
@@ -14,6 +17,8 @@ from .secret_file import read_secrets
 from .sites import find_site, local_site
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..pipeline import Compiled
     from ..site.profile import Site
 
@@ -30,6 +35,58 @@ class Source:
     suffix: str = ""
     secrets: str | None = None
     backend: str = "slurm"
+
+
+def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    for value in values:
+        if not value.partition("=")[0] or "=" not in value:
+            raise click.BadParameter(f"expected NAME=VALUE, found '{value}'")
+    return tuple((name, text) for name, _, text in (value.partition("=") for value in values))
+
+
+_ARGUMENTS = (
+    click.argument("file", metavar="FILE"),
+    click.option(
+        "--site",
+        metavar="FILE",
+        help="The site profile. Default: $PAISLURM_SITE, ~/.config/paislurm/site.yaml, /etc/paislurm/site.yaml.",
+    ),
+    click.option(
+        "--set",
+        "parameters",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=_pairs,
+        help="Give a parameter of the job file another value; can be repeated.",
+    ),
+    click.option("--suffix", default="", metavar="TEXT", help="Append TEXT to the job's name."),
+    click.option(
+        "--secrets",
+        metavar="FILE",
+        help="Secrets of the job, a YAML mapping in a file of mode 0600 or 0400; they go before the job file's own.",
+    ),
+)
+
+
+def job_file(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the job file, and what changes its meaning; the command is handed all of it as its `Source`."""
+
+    @wraps(command)
+    def with_source(
+        *,
+        file: str,
+        site: str | None,
+        parameters: tuple[tuple[str, str], ...],
+        suffix: str,
+        secrets: str | None,
+        **others: Any,
+    ) -> int:
+        source = Source(file=file, site=site, parameters=parameters, suffix=suffix, secrets=secrets)
+        return command(source, **others)
+
+    for add in reversed(_ARGUMENTS):
+        with_source = add(with_source)
+    return with_source
 
 
 def compile_source(source: Source) -> tuple[bytes, Compiled]:

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from ...errors import ProtocolError, Severity
-from ..options import examples, job_file, json_option
+from ..options import examples, json_option
 from ..say import put, put_json, say_faults
-from ..sources import Source, compile_source, shown_name
+from ..sources import compile_source, job_file, shown_name
 from ..syntax import syntax_faults
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...errors import Fault
+    from ..sources import Source
 
 
 @click.command(
@@ -26,22 +27,14 @@ if TYPE_CHECKING:
 )
 @job_file
 @json_option
-def command(
-    file: str,
-    site: str | None,
-    parameters: tuple[tuple[str, str], ...],
-    suffix: str,
-    secrets: str | None,
-    *,
-    as_json: bool,
-) -> int:
+def command(source: Source, *, as_json: bool) -> int:
     """Say what is wrong with a job file, all of it at once, with lines.
 
     FILE is a job file, or - for standard input. It is read and checked against the protocol and the site, and
     bash reads the commands of each role without running them.
     """
-    _, compiled = compile_source(Source(file=file, site=site, parameters=parameters, suffix=suffix, secrets=secrets))
-    faults = syntax_faults(compiled.job, shown_name(file))
+    _, compiled = compile_source(source)
+    faults = syntax_faults(compiled.job, shown_name(source.file))
     if any(fault.severity is Severity.ERROR for fault in faults):
         raise ProtocolError(faults)
     say_faults(faults)
@@ -49,7 +42,7 @@ def command(
     if as_json:
         put_json({"job": compiled.job.name, "faults": [fault.as_dict() for fault in warnings]})
     else:
-        put(_summary(shown_name(file), compiled.job.name, warnings))
+        put(_summary(shown_name(source.file), compiled.job.name, warnings))
     return 0
 
 

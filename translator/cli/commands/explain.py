@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ..options import examples, job_file, json_option
+from ..options import examples, json_option
 from ..say import put_json, say
-from ..sources import Source, compile_source
+from ..sources import compile_source, job_file
 from ..tables import put_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...rendering.origins import Origin
+    from ..sources import Source
 
 WIDEST = 70
 """Characters of a line of the script that are shown, enough to know it by."""
@@ -32,23 +33,15 @@ _WITH_LINE = re.compile(r"(?P<file>.+):(?P<line>[1-9]\d{0,8})", re.DOTALL)
 )
 @job_file
 @json_option
-def command(
-    file: str,
-    site: str | None,
-    parameters: tuple[tuple[str, str], ...],
-    suffix: str,
-    secrets: str | None,
-    *,
-    as_json: bool,
-) -> int:
+def command(source: Source, *, as_json: bool) -> int:
     """Say where the lines of the script come from: lines of the job file, or rules.
 
     FILE is a job file, or - for standard input; FILE:LINE asks about one line of it.
     """
     from ...rendering.origins import origins
 
-    name, line = _split(file)
-    _, compiled = compile_source(Source(file=name, site=site, parameters=parameters, suffix=suffix, secrets=secrets))
+    name, line = _split(source.file)
+    _, compiled = compile_source(replace(source, file=name))
     found = origins(compiled.plan, compiled.script, compiled.document)
     if line:
         found = [origin for origin in found if line in origin.job_lines]

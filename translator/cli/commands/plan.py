@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from ...planning.show import plan_dict, plan_text
-from ..options import examples, job_file, json_option
+from ..options import examples, json_option
 from ..say import harmless, put, put_json
-from ..sources import Source, compile_source
+from ..sources import compile_source, job_file
+
+if TYPE_CHECKING:
+    from ..sources import Source
 
 
 @click.command(
@@ -18,20 +23,12 @@ from ..sources import Source, compile_source
 )
 @job_file
 @json_option
-def command(
-    file: str,
-    site: str | None,
-    parameters: tuple[tuple[str, str], ...],
-    suffix: str,
-    secrets: str | None,
-    *,
-    as_json: bool,
-) -> int:
+def command(source: Source, *, as_json: bool) -> int:
     """Show what would be asked of Slurm, and why: layout, components, roles, ports.
 
     FILE is a job file, or - for standard input.
     """
-    _, compiled = compile_source(Source(file=file, site=site, parameters=parameters, suffix=suffix, secrets=secrets))
+    _, compiled = compile_source(source)
     if as_json:
         put_json(plan_dict(compiled.plan))
     else:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ..options import examples, job_file, json_option
+from ..options import examples, json_option
 from ..say import put_json, say
-from ..sources import Source, compile_source
+from ..sources import compile_source, job_file
+
+if TYPE_CHECKING:
+    from ..sources import Source
 
 
 @click.command(
@@ -20,21 +24,12 @@ from ..sources import Source, compile_source
 @job_file
 @click.option("-o", "--output", metavar="FILE", help="Write the script there instead of to standard output.")
 @json_option
-def command(
-    file: str,
-    site: str | None,
-    parameters: tuple[tuple[str, str], ...],
-    suffix: str,
-    secrets: str | None,
-    output: str | None,
-    *,
-    as_json: bool,
-) -> int:
+def command(source: Source, output: str | None, *, as_json: bool) -> int:
     """Print the batch script of a job file. `sbatch` runs it, without paislurm.
 
     FILE is a job file, or - for standard input.
     """
-    _, compiled = compile_source(Source(file=file, site=site, parameters=parameters, suffix=suffix, secrets=secrets))
+    _, compiled = compile_source(source)
     if compiled.plan.secrets:
         where = f"{compiled.plan.job_name}.secrets, in the folder it is submitted from"
         say(f"submitted by hand, the script wants a file for each secret in {where}: {' '.join(compiled.plan.secrets)}")

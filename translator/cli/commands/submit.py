@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import click
 
 from ...planning.show import plan_text
 from ..ending import exit_code, say_ending
 from ..following import follow_job
-from ..options import examples, job_file, json_option
+from ..options import examples, json_option
 from ..say import harmless, put, put_json, say
-from ..sources import Source
+from ..sources import job_file
 from ..submitting import submit
 from ..views import ending_dict
 from ..waiting import wait_for_end
+
+if TYPE_CHECKING:
+    from ..sources import Source
 
 
 @click.command(
@@ -31,11 +37,7 @@ from ..waiting import wait_for_end
 @click.option("--allow-partial", is_flag=True, help="Submit even if the job asks for what is not yet supported.")
 @json_option
 def command(
-    file: str,
-    site: str | None,
-    parameters: tuple[tuple[str, str], ...],
-    suffix: str,
-    secrets: str | None,
+    source: Source,
     backend: str,
     *,
     wait: bool,
@@ -53,8 +55,7 @@ def command(
     """
     if follow and as_json:
         raise click.UsageError("--follow prints logs, --json one document: use --wait --json")
-    source = Source(file=file, site=site, parameters=parameters, suffix=suffix, secrets=secrets, backend=backend)
-    submitted = submit(source, allow_partial=allow_partial, dry_run=dry_run)
+    submitted = submit(replace(source, backend=backend), allow_partial=allow_partial, dry_run=dry_run)
     if dry_run:
         if as_json:
             put_json(submitted.as_dict())
