@@ -147,7 +147,10 @@ class InterruptedWaitError(PaislurmError):
 
 
 class BackendError(PaislurmError):
-    """Report a tool that did not do as it was told; argv, status and stderr are kept."""
+    """Report a tool that did not do as it was told; argv, status and stderr are kept.
+
+    `options` are the names of the options that it complains about, as far as its words tell.
+    """
 
     exit_code = 6
 
@@ -158,32 +161,19 @@ class BackendError(PaislurmError):
         argv: tuple[str, ...] = (),
         status: int | None = None,
         stderr: str = "",
+        options: tuple[str, ...] = (),
     ) -> None:
         super().__init__(faults)
         self.argv = argv
         self.status = status
         self.stderr = stderr
+        self.options = options
 
 
 class RejectedError(BackendError):
-    """Report a request that the backend refused: sending it again changes nothing.
-
-    `options` are the names of the options that it complains about, as far as its words tell.
-    """
+    """Report a request that the backend refused: sending it again changes nothing."""
 
     exit_code = 4
-
-    def __init__(
-        self,
-        faults: Iterable[Fault] | Fault,
-        *,
-        argv: tuple[str, ...] = (),
-        status: int | None = None,
-        stderr: str = "",
-        options: tuple[str, ...] = (),
-    ) -> None:
-        super().__init__(faults, argv=argv, status=status, stderr=stderr)
-        self.options = options
 
 
 class UnreachableError(BackendError):
