@@ -15,7 +15,7 @@ PaislurmError                 exit code
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
@@ -98,10 +98,6 @@ class PaislurmError(Exception):
     def __init__(self, faults: Iterable[Fault] | Fault) -> None:
         self.faults: tuple[Fault, ...] = (faults,) if isinstance(faults, Fault) else tuple(faults)
         super().__init__(faults_text(self.faults))
-
-    def in_file(self, file: str) -> PaislurmError:
-        """Return the same error with `file` on each fault that names no place yet."""
-        return type(self)(f if f.place else replace(f, place=Place(file=file)) for f in self.faults)
 
 
 class UsageError(PaislurmError):
