@@ -81,11 +81,6 @@ def open_job(folder: JobFolder) -> Opened:
     return Opened(folder=folder, history=history(journal.records), damage=damage)
 
 
-def look(folder: JobFolder, backend: Callable[[str], Backend], now: int) -> View:
-    """Look at one job in full; OSError if it has no journal that can be read."""
-    return survey([open_job(folder)], backend, now)[0]
-
-
 def survey(jobs: Sequence[Opened], backend: Callable[[str], Backend], now: int, *, tasks: bool = True) -> list[View]:
     """Look at jobs, and ask each backend once for all of them; of those that have ended nothing is asked.
 

@@ -9,7 +9,7 @@ import pytest
 from paislurm.backends.base import JobId
 from paislurm.translator.monitoring.attempt import SETTLED_SECONDS
 from paislurm.translator.monitoring.journal import read
-from paislurm.translator.monitoring.look import ask, look
+from paislurm.translator.monitoring.look import ask, open_job, survey
 from paislurm.translator.monitoring.records import Ended, Seen, Submitted
 
 from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, leave_result, observed, stepped
@@ -116,7 +116,7 @@ def test_one_question_for_all_living_jobs(tmp_path: Path) -> None:
 def test_looking_alone_writes_nothing(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
     before = folder.journal.read_bytes()
-    view = look(folder, lambda _: FakeBackend(observed("NODE_FAIL", final=True)), NOW)
+    (view,) = survey([open_job(folder)], lambda _: FakeBackend(observed("NODE_FAIL", final=True)), NOW)
     assert (view.standing.state, view.standing.code) == ("FAILED", -1001)
     assert [type(record) for record in view.news] == [Ended]
     assert folder.journal.read_bytes() == before
