@@ -6,6 +6,7 @@ It is no scheduler: a job starts at once, whatever it asks for. All its nodes ar
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
@@ -99,15 +100,10 @@ def _write_programs(folder: Path) -> Path:
     programs = folder / "bin"
     programs.mkdir()
     for program in PROGRAMS:
-        words = " ".join(_quoted(word) for word in _command(program))
         path = programs / program
-        path.write_text(f'#!/bin/sh\nexec {words} "$@"\n', encoding="utf-8")
+        path.write_text(f'#!/bin/sh\nexec {shlex.join(_command(program))} "$@"\n', encoding="utf-8")
         path.chmod(0o755)
     return programs
-
-
-def _quoted(word: str) -> str:
-    return "'" + word.replace("'", "'\\''") + "'"
 
 
 def _command(module: str) -> list[str]:
