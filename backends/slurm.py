@@ -69,11 +69,7 @@ class SlurmBackend:
 
     def find(self, tag: str) -> JobId | None:
         """Return the job that was submitted with this tag, None when Slurm knows none."""
-        argv = slurm_commands.squeue_tags()
-        done = self._runner.run(argv, timeout=QUERY_SECONDS)
-        if done.status:
-            raise failure(argv, done)
-        for line in done.stdout.splitlines():
+        for line in self._answer(slurm_commands.squeue_tags()).splitlines():
             job, _, comment = line.partition("|")
             if comment == tag:
                 return _leader(job)
@@ -85,11 +81,7 @@ class SlurmBackend:
 
     def lost_nodes(self, nodes: str) -> Collection[str]:
         """Return those of a host list that are down, drained or failing now, or do not respond."""
-        argv = slurm_commands.sinfo(nodes)
-        done = self._runner.run(argv, timeout=QUERY_SECONDS)
-        if done.status:
-            raise failure(argv, done)
-        return lost_nodes(done.stdout)
+        return lost_nodes(self._answer(slurm_commands.sinfo(nodes)))
 
     def cancel(self, job_id: JobId) -> None:
         """Cancel a job with all its components; scancel does not mind one that has ended."""
@@ -97,6 +89,13 @@ class SlurmBackend:
         done = self._runner.run(argv, timeout=QUERY_SECONDS)
         if done.status and "already completing" not in done.stderr:
             raise failure(argv, done)
+
+    def _answer(self, argv: Sequence[str]) -> str:
+        """Return what a query prints, of which every failure is one."""
+        done = self._runner.run(argv, timeout=QUERY_SECONDS)
+        if done.status:
+            raise failure(argv, done)
+        return done.stdout
 
     def _observe(self, ids: Sequence[JobId]) -> dict[JobId, Observation]:
         queue = by_job(self._queue(ids))

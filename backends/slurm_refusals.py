@@ -128,17 +128,16 @@ def _away(argv: Sequence[str], done: Completed, words: str) -> UnreachableError:
             message=f"Slurm is not set up on this machine: `{argv[0]}` finds no slurm.conf and no controller",
             hint="run this on a login node of the cluster, or use `--backend local` to run it on this machine",
         )
-        return UnreachableError(fault, argv=tuple(argv), status=done.status, stderr=done.stderr)
-    if NOT_CONNECTED in done.stderr:
+    elif NOT_CONNECTED in done.stderr:
         asked = "nothing was submitted" if argv[0] == "sbatch" else "nothing is lost"
         fault = Fault(code="E506", message=f"Slurm cannot be reached: {words}", hint=f"try again later: {asked}")
-        return UnreachableError(fault, argv=tuple(argv), status=done.status, stderr=done.stderr)
-    unsure = "; it may have taken the job all the same" if argv[0] == "sbatch" else ""
-    fault = Fault(
-        code="E502",
-        message=f"Slurm gives no answer: {words}{unsure}",
-        hint="try again later: nothing is lost, and a job is not submitted twice",
-    )
+    else:
+        unsure = "; it may have taken the job all the same" if argv[0] == "sbatch" else ""
+        fault = Fault(
+            code="E502",
+            message=f"Slurm gives no answer: {words}{unsure}",
+            hint="try again later: nothing is lost, and a job is not submitted twice",
+        )
     return UnreachableError(fault, argv=tuple(argv), status=done.status, stderr=done.stderr)
 
 
