@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from ..exit_spec import BEHAVIOURS, Behaviour, ExitTable, SiteRow
 from ..protocol.collect import near_hint
-from ..protocol.fields import Boolean, Check, Closed, Text, expected, one_of, whole, words
+from ..protocol.fields import Boolean, Check, Closed, Text, expected, integer, one_of, whole, words
 from .profile import MonitorSettings, Notifier, RetrySettings
 
 if TYPE_CHECKING:
     from ..protocol.collect import Collector
 
+LARGEST_CODE = 99999
 _RETRY, _MONITOR = RetrySettings(), MonitorSettings()
 Seconds = Annotated[int, whole(2, 3600)]
 Program = Annotated[str, words("the path of a program", "/[^\x00-\x1f]+")]
 
 
 def _code(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value == 0 or not -99999 <= value <= 99999:
-        raise expected("an exit code: a whole number from -99999 to 99999, and not 0")
-    return value
+    number = integer(value)
+    if not number or abs(number) > LARGEST_CODE:
+        raise expected(f"an exit code: a whole number from -{LARGEST_CODE} to {LARGEST_CODE}, and not 0")
+    return number
 
 
 class Retry(Closed):
@@ -97,8 +99,7 @@ def check_exit_spec(collector: Collector) -> None:
                 message = f"`{word}` already means {claimed[word]}"
                 collector.add("E463", (*path, "states", word), message, key=True)
             else:
-                code = row.get("code")
-                claimed[word] = code if isinstance(code, int) else 0
+                claimed[word] = integer(row.get("code")) or 0
 
 
 def check_notifications(collector: Collector) -> None:

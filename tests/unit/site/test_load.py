@@ -130,5 +130,7 @@ notifications: {command: [/usr/local/bin/tell, --json]}
     )
     assert site.monitor == MonitorSettings(background=False, longest_poll=120)
     assert site.notifier == Notifier(argv=("/usr/local/bin/tell", "--json"), mail=False)
+    whole = load_site("exitSpec: [{code: 7.0, behaviour: permanent}]", file="site.yaml").exit_rows
+    assert [row.code for row in whole] == [7]
     mailed = load_site("notifications: {sendmail: /usr/sbin/sendmail}", file="site.yaml").notifier
     assert mailed == Notifier(argv=("/usr/sbin/sendmail", "-t", "-i"), mail=True)
