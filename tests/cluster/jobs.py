@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,6 +124,12 @@ class Submitted:
             folder = self.work(f"{roles.index(task['role'])}-{task['role']}/{task['index']}")
             found[name] = f"{task['node']} {name} {folder}"
         return found
+
+    def calls(self) -> str:
+        """Return the folder for calls that each node of the job has, as soon as there are tasks."""
+        found = re.search(r"^CALLS=(.*)$", (self.attempt / "placement.sh").read_text(), re.MULTILINE)
+        assert found
+        return found[1]
 
     def log(self, task: str, name: str = "stdout.log") -> str:
         """Return what a task printed; the task is named as for `work`."""

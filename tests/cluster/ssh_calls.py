@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 from tests.cluster.jobs import WHERE, role
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from tests.cluster.cluster import Cluster
     from tests.cluster.jobs import Submitted
 
 WAITS = "trap 'exit 0' TERM; sleep 300 & wait"
+MOUNTS = 'grep -oE "paislurm-[0-9a-f]{8}-(login|n[0-9]+) |upperdir=/tmp/[^,]+" /proc/self/mountinfo'
+"""Whose mount table it is: a node's has a file system of its name, a container's an overlay in the task's folder."""
+PLACE = f"{WHERE} $({MOUNTS})"
 MASTER = f"""\
-where='{WHERE}'
+where='{PLACE}'
 for task in master-0 worker-0 worker-1; do ssh -o StrictHostKeyChecking=no -q root@$task "$where"; done
 ssh -p "$PAI_PORT_LIST_worker_1_ssh" "$PAI_HOST_IP_worker_1" "$where"
 ssh localhost "$where"
@@ -37,11 +42,20 @@ def roles_of_calls(script: Path, worker: str = WAITS) -> str:
     return roles.replace("memoryMB: 100", "memoryMB: 3000")
 
 
-def came_back(job: Submitted) -> tuple[list[str], list[str]]:
-    """Wait for the end; return what the master printed after the places of those it called, and its errors."""
+def mount_of_node(cluster: Cluster, node: str) -> str:
+    """Return what `MOUNTS` finds on a node."""
+    return f"paislurm-{cluster.instance.tag}-{node}"
+
+
+def came_back(job: Submitted, mount: Callable[[str, str], str]) -> tuple[list[str], list[str]]:
+    """Wait for the end; return what the master printed after the places of those it called, and its errors.
+
+    `mount` says what `MOUNTS` must find in a task, by the task's name and its node.
+    """
     code, result = job.ended()
     out, err = job.log("0-master/0").splitlines(), job.log("0-master/0", "stderr.log").splitlines()
     assert (code, result["outcome"]) == (0, "succeeded"), (out, err)
     places = job.places(result["tasks"])
-    assert out[: len(CALLED)] == [places[task] for task in CALLED]
+    nodes = {f"{task['role']}-{task['index']}": task["node"] for task in result["tasks"]}
+    assert out[: len(CALLED)] == [f"{places[task]} {mount(task, nodes[task])}" for task in CALLED]
     return out[len(CALLED) :], err

@@ -59,7 +59,8 @@ def test_ssh_reaches_other_containers(installed: Cluster, workdir: Path, image: 
     roles = roles_of_calls(workdir / "programs" / "master.sh", f'echo "here $PAI_TASK_INDEX" >$HOME/where; {WAITS}')
     more = settings(image, workdir / "programs")
     job = submit(installed, workdir, roles, f"{{slurm: {{layout: {layout}}}}}", more)
-    out, err = came_back(job)
+    slots = {"master-0": "0.0", "worker-0": "1.0", "worker-1": "1.1"}
+    out, err = came_back(job, lambda task, _: f"upperdir={job.calls()}/{slots[task]}.root/upper")
     assert out[-2:] == ["100", "here 1"]
     assert "paislurm: ssh: worker-7 is no task of this job; its tasks are master-0 worker-0..1" in err
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import BOTH, paislurm, role, submit
-from tests.cluster.processes import wait_until
-from tests.cluster.ssh_calls import MASTER, WAITS, came_back, roles_of_calls
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, folder_of_alice, paislurm, role, submit
+from tests.cluster.processes import read, wait_until
+from tests.cluster.ssh_calls import MASTER, PLACE, WAITS, came_back, mount_of_node, roles_of_calls
+from tests.cluster.test_faults import cut_off, wait_ready
 
 if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
@@ -21,7 +22,7 @@ def test_a_command_runs_in_the_task_that_is_named(installed: Cluster, workdir: P
     (workdir / "master.sh").write_text(MASTER)
     (workdir / "master.sh").chmod(0o644)
     job = submit(installed, workdir, roles_of_calls(workdir / "master.sh"), f"{{slurm: {{layout: {layout}}}}}")
-    out, err = came_back(job)
+    out, err = came_back(job, lambda _, node: mount_of_node(installed, node))
     assert [line.split() for line in out] == [
         ["status", "7"],
         ["i", "n", "\\0", "t", "o"],
@@ -39,16 +40,21 @@ def test_a_command_runs_in_the_task_that_is_named(installed: Cluster, workdir: P
 
 @pytest.mark.parametrize("signal", ["TERM", "KILL"])
 def test_what_a_killed_ssh_had_started_is_killed(installed: Cluster, workdir: Path, signal: str) -> None:
-    remote = "trap : TERM; echo $$ >$PAI_WORK_DIR/pid; while :; do sleep 1; done"
-    command = (
-        f"ssh worker-0 '{remote}' & until [ -s ../../1-worker/0/pid ]; do sleep 0.1; done; kill -{signal} $!; sleep 300"
-    )
-    job = submit(installed, workdir, role("master", 1, command) + role("worker", 1, WAITS), partition="watched")
-    pid_file = job.work("1-worker/0") / "pid"
-    wait_until(lambda: pid_file.exists() and bool(pid_file.read_text()), "the remote command to run")
+    """The command, its children, and what carried it."""
+    remote = f"trap : TERM; sleep 301 & {{ echo $$ $!; {PLACE}; }} >$PAI_WORK_DIR/where; while :; do sleep 1; done"
+    wait = "until [ -s ../../1-worker/0/where ]; do sleep 0.1; done"
+    command = f"ssh worker-0 '{remote}' & {wait}; kill -{signal} $!; sleep 300"
+    nodes = "{slurm: {layout: het, nodelist: n5, taskRoles: {worker: {nodelist: n6}}}}"
+    job = submit(installed, workdir, role("master", 1, command) + role("worker", 1, WAITS), nodes, partition="watched")
+    where = job.work("1-worker/0") / "where"
+    wait_until(lambda: where.exists() and len(where.read_text().splitlines()) == 2, "the remote command to run")
+    pids, place = where.read_text().splitlines()
+    assert place == f"n6 worker-0 {where.parent} {mount_of_node(installed, 'n6')}"
     # All hosts of the cluster have their processes in common.
-    process = Path("/proc", pid_file.read_text().strip())
-    wait_until(lambda: not process.exists(), "its end")
+    remote_processes = [Path("/proc", pid) for pid in pids.split()]
+    carriers = f"--relay {job.attempt.parents[1]} "
+    wait_until(lambda: not any(process.exists() for process in remote_processes), "its end")
+    wait_until(lambda: not any(carriers in line for line in command_lines()), "the end of what carried it")
     states = {
         task["state"] for task in json.loads(paislurm(installed, workdir, "status", "--json", job.name).stdout)["tasks"]
     }
@@ -63,3 +69,42 @@ def test_rsync_goes_its_way(installed: Cluster, workdir: Path) -> None:
     code, _ = job.ended()
     assert code == 0, job.log("0-master/0", "stderr.log")
     assert (job.attempt / "work/1-worker/0/copy").read_bytes() == (job.attempt / "work/0-master/0/bytes").read_bytes()
+
+
+def command_lines() -> list[str]:
+    return [read(path).replace("\0", " ") for path in Path("/proc").glob("[0-9]*/cmdline")]
+
+
+@pytest.mark.fragile
+def test_a_node_that_does_not_answer(installed: Cluster, workdir: Path, image: Path) -> None:
+    """A call to its tasks ends with an error, before Slurm has noticed; one that runs ends when Slurm gives it up."""
+    # In a session of its own the call that runs hears nothing of the end of the job, which comes with that of the node.
+    call = """setsid bash -c 'ssh worker-0 "echo there; sleep 300" || echo "running $?"' &"""
+    new = 'SECONDS=0; ssh worker-0 true || echo "new $? $SECONDS"; wait'
+    command = f"trap 'wait; exit 0' TERM; {call} until [ -e ../../../cut ]; do sleep 0.1; done; {new}"
+    nodes = "{slurm: {layout: het, nodelist: n7, taskRoles: {worker: {nodelist: n8}}}}"
+    settings = {
+        "node": ONE_ATTEMPT,
+        "container": ONE_ATTEMPT + f"containers: {{runtime: charliecloud, images: {{debian: {image}}}}}\n",
+    }
+    roles = role("master", 1, command) + role("worker", 1, WAITS)
+    jobs = [
+        submit(installed, folder_of_alice(workdir / kind), roles, nodes, more, partition="fragile")
+        for kind, more in settings.items()
+    ]
+    for job in jobs:
+        wait_ready(job, "0-master/0")
+    with cut_off(installed, "n8"):
+        for job in jobs:
+            (job.attempt / "cut").touch()
+        for job in jobs:
+            _, result = job.ended()
+            assert result["code"] == -1001
+            said = job.log("0-master/0").splitlines()
+            assert said[0] == "there"
+            assert sorted(line.split()[:2] for line in said[1:]) == [["new", "255"], ["running", "255"]]
+            (seconds,) = (int(line.split()[2]) for line in said if line.startswith("new"))
+            # Slurm's MessageTimeout is 5 s here.
+            assert seconds < 15
+            errors = job.log("0-master/0", "stderr.log").splitlines()
+            assert errors.count("paislurm: ssh: the command could not run to its end on node n8") == 2

@@ -30,8 +30,9 @@ place_call() {
 
 # call_task ROLE SLOT COMMAND [TERMINAL]: what Slurm starts on the task's node rings there, and passes on what goes in and out. It
 # is killed when this shell is gone. Its errors and those of srun come by different ways, since srun says what we know.
+# A node that does not answer is given up by srun, after Slurm's MessageTimeout.
 call_task() {
-  local role=$1 slot=$2 name life hold shown errors input job watcher status
+  local role=$1 slot=$2 name life hold shown errors heard said input job watcher status
   local -a nodes options
   if [[ ${PAISLURM_INSIDE-} ]]; then
     place_call "$PAISLURM_BELL$OUT" "$role $slot"$'\n'"$3"
@@ -44,17 +45,20 @@ call_task() {
   [[ $LAYOUT != het ]] || options+=("--het-group=$role")
   for name in "${!SLURM_@}" "${!SRUN_@}"; do [[ $name == SLURM_CONF ]] || unset "$name"; done
   [[ ! ${4-} ]] || exec srun "${options[@]}" --pty bash "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" terminal \
-    2> >(show_errors)
+    2> >(show_errors "${nodes[slot]}")
   make_pipe && life=$READ_END hold=$WRITE_END
   make_pipe && shown=$READ_END errors=$WRITE_END
+  make_pipe && heard=$READ_END said=$WRITE_END
   exec {input}<&0
   set -m
   srun "${options[@]}" --error="/dev/fd/$errors" bash "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" \
-    <&"$input" 2> >(exec {hold}>&- {errors}>&-; show_errors) {hold}>&- {life}<&- {shown}<&- {input}<&- &
+    <&"$input" 2>&"$said" {said}>&- {heard}<&- {hold}>&- {life}<&- {shown}<&- {input}<&- &
   job=$!
-  exec {errors}>&-
-  cat <&"$shown" >&2 {hold}>&- {life}<&- {input}<&- &
+  exec {errors}>&- {said}>&-
+  cat <&"$shown" >&2 {heard}<&- {hold}>&- {life}<&- {input}<&- &
   shown=$!
+  show_errors "${nodes[slot]}" <&"$heard" {hold}>&- {life}<&- {input}<&- &
+  heard=$!
   kill_when_over "$life" "$job" {hold}>&- {input}<&- >/dev/null 2>&1 &
   watcher=$!
   # Bash may have something to say about its jobs.
@@ -63,6 +67,7 @@ call_task() {
   await "$job"
   status=$?
   wait "$shown"
+  wait "$heard" || status=255
   kill -KILL -- "-$watcher"
   exit "$status"
 }
@@ -76,10 +81,19 @@ outside_main() {
   call_task "$role" "$slot" "$command"
 }
 
-# What srun itself has to say, but for how the command ended.
+# show_errors NODE: what srun itself has to say, but for how the command ended; false if it could not run there to its
+# end. Of a node that is lost meanwhile srun says so, and ends with 0.
 show_errors() {
-  local line
-  while IFS= read -r line; do [[ $line == *': task 0: '* ]] || printf '%s\n' "$line" >&2; done
+  local line failed=0
+  while IFS= read -r line; do
+    case $line in
+      *': task 0: '*) continue ;;
+      'srun: error: '*' launch '* | 'srun: error: Unable to create step '* | 'srun: error: Node failure on '*) failed=1 ;;
+    esac
+    printf '%s\n' "$line" >&2
+  done
+  ((!failed)) || say "ssh: the command could not run to its end on node $1"
+  return "$failed"
 }
 
 # relay_main FOLDER ATTEMPT BELL COMMAND [terminal]: on the node of the task that is called.
