@@ -1,4 +1,7 @@
-"""Stand in for scontrol: `show hostnames LIST` and `show node NAME`, which is all that a script asks."""
+"""Stand in for scontrol: `show hostnames LIST`, `show node NAME` and `show job ID`, which is all that a script asks.
+
+Of the job there is nothing to say: it gets no generic resources here.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import sys
 
 from . import hostlist
 
-FLAGS = {"-o", "--oneliner", "-Q", "--quiet"}
+FLAGS = {"-o", "--oneliner", "-d", "--details", "-Q", "--quiet"}
 
 
 def main(words: list[str]) -> int:
@@ -19,6 +22,8 @@ def main(words: list[str]) -> int:
             return _print_names(text)
         case ["show", "node" | "nodes", "localhost"]:
             print("NodeName=localhost Arch=x86_64 NodeAddr=127.0.0.1 NodeHostName=localhost State=MIXED")
+            return 0
+        case ["show", "job" | "jobs", *_]:
             return 0
         case ["show", "node" | "nodes", name]:
             print(f"Node {name} not found", file=sys.stderr)

@@ -97,6 +97,24 @@ def test_amd(installed: Cluster, workdir: Path) -> None:
     ]
 
 
+def test_gpus_that_slurm_does_not_call_gpu(installed: Cluster, workdir: Path) -> None:
+    """Two jobs on the same nodes, and two roles of one: what each has is its own, whatever Slurm tells tasks of it."""
+    settings = ONE_ATTEMPT + "gpus: {gres: rtx}\n"
+    folders = [folder_of_alice(workdir / name) for name in ("narrow", "wide")]
+    command = meet(workdir, 5)
+    narrow = gpu_role("worker", 1, 1, command) + gpu_role("other", 1, 1, command)
+    wide = gpu_role("wide", 3, 1, command)
+    for folder, roles in zip(folders, (narrow, wide), strict=True):
+        write(folder, roles, settings=settings, partition="pair")
+        (folder / "site.yaml").write_text((folder / "site.yaml").read_text().replace("count: 4", "count: 2"))
+    jobs = [submit_file(installed, folder, env=OF_THE_SHELL) for folder in folders]
+    found = seen(jobs[0], "0-worker/0", "1-other/0") + seen(jobs[1], "0-wide/0", "0-wide/1", "0-wide/2")
+    own = [(node, lists[0]) for node, *lists in found]
+    assert len(set(own)) == len(own)
+    assert {devices for _, devices in own} <= set("0123")
+    assert all(lists[1] == lists[0] for _, *lists in found)
+
+
 def test_the_type_of_gpu_is_asked_for(installed: Cluster, workdir: Path) -> None:
     """V1's gpuType is the gres type that the nodes of the profile have; a type they do not have is an error."""
     write(workdir, "")

@@ -139,6 +139,8 @@ class Plan:
     min_succeeded: int
     """How many succeeded tasks of all roles complete the job, -1 for none."""
     gpu_vendor: Literal["nvidia", "amd"]
+    gpu_gres: str
+    """What Slurm calls the job's GPUs if it does not call them `gpu`, else ""."""
     sysfs: str
     """Where nodes have the folders `infiniband` and `net`."""
     address: Literal["getent", "node-address", "suffix"]

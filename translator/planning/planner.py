@@ -86,6 +86,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         variables=job.variables,
         min_succeeded=job.min_succeeded,
         gpu_vendor=site.gpus.vendor,
+        gpu_gres=_other_gres(job, site),
         sysfs=site.fabric.sysfs if site.fabric else "",
         address=site.address,
         node_suffix=site.node_suffix,
@@ -207,3 +208,8 @@ def _role(
 def folder_name(name: str) -> str:
     """Return a role's name as a folder may have it: a v1 role may be called `..`, or be very long."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", name)[:100]
+
+
+def _other_gres(job: Job, site: Site) -> str:
+    """Return what the job's GPUs are called if that is not `gpu`. Source: gres.conf(5), Name."""
+    return site.gpus.gres if site.gpus.gres != "gpu" and any(role.resources.gpus for role in job.roles) else ""

@@ -15,6 +15,7 @@ write_placement() {
     printf 'JOB_USER=%s\n' "$QUOTED"
     for role in "${!NODES_OF[@]}"; do printf "NODES_OF[%d]='%s'\n" "$role" "${NODES_OF[role]}"; done
     for node in "${!ADDRESS_OF[@]}"; do printf "ADDRESS_OF['%s']='%s'\n" "$node" "${ADDRESS_OF[$node]}"; done
+    [[ ! ${GPU_GRES-} ]] || print_gpus_on_nodes
   } >placement.sh || give_up "cannot write to $ATTEMPT_FOLDER"
 }
 

@@ -114,3 +114,17 @@ ask_slurm() {
     ADDRESS_OF[$name]=$address
   done
 }
+
+# A line for each node: the GPUs that the job has there, where Slurm does not call them `gpu`.
+# Source: scontrol(1), show job --details.
+print_gpus_on_nodes() {
+  local line nodes node item number list
+  while read -r line; do
+    [[ $line =~ ^Nodes=([^\ ]+)\ .*[=,]"$GPU_GRES"(:[^\(,]+)?:[0-9]+\(IDX:([0-9,-]+)\) ]] || continue
+    nodes=${BASH_REMATCH[1]} list=''
+    for item in ${BASH_REMATCH[3]//,/ }; do
+      for ((number = ${item%-*}; number <= ${item#*-}; number++)); do list+=${list:+,}$number; done
+    done
+    while read -r node; do printf "GPUS_ON['%s']=%s\n" "$node" "$list"; done < <(scontrol show hostnames "$nodes")
+  done < <(scontrol --details show job "$SLURM_JOB_ID")
+}

@@ -3,7 +3,7 @@
 # Where things are.
 FOLDER='' ATTEMPT=0 ATTEMPT_FOLDER='' SECRETS_FOLDER='' SCRIPT='' SCRATCH='' RUN_ID='' JOB_ID='' JOB_USER='' CALLS='' NOW=0
 NODES_OF=()
-declare -A ADDRESS_OF=() PORTS_OF=()
+declare -A ADDRESS_OF=() PORTS_OF=() GPUS_ON=()
 PORT_TAKEN=() PORT_LINES=() FIRST_FIXED=0 RESERVE_PORTS='' WORDS=()
 
 # A task's own. TASK is its shell in a slot without gang, COMMAND the process group of what it runs, and ENDING is set

@@ -2,7 +2,26 @@
 #
 # Slurm lists the GPUs of a task in CUDA_VISIBLE_DEVICES (NVIDIA) or ROCR_VISIBLE_DEVICES (AMD). It lists all of the node
 # where it cannot count by task, and nothing in a task that has none, where every GPU would be seen.
-# Source: gres.conf(5), Flags; ROCm, GPU isolation techniques; OpenPAI environment variables.
+# Of GPUs that it does not call `gpu` it lists none, but says which ones each node gave the job.
+# Source: gres.conf(5), Flags; cgroup.conf(5), ConstrainDevices; ROCm, GPU isolation techniques; OpenPAI environment
+# variables.
+
+# list_gpus NAME: put into NAME what Slurm would, where it lists none. CUDA and ROCm count from 0 those that can be opened.
+list_gpus() {
+  local list=${GPUS_ON[$SLURMD_NODENAME]-} number=0 item counted=''
+  if cannot_open_all_gpus; then
+    for item in ${list//,/ }; do counted+=${counted:+,}$((number++)); done
+    list=$counted
+  fi
+  printf -v "$1" '%s' "$list"
+}
+
+cannot_open_all_gpus() {
+  local file pattern='/dev/nvidia[0-9]*'
+  [[ $GPU_VENDOR != amd ]] || pattern='/dev/dri/renderD*'
+  for file in $pattern; do [[ -r $file || ! -e $file ]] || return 0; done
+  return 1
+}
 
 # take_devices ROLE: set the variables of a task's GPUs.
 take_devices() {
@@ -16,6 +35,7 @@ take_devices() {
     export "$name=" NVIDIA_VISIBLE_DEVICES=none
     return
   fi
+  [[ ! ${GPU_GRES-} ]] || list_gpus "$name"
   IFS=, read -ra found <<<"${!name-}"
   if ((${#found[@]} > want)); then
     read -ra nodes <<<"${NODES_OF[$1]}"
@@ -28,7 +48,7 @@ take_devices() {
   fi
   printf -v list '%s,' "${found[@]-}"
   list=${list%,}
-  [[ ! $list ]] || export "$name=$list"
+  if [[ $list ]]; then export "$name=$list"; else unset "$name"; fi
   # Where Slurm lists none, it hides none either.
   export NVIDIA_VISIBLE_DEVICES=${list:-all}
 }

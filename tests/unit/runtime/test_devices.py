@@ -36,6 +36,49 @@ def test_devices(vendor: str, want: int, given: str, local: int, seen: str) -> N
     assert bash(code) == [f"{seen} "]
 
 
+SCONTROL = r"""
+    scontrol() {
+      [[ $* == 'show hostnames n[1-2]' ]] && printf 'n1\nn2\n' && return
+      [[ $* == 'show hostnames n3' ]] && echo n3 && return
+      echo "   JOB_GRES=rtx:v100:3"
+      echo "     Nodes=n[1-2] CPU_IDs=0-1 Mem=100 GRES=gpu:1(IDX:3),rtx:v100:3(IDX:0,2-3),hca:1(CNT:1)"
+      echo "     Nodes=n3 CPU_IDs=0-1 Mem=100 GRES=rtx:1(IDX:1)"
+      echo "     Nodes=n4 CPU_IDs=0-1 Mem=100 GRES=xrtx:1(IDX:1),rtx:1(CNT:1)"
+    }
+    SLURM_JOB_ID=7 GPU_GRES=rtx
+"""
+
+
+def test_gpus_of_another_name_are_those_that_slurm_gave_the_job() -> None:
+    assert bash(SCONTROL + "print_gpus_on_nodes | sort") == [
+        "GPUS_ON['n1']=0,2,3",
+        "GPUS_ON['n2']=0,2,3",
+        "GPUS_ON['n3']=1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("vendor", "constrained", "local", "seen"),
+    [
+        ("nvidia", "false", 0, "2 2"),
+        ("nvidia", "false", 1, "3 3"),
+        ("nvidia", "true", 1, "1 1"),
+        ("amd", "true", 0, "0 0"),
+    ],
+)
+def test_devices_of_another_name(vendor: str, constrained: str, local: int, seen: str) -> None:
+    """Whatever the shell that submits has; and counted from 0 where a task cannot open the others of its node."""
+    name = "ROCR_VISIBLE_DEVICES" if vendor == "amd" else "CUDA_VISIBLE_DEVICES"
+    code = f"""
+        GPU_GRES=rtx GPU_VENDOR={vendor} ROLE_GPUS=(1) SLOT={local} NODES_OF=("n1 n1") GPUS_ON[n1]=2,3 {name}=7
+        cannot_open_all_gpus() {{ {constrained}; }}
+        take_devices 0 && echo "${name} $NVIDIA_VISIBLE_DEVICES"
+        GPUS_ON=()
+        take_devices 0 && echo "${{{name}-unset}} $NVIDIA_VISIBLE_DEVICES"
+    """
+    assert bash(code) == [seen, "unset all"]
+
+
 @pytest.mark.parametrize(("given", "local"), [("0", 0), ("0,1,2", 1)])
 def test_too_few_devices_fail_the_task(given: str, local: int) -> None:
     code = f"""
