@@ -24,10 +24,15 @@ def render_etc(instance: Instance) -> dict[str, str]:
         "proctrack": "proctrack/cgroup" if real else "proctrack/linuxproc",
         "task": "task/cgroup" if real else "task/none",
         "cpus": "16",
+        "threads": "",
         "constrain_memory": "yes" if real else "no",
     }
     if instance.real_cpus:
-        values |= {"task": f"task/affinity,{values['task']}", "cpus": str(os.cpu_count())}
+        values |= {
+            "task": f"task/affinity,{values['task']}",
+            "cpus": str(os.cpu_count()),
+            "threads": "CoresPerSocket=8 ThreadsPerCore=2",
+        }
     templates = {path.name: Template(path.read_text()).substitute(values) for path in (TOOL / "etc").iterdir()}
     nsswitch = templates.pop("nsswitch.conf")
     return {f"slurm/{name}": text for name, text in templates.items()} | {

@@ -48,7 +48,10 @@ class Instance:
 
     folder: Path
     real_cpus: bool = False
-    """Whether nodes have the machine's CPUs and tasks are bound to theirs, in place of 16 that are made up."""
+    """Whether nodes have the machine's CPUs and tasks are bound to theirs, in place of 16 that are made up.
+
+    Then n7 and n8 alone have 16, on cores of two threads, on which no task can be bound.
+    """
 
     @property
     def tag(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from itertools import product
@@ -75,3 +76,33 @@ def test_tasks_run_on_the_cpus_that_they_ask_for(bound: Cluster) -> None:
         }
         # Two tasks of one CPU each, on one node.
         assert found["1-narrow/0"][0] != found["1-narrow/1"][0]
+
+
+THREADS = """\
+partitions: {fragile: {nodes: [{count: 2, cpus: 16, memoryMB: 1000000}]}}
+virtualClusters: {default: {partition: fragile}}
+"""
+
+
+def test_a_step_that_slurm_finds_no_room_for_ends_the_job(bound: Cluster) -> None:
+    """Where cores have two threads and the profile does not say so; where it does, all tasks are placed."""
+    for layout, profile in product(("plain", "shared"), (THREADS, THREADS.replace("}]", ", threadsPerCore: 2}]"))):
+        roles = role("w", 3, "true").replace("cpu: 1", "cpu: 3")
+        if layout == "shared":
+            roles = role("v", 2, "true").replace("cpu: 1", "cpu: 3") + role("u", 3, "true")
+        text = job_text("threads", roles, "{slurm: {layout: shared}}" if layout == "shared" else "")
+        script = compile_job(text, file="job.yaml", site=load_site(profile, file="site.yaml")).script
+        folder = folder_of_alice(bound.home("alice") / f"{layout}-{'threads' in profile}")
+        (folder / "job.sbatch").write_text(script.replace("STEP_SECONDS=300", "STEP_SECONDS=3"))
+        done = bound.run(["sbatch", "--wait", "job.sbatch"], cwd=folder, timeout=60)
+        (path,) = folder.glob("threads-*/attempts/0/result.json")
+        result = json.loads(path.read_text())
+        found = (done.returncode, result["outcome"], result["code"], result["behaviour"])
+        if profile == THREADS:
+            assert found == (1, "failed", 252, "permanent")
+            assert "found no room for its step in 3 s" in result["reason"]
+            assert "threadsPerCore" in result["reason"]
+            # Of two roles the one whose step comes second.
+            assert "STOPPED" in {task["state"] for task in result["tasks"]}
+        else:
+            assert found == (0, "succeeded", 0, "success")

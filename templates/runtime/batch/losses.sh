@@ -8,6 +8,7 @@ on_step_end() {
   for ((slot = 0; slot < SLOTS[role]; slot++)); do read_slot_file "$role" "$slot"; done
   has_open_tasks "$role" || return 0
   find_cause_of_loss "$role"
+  [[ ! $OUTCOME ]] || return 0
   for ((index = 0; index < INSTANCES[role]; index++)); do
     is_open "$role.$index" && lose_task "$role.$index" "$status"
   done
@@ -53,7 +54,8 @@ read_slot_file() {
   while read -r -a event; do take_in ${event[@]+"${event[@]}"}; done <"$file"
 }
 
-# What srun said when its step, or a task of it, ended without a report; into LOSS. A lost node ends the job.
+# What srun said when its step, or a task of it, ended without a report; into LOSS. A lost node ends the job, and so does
+# a step that Slurm found no room for.
 find_cause_of_loss() {
   local world=${WORLD_OF[$1]-$1} log
   log=srun/${ROLE_FOLDER[${world%% *}]}.log
@@ -62,6 +64,9 @@ find_cause_of_loss() {
     on_node_loss "$1"
   elif grep -qsiE 'out of memory|oom.kill' -- "$log"; then
     LOSS='-1200 permanent'
+  elif grep -qs '^srun: error: Unable to create step .*: Requested nodes are busy' -- "$log"; then
+    decide failed 252 permanent \
+      "Slurm gave role ${ROLE_NAME[$1]} its CPUs but found no room for its step in $STEP_SECONDS s, as happens where cores have several threads (site profile: threadsPerCore)"
   fi
 }
 

@@ -77,6 +77,16 @@ def test_a_step_that_ended_because_a_node_was_lost(tmp_path: Path, log: str, fai
     assert (told.outcome, told.reason) == ("failed -1001 transient", "a node was lost while role w ran")
 
 
+def test_a_step_that_slurm_found_no_room_for(tmp_path: Path) -> None:
+    log = "srun: error: Unable to create step for job 7: "
+    told = lose(tmp_path, "step 0 1", log=f"{log}Requested nodes are busy\n", failed=-1)
+    assert (told.outcome, told.tasks) == ("failed 252 permanent", {})
+    assert told.reason.startswith("Slurm gave role w its CPUs but found no room for its step in 300 s")
+    (tmp_path / "other").mkdir()
+    told = lose(tmp_path / "other", "step 0 1", log=f"{log}Job/step already completing\n", failed=1)
+    assert told.outcome == "failed 255 unknown"
+
+
 @pytest.mark.parametrize(
     ("ceiling", "words"),
     [
