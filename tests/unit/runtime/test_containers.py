@@ -162,3 +162,22 @@ def test_how_an_image_is_fetched(tmp_path: Path, name: str) -> None:
 def test_what_a_failed_fetch_means(tmp_path: Path, name: str, says: str, kind: str) -> None:
     (tmp_path / "says").write_text(says + "\n")
     assert bash(tmp_path, name, FETCH.replace("ROOT", str(tmp_path))).startswith(f"{kind}: ")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "given", "wanted"),
+    [
+        ("n1 n1", "", "^posix,cma"),
+        ("n1 n2", "", "unset"),
+        ("n2 n10 n1", "", "unset"),
+        ("n1' 'n2 n1", "", "^posix,cma"),
+        ("n1 n1", "rc,ud,sm,self,cuda", "rc,ud,sysv,self,cuda"),
+        ("n1 n1", "shm", "sysv"),
+        ("n1 n1", "tcp,self", "tcp,self"),
+        ("n1 n2", "rc,sm,self", "rc,sm,self"),
+    ],
+)
+def test_what_containers_of_one_node_do_not_share(tmp_path: Path, nodes: str, given: str, wanted: str) -> None:
+    """Two tasks of a job on the node of this one, or it alone."""
+    code = f"NODES_OF=('{nodes}') {f'UCX_TLS={given}' if given else ''}\n" + 'limit_ucx; echo "${UCX_TLS-unset}"'
+    assert bash(tmp_path, "charliecloud", code) == f"{wanted}\n"
