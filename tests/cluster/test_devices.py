@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, folder_of_alice, role, submit, submit_file, write
+from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,8 +42,14 @@ def seen(job: Submitted, *tasks: str) -> list[list[str]]:
 def allocated(cluster: Cluster, job: Submitted) -> str:
     """Return how many GPUs Slurm gave a job of one component."""
     owner = (job.attempt / "claim" / "owner").read_text().split()[0]
-    (row,) = [row for row in cluster.sacct(owner) if row["JobID"] == owner]
-    return dict(part.split("=") for part in row["AllocTRES"].split(",")).get("gres/gpu", "0")
+
+    def rows() -> list[str]:
+        return [row["AllocTRES"] for row in cluster.sacct(owner) if row["JobID"] == owner]
+
+    # The accounting is late on a loaded machine.
+    wait_until(lambda: any(rows()), "the accounting to know what the job was given")
+    (row,) = rows()
+    return dict(part.split("=") for part in row.split(",")).get("gres/gpu", "0")
 
 
 def test_two_tasks_of_two_gpus_on_a_node_of_four(installed: Cluster, workdir: Path) -> None:
