@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paislurm.translator.rendering.engine import CONTAINER_RUNTIMES, runtime
+from paislurm.translator.rendering.bash import CONTAINER_RUNTIMES, runtime
 
 from .remake import CASES, whole_script
 

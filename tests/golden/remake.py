@@ -10,7 +10,7 @@ from pathlib import Path
 
 from paislurm.translator.pipeline import Compiled, compile_job
 from paislurm.translator.planning.show import plan_text
-from paislurm.translator.rendering.engine import runtime
+from paislurm.translator.rendering.bash import runtime
 from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import Site
 

@@ -12,7 +12,7 @@ import yaml
 
 from paislurm.translator.errors import PaislurmError
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.rendering.engine import runtime
+from paislurm.translator.rendering.bash import runtime
 from paislurm.translator.rendering.origins import origins
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.rendering.engine import runtime
+from paislurm.translator.rendering.bash import runtime
 from paislurm.translator.rendering.shell import comment, export, here_document, quote
 
 if TYPE_CHECKING:

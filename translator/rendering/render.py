@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from ..exit_spec import exit_rules
 from ..protocol.secrets import TAG
-from .engine import engine, program, runtime
+from .bash import program, runtime
+from .engine import engine
 from .shell import export, export_around, here_document, our_own, quote, sbatch_line
 
 if TYPE_CHECKING:

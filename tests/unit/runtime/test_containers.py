@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.rendering.engine import runtime
+from paislurm.translator.rendering.bash import runtime
 
 from . import standin
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from paislurm.translator.rendering.engine import runtime
+from paislurm.translator.rendering.bash import runtime
 
 ROUNDS = 30
 

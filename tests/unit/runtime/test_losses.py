@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.rendering.engine import runtime
+from paislurm.translator.rendering.bash import runtime
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from paislurm.translator.rendering.engine import CONTAINER_RUNTIMES, runtime
+from paislurm.translator.rendering.bash import CONTAINER_RUNTIMES, runtime
 
 FUNCTION = re.compile(r"^(\w+)\(\) (?:\{ [^\n]*\}|\{\n.*?\n\})", re.DOTALL | re.MULTILINE)
 CALL = r"(?:^|[;&|(!]|(?<!\$)\{|\b(?:do|then|else|launch))\s*%s(?![\w-])"

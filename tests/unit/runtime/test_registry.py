@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from paislurm.translator.rendering.engine import runtime
+from paislurm.translator.rendering.bash import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

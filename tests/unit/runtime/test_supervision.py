@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from paislurm.translator.rendering.engine import runtime
+from paislurm.translator.rendering.bash import runtime
 
 from .oracle import Decision, Exit, RoleModel, TaskRetries, decide
 
