@@ -8,7 +8,6 @@ on_step_end() {
   for ((slot = 0; slot < SLOTS[role]; slot++)); do read_slot_file "$role" "$slot"; done
   has_open_tasks "$role" || return 0
   find_cause_of_loss "$role"
-  [[ ! $OUTCOME ]] || return 0
   for ((index = 0; index < INSTANCES[role]; index++)); do
     is_open "$role.$index" && lose_task "$role.$index" "$status"
   done
@@ -47,6 +46,23 @@ on_node_loss() {
   decide failed -1001 transient "${node:+node }${node:-a node} was lost while role ${ROLE_NAME[role]} ran"
 }
 
+# The job has what all steps need. One that has not begun after so long, though Slurm answers, never will: Slurm counts
+# cores as it did not when it gave them, and srun waits without a word. Without an answer steps wait for the controller.
+give_up_waiting_steps() {
+  local role
+  [[ $ROOM_BY ]] && ((NOW >= ROOM_BY)) || return 0
+  ROOM_BY=$((NOW + STEP_SECONDS / 2))
+  for role in "${!STEP_OPEN[@]}"; do
+    [[ ! ${STEP_ID[role]-} ]] || continue
+    scontrol show job "$SLURM_JOB_ID" >/dev/null 2>&1 || { NO_ROOM=''; return; }
+    [[ $NO_ROOM ]] || { NO_ROOM=1; return; }
+    unset "STEP_OPEN[$role]"
+    decide failed 252 permanent \
+      "Slurm gave role ${ROLE_NAME[role]} its CPUs but found no room for its step in $STEP_SECONDS s, as happens where cores have several threads (site profile: threadsPerCore)"
+    return
+  done
+}
+
 read_slot_file() {
   local file=tasks/${ROLE_FOLDER[$1]}/$2.log
   local -a event
@@ -54,8 +70,7 @@ read_slot_file() {
   while read -r -a event; do take_in ${event[@]+"${event[@]}"}; done <"$file"
 }
 
-# What srun said when its step, or a task of it, ended without a report; into LOSS. A lost node ends the job, and so does
-# a step that Slurm found no room for.
+# What srun said when its step, or a task of it, ended without a report; into LOSS. A lost node ends the job.
 find_cause_of_loss() {
   local world=${WORLD_OF[$1]-$1} log
   log=srun/${ROLE_FOLDER[${world%% *}]}.log
@@ -64,9 +79,6 @@ find_cause_of_loss() {
     on_node_loss "$1"
   elif grep -qsiE 'out of memory|oom.kill' -- "$log"; then
     LOSS='-1200 permanent'
-  elif grep -qs '^srun: error: Unable to create step .*: Requested nodes are busy' -- "$log"; then
-    decide failed 252 permanent \
-      "Slurm gave role ${ROLE_NAME[$1]} its CPUs but found no room for its step in $STEP_SECONDS s, as happens where cores have several threads (site profile: threadsPerCore)"
   fi
 }
 

@@ -17,3 +17,6 @@ EVERY_COMPONENT=() UNANSWERED=()
 TASK_COUNT=0 BEGUN=0 COMPLETED=0 SUPERVISING=0 STOP_AT=0 KILLS=0 BEGAN_AT=0 DECIDED_AT=0
 OUTCOME='' OUTCOME_CODE=0 OUTCOME_BEHAVIOUR='' OUTCOME_REASON='' TRIGGER=''
 readonly PROVISIONAL_SECONDS=2
+# Steps: how long Slurm may look for room, when that is looked at again, and whether one was without at the last look.
+readonly STEP_SECONDS=300
+ROOM_BY='' NO_ROOM=''

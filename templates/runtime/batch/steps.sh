@@ -2,10 +2,7 @@
 
 # Options of every srun, but for --mpi where it starts ranks. --overlap and --mem=0 let prologue steps run in what the job
 # has. Standard error is redirected: with --error, srun reads a path as a pattern, and what srun itself says goes elsewhere.
-# --immediate bounds the time, in seconds, in which Slurm may find room for a step in what the job has: it is there, so
-# that it takes longer only where Slurm counts cores as it did not when it gave them.
-readonly STEP_SECONDS=300
-readonly -a SRUN=(srun --mpi=none --export=ALL --kill-on-bad-exit=0 --wait=0 "--immediate=$STEP_SECONDS")
+readonly -a SRUN=(srun --mpi=none --export=ALL --kill-on-bad-exit=0 --wait=0)
 # The srun of a role's step, its host file where all of it has one, and the roles that are in it.
 STEP=() STEP_HOSTS='' STEP_ROLES=''
 

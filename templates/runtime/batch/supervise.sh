@@ -15,6 +15,7 @@ supervise() {
     [[ $OUTCOME ]] || look_for_outcome
     if [[ ! $OUTCOME ]]; then
       start_due_retries
+      give_up_waiting_steps
     elif ((NOW >= STOP_AT)); then
       kill_steps
     elif ((${#LATE_STARTS[@]})); then

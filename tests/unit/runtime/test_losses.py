@@ -10,6 +10,8 @@ import pytest
 
 from paislurm.translator.rendering.bash import runtime
 
+from .bash import run
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -77,14 +79,30 @@ def test_a_step_that_ended_because_a_node_was_lost(tmp_path: Path, log: str, fai
     assert (told.outcome, told.reason) == ("failed -1001 transient", "a node was lost while role w ran")
 
 
-def test_a_step_that_slurm_found_no_room_for(tmp_path: Path) -> None:
-    log = "srun: error: Unable to create step for job 7: "
-    told = lose(tmp_path, "step 0 1", log=f"{log}Requested nodes are busy\n", failed=-1)
-    assert (told.outcome, told.tasks) == ("failed 252 permanent", {})
-    assert told.reason.startswith("Slurm gave role w its CPUs but found no room for its step in 300 s")
-    (tmp_path / "other").mkdir()
-    told = lose(tmp_path / "other", "step 0 1", log=f"{log}Job/step already completing\n", failed=1)
-    assert told.outcome == "failed 255 unknown"
+@pytest.mark.parametrize(
+    ("answers", "begun", "said"),
+    [
+        ("0", "0", ""),
+        ("0 0", "0", "failed 252 permanent Slurm gave role w its CPUs but found no room for its step in 300 s"),
+        ("1 0", "0", ""),
+        ("0 1 0", "0", ""),
+        ("1 0 0", "0", "failed 252 permanent Slurm gave role w its CPUs but found no room for its step in 300 s"),
+        ("0 0 0", "0 1", ""),
+    ],
+)
+def test_a_step_that_slurm_finds_no_room_for(answers: str, begun: str, said: str) -> None:
+    """It is given up when Slurm has answered twice meanwhile; `answers` are statuses of scontrol, a look each."""
+    code = """
+        ROLE_NAME=(v w) STEP_OPEN=(1 1) SLURM_JOB_ID=7 NOW=1000 ROOM_BY=1150
+        for role in $2; do STEP_ID[role]=3; done
+        decide() { printf '%s\\n' "$*"; }
+        scontrol() { return "$answer"; }
+        for answer in $1; do
+          NOW=$((NOW + 149)) && give_up_waiting_steps
+          NOW=$((NOW + 1)) && give_up_waiting_steps
+        done
+    """
+    assert run(code, answers, begun).partition(", as happens")[0] == said
 
 
 @pytest.mark.parametrize(
