@@ -73,7 +73,9 @@ def test_statuses_and_signals_arrive_from_a_container(installed: Cluster, workdi
     code, result = job.ended()
     found = {task["role"]: (task["state"], task["status"]) for task in result["tasks"]}
     assert (code, result["trigger"]["role"], result["code"]) == (1, "fails", 255)
-    assert found == {"fails": ("FAILED", 7), "traps": ("STOPPED", 0), "killed": ("FAILED", 139)}
+    # Of two exits in an instant either may arrive first, and the decision stops what has not.
+    assert found.pop("killed") in {("FAILED", 139), ("STOPPED", 139)}
+    assert found == {"fails": ("FAILED", 7), "traps": ("STOPPED", 0)}
     assert job.log("1-traps/0") == "saved\n"
 
 
