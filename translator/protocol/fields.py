@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST = 2**31 - 1
 """What JSON schema validators, bash and Slurm all can count to."""
+LAST_PORT = 65535
 
 
 class Closed(BaseModel):

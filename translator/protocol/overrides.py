@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 from ..errors import Fault
 from .collect import near_hint
 from .scalars import plain_value
-from .v1 import NAME as NAME_V1
-from .v1 import NAME_PATTERN as NAME_PATTERN_V1
 from .v2 import NAME
-from .versions import is_v1
+from .versions import NAME_PATTERN_V1, NAME_V1, is_v1
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from ..job import Script
-from .fields import integer
+from .fields import LAST_PORT, integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +26,6 @@ EVENTS: dict[str, Moment] = {
 }
 """The events of callbacks, and when they are. Source: PAI runtime, plugin cmd; PAI issue 5145."""
 _MOMENTS: tuple[Moment, ...] = ("start", "success", "exit")
-_LAST_PORT = 65535
 _BARRIER_MINUTES = 30
 """How long a barrier waits by default. Source: PAI runtime, README of the plugin ssh."""
 
@@ -87,8 +86,8 @@ def _tensorboard(path: Path, parameters: Mapping[str, Value], role: str, context
     """A TensorBoard beside the first task of the first role."""
     port = context.resolved((*path, "port"), parameters.get("port"))
     number = int(port) if isinstance(port, str) and port.isdecimal() else integer(port)
-    if number is None or not 0 < number <= _LAST_PORT:
-        context.collector.add("E203", (*path, "port"), f"expected a port from 1 to {_LAST_PORT}")
+    if number is None or not 0 < number <= LAST_PORT:
+        context.collector.add("E203", (*path, "port"), f"expected a port from 1 to {LAST_PORT}")
     folders = context.resolved((*path, "logdir"), parameters.get("logdir"))
     if not (isinstance(folders, dict) and folders and all(isinstance(each, str) for each in folders.values())):
         hint = "`logdir: {train: /mnt/tensorboard}`"

@@ -13,15 +13,13 @@ from pydantic import Field
 
 from .extras import SlurmExtras
 from .faults import Wording
-from .fields import MOST, Check, Closed, Open, Text, expected, integer, whole, words
+from .fields import LAST_PORT, MOST, Check, Closed, Open, Text, expected, integer, whole, words
 from .text import js_text
 from .v2 import MOST_INSTANCES, ImageUri
+from .versions import NAME_PATTERN_V1, NAME_V1
 
-NAME = "a name of at most 255 letters (a-z, A-Z), digits, `.`, `_`, `~` and `-`"
-NAME_PATTERN = r"[A-Za-z0-9._~-]{1,255}"
-LAST_PORT = 65535
 _WORD = r"[A-Za-z0-9._~]{1,255}"
-_Name = Annotated[str, words(NAME, NAME_PATTERN, number=4)]
+_Name = Annotated[str, words(NAME_V1, NAME_PATTERN_V1, number=4)]
 _RoleName = Annotated[str, words("a role name of letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD, number=4)]
 _Label = Annotated[str, words("a port label of letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD, number=4)]
 _VariableName = Annotated[str, words("the name of a variable: letters (a-z, A-Z), digits and `_`", r"\w+", number=4)]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..job import NEVER, Directories
-from .v1 import LAST_PORT
+from .fields import LAST_PORT
 
 if TYPE_CHECKING:
     from ..job import Job, Role

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from .fields import LAST_PORT
 from .names import controller_name
-from .v1 import LAST_PORT, TaskRole
+from .v1 import TaskRole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

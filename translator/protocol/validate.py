@@ -19,7 +19,6 @@ from .overrides import overridden
 from .prerequisites import around
 from .secrets import secret_texts, settled
 from .v1_extras import with_v1
-from .v1_job import validate_v1
 from .v2 import JobFile
 from .versions import draft_fault, is_v1
 
@@ -74,6 +73,8 @@ def validate(
     collector = Collector(document)
     collector.extend([*document.warnings, *faults])
     if is_v1(document):
+        from .v1_job import validate_v1
+
         job = validate_v1(collector, defaults or Switches())
         return Checked(job=job, warnings=collector.of(Severity.WARNING))
     file = mirror(JobFile, collector)

@@ -12,6 +12,9 @@ from .json_events import BLANK
 if TYPE_CHECKING:
     from .document import Document
 
+NAME_V1 = "a name of at most 255 letters (a-z, A-Z), digits, `.`, `_`, `~` and `-`"
+NAME_PATTERN_V1 = r"[A-Za-z0-9._~-]{1,255}"
+"""What jobs and task roles of protocol v1 may be called: here, because most files need no more of it."""
 _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _V1_KEY = re.compile(r'"jobName"\s*:|"taskRoles"\s*:\s*\[')
 _V2_KEY = re.compile(r'"protocolVersion"\s*:')
