@@ -11,7 +11,7 @@ import pytest
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, folder_of_alice, paislurm, role, submit
 from tests.cluster.processes import read, wait_until
 from tests.cluster.ssh_calls import MASTER, PLACE, WAITS, came_back, mount_of_node, roles_of_calls
-from tests.cluster.test_faults import cut_off, wait_ready
+from tests.cluster.test_faults import cut_off, status, wait_ready
 
 if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
@@ -98,8 +98,9 @@ def test_a_node_that_does_not_answer(installed: Cluster, workdir: Path, image: P
         for job in jobs:
             (job.attempt / "cut").touch()
         for job in jobs:
-            _, result = job.ended()
-            assert result["code"] == -1001
+            job.ended()
+            # Slurm's TERM may overtake srun's word; then the accounts alone say why the job ended.
+            assert status(job)["code"] == -1001
             said = job.log("0-master/0").splitlines()
             assert said[0] == "there"
             assert sorted(line.split()[:2] for line in said[1:]) == [["new", "255"], ["running", "255"]]
