@@ -15,17 +15,16 @@ from paislurm.translator.pipeline import compile_job
 from paislurm.translator.rendering.bash import runtime
 from paislurm.translator.rendering.origins import origins
 
+from .protocol.jobs import HEAD
+
 if TYPE_CHECKING:
     from paislurm.translator.rendering.origins import Origin
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TABLE = yaml.safe_load((files("paislurm") / "translator/rendering/origins.yaml").read_text(encoding="utf-8"))
-JOB = """\
-protocolVersion: 2
-name: demo
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: "python:3.11"}
+JOB = (
+    HEAD
+    + """\
 parameters:
   rate: 0.1
   END: |
@@ -54,6 +53,7 @@ extras:
     taskRoles:
       worker: {qos: high}
 """
+)
 
 
 def explained(text: str = JOB) -> list[Origin]:

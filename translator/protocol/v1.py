@@ -39,9 +39,9 @@ def _command(value: object) -> str:
 
 
 def _scalar(value: object) -> str:
-    if isinstance(value, (dict, list)):
+    if value is not None and not isinstance(value, (str, int, float)):
         raise expected("text, a number, true or false")
-    return js_text(value) or ""  # type: ignore[arg-type] # what is left is a scalar
+    return js_text(value) or ""
 
 
 Threshold = Annotated[int | None, Check(_threshold, {"type": ["integer", "null"], "minimum": 1, "maximum": MOST})]

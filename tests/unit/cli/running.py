@@ -10,6 +10,7 @@ from paislurm.translator.cli.home import user_name
 from paislurm.translator.cli.main import main
 
 from ..monitoring.jobs import leave_result, observed
+from ..protocol.jobs import HEAD
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,12 +30,9 @@ defaultPartition: batch
 monitor: {background: false}
 """
 
-JOB = """\
-protocolVersion: 2
-name: demo
-type: job
-prerequisites:
-  - {name: image, type: dockerimage, uri: "python:3.11"}
+JOB = (
+    HEAD
+    + """\
 taskRoles:
   worker:
     instances: 2
@@ -45,6 +43,7 @@ taskRoles:
       - echo hello from $PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX
       - echo and bye
 """
+)
 
 
 def job_file(folder: Path, text: str = JOB, name: str = "job.yaml") -> str:

@@ -17,16 +17,7 @@ from paislurm.translator.cli.tailing import Prefixer, start_of_last_lines
 from paislurm.translator.errors import NotFoundError
 from paislurm.translator.monitoring.records import JobRole
 
-from ..monitoring.jobs import (
-    CREATED,
-    INTENT,
-    ROLES,
-    SUBMITTED,
-    FakeBackend,
-    job_folder,
-    leave_result,
-    observed,
-)
+from ..monitoring.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,15 +16,7 @@ from paislurm.translator.cli.waiting import Pace
 from paislurm.translator.monitoring.journal import read
 from paislurm.translator.monitoring.records import Cancelled, Ended
 
-from ..monitoring.jobs import (
-    CREATED,
-    INTENT,
-    SUBMITTED,
-    FakeBackend,
-    job_folder,
-    leave_result,
-    observed,
-)
+from ..monitoring.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 from .running import ME
 
 if TYPE_CHECKING:

@@ -109,6 +109,14 @@ def stepped(folder: JobFolder, backend: FakeBackend, now: int, *, held: Callable
     return step([open_job(folder)], means)[0]
 
 
+def failed_job(path: Path) -> tuple[JobFolder, FakeBackend]:
+    """Make the folder of a job that may be retried once, and whose first attempt has just failed."""
+    folder, backend = job(path, limit=1), FakeBackend()
+    leave_result(folder, **FAILED)
+    ended(backend)
+    return folder, backend
+
+
 class FakeBackend:
     """A backend that answers from memory. `fails` makes every request fail, in the way that it names."""
 

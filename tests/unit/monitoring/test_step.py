@@ -10,18 +10,7 @@ from paislurm.backends.base import JobId
 from paislurm.translator.monitoring.journal import append
 from paislurm.translator.monitoring.records import Ended
 
-from .jobs import (
-    FAILED,
-    INTENT,
-    NOW,
-    FakeBackend,
-    ended,
-    job,
-    kinds,
-    leave_result,
-    stepped,
-    task,
-)
+from .jobs import INTENT, NOW, FakeBackend, ended, failed_job, job, kinds, leave_result, stepped, task
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,9 +20,7 @@ KILLED = {"outcome": "failed", "code": 137, "behaviour": "transient", "reason": 
 
 
 def test_a_failure_within_its_budget_becomes_a_fresh_attempt_at_once(tmp_path: Path) -> None:
-    folder, backend = job(tmp_path, limit=1), FakeBackend()
-    leave_result(folder, **FAILED)
-    ended(backend)
+    folder, backend = failed_job(tmp_path)
     view = stepped(folder, backend, NOW)
     assert (view.standing.state, view.history.attempt, view.history.job_id) == ("WAITING", 1, "101")
     (submission,) = backend.submissions
@@ -116,9 +103,7 @@ def test_a_refusal_of_the_exclusion_is_no_refusal_of_the_attempt(
 
 
 def test_a_fresh_attempt_that_is_refused_is_tried_for_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, backend = job(tmp_path, limit=1), FakeBackend()
-    leave_result(folder, **FAILED)
-    ended(backend)
+    folder, backend = failed_job(tmp_path)
     submit = backend.submit
 
     def refuses(submission: Any) -> JobId:
@@ -154,9 +139,7 @@ def test_roots_scancel_where_the_site_retries_it(tmp_path: Path, canceller: str,
 
 
 def test_the_first_word_about_an_end_counts(tmp_path: Path) -> None:
-    folder, backend = job(tmp_path, limit=1), FakeBackend()
-    leave_result(folder, **FAILED)
-    ended(backend)
+    folder, backend = failed_job(tmp_path)
     stepped(folder, backend, NOW)
     late = Ended(
         time=NOW, attempt=0, state="FAILED", code=255, reason="late", backend_state="", started=None, ended=None,

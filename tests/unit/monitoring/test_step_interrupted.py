@@ -13,17 +13,7 @@ from paislurm.translator.monitoring.attempt import SETTLED_SECONDS
 from paislurm.translator.monitoring.journal import append, read
 from paislurm.translator.monitoring.records import Cancelled, Intent, Retry, Submitted
 
-from .jobs import (
-    FAILED,
-    INTENT,
-    NOW,
-    FakeBackend,
-    ended,
-    job,
-    leave_result,
-    observed,
-    stepped,
-)
+from .jobs import INTENT, NOW, FakeBackend, ended, failed_job, job, observed, stepped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,9 +22,7 @@ if TYPE_CHECKING:
 
 def test_no_answer_to_sbatch_is_looked_up_before_a_second_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether the controller accepted or not: one attempt, and never a second sbatch before that is certain."""
-    folder, backend = job(tmp_path, limit=1), FakeBackend()
-    leave_result(folder, **FAILED)
-    ended(backend)
+    folder, backend = failed_job(tmp_path)
 
     def silent(_: object) -> JobId:
         raise UnreachableError(Fault(code="E502", message="away"))
@@ -85,9 +73,7 @@ def killed_at(monkeypatch: pytest.MonkeyPatch, number: int, backend: FakeBackend
 def test_killed_before_any_effect_the_next_step_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    folder, backend = job(tmp_path, limit=1), FakeBackend()
-    leave_result(folder, **FAILED)
-    ended(backend)
+    folder, backend = failed_job(tmp_path)
     with monkeypatch.context() as patch:
         check = killed_at(patch, number, backend)
         with pytest.raises(KilledError):
@@ -100,9 +86,7 @@ def test_killed_before_any_effect_the_next_step_goes_on(
 
 
 def test_who_is_not_the_owner_any_more_does_nothing(tmp_path: Path) -> None:
-    folder, backend = job(tmp_path, limit=1), FakeBackend()
-    leave_result(folder, **FAILED)
-    ended(backend)
+    folder, backend = failed_job(tmp_path)
     before = folder.journal.read_bytes()
     view = stepped(folder, backend, NOW, held=lambda: False)
     assert "attempt 1 follows" in view.standing.reason
@@ -112,9 +96,7 @@ def test_who_is_not_the_owner_any_more_does_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("answers", range(1, 5))
 def test_an_owner_that_is_replaced_in_the_middle_leaves_off(tmp_path: Path, answers: int) -> None:
     """Two monitors that both take themselves for the owner still submit one attempt."""
-    folder, backend = job(tmp_path, limit=1), FakeBackend()
-    leave_result(folder, **FAILED)
-    ended(backend)
+    folder, backend = failed_job(tmp_path)
     left = answers
 
     def held() -> bool:
@@ -150,9 +132,7 @@ def test_a_job_that_is_cancelled_between_two_attempts_ends(tmp_path: Path) -> No
 def test_a_cancel_that_meets_a_fresh_attempt_reaches_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
-    folder, backend = job(tmp_path, limit=1), FakeBackend()
-    leave_result(folder, **FAILED)
-    ended(backend)
+    folder, backend = failed_job(tmp_path)
     submit = backend.submit
 
     def meanwhile(submission: Any) -> JobId:
@@ -182,9 +162,7 @@ def test_a_duplicate_that_was_taken_for_the_attempt_gives_way_to_its_owner(tmp_p
 def test_a_journal_that_cannot_be_written_stops_what_would_follow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, backend = job(tmp_path, limit=1), FakeBackend()
-    leave_result(folder, **FAILED)
-    ended(backend)
+    folder, backend = failed_job(tmp_path)
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")

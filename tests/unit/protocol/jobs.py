@@ -24,6 +24,14 @@ JOB: dict[str, Any] = {
     "prerequisites": [{"name": "image", "type": "dockerimage", "uri": "python:3.11"}],
     "taskRoles": {"worker": ROLE},
 }
+HEAD = """\
+protocolVersion: 2
+name: demo
+type: job
+prerequisites:
+  - {name: image, type: dockerimage, uri: "python:3.11"}
+"""
+"""The first lines of a job file, for tests that spell out the rest."""
 GONE = object()
 """A value for keys that are to be left out."""
 

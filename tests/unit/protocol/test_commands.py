@@ -9,14 +9,11 @@ from paislurm.translator.protocol.overrides import value_of
 from paislurm.translator.protocol.read import read
 from paislurm.translator.protocol.validate import validate
 
-from .jobs import check, job
+from .jobs import HEAD, check, job
 
-COMMANDS = """\
-protocolVersion: 2
-name: demo
-type: job
-prerequisites:
-  - {name: image, type: dockerimage, uri: 'python:3.11'}
+COMMANDS = (
+    HEAD
+    + """\
   - {name: set, type: data, uri: [https://a]}
 parameters:
   lr: 1e-3
@@ -50,6 +47,7 @@ deployments:
     taskRoles: {worker: {preCommands: ['false']}}
 defaults: {deployment: prod}
 """
+)
 
 
 def test_commands_are_assembled() -> None:
