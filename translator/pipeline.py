@@ -20,6 +20,8 @@ from .site.profile import Site
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from jinja2 import BytecodeCache
+
     from .job import Job
     from .planning.plan import Plan
     from .protocol.document import Document, Value
@@ -52,12 +54,13 @@ def compile_job(
     suffix: str = "",
     secrets: Mapping[str, Value] = _NO_SECRETS,
     version: str = __version__,
+    templates: BytecodeCache | None = None,
 ) -> Compiled:
     """Compile a job file. The same arguments give the same script, byte for byte.
 
     `file` is what messages and the script call it; `parameters` and `secrets` take the place of the file's own;
-    `suffix` is appended to the job's name. Raises `ProtocolError` for a wrong file, `PlanError` for a job that
-    the site cannot run; each with all that is wrong.
+    `suffix` is appended to the job's name; `templates` keeps the templates compiled. Raises `ProtocolError` for a
+    wrong file, `PlanError` for a job that the site cannot run; each with all that is wrong.
     """
     document = read(text, file=file)
     checked = validate(
@@ -73,7 +76,7 @@ def compile_job(
         site=site,
         job=checked.job,
         plan=planned,
-        script=render(planned),
+        script=render(planned, templates),
         warnings=(*checked.warnings, *planned.warnings),
         secrets={name: checked.secrets[name] for name in planned.secrets},
     )

@@ -42,8 +42,12 @@ def run() -> Iterator[Ratio]:
 
 
 def _python(*argv: str) -> list[str]:
-    """Return a command line of this interpreter by its real path, with the packages of this environment."""
-    return ["env", f"PYTHONPATH={os.pathsep.join(path for path in sys.path if path)}", PYTHON, "-S", *argv]
+    """Return a command line of this interpreter by its real path, with the packages of this environment.
+
+    It keeps what it compiles, as it does for users.
+    """
+    path = os.pathsep.join(path for path in sys.path if path)
+    return ["env", "--unset=PYTHONDONTWRITEBYTECODE", f"PYTHONPATH={path}", PYTHON, "-S", *argv]
 
 
 def _help() -> Ratio:

@@ -12,6 +12,7 @@ import click
 
 from ..errors import Fault, Place, ProtocolError
 from ..pipeline import compile_job
+from .compiled import CompiledTemplates
 from .say import say_faults
 from .secret_file import read_secrets
 from .sites import find_site, local_site
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ..site.profile import Site
 
 STDIN = "-"
+_TEMPLATES = CompiledTemplates(Path(__file__).with_name("__pycache__"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,7 @@ def compile_source(source: Source) -> tuple[bytes, Compiled]:
         parameters=dict(source.parameters),
         suffix=source.suffix,
         secrets=read_secrets(source.secrets) if source.secrets else {},
+        templates=_TEMPLATES,
     )
     say_faults(compiled.warnings)
     return text, compiled

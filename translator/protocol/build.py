@@ -52,7 +52,7 @@ def build(
     collector: Collector,
 ) -> Job:
     """Return the job that a file means; `commands` are those of its roles, `arounds` what runs around them."""
-    slurm = file.extras.slurm or SlurmExtras()
+    slurm = file.extras.slurm or SlurmExtras.model_construct()
     return Job(
         protocol="2",
         name=file.name,
@@ -79,7 +79,7 @@ def _notify(document: Document) -> tuple[Event, ...]:
 
 def _role(name: str, file: v2.JobFile, command: Assembled, switches: Switches, collector: Collector) -> Role:
     role, path = file.task_roles[name], ("taskRoles", name)
-    wishes = (file.extras.slurm or SlurmExtras()).task_roles.get(name)
+    wishes = (file.extras.slurm or SlurmExtras.model_construct()).task_roles.get(name)
     image = prerequisite(collector.document, "dockerimage", role.docker_image) or {}
     if file.extras.gang_allocation and role.task_retry_count != 0:
         message = "`taskRetryCount` has no effect while all tasks of the job start together"

@@ -182,6 +182,6 @@ class SlurmExtras(SlurmRole):
     layout: Annotated[Literal["het", "shared"] | None, one_of("het", "shared")] = None
     on_timeout: Annotated[Literal["fail", "retry"] | None, one_of("fail", "retry")] = None
     export_env: Any = None
-    compat: SlurmCompat = SlurmCompat()
+    compat: SlurmCompat = SlurmCompat.model_construct()
     task_roles: dict[str, SlurmRole] = {}
-    v1: SlurmV1 = SlurmV1()
+    v1: SlurmV1 = SlurmV1.model_construct()

@@ -26,7 +26,8 @@ LAST_PORT = 65535
 class Closed(BaseModel):
     """A mapping with the keys of its fields and no others; keys are written in camelCase.
 
-    Validators are built when the outermost mapping is first read, once for all inside it.
+    Validators are built when the outermost mapping is first read, once for all inside it. That is why defaults are
+    made by `model_construct`, which needs none.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, defer_build=True)

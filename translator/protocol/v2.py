@@ -139,14 +139,14 @@ class Role(Closed):
     """A task role; its `protocolVersion` is tolerated and ignored. Source: PAI protocol v2, taskRoles."""
 
     instances: Annotated[int, whole(1, MOST_INSTANCES)] = 1
-    completion: Completion = Completion()
+    completion: Completion = Completion.model_construct()
     task_retry_count: Annotated[int, whole(-2)] = 0
     prerequisites: list[Text] = []
     docker_image: Text
     data: Text = ""
     output: Text = ""
     script: Text = ""
-    extra_container_options: ContainerOptions = ContainerOptions()
+    extra_container_options: ContainerOptions = ContainerOptions.model_construct()
     resource_per_instance: Resources
     commands: TextList
     protocol_version: Any = None
@@ -231,5 +231,5 @@ class JobFile(Closed):
     job_retry_count: Annotated[int, whole(0)] = 0
     task_roles: Annotated[dict[RoleName, Role], Field(min_length=1)]
     deployments: Annotated[list[Deployment], Field(min_length=1)] = []
-    defaults: Defaults = Defaults()
-    extras: Extras = Extras()
+    defaults: Defaults = Defaults.model_construct()
+    extras: Extras = Extras.model_construct()

@@ -35,8 +35,8 @@ def load(name: str) -> str:
 
 
 @cache
-def engine() -> jinja2.Environment:
-    """Return the environment: strict about names, quoting and white space."""
+def engine(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environment:
+    """Return the environment: strict about names, quoting and white space; `compiled` keeps compiled templates."""
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(load),
         undefined=jinja2.StrictUndefined,
@@ -44,6 +44,7 @@ def engine() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        bytecode_cache=compiled,
         autoescape=False,  # noqa: S701 - this is bash, and `finalize` lets only quoted text through
     )
     environment.filters |= {"sh": quote, "comment": comment, "flag": _flag, "seconds": _seconds}

@@ -11,19 +11,21 @@ from .engine import engine
 from .shell import export, export_around, here_document, our_own, quote, sbatch_line
 
 if TYPE_CHECKING:
+    from jinja2 import BytecodeCache
+
     from ..planning.plan import Plan, RolePlan, Step
     from .shell import ShellWord
 
 
-def render(plan: Plan) -> str:
-    """Return the batch script of a plan: the same plan gives the same bytes."""
+def render(plan: Plan, compiled: BytecodeCache | None = None) -> str:
+    """Return the batch script of a plan: the same plan gives the same bytes, wherever templates are kept compiled."""
     rules = exit_rules(plan.exit_patterns)
     known = [export(name, value) for name, value in plan.environment]
     paths = [export_around(name, parts, "PAI_USER_NAME") for name, parts in plan.paths]
     environment = "\n".join([*known, *paths])
     delimiter, text = here_document(environment, "END_OF_ENVIRONMENT")
     return (
-        engine()
+        engine(compiled)
         .get_template("job.sbatch.j2")
         .render(
             plan=plan,

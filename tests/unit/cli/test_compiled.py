@@ -1,0 +1,91 @@
+"""Compiled templates are kept between runs, and nothing depends on that."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import jinja2
+import pytest
+
+from paislurm.translator.cli.compiled import CompiledTemplates
+from paislurm.translator.pipeline import compile_job
+
+from ..protocol.jobs import job
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCRIPT = compile_job(job()).script
+
+
+@pytest.fixture(autouse=True)
+def writing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Python write what it compiles, whatever the tests are run with."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+
+
+def compiles(folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Compile a job as a new process would, and return how many templates that compiled."""
+    compiled: list[str] = []
+    compile_template = jinja2.Environment.compile
+
+    def count(environment: jinja2.Environment, source: str, *args: object, **options: object) -> object:
+        compiled.append(source)
+        return compile_template(environment, source, *args, **options)  # type: ignore[call-overload] # passed on
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jinja2.Environment, "compile", count)
+        assert compile_job(job(), templates=CompiledTemplates(folder)).script == SCRIPT
+    return len(compiled)
+
+
+def test_templates_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = compiles(tmp_path, monkeypatch)
+    assert first > 0
+    assert len(list(tmp_path.iterdir())) == first
+    assert compiles(tmp_path, monkeypatch) == 0
+
+
+def test_a_damaged_file_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the damage: each file is cut at another length, the last ones are no files of Jinja's at all."""
+    count = compiles(tmp_path, monkeypatch)
+    sound = {file: file.read_bytes() for file in sorted(tmp_path.iterdir())}
+    for share in (0.0, 0.01, 0.02, 0.05, 0.5, 0.999):
+        for file, content in sound.items():
+            file.write_bytes(content[: int(len(content) * share)])
+        assert compiles(tmp_path, monkeypatch) == count
+        assert {file: file.read_bytes() for file in tmp_path.iterdir()} == sound
+    for file in sound:
+        file.write_bytes(b"\x80\x04\x95nothing of Jinja's")
+    assert compiles(tmp_path, monkeypatch) == count
+
+
+def test_another_text_is_another_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiles(tmp_path, monkeypatch)
+    one, other = sorted(tmp_path.iterdir())[:2]
+    other.write_bytes(one.read_bytes())
+    assert compiles(tmp_path, monkeypatch) == 1
+
+
+def test_where_nothing_can_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in (tmp_path / "none", tmp_path / "file" / "folder"):
+        (tmp_path / "file").touch()
+        assert compiles(folder, monkeypatch) == compiles(folder, monkeypatch) > 0
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    assert compiles(tmp_path, monkeypatch) > 0
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_full_disk_leaves_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fake: the space ends in the middle of each file."""
+
+    def half(path: Path, content: bytes) -> int:
+        with path.open("wb") as file:
+            file.write(content[: len(content) // 2])
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pathlib.Path.write_bytes", half)
+        compiles(tmp_path, monkeypatch)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,44 @@
+"""Jinja's compiled templates, kept where Python keeps our compiled modules."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import TYPE_CHECKING
+
+from jinja2 import BytecodeCache
+
+if TYPE_CHECKING:
+    from jinja2.bccache import Bucket
+
+
+class CompiledTemplates(BytecodeCache):
+    """Read a compiled template, or write it if Python may write compiled modules there; nothing fails if it cannot.
+
+    Jinja accepts one only with the hash of its template's text, and of its own and Python's version.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Fill the bucket if there is a whole file for it."""
+        with suppress(OSError, EOFError, UnpicklingError, ValueError):
+            bucket.bytecode_from_string(self._file(bucket).read_bytes())
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep what is in the bucket, for all users; who reads it meanwhile finds the whole file or none."""
+        if sys.dont_write_bytecode:
+            return
+        new = self._file(bucket).with_suffix(f".{os.getpid()}")
+        with suppress(OSError):
+            new.write_bytes(bucket.bytecode_to_string())
+            new.replace(self._file(bucket))
+        with suppress(OSError):
+            new.unlink()
+
+    def _file(self, bucket: Bucket) -> Path:
+        return self._folder / f"{bucket.key}.{sys.implementation.cache_tag}.jinja2"
