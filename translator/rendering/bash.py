@@ -22,7 +22,8 @@ _INSIDE = (
     "task/bells",
     "task/answers",
 )
-_TASK = ("task/task", "task/ports", "task/exit_spec", "task/ranks", "prologue/prologue")
+_TASK = ("task/task", "task/exit_spec")
+_PROLOGUE = ("task/door", "task/ports", "task/ranks", "prologue/prologue", "prologue/door")
 _BATCH = (
     "calls/calls",
     "calls/ssh",
@@ -41,7 +42,8 @@ _BATCH = (
     "batch/completion",
     "batch/result",
 )
-"""The static bash, in its order: what a task needs inside its container, what else it needs, and the rest."""
+"""The static bash, in its order: what any task needs inside its container, what else it needs, what those without gang
+allocation and those with ranks need besides, as does the prologue of a node, and the rest."""
 _CONTAINERS = {
     "charliecloud": "charliecloud",
     "podman": "podman",
@@ -68,4 +70,4 @@ def runtime(containers: str = "none") -> ShellWord:
         inside += ["containers/inside"]
         task += ["containers/containers", f"containers/{name}"]
         batch += ["images/registry", "images/images", *cache, f"images/{name}"]
-    return our_own(load(f"runtime/{part}.sh") for part in (*inside, *task, "door", *batch, "main"))
+    return our_own(load(f"runtime/{part}.sh") for part in (*inside, *task, *_PROLOGUE, *batch, "main"))

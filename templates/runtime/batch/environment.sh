@@ -53,12 +53,11 @@ print_instances() {
 # The variables about every task of every role, all of which are placed.
 print_peers() {
   local role index label name lines='' port
-  local -a nodes
   for role in "${!ROLE_NAME[@]}"; do
-    read -ra nodes <<<"${NODES_OF[role]}"
-    for index in "${!nodes[@]}"; do
+    nodes_of "$role"
+    for index in "${!NODES[@]}"; do
       for name in ${ROLE_ALIASES[role]}; do
-        lines+="PAI_HOST_IP_${name}_$index=${ADDRESS_OF[${nodes[index]}]}"$'\n'
+        lines+="PAI_HOST_IP_${name}_$index=${ADDRESS_OF[${NODES[index]}]}"$'\n'
         for label in ${PORT_COUNTS[role]}; do
           label=${label%:*}
           [[ $label != *[.~]* ]] || continue
@@ -92,13 +91,12 @@ print_unnamed_ports() {
 # positions, because it may be the number of another one.
 print_host_lists() {
   local role index name list prefix port named=''
-  local -a nodes
   for role in "${!ROLE_NAME[@]}"; do
-    read -ra nodes <<<"${NODES_OF[role]}"
+    nodes_of "$role"
     list=''
-    for index in "${!nodes[@]}"; do
+    for index in "${!NODES[@]}"; do
       port=${PORTS_OF[$role.$index.http]}
-      list+=${list:+,}${ADDRESS_OF[${nodes[index]}]}:${port%%,*}
+      list+=${list:+,}${ADDRESS_OF[${NODES[index]}]}:${port%%,*}
     done
     prefix='export '
     ((${#list} < LONGEST_VALUE)) || prefix=''
@@ -114,19 +112,17 @@ print_host_lists() {
 write_hosts() {
   [[ $CONTAINER_RUNTIME != none ]] || return 0
   local role index name
-  local -a nodes
   ((GANG)) || { : >"$ATTEMPT_FOLDER/hosts"; return; }
   for role in "${!ROLE_NAME[@]}"; do
-    read -ra nodes <<<"${NODES_OF[role]}"
-    for index in "${!nodes[@]}"; do
-      for name in ${ROLE_ALIASES[role]}; do printf '%s %s-%s\n' "${ADDRESS_OF[${nodes[index]}]}" "$name" "$index"; done
+    nodes_of "$role"
+    for index in "${!NODES[@]}"; do
+      for name in ${ROLE_ALIASES[role]}; do printf '%s %s-%s\n' "${ADDRESS_OF[${NODES[index]}]}" "$name" "$index"; done
     done
   done >"$ATTEMPT_FOLDER/hosts"
 }
 
 # Left in the attempt's folder, first on the PATH of every task.
 write_ssh() {
-  mkdir -p -- "$ATTEMPT_FOLDER/bin" || return
   {
     quote "$SCRIPT"
     printf '#!/usr/bin/env bash\nexec bash %s --ssh ' "$QUOTED"

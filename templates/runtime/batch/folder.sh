@@ -42,7 +42,7 @@ claim_attempt() {
 # The folders of all tasks, and what each role runs in files of its own.
 lay_out_attempt() {
   local role index
-  local -a folders=(commands srun)
+  local -a folders=(bin commands srun)
   for role in "${!ROLE_NAME[@]}"; do
     folders+=("tasks/${ROLE_FOLDER[role]}")
     for ((index = 0; index < INSTANCES[role]; index++)); do

@@ -33,19 +33,19 @@ place_call() {
 # A node that does not answer is given up by srun, after Slurm's MessageTimeout.
 call_task() {
   local role=$1 slot=$2 name life hold shown errors heard said input job watcher status
-  local -a nodes options
+  local -a options
   if [[ ${PAISLURM_INSIDE-} ]]; then
     place_call "$PAISLURM_BELL$OUT" "$role $slot"$'\n'"$3"
     exit
   fi
-  read -ra nodes <<<"${NODES_OF[role]}"
+  nodes_of "$role"
   # Unbuffered: else srun keeps back what ends in no newline, and rsync at both ends waits for the other.
   options=("--jobid=$JOB_ID" --overlap --mem=0 --gres=none --mpi=none --export=ALL --unbuffered --quiet --job-name=ssh
-    "--nodelist=${nodes[slot]}" --nodes=1 --ntasks=1 --cpus-per-task=1 --cpu-bind=none --chdir=/)
+    "--nodelist=${NODES[slot]}" --nodes=1 --ntasks=1 --cpus-per-task=1 --cpu-bind=none --chdir=/)
   [[ $LAYOUT != het ]] || options+=("--het-group=$role")
   for name in "${!SLURM_@}" "${!SRUN_@}"; do [[ $name == SLURM_CONF ]] || unset "$name"; done
   [[ ! ${4-} ]] || exec srun "${options[@]}" --pty bash "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" terminal \
-    2> >(show_errors "${nodes[slot]}")
+    2> >(show_errors "${NODES[slot]}")
   make_pipe && life=$READ_END hold=$WRITE_END
   make_pipe && shown=$READ_END errors=$WRITE_END
   make_pipe && heard=$READ_END said=$WRITE_END
@@ -57,7 +57,7 @@ call_task() {
   exec {errors}>&- {said}>&-
   cat <&"$shown" >&2 {heard}<&- {hold}>&- {life}<&- {input}<&- &
   shown=$!
-  show_errors "${nodes[slot]}" <&"$heard" {hold}>&- {life}<&- {input}<&- &
+  show_errors "${NODES[slot]}" <&"$heard" {hold}>&- {life}<&- {input}<&- &
   heard=$!
   kill_when_over "$life" "$job" {hold}>&- {input}<&- >/dev/null 2>&1 &
   watcher=$!

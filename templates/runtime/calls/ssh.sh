@@ -51,7 +51,6 @@ refuse() {
 # address alone means the first task there, and `localhost` the task that asks.
 find_task() {
   local host=$1 port=$2 role index name ports
-  local -a nodes
   case $host in localhost | 127.* | ::1) host=${PAI_CURRENT_TASK_ROLE_NAME-}-${PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX-} ;; esac
   for role in "${!ROLE_NAME[@]}"; do
     for name in "${ROLE_NAME[role]}" ${ROLE_ALIASES[role]}; do
@@ -61,9 +60,9 @@ find_task() {
     done
   done
   for role in "${!ROLE_NAME[@]}"; do
-    read -ra nodes <<<"${NODES_OF[role]}"
-    for index in "${!nodes[@]}"; do
-      [[ $host == "${nodes[index]}" || $host == "${ADDRESS_OF[${nodes[index]}]}" ]] || continue
+    nodes_of "$role"
+    for index in "${!NODES[@]}"; do
+      [[ $host == "${NODES[index]}" || $host == "${ADDRESS_OF[${NODES[index]}]}" ]] || continue
       name=PAI_PORT_LIST_${ROLE_ALIASES[role]%% *}_${index}_ssh
       ports=${!name-}
       [[ $port && $port != 22 && ,$ports, != *",$port,"* ]] || { FOUND_ROLE=$role FOUND_SLOT=$index; return; }

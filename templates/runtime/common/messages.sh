@@ -18,6 +18,12 @@ quote() {
   QUOTED="'${1//$apostrophe/$apostrophe\\$apostrophe$apostrophe}'"
 }
 
+# nodes_of ROLE: those of its slots, in NODES. From a here-document `read` would take one byte at a time.
+nodes_of() {
+  # shellcheck disable=SC2206 # names of nodes have no more to them than words
+  NODES=(${NODES_OF[$1]})
+}
+
 # Make folders, some hundreds for each process; the umask keeps them private.
 make_folders() {
   while (($#)); do

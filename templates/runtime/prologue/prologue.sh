@@ -1,39 +1,37 @@
 # What runs once on each node, before any task begins; what it prints goes to the batch script.
 
 prepare_node() {
-  open_attempt "$@" && print_ports_of_node && make_bells_of_node
+  local role slot
+  local -a slots=()
+  open_attempt "$@" || exit
+  for role in "${!ROLE_NAME[@]}"; do
+    nodes_of "$role"
+    for slot in "${!NODES[@]}"; do
+      [[ ${NODES[slot]} != "$SLURMD_NODENAME" ]] || slots+=("$role.$slot")
+    done
+  done
+  ((!${#slots[@]})) || { make_bells_of "${slots[@]}" && print_ports_of "${slots[@]}"; }
   exit
 }
 
-# Print "port ROLE INDEX LABEL N,N" for every slot of this node. One md5sum answers for all of them.
-print_ports_of_node() {
-  local role slot index node
-  local -a requests=() nodes
-  for role in "${!ROLE_NAME[@]}"; do
-    read -ra nodes <<<"${NODES_OF[role]}"
-    for slot in "${!nodes[@]}"; do
-      [[ ${nodes[slot]} != "$SLURMD_NODENAME" ]] || requests+=("$role $slot 0")
-    done
+# make_bells_of ROLE.SLOT ...: with gang allocation, all of a node; and what their containers begin with.
+make_bells_of() {
+  local slot rank
+  local -a names=("$@")
+  for slot; do
+    for ((rank = 1; rank < ${RANKS_OF[${slot%.*}]:-1}; rank++)); do names+=("$slot.rank.$rank"); done
   done
-  assign_ports "${requests[@]}" || return
-  for index in "${!PORT_LINES[@]}"; do printf 'port %s\n' "${PORT_LINES[index]}"; done
+  make_bells "${names[@]}" || return
+  [[ $CONTAINER_RUNTIME == none ]] || { find_binds && make_roots "$@"; }
 }
 
-# With gang allocation, the bells of all slots of a node, and what their containers begin with.
-make_bells_of_node() {
-  local role slot rank
-  local -a nodes names=() slots=()
-  for role in "${!ROLE_NAME[@]}"; do
-    read -ra nodes <<<"${NODES_OF[role]}"
-    for slot in "${!nodes[@]}"; do
-      [[ ${nodes[slot]} == "$SLURMD_NODENAME" ]] || continue
-      names+=("$role.$slot") slots+=("$role.$slot")
-      for ((rank = 1; rank < ${RANKS_OF[role]:-1}; rank++)); do names+=("$role.$slot.rank.$rank"); done
-    done
-  done
-  ((${#names[@]})) || return 0
-  make_bells "${names[@]}" || return
-  [[ $CONTAINER_RUNTIME == none ]] || { find_binds && make_roots "${slots[@]}"; }
+# print_ports_of ROLE.SLOT ...: "port ROLE INDEX LABEL N,N" for all of a node. One md5sum answers for all of them.
+print_ports_of() {
+  local slot line
+  local -a requests=()
+  for slot; do requests+=("${slot/./ } 0"); done
+  assign_ports "${requests[@]}" || return
+  for line in "${PORT_LINES[@]}"; do printf 'port %s\n' "$line"; done
 }
 
 # mark_bells MARK: by a file beside each bell of this node.

@@ -11,7 +11,7 @@ make_bells() {
   [[ -d $CALLS && ! -L $CALLS && -O $CALLS ]] || { say "error: $CALLS on $SLURMD_NODENAME is not ours"; return 1; }
   [[ ! $OUT ]] || set -- "$@" "${@/%/$OUT}"
   # On one machine all components are one node, and each of their steps makes all of them.
-  (cd -- "$CALLS" && umask 0077 && mkfifo -- "$@") 2>/dev/null
+  mkfifo -m 0600 -- "${@/#/$CALLS/}" 2>/dev/null
   local name
   for name; do [[ -p $CALLS/$name ]] || { say "error: cannot make $CALLS/$name on $SLURMD_NODENAME"; return 1; }; done
 }

@@ -26,7 +26,7 @@ cannot_open_all_gpus() {
 # take_devices ROLE: set the variables of a task's GPUs.
 take_devices() {
   local want=${ROLE_GPUS[$1]} name=CUDA_VISIBLE_DEVICES list slot first=0
-  local -a found nodes
+  local -a found
   [[ $GPU_VENDOR != amd ]] || name=ROCR_VISIBLE_DEVICES
   # HIP takes its lists as places in that of ROCm, and so it would look for places that are not there.
   unset HIP_VISIBLE_DEVICES
@@ -38,8 +38,8 @@ take_devices() {
   [[ ! ${GPU_GRES-} ]] || list_gpus "$name"
   IFS=, read -ra found <<<"${!name-}"
   if ((${#found[@]} > want)); then
-    read -ra nodes <<<"${NODES_OF[$1]}"
-    for ((slot = 0; slot < SLOT; slot++)); do [[ ${nodes[slot]} != "$SLURMD_NODENAME" ]] || first=$((first + want)); done
+    nodes_of "$1"
+    for ((slot = 0; slot < SLOT; slot++)); do [[ ${NODES[slot]} != "$SLURMD_NODENAME" ]] || first=$((first + want)); done
     found=("${found[@]:first:want}")
   fi
   if ((${#found[@]} && ${#found[@]} != want)); then

@@ -4,21 +4,22 @@
 
 # assign_ports "ROLE INDEX ATTEMPT" ...: fill PORT_LINES with "ROLE INDEX LABEL N,N". Nonzero when no port is free.
 assign_ports() {
-  local request role index attempt ask label count k folder digest rest ports port number=0
-  folder=$(mktemp -d "${TMPDIR:-/tmp}/paislurm-ports.XXXXXX") || return
+  local request role index attempt ask label count k ports number=0
+  local -a digests files=()
   for request; do
     read -r role index attempt <<<"$request"
     for ask in ${PORT_COUNTS[role]}; do
       label=${ask%:*} count=${ask#*:}
       for ((k = 0; k < count; k++, number++)); do
-        printf -v digest '%s/%07d' "$folder" "$number"
-        printf '[%s][%s][%d]' "$RUN_ID-${ROLE_NAME[role]}-$index-$attempt" "$label" "$k" >"$digest"
+        files+=("port.$BASHPID.$number")
+        printf '[%s][%s][%d]' "$RUN_ID-${ROLE_NAME[role]}-$index-$attempt" "$label" "$k" >"$CALLS/${files[number]}" ||
+          return
       done
     done
   done
-  local -a digests
-  mapfile -t digests < <(cd -- "$folder" && md5sum -- *)
-  rm -rf -- "$folder"
+  # Words: a digest, and the name of its file. From a pipe, `read` and `mapfile` would take one byte at a time.
+  # shellcheck disable=SC2207
+  digests=($(cd -- "$CALLS" && md5sum -- "${files[@]}" && rm -- "${files[@]}")) || return
   read_listeners
   for request; do
     read -r role index attempt <<<"$request"
@@ -34,7 +35,7 @@ assign_ports() {
         if ((FIRST_FIXED)); then
           PORT=$((FIRST_FIXED + k))
         else
-          hash_port "${digests[number]}"
+          hash_port "${digests[2 * number]}"
           take_free_port || return
         fi
         ports+=${ports:+,}$PORT
@@ -88,12 +89,12 @@ take_free_port() {
 
 # Mark every port in PORT_TAKEN that somebody listens on (TCP) or is bound to (UDP), IPv4 and IPv6.
 read_listeners() {
-  local _ address
+  local table port
   local -a tables=()
-  for _ in tcp tcp6 udp udp6; do
-    [[ ! -r /proc/net/$_ ]] || tables+=("/proc/net/$_")
+  for table in /proc/net/{tcp,tcp6,udp,udp6}; do
+    [[ ! -r $table ]] || tables+=("$table")
   done
-  while read -r _ address _; do
-    PORT_TAKEN[16#${address##*:}]=1
-  done < <(grep -hE '^ *[0-9]+: [0-9A-F]+:[0-9A-F]{4} [0-9A-F]+:[0-9A-F]{4} (0A|07) ' "${tables[@]}")
+  while read -r port; do
+    PORT_TAKEN[16#$port]=1
+  done < <(sed -nE 's/^ *[0-9]+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:[0-9A-F]{4} (0A|07) .*/\1/p' "${tables[@]}")
 }

@@ -1,19 +1,7 @@
 # Native launch: srun starts the commands themselves, as ranks of an MPI world, several of them for one task if so asked.
 #
-# Slurm numbers the processes of a step through, role after role, task after task. The first rank of a task is the task:
-# it runs the scripts around the commands, reports, and answers calls. The others wait until the commands may begin,
-# run them, and tell the first one by its bell.
-
-# find_rank FIRST: of which role, slot and rank this process of Slurm's is; FIRST is the first role of the step.
-find_rank() {
-  local number=$SLURM_PROCID count
-  for ROLE in ${WORLD_OF[$1]-$1}; do
-    RANKS=${RANKS_OF[ROLE]:-1} count=$((SLOTS[ROLE] * ${RANKS_OF[ROLE]:-1}))
-    ((number >= count)) || break
-    number=$((number - count))
-  done
-  SLOT=$((number / RANKS)) RANK=$((number % RANKS))
-}
+# The first rank of a task is the task: it runs the scripts around the commands, reports, and answers calls. The others
+# wait until the commands may begin, run them, and tell the first one by its bell.
 
 # A rank that is not the first of its task: wait for the word to begin, which is the variables that scripts exported, run
 # the commands, and let them write their end into the bell of the first one.

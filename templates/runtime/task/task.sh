@@ -26,6 +26,18 @@ task_main() {
   exit 0
 }
 
+# find_rank FIRST: of which role, slot and rank this process of Slurm's is; FIRST is the first role of the step, in which
+# Slurm numbers the processes through, role after role, task after task.
+find_rank() {
+  local number=$SLURM_PROCID count
+  for ROLE in ${WORLD_OF[$1]-$1}; do
+    RANKS=${RANKS_OF[ROLE]:-1} count=$((SLOTS[ROLE] * ${RANKS_OF[ROLE]:-1}))
+    ((number >= count)) || break
+    number=$((number - count))
+  done
+  SLOT=$((number / RANKS)) RANK=$((number % RANKS))
+}
+
 serve_slot() {
   local word slot index attempt
   RESERVE_PORTS=${TMPDIR:-/tmp}/paislurm-$RUN_ID-port-
@@ -65,11 +77,10 @@ run_task() {
 # Check the node, find the ports and devices, set the variables and the working directory. Sets CODE and BEHAVIOUR on failure.
 prepare_task() {
   local index=$1 attempt=$2
-  local -a nodes
-  read -ra nodes <<<"${NODES_OF[ROLE]}"
+  nodes_of "$ROLE"
   CODE=252 BEHAVIOUR=permanent
-  if [[ ${nodes[SLOT]-} != "$SLURMD_NODENAME" ]]; then
-    say "error: slot $SLOT of role ${ROLE_NAME[ROLE]} was to run on ${nodes[SLOT]-no node} and runs on $SLURMD_NODENAME"
+  if [[ ${NODES[SLOT]-} != "$SLURMD_NODENAME" ]]; then
+    say "error: slot $SLOT of role ${ROLE_NAME[ROLE]} was to run on ${NODES[SLOT]-no node} and runs on $SLURMD_NODENAME"
     return 1
   fi
   CODE=255 BEHAVIOUR=unknown

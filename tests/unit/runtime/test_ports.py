@@ -59,15 +59,16 @@ def test_worked_values(uid: str, label: str, ports: tuple[int, ...], within: tup
 
 JOB = """
 ROLE_NAME=(a b) PORT_COUNTS=('tcp:3 ssh:1 http:1' 'ssh:1 http:1') PORT_FIRSTS=() FIXED_PORTS=()
-RUN_ID=77-0
+RUN_ID=77-0 CALLS=$PWD
 """
 
 
-def test_ports_of_tasks_are_hashed_by_run_role_index_and_attempt() -> None:
+def test_ports_of_tasks_are_hashed_by_run_role_index_and_attempt(tmp_path: Path) -> None:
     code = (
         f"{JOB} FIRST_PORT=15000 LAST_PORT=39999; assign_ports '0 2 1' '1 0 0' && printf '%s\\n' \"${{PORT_LINES[@]}}\""
     )
-    found = [line.split() for line in bash(code)]
+    found = [line.split() for line in bash(code, cwd=tmp_path)]
+    assert list(tmp_path.iterdir()) == []
     taken: set[int] = set()
     for role, index, label, text in found:
         uid = f"77-0-{'ab'[int(role)]}-{index}-{1 if role == '0' else 0}"
@@ -106,5 +107,5 @@ def test_one_md5sum_for_all_ports_of_a_node(tmp_path: Path) -> None:
     (tmp_path / "md5sum").chmod(0o755)
     requests = " ".join(f"'0 {index} 0'" for index in range(300))
     code = f'{JOB} FIRST_PORT=15000 LAST_PORT=39999; assign_ports {requests} && echo "${{#PORT_LINES[@]}}"'
-    assert bash(code, path=f"{tmp_path}:/usr/bin:/bin") == ["900"]
+    assert bash(code, path=f"{tmp_path}:/usr/bin:/bin", cwd=tmp_path) == ["900"]
     assert (tmp_path / "calls").read_text() == "call\n"
