@@ -3,6 +3,7 @@ main() {
   case ${1-} in
     --image) open_attempt "${@:2}" && fetch_images_main ;;
     --fabric) open_attempt "${@:2}" && print_fabric_problems ;;
+    --sweep) open_attempt "${@:2}" && sweep_node ;;
     --barrier) open_attempt "${@:2}" && mark_bells ready ;;
     --ssh) ssh_main "${@:2}" ;;
     --exec) exec_main "${@:2}" ;;

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, job_text, paislurm, role, submit
 from tests.cluster.ssh_calls import MASTER, WAITS, came_back, roles_of_calls
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.cluster.cluster import Cluster
 
 LOOK = (
@@ -77,6 +76,20 @@ def test_statuses_and_signals_arrive_from_a_container(installed: Cluster, workdi
     assert found.pop("killed") in {("FAILED", 139), ("STOPPED", 139)}
     assert found == {"fails": ("FAILED", 7), "traps": ("STOPPED", 0)}
     assert job.log("1-traps/0") == "saved\n"
+
+
+@BOTH
+def test_what_killed_tasks_leave_is_removed(installed: Cluster, workdir: Path, image: Path, layout: str) -> None:
+    """On all nodes; the tasks ignore TERM."""
+    stubborn = "trap '' TERM; touch /tmp/large ready; while :; do sleep 1; done"
+    wait = "until [ -e ../../1-w/0/ready ] && [ -e ../../1-w/1/ready ]; do sleep 0.1; done"
+    extras = f"{{slurm: {{layout: {layout}}}}}"
+    job = submit(installed, workdir, role("m", 1, wait, succeeded=1) + role("w", 2, stubborn), extras, settings(image))
+    code, result = job.ended()
+    assert (code, [task["state"] for task in result["tasks"]]) == (0, ["SUCCEEDED", "STOPPED", "STOPPED"])
+    for node in {task["node"] for task in result["tasks"]}:
+        left = installed.run(["ls", "/tmp", "/dev/shm"], host=node).stdout
+        assert Path(job.calls()).name not in left
 
 
 def test_an_image_that_is_not_there(installed: Cluster, workdir: Path, image: Path) -> None:

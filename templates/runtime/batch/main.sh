@@ -45,6 +45,7 @@ start_all_roles() {
 finish() {
   read_clock
   write_result
+  sweep_nodes
   case $OUTCOME in
     succeeded) forget_secrets; exit 0 ;;
     failed) exit 1 ;;

@@ -187,6 +187,13 @@ signal_steps() {
   done
 }
 
+# A task that is killed leaves its bell, and its container what it wrote, on its node. Of a job that Slurm ends no step
+# starts any more, and on a lost node none does.
+sweep_nodes() {
+  ((KILLS)) && [[ $OUTCOME != interrupted && $OUTCOME_CODE != -1001 ]] || return 0
+  ask_nodes sweep "${EVERY_COMPONENT[@]}"
+}
+
 # All tasks have begun: tell those that wait for it, by a file beside the bell of each.
 lift_barrier() {
   local component

@@ -1,6 +1,6 @@
 # Containers: a task is one container, in which this script runs the task's scripts and commands, hears calls, and makes
 # them by way of the shell outside, which has Slurm. An image is never written to: what a task changes is its own, and
-# goes with it.
+# goes with the last task of the node.
 
 # What a container runs.
 INSIDE=()
@@ -56,7 +56,7 @@ write_variables() {
 }
 
 # make_roots ROLE.SLOT ...: the folders that containers of tasks begin with, all at once; below CALLS, which nobody else can
-# enter. They go with CALLS, or before the next task in the slot.
+# enter. They go before the next task in the slot, or with CALLS.
 make_roots() {
   local name status
   local -a folders=()
