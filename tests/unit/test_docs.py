@@ -43,6 +43,11 @@ def test_every_code_is_listed_and_used() -> None:
     assert used == set(ALL)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_codes_that_are_named_exist(page: Path) -> None:
+    assert set(re.findall(r"\b[EW]\d{3}\b", page.read_text(encoding="utf-8"))) <= set(ALL)
+
+
 def test_the_page_of_codes_is_the_list() -> None:
     rows = "".join(f"| {code} | {meaning} |\n" for code, meaning in sorted(ALL.items(), key=lambda row: row[0][1:]))
     page = (ROOT / "docs/codes.md").read_text(encoding="utf-8")
