@@ -15,16 +15,10 @@ UNLIMITED = 1_000_000
 """CPUs, GPUs and MiB * 1000 of this machine: a job is tried out here whatever it asks for."""
 
 
-def find_site(option: str | None, *, quiet: bool = False) -> Site:
-    """Load the profile that is to be used; without one, the safe defaults and, unless `quiet`, a word about it."""
+def find_site(option: str | None) -> Site:
+    """Load the profile that is to be used; without one, the safe defaults."""
     path = site_path(option)
-    if path is None and quiet:
-        return Site()
     if path is None:
-        say(
-            "hint: no site profile, so nothing is known of the cluster's nodes and partitions; "
-            f"describe it in {user_path()} for better plans"
-        )
         return Site()
     try:
         text = path.read_bytes()
@@ -34,6 +28,15 @@ def find_site(option: str | None, *, quiet: bool = False) -> Site:
     from ..site.load import load_site
 
     return load_site(text, file=str(path))
+
+
+def hint_at_profile(site: Site) -> None:
+    """Say what a profile would be good for, where there is none."""
+    if not site.known:
+        say(
+            "hint: no site profile, so nothing is known of the cluster's nodes and partitions; "
+            f"describe it in {user_path()} for better plans"
+        )
 
 
 def site_path(option: str | None) -> Path | None:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import Fault, Place, ProtocolError
+from ..errors import Fault, Place, PlanError, ProtocolError
 from ..pipeline import compile_job
 from .compiled import CompiledTemplates
 from .say import say_faults
 from .secret_file import read_secrets
-from .sites import find_site, local_site
+from .sites import find_site, hint_at_profile, local_site
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,16 +93,22 @@ def job_file(command: Callable[..., int]) -> Callable[..., int]:
 
 def compile_source(source: Source) -> tuple[bytes, Compiled]:
     """Read and compile a job file, say the warnings, and return its text and what was made of it."""
-    text = read_source(source.file)
-    compiled = compile_job(
-        text,
-        file=shown_name(source.file),
-        site=site_of(source),
-        parameters=dict(source.parameters),
-        suffix=source.suffix,
-        secrets=read_secrets(source.secrets) if source.secrets else {},
-        templates=_TEMPLATES,
-    )
+    text, site = read_source(source.file), site_of(source)
+    secrets = read_secrets(source.secrets) if source.secrets else {}
+    try:
+        compiled = compile_job(
+            text,
+            file=shown_name(source.file),
+            site=site,
+            parameters=dict(source.parameters),
+            suffix=source.suffix,
+            secrets=secrets,
+            templates=_TEMPLATES,
+        )
+    except PlanError:
+        hint_at_profile(site)
+        raise
+    hint_at_profile(site)
     say_faults(compiled.warnings)
     return text, compiled
 

@@ -36,6 +36,8 @@ def test_a_good_file(run: Runner, tmp_path: Path, profile: Path) -> None:
 
 def test_without_a_profile_there_is_one_hint(run: Runner, tmp_path: Path) -> None:
     assert run("check", job_file(tmp_path)).err.count("no site profile") == 1
+    # It would not help with a file that is wrong.
+    assert "no site profile" not in run("check", job_file(tmp_path, JOB.replace("type: job", "type: jab"))).err
 
 
 def test_profiles_in_their_order(run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

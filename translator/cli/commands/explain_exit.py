@@ -57,7 +57,7 @@ def command(what: str, site: str | None, *, as_json: bool) -> int:
 
     CODE is OpenPAI's exit code of a job or task, or its name. STATE is Slurm's word, long or short.
     """
-    explanation = explain(what, ExitTable(find_site(site, quiet=True).exit_rows))
+    explanation = explain(what, ExitTable(find_site(site).exit_rows))
     if as_json:
         put_json(_as_dict(explanation))
     else:

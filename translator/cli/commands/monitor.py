@@ -35,7 +35,7 @@ def command(site: str | None, *, once: bool, as_json: bool) -> int:
     run, one does the work. Every command that shows a job does the same for that job, if no monitor runs.
     """
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    profile = find_site(site, quiet=True)
+    profile = find_site(site)
     lock = monitor_lock()
     notifier = profile.notifier
     deliveries = Deliveries(notifier.argv, mail=notifier.mail) if notifier else Deliveries()
