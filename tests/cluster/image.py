@@ -1,4 +1,4 @@
-"""A container image for the tests: Debian with Open MPI and MPICH, and with no ssh, no sshd and no Slurm."""
+"""Root trees for the tests: an image with Open MPI and MPICH but no ssh, sshd and Slurm; and a sid with Apptainer."""
 
 from __future__ import annotations
 
@@ -12,23 +12,42 @@ if TYPE_CHECKING:
 
     from tests.cluster.instance import Instance
 
-OPTIONS = (
+IMAGE = (
     "--quiet",
     "--variant=essential",
     "--include=openmpi-bin,mpich",
     *(f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in ("doc", "info", "locale", "man")),
     '--customize-hook=rm -f "$1"/usr/bin/ssh* "$1"/usr/bin/scp "$1"/usr/bin/sftp',
+    "bookworm",
 )
+OF_PAISLURM = ("click", "jinja2", "platformdirs", "pydantic", "rich", "yaml")
+SID = (
+    "--quiet",
+    "--variant=apt",
+    f"--include=apptainer,curl,mount,{','.join(f'python3-{name}' for name in OF_PAISLURM)}",
+    '--aptopt=Acquire::Check-Valid-Until "false"',
+    "sid",
+)
+"""Apptainer is in no release of Debian's; what paislurm needs comes in other versions than elsewhere in the tests."""
 
 
 def make_image(instance: Instance) -> Path:
-    """Return the image's folder, which the first process to come makes: half a minute."""
-    image = instance.folder / f"image-{zlib.crc32(' '.join(OPTIONS).encode()):08x}"
-    unfinished = instance.folder / "image.unfinished"
-    with (instance.folder / "image.lock").open("w") as lock:
+    """Return the folder of the image, which the first process to come makes: half a minute."""
+    return _make_tree(instance, "image", IMAGE)
+
+
+def make_sid(instance: Instance) -> Path:
+    """Return the folder of a sid with Apptainer, which the first process to come makes: half a minute."""
+    return _make_tree(instance, "sid", SID)
+
+
+def _make_tree(instance: Instance, name: str, options: tuple[str, ...]) -> Path:
+    tree = instance.folder / f"{name}-{zlib.crc32(' '.join(options).encode()):08x}"
+    unfinished = instance.folder / f"{name}.unfinished"
+    with (instance.folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not image.exists():
+        if not tree.exists():
             subprocess.run(["rm", "-rf", str(unfinished)], check=True)
-            subprocess.run(["mmdebstrap", *OPTIONS, "bookworm", str(unfinished)], check=True, capture_output=True)
-            unfinished.rename(image)
-    return image
+            subprocess.run(["mmdebstrap", *options, str(unfinished)], check=True, capture_output=True)
+            unfinished.rename(tree)
+    return tree
