@@ -81,7 +81,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BROKEN_PIPE
     except OSError as error:
         _close_output()
-        say(f"error: cannot write the output: {error.strerror or error}")
+        with suppress(OSError):
+            say(f"error: cannot write the output: {error.strerror or error}")
         return CANNOT_WRITE
     return code
 

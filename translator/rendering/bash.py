@@ -56,6 +56,11 @@ _CONTAINERS = {
 CONTAINER_RUNTIMES = ("none", *_CONTAINERS)
 
 
+def own_names() -> ShellWord:
+    """Return the bash that keeps the caller's environment apart from the variables of a script."""
+    return our_own([load("runtime/own.sh").rstrip("\n")])
+
+
 def program(name: str) -> str:
     """Return the bash of a runtime plugin: `templates/plugins/<name>.sh`."""
     return load(f"plugins/{name}.sh").rstrip("\n")

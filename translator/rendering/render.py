@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..exit_spec import exit_rules
 from ..protocol.secrets import TAG
-from .bash import program, runtime
+from .bash import own_names, program, runtime
 from .engine import engine
 from .shell import export, export_around, here_document, our_own, quote, sbatch_line
 
@@ -34,6 +34,7 @@ def render(plan: Plan, compiled: BytecodeCache | None = None) -> str:
             environment_delimiter=delimiter,
             environment=text,
             roles=[_role(role, plan) for role in plan.roles],
+            own_names=own_names(),
             runtime=runtime(plan.containers.runtime),
         )
     )

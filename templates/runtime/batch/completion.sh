@@ -91,7 +91,7 @@ stop_tasks() {
 kill_steps() {
   if ((KILLS == 0)); then
     signal_steps KILL "${!STEP_OPEN[@]}"
-    STOP_AT=$((NOW + 10)) KILLS=1
+    STOP_AT=$((NOW + 10)) KILLS=1 SWEEP=1
   else
     STEP_OPEN=()
   fi

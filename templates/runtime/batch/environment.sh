@@ -16,7 +16,17 @@ write_placement() {
     for role in "${!NODES_OF[@]}"; do printf "NODES_OF[%d]='%s'\n" "$role" "${NODES_OF[role]}"; done
     for node in "${!ADDRESS_OF[@]}"; do printf "ADDRESS_OF['%s']='%s'\n" "$node" "${ADDRESS_OF[$node]}"; done
     [[ ! ${GPU_GRES-} ]] || print_gpus_on_nodes
+    print_submitted
   } >placement.sh || give_up "cannot write to $ATTEMPT_FOLDER"
+}
+
+# SUBMITTED, for the tasks.
+print_submitted() {
+  local setting
+  for setting in ${SUBMITTED[@]+"${SUBMITTED[@]}"}; do
+    quote "$setting"
+    printf 'SUBMITTED+=(%s)\n' "$QUOTED"
+  done
 }
 
 write_environment() {

@@ -90,5 +90,6 @@ give_up() {
   say "error: $1"
   decide failed "${2:-255}" "${3:-unknown}" "$1"
   write_result
+  sweep_nodes
   exit 4
 }

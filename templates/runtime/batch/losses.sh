@@ -57,6 +57,7 @@ give_up_waiting_steps() {
     scontrol show job "$SLURM_JOB_ID" >/dev/null 2>&1 || { NO_ROOM=''; return; }
     [[ $NO_ROOM ]] || { NO_ROOM=1; return; }
     unset "STEP_OPEN[$role]"
+    SWEEP=1
     decide failed 252 permanent \
       "Slurm gave role ${ROLE_NAME[role]} its CPUs but found no room for its step in $STEP_SECONDS s, as happens where cores have several threads (site profile: threadsPerCore)"
     return
@@ -86,6 +87,6 @@ lose_task() {
   local task=$1
   STATE[$task]=ended STATUS[$task]=$2 CODE_OF[$task]=${LOSS% *} BEHAVIOUR_OF[$task]=${LOSS#* } ENDED[$task]=$NOW
   ATTEMPTS[$task]=${ATTEMPTS[$task]-0}
-  EXITS+=("$task")
+  EXITS+=("$task") SWEEP=1
   PROVISIONAL[$task]=$((NOW + PROVISIONAL_SECONDS))
 }

@@ -37,6 +37,8 @@ start_all_roles() {
     ((GANG)) || { mkfifo -- "$SCRATCH/orders.$role" && exec {fd}<>"$SCRATCH/orders.$role" && ORDERS[role]=$fd; }
   done
   for role in "${!ROLE_NAME[@]}"; do start_role "$role"; done
+  # From here on tasks remove what they leave.
+  SWEEP=''
   read_clock
   ROOM_BY=$((NOW + STEP_SECONDS / 2))
 }
@@ -45,9 +47,10 @@ start_all_roles() {
 finish() {
   read_clock
   write_result
+  [[ $OUTCOME != succeeded ]] || forget_secrets
   sweep_nodes
   case $OUTCOME in
-    succeeded) forget_secrets; exit 0 ;;
+    succeeded) exit 0 ;;
     failed) exit 1 ;;
     *) exit 3 ;;
   esac

@@ -30,14 +30,14 @@ component_job() {
 }
 
 # run_on_nodes NAME COMPONENT: this script with --NAME, once on every node of a component, or of the job, or on as many as
-# NODES_ASKED says; print what the nodes answer.
+# NODES_ASKED says, for STEP_LIMIT seconds at most if that is set; print what the nodes answer.
 run_on_nodes() {
   local name=$1 component=$2 count
   local -a group=()
   [[ $LAYOUT != het ]] || group=("--het-group=$component")
   component_value SLURM_JOB_NUM_NODES "$component"
   count=${NODES_ASKED:-$VALUE}
-  "${SRUN[@]}" ${group[@]+"${group[@]}"} --job-name="$name" --overlap --mem=0 --gres=none \
+  ${STEP_LIMIT:+timeout "$STEP_LIMIT"} "${SRUN[@]}" ${group[@]+"${group[@]}"} --job-name="$name" --overlap --mem=0 --gres=none \
     --nodes="$count" --ntasks="$count" --ntasks-per-node=1 --cpus-per-task=1 --input=none \
     --chdir=/ bash "$SCRIPT" "--$name" "$FOLDER" "$ATTEMPT" 2>"$ATTEMPT_FOLDER/srun/$name-$component.log"
 }
@@ -59,6 +59,7 @@ ask_nodes() {
 # Fill PORTS_OF.
 find_ports() {
   local component word role index label ports
+  SWEEP=1
   ask_nodes ports "${EVERY_COMPONENT[@]}"
   for component in "${EVERY_COMPONENT[@]}"; do
     while read -r word role index label ports; do
@@ -187,11 +188,11 @@ signal_steps() {
   done
 }
 
-# A task that is killed leaves its bell, and its container what it wrote, on its node. Of a job that Slurm ends no step
-# starts any more, and on a lost node none does.
+# A task that does not end by itself leaves its bell, and its container what it wrote, on its node, and so does a slot that
+# never had one. Of a job that Slurm ends no step starts any more, and on a lost node none does.
 sweep_nodes() {
-  ((KILLS)) && [[ $OUTCOME != interrupted && $OUTCOME_CODE != -1001 ]] || return 0
-  ask_nodes sweep "${EVERY_COMPONENT[@]}"
+  [[ $SWEEP && $OUTCOME != interrupted && $OUTCOME_CODE != -1001 ]] || return 0
+  STEP_LIMIT=30 ask_nodes sweep "${EVERY_COMPONENT[@]}"
 }
 
 # All tasks have begun: tell those that wait for it, by a file beside the bell of each.

@@ -45,6 +45,12 @@ read_words() {
   read -ra WORDS <<<"$line$rest"
 }
 
+# Remove files and folders. Those of images may have no right to be written to. Of programs, none of the user's that stands
+# first on the PATH.
+remove_trees() {
+  command -p rm -rf -- "$@" 2>/dev/null || { command -p chmod -R u+rwX -- "$@"; command -p rm -rf -- "$@"; } 2>/dev/null
+}
+
 # open_attempt FOLDER ATTEMPT: for a part of the job that is not the batch script.
 open_attempt() {
   FOLDER=$1 ATTEMPT=$2 ATTEMPT_FOLDER=$1/attempts/$2

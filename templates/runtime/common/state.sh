@@ -4,7 +4,7 @@
 FOLDER='' ATTEMPT=0 ATTEMPT_FOLDER='' SECRETS_FOLDER='' SCRIPT='' SCRATCH='' RUN_ID='' JOB_ID='' JOB_USER='' CALLS='' NOW=0
 NODES_OF=() NODES=()
 declare -A ADDRESS_OF=() PORTS_OF=() GPUS_ON=()
-PORT_TAKEN=() PORT_LINES=() FIRST_FIXED=0 RESERVE_PORTS='' WORDS=()
+PORT_TAKEN=() PORT_LINES=() FIRST_FIXED=0 RESERVE_PORTS='' TAKEN_PORTS=() WORDS=()
 
 # A task's own. TASK is its shell in a slot without gang, COMMAND the process group of what it runs, and ENDING is set
 # while that is for any end, and not to be stopped.

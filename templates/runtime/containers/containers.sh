@@ -33,7 +33,7 @@ prepare_container() {
   # Without a path it is in the runtime's own store.
   [[ $image != /* ]] || test "$IMAGE_IS" "$image" || { say "error: the image $image is not on $SLURMD_NODENAME"; return 1; }
   find_binds || return
-  ((GANG)) || { command -p rm -rf -- "$root" && make_roots "$ROLE.$SLOT"; } || return
+  ((GANG)) || { remove_trees "$root" && make_roots "$ROLE.$SLOT"; } || return
   prepare_runtime "$root" || return
   write_variables "$root/environment" || return
   { emit </etc/hosts && emit <"$ATTEMPT_FOLDER/hosts"; } >"$root/hosts"

@@ -5,7 +5,10 @@ inside_main() {
   local status=0
   exec {CHANNEL}>&3 3>&-
   umask 0077
+  # Here they are the image's.
+  local -a of_image=(${SUBMITTED[@]+"${SUBMITTED[@]}"})
   open_attempt "$1" "$2" || exit
+  SUBMITTED=(${of_image[@]+"${of_image[@]}"})
   ROLE=$3 SLOT=$4 REPORTS=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[$3]}/$4.log
   # shellcheck source=/dev/null # written by prepare_container
   source "$CALLS/$ROLE.$SLOT.root/environment" || exit

@@ -98,11 +98,3 @@ fetch_to() {
     sleep "$pause"
   done
 }
-
-# Folders of images may have no right to be written to.
-remove_trees() {
-  local tree
-  for tree; do
-    [[ ! -e $tree ]] || { rm -rf -- "$tree" 2>/dev/null || { chmod -R u+rwX -- "$tree"; rm -rf -- "$tree"; }; }
-  done
-}

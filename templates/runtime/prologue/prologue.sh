@@ -34,9 +34,9 @@ print_ports_of() {
   for line in "${PORT_LINES[@]}"; do printf 'port %s\n' "$line"; done
 }
 
-# What tasks that were killed have left on a node. Of programs, none of the user's that stands first on the PATH.
+# What tasks that ended out of turn have left on a node.
 sweep_node() {
-  [[ ! -O $CALLS ]] || command -p rm -rf -- "$CALLS" "/dev/shm/${CALLS##*/}"-*
+  [[ ! -O $CALLS ]] || remove_trees "$CALLS" "/dev/shm/${CALLS##*/}"-*
 }
 
 # mark_bells MARK: by a file beside each bell of this node.

@@ -37,7 +37,7 @@ run_called() {
     export OMPI_MCA_btl_vader_backing_directory=$folder OMPI_MCA_btl_sm_backing_directory=$folder \
       OMPI_MCA_orte_tmpdir_base=$folder PRTE_MCA_prte_tmpdir_base=$folder
   [[ ! -e $1/terminal ]] || run_in_terminal "$1" "$command"
-  exec bash -c "$command"
+  become_bash -c "$command"
 }
 
 # A pipe with an end for reading, READ_END, and one for writing, WRITE_END.

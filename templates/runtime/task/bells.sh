@@ -39,14 +39,13 @@ hear() {
 leave_bell() {
   local file shared=/dev/shm/${CALLS##*/}-$1
   local -a files
-  # Of programs, none of the user's that stands first on the PATH.
-  [[ ! -d $shared ]] || command -p rm -rf -- "$shared"
+  [[ ! -d $shared ]] || remove_trees "$shared"
   : >"$CALLS/$1.ended"
   files=("$CALLS"/*)
   for file in "${files[@]}"; do
     [[ ! -p $file || ${file##*/} == *.*.* || -e $file.ended ]] || return 0
   done
-  command -p rm -rf -- "${files[@]}"
+  remove_trees "${files[@]}"
   command -p rmdir -- "$CALLS"
 } 2>/dev/null
 

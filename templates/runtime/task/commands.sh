@@ -46,7 +46,13 @@ start_bash() {
     exec {SCRIPT_FD}< <(printf '%s' "$TEXT")
     script=/dev/fd/$SCRIPT_FD
   fi
-  exec bash "${@:3}" "$script"
+  become_bash "${@:3}" "$script"
+}
+
+# become_bash WORD ...: with what the submitting shell has under names of this script.
+become_bash() {
+  if ((${#SUBMITTED[@]})); then exec env ${SUBMITTED[@]+"${SUBMITTED[@]}"} bash "$@"; fi
+  exec bash "$@"
 }
 
 # launch WORD ...: a command in the background, which has no part in the bell. It is COMMAND.

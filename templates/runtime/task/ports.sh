@@ -74,7 +74,10 @@ take_fixed_ports() {
 # Take PORT for a task of this node, unless somebody else has it.
 take_port() {
   [[ ! ${PORT_TAKEN[$PORT]-} ]] || return 1
-  ((!${#RESERVE_PORTS})) || mkdir -- "$RESERVE_PORTS$PORT" 2>/dev/null || return 1
+  if [[ $RESERVE_PORTS ]]; then
+    mkdir -- "$RESERVE_PORTS$PORT" 2>/dev/null || return 1
+    TAKEN_PORTS+=("$PORT")
+  fi
   PORT_TAKEN[PORT]=1
 }
 

@@ -15,7 +15,8 @@ task_main() {
   # The hosts and the binding of this step are not those of one which the commands start.
   unset BASH_ENV SLURM_HOSTFILE SLURM_CPU_BIND SLURM_CPU_BIND_LIST SLURM_CPU_BIND_TYPE SLURM_CPU_BIND_VERBOSE
   if ((RANK)); then follow_task; exit; fi
-  ((GANG)) || make_bells "$ROLE.$SLOT"
+  # The last task of another role may just be removing the folder.
+  ((GANG)) || make_bells "$ROLE.$SLOT" || make_bells "$ROLE.$SLOT"
   open_bell "$ROLE.$SLOT$OUT"
   if ((GANG)); then
     run_task "$SLOT" 0
@@ -40,7 +41,7 @@ find_rank() {
 
 serve_slot() {
   local word slot index attempt
-  RESERVE_PORTS=${TMPDIR:-/tmp}/paislurm-$RUN_ID-port-
+  RESERVE_PORTS=$CALLS/port-
   printf 'free %s %s\n' "$ROLE" "$SLOT" >&"$CHANNEL"
   while ((!STOPPED)) && read -r word slot index attempt; do
     [[ $word == run ]] || break
@@ -103,10 +104,7 @@ prepare_task() {
 }
 
 release_ports() {
-  local line ports port
-  [[ $RESERVE_PORTS ]] || return 0
-  for line in ${PORT_LINES[@]+"${PORT_LINES[@]}"}; do
-    ports=${line##* }
-    for port in ${ports//,/ }; do rmdir -- "$RESERVE_PORTS$port" 2>/dev/null; done
-  done
+  local port
+  for port in ${TAKEN_PORTS[@]+"${TAKEN_PORTS[@]}"}; do rmdir -- "$RESERVE_PORTS$port" 2>/dev/null; done
+  TAKEN_PORTS=()
 }
