@@ -56,6 +56,35 @@ def test_tasks_know_all_tasks(tmp_path: Path) -> None:
     assert done.stdout.splitlines().count("worker-1 | worker:0,worker:1") == 1
 
 
+def test_variables_of_the_submitting_shell_mean_nothing_to_the_script(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have names of its own settings and state; commands, and what is called in a task, see them as they were."""
+    for name, value in {"FABRIC": "ib", "BEFORE": "x", "RANK": "7", "NODES": "4", "OUT": "it's"}.items():
+        monkeypatch.setenv(name, value)
+    say = "echo $FABRIC $BEFORE $RANK $NODES $OUT"
+    call = f"{say}; ssh -n worker-$((1 - PAI_TASK_INDEX)) '{say}'; "
+    done = paislurm("submit", job_file(tmp_path, JOB.replace("echo and bye", call)), "--backend", "local", "--follow")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines().count("worker-0 | ib x 7 4 it's") == 2
+
+
+def folder_for_calls() -> Path:
+    """Return the folder that the tasks of the only job had on this machine."""
+    (placement,) = Path(os.environ["PAISLURM_HOME"]).glob("jobs/*/attempts/0/placement.sh")
+    (line,) = (line for line in placement.read_text().splitlines() if line.startswith("CALLS="))
+    return Path(line.partition("=")[2])
+
+
+def test_a_job_that_gives_up_leaves_nothing_in_tmp(tmp_path: Path) -> None:
+    """It has ports and pipes for its tasks already when it finds that there is no code."""
+    text = JOB + "extras: {slurm: {v1: {codeDir: /nowhere/code}}}\n"
+    done = paislurm("submit", job_file(tmp_path, text), "--backend", "local", "--wait")
+    assert done.returncode == 1
+    assert "codeDir /nowhere/code is not there" in done.stderr
+    assert not folder_for_calls().exists()
+
+
 def test_the_shell_of_a_task_is_killed_while_a_peer_runs(tmp_path: Path) -> None:
     """The field after the state in /proc/PID/stat is the parent's number; the command's shell is a grandchild."""
     kill = "read -r _ _ _ shell _ </proc/$PPID/stat; kill -KILL $shell"
@@ -65,6 +94,7 @@ def test_the_shell_of_a_task_is_killed_while_a_peer_runs(tmp_path: Path) -> None
     shown = json.loads(paislurm("status", "demo", "--json").stdout)
     assert (shown["code"], [task["state"] for task in shown["tasks"]]) == (255, ["STOPPED", "FAILED"])
     assert "worker-1 failed with status 137" in shown["reason"]
+    assert not folder_for_calls().exists()
 
 
 def test_a_job_that_fails(tmp_path: Path) -> None:
