@@ -50,7 +50,7 @@ refuse() {
 # find_task HOST PORT: in FOUND_ROLE and FOUND_SLOT. A task is named by its alias, or by its address and ssh port; an
 # address alone means the first task there, and `localhost` the task that asks.
 find_task() {
-  local host=$1 port=$2 role index name ports
+  local host=$1 port=$2 role index name
   case $host in localhost | 127.* | ::1) host=${PAI_CURRENT_TASK_ROLE_NAME-}-${PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX-} ;; esac
   for role in "${!ROLE_NAME[@]}"; do
     for name in "${ROLE_NAME[role]}" ${ROLE_ALIASES[role]}; do
@@ -61,25 +61,27 @@ find_task() {
   done
   for role in "${!ROLE_NAME[@]}"; do
     nodes_of "$role"
-    for index in "${!NODES[@]}"; do
-      [[ $host == "${NODES[index]}" || $host == "${ADDRESS_OF[${NODES[index]}]}" ]] || continue
-      name=PAI_PORT_LIST_${ROLE_ALIASES[role]%% *}_${index}_ssh
-      ports=${!name-}
-      [[ $port && $port != 22 && ,$ports, != *",$port,"* ]] || { FOUND_ROLE=$role FOUND_SLOT=$index; return; }
+    for ((index = 0; index < INSTANCES[role]; index++)); do
+      ((GANG)) || [[ -r $ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[role]}/$index.env ]] || continue
+      find_slot "$role" "$index"
+      [[ $host == "${NODES[FOUND_SLOT]}" || $host == "${ADDRESS_OF[${NODES[FOUND_SLOT]}]}" ]] || continue
+      [[ $port && $port != 22 && ,$FOUND_PORTS, != *",$port,"* ]] || return 0
     done
   done
   return 1
 }
 
-# The slot that a task has, or had last, without gang allocation is in the file that it left.
+# find_slot ROLE INDEX: in FOUND_SLOT, and the ssh ports of the task in FOUND_PORTS. Without gang allocation the slot that a
+# task has, or had last, is in the file that it left.
 find_slot() {
-  FOUND_ROLE=$1 FOUND_SLOT=$2
+  local ports=PAI_PORT_LIST_${ROLE_ALIASES[$1]%% *}_$2_ssh name value
+  FOUND_ROLE=$1 FOUND_SLOT=$2 FOUND_PORTS=${!ports-}
   (($2 < INSTANCES[$1])) || return
   ((!GANG)) || return 0
-  local name value file=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[$1]}/$2.env
+  local file=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[$1]}/$2.env
   [[ -r $file ]] || refuse "task ${ROLE_NAME[$1]}-$2 has not begun"
   while IFS='=' read -r name value; do
-    [[ $name != SLOT_OF_TASK ]] || FOUND_SLOT=$value
+    case $name in SLOT_OF_TASK) FOUND_SLOT=$value ;; "$ports") FOUND_PORTS=$value ;; esac
   done <"$file"
 }
 

@@ -1,0 +1,50 @@
+"""Which slot an ssh goes to, by whatever name it has for a task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .bash import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JOB = """
+ROLE_NAME=(w) ROLE_ALIASES=('w') ROLE_FOLDER=(0-w) INSTANCES=(4) NODES_OF=('n1 n2') ATTEMPT_FOLDER=$PWD
+ADDRESS_OF=([n1]=10.0.0.1 [n2]=10.0.0.2) GANG=0
+PAI_PORT_LIST_w_0_ssh=100 PAI_PORT_LIST_w_1_ssh=101
+! find_task "$1" "$2" || echo "$FOUND_ROLE.$FOUND_SLOT"
+"""
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "slot"),
+    [
+        ("w-2", "", "0.0"),
+        ("W-1", "", "0.1"),
+        ("10.0.0.1", "102", "0.0"),
+        ("n1", "102", "0.0"),
+        ("10.0.0.2", "101", "0.1"),
+        ("n2", "", "0.1"),
+        ("n2", "22", "0.1"),
+        ("10.0.0.2", "102", ""),
+        ("10.0.0.2", "103", ""),
+        ("n3", "", ""),
+    ],
+)
+def test_without_gang_allocation_tasks_take_turns_in_slots(tmp_path: Path, host: str, port: str, slot: str) -> None:
+    """Task 2 is in slot 0, which task 0 has left; task 3 has not begun."""
+    folder = tmp_path / "tasks" / "0-w"
+    folder.mkdir(parents=True)
+    for index, place in ((0, 0), (1, 1), (2, 0)):
+        ports = f"PAI_PORT_LIST_w_{index}_http=9\nPAI_PORT_LIST_w_{index}_ssh={100 + index}\n"
+        (folder / f"{index}.env").write_text(f"{ports}SLOT_OF_TASK={place}\n")
+    assert run(f"cd {tmp_path}\n{JOB}", host, port).strip() == slot
+
+
+@pytest.mark.parametrize(("host", "port", "slot"), [("n2", "101", "0.1"), ("n1", "101", ""), ("w-1", "9", "0.1")])
+def test_with_gang_allocation_a_slot_is_a_task(host: str, port: str, slot: str) -> None:
+    code = JOB.replace("GANG=0", "GANG=1").replace("INSTANCES=(4)", "INSTANCES=(2)")
+    assert run(code, host, port).strip() == slot
