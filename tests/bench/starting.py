@@ -14,13 +14,12 @@ from tests.cluster.cluster import Cluster
 from tests.cluster.image import make_image
 from tests.cluster.instance import GROUP_ID, USERS
 
-from .measure import Ratio
+from .measure import TURNS, Ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-TURNS = 7
 IN_A_CONTAINER = "date +%s.%N >stamp"
 """There a task has none of Slurm's variables, and its folder."""
 BEGAN = '(($#)) || date +%s.%N >"$STAMPS/$SLURM_JOB_ID.began"\n'
