@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 import pytest
@@ -30,9 +30,9 @@ def compiles(folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     compiled: list[str] = []
     compile_template = jinja2.Environment.compile
 
-    def count(environment: jinja2.Environment, source: str, *args: object, **options: object) -> object:
+    def count(environment: jinja2.Environment, source: str, *args: Any, **options: Any) -> Any:
         compiled.append(source)
-        return compile_template(environment, source, *args, **options)  # type: ignore[call-overload] # passed on
+        return compile_template(environment, source, *args, **options)
 
     with monkeypatch.context() as patch:
         patch.setattr(jinja2.Environment, "compile", count)
