@@ -19,6 +19,6 @@ OUTCOME='' OUTCOME_CODE=0 OUTCOME_BEHAVIOUR='' OUTCOME_REASON='' TRIGGER=''
 readonly PROVISIONAL_SECONDS=2
 # Steps: how long Slurm may look for room, when that is looked at again, and whether one was without at the last look.
 readonly STEP_SECONDS=300
+ROOM_BY='' NO_ROOM=''
 # Whether nodes may be left with what tasks do not remove themselves.
 SWEEP=''
-ROOM_BY='' NO_ROOM=''
