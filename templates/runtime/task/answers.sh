@@ -32,12 +32,11 @@ answer_call() {
 run_called() {
   local command='' folder=/dev/shm/${CALLS##*/}-$ROLE.$SLOT
   IFS= read -r -d '' command <"$1/command"
-  [[ ! ${EXPORTS-} ]] || eval "$EXPORTS"
   ! (umask 0077 && mkdir -p -- "$folder") 2>/dev/null ||
     export OMPI_MCA_btl_vader_backing_directory=$folder OMPI_MCA_btl_sm_backing_directory=$folder \
       OMPI_MCA_orte_tmpdir_base=$folder PRTE_MCA_prte_tmpdir_base=$folder
   [[ ! -e $1/terminal ]] || run_in_terminal "$1" "$command"
-  become_bash -c "$command"
+  become bash -c "$command"
 }
 
 # A pipe with an end for reading, READ_END, and one for writing, WRITE_END.
@@ -72,9 +71,9 @@ run_in_terminal() {
   inner+=" exec bash -c $QUOTED"
   # It would start $SHELL, which can be anything.
   unset SHELL
-  if type -P script >/dev/null; then exec script -q -e -c "$inner" /dev/null; fi
+  if type -P script >/dev/null; then become script -q -e -c "$inner" /dev/null; fi
   ! type -P python3 >/dev/null ||
-    exec python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(["sh", "-c", sys.argv[1]])))' "$inner"
+    become python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(["sh", "-c", sys.argv[1]])))' "$inner"
   say "error: a terminal needs script(1) or python3 where the task runs; without one: paislurm exec ... | cat"
   exit 127
 }

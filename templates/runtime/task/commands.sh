@@ -32,27 +32,28 @@ run_bash() {
   await_command
 }
 
-# start_bash OUTPUT SCRIPT OPTION ...: become a bash that runs a script. It begins with the variables that scripts before
-# it exported, which it reads where BASH_ENV says; a script with secrets in it is in no file, but comes through a pipe.
+# start_bash OUTPUT SCRIPT OPTION ...: become a bash that runs a script. One with secrets in it is in no file, but comes
+# through a pipe.
 start_bash() {
   local script=$2
   exec >>"$1" 2>>"$STDERR_LOG" {CHANNEL}>&- || exit 1
-  if [[ $EXPORTS ]]; then
-    exec {EXPORTS_FD}< <(printf 'unset BASH_ENV\n%s' "$EXPORTS")
-    export BASH_ENV=/dev/fd/$EXPORTS_FD
-  fi
   if [[ ${SECRET_NAMES-} ]]; then
     insert_secrets "$script" || exit 1
     exec {SCRIPT_FD}< <(printf '%s' "$TEXT")
     script=/dev/fd/$SCRIPT_FD
   fi
-  become_bash "${@:3}" "$script"
+  become bash "${@:3}" "$script"
 }
 
-# become_bash WORD ...: with what the submitting shell has under names of this script.
-become_bash() {
-  if ((${#SUBMITTED[@]})); then exec env ${SUBMITTED[@]+"${SUBMITTED[@]}"} bash "$@"; fi
-  exec bash "$@"
+# become WORD ...: a bash, or what starts one, with what the submitting shell has under names of this script. A bash begins
+# with the variables that scripts before it exported, which it reads where BASH_ENV says.
+become() {
+  if [[ $EXPORTS ]]; then
+    exec {EXPORTS_FD}< <(printf 'unset BASH_ENV\n%s' "$EXPORTS")
+    export BASH_ENV=/dev/fd/$EXPORTS_FD
+  fi
+  if ((${#SUBMITTED[@]})); then exec env ${SUBMITTED[@]+"${SUBMITTED[@]}"} "$@"; fi
+  exec "$@"
 }
 
 # launch WORD ...: a command in the background, which has no part in the bell. It is COMMAND.

@@ -60,9 +60,17 @@ def test_they_are_kept_apart_and_reach_the_commands(tmp_path: Path) -> None:
     printed = 'printf \'%s\\0\' "$FABRIC" "$BEFORE" "$OUT" "$RANK" "$NODES"'
     (tmp_path / "commands.sh").write_text(printed)
     as_task = f"set -- --task\n{own_names()}\n"
-    task = f"{as_task}source {tmp_path}/placement.sh\nRANK=0 NODES=(a b)\nbecome_bash {tmp_path}/commands.sh"
+    task = f"{as_task}source {tmp_path}/placement.sh\nRANK=0 NODES=(a b)\nbecome bash {tmp_path}/commands.sh"
     assert run(task).split("\0")[:-1] == list(exported.values())[:5]
-    assert run(f"{as_task}become_bash -c 'echo ${{RANK-none}}'") == "none\n"
+    assert run(f"{as_task}become bash -c 'echo ${{RANK-none}}'") == "none\n"
+
+
+def test_what_a_script_exports_goes_before_what_was_submitted() -> None:
+    """In the commands, and in what is called in the task, by a terminal or without."""
+    exports = "EXPORTS=$'declare -x OUT=\"new\"'; SUBMITTED=(OUT=old RANK=7)"
+    for start in ("bash -c", "sh -c 'exec bash -c \"$1\"' sh"):
+        code = f"{exports}\nbecome {start} 'echo $OUT $RANK ${{BASH_ENV-none}}'"
+        assert run(code) == "new 7 none\n"
 
 
 def test_what_may_not_be_written_to_is_removed() -> None:
