@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import tarfile
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from tests.cluster.cluster import Cluster
 
-PORT = 5443
 USER, PASSWORD = "puller", "pa\"ss'\\w$rd %"
 CONFIG = """\
 version: 0.1
@@ -30,26 +30,34 @@ storage: {filesystem: {rootdirectory: FOLDER/data}}
 http: {addr: "ADDRESS", tls: {certificate: FOLDER/certificate.pem, key: FOLDER/key.pem}}
 auth: {htpasswd: {realm: images, path: FOLDER/users}}
 """
+LISTENS = "listening on "
+"""What a registry says before its address."""
 
 
 @contextmanager
-def registry_in(cluster: Cluster, name: str) -> Iterator[Registry]:
-    """Run a registry that holds nothing yet, in a folder of this name beside the cluster's."""
-    folder = cluster.instance.folder / name
-    shutil.rmtree(folder, ignore_errors=True)
-    registry = Registry(cluster, folder)
-    registry.start()
-    yield registry
-    registry.stop()
+def registry_in(cluster: Cluster) -> Iterator[Registry]:
+    """Run a registry that holds nothing yet, apart from those of other test processes."""
+    with tempfile.TemporaryDirectory(prefix="registry-", dir=cluster.instance.folder) as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        registry = Registry(cluster, folder)
+        registry.start()
+        try:
+            yield registry
+        finally:
+            registry.stop()
 
 
 class Registry:
-    """A registry on the cluster's login host; `folder` has its files, which all hosts see."""
+    """A registry on the cluster's login host; `folder` has its files, which all hosts see.
+
+    `server` is its address with a port that was free, and stays the same when it is started again.
+    """
 
     def __init__(self, cluster: Cluster, folder: Path) -> None:
         self.cluster = cluster
         self.folder = folder
-        self.server = f"{cluster.address(LOGIN)}:{PORT}"
+        self.server = f"{cluster.address(LOGIN)}:0"
         self._process: subprocess.Popen[str] | None = None
 
     @property
@@ -64,7 +72,6 @@ class Registry:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        self.folder.mkdir(mode=0o755, exist_ok=True)
         name = f"IP:{self.server.partition(':')[0]}"
         request = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=images"]
         keys = ["-keyout", str(self.folder / "key.pem"), "-out", str(self.certificate)]
@@ -75,9 +82,10 @@ class Registry:
         (self.folder / "users").write_text(f"{USER}:{word}\n")
         config = CONFIG.replace("FOLDER", str(self.folder)).replace("ADDRESS", self.server)
         (self.folder / "config.yml").write_text(config)
+        (self.folder / "log").touch()
         shell = f"exec docker-registry serve {self.folder}/config.yml >>{self.folder}/log 2>&1"
         self._process = self.cluster.popen(["bash", "-c", shell], user="root", host=LOGIN)
-        wait_until(self._answers, "the registry to answer")
+        wait_until(self._answers, f"the registry to answer, see {self.folder}/log")
 
     def stop(self) -> None:
         """Stop it; what it holds stays."""
@@ -93,7 +101,8 @@ class Registry:
         digest = self.folder / "digest"
         argv = ["skopeo", "copy", "--quiet", "--dest-tls-verify=false", f"--dest-authfile={self._login()}"]
         where = [f"--digestfile={digest}", f"docker-archive:{archive}", f"docker://{self.server}/{name}"]
-        subprocess.run([*argv, *where], check=True, capture_output=True)
+        done = subprocess.run([*argv, *where], check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
         return digest.read_text().strip()
 
     def _login(self) -> Path:
@@ -103,6 +112,12 @@ class Registry:
         return file
 
     def _answers(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, self.log
+        _, listens, rest = self.log.rpartition(LISTENS)
+        if not listens:
+            return False
+        self.server = rest.split(",")[0]
         argv = ["curl", "--silent", "--insecure", "--output", "/dev/null", f"https://{self.server}/v2/"]
         return subprocess.run(argv, check=False).returncode == 0
 

@@ -24,7 +24,7 @@ SAYS = 'echo "$(cat /marker) $IMAGE_SAYS $PATH"; test ! -e /home; hostname'
 
 @pytest.fixture(scope="module")
 def registry(installed: Cluster) -> Iterator[Registry]:
-    with registry_in(installed, "registry") as registry:
+    with registry_in(installed) as registry:
         yield registry
 
 

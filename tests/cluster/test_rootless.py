@@ -91,7 +91,7 @@ exec setpriv --reuid=UID --regid=GID --clear-groups "$@"
 
 @pytest.fixture
 def registry(installed: Cluster) -> Iterator[Registry]:
-    with registry_in(installed, "registry-rootless") as registry:
+    with registry_in(installed) as registry:
         yield registry
 
 
