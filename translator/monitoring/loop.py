@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from contextlib import suppress
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 SHORTEST = 2.0
 GROWTH = 1.5
+LOOKS = 4
+"""How often it is looked, at least, whether something has happened between two steps."""
 WATCHED = 100
 """Jobs whose results are looked for between two steps."""
 
@@ -114,9 +117,11 @@ class Monitor:
         if due is not None:
             seconds = min(seconds, max(0.5, due - self._means.clock()))
         before = self._signs()
-        while seconds > 0 and self._signs() == before:
-            sleep(min(SHORTEST, seconds))
-            seconds -= SHORTEST
+        looks = max(LOOKS, math.ceil(seconds / SHORTEST))
+        for _ in range(looks):
+            if self._signs() != before:
+                return
+            sleep(seconds / looks)
 
     def _signs(self) -> list[int]:
         """Return what changes when something happens, without a question to any backend."""
