@@ -16,19 +16,23 @@ IMAGE = (
     "--quiet",
     "--variant=essential",
     "--include=openmpi-bin,mpich",
-    *(f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in ("doc", "info", "locale", "man")),
     '--customize-hook=rm -f "$1"/usr/bin/ssh* "$1"/usr/bin/scp "$1"/usr/bin/sftp',
     "bookworm",
 )
 OF_PAISLURM = ("click", "jinja2", "platformdirs", "pydantic", "rich", "yaml")
 SID = (
     "--quiet",
-    "--variant=apt",
-    f"--include=apptainer,curl,mount,{','.join(f'python3-{name}' for name in OF_PAISLURM)}",
+    "--variant=extract",
+    "--include=base-files,bash,coreutils,dash,grep,libc-bin,mount,sed,util-linux,apptainer,curl",
+    *(f"--include=python3-{name}" for name in OF_PAISLURM),
+    '--extract-hook=ln -sf dash "$1/usr/bin/sh"; touch "$1/etc/hosts" "$1/etc/passwd" "$1/etc/group" "$1/etc/localtime"',
     '--aptopt=Acquire::Check-Valid-Until "false"',
     "sid",
 )
-"""Apptainer is in no release of Debian's; what paislurm needs comes in other versions than elsewhere in the tests."""
+"""Apptainer is in no release of Debian's; what paislurm needs comes in other versions than elsewhere in the tests.
+
+Its packages are unpacked and not configured, which takes a fourth of the time.
+"""
 
 
 def make_image(instance: Instance) -> Path:
@@ -37,7 +41,7 @@ def make_image(instance: Instance) -> Path:
 
 
 def make_sid(instance: Instance) -> Path:
-    """Return the folder of a sid with Apptainer, which the first process to come makes: half a minute."""
+    """Return the folder of a sid with Apptainer, which the first process to come makes: a quarter of a minute."""
     return _make_tree(instance, "sid", SID)
 
 
