@@ -16,7 +16,7 @@ IMAGE = (
     "--quiet",
     "--variant=essential",
     "--include=openmpi-bin,mpich",
-    '--customize-hook=rm -f "$1"/usr/bin/ssh* "$1"/usr/bin/scp "$1"/usr/bin/sftp',
+    '--customize-hook=cd "$1/usr" && rm -rf bin/ssh* bin/scp bin/sftp share/doc share/locale share/man',
     "bookworm",
 )
 OF_PAISLURM = ("click", "jinja2", "platformdirs", "pydantic", "rich", "yaml")

@@ -27,6 +27,7 @@ printf 'in\\0to' | ssh -Tx worker-1 'cat | od -An -c; echo aside >&2; kill -9 $$
 echo lost | ssh -n worker-0 wc -c
 head -c 2000000 /dev/urandom >bytes
 ssh worker-1 cat <bytes | cmp - bytes && echo equal
+ssh worker-0 yes | head -1 || echo "statuses ${{PIPESTATUS[*]}}"
 ssh worker-7 true || echo "status $?"
 ssh -L 80:here:80 worker-1 || echo "status $?"
 for i in $(seq 100); do ssh -n worker-$((i % 2)) "echo $i \\$PAI_TASK_INDEX" >answer.$i & done

@@ -29,6 +29,8 @@ def test_a_command_runs_in_the_task_that_is_named(installed: Cluster, workdir: P
         ["status", "137"],
         ["0"],
         ["equal"],
+        ["y"],
+        ["statuses", "255", "0"],
         ["status", "255"],
         ["status", "255"],
         ["100"],

@@ -3,7 +3,7 @@
 # place_call BELL COMMAND [TERMINAL]: standard input, output and errors are the command's, and so is the status; 255 if
 # there is no answer. TERMINAL says rows, columns and kind of the terminal that the command is to have.
 place_call() {
-  local bell=$1 folder word result='' tries=0 life status end in out err source input sizes=''
+  local bell=$1 folder word result='' tries=0 life status end in out err source input output sizes=''
   is_heard "$bell" || { say "error: no task answers: it has ended, or not yet begun"; return 255; }
   folder=$(mktemp -d "${bell%/*}/call.XXXXXX") || return 255
   # shellcheck disable=SC2064 # the folder of this call
@@ -16,14 +16,16 @@ place_call() {
     if ((++tries == ANSWER_SECONDS)) || ! is_heard "$bell"; then say "error: the task does not answer"; return 255; fi
   done
   exec {end}<"$folder/status" {status}>&- {in}>"$folder/in" {out}<"$folder/out" {err}<"$folder/err" {source}<&0
-  cat <&"$source" >&"$in" {life}>&- {in}>&- &
+  cat <&"$source" >&"$in" {life}>&- {in}>&- {out}<&- {err}<&- &
   input=$!
   exec {in}>&-
-  [[ ! ${3-} ]] || { pass_sizes "$bell" "${folder##*/}" <&"$source" >/dev/null {life}>&- & sizes=$!; }
-  { cat <&"$err" >&2 & cat <&"$out"; wait; } {life}>&- &
-  out=$!
+  [[ ! ${3-} ]] || { pass_sizes "$bell" "${folder##*/}" <&"$source" >/dev/null {life}>&- {out}<&- & sizes=$!; }
+  # When nobody reads any more, the command is to know: no other process has its pipe open.
+  { cat <&"$err" >&2 {out}<&- & cat <&"$out"; exec {out}<&-; wait; } {life}>&- &
+  output=$!
+  exec {out}<&- {err}<&-
   read -r word result <&"$end" || say "error: the task was killed"
-  wait "$out"
+  wait "$output"
   kill "$input" ${sizes:+"$sizes"} 2>/dev/null
   return "${result:-255}"
 }
@@ -32,7 +34,7 @@ place_call() {
 # is killed when this shell is gone. Its errors and those of srun come by different ways, since srun says what we know.
 # A node that does not answer is given up by srun, after Slurm's MessageTimeout.
 call_task() {
-  local role=$1 slot=$2 name life hold shown errors heard said input job watcher status
+  local role=$1 slot=$2 name life hold printed output shown errors heard said input job watcher status
   local -a options
   if [[ ${PAISLURM_INSIDE-} ]]; then
     place_call "$PAISLURM_BELL$OUT" "$role $slot"$'\n'"$3"
@@ -47,14 +49,19 @@ call_task() {
   [[ ! ${4-} ]] || exec srun "${options[@]}" --pty bash "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" terminal \
     2> >(show_errors "${NODES[slot]}")
   make_pipe && life=$READ_END hold=$WRITE_END
+  make_pipe && printed=$READ_END output=$WRITE_END
   make_pipe && shown=$READ_END errors=$WRITE_END
   make_pipe && heard=$READ_END said=$WRITE_END
   exec {input}<&0
   set -m
   srun "${options[@]}" --error="/dev/fd/$errors" bash "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" \
-    <&"$input" 2>&"$said" {said}>&- {heard}<&- {hold}>&- {life}<&- {shown}<&- {input}<&- &
+    <&"$input" >&"$output" 2>&"$said" {output}>&- {said}>&- {heard}<&- {hold}>&- {life}<&- {printed}<&- {shown}<&- {input}<&- &
   job=$!
-  exec {errors}>&- {said}>&-
+  exec {output}>&- {errors}>&- {said}>&-
+  # srun goes on when nobody reads what it prints.
+  { cat <&"$printed" || { exec {printed}<&-; end_group "$job" & exit 1; }; } {heard}<&- {hold}>&- {life}<&- {shown}<&- {input}<&- &
+  output=$!
+  exec {printed}<&-
   cat <&"$shown" >&2 {heard}<&- {hold}>&- {life}<&- {input}<&- &
   shown=$!
   show_errors "${NODES[slot]}" <&"$heard" {hold}>&- {life}<&- {input}<&- &
@@ -68,7 +75,8 @@ call_task() {
   status=$?
   wait "$shown"
   wait "$heard" || status=255
-  kill -KILL -- "-$watcher"
+  wait "$output" || status=255
+  kill -KILL -- "-$watcher" "-$output"
   exit "$status"
 }
 

@@ -52,10 +52,15 @@ kill_when_over() {
   read -r child <&"$1"
   # What has a terminal is in a session of its own, below the process that made the terminal.
   read -r child _ <"/proc/$2/task/$2/children"
-  kill -TERM -- "-$2"
-  sleep 2
-  kill -KILL -- "-$2"
+  end_group "$2"
   [[ ! $child ]] || kill -KILL -- "-$child"
+}
+
+# end_group GROUP: by TERM, and by KILL if that was not enough.
+end_group() {
+  kill -TERM -- "-$1"
+  sleep 2
+  kill -KILL -- "-$1"
 }
 
 # run_in_terminal FOLDER COMMAND: become a terminal for the command of a call.
