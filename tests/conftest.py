@@ -17,19 +17,23 @@ TOGETHER = ("tests/cluster/test_monitor.py", "tests/cluster/test_images.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what waits longest; what needs the cluster alone comes when others have other things to do."""
+    """Begin with what waits longest; what needs the cluster alone comes among tests that do not need it."""
+    waiting: list[pytest.Item] = []
+    alone: list[pytest.Item] = []
+    others: list[pytest.Item] = []
     for item in items:
-        if CLUSTER in item.path.parents:
-            item.add_marker(pytest.mark.cluster)
-
-    def rank(item: pytest.Item) -> int:
-        if not item.get_closest_marker("cluster"):
-            return 3
-        if item.nodeid.startswith(TOGETHER):
-            return 0
-        return 2 if item.get_closest_marker("alone") else 1
-
-    items.sort(key=rank)
+        if CLUSTER not in item.path.parents:
+            others.append(item)
+            continue
+        item.add_marker(pytest.mark.cluster)
+        together = item.nodeid.startswith(TOGETHER)
+        (alone if item.get_closest_marker("alone") and not together else waiting).append(item)
+    waiting.sort(key=lambda item: not item.nodeid.startswith(TOGETHER))
+    # The last ones begin when a third is still to come, so that nobody waits for them at the end.
+    between = len(others) * 2 // 3 // max(1, len(alone))
+    for number, item in enumerate(alone):
+        others.insert(number * (between + 1), item)
+    items[:] = waiting + others
 
 
 @pytest.hookimpl(optionalhook=True)

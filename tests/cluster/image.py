@@ -25,7 +25,7 @@ SID = (
     "--variant=extract",
     "--include=base-files,bash,coreutils,dash,grep,libc-bin,mount,sed,util-linux,apptainer,curl",
     *(f"--include=python3-{name}" for name in OF_PAISLURM),
-    '--extract-hook=ln -sf dash "$1/usr/bin/sh"; touch "$1/etc/hosts" "$1/etc/passwd" "$1/etc/group" "$1/etc/localtime"',
+    '--extract-hook=cd "$1/etc" && touch hosts passwd group localtime && ln -sf dash ../usr/bin/sh',
     '--aptopt=Acquire::Check-Valid-Until "false"',
     "sid",
 )

@@ -14,7 +14,7 @@ pytest.importorskip("atheris", reason="atheris has no wheel for this Python")
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-SECONDS = int(os.environ.get("PAISLURM_FUZZ_SECONDS", "15"))
+SECONDS = int(os.environ.get("PAISLURM_FUZZ_SECONDS", "8"))
 
 
 def seeds(folder: Path) -> None:

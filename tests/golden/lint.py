@@ -6,9 +6,11 @@ others what differs.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,7 @@ from paislurm.translator.rendering.bash import CONTAINER_RUNTIMES, runtime
 from .remake import CASES, whole_script
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 ROOT = Path(__file__).parents[2]
 SHELLCHECK = Path(sys.executable).parent / "shellcheck"
@@ -29,10 +31,13 @@ GIVEN = "SC2154"
 """Variables that nothing sets: in a plugin's script, its settings."""
 
 
-def complaints(scripts: Mapping[str, str]) -> str:
-    """Return what bash and shellcheck say of scripts, by their names; "" if they are content."""
+def complaints(scripts: Mapping[str, str], *, read_before: Collection[str] = ()) -> str:
+    """Return what bash and shellcheck say of scripts, by their names; "" if they are content.
+
+    `read_before` are container runtimes of which a whole script has been read already.
+    """
     said = []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         whole: dict[str, str] = {}
         heads = []
         for name, text in scripts.items():
@@ -41,15 +46,15 @@ def complaints(scripts: Mapping[str, str]) -> str:
             said.append(_run("bash", "-n", str(file)))
             kind = next((each for each in CONTAINER_RUNTIMES if runtime(each) in text), "")
             head = text.partition(runtime(kind))[0] if kind else text
-            if kind and kind not in whole:
+            if kind and kind not in {*whole, *read_before}:
                 whole[kind] = str(file)
             else:
                 file.write_bytes(head.encode(errors="surrogateescape"))
                 heads.append(str(file))
+        reading = [pool.submit(_run, str(SHELLCHECK), file) for file in whole.values()]
         if heads:
-            said.append(_run(str(SHELLCHECK), "--shell=bash", f"--exclude={UNUSED}", *heads))
-        if whole:
-            said.append(_run(str(SHELLCHECK), *whole.values()))
+            reading.append(pool.submit(_run, str(SHELLCHECK), "--shell=bash", f"--exclude={UNUSED}", *heads))
+        said += [each.result() for each in reading]
     return "".join(said)
 
 

@@ -11,10 +11,10 @@ from paislurm.translator.rendering.bash import runtime
 ROUNDS = 30
 
 
-def run(command: str, before: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a command many times as a task does, and print what it ended with."""
+def run(command: str, rounds: int, before: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command several times as a task does, and print what it ended with."""
     return subprocess.run(
-        ["bash", "-c", f"{runtime()}\n{AS_A_TASK}\n{before}\n{TURNS}", "bash", command, str(ROUNDS)],
+        ["bash", "-c", f"{runtime()}\n{AS_A_TASK}\n{before}\n{TURNS}", "bash", command, str(rounds)],
         capture_output=True,
         text=True,
         check=True,
@@ -25,7 +25,7 @@ def run(command: str, before: str = "") -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(("command", "status"), [("exit 0", "0"), ("exit 7", "7"), ("trap 'exit 3' TERM; exit", "0")])
 def test_no_signal_hides_the_status_of_a_command(command: str, status: str) -> None:
     """Bash itself loses it, when a child ends and a signal comes at once: here signals come every few milliseconds."""
-    done = run(command, before="(while kill -TERM $$ 2>/dev/null; do sleep 0.001; done) &\nstorm=$!")
+    done = run(command, ROUNDS, before="(while kill -TERM $$ 2>/dev/null; do sleep 0.001; done) &\nstorm=$!")
     assert done.stdout.split() == [status] * ROUNDS
 
 
@@ -35,7 +35,7 @@ def test_no_signal_hides_the_status_of_a_command(command: str, status: str) -> N
 )
 def test_what_a_command_that_is_killed_ended_with(command: str, status: str) -> None:
     """It may kill the shell that keeps its status, too."""
-    assert run(command).stdout.split() == [status] * ROUNDS
+    assert run(command, 3).stdout.split() == [status] * 3
 
 
 AS_A_TASK = """

@@ -145,7 +145,7 @@ def gang_cases(draw: st.DrawFn) -> Case:
     return case
 
 
-@settings(MADE, max_examples=40)
+@settings(MADE, max_examples=20)
 @given(st.lists(gang_cases(), min_size=BATCH, max_size=BATCH))
 def test_completion(cases: list[Case]) -> None:
     run(cases)
@@ -225,7 +225,7 @@ def slot_cases(draw: st.DrawFn) -> Case:
     return case
 
 
-@settings(MADE, max_examples=25)
+@settings(MADE, max_examples=15)
 @given(st.lists(slot_cases(), min_size=BATCH, max_size=BATCH))
 def test_task_retry(cases: list[Case]) -> None:
     """Every attempt that was ordered had to be, in time, and none is missing; the outcome is that of the last exits."""
