@@ -27,8 +27,8 @@ def logins(context: Context) -> dict[str, str]:
     used = [document.at(("taskRoles", role, "dockerImage")) for role in document.mapping(("taskRoles",))]
     found: dict[str, str] = {}
     for where, value in document.mappings(("prerequisites",)):
-        auth = document.mapping((*where, "auth"))
-        if value.get("type") != "dockerimage" or value.get("name") not in used or not auth:
+        auth, name = document.mapping((*where, "auth")), value.get("name")
+        if value.get("type") != "dockerimage" or name is None or name not in used or not auth:
             continue
         lines: list[str] = []
         for key in _KEYS:
@@ -37,5 +37,5 @@ def logins(context: Context) -> dict[str, str]:
             if re.search(r"[\r\n]", text):
                 context.collector.add("E319", path, f"a line break in `{key}`", hint="a registry takes one line")
             lines.append(text)
-        found[f"{PREFIX}{value['name']}"] = "\n".join(lines) + "\n"
+        found[f"{PREFIX}{name}"] = "\n".join(lines) + "\n"
     return found

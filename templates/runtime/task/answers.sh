@@ -23,7 +23,8 @@ answer_call() {
   set +m
   await "$command"
   printf 'end %s\n' "$?" >&"$status"
-  kill -KILL -- "-$watcher"
+  # Of a command that ends because its caller is dead, something may be left to kill.
+  read -r -t 0 <&"$life" || kill -KILL -- "-$watcher"
 }
 
 # What a call runs in a task. To Open MPI two tasks on a node are two hosts, yet its files of shared memory and of the

@@ -1,0 +1,41 @@
+"""Calls whose callers are gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .bash import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IN_A_SESSION_OF_ITS_OWN = """
+ANSWER=run_apart
+run_apart() {
+  setsid bash -c 'trap : TERM; echo "$$" >"$1/pid"; while :; do sleep 0.1; done' bash "$1" &
+  wait
+}
+cd -- "$1"
+mkfifo in out err life status
+exec {life}<>life {status}<>status
+answer_call "$1" {life}>&- &
+read -r word <&"$status"
+exec {in}>in {out}<out {err}<err
+until [[ -s pid ]]; do sleep 0.01; done
+read -r pid <pid
+exec {life}>&-
+for ((tries = 0; tries < 1000; tries++)); do
+  [[ -e $1 || -e /proc/$pid ]] || break
+  sleep 0.01
+done
+[[ -e $1 ]] || printf '%s folder gone\\n' "$word"
+[[ -e /proc/$pid ]] || printf 'process gone\\n'
+kill -KILL "$pid" 2>/dev/null
+"""
+
+
+def test_what_has_a_terminal_is_killed_when_only_a_part_of_its_caller_is_gone(tmp_path: Path) -> None:
+    """The process that made the terminal ends by TERM at once, and says so to who still listens."""
+    folder = tmp_path / "call"
+    folder.mkdir()
+    assert run(IN_A_SESSION_OF_ITS_OWN, str(folder)).splitlines() == ["open folder gone", "process gone"]
