@@ -30,7 +30,7 @@ for ((tries = 0; tries < 1000; tries++)); do
 done
 [[ -e $1 ]] || printf '%s folder gone\\n' "$word"
 [[ -e /proc/$pid ]] || printf 'process gone\\n'
-kill -KILL "$pid" 2>/dev/null
+kill -KILL "$pid" 2>/dev/null || :
 """
 
 
