@@ -31,6 +31,8 @@ def main(words: list[str]) -> int:
     job = Path(os.environ[processes.JOB_MARK])
     step = records.new_step(job)
     _allow_files(options.tasks)
+    # rsync hands on one that does not block.
+    os.set_blocking(1, True)
     wakeup = _listen()
     try:
         if options.directory:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 IMAGE = (
     "--quiet",
     "--variant=essential",
-    "--include=openmpi-bin,mpich",
+    "--include=openmpi-bin,mpich,rsync",
     '--customize-hook=cd "$1/usr" && rm -rf bin/ssh* bin/scp bin/sftp share/doc share/locale share/man',
     "bookworm",
 )

@@ -64,6 +64,15 @@ def test_ssh_reaches_other_containers(installed: Cluster, workdir: Path, image: 
     assert "paislurm: ssh: worker-7 is no task of this job; its tasks are master-0 worker-0..1" in err
 
 
+def test_rsync_goes_from_container_to_container(installed: Cluster, workdir: Path, image: Path) -> None:
+    """It has a standard output that does not block."""
+    command = "head -c 2000000 /dev/urandom >bytes; rsync bytes worker-0:copy; rsync worker-0:copy back; cmp bytes back"
+    roles = role("master", 1, command, succeeded=1) + role("worker", 1, WAITS)
+    job = submit(installed, workdir, roles.replace("memoryMB: 100", "memoryMB: 1000"), settings=settings(image))
+    code, _ = job.ended()
+    assert code == 0, job.log("0-master/0", "stderr.log")
+
+
 def test_statuses_and_signals_arrive_from_a_container(installed: Cluster, workdir: Path, image: Path) -> None:
     traps = "trap 'echo saved; exit 0' TERM; touch ready; sleep 300 & wait"
     wait = "until [ -e ../../1-traps/0/ready ] && grep -qs exit ../../../tasks/2-killed/0.log; do sleep 0.1; done; "

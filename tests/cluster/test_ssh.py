@@ -64,9 +64,18 @@ def test_what_a_killed_ssh_had_started_is_killed(installed: Cluster, workdir: Pa
     assert paislurm(installed, workdir, "cancel", job.name).returncode == 0
 
 
-def test_rsync_goes_its_way(installed: Cluster, workdir: Path) -> None:
-    command = "head -c 2000000 /dev/urandom >bytes; rsync -ae ssh bytes worker-0:copy; rsync worker-0:copy back"
-    roles = role("master", 1, f"{command}; cmp bytes back", succeeded=1) + role("worker", 1, WAITS)
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rsync -ae ssh bytes worker-0:copy; rsync worker-0:copy back",
+        "scp -q bytes worker-0:copy; scp -qO worker-0:copy back",
+        "printf 'put bytes copy\\nget copy back\\n' | sftp -q -b - worker-0",
+    ],
+    ids=["rsync", "scp", "sftp"],
+)
+def test_what_copies_by_ssh_goes_its_way(installed: Cluster, workdir: Path, command: str) -> None:
+    command = f"head -c 2000000 /dev/urandom >bytes; {command}; cmp bytes back"
+    roles = role("master", 1, command, succeeded=1) + role("worker", 1, WAITS)
     job = submit(installed, workdir, roles.replace("memoryMB: 100", "memoryMB: 1000"))
     code, _ = job.ended()
     assert code == 0, job.log("0-master/0", "stderr.log")

@@ -131,12 +131,26 @@ write_hosts() {
   done >"$ATTEMPT_FOLDER/hosts"
 }
 
-# Left in the attempt's folder, first on the PATH of every task.
+# Left in the attempt's folder, first on the PATH of every task: ssh, and what copies by it.
 write_ssh() {
+  local folder=$ATTEMPT_FOLDER/bin
   {
     quote "$SCRIPT"
     printf '#!/usr/bin/env bash\nexec bash %s --ssh ' "$QUOTED"
     quote "$FOLDER"
     printf '%s %s "$@"\n' "$QUOTED" "$ATTEMPT"
-  } >"$ATTEMPT_FOLDER/bin/ssh" && chmod 0700 "$ATTEMPT_FOLDER/bin/ssh"
+  } >"$folder/ssh" && print_copier >"$folder/scp" && print_copier >"$folder/sftp" && chmod 0700 "$folder"/{ssh,scp,sftp}
+}
+
+# scp and sftp know one ssh alone, /usr/bin/ssh, unless they are told. Source: scp(1), sftp(1), -S.
+print_copier() {
+  emit <<'END_OF_COPIER'
+#!/usr/bin/env bash
+mapfile -t programs < <(type -aP "${0##*/}")
+for program in "${programs[@]}"; do
+  [[ $program -ef $0 ]] || exec "$program" -S "${0%/*}/ssh" "$@"
+done
+printf '%s: command not found\n' "${0##*/}" >&2
+exit 127
+END_OF_COPIER
 }

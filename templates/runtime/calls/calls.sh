@@ -20,6 +20,7 @@ place_call() {
   input=$!
   exec {in}>&-
   [[ ! ${3-} ]] || { pass_sizes "$bell" "${folder##*/}" <&"$source" >/dev/null {life}>&- {out}<&- & sizes=$!; }
+  output_blocks || make_output_block || say "warning: standard output does not block, and only perl or python3 could change that"
   # When nobody reads any more, the command is to know: no other process has its pipe open.
   { cat <&"$err" >&2 {out}<&- & cat <&"$out"; exec {out}<&-; wait; } {life}>&- &
   output=$!
@@ -29,6 +30,19 @@ place_call() {
   kill "$input" ${sizes:+"$sizes"} 2>/dev/null
   return "${result:-255}"
 }
+
+# rsync hands on a standard output that does not block: neither bash nor cat waits there until there is room.
+output_blocks() {
+  local name value
+  while read -r name value; do
+    [[ $name != flags: ]] || ((!(8#$value & 8#4000))) || return 1
+  done </proc/self/fdinfo/1
+}
+
+make_output_block() {
+  perl -e 'use Fcntl; fcntl(STDOUT, F_SETFL, fcntl(STDOUT, F_GETFL, 0) & ~O_NONBLOCK) or exit 1' ||
+    python3 -c 'import os; os.set_blocking(1, True)'
+} 2>/dev/null
 
 # call_task ROLE SLOT COMMAND [TERMINAL]: what Slurm starts on the task's node rings there, and passes on what goes in and out. It
 # is killed when this shell is gone. Its errors and those of srun come by different ways, since srun says what we know.
@@ -49,17 +63,20 @@ call_task() {
   [[ ! ${4-} ]] || exec srun "${options[@]}" --pty bash "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" terminal \
     2> >(show_errors "${NODES[slot]}")
   make_pipe && life=$READ_END hold=$WRITE_END
-  make_pipe && printed=$READ_END output=$WRITE_END
   make_pipe && shown=$READ_END errors=$WRITE_END
   make_pipe && heard=$READ_END said=$WRITE_END
+  # srun can write to what does not block.
+  if output_blocks; then make_pipe && printed=$READ_END output=$WRITE_END; else exec {output}>&1 {printed}</dev/null; fi
   exec {input}<&0
   set -m
   srun "${options[@]}" --error="/dev/fd/$errors" bash "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" \
     <&"$input" >&"$output" 2>&"$said" {output}>&- {said}>&- {heard}<&- {hold}>&- {life}<&- {printed}<&- {shown}<&- {input}<&- &
   job=$!
   exec {output}>&- {errors}>&- {said}>&-
-  # srun goes on when nobody reads what it prints.
-  { cat <&"$printed" || { exec {printed}<&-; end_group "$job" & exit 1; }; } {heard}<&- {hold}>&- {life}<&- {shown}<&- {input}<&- &
+  # And it goes on when nobody reads. As with a daemon, that is the end of what prints again.
+  {
+    cat <&"$printed" || ! IFS= read -r -d '' -n 1 _ <&"$printed" || { exec {printed}<&-; end_group "$job" & exit 1; }
+  } {heard}<&- {hold}>&- {life}<&- {shown}<&- {input}<&- &
   output=$!
   exec {printed}<&-
   cat <&"$shown" >&2 {heard}<&- {hold}>&- {life}<&- {input}<&- &

@@ -3,10 +3,17 @@
 
 # All options of ssh; those that mean nothing here are passed over.
 readonly SSH_OPTIONS=':46AaCfGgKkMNnqsTtVvXxYyB:b:c:D:E:e:F:I:i:J:L:l:m:O:o:P:p:Q:R:S:W:w:'
+# What scp and sftp ask for, at the places where it is. Source: packages of OpenSSH of Debian, Red Hat, SUSE and Alpine.
+# shellcheck disable=SC2016 # for the shell over there
+readonly SFTP_SERVER='for file in /usr/lib/openssh /usr/libexec/openssh /usr/lib/ssh /usr/libexec; do
+  [ ! -x "$file/sftp-server" ] || exec "$file/sftp-server"
+done
+echo "paislurm: ssh: there is no sftp-server where the task runs; scp -O copies without" >&2
+exit 255'
 
 # ssh_main FOLDER ATTEMPT [OPTION ...] [USER@]HOST [COMMAND ...]
 ssh_main() {
-  local letter host='' port='' input=1 behind='' terminal='' OPTIND=1
+  local letter host='' port='' input=1 behind='' terminal='' subsystem='' OPTIND=1
   local -a words
   open_attempt "$1" "$2" || exit 255
   shift 2
@@ -20,7 +27,8 @@ ssh_main() {
         p) port=$OPTARG ;;
         t) terminal=1 ;;
         T) terminal=no ;;
-        D | L | O | R | W | w | s | N) refuse "-$letter is not possible without a daemon" ;;
+        s) subsystem=1 ;;
+        D | L | O | R | W | w | N) refuse "-$letter is not possible without a daemon" ;;
         V) say "ssh of the job, without a daemon"; exit 0 ;;
         \? | :) refuse "unknown option -$OPTARG" ;;
       esac
@@ -32,6 +40,10 @@ ssh_main() {
   done
   [[ $host ]] || refuse "usage: ssh [options] ROLE-INDEX [command]"
   find_task "$host" "$port" || real_ssh "$host" "${words[@]}"
+  if [[ $subsystem ]]; then
+    [[ $* == sftp ]] || refuse "there is no subsystem $* without a daemon"
+    set -- "$SFTP_SERVER"
+  fi
   [[ $input ]] || exec </dev/null
   (($#)) || { set -- 'exec bash' && terminal=${terminal:-1}; }
   [[ $terminal == 1 && -t 0 && -t 1 ]] || terminal=''
@@ -88,9 +100,11 @@ find_slot() {
 # Hosts that are not of the job are left to the ssh of the node, if it has one.
 real_ssh() {
   local program role list=''
-  while read -r program; do
+  local -a programs
+  mapfile -t programs < <(type -aP ssh)
+  for program in ${programs[@]+"${programs[@]}"}; do
     [[ $program -ef $ATTEMPT_FOLDER/bin/ssh ]] || exec "$program" "${@:2}"
-  done < <(type -aP ssh)
+  done
   for role in "${!ROLE_NAME[@]}"; do list+=" ${ROLE_NAME[role]}-0"; ((INSTANCES[role] == 1)) || list+="..$((INSTANCES[role] - 1))"; done
   refuse "$1 is no task of this job; its tasks are$list"
 }
