@@ -75,7 +75,7 @@ call_task() {
   exec {output}>&- {errors}>&- {said}>&-
   # And it goes on when nobody reads. As with a daemon, that is the end of what prints again.
   {
-    cat <&"$printed" || ! IFS= read -r -d '' -n 1 _ <&"$printed" || { exec {printed}<&-; end_group "$job" & exit 1; }
+    cat <&"$printed" || ! IFS= read -r -d '' -n1 _ <&"$printed" || { exec {printed}<&-; end_group "$job" & exit 1; }
   } {heard}<&- {hold}>&- {life}<&- {shown}<&- {input}<&- &
   output=$!
   exec {printed}<&-
