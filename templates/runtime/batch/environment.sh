@@ -147,7 +147,7 @@ print_copier() {
   emit <<'END_OF_COPIER'
 #!/usr/bin/env bash
 mapfile -t programs < <(type -aP "${0##*/}")
-for program in "${programs[@]}"; do
+for program in ${programs[@]+"${programs[@]}"}; do
   [[ $program -ef $0 ]] || exec "$program" -S "${0%/*}/ssh" "$@"
 done
 printf '%s: command not found\n' "${0##*/}" >&2
