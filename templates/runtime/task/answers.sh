@@ -7,7 +7,7 @@
 
 # answer_call FOLDER: run its command, with the folder's pipes, in a process group of its own.
 answer_call() {
-  local folder=$1 life status both input command watcher
+  local folder=$1 life status both input command watcher code
   # Opened for reading and writing first, so that no opening waits for a caller who is dead.
   exec {both}<>"$folder/life"
   exec {life}<"$folder/life" {both}>&- {status}>"$folder/status"
@@ -22,9 +22,11 @@ answer_call() {
   watcher=$!
   set +m
   await "$command"
-  printf 'end %s\n' "$?" >&"$status"
-  # Of a command that ends because its caller is dead, something may be left to kill.
+  code=$?
+  # A caller who hears of the end goes, which is no reason to kill what the command has left running. But of a command
+  # that ends because its caller is dead, something may be left to kill.
   read -r -t 0 <&"$life" || kill -KILL -- "-$watcher"
+  printf 'end %s\n' "$code" >&"$status"
 }
 
 # What a call runs in a task. To Open MPI two tasks on a node are two hosts, yet its files of shared memory and of the

@@ -32,6 +32,23 @@ done
 [[ -e /proc/$pid ]] || printf 'process gone\\n'
 kill -KILL "$pid" 2>/dev/null || :
 """
+LEFT_RUNNING = """
+ANSWER=run_in_background
+run_in_background() { bash -c 'sleep 60 >/dev/null 2>&1 & echo "$!" >"$1/pid"' bash "$1"; }
+cd -- "$1"
+mkfifo in out err life status
+exec {life}<>life {status}<>status
+answer_call "$1" {life}>&- &
+read -r word <&"$status"
+exec {in}>in {out}<out {err}<err
+read -r word _ <&"$status"
+exec {life}>&-
+wait "$!"
+read -r pid <pid
+read -r _ _ state _ <"/proc/$pid/stat"
+printf '%s %s\\n' "$word" "${state/Z/killed}"
+kill -KILL "$pid"
+"""
 
 
 def test_what_has_a_terminal_is_killed_when_only_a_part_of_its_caller_is_gone(tmp_path: Path) -> None:
@@ -39,3 +56,9 @@ def test_what_has_a_terminal_is_killed_when_only_a_part_of_its_caller_is_gone(tm
     folder = tmp_path / "call"
     folder.mkdir()
     assert run(IN_A_SESSION_OF_ITS_OWN, str(folder)).splitlines() == ["open folder gone", "process gone"]
+
+
+def test_what_a_command_leaves_running_outlives_a_caller_who_has_heard_of_the_end(tmp_path: Path) -> None:
+    folder = tmp_path / "call"
+    folder.mkdir()
+    assert run(LEFT_RUNNING, str(folder)).split() == ["end", "S"]
