@@ -119,12 +119,12 @@ class Follower:
 
     def print_new(self) -> None:
         """Print what is new, and go on to the next attempt when there is one."""
-        self._printer.print_new()
         while self._wanted.attempt is None and self._folder.attempt(self._attempt + 1).is_dir():
             self._printer.print_new()
             self._printer.print_rest()
             say(f"attempt {self._attempt + 1} of {self._folder.name}")
             self._printer = self._open(self._attempt + 1)
+        self._printer.print_new()
 
     def print_rest(self) -> None:
         """Print last lines that have no end."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from paislurm.backends.base import JobId
 from paislurm.translator.cli import waiting
-from paislurm.translator.cli.following import chosen
+from paislurm.translator.cli.following import EVERYTHING, Follower, chosen
 from paislurm.translator.cli.tailing import Prefixer, start_of_last_lines
 from paislurm.translator.errors import NotFoundError
 from paislurm.translator.monitoring.records import JobRole
@@ -36,9 +36,11 @@ def folder(surroundings: Path, slurm: FakeBackend) -> JobFolder:
     return job_folder(surroundings, CREATED, INTENT, SUBMITTED)
 
 
-def print_to(folder: JobFolder, index: int, text: str, retry: int = 0, stream: str = "stdout") -> None:
+def print_to(
+    folder: JobFolder, index: int, text: str, retry: int = 0, stream: str = "stdout", attempt: int = 0
+) -> None:
     """Let a task print."""
-    path = folder.log(0, ROLES[0], index, retry, stream)
+    path = folder.log(attempt, ROLES[0], index, retry, stream)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
         file.write(text.encode())
@@ -146,6 +148,18 @@ def test_where_the_logs_are(run: Runner, folder: JobFolder) -> None:
     first, second = json.loads(run("logs", JOB, "--json").out)
     assert (first["path"], first["exists"]) == (str(folder.log(0, ROLES[0], 0, 0, "stdout")), True)
     assert (second["task"], second["exists"]) == ("worker-1", False)
+
+
+def test_attempts_that_begin_and_end_between_two_looks_are_followed(
+    folder: JobFolder, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    follower = Follower(folder, EVERYTHING)
+    for attempt, text in enumerate(["first", "second\n", "third\n"]):
+        print_to(folder, 0, text, attempt=attempt)
+    follower.print_new()
+    assert capfdbinary.readouterr().out == b"".join(
+        b"worker-0 | %s\n" % text for text in (b"first", b"second", b"third")
+    )
 
 
 def test_following_until_the_end(
