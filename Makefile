@@ -9,15 +9,19 @@ FUZZ_SECONDS ?= 600
 # Tests on the cluster wait more than they compute, so that there are more processes than processors.
 WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
 ROUNDS ?= 5
-FAULTS := tests/cluster/test_monitor.py tests/cluster/test_monitor_at_limits.py
+FAULTS := tests/cluster/test_monitor.py tests/cluster/test_monitor_at_limits.py tests/unit/runtime/test_signals.py
 
-.PHONY: demo test check golden bench chaos fuzz horovod cluster-packages cluster-up cluster-down clean
+.PHONY: demo test contract check golden bench chaos fuzz horovod horovod-begun cluster-packages cluster-up cluster-down clean
 
 demo: $(VENV)/ready  ## install, and run a job on this machine
 	PAISLURM_HOME=$$(mktemp -d) $(BIN)/paislurm submit --backend local --follow examples/hello-world.yaml
 
-test: check cluster-packages  ## everything: lint, types, and all tests, on a real Slurm
-	PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)) $(BIN)/pytest -n $(WORKERS)
+test: horovod-begun check  ## everything: lint, types, and all tests, on a real Slurm
+	$(CLUSTER) trees >/dev/null 2>&1 & \
+	  PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)) $(BIN)/pytest -n $(WORKERS)
+
+contract: $(VENV)/ready $(if $(PROFILE),,cluster-packages)  ## what must hold on every Slurm: on three of ours, or on yours with PROFILE=site.yaml
+	$(if $(PROFILE),PAISLURM_CONTRACT_PROFILE=$(abspath $(PROFILE))) $(BIN)/pytest -n $(WORKERS) tests/contract
 
 check: $(VENV)/ready  ## lint of Python and bash, and types, in seconds
 	$(BIN)/ruff check .
@@ -34,7 +38,7 @@ fuzz: $(VENV)/ready  ## fuzz the compiler for FUZZ_SECONDS
 
 chaos: $(VENV)/ready cluster-packages  ## provoke every fault that a monitor lives through, ROUNDS times
 	for round in $$(seq $(ROUNDS)); do \
-	  PAISLURM_KEEP_CLUSTER=1 PAISLURM_REQUIRE_CLUSTER=1 $(BIN)/pytest -q $(FAULTS) || exit; \
+	  PAISLURM_SIGNALS=200 PAISLURM_KEEP_CLUSTER=1 PAISLURM_REQUIRE_CLUSTER=1 $(BIN)/pytest -q $(FAULTS) || exit; \
 	done; $(CLUSTER) down
 
 bench: $(VENV)/ready cluster-packages  ## measure what things cost, as ratios
@@ -43,8 +47,11 @@ bench: $(VENV)/ready cluster-packages  ## measure what things cost, as ratios
 cluster-packages:
 	$(CLUSTER) install
 
-horovod: cluster-packages  ## build Horovod, without which some tests are skipped: two minutes, once a machine
+horovod: cluster-packages  ## build Horovod, which `make test` does beside its tests: 2 minutes, 8 on a busy machine; once a machine
 	$(CLUSTER) horovod
+
+horovod-begun: cluster-packages
+	$(CLUSTER) horovod --background
 
 cluster-up: $(VENV)/ready cluster-packages  ## boot the test cluster; `tests/cluster/cluster.py shell` enters it
 	$(CLUSTER) up

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
+
+from tests.cluster import horovod
+from tests.cluster.running import in_turn
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from xdist.remote import Producer
     from xdist.scheduler import LoadScopeScheduling
 
+# A machine that does much besides is slow at times, which says nothing of a property.
+settings.register_profile("paislurm", deadline=None)
+settings.load_profile("paislurm")
+
 CLUSTER = Path(__file__).parent / "cluster"
+CONTRACT = Path(__file__).parent / "contract"
 TOGETHER = ("tests/cluster/test_monitor.py", "tests/cluster/test_images.py")
 """Files of the cluster whose tests look at the same jobs, or ask the same registry."""
 
@@ -22,18 +34,48 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     alone: list[pytest.Item] = []
     others: list[pytest.Item] = []
     for item in items:
-        if CLUSTER not in item.path.parents:
+        if not {CLUSTER, CONTRACT} & set(item.path.parents):
             others.append(item)
             continue
         item.add_marker(pytest.mark.cluster)
         together = item.nodeid.startswith(TOGETHER)
         (alone if item.get_closest_marker("alone") and not together else waiting).append(item)
-    waiting.sort(key=lambda item: not item.nodeid.startswith(TOGETHER))
+    # What needs Horovod comes when that is built, which began with all this.
+    waiting.sort(
+        key=lambda item: ("horovod_venv" in getattr(item, "fixturenames", ()), not item.nodeid.startswith(TOGETHER))
+    )
     # The last ones begin when a third is still to come, so that nobody waits for them at the end.
     between = len(others) * 2 // 3 // max(1, len(alone))
     for number, item in enumerate(alone):
         others.insert(number * (between + 1), item)
     items[:] = waiting + others
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
+    """Have one's turn on the cluster that a test is for; tests without a cluster need none.
+
+    Not in a conftest below: the processes of `pytest -n` call the hooks of all of them for each test.
+    """
+    with contextlib.ExitStack() as stack:
+        if CLUSTER in item.path.parents:
+            if "horovod_venv" in getattr(item, "fixturenames", ()):
+                # Before it has its turn, which others may wait to end.
+                horovod.wait()
+            stack.enter_context(in_turn(item))
+        elif CONTRACT in item.path.parents:
+            callspec = getattr(item, "callspec", None)
+            slurm = callspec.params.get("site", "site") if callspec else "site"
+            if slurm != "site":
+                stack.enter_context(in_turn(item, slurm))
+        return (yield)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what held on which Slurm. Here, since the process that prints loads no conftest below."""
+    from tests.contract.table import write_table
+
+    write_table(terminalreporter)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -44,7 +86,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
     class Scheduler(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return nodeid if file.startswith("tests/cluster/") and file not in TOGETHER else file
+            return nodeid if file.startswith(("tests/cluster/", "tests/contract/")) and file not in TOGETHER else file
 
     config.option.loadscopereorder = False
     return Scheduler(config, log)

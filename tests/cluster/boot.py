@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from tests.cluster import daemons, hosts
-from tests.cluster.config import has_cgroups, render_etc, write_etc
+from tests.cluster.config import has_real_limits, render_etc, write_etc
 from tests.cluster.instance import GROUP_ID, HOSTS, LOGIN, NODES, USERS, ClusterError, Instance
 from tests.cluster.packages import venv_python
 from tests.cluster.processes import kill_residents, read, recorded_pid, wait_until
@@ -74,11 +74,11 @@ def clear(instance: Instance) -> None:
 
 def boot(instance: Instance) -> None:
     prepare_folder(instance)
+    hosts.create_hosts(instance)
+    unmount(instance)
     with ThreadPoolExecutor() as pool:
         database = pool.submit(prepare_database, instance)
         venv = pool.submit(venv_python, instance)
-        hosts.create_hosts(instance)
-        unmount(instance)
         daemons.start(instance, "munged")
         database.result()
         daemons.start(instance, "mariadbd")
@@ -128,7 +128,7 @@ def prepare_database(instance: Instance) -> None:
         half = instance.folder / "db-template.half"
         shutil.rmtree(half, ignore_errors=True)
         options = ["--no-defaults", "--user=root", "--innodb-log-file-size=8M", "--skip-test-db"]
-        hosts.call(["mariadb-install-db", *options, f"--datadir={half}"])
+        hosts.call([*hosts.enter(instance, LOGIN), "mariadb-install-db", *options, f"--datadir={half}"])
         half.rename(template)
     hosts.call(["cp", "-a", "--reflink=auto", str(template), str(instance.folder / "db")])
 
@@ -170,7 +170,7 @@ def describe(instance: Instance) -> str:
     """Return the cluster's condition as lines for people."""
     names = [*HOSTS, *daemons.daemons(instance)]
     pids = {name: recorded_pid(instance.pidfile(name)) for name in names}
-    limits = "cgroup v1, memory limits are real" if has_cgroups() else "linuxproc, no memory limits"
+    limits = "cgroup v1, memory limits are real" if has_real_limits(instance) else "linuxproc, no memory limits"
     lines = [f"folder     {instance.folder}", f"tracking   {limits}"]
     lines += [f"{name:<10} {'process ' + str(pid) if pid else 'down'}" for name, pid in pids.items()]
     if pids[LOGIN]:

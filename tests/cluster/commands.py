@@ -8,15 +8,15 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from tests.cluster import boot, horovod, packages
+from tests.cluster import boot, horovod, packages, trees
 from tests.cluster.cluster import Cluster
-from tests.cluster.instance import HOSTS, LOGIN, NODES, USERS, ClusterError
+from tests.cluster.instance import BOOKWORM, HOSTS, LOGIN, NODES, SUITES, USERS, ClusterError, default_instance
 
 
 def main() -> int:
     options = build_parser().parse_args()
     try:
-        execute(Cluster(), options)
+        execute(Cluster(default_instance(options.slurm)), options)
     except ClusterError as error:
         print(f"cluster.py: {error}", file=sys.stderr)
         return 1
@@ -25,13 +25,16 @@ def main() -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="cluster.py", description="A real Slurm cluster on this machine.")
+    parser.add_argument("--slurm", choices=list(SUITES), default=BOOKWORM, help="which Slurm; default: the machine's")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def add(name: str, text: str) -> argparse.ArgumentParser:
         return commands.add_parser(name, help=text, description=text)
 
     add("install", "install the Debian packages that are missing")
-    add("horovod", "build Horovod, without which some tests are skipped")
+    add("trees", "make the root trees that bring other versions of Slurm")
+    building = add("horovod", "build Horovod, without which some tests are skipped: 2 to 8 minutes, once a machine")
+    building.add_argument("--background", action="store_true", help="begin, at low priority, and do not wait for it")
     package = add("install-package", "install a paislurm wheel or source folder for the users")
     package.add_argument("source", type=Path)
     add("up", "boot the cluster unless it is up and well")
@@ -52,8 +55,10 @@ def execute(cluster: Cluster, options: argparse.Namespace) -> None:
     match options.command:
         case "install":
             packages.install_debian_packages()
+        case "trees":
+            trees.make_all()
         case "horovod":
-            horovod.build()
+            (horovod.start if options.background else horovod.build)()
         case "install-package":
             packages.install_package(cluster.instance, options.source)
         case "up":

@@ -8,6 +8,7 @@ from pathlib import Path
 from string import Template
 
 from tests.cluster.instance import GROUP_ID, GROUP_NAME, HOSTS, TOOL, USERS, Instance
+from tests.cluster.trees import tree
 
 
 def has_cgroups() -> bool:
@@ -16,15 +17,26 @@ def has_cgroups() -> bool:
     return all(f" /sys/fs/cgroup/{controller} cgroup " in mounts for controller in ("freezer", "memory"))
 
 
+def has_real_limits(instance: Instance) -> bool:
+    """Say whether the cluster's Slurm can use the machine's control groups, as Slurm of later suites cannot."""
+    return has_cgroups() and not instance.has_own_tree
+
+
+def etc_below(instance: Instance) -> Path:
+    """Return the folder over which the hosts' files of /etc lie."""
+    return tree(instance.suite) / "etc" if instance.has_own_tree else Path("/etc")
+
+
 def render_etc(instance: Instance) -> dict[str, str]:
     """Return text by path below /etc."""
-    real = has_cgroups()
+    real = has_real_limits(instance)
     values = {
         "instance": str(instance.folder),
         "proctrack": "proctrack/cgroup" if real else "proctrack/linuxproc",
         "task": "task/cgroup" if real else "task/none",
         "cpus": "16",
         "threads": "",
+        "mpi": "none" if instance.suite == "sid" else "pmix",
         "constrain_memory": "yes" if real else "no",
     }
     if instance.real_cpus:
@@ -34,13 +46,17 @@ def render_etc(instance: Instance) -> dict[str, str]:
             "threads": "CoresPerSocket=8 ThreadsPerCore=2",
         }
     templates = {path.name: Template(path.read_text()).substitute(values) for path in (TOOL / "etc").iterdir()}
+    if instance.has_own_tree:
+        templates["cgroup.conf"] = "CgroupPlugin=disabled\n"
     nsswitch = templates.pop("nsswitch.conf")
+    etc = etc_below(instance)
     return {f"slurm/{name}": text for name, text in templates.items()} | {
         "nsswitch.conf": nsswitch,
         "hosts": hosts_file(instance),
-        "passwd": passwd_file(instance),
-        "group": Path("/etc/group").read_text() + f"{GROUP_NAME}:x:{GROUP_ID}:\n",
-        "shadow": Path("/etc/shadow").read_text() + "".join(f"{name}:*:19000:0:99999:7:::\n" for name in USERS),
+        "passwd": without_users((etc / "passwd").read_text(), numbered=True) + passwd_of_users(instance),
+        "group": without_groups((etc / "group").read_text()) + f"{GROUP_NAME}:x:{GROUP_ID}:\n",
+        "shadow": without_users((etc / "shadow").read_text())
+        + "".join(f"{name}:*:19000:0:99999:7:::\n" for name in USERS),
     }
 
 
@@ -48,9 +64,27 @@ def hosts_file(instance: Instance) -> str:
     return "127.0.0.1 localhost\n" + "".join(f"{instance.address(host)} {host}\n" for host in HOSTS)
 
 
-def passwd_file(instance: Instance) -> str:
-    ours = (f"{user.name}:x:{user.uid}:{GROUP_ID}::{instance.home(user.name)}:/bin/bash\n" for user in USERS.values())
-    return Path("/etc/passwd").read_text() + "".join(ours)
+def without_users(text: str, *, numbered: bool = False) -> str:
+    """Return a machine's users, or their passwords, without those that have a name or a number of ours."""
+    numbers = {str(user.uid) for user in USERS.values()} if numbered else set()
+    rows = (line.split(":") for line in text.splitlines())
+    return "".join(f"{':'.join(row)}\n" for row in rows if row[0] not in USERS and not numbers & set(row[2:3]))
+
+
+def without_groups(text: str) -> str:
+    """Return a machine's groups without ours, and without members of our names: they would be in them here, too."""
+    rows = (line.split(":") for line in text.splitlines())
+    others = (row for row in rows if row[0] != GROUP_NAME and str(GROUP_ID) not in row[2:3])
+    return "".join(f"{':'.join([*row[:3], *map(without_members, row[3:])])}\n" for row in others)
+
+
+def without_members(members: str) -> str:
+    return ",".join(member for member in members.split(",") if member not in USERS)
+
+
+def passwd_of_users(instance: Instance) -> str:
+    users = USERS.values()
+    return "".join(f"{user.name}:x:{user.uid}:{GROUP_ID}::{instance.home(user.name)}:/bin/bash\n" for user in users)
 
 
 def write_etc(instance: Instance) -> None:

@@ -1,14 +1,22 @@
-"""Horovod, built of its sources on PyPI for Debian's PyTorch and Open MPI (`make horovod`), for the tests of it."""
+"""Horovod, built of its sources on PyPI for Debian's PyTorch and Open MPI, for the tests of it.
+
+`make horovod` builds it while one waits, `make test` in the background. Its wheels are in a cache that checkouts share.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.cluster.instance import TOOL
 from tests.cluster.packages import install_debian_packages
+from tests.cluster.sharing import alone_with
 
 if TYPE_CHECKING:
     from tests.cluster.instance import Instance
@@ -22,10 +30,63 @@ CHOICES = {
 }
 
 
+PATIENCE = 1200
+"""Seconds after which a build in the background is ended. It takes two minutes, and eight where others compute, too."""
+IN_BACKGROUND = ("timeout", "--kill-after=10", str(PATIENCE), "nice", "-n", "19")
+CODE = "from tests.cluster.horovod import make_wheels; make_wheels()"
+
+
+def lock_file() -> Path:
+    """Return the file that who builds has locked, for as long as that process lives."""
+    return WHEELS.with_name(f"{WHEELS.name}.lock")
+
+
+def log_file() -> Path:
+    return WHEELS.with_name(f"{WHEELS.name}.log")
+
+
 def build() -> None:
-    """Leave wheels of Horovod and of what it needs in the cache, which checkouts share: two minutes."""
+    """Build the wheels, unless they are there, or are there when somebody else has ended who builds them."""
+    WHEELS.parent.mkdir(parents=True, exist_ok=True)
+    with lock_file().open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not is_built():
+            print(f"building {REQUIREMENT}: two minutes, and eight on a busy machine; once a machine", file=sys.stderr)
+            make_wheels()
+
+
+def start() -> None:
+    """Begin to build the wheels in the background, unless they are there or somebody builds them."""
     if is_built():
         return
+    WHEELS.parent.mkdir(parents=True, exist_ok=True)
+    with lock_file().open("w") as lock, log_file().open("a") as log:
+        if not alone_with(lock.fileno()):
+            return
+        log.truncate(0)
+        # It has the lock from here on, whatever becomes of this process.
+        subprocess.run(
+            ["setsid", "--fork", *IN_BACKGROUND, sys.executable, "-c", CODE],
+            cwd=TOOL.parents[1], stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[lock.fileno()], check=True,
+        )  # fmt: skip
+    print(f"building {REQUIREMENT} in the background: {log_file()}", file=sys.stderr)
+
+
+def wait(seconds: int = PATIENCE + 60) -> bool:
+    """Wait until nobody builds the wheels, and tell whether they are there."""
+    if not is_built() and lock_file().exists():
+        subprocess.run(["flock", "--shared", "--wait", str(seconds), str(lock_file()), "true"], check=False)
+    return is_built()
+
+
+def why_not() -> str:
+    """Say why there is none."""
+    said = log_file().read_text(errors="replace").splitlines()[-5:] if log_file().exists() else []
+    return "\n".join([f"no Horovod in {WHEELS}: `make horovod` builds it", *said])
+
+
+def make_wheels() -> None:
+    """Leave wheels of Horovod and of what it needs in the cache, all at once; the caller has the lock."""
     install_debian_packages(BUILD_PACKAGES)
     with tempfile.TemporaryDirectory() as folder:
         pip = [*new_venv(Path(folder, "venv")), "--quiet", "--disable-pip-version-check"]
@@ -33,9 +94,11 @@ def build() -> None:
         # Its setup asks the PyTorch that is there, which an isolated build does not see.
         options = ["--no-build-isolation", "--no-cache-dir", f"--wheel-dir={folder}/wheels"]
         subprocess.run([*pip, "wheel", *options, REQUIREMENT], env={**os.environ, **CHOICES}, check=True)
-        WHEELS.mkdir(parents=True, exist_ok=True)
-        for path in Path(folder, "wheels").iterdir():
-            (WHEELS / path.name).write_bytes(path.read_bytes())
+        part = WHEELS.with_name(f"{WHEELS.name}.part")
+        for old in (part, WHEELS):
+            shutil.rmtree(old, ignore_errors=True)
+        shutil.copytree(Path(folder, "wheels"), part)
+        part.rename(WHEELS)
 
 
 def is_built() -> bool:

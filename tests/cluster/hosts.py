@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tests.cluster.instance import HOSTS, LOGIN, NODES, TOOL, ClusterError, Instance
 from tests.cluster.processes import read, recorded_pid, wait_until
+from tests.cluster.trees import tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +53,9 @@ def create_hosts(instance: Instance) -> None:
     for host in HOSTS:
         unshare = ["unshare", "--mount", "--uts", "--net", "--ipc", "--propagation=private"]
         script = [str(TOOL / "host.sh"), str(instance.folder), instance.tag, host]
+        if instance.has_own_tree:
+            instance.shared.mkdir(exist_ok=True)
+            script += [str(tree(instance.suite)), str(instance.shared), str(instance.folder), str(instance.small)]
         detached([*unshare, *script], instance.log / f"host-{host}.out")
     wait_until(
         lambda: all(recorded_pid(instance.pidfile(host)) for host in HOSTS),

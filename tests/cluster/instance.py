@@ -42,16 +42,37 @@ GROUP_NAME = "users21000"
 GROUP_ID = 21000
 
 
+BOOKWORM = "22.05"
+SUITES = {BOOKWORM: "bookworm", "24.11": "trixie", "26.05": "sid"}
+"""The Slurms that are tested, and the Debian suite that has each; the machine itself is a bookworm."""
+
+
 @dataclass(frozen=True)
 class Instance:
     """Everything that tells one cluster from another on the same machine."""
 
     folder: Path
+    slurm: str = BOOKWORM
+    """The version of Slurm; another one than the machine's comes with a root tree of its own."""
     real_cpus: bool = False
     """Whether nodes have the machine's CPUs and tasks are bound to theirs, in place of 16 that are made up.
 
     Then n7 and n8 alone have 16, on cores of two threads, on which no task can be bound.
     """
+
+    @property
+    def suite(self) -> str:
+        return SUITES[self.slurm]
+
+    @property
+    def has_own_tree(self) -> bool:
+        """Whether the hosts have a root tree of another Debian suite, and not the machine's."""
+        return self.slurm != BOOKWORM
+
+    @property
+    def shared(self) -> Path:
+        """The folder of what clusters of one checkout share: the container image. It is that of the machine's Slurm."""
+        return self.folder.with_name(self.folder.name.removesuffix(f"-{self.slurm}"))
 
     @property
     def tag(self) -> str:
@@ -104,12 +125,12 @@ def digest(path: Path) -> str:
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:8]
 
 
-def default_instance() -> Instance:
-    """Return the checkout's own cluster, or the one that PAISLURM_CLUSTER_DIR names."""
+def default_instance(slurm: str = BOOKWORM) -> Instance:
+    """Return the checkout's own cluster of a Slurm; PAISLURM_CLUSTER_DIR names the folder of the machine's."""
     named = os.environ.get("PAISLURM_CLUSTER_DIR")
     folder = Path(named) if named else Path(f"/var/tmp/paislurm-cluster-{digest(CHECKOUT)}")
     folder = Path(os.path.realpath(folder))
     for hidden in ("/tmp", "/run", "/dev/shm"):
         if folder.is_relative_to(hidden):
             raise ClusterError(f"{folder}: nodes have a {hidden} of their own; choose a folder elsewhere")
-    return Instance(folder)
+    return Instance(folder if slurm == BOOKWORM else folder.with_name(f"{folder.name}-{slurm}"), slurm)

@@ -11,7 +11,8 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.cluster.instance import TOOL, ClusterError, Instance
+from tests.cluster.hosts import call, enter
+from tests.cluster.instance import LOGIN, TOOL, ClusterError, Instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,8 +64,15 @@ def venv_python(instance: Instance) -> Path:
     """Return the python of the cluster's virtual environment, which is made when it is missing."""
     python = instance.venv / "bin" / "python"
     if not python.exists():
-        subprocess.run(["/usr/bin/python3", "-m", "venv", "--clear", str(instance.venv)], check=True)
+        # Hosts with a root tree of their own reach no registry: what the package needs is in their tree.
+        options = ["--clear", *(["--system-site-packages"] if instance.has_own_tree else [])]
+        call([*inside(instance), "/usr/bin/python3", "-m", "venv", *options, str(instance.venv)])
     return python
+
+
+def inside(instance: Instance) -> list[str]:
+    """Return the prefix of a command for the cluster's own Python: the machine's, or that of the hosts' root tree."""
+    return enter(instance, LOGIN) if instance.has_own_tree else []
 
 
 def install_package(instance: Instance, source: Path) -> bool:
@@ -78,9 +86,11 @@ def install_package(instance: Instance, source: Path) -> bool:
     if stamp.exists() and stamp.read_text() == wanted:
         return False
     stamp.unlink(missing_ok=True)
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [*inside(instance), str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "--force-reinstall", "--no-deps", str(source)], check=True)
-    complete = subprocess.run([str(python), "-m", "pip", "check"], stdout=subprocess.DEVNULL, check=False)
+    complete = subprocess.run(
+        [*inside(instance), str(python), "-m", "pip", "check"], stdout=subprocess.DEVNULL, check=False
+    )
     if complete.returncode != 0:
         subprocess.run([*pip, str(source)], check=True)
     stamp.write_text(wanted)

@@ -174,7 +174,7 @@ def test_up_leaves_a_healthy_cluster_alone(cluster: Cluster) -> None:
 
 
 def test_the_machine_is_left_as_it_was(cluster: Cluster) -> None:
-    assert "alice" not in Path("/etc/passwd").read_text()
+    assert str(cluster.instance.folder) not in Path("/etc/passwd").read_text()
     assert not Path("/etc/slurm/slurm.conf").exists()
     assert not Path("/run/munge/munge.socket.2").exists()
     assert cluster.instance.tag not in Path("/proc/mounts").read_text()

@@ -87,6 +87,17 @@ def test_statuses_and_signals_arrive_from_a_container(installed: Cluster, workdi
     assert job.log("1-traps/0") == "saved\n"
 
 
+def test_a_start_script_that_fails_is_the_reason(installed: Cluster, workdir: Path, image: Path) -> None:
+    """What it prints is in its own log, and makes no code."""
+    command = "echo ImportError: here >&2; exit 4"
+    extras = f"{{com.microsoft.pai.runtimeplugin: [{{plugin: cmd, parameters: {{preCommands: ['{command}']}}}}]}}"
+    job = submit(installed, workdir, role("t", 1, "true"), extras, settings(image))
+    code, result = job.ended()
+    assert (code, result["code"]) == (1, 255)
+    assert "task t-0 failed with status 4 in the plugin cmd, before its commands" in result["reason"]
+    assert job.log("0-t/0", "runtime.log") == "ImportError: here\n"
+
+
 @BOTH
 def test_what_killed_tasks_leave_is_removed(installed: Cluster, workdir: Path, image: Path, layout: str) -> None:
     """On all nodes; the tasks ignore TERM."""

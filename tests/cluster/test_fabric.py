@@ -29,7 +29,7 @@ infiniband:
   variables: {with: {NCCL_IB_GID_INDEX: 3}}
 """
 ON = "    extraContainerOptions: {infiniband: true}\n"
-LAUNCHERS = "^(OMPI_MCA_(plm|ras)|I_MPI_HYDRA)"
+LAUNCHERS = "^(OMPI_MCA_(plm|ras|btl_sm_exclusivity|coll_han_priority)|I_MPI_HYDRA)"
 """What every task has, so that launchers start their daemons by ssh."""
 LOOK = (
     f'{{ env | grep -E "^(NCCL|UCX|OMPI|I_MPI|FI|GLOO)_" | grep -Ev "{LAUNCHERS}" || true; }} | sort >vars; '

@@ -221,7 +221,9 @@ def test_the_supervising_loop_touches_no_shared_file(installed: Cluster, workdir
     node = installed.admin(["squeue", "--noheader", "--format=%B", f"--jobs={job_id(job)}"]).strip()
     script = batch_script(installed, node, job)
     trace = workdir / "trace"
-    strace = ["strace", "-f", "-e", "trace=file,read", "-o", str(trace), "-p", str(script)]
+    # The script itself hears signals; its only child does the work.
+    worker = installed.run(["ps", "-o", "pid=", "--ppid", str(script)], user="root", host=node).stdout.strip()
+    strace = ["strace", "-f", "-e", "trace=file,read", "-o", str(trace), "-p", worker]
     argv = installed.command(strace, user="root", host=node)
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as watching:
         assert watching.stderr is not None
@@ -229,7 +231,7 @@ def test_the_supervising_loop_touches_no_shared_file(installed: Cluster, workdir
         code, _ = job.ended()
         watching.send_signal(signal.SIGINT)
     lines = trace.read_text().splitlines()
-    before = lines[: next(k for k, line in enumerate(lines) if str(job.attempt) in line)]
+    before = lines[: next(k for k, line in enumerate(lines) if "result.json" in line)]
     assert sum('read(0, "\\n", 1)' in line for line in before) >= 21, "not all ends of tasks were seen"
     # The script works in the attempt's folder, so that what is relative is shared.
     paths = {path for line in before if " read(" not in line for path in re.findall(r'"([^"]+)"', line)}
@@ -242,11 +244,12 @@ def batch_script(cluster: Cluster, node: str, job: Submitted) -> int:
     number = job_id(job)
     listed = cluster.run(["scontrol", "listpids", number], user="root", host=node).stdout
     pids = [int(words[0]) for line in listed.splitlines() if (words := line.split())[2:3] == ["batch"]]
-    for pid in pids:
-        words = cluster.run(["ps", "-o", "args=", "-p", str(pid)], user="root", host=node, check=False).stdout
-        if re.match(r"(/bin/)?bash \S*slurm_script ", words):
-            return pid
-    raise AssertionError(f"no batch script among {pids}")
+    table = ["ps", "-o", "pid=,ppid=,args=", "-p", ",".join(map(str, pids))]
+    rows = [row.split(None, 2) for row in cluster.run(table, user="root", host=node).stdout.splitlines()]
+    parents = {pid: parent for pid, parent, args in rows if re.match(r"(/bin/)?bash (-p )?\S*slurm_script ", args)}
+    # What it starts in the background has its name until it becomes something else.
+    (script,) = (pid for pid, parent in parents.items() if parent not in parents)
+    return int(script)
 
 
 @pytest.fixture(scope="module", autouse=True)

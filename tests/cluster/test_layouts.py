@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import folder_of_alice, paislurm, role, states, submit, submit_file, write
+from tests.cluster.jobs import ONE_ATTEMPT, folder_of_alice, paislurm, role, states, submit, submit_file, write
 from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
@@ -143,6 +143,22 @@ def test_three_roles_fill_four_nodes_and_twenty_roles_share_two(installed: Clust
     assert "job.yaml:166:18  $.extras.slurm.layout\nerror E411: " in done.stderr
     assert "its 20 components share no node" in done.stderr
     assert not (installed.home("alice") / ".paislurm" / "jobs" / f"alice~{name}").exists()
+
+
+@pytest.mark.alone
+def test_slurm_packs_gpus_where_no_profile_describes_the_nodes(installed: Cluster, workdir: Path) -> None:
+    """Twelve tasks of one GPU start on four nodes with four GPUs each; each task has a GPU of its own."""
+    counts = {"a": 2, "b": 4, "c": 6}
+    look = 'echo "$SLURMD_NODENAME:$CUDA_VISIBLE_DEVICES"'
+    roles = "".join(role(name, count, look) for name, count in counts.items())
+    write(workdir, roles.replace("gpu: 0", "gpu: 1"))
+    (workdir / "site.yaml").write_text(ONE_ATTEMPT)
+    job = submit_file(installed, workdir)
+    code, result = job.ended()
+    assert (code, result["outcome"], len(result["tasks"])) == (0, "succeeded", 12)
+    found = [job.log(f"{k}-{name}/{n}").strip() for k, name in enumerate(counts) for n in range(counts[name])]
+    assert len(set(found)) == 12
+    assert {len(gpus.partition(":")[2]) for gpus in found} == {1}
 
 
 def test_two_failures_of_four_are_tolerated_or_decide(installed: Cluster, workdir: Path) -> None:

@@ -128,7 +128,7 @@ extras:
     # The site says nothing of storages, so it is told that there is none, and no more.
     starts = ["start storages 1", *(f"start {name} 0" for name in ("git", "tensorboard", "cmd"))]
     assert order(submitted, "0-worker/0") == [*starts, "commands - 0", "success cmd 0"]
-    assert "the storage /mnt/nfs is not on " in submitted.log("0-worker/0", "stderr.log")
+    assert "the storage /mnt/nfs is not on " in submitted.log("0-worker/0", "runtime.log")
     # The board was the task's, and goes with its step.
     wait_until(
         lambda: (

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import re
+import shutil
 import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cluster.jobs import job_text, paislurm, role, submit, write
+from tests.cluster.instance import GROUP_ID, USERS
+from tests.cluster.jobs import ONE_ATTEMPT, job_text, paislurm, role, submit, submit_file, write
+from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.cluster.cluster import Cluster
@@ -46,6 +53,35 @@ def test_slurms_words_are_shown_with_the_field(
     assert error.startswith("job.yaml:"), error
     assert f"  {path}\nerror E503: sbatch {says}" in error
     assert left_behind(workdir) == []
+
+
+def test_a_job_that_slurm_takes_and_cannot_start_says_so(installed: Cluster, workdir: Path) -> None:
+    """A component may ask for more time than its partition has; without a profile nobody else knows."""
+    write(workdir, TWO, "{slurm: {time: 2-00:00:00}}")
+    (workdir / "site.yaml").write_text(ONE_ATTEMPT)
+    job = submit_file(installed, workdir, home=workdir / "home")
+    home = {"PAISLURM_HOME": str(job.home)}
+
+    def status() -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(paislurm(installed, workdir, "status", "--json", job.name, env=home).stdout)
+        return found
+
+    wait_until(
+        lambda: [(wait["reason"], wait["kind"]) for wait in status()["waits"]] == [("PartitionTimeLimit", "stuck")],
+        "status does not say that the time limit is too long",
+    )
+    shown = paislurm(installed, workdir, "status", job.name, env=home).stdout
+    assert "it cannot start as it is: PartitionTimeLimit: its time limit is over that of its partition" in shown
+    assert "with a lower `extras.slurm.time`" in shown
+    with installed.popen(["paislurm", "wait", job.name], env=home) as waiting:
+        assert waiting.stderr
+        said = waiting.stderr.readline()
+        assert f"alice~{job.name} waits, since 2" in said
+        assert "PartitionTimeLimit: its time limit" in said
+        assert "what helps: `sinfo" in waiting.stderr.readline()
+        paislurm(installed, workdir, "cancel", job.name, env=home)
+        assert "STOPPED" in waiting.communicate()[1]
+    assert waiting.returncode == 1
 
 
 def test_more_than_any_node_has(installed: Cluster, workdir: Path) -> None:
@@ -95,3 +131,90 @@ def test_a_controller_that_is_away(installed: Cluster, workdir: Path) -> None:
     assert "error E506: Slurm cannot be reached: " in done.stderr
     assert "nothing was submitted" in done.stderr
     assert submit_two(installed, workdir, "{}").returncode == 0
+
+
+RULE = """\
+function slurm_job_submit(job, partitions, uid)
+  if job.account == nil then
+    slurm.log_user("Say which project pays:\\nuse --account=PROJECT")
+    return slurm.ERROR
+  end
+  return slurm.SUCCESS
+end
+function slurm_job_modify(job, record, partitions, uid) return slurm.SUCCESS end
+return slurm.SUCCESS
+"""
+
+
+@contextlib.contextmanager
+def rules(cluster: Cluster, plugin: str) -> Iterator[None]:
+    """Let the controller ask a job_submit plugin."""
+    conf, rule = (cluster.instance.etc / "slurm" / name for name in ("slurm.conf", "job_submit.lua"))
+    text = conf.read_text()
+
+    def restart(text: str) -> None:
+        cluster.stop_daemon("slurmctld")
+        conf.write_text(text)
+        cluster.start_daemon("slurmctld")
+
+    rule.write_text(RULE)
+    try:
+        restart(f"{text}JobSubmitPlugins={plugin}\n")
+        yield
+    finally:
+        restart(text)
+        rule.unlink()
+
+
+@pytest.mark.alone
+def test_a_site_that_requires_a_time_limit(installed: Cluster, workdir: Path) -> None:
+    with rules(installed, "require_timelimit"):
+        done = submit_two(installed, workdir, "{}")
+        assert (done.returncode, left_behind(workdir)) == (4, [])
+        assert "error E503: sbatch refuses --time: " in done.stderr
+        assert "Time limit specification required, but not provided\nhint: the site wants a time limit" in done.stderr
+        assert "write `time: 2:00:00` under `extras.slurm`" in done.stderr
+        # What the hint says is what helps.
+        again = submit_two(installed, workdir, "{slurm: {time: 2:00:00}}")
+        assert (again.returncode, len(left_behind(workdir))) == (0, 1), again.stderr
+
+
+@pytest.mark.alone
+def test_a_site_with_rules_of_its_own(installed: Cluster, workdir: Path) -> None:
+    with rules(installed, "lua"):
+        done = submit_two(installed, workdir, "{}")
+        assert (done.returncode, left_behind(workdir)) == (4, [])
+        assert (
+            "error E503: sbatch refuses --account: a rule of the site (job_submit) refuses the job; the site says: "
+            '"Say which project pays: use --account=PROJECT"\nhint: write `account` under `extras.slurm`'
+        ) in done.stderr
+        again = submit_two(installed, workdir, "{slurm: {account: extra}}")
+        assert (again.returncode, len(left_behind(workdir))) == (0, 1), again.stderr
+
+
+def test_submit_knows_the_version_of_slurm(installed: Cluster, workdir: Path) -> None:
+    version = installed.run(["sbatch", "--version"], check=True).stdout.split()[-1]
+    (workdir / "job.yaml").write_text(job_text("versions", TWO, "{}"))
+    done = paislurm(installed, workdir, "submit", "--dry-run", "job.yaml", env={"PAISLURM_HOME": str(workdir / "home")})
+    assert done.returncode == 0, done.stderr
+    assert f"slurm       {version}\n" in done.stdout
+    assert not (workdir / "home").exists()
+
+
+def test_a_number_that_no_job_can_have_spoils_no_answer_about_the_others(installed: Cluster, workdir: Path) -> None:
+    """Of the largest that a journal may hold Slurm says nothing; for a larger one squeue refuses the whole query."""
+    home = {"PAISLURM_HOME": str(workdir / "home")}
+    job = submit_two(installed, workdir, "{time: 5}")
+    assert job.returncode == 0, job.stderr
+    (folder,) = (workdir / "home" / "jobs").iterdir()
+    for number in ("2147483647", "2147483648", "--user=root"):
+        copy = folder.with_name(f"alice~{number}")
+        shutil.copytree(folder, copy)
+        text = (copy / "journal.jsonl").read_text()
+        (copy / "journal.jsonl").write_text(re.sub(r'("job_id": )"\d+"', rf'\1"{number}"', text))
+        for path in (copy, *copy.rglob("*")):
+            os.chown(path, USERS["alice"].uid, GROUP_ID)
+    done = paislurm(installed, workdir, "list", "--all", "--json", env=home)
+    assert done.returncode == 0
+    assert "states are those that were known last" not in done.stderr
+    assert paislurm(installed, workdir, "cancel", "--", folder.name, env=home).returncode == 0

@@ -32,6 +32,8 @@ def test_many_tasks_take_turns_and_failed_ones_are_tried_again(installed: Cluste
         + tried("endless", 1, -1, 'exit "$((FC_TASK_ATTEMPT_ID < 4 ? 9 : 0))"')
         + tried("transient", 1, 0, 'exit "$((FC_TASK_ATTEMPT_ID < 2 ? 130 : 0))"')
         + tried("permanent", 1, 5, "exit 141")
+        + tried("again", 1, -2, "true")
+        + tried("broken", 1, -2, "exit 141")
     )
     retried = submit(installed, folder_of_alice(workdir / "retried"), roles, NO_GANG, RETRIES)
 
@@ -44,6 +46,8 @@ def test_many_tasks_take_turns_and_failed_ones_are_tried_again(installed: Cluste
         "endless-0": ("SUCCEEDED", 4, 0),
         "transient-0": ("SUCCEEDED", 2, 0),
         "permanent-0": ("FAILED", 0, 141),
+        "again-0": ("SUCCEEDED", 3, 0),
+        "broken-0": ("FAILED", 0, 141),
     }
     assert (code, result["trigger"]) == (0, None)
     logs = [retried.log("1-third/1", f"stdout{suffix}.log") for suffix in ("", ".1", ".2")]

@@ -1,0 +1,51 @@
+"""The checkout's paislurm, on the PATH of a cluster's users."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.cluster.boot import locked
+from tests.cluster.instance import CHECKOUT
+from tests.cluster.packages import fingerprint
+from tests.cluster.processes import read
+
+if TYPE_CHECKING:
+    from tests.cluster.instance import Instance
+
+CODE = ("translator", "templates", "backends")
+PACKAGE = ("pyproject.toml", "README.md", "LICENSE", "src", *CODE)
+"""What the wheel is made of."""
+
+
+def install_checkout(instance: Instance) -> None:
+    """Install the checkout unless a cluster has it already; the first process to come does it."""
+    stamp = instance.venv / "checkout"
+    with locked(instance):
+        code = [fingerprint(CHECKOUT / name) for name in CODE]
+        wanted = "".join([str(CHECKOUT), *code, read(CHECKOUT / "pyproject.toml")])
+        if read(stamp) != wanted + read(instance.venv / "installed-package"):
+            with tempfile.TemporaryDirectory() as folder:
+                install(instance, Path(folder))
+            stamp.write_text(wanted + read(instance.venv / "installed-package"))
+
+
+def install(instance: Instance, folder: Path) -> None:
+    """Build a wheel, of a copy, since the build leaves files beside its sources, and install it."""
+    sources = folder / "sources"
+    sources.mkdir()
+    for name in PACKAGE:
+        if (CHECKOUT / name).is_dir():
+            ignored = shutil.ignore_patterns("*.egg-info")
+            shutil.copytree(CHECKOUT / name, sources / name, symlinks=True, ignore=ignored)
+        else:
+            shutil.copy(CHECKOUT / name, sources / name)
+    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(sources)]
+    subprocess.run(pip, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    tool = ["/usr/bin/python3", str(CHECKOUT / "tests/cluster/cluster.py"), "--slurm", instance.slurm]
+    subprocess.run([*tool, "install-package", str(wheel)], check=True, capture_output=True)

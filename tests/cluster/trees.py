@@ -1,0 +1,89 @@
+"""Root trees of other Debian suites, which bring the Slurms, bashes and MPIs that the machine itself has not."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.cluster.instance import BOOKWORM, SUITES, ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CACHE = Path("/var/cache/paislurm-tests")
+"""What all checkouts of the machine share; only root can write there."""
+ROOM = 3_000_000_000
+"""Bytes that a tree takes while it is made, its packages included; 1.2 GB of them stay."""
+
+DAEMONS = ("slurmctld", "slurmd", "slurmdbd", "slurm-client", "munge", "mariadb-server", "iproute2", "mount", "procps")
+OF_PAISLURM = ("click", "jinja2", "platformdirs", "pydantic", "rich", "yaml")
+TOOLS = (
+    "bsdutils", "charliecloud", "curl", "faketime", "gcc", "git", "libc6-dev", "libopenmpi-dev", "openmpi-bin",
+    "openssh-client", "openssh-sftp-server", "perl-base", "python3", "python3-venv", "rsync",
+)  # fmt: skip
+PACKAGES = (*DAEMONS, *TOOLS, *(f"python3-{name}" for name in OF_PAISLURM))
+OPTIONS = (
+    "--quiet",
+    "--variant=apt",
+    "--mode=root",
+    f"--include={','.join(PACKAGES)}",
+    # Nothing of it is on disk for ever, and sid's lists may be older than they say they may.
+    "--dpkgopt=force-unsafe-io",
+    '--aptopt=Acquire::Check-Valid-Until "false"',
+    # No daemon starts by itself.
+    '--setup-hook=mkdir -p "$1/usr/sbin"',
+    r'--setup-hook=printf "#!/bin/sh\nexit 101\n" >"$1/usr/sbin/policy-rc.d"',
+    '--setup-hook=chmod 755 "$1/usr/sbin/policy-rc.d"',
+    '--customize-hook=rm -rf "$1/usr/share/doc" "$1/usr/share/man" "$1/usr/share/locale"',
+)
+
+PINS = {"sid": {"libmariadb.so.3": "trixie"}}
+"""Files of libraries that are broken in a suite, and the suite that has them whole.
+
+With libmariadb3 11.8.9 slurmdbd stops: "error 5027", `_check_mysql_concat_is_sane`.
+"""
+
+
+def tree(suite: str) -> Path:
+    """Return the folder of a suite's root tree with Slurm, which the first process to come makes: half a minute."""
+    pins = PINS.get(suite, {})
+    # A library is taken from the tree of a suite in which it works.
+    hooks = [f'--customize-hook=cp -a {tree(other)}/usr/lib/*/{files} "$1"/usr/lib/*/' for files, other in pins.items()]
+    return make_tree(CACHE, suite, (*OPTIONS, *hooks, suite))
+
+
+def make_all() -> None:
+    """Make the tree of every suite whose Slurm is not the machine's."""
+    for slurm, suite in SUITES.items():
+        if slurm != BOOKWORM:
+            tree(suite)
+
+
+def make_tree(folder: Path, name: str, options: Sequence[str]) -> Path:
+    """Return a root tree below a folder; it is made by mmdebstrap unless it is there with the same options."""
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    path = folder / f"{name}-{zlib.crc32(' '.join(options).encode()):08x}"
+    unfinished = folder / f"{name}.unfinished"
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            shutil.rmtree(unfinished, ignore_errors=True)
+            check_room(folder)
+            made = subprocess.run(
+                ["mmdebstrap", *options, str(unfinished)], capture_output=True, text=True, check=False
+            )
+            if made.returncode != 0:
+                raise ClusterError(f"mmdebstrap cannot make {path}:\n{made.stderr[-3000:]}")
+            unfinished.rename(path)
+    return path
+
+
+def check_room(folder: Path) -> None:
+    status = os.statvfs(folder)
+    if (free := status.f_bavail * status.f_frsize) < ROOM:
+        raise ClusterError(f"{folder} has room for {free // 1_000_000} MB; a root tree needs {ROOM // 1_000_000} MB")

@@ -1,0 +1,76 @@
+"""One suite for several Slurms: which ones, and what a case gets of each.
+
+The suite runs on clusters of the project's own, or with PAISLURM_CONTRACT_PROFILE, which names a site profile, as the
+user who calls it on the cluster where it is called.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.checkout import install_checkout
+from tests.cluster.running import running
+from tests.contract.site import PROFILE, SLURMS, Site, profile_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.cluster.cluster import Cluster
+
+COUNTER = itertools.count(1)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "site" in metafunc.fixturenames:
+        metafunc.parametrize("site", SLURMS, indirect=True, ids=SLURMS)
+
+
+@pytest.fixture(scope="session")
+def clusters() -> Iterator[Callable[[str], Cluster]]:
+    """Clusters by version; each stays up until the session ends, whatever comes between its cases."""
+    with contextlib.ExitStack() as stack:
+        known: dict[str, Cluster] = {}
+
+        def cluster_of(slurm: str) -> Cluster:
+            if slurm not in known:
+                known[slurm] = stack.enter_context(running(slurm))
+                install_checkout(known[slurm].instance)
+            return known[slurm]
+
+        yield cluster_of
+
+
+@pytest.fixture
+def site(request: pytest.FixtureRequest, clusters: Callable[[str], Cluster]) -> Site:
+    """The cluster that the case is for."""
+    if request.param == "site":
+        told = subprocess.run(["sbatch", "--version"], capture_output=True, text=True, check=True).stdout
+        return Site(told.split()[-1], Path("~/paislurm-contract").expanduser(), profile_of(PROFILE))
+    cluster = clusters(request.param)
+    return Site(request.param, cluster.home("alice"), profile_of(None), cluster)
+
+
+@pytest.fixture
+def folder(site: Site, request: pytest.FixtureRequest) -> Path:
+    """A fresh folder of the user's, seen by all hosts."""
+    name = "".join(letter if letter.isalnum() else "-" for letter in request.node.name.removeprefix("test_"))
+    return site.own(site.folder / "contract" / f"{name[:50]}-{os.getpid()}-{next(COUNTER)}")
+
+
+@pytest.fixture
+def installed(site: Site) -> Cluster:
+    """The cluster that the case is for, with its administrator's hands."""
+    return site.administrator
+
+
+@pytest.fixture
+def workdir(folder: Path) -> Path:
+    """A fresh folder of alice's, seen by all hosts."""
+    return folder

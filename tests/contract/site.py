@@ -1,0 +1,213 @@
+"""What the contract suite needs of a cluster, be it one of the project's own or one that somebody has."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.config import has_real_limits
+from tests.cluster.instance import GROUP_ID, SUITES, USERS
+from tests.cluster.jobs import ONE_ATTEMPT, ROOT, SITE, job_text
+from tests.cluster.processes import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tests.cluster.cluster import Cluster
+
+PROFILE = os.environ.get("PAISLURM_CONTRACT_PROFILE")
+SLURMS = ["site"] if PROFILE else list(SUITES)
+"""Where the suite runs: on the project's own clusters, or on the one that a profile describes."""
+LONGEST = 300
+"""Seconds for any single command; a machine that does much besides may need many of them."""
+OF_TASKS = re.compile(
+    r"srun: (error|warning|launch/slurm|Job step|Terminating|Force Terminated).*"
+    r"(Exited with exit code|Terminated|Killed|Aborted|terminated|aborted|Terminating|[Oo]ut [Oo]f [Mm]emory)"
+    r"|srun: (Job step aborted: .*|got SIGCONT|forcing job termination)$"
+    r"|slurmstepd: error: \*\*\* (STEP|JOB) .* ON .* CANCELLED AT .*"
+    r"|scancel: error: Kill job error on job step id \d+: (Invalid job id specified|Job/step already complet.*)"
+)
+"""What Slurm says of tasks that failed or were stopped, and of steps that ended before they were stopped."""
+
+
+@dataclass
+class Site:
+    """A cluster, and the user who tries it.
+
+    `cluster` is one of the project's own, with the hands of its administrator; None for one that somebody has.
+    """
+
+    slurm: str
+    folder: Path
+    """The user's, on a file system that all nodes share."""
+    profile: str
+    """The text of the site profile."""
+    cluster: Cluster | None = None
+    numbers: Iterator[int] = field(default_factory=lambda: iter(range(1, 10_000)))
+
+    @property
+    def user(self) -> str:
+        return "alice" if self.cluster else str(Path("~").expanduser().owner())
+
+    @property
+    def tracks_by_parents(self) -> bool:
+        """Whether Slurm has no control groups, as in the root trees (proctrack/linuxproc)."""
+        return self.cluster is not None and not has_real_limits(self.cluster.instance)
+
+    @property
+    def administrator(self) -> Cluster:
+        """The administrator's hands; a case that needs them is skipped on a cluster that somebody has."""
+        if self.cluster is None:
+            pytest.skip("needs the hands of the cluster's administrator")
+        return self.cluster
+
+    def run(
+        self,
+        *argv: str,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: str = "",
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command as the user on the login node."""
+        if self.cluster:
+            return self.cluster.run(list(argv), cwd=cwd or self.folder, env=env, stdin=stdin, timeout=LONGEST)
+        variables = {**os.environ, **(env or {}), "PATH": f"{ROOT}/.venv/bin:{os.environ['PATH']}"}
+        return subprocess.run(
+            argv, cwd=cwd or self.folder, env=variables, input=stdin, capture_output=True, text=True,
+            timeout=LONGEST, check=False,
+        )  # fmt: skip
+
+    def own(self, path: Path) -> Path:
+        """Make a folder that is the user's."""
+        path.mkdir(parents=True)
+        if self.cluster:
+            os.chown(path, USERS["alice"].uid, GROUP_ID)
+        return path
+
+    def write(self, folder: Path, name: str, text: str) -> Path:
+        path = folder / name
+        path.write_text(text)
+        path.chmod(0o644)
+        return path
+
+    def submit(
+        self,
+        folder: Path,
+        roles: str,
+        extras: str = "",
+        settings: str = ONE_ATTEMPT,
+        *,
+        file: Path | None = None,
+        partition: str = "",
+    ) -> Job:
+        """Submit a job of these roles, or the job file; each job has a home of its own below the folder."""
+        here = self.own(folder / f"job{next(self.numbers)}")
+        text = file.read_text() if file else job_text(f"{folder.name[:40]}-{here.name}", roles, extras)
+        profile = self.profile.replace("normal", partition) if partition else self.profile
+        self.write(here, "site.yaml", merged(profile, settings))
+        job = Job(self, here, self.write(here, "job.yaml", text))
+        done = job.paislurm("submit", "--json", "job.yaml")
+        assert done.returncode == 0, done.stderr
+        assert not spoken(done.stderr), done.stderr
+        job.name = json.loads(done.stdout)["job"].rpartition("~")[2]
+        return job
+
+
+@dataclass
+class Job:
+    """A job that the user has submitted."""
+
+    site: Site
+    folder: Path
+    file: Path
+    name: str = ""
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {"PAISLURM_HOME": str(self.home), "PAISLURM_SITE": str(self.folder / "site.yaml")}
+
+    @property
+    def path(self) -> Path:
+        return self.home / "jobs" / f"{self.site.user}~{self.name}"
+
+    def attempt(self, number: int = 0) -> Path:
+        return self.path / "attempts" / str(number)
+
+    def paislurm(self, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return self.site.run("paislurm", *words, cwd=self.folder, env=self.env, stdin=stdin)
+
+    def status(self) -> dict[str, Any]:
+        shown: dict[str, Any] = json.loads(self.paislurm("status", "--json", "--", self.name).stdout)
+        return shown
+
+    @property
+    def number(self) -> str:
+        """The Slurm id of the latest attempt."""
+        return str(self.status()["job_id"])
+
+    def log(self, task: str, name: str = "stdout.log", attempt: int = 0) -> str:
+        """Return what a task printed; it is named `<role folder>/<index>`."""
+        return (self.attempt(attempt) / "logs" / task / name).read_text()
+
+    def wait_for(self, text: str, *tasks: str) -> None:
+        """Wait until these tasks have printed a text."""
+        files = [self.attempt() / "logs" / task / "stdout.log" for task in tasks]
+        what = f"{text!r} of {', '.join(tasks)} of {self.name}"
+        wait_until(lambda: all(file.exists() and text in file.read_text() for file in files), what, LONGEST)
+
+    def ended(self, *, attempt: int = 0, loud: bool = False) -> tuple[int, dict[str, Any]]:
+        """Wait for the end; return the exit code of `paislurm wait` and the attempt's result.json.
+
+        Slurm has nothing to say but of tasks that failed, unless the case is `loud`.
+        """
+        done = self.paislurm("wait", "--", self.name)
+        result = self.attempt(attempt) / "result.json"
+        assert result.exists(), done.stderr + self.said()
+        if not loud:
+            assert not spoken(self.said()), self.said()
+        return done.returncode, json.loads(result.read_text())
+
+    def over(self) -> tuple[str, int, str]:
+        """Wait for the end; return the job's state, code and reason by `paislurm status`."""
+        self.paislurm("wait", "--", self.name)
+        assert not spoken(self.said()), self.said()
+        shown = self.status()
+        return shown["state"], shown["code"], shown["reason"]
+
+    def said(self) -> str:
+        """Return what the batch script and every srun wrote to their standard errors."""
+        files = [file for file in sorted(self.path.glob("attempts/*/s*/*.log")) if file.parent.name == "srun"]
+        files += sorted(self.path.glob("attempts/*/slurm.log"))
+        return "".join(f"== {file.relative_to(self.path)}\n{file.read_text()}" for file in files)
+
+
+def spoken(text: str) -> list[str]:
+    """Return the lines that are Slurm's, and not of tasks."""
+    return [
+        line
+        for line in text.splitlines()
+        if re.match(r"(srun|sbatch|scancel|slurmstepd|slurmd|squeue|sacct|scontrol): ", line)
+        and not OF_TASKS.match(line)
+    ]
+
+
+def merged(profile: str, settings: str) -> str:
+    """Return a site profile with settings in the place of its own of the same names."""
+    keys = re.findall(r"^(\w+):", settings, re.MULTILINE)
+    kept = re.split(r"(?m)^(?=\w+:)", profile)
+    return "".join(part for part in kept if part.partition(":")[0] not in keys) + settings
+
+
+def profile_of(path: str | None) -> str:
+    return Path(path).read_text() if path else SITE.read_text()

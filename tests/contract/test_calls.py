@@ -1,0 +1,139 @@
+"""Commands that get into a task: ssh from another one, mpirun over it, `paislurm exec` from outside; and containers."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.boot import locked
+from tests.cluster.image import make_image
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, ROOT, WHERE, role
+from tests.terminal import Terminal
+
+if TYPE_CHECKING:
+    from tests.contract.site import Site
+
+WAITS = "trap 'exit 0' TERM; echo ready; sleep 600 & wait"
+PLUGIN = "{plugin: ssh, parameters: {jobssh: true, sshbarrier: true}}"
+BARRIER = f"{{com.microsoft.pai.runtimeplugin: [{PLUGIN}], slurm: {{layout: LAYOUT}}}}"
+MASTER = f"""\
+for task in master-0 worker-0 worker-1; do ssh -q root@$task '{WHERE}'; done
+        ssh worker-1 'exit 7' || echo "status $?"
+        printf 'in to' | ssh worker-1 'cat; echo aside >&2'; echo
+        {{ ssh worker-0 yes || true; }} 2>/dev/null | head -1
+        for i in $(seq 20); do ssh -n worker-$((i % 2)) "echo $i \\$PAI_TASK_INDEX" >answer.$i & done
+        wait
+        cat answer.* | awk '{{ right += ($1 % 2 == $2) }} END {{ print right }}'
+        ssh worker-7 true || echo "status $?"
+"""
+
+
+def roles_of_calls() -> str:
+    master = role("master", 1, MASTER.rstrip(), succeeded=1)
+    return (master + role("worker", 2, WAITS)).replace("memoryMB: 100", "memoryMB: 2000")
+
+
+def image_of(site: Site) -> Path:
+    """The folder of a container image; a cluster that somebody has names its own in the site profile."""
+    return make_image(site.administrator.instance)
+
+
+def containers(site: Site, *mounts: Path) -> str:
+    folders = ", ".join(str(mount) for mount in mounts)
+    images = f"{{runtime: charliecloud, images: {{debian: {image_of(site)}}}, mounts: [{folders}]}}"
+    return f"{ONE_ATTEMPT}containers: {images}\n"
+
+
+@pytest.mark.parametrize("contained", [False, True], ids=["node", "charliecloud"])
+@BOTH
+def test_ssh_reaches_the_tasks(site: Site, folder: Path, layout: str, contained: bool) -> None:
+    settings = containers(site) if contained else ONE_ATTEMPT
+    job = site.submit(folder, roles_of_calls(), BARRIER.replace("LAYOUT", layout), settings)
+    code, result = job.ended()
+    out = job.log("0-master/0").splitlines()
+    assert code == 0, (out, job.log("0-master/0", "stderr.log"))
+    nodes = {f"{task['role']}-{task['index']}": task["node"] for task in result["tasks"]}
+    for line, (name, node) in zip(out, nodes.items(), strict=False):
+        assert line.split()[:2] == [node, name]
+    assert out[3:] == ["status 7", "in to", "y", "20", "status 255"]
+
+
+@BOTH
+def test_mpirun_starts_its_ranks_in_the_tasks(site: Site, folder: Path, layout: str) -> None:
+    """With the options of the published Horovod jobs; docs/mpi.md says why Open MPI 6.0.0rc2 needs others."""
+    program = compiled(site)
+    hosts, options, cpus = "master-0:2,worker-0:2,worker-1:2", "-bind-to none -map-by slot -mca pml ob1", 1
+    if "Open MPI v6" in site.run("ompi_info", "--version").stdout:
+        hosts, cpus = hosts.replace("master-0", "localhost"), 9
+        options = "--bind-to none --map-by slot --mca pml ob1 --mca btl_tcp_if_include eth0"
+    master = role("master", 1, f"mpirun -np 6 -H {hosts} {options} {program} 100000", succeeded=1)
+    roles = (master + role("worker", 2, "sleep infinity")).replace("memoryMB: 100", "memoryMB: 2000")
+    roles = roles.replace("cpu: 1,", f"cpu: {cpus},")
+    job = site.submit(folder, roles, BARRIER.replace("LAYOUT", layout))
+    code, result = job.ended()
+    out = job.log("0-master/0")
+    assert (code, result["outcome"]) == (0, "succeeded"), out + job.log("0-master/0", "stderr.log")
+    ranks = re.findall(r"^rank (\d) of 6 on (\w+): 21 ", out, re.MULTILINE)
+    assert sorted(int(rank) for rank, _ in ranks) == list(range(6))
+    if site.cluster:
+        tasks = Counter(task["node"] for task in result["tasks"])
+        assert Counter(host for _, host in ranks) == {node: 2 * count for node, count in tasks.items()}
+
+
+def compiled(site: Site) -> Path:
+    """Return the MPI program, compiled by the cluster's own compiler."""
+    program = site.folder / "allreduce"
+    source = ROOT / "tests/cluster/allreduce.c"
+    if site.cluster is None:
+        subprocess.run(["mpicc", "-o", str(program), str(source)], check=True)
+        return program
+    instance = site.cluster.instance
+    with locked(instance):
+        if not program.exists():
+            done = site.run("mpicc", "-x", "c", "-o", str(program), "-", stdin=source.read_text())
+            assert done.returncode == 0, done.stderr
+    return program
+
+
+@BOTH
+def test_exec(site: Site, folder: Path, layout: str) -> None:
+    """With streams and status, and with a terminal."""
+    job = site.submit(folder, role("master", 1, WAITS) + role("worker", 2, WAITS), f"{{slurm: {{layout: {layout}}}}}")
+    job.wait_for("ready", "0-master/0", "1-worker/1")
+    done = job.paislurm("exec", job.name, "worker-1", "--", "sh", "-c", "cat; echo aside >&2; exit 7", stdin="in\n")
+    assert (done.returncode, done.stdout, done.stderr) == (7, "in\n", "aside\n")
+    done = job.paislurm("exec", job.name, "worker-1", "printf", "<%s>", "a  b", "'*'", "$HOME", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "<a  b><'*'><$HOME><>", "")
+    if site.cluster:
+        argv = site.cluster.command(["paislurm", "exec", job.name, "worker-0"], cwd=job.folder, env=job.env)
+        terminal = Terminal(argv, rows=33, columns=101)
+        try:
+            terminal.expect("[$#] $")
+            terminal.type("echo role''$PAI_CURRENT_TASK_ROLE_NAME; tty; stty size\r")
+            terminal.expect(r"roleworker\r\n/dev/pts/\d+\r\n33 101\r\n")
+            terminal.type("exit 9\r")
+            assert terminal.ended() == 9
+        finally:
+            terminal.close()
+    job.paislurm("cancel", job.name)
+    assert job.over()[:2] == ("STOPPED", -210)
+
+
+@BOTH
+def test_a_task_in_a_container(site: Site, folder: Path, layout: str) -> None:
+    """It sees its image, a mount and what is its own; Slurm's programs are not there."""
+    data = site.own(folder / "data")
+    site.write(data, "file", "of the mount\n")
+    command = f"cat {data}/file; command -v srun || echo no Slurm; id -un; touch $HOME/mine; echo $PAI_TASK_INDEX"
+    roles = role("t", 2, command)
+    job = site.submit(folder, roles, f"{{slurm: {{layout: {layout}}}}}", containers(site, data))
+    code, _ = job.ended()
+    assert code == 0, job.log("0-t/0", "stderr.log")
+    for index in (0, 1):
+        assert job.log(f"0-t/{index}").splitlines() == ["of the mount", "no Slurm", site.user, str(index)]
+        assert job.log(f"0-t/{index}", "stderr.log") == ""

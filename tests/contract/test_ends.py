@@ -1,0 +1,141 @@
+"""How jobs end that somebody or something ends: users, administrators, time limits, nodes and daemons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, role
+from tests.cluster.processes import wait_until
+from tests.cluster.test_faults import cut_off
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cluster.cluster import Cluster
+    from tests.contract.site import Site
+
+SAVES = "trap 'echo saved; exit 0' TERM; echo ready; sleep 600 & wait"
+FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
+
+
+@BOTH
+def test_cancel(site: Site, folder: Path, layout: str) -> None:
+    job = site.submit(folder, role("a", 1, SAVES) + role("b", 1, SAVES), f"{{slurm: {{layout: {layout}}}}}")
+    job.wait_for("ready", "0-a/0", "1-b/0")
+    assert job.paislurm("cancel", job.name).returncode == 0
+    assert job.over()[:2] == ("STOPPED", -210)
+    saved = [job.log(task) for task in ("0-a/0", "1-b/0")]
+    # Where processes are tracked by their parents alone, srun hears of the job's end, too, and kills its tasks at once.
+    assert saved == ["ready\nsaved\n"] * 2 or (site.tracks_by_parents and all(log.startswith("ready") for log in saved))
+
+
+def test_scancel_by_the_user(site: Site, folder: Path) -> None:
+    job = site.submit(folder, role("w", 2, SAVES))
+    job.wait_for("ready", "0-w/0", "0-w/1")
+    assert site.run("scancel", job.number).returncode == 0
+    state, code, reason = job.over()
+    assert (state, code) == ("STOPPED", -210)
+    assert f"cancelled by {site.user}" in reason
+
+
+def test_scancel_by_root(site: Site, folder: Path) -> None:
+    cluster = site.administrator
+    job = site.submit(folder, role("w", 1, SAVES))
+    job.wait_for("ready", "0-w/0")
+    cluster.admin(["scancel", job.number])
+    state, code, reason = job.over()
+    assert (state, code) == ("STOPPED", -210)
+    assert "cancelled by root" in reason
+
+
+@BOTH
+def test_a_time_limit_warns_the_tasks(site: Site, folder: Path, layout: str) -> None:
+    job = site.submit(folder, role("w", 1, SAVES), f"{{slurm: {{time: 10, layout: {layout}}}}}")
+    job.wait_for("ready", "0-w/0")
+    assert "#SBATCH --signal=B:USR1@120\n" in (job.attempt() / "job.sbatch").read_text()
+    # The signal comes when so much of the limit is left; the user brings the limit nearer.
+    site.run("scontrol", "update", f"jobid={job.number}", "timelimit=2")
+    assert job.over()[:2] == ("FAILED", -1004)
+    # Where Slurm signals all processes of a step, a command may hear of its end twice.
+    assert job.log("0-w/0").split()[:2] == ["ready", "saved"]
+
+
+@pytest.mark.fragile
+@BOTH
+def test_a_lost_node_is_retried_elsewhere(site: Site, folder: Path, layout: str) -> None:
+    """The job is transient, the node is left out of the next attempt, and no threshold counts."""
+    cluster = site.administrator
+    command = f"{FIRST} || {{ echo $SLURMD_NODENAME; exit 0; }}; echo $SLURMD_NODENAME; {SAVES}"
+    settings = "retry: {transientCeiling: 1}\nmonitor: {background: false}\n"
+    job = site.submit(
+        folder, role("w", 1, command, failed=-1), f"{{slurm: {{layout: {layout}}}}}", settings, partition="fragile"
+    )
+    job.wait_for("ready", "0-w/0")
+    node = job.log("0-w/0").split()[0]
+    with cut_off(cluster, node):
+        code, result = job.ended(attempt=1, loud=True)
+    shown = job.status()
+    assert (code, result["outcome"], [attempt["code"] for attempt in shown["attempts"]]) == (0, "succeeded", [-1001])
+    assert f"ExcNodeList={node}" in cluster.admin(["scontrol", "show", "job", str(shown["job_id"])])
+    assert job.log("0-w/0", attempt=1).strip() != node
+
+
+def test_a_requeue_by_an_administrator_is_a_fresh_attempt(site: Site, folder: Path) -> None:
+    cluster = site.administrator
+    settings = "retry: {transientCeiling: 1}\nmonitor: {background: false}\n"
+    job = site.submit(folder, role("w", 1, f"{FIRST} || exit 0; {SAVES}"), settings=settings)
+    job.wait_for("ready", "0-w/0")
+    number = job.number
+    cluster.admin(["scontrol", "update", f"jobid={number}", "requeue=1"])
+    cluster.admin(["scontrol", "requeue", number])
+    # Slurm waits two minutes before it starts a job again.
+    wait_until(lambda: "JobState=PENDING" in cluster.admin(["scontrol", "show", "job", number]), "the job to wait")
+    cluster.admin(["scontrol", "update", f"jobid={number}", "starttime=now"])
+    code, result = job.ended(attempt=1, loud=True)
+    assert (code, result["outcome"]) == (0, "succeeded")
+    assert [attempt["code"] for attempt in job.status()["attempts"]] in ([-100], [-101])
+
+
+@pytest.mark.alone
+def test_slurmdbd_is_stopped(site: Site, folder: Path) -> None:
+    cluster = site.administrator
+    cluster.stop_daemon("slurmdbd")
+    try:
+        assert site.submit(folder, role("w", 1, "exit 4")).over()[:2] == ("FAILED", 255)
+    finally:
+        cluster.start_daemon("slurmdbd")
+
+
+@pytest.mark.alone
+def test_there_is_no_accounting(site: Site, folder: Path) -> None:
+    """Of a job that is cancelled before it begins only the queue knows, as long as it remembers."""
+    cluster = site.administrator
+    conf = cluster.instance.etc / "slurm" / "slurm.conf"
+    before = conf.read_text()
+    kept = [line for line in before.splitlines() if not line.startswith("AccountingStorage")]
+    try:
+        change(cluster, "\n".join([*kept, "AccountingStorageType=accounting_storage/none", ""]))
+        assert site.submit(folder, role("w", 2, "echo yes")).ended()[1]["outcome"] == "succeeded"
+        assert site.submit(folder, role("w", 1, "exit 4")).over()[:2] == ("FAILED", 255)
+        job = site.submit(folder, role("w", 1, SAVES))
+        job.wait_for("ready", "0-w/0")
+        job.paislurm("cancel", job.name)
+        assert job.over()[:2] == ("STOPPED", -210)
+    finally:
+        change(cluster, before)
+
+
+def change(cluster: Cluster, conf: str) -> None:
+    """Give the controller another configuration."""
+    cluster.stop_daemon("slurmctld")
+    (cluster.instance.etc / "slurm" / "slurm.conf").write_text(conf)
+    cluster.start_daemon("slurmctld")
+
+
+def test_a_job_that_begins_later(site: Site, folder: Path) -> None:
+    job = site.submit(folder, role("w", 1, "echo ran"), "{slurm: {options: [--begin=now+1hour]}}", ONE_ATTEMPT)
+    assert job.status()["state"] == "WAITING"
+    assert site.run("scontrol", "update", f"jobid={job.number}", "starttime=now").returncode == 0
+    assert job.ended()[0] == 0

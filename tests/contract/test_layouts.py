@@ -1,0 +1,99 @@
+"""Both layouts: where tasks are, what they see of each other, and ports."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.jobs import BOTH, WHERE, role
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.contract.site import Site
+
+PORTS = "    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0, ports: {rpc: 2}}\n"
+PLAIN = "    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}\n"
+
+
+@BOTH
+def test_tasks_are_where_their_variables_say(site: Site, folder: Path, layout: str) -> None:
+    """Three roles, one of which has several tasks on a node: the host file names that node twice."""
+    see = f'{WHERE}; echo "$PAI_HOST_IP_w_1 $PAI_CONTAINER_HOST_IP $PAI_TASK_ROLE_w_HOST_LIST"; hostname'
+    roles = role("w", 3, see) + role("v", 1, see) + role("u", 2, see)
+    job = site.submit(folder, roles, f"{{slurm: {{layout: {layout}}}}}")
+    code, result = job.ended()
+    assert (code, result["outcome"]) == (0, "succeeded")
+    folders = {"w": "0-w", "v": "1-v", "u": "2-u"}
+    seen = {}
+    for task in result["tasks"]:
+        where, addresses, host = job.log(f"{folders[task['role']]}/{task['index']}").splitlines()
+        node, name, _ = where.split(" ", 2)
+        assert (node, name) == (task["node"], f"{task['role']}-{task['index']}")
+        if site.cluster:
+            assert host == node
+        seen[name] = addresses.split()
+    assert {addresses[0] for addresses in seen.values()} == {seen["w-1"][1]}
+    assert {addresses[2] for addresses in seen.values()} == {seen["w-0"][2]}
+    assert len(result["tasks"]) == 6
+
+
+@BOTH
+def test_ports_are_free_and_no_two_tasks_have_one(site: Site, folder: Path, layout: str) -> None:
+    roles = role("w", 4, 'echo "$PAI_CONTAINER_HOST_rpc_PORT_LIST"; sleep 1').replace(PLAIN, PORTS)
+    job = site.submit(folder, roles, f"{{slurm: {{layout: {layout}}}}}")
+    code, result = job.ended()
+    assert code == 0
+    ports = [
+        (task["node"], port) for task in result["tasks"] for port in job.log(f"0-w/{task['index']}").strip().split(",")
+    ]
+    assert len(set(ports)) == len(ports) == 8
+    assert all(15000 <= int(port) <= 32000 for _, port in ports)
+
+
+def test_many_roles_share_an_allocation(site: Site, folder: Path) -> None:
+    roles = "".join(role(f"r{number}", 1, f"echo {number}") for number in range(12))
+    job = site.submit(folder, roles, "{slurm: {layout: shared}}")
+    code, result = job.ended()
+    assert (code, len(result["tasks"])) == (0, 12)
+    assert [job.log(f"{number}-r{number}/0") for number in range(12)] == [f"{number}\n" for number in range(12)]
+
+
+def test_without_gang_tasks_take_turns_and_are_retried(site: Site, folder: Path) -> None:
+    command = 'echo "$FC_TASK_ATTEMPT_ID"; [ "$FC_TASK_ATTEMPT_ID" = 1 ] || [ "$PAI_TASK_INDEX" != 3 ]'
+    roles = role("many", 9, command, more="    taskRetryCount: 1\n")
+    job = site.submit(folder, roles, "{gangAllocation: false, slurm: {slots: 2}}")
+    code, result = job.ended()
+    assert (code, {task["state"] for task in result["tasks"]}) == (0, {"SUCCEEDED"})
+    assert [task["attempt"] for task in result["tasks"]] == [0, 0, 0, 1, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.alone
+def test_a_job_fills_its_nodes(site: Site, folder: Path) -> None:
+    """64 tasks in three roles on four nodes of 16 CPUs, in both layouts."""
+    assert site.administrator
+    full = role("a", 32, "true") + role("b", 16, "true") + role("c", 16, "true")
+    for layout in ("het", "shared"):
+        job = site.submit(folder, full, f"{{slurm: {{layout: {layout}}}}}")
+        code, result = job.ended()
+        nodes = [task["node"] for task in result["tasks"]]
+        assert (code, {nodes.count(node) for node in nodes}) == (0, {16})
+
+
+def test_a_plan_and_its_script_are_what_is_submitted(site: Site, folder: Path) -> None:
+    job = site.submit(folder, role("w", 2, "echo out"))
+    code, _ = job.ended()
+    assert code == 0
+    script = job.paislurm("script", "job.yaml")
+    assert script.stdout == (job.attempt() / "job.sbatch").read_text()
+    plan = json.loads(job.paislurm("plan", "--json", "job.yaml").stdout)
+    assert [role["name"] for role in plan["roles"]] == ["w"]
+    by_hand = site.write(folder, "by-hand.sbatch", script.stdout)
+    here = site.own(folder / "by-hand")
+    here.chmod(0o700)
+    done = site.run("sbatch", "--wait", "--parsable", f"--output={here}/slurm.log", str(by_hand), cwd=here)
+    assert done.returncode == 0, (here / "slurm.log").read_text()
+    (log,) = here.glob("*/attempts/0/logs/0-w/1/stdout.log")
+    assert log.read_text() == "out\n"

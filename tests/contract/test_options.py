@@ -1,0 +1,107 @@
+"""Every option of docs/slurm-options.md on a real Slurm: it is taken, and Slurm has nothing to say of it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.jobs import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.contract.site import Site
+
+VALUES = {
+    "sbatch": {
+        "--account": "research", "--chdir": "/tmp", "--comment": "tag", "--constraint": "v100", "--cpus-per-task": "1",
+        "--exclude": "n4", "--gpus-per-task": "v100:1", "--gres": "gpu:v100:1", "--hint": "nomultithread",
+        "--job-name": "options", "--mem": "100", "--mem-per-cpu": "100", "--network": "Instances=1", "--nice": "10",
+        "--nodelist": "n1", "--nodes": "1", "--ntasks": "1", "--ntasks-per-node": "1", "--output": "/dev/null",
+        "--partition": "normal", "--qos": "normal", "--reservation": "held", "--signal": "B:USR1@60", "--switches": "1",
+        "--time": "10",
+    },
+    "srun": {
+        "--chdir": "/", "--cpu-bind": "none", "--cpus-per-task": "1", "--error": "/dev/fd/2", "--export": "ALL",
+        "--gpus-per-task": "v100:1", "--gres": "none", "--het-group": "0", "--hint": "nomultithread", "--input": "none",
+        "--job-name": "options", "--jobid": "$SLURM_JOB_ID", "--kill-on-bad-exit": "0", "--mem": "0",
+        "--mem-per-cpu": "100", "--mpi": "none", "--nodelist": "$SLURMD_NODENAME", "--nodes": "1", "--ntasks": "1",
+        "--ntasks-per-node": "1", "--wait": "0",
+    },
+}  # fmt: skip
+"""What is given to options that have a value."""
+ALONE = {"--version", "--pty", "--distribution"}
+"""Options that end the program, that need a terminal, or a host file: other cases of the suite have them."""
+APART = {"--mem-per-cpu", "--gpus-per-task", "--hint"}
+"""Options that contradict others; each has a command of its own."""
+
+
+def options(program: str, values: dict[str, str] | None = None) -> list[str]:
+    """Return the options of the page with their values."""
+    page = (ROOT / "docs/slurm-options.md").read_text(encoding="utf-8")
+    (table,) = re.findall(rf"(?ms)^## {program}\n(.*?)(?=^## |\Z)", page)
+    names = [name for name in re.findall(r"(?m)^\| `(--[\w-]+)", table) if name not in ALONE]
+    values = VALUES[program] if values is None else values
+    return [f"{name}={values[name]}" if name in values else name for name in names]
+
+
+def groups(program: str) -> list[list[str]]:
+    """Return the options that go together, and those that do not with one that is needed beside them."""
+    names = options(program)
+    apart = [name for name in names if name.partition("=")[0] in APART]
+    return [[name for name in names if name not in apart], *([name] for name in apart)]
+
+
+@pytest.mark.alone
+def test_sbatch_takes_every_option(site: Site, folder: Path) -> None:
+    cluster = site.administrator
+    reservation = ["reservationname=held", "starttime=now", "duration=10", "users=alice", "nodes=n1"]
+    cluster.admin(["scontrol", "create", "reservation", *reservation])
+    try:
+        for words in groups("sbatch"):
+            gpus = ["--ntasks=1"] if any(word.startswith("--gpus") for word in words) else []
+            done = site.run("sbatch", *words, *gpus, "--wrap=true", cwd=folder)
+            said = [line for line in done.stderr.splitlines() if line]
+            assert (done.returncode, said) == (0, []), words
+    finally:
+        cluster.cancel_all()
+        cluster.wait_idle()
+        cluster.admin(["scontrol", "delete", "reservationname=held"])
+
+
+def test_srun_takes_every_option(site: Site, folder: Path) -> None:
+    """In a heterogeneous job, where all of them are in use."""
+    lines = [f"srun --overlap {' '.join(words)} true || exit 1" for words in groups("srun")]
+    script = "\n".join(["#!/bin/bash", "#SBATCH -n1 --mem=200", "#SBATCH hetjob", "#SBATCH -n1 --mem=200", *lines, ""])
+    gpus = script.replace("#SBATCH -n1 --mem=200", "#SBATCH -n1 --mem=200 --gres=gpu:v100:1", 1)
+    site.write(folder, "options.sbatch", gpus)
+    done = site.run("sbatch", "--wait", f"--output={folder}/log", "options.sbatch", cwd=folder)
+    log = (folder / "log").read_text()
+    assert (done.returncode, done.stderr, log) == (0, "", "")
+
+
+QUESTIONS = {
+    "scancel": ["--signal=TERM NUMBER"],
+    "scontrol": ["--details show job NUMBER", "--oneliner show node n1"],
+    "squeue": ["--noheader --states=all --format=%i --jobs=NUMBER", "--noheader --me --format=%i"],
+    "sacct": ["--parsable2 --allocations --format=JobID --jobs=NUMBER --starttime=now-1hour"],
+    "sinfo": ["--noheader --Node --nodes=n1 --format=%N"],
+}
+
+
+@pytest.mark.parametrize("program", QUESTIONS)
+def test_the_others_take_every_option(site: Site, folder: Path, program: str) -> None:
+    """Of a job that runs meanwhile."""
+    given = {word.partition("=")[0] for words in QUESTIONS[program] for word in words.split() if word.startswith("--")}
+    assert given == set(options(program, {}))
+    assert site.administrator
+    number = site.run("sbatch", "--parsable", "--output=/dev/null", "--wrap=sleep 600", cwd=folder).stdout.strip()
+    try:
+        for words in QUESTIONS[program]:
+            done = site.run(program, *words.replace("NUMBER", number).split(), cwd=folder)
+            assert (done.returncode, done.stderr) == (0, "")
+            assert done.stdout or program == "scancel"
+    finally:
+        site.run("scancel", number)

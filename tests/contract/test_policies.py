@@ -1,0 +1,132 @@
+"""What ends a job, with which outcome, and what is tried again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.jobs import BOTH, role, states
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.contract.site import Site
+
+QUICK = "retry: {transientCeiling: 2}\nmonitor: {background: false}\n"
+FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
+RETRY = "{slurm: {}, jobRetryCount: 2}"
+
+
+@BOTH
+def test_workers_complete_the_job_and_the_server_is_stopped(site: Site, folder: Path, layout: str) -> None:
+    server = "trap 'echo saved; exit 0' TERM; echo ready; sleep 600 & wait"
+    roles = role("ps", 1, server) + role("worker", 2, "sleep 1", succeeded=2)
+    job = site.submit(folder, roles, f"{{slurm: {{layout: {layout}}}}}")
+    code, result = job.ended()
+    assert (code, result["outcome"], result["trigger"]["rule"]) == (0, "succeeded", "C3")
+    assert states(result) == ["ps-0 STOPPED", "worker-0 SUCCEEDED", "worker-1 SUCCEEDED"]
+    # The result is there before the others have ended.
+    job.wait_for("saved", "0-ps/0")
+
+
+@BOTH
+@pytest.mark.parametrize(("failed", "outcome"), [(3, "succeeded"), (2, "failed")])
+def test_a_role_tolerates_as_many_failures_as_it_says(
+    site: Site, folder: Path, failed: int, outcome: str, layout: str
+) -> None:
+    roles = role("sweep", 4, 'exit "$((PAI_TASK_INDEX % 2 * 3))"', failed=failed)
+    code, result = site.submit(folder, roles, f"{{slurm: {{layout: {layout}}}}}").ended()
+    assert (code, result["outcome"]) == (int(outcome == "failed"), outcome)
+    assert [task["status"] for task in result["tasks"] if task["state"] == "FAILED"] == [3, 3]
+
+
+@pytest.mark.parametrize(("status", "code"), [(1, 255), (128, 255), (130, 130), (137, 137), (255, 255)])
+def test_exit_status(site: Site, folder: Path, status: int, code: int) -> None:
+    """Slurm's accounting has some of them wrong; the job's state and code are right all the same."""
+    job = site.submit(folder, role("w", 1, f"exit {status}"))
+    assert job.ended()[1]["tasks"][0]["status"] == status
+    assert job.over()[:2] == ("FAILED", code)
+
+
+def test_a_kill_that_nobody_owns_is_the_commands_status(site: Site, folder: Path) -> None:
+    job = site.submit(folder, role("w", 1, "bash -c 'kill -KILL $$'"))
+    code, result = job.ended()
+    assert (code, result["outcome"], result["code"]) == (1, "failed", 137)
+
+
+def test_a_kill_from_outside_is_one_too(site: Site, folder: Path) -> None:
+    job = site.submit(folder, role("w", 1, "echo $$ >pid; echo ready; sleep 600"))
+    job.wait_for("ready", "0-w/0")
+    assert job.paislurm("exec", job.name, "w-0", "--", "sh", "-c", "kill -KILL $(cat pid)").returncode == 0
+    assert job.over()[:2] == ("FAILED", 137)
+
+
+def test_a_failed_job_is_retried_in_a_fresh_attempt(site: Site, folder: Path) -> None:
+    """By commands that look at it, with no monitor in the background: the first status takes the step."""
+    file = folder / "retried.yaml"
+    text = f"""protocolVersion: 2
+name: retried
+type: job
+jobRetryCount: 1
+prerequisites: [{{name: plain, type: dockerimage, uri: debian}}]
+taskRoles:
+{role("w", 2, f"! {FIRST} || exit 7")}"""
+    site.write(folder, file.name, text)
+    job = site.submit(folder, "", file=file, settings=QUICK)
+    code, result = job.ended(attempt=1)
+    assert (code, result["outcome"]) == (0, "succeeded")
+    assert job.over()[:2] == ("SUCCEEDED", 0)
+    assert [attempt["code"] for attempt in job.status()["attempts"]] == [255]
+
+
+def test_the_monitor_in_the_background_retries_and_ends(site: Site, folder: Path) -> None:
+    job = site.submit(folder, role("w", 1, f"! {FIRST} || kill -KILL $$"), settings="retry: {transientCeiling: 1}\n")
+    code, result = job.ended(attempt=1)
+    assert (code, result["outcome"]) == (0, "succeeded")
+
+
+def test_a_step_of_the_monitor_serves_cron(site: Site, folder: Path) -> None:
+    job = site.submit(folder, role("w", 1, "exit 3"), settings=QUICK)
+    job.wait_for("", "0-w/0")
+    while "ended" not in (shown := job.status()) or not shown["ended"]:
+        done = job.paislurm("monitor", "--once")
+        assert (done.returncode, done.stderr) == (0, "")
+    assert (shown["state"], shown["code"]) == ("FAILED", 255)
+
+
+@BOTH
+def test_prerequisites_and_secrets(site: Site, folder: Path, layout: str) -> None:
+    """A script exports a variable, which the command has, and a secret is in no file and no record but its own."""
+    file = site.write(
+        folder,
+        "with-secret.yaml",
+        f"""protocolVersion: 2
+name: with-secret-{layout}
+type: job
+secrets: {{token: "it's <a> secret"}}
+prerequisites:
+  - {{name: plain, type: dockerimage, uri: debian}}
+  - name: prepare
+    type: script
+    callbacks:
+      - {{event: containerStart, commands: [export PREPARED=yes, touch made]}}
+      - {{event: taskSucceeds, commands: [echo done]}}
+taskRoles:
+  w:
+    instances: 2
+    dockerImage: plain
+    prerequisites: [prepare]
+    resourcePerInstance: {{cpu: 1, memoryMB: 100, gpu: 0}}
+    commands:
+      - echo "$PREPARED" $(ls made) "<% $secrets.token %>" | tr a-z A-Z
+extras: {{slurm: {{layout: {layout}}}}}
+""",
+    )
+    job = site.submit(folder, "", file=file)
+    code, _ = job.ended()
+    assert code == 0, job.log("0-w/0", "stderr.log")
+    assert [job.log(f"0-w/{index}") for index in (0, 1)] == ["YES MADE IT'S <A> SECRET\n"] * 2
+    for path in job.attempt().rglob("*"):
+        assert not path.is_file() or b"it's <a> secret" not in path.read_bytes(), path
+    assert not list((job.path / "secrets").glob("*"))
