@@ -7,39 +7,29 @@ fi
 mapfile -t options <<<"$OPTIONS"
 [[ $OPTIONS ]] || options=()
 
-# A name and a password in the address stand on no command line, of git or of what it starts: it asks a helper for them.
-address=$REPOSITORY settings=() user='' password=''
+# A name and a password in the address stand on no command line, of git or of what it starts, and in no configuration: git finds
+# them in a file beside the task's bell, for as long as the task is there, and for what the commands do with the clone, too.
+address=$REPOSITORY settings=() kept=()
 decoded() { local text=${1//\\/\\\\}; printf '%b' "${text//%/\\x}"; }
 if [[ $REPOSITORY =~ ^(https?://)([^/@]*)@(.*)$ ]]; then
   address=${BASH_REMATCH[1]}${BASH_REMATCH[3]}
   server=credential.${BASH_REMATCH[1]}${BASH_REMATCH[3]%%/*}
   words=${BASH_REMATCH[2]}:
+  file=$(mktemp "$PAISLURM_BELL.git.XXXXXX") || exit
   user=$(decoded "${words%%:*}") words=${words#*:}
-  password=$(decoded "${words%:}")
-  # shellcheck disable=SC2016 # git's shell reads it
-  answer='!answer() { printf "username=%s\npassword=%s\n" "$CLONE_USER" "$CLONE_PASSWORD"; }; answer'
-  settings=(-c "$server.helper=" -c "$server.helper=$answer")
+  printf 'username=%s\npassword=%s\n' "$user" "$(decoded "${words%:}")" >"$file" || exit
+  for setting in "$server.helper=" "$server.helper=!cat $file; :"; do
+    settings+=(-c "$setting") kept+=(--config "$setting")
+  done
 fi
 
 clone() {
-  GIT_TERMINAL_PROMPT=0 CLONE_USER=$user CLONE_PASSWORD=$password git ${settings[@]+"${settings[@]}"} \
-    clone ${options[@]+"${options[@]}"} -- "$address" "$DIRECTORY"
-}
-
-# The clone remembers the whole address, as a clone does, for what the commands may do with it.
-remember_address() {
-  local config text whole=${REPOSITORY//\\/\\\\}
-  config=$(cd -- "$DIRECTORY" && cd -- "$(git rev-parse --git-dir)" && pwd)/config
-  text=$(<"$config")
-  [[ $text == *"$address"* ]] || return 0
-  printf '%s"%s"%s\n' "${text%%"$address"*}" "${whole//\"/\\\"}" "${text#*"$address"}" >"$config"
+  GIT_TERMINAL_PROMPT=0 git ${settings[@]+"${settings[@]}"} \
+    clone ${kept[@]+"${kept[@]}"} ${options[@]+"${options[@]}"} -- "$address" "$DIRECTORY"
 }
 
 for pause in 1 2 4 8 16 32 64 128 256 ''; do
-  if clone; then
-    [[ $address == "$REPOSITORY" ]] || remember_address || true
-    exit 0
-  fi
+  ! clone || exit 0
   [[ ! $pause ]] || sleep "$pause"
 done
 exit 1

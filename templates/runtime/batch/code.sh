@@ -15,22 +15,27 @@ fetch_code() {
   case $from in
     hdfs://*)
       command -v hdfs >/dev/null || give_up "codeDir $from: there is no hdfs command on $SLURMD_NODENAME"
-      hdfs dfs -get "$from" code/ || give_up "codeDir $from cannot be fetched"
+      attend hdfs dfs -get "$from" code/ || give_up "codeDir $from cannot be fetched"
       ;;
     http://* | https://*)
       command -v curl >/dev/null || give_up "codeDir $from: there is no curl on $SLURMD_NODENAME"
-      curl --fail --silent --show-error --location --max-filesize "$MOST_CODE_BYTES" --output "code/$name" -- "$from" ||
+      # A server need not say how much is to come.
+      attend limit_file "$MOST_CODE_BYTES" curl -q --globoff --proto =http,https --proto-redir =http,https --fail --silent \
+        --show-error --location --max-filesize "$MOST_CODE_BYTES" --output "code/$name" -- "$from" ||
         give_up "codeDir $from cannot be fetched"
       ;;
     *)
       from=${from#file://}
       [[ -e $from ]] || give_up "codeDir $from is not there, seen from $SLURMD_NODENAME"
       check_code_size "$from"
-      cp -R -- "$from" code/ || give_up "codeDir $from cannot be copied"
+      attend cp -R -- "$from" code/ || give_up "codeDir $from cannot be copied"
       ;;
   esac
   check_code_size code
 }
+
+# limit_file BYTES WORD ...: run a command that can write no longer file.
+limit_file() { ulimit -f "$(($1 / 1024 + 1))" && "${@:2}"; }
 
 check_code_size() {
   local size
@@ -38,17 +43,22 @@ check_code_size() {
   ((size <= MOST_CODE_BYTES)) || give_up "codeDir has $size bytes, more than the $MOST_CODE_BYTES that it may have"
 }
 
-# The default outputDir is made if it is missing. What all users share, `Output`, is the site's affair.
+# The default outputDir is made if it is missing. What all users share, `Output`, is the site's affair; there anybody could
+# have made the user's own folder, to read what the job writes, or to give it what it reads.
 make_output() {
-  local folder
+  local folder part
   [[ ${MAKE_OUTPUT-} ]] || return 0
   # shellcheck source=/dev/null # written by write_environment
   folder=$(source ./env.sh && printf '%s' "$PAI_OUTPUT_DIR")
   case $folder in
-    hdfs://*) command -v hdfs >/dev/null && hdfs dfs -mkdir -p "$folder" ;;
+    hdfs://*) command -v hdfs >/dev/null && attend hdfs dfs -mkdir -p "$folder" ;;
     *)
       folder=${folder#file://}
       [[ -d ${folder%/*/*} ]] && (umask 0022 && mkdir -p -- "$folder")
       ;;
   esac || say "the default outputDir $folder is not there and cannot be made"
+  for part in "${folder%/*}" "$folder"; do
+    [[ ! -e $part && ! -L $part ]] || is_own_part "$part" ||
+      give_up "the default outputDir cannot be trusted: $part is another user's, or a link of one's" 255 permanent
+  done
 }

@@ -35,13 +35,18 @@ earlier_exit_is_open() {
 }
 
 complete_by_C2() {
-  local role=$1 index=$2 task=$1.$2 why=''
-  ((CODE_OF[$task] != -1200)) || why=' because it used more memory than it had asked for'
+  local role=$1 index=$2 task=$1.$2 why='' attempt moment kind name
+  read -r attempt moment kind name <<<"${FAILED_IN[$task]-}"
+  case $attempt.$moment in
+    "${ATTEMPTS[$task]}.start") why=" in the $kind $name, before its commands" ;;
+    "${ATTEMPTS[$task]}.success") why=" in the $kind $name, after its commands succeeded" ;;
+  esac
+  ((CODE_OF[$task] != -1200)) || why+=' because it used more memory than it had asked for'
   if [[ ${CEILING_HIT[$task]-} ]]; then
-    case $TRANSIENT_CEILING in
-      0) why+=' and is not retried, which the site does not allow' ;;
-      1) why+=' after 1 transient retry, the most that the site allows' ;;
-      *) why+=" after $TRANSIENT_CEILING transient retries, the most that the site allows" ;;
+    case ${CEILING_HIT[$task]} in
+      '0 '*) why+=' and is not retried, which the site does not allow' ;;
+      '1 '*) why+=" after ${CEILING_HIT[$task]%ies}y, the most that the site allows" ;;
+      *) why+=" after ${CEILING_HIT[$task]}, the most that the site allows" ;;
     esac
   fi
   TRIGGER="C2 $role $index ${MIN_FAILED[role]}"
@@ -73,9 +78,10 @@ decide() {
   stop_tasks
 }
 
-# What is still running gets TERM, and KILL after the grace time.
+# What is still running gets TERM, and KILL after the grace time. Steps whose tasks have all ended are ending, too.
 stop_tasks() {
   local role
+  local -a running=()
   case $OUTCOME:$OUTCOME_CODE in
     interrupted:*) STOP_AT=$((NOW + INTERRUPTED_GRACE)) ;;
     *:-1004) STOP_AT=$((NOW + WARNING)) ;;
@@ -83,8 +89,9 @@ stop_tasks() {
   esac
   for role in "${!STEP_OPEN[@]}"; do
     ((GANG)) || order "$role" quit
+    ! has_open_tasks "$role" || running+=("$role")
   done
-  [[ $OUTCOME == interrupted ]] || signal_steps TERM "${!STEP_OPEN[@]}"
+  [[ $OUTCOME == interrupted ]] || signal_steps TERM ${running[@]+"${running[@]}"}
 }
 
 # The grace time is over. A step that does not even end now is left to Slurm.
@@ -97,17 +104,3 @@ kill_steps() {
   fi
 }
 
-# TERM: Slurm ends the job (scancel, time limit, node failure); every task has got it too.
-on_term() {
-  # A trap runs in the middle of a `read`, and with its IFS.
-  local IFS=$' \t\n'
-  decide interrupted -210 stop "the job was told to end from outside: see Slurm's accounting for the reason"
-  ((SUPERVISING)) || { write_result; exit 3; }
-}
-
-# USR1: the time limit is near. Tasks get TERM, so that they can save.
-on_time_warning() {
-  local IFS=$' \t\n'
-  decide failed -1004 permanent "the time limit is near: tasks were told to end"
-  ((SUPERVISING)) || { write_result; exit 1; }
-}

@@ -41,9 +41,28 @@ write_environment() {
     ((!FULL_JOB_NAME)) || printf 'export PAI_JOB_NAME=%s\n' "$QUOTED"
     printf 'export FC_FRAMEWORK_NAME=%s FC_FRAMEWORK_NAMESPACE=default FC_FRAMEWORK_ATTEMPT_ID=%s\n' "$digest" "$ATTEMPT"
     print_instances
+    print_mpi_settings
     ((!GANG)) || print_peers
   } >env.sh.new || give_up "cannot write to $ATTEMPT_FOLDER"
   mv -- env.sh.new env.sh || give_up "cannot write to $ATTEMPT_FOLDER"
+}
+
+# To Open MPI 5 what has one host name is one node, but for its daemons, of which each task that is called has one. Ranks of
+# two tasks on a node would share what each daemon made for its own alone: they crash in the shared memory of btl/sm, and
+# never agree in coll/han. Where tasks share nodes, their ranks talk by TCP or UCX, and in flat collectives.
+# Source: runs of Open MPI 5.0.7; ompi_info --all, btl_sm_exclusivity and coll_han_priority.
+print_mpi_settings() {
+  local role node
+  local -A taken=()
+  for role in "${!NODES_OF[@]}"; do
+    for node in ${NODES_OF[role]}; do
+      if [[ ${taken[$node]-} ]]; then
+        printf 'export OMPI_MCA_btl_sm_exclusivity=0 OMPI_MCA_coll_han_priority=0\n'
+        return
+      fi
+      taken[$node]=1
+    done
+  done
 }
 
 # PAI_TASK_ROLE_INSTANCES: "role:index" of every task, by the names that OpenPAI's controller gave the roles; one that
@@ -136,7 +155,7 @@ write_ssh() {
   local folder=$ATTEMPT_FOLDER/bin
   {
     quote "$SCRIPT"
-    printf '#!/usr/bin/env bash\nexec bash %s --ssh ' "$QUOTED"
+    printf '#!/usr/bin/env bash\nexec bash -p %s --ssh ' "$QUOTED"
     quote "$FOLDER"
     printf '%s %s "$@"\n' "$QUOTED" "$ATTEMPT"
   } >"$folder/ssh" && print_copier >"$folder/scp" && print_copier >"$folder/sftp" && chmod 0700 "$folder"/{ssh,scp,sftp}

@@ -8,6 +8,11 @@ on_step_end() {
   for ((slot = 0; slot < SLOTS[role]; slot++)); do read_slot_file "$role" "$slot"; done
   has_open_tasks "$role" || return 0
   find_cause_of_loss "$role"
+  # Without gang allocation, tasks that no slot has been given yet have not begun, either.
+  if [[ ! $OUTCOME && ( $GANG == 1 || ! ${STEP_ID[role]-} ) ]] && has_unbegun_tasks "$role"; then
+    lose_unbegun "$role" "$status" ''
+    return
+  fi
   for ((index = 0; index < INSTANCES[role]; index++)); do
     is_open "$role.$index" && lose_task "$role.$index" "$status"
   done
@@ -28,8 +33,17 @@ on_death() {
     read_slot_file "$role" "$slot"
     is_open "$role.$index" || continue
     unset "GIVEN[$role.$slot]"
-    find_cause_of_loss "$role"
-    lose_task "$role.$index" "$4"
+    if [[ ${STATE[$role.$index]-} == running ]]; then
+      find_cause_of_loss "$role"
+      lose_task "$role.$index" "$4"
+    elif ((GANG)); then
+      find_cause_of_loss "$role"
+      nodes_of "$role"
+      lose_unbegun "$role" "$4" "${NODES[slot]-}"
+    else
+      # It has not begun there: another slot takes it.
+      WAITING[role]+=" $index:$((NOW + 1))"
+    fi
   done
 }
 
@@ -71,14 +85,28 @@ read_slot_file() {
   while read -r -a event; do take_in ${event[@]+"${event[@]}"}; done <"$file"
 }
 
+# lose_unbegun ROLE STATUS NODE: the end of what never began, on a node if it is known.
+lose_unbegun() {
+  log_of_step "$1"
+  explain_launch "$LOG" "$2"
+  if [[ $LOSS == -1200* ]]; then LAUNCH=$LOSS; else LAUNCH=${LAUNCH:--1402 transient}; fi
+  LAUNCH_NODE=${LAUNCH_NODE:-$3}
+  launch_failed "$1"
+}
+
+# What srun said of a role's step, in LOG.
+log_of_step() {
+  local world=${WORLD_OF[$1]-$1}
+  LOG=srun/${ROLE_FOLDER[${world%% *}]}.log
+}
+
 # What srun said when its step, or a task of it, ended without a report; into LOSS. A lost node ends the job.
 find_cause_of_loss() {
-  local world=${WORLD_OF[$1]-$1} log
-  log=srun/${ROLE_FOLDER[${world%% *}]}.log
+  log_of_step "$1"
   LOSS='255 unknown'
-  if grep -qsiE 'node failure|node_fail' -- "$log"; then
+  if grep -qsiE 'node failure|node_fail' -- "$LOG"; then
     on_node_loss "$1"
-  elif grep -qsiE 'out of memory|oom.kill' -- "$log"; then
+  elif grep -qsiE 'out of memory|oom.kill' -- "$LOG"; then
     LOSS='-1200 permanent'
   fi
 }

@@ -1,12 +1,13 @@
 # result.json: how the attempt ended. Written whole, then renamed.
 
+# Where this script is, which is its own folder whatever that is called by now: a job that has ended makes room for another
+# of its name, and this script may still be tidying.
 write_result() {
-  [[ -d $ATTEMPT_FOLDER ]] || return 0
+  [[ $ENTERED ]] || return 0
   local text
   # By one write, so that a disk that is full spoils nothing.
   text=$(print_result)
-  { printf '%s\n' "$text" >"$ATTEMPT_FOLDER/result.json.new" &&
-    mv -- "$ATTEMPT_FOLDER/result.json.new" "$ATTEMPT_FOLDER/result.json"; } ||
+  { printf '%s\n' "$text" >result.json.new && mv -- result.json.new result.json; } ||
     say "error: cannot write $ATTEMPT_FOLDER/result.json"
 }
 

@@ -37,28 +37,32 @@ run_on_nodes() {
   [[ $LAYOUT != het ]] || group=("--het-group=$component")
   component_value SLURM_JOB_NUM_NODES "$component"
   count=${NODES_ASKED:-$VALUE}
-  ${STEP_LIMIT:+timeout "$STEP_LIMIT"} "${SRUN[@]}" ${group[@]+"${group[@]}"} --job-name="$name" --overlap --mem=0 --gres=none \
+  ${STEP_LIMIT:+timeout -k 5 "$STEP_LIMIT"} "${SRUN[@]}" ${group[@]+"${group[@]}"} --job-name="$name" --overlap --mem=0 --gres=none \
     --nodes="$count" --ntasks="$count" --ntasks-per-node=1 --cpus-per-task=1 --input=none \
-    --chdir=/ bash "$SCRIPT" "--$name" "$FOLDER" "$ATTEMPT" 2>"$ATTEMPT_FOLDER/srun/$name-$component.log"
+    --chdir=/ bash -p "$SCRIPT" "--$name" "$FOLDER" "$ATTEMPT" 2>"srun/$name-$component.log"
 }
 
 # ask_nodes NAME COMPONENT ...: run_on_nodes for all of them at once; what their nodes answer goes to NAME.COMPONENT in the
-# scratch folder. UNANSWERED are those whose step failed.
+# scratch folder. UNANSWERED are those whose step failed; a step that never began ends the job.
 ask_nodes() {
   local name=$1 component
-  local -a steps=()
+  local -a steps=() ends=()
   shift
   UNANSWERED=()
   for component; do
-    run_on_nodes "$name" "$component" >"$SCRATCH/$name.$component" &
+    begin run_on_nodes "$name" "$component" >"$SCRATCH/$name.$component"
     steps[component]=$!
   done
-  for component; do wait "${steps[component]}" || UNANSWERED+=("$component"); done
+  for component; do hear_end "${steps[component]}" || { ends[component]=$?; UNANSWERED+=("$component"); }; done
+  # A step that fails may be the first sign of the job's end.
+  ((!${#UNANSWERED[@]})) || [[ $OUTCOME ]] || listen
+  for component in "${!ends[@]}"; do check_prologue "$name" "$component" "${ends[component]}"; done
 }
 
-# Fill PORTS_OF.
+# Fill PORTS_OF. A step that ends well and has answered for nobody has not done its work, either.
 find_ports() {
-  local component word role index label ports
+  local component word role index label ports wanted=0
+  local -a labels
   SWEEP=1
   ask_nodes ports "${EVERY_COMPONENT[@]}"
   for component in "${EVERY_COMPONENT[@]}"; do
@@ -66,7 +70,12 @@ find_ports() {
       [[ $word != port ]] || PORTS_OF[$role.$index.$label]=$ports
     done <"$SCRATCH/ports.$component"
   done
-  ((!${#UNANSWERED[@]})) || give_up "no ports for all tasks: see srun/ports-*.log" 253 transient
+  for role in "${!ROLE_NAME[@]}"; do
+    read -ra labels <<<"${PORT_COUNTS[role]}"
+    wanted=$((wanted + INSTANCES[role] * ${#labels[@]}))
+  done
+  ((!${#UNANSWERED[@]} && ${#PORTS_OF[@]} >= wanted)) ||
+    give_up "no ports for all tasks: see srun/ports-*.log" 253 transient
 }
 
 # Start the step of a role in the background. Its tasks report on the events channel; its end is an event too.
@@ -84,10 +93,10 @@ start_role() {
     # Slurm signals everything in the job at its end; srun must outlive its tasks to bring their reports.
     trap '' TERM INT HUP USR1 USR2
     [[ ! $STEP_HOSTS ]] || export SLURM_HOSTFILE=$STEP_HOSTS
-    "${STEP[@]}" <"$stdin" 2>&1 >"$SCRATCH/events" | hear_srun "$role" "srun/${ROLE_FOLDER[role]}.log"
+    "${STEP[@]}" <"$stdin" 2>&1 >&"$EVENTS" | hear_srun "$role" "srun/${ROLE_FOLDER[role]}.log"
     status=${PIPESTATUS[0]}
     for role in $STEP_ROLES; do printf 'step %s %s\n' "$role" "$status"; done
-  ) >"$SCRATCH/events" &
+  ) >&"$EVENTS" &
   for role in $STEP_ROLES; do STEP_OPEN[role]=1; done
 }
 
@@ -121,32 +130,31 @@ plan_world() {
   done
 }
 
-# write_hosts_of_step FILE ROLE ...: a line for each task of Slurm's, in order; counts in HOST_COUNT and DISTINCT_HOSTS.
+# write_hosts_of_step FILE ROLE ...: a line for each task of Slurm's, in order; their number in HOST_COUNT.
 write_hosts_of_step() {
   local file=$1 role node rank
   local -a hosts=()
-  local -A distinct=()
   for role in "${@:2}"; do
     for node in ${NODES_OF[role]}; do
-      distinct[$node]=1
       for ((rank = 0; rank < ${RANKS_OF[role]:-1}; rank++)); do hosts+=("$node"); done
     done
   done
   printf '%s\n' "${hosts[@]}" >"$file"
-  HOST_COUNT=${#hosts[@]} DISTINCT_HOSTS=${#distinct[@]}
+  HOST_COUNT=${#hosts[@]}
 }
 
-# add_to_step ROLE INPUT NAME FIRST: what srun is told of a role, and what it starts.
+# add_to_step ROLE INPUT NAME FIRST: what srun is told of a role, and what it starts. The host file says how many nodes there
+# are: beside --distribution=arbitrary srun refuses --nodes since Slurm 23.11.
 add_to_step() {
   local -a options
   read -ra options <<<"${STEP_OPTIONS[$1]}"
   [[ $LAYOUT != het ]] || STEP+=("--het-group=$1")
-  STEP+=("--job-name=$3" "--nodes=$DISTINCT_HOSTS" "--ntasks=$HOST_COUNT" --distribution=arbitrary
+  STEP+=("--job-name=$3" "--ntasks=$HOST_COUNT" --distribution=arbitrary
     ${options[@]+"${options[@]}"} "--input=$2" "--chdir=$ATTEMPT_FOLDER"
-    bash "$SCRIPT" --task "$FOLDER" "$ATTEMPT" "$4")
+    bash -p "$SCRIPT" --task "$FOLDER" "$ATTEMPT" "$4")
 }
 
-# hear_srun ROLE LOG: what srun and the nodes say of a step goes to its log; what tells of a loss is an event, too. The
+# hear_srun ROLE LOG: what srun and the nodes say of a step goes to its log; what tells of a loss, or of a node that starts nothing, is an event, too. The
 # tasks of a step that is an MPI world are ranks; those of a task tell each other of their ends.
 # Source: srun's messages since Slurm 2.6: "srun: error: n[1-2]: tasks 0,4-6: Killed", "srun: error: Node failure on n4".
 hear_srun() {
@@ -158,6 +166,8 @@ hear_srun() {
     printf '%s\n' "$line" >&"$log"
     if [[ $line =~ $loss ]]; then
       printf 'lost %s %s\n' "$role" "${BASH_REMATCH[1]}"
+    elif [[ $line =~ $UNLAUNCHED_ON ]]; then
+      printf 'unlaunched %s %s\n' "$role" "${BASH_REMATCH[1]}"
     elif [[ ! ${WORLD_OF[role]-} && $line =~ $deaths ]]; then
       case ${BASH_REMATCH[2]} in
         'Exited with exit code '*) status=${line##* } ;;
@@ -184,7 +194,7 @@ signal_steps() {
   # One scancel for each: given several steps at once, that of Slurm 22.05 fails for all but KILL.
   local step
   for step in ${steps[@]+"${steps[@]}"}; do
-    scancel --signal="$signal" "$step" 2>>"$ATTEMPT_FOLDER/srun/scancel.log"
+    scancel --signal="$signal" "$step" 2>>srun/scancel.log
   done
 }
 
@@ -192,6 +202,8 @@ signal_steps() {
 # never had one. Of a job that Slurm ends no step starts any more, and on a lost node none does.
 sweep_nodes() {
   [[ $SWEEP && $OUTCOME != interrupted && $OUTCOME_CODE != -1001 ]] || return 0
+  # The name of the folder may be another job's by now.
+  [[ . -ef $ATTEMPT_FOLDER ]] || return 0
   STEP_LIMIT=30 ask_nodes sweep "${EVERY_COMPONENT[@]}"
 }
 

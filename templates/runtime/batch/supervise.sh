@@ -11,8 +11,12 @@ supervise() {
       while read -r -t 0 <&"$EVENTS" && read_words "$EVENTS"; do take_in ${WORDS[@]+"${WORDS[@]}"}; done
     fi
     read_clock
-    settle_exits
-    [[ $OUTCOME ]] || look_for_outcome
+    if [[ $LAUNCH_OF ]]; then
+      settle_launch
+    else
+      settle_exits
+      [[ $OUTCOME ]] || look_for_outcome
+    fi
     if [[ ! $OUTCOME ]]; then
       start_due_retries
       give_up_waiting_steps
@@ -31,17 +35,22 @@ take_in() {
   case $#:${1-} in
     8:start) [[ "${*:2:4} $7 $8" =~ ^[0-9\ ]+$ ]] || return 0 ;;
     9:exit) [[ "${*:2:5} $9" =~ ^[0-9\ ]+$ && $7 =~ ^-?[0-9]+$ && $8 =~ ^[a-z]+$ ]] || return 0 ;;
-    3:lost) [[ $2 =~ ^[0-9]+$ ]] || return 0 ;;
+    8:failed) [[ "${*:2:4}" =~ ^[0-9\ ]+$ && "$6 $7" =~ ^[a-z]+\ [a-z]+$ && $8 =~ ^[A-Za-z0-9_-]+$ ]] || return 0 ;;
+    2:signal) ;;
+    3:lost | 3:unlaunched) [[ $2 =~ ^[0-9]+$ ]] || return 0 ;;
     *) [[ "${*:2}" =~ ^[0-9\ ]+$ ]] || return 0 ;;
   esac
   case $#:${1-} in
     8:start) on_start "${@:2}" ;;
     5:term) TERMED[$2.$4.$5]=1 ;;
+    8:failed) FAILED_IN[$2.$4]="${*:5}" ;;
     9:exit) on_exit "${@:2:7}" ;;
     3:free) on_free "$2" "$3" ;;
     5:died) on_death "${@:2}" ;;
     3:lost) on_node_loss "$2" "$3" ;;
+    3:unlaunched) on_launch_failure "$2" "$3" ;;
     3:step) on_step_end "$2" "$3" ;;
+    2:signal) on_signal "$2" ;;
   esac
 }
 
@@ -103,26 +112,36 @@ accept_exit() {
   fi
 }
 
-# Source: OpenPAI retry policy: for tasks only without gang allocation, and then the fancy one. Transient failures
-# are retried up to a ceiling of our own, later each time; unknown ones use up the role's budget.
+# Source: OpenPAI retry policy: for tasks only without gang allocation, and then the fancy one, whatever the role's limit.
+# Transient failures are retried up to a ceiling of our own, permanent ones never; the others use up the role's budget. With
+# a limit of -1 that has no end, with -2 it is the site's, and successes use it up too. What has no end of the role's own
+# comes later each time.
 wants_retry() {
   local role=$1 task=$2 used=${BUDGET_USED[$2]-0} transient=${TRANSIENTS[$2]-0}
-  local limit=${TASK_RETRIES[role]} behaviour=${BEHAVIOUR_OF[$2]}
+  local limit=${TASK_RETRIES[role]}
   RETRY_DELAY=0
   ((!GANG)) && [[ ${STEP_OPEN[role]-} ]] || return 1
-  if ((limit != -2)) && [[ $behaviour == transient || $behaviour == conflict ]]; then
-    ((transient < TRANSIENT_CEILING)) || { CEILING_HIT[$task]=1; return 1; }
-    TRANSIENTS[$task]=$((transient + 1))
-    ((transient == 0)) || RETRY_DELAY=$((transient < 6 ? 1 << transient : 60))
-    return 0
-  fi
-  case $behaviour in
+  case ${BEHAVIOUR_OF[$2]} in
+    transient | conflict)
+      ((transient < TRANSIENT_CEILING)) || { CEILING_HIT[$task]="$TRANSIENT_CEILING transient retries"; return 1; }
+      TRANSIENTS[$task]=$((transient + 1))
+      back_off "$transient"
+      return 0
+      ;;
+    permanent) return 1 ;;
     success) ((limit == -2)) || return 1 ;;
-    permanent) ((limit == -2)) || return 1 ;;
-    *) ((limit < 0 || used < limit)) || return 1 ;;
   esac
+  if ((limit == -2)); then
+    ((used < RESTART_LIMIT)) || { CEILING_HIT[$task]="$RESTART_LIMIT retries"; return 1; }
+  else
+    ((limit == -1 || used < limit)) || return 1
+  fi
   BUDGET_USED[$task]=$((used + 1))
+  ((limit >= 0)) || back_off "$used"
 }
+
+# back_off BEFORE: in RETRY_DELAY, the seconds until a retry after so many before it.
+back_off() { RETRY_DELAY=$(($1 == 0 ? 0 : $1 < 6 ? 1 << $1 : 60)); }
 
 # A slot has nothing to do: give it a retry that is due, or the next task, or send the role home.
 on_free() {
@@ -131,7 +150,7 @@ on_free() {
     order "$role" quit
   elif take_waiting "$role"; then
     GIVEN[$role.$slot]=$TAKEN
-    order "$role" "run $slot $TAKEN $((ATTEMPTS[$role.$TAKEN] + 1))"
+    order "$role" "run $slot $TAKEN $((${ATTEMPTS[$role.$TAKEN]:--1} + 1))"
   elif ((NEXT_TASK[role] < INSTANCES[role])); then
     GIVEN[$role.$slot]=${NEXT_TASK[role]}
     order "$role" "run $slot ${NEXT_TASK[role]} 0"

@@ -60,7 +60,7 @@ call_task() {
     "--nodelist=${NODES[slot]}" --nodes=1 --ntasks=1 --cpus-per-task=1 --cpu-bind=none --chdir=/)
   [[ $LAYOUT != het ]] || options+=("--het-group=$role")
   for name in "${!SLURM_@}" "${!SRUN_@}"; do [[ $name == SLURM_CONF ]] || unset "$name"; done
-  [[ ! ${4-} ]] || exec srun "${options[@]}" --pty bash "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" terminal \
+  [[ ! ${4-} ]] || exec srun "${options[@]}" --pty bash -p "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" terminal \
     2> >(show_errors "${NODES[slot]}")
   make_pipe && life=$READ_END hold=$WRITE_END
   make_pipe && shown=$READ_END errors=$WRITE_END
@@ -69,7 +69,7 @@ call_task() {
   if output_blocks; then make_pipe && printed=$READ_END output=$WRITE_END; else exec {output}>&1 {printed}</dev/null; fi
   exec {input}<&0
   set -m
-  srun "${options[@]}" --error="/dev/fd/$errors" bash "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" \
+  srun "${options[@]}" --error="/dev/fd/$errors" bash -p "$SCRIPT" --relay "$FOLDER" "$ATTEMPT" "$role.$slot" "$3" \
     <&"$input" >&"$output" 2>&"$said" {output}>&- {said}>&- {heard}<&- {hold}>&- {life}<&- {printed}<&- {shown}<&- {input}<&- &
   job=$!
   exec {output}>&- {errors}>&- {said}>&-

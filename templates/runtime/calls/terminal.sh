@@ -23,10 +23,15 @@ relay_terminal() {
   return "$status"
 }
 
-# pass_sizes BELL CALL: tell the task, whenever the user's window has another size.
+# pass_sizes BELL CALL: tell the task, whenever the user's window has another size. The trap has its turn between two reads:
+# one that waits goes on after this signal.
 pass_sizes() {
-  # shellcheck disable=SC2064 # what is called now
-  trap "printf 'size %s %s\n' '$2' \"\$(stty size)\" 1<>'$1'" WINCH
-  sleep infinity &
-  await "$!"
+  local resized='' nothing
+  exec {nothing}<> <(:)
+  trap 'resized=1' WINCH
+  while :; do
+    read -r -t 0.3 <&"$nothing" || [[ $resized ]] || continue
+    resized=''
+    printf 'size %s %s\n' "$2" "$(stty size)" 1<>"$1"
+  done
 }

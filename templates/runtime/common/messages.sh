@@ -24,6 +24,17 @@ nodes_of() {
   NODES=(${NODES_OF[$1]})
 }
 
+# is_ours PATH: a folder, or what stands in one, is nobody else's, and no link to somewhere else. /tmp is everybody's.
+is_ours() { [[ -O $1 && ! -L $1 ]]; }
+
+# is_own_part FOLDER: the user's own part of a place that users share, be it by a link that the user or root has made.
+is_own_part() {
+  local owner user
+  [[ -O $1 ]] || return
+  [[ -L $1 ]] || return 0
+  owner=$(stat -c %u -- "$1") && user=$(id -u) && [[ $owner == 0 || $owner == "$user" ]]
+}
+
 # Make folders, some hundreds for each process; the umask keeps them private.
 make_folders() {
   while (($#)); do

@@ -6,9 +6,9 @@ NODES_OF=() NODES=()
 declare -A ADDRESS_OF=() PORTS_OF=() GPUS_ON=()
 PORT_TAKEN=() PORT_LINES=() FIRST_FIXED=0 RESERVE_PORTS='' TAKEN_PORTS=() WORDS=()
 
-# A task's own. TASK is its shell in a slot without gang, COMMAND the process group of what it runs, and ENDING is set
+# A task's own. STOPPED is set when TERM has come, COMMAND is the process group of what the task runs, and ENDING is set
 # while that is for any end, and not to be stopped.
-STOPPED=0 RUNNING='' TASK='' COMMAND='' ENDING='' CODE=0 BEHAVIOUR='' EXPORTS='' CODE_OF_SCRIPT=''
+STOPPED=0 TERM_PASSED=0 RUNNING='' COMMAND='' ENDING='' CODE=0 BEHAVIOUR='' EXPORTS='' CODE_OF_SCRIPT='' FAILED_SCRIPT=''
 STDOUT_LOG='' STDERR_LOG='' RUNTIME_LOG='' SCRIPTS_LOG=''
 # Ranks: which one of its task this shell is, of how many; the first one knows the processes of the others, and the
 # status of the one that failed first. ENDS are statuses of what ran, by process.

@@ -1,5 +1,5 @@
 # Charliecloud: a container is an overlay over the folder of the image, with a root of its own, entered by ch-run.
-# Source: ch-run(1) of Charliecloud 0.31; fstab(5).
+# Source: ch-run(1) of Charliecloud 0.31 and 0.38; fstab(5).
 
 readonly RUNS_WITH=ch-run IMAGE_IS=-d
 # In a user namespace of its own: lay out the root, all mounts by one process, and become what enters it.
@@ -44,7 +44,8 @@ print_mount() {
 # enter_container ROOT: become the container of the task.
 enter_container() {
   local root=$1
-  local -a options=("--uid=$EUID" "--gid=${GROUPS[0]}" --write)
+  # Since 0.33 ch-run makes HOME /root, where only root may write.
+  local -a options=("--uid=$(id -u)" "--gid=${GROUPS[0]}" --write "--set-env=HOME=$HOME")
   # What the image says of the environment of its processes.
   [[ ! -f ${IMAGE_OF[ROLE]}/ch/environment ]] || options+=("--set-env=${IMAGE_OF[ROLE]}/ch/environment")
   exec -c unshare --user --map-root-user --mount sh -c "$LAY_OUT_AND_ENTER" sh "$root/tmp" "$HOME" "$JOB_USER" "$root/fstab" \

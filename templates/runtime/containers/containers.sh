@@ -73,13 +73,13 @@ make_roots() {
 
 # The shell inside says by the bell how this process has ended.
 become_container() {
-  INSIDE=(bash "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3" "$BASHPID")
+  INSIDE=(bash -p "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3" "$BASHPID")
   exec 3>&"$CHANNEL" >>"$STDERR_LOG" 2>&1 {CHANNEL}>&- {BELL}>&-
   enter_container "$1"
 }
 
 # A call out of the container.
-call_from_inside() { exec bash "$SCRIPT" --outside "$FOLDER" "$ATTEMPT" "$1"; }
+call_from_inside() { exec bash -p "$SCRIPT" --outside "$FOLDER" "$ATTEMPT" "$1"; }
 
 # find_binds: what of the node the task sees, in BINDS, a path and where it is in the container each.
 find_binds() {
@@ -88,7 +88,11 @@ find_binds() {
   # shellcheck disable=SC2153 # a setting of jobs with containers
   for ((i = 0; i < ${#MOUNTS[@]}; i += 3)); do
     path=${MOUNTS[i + 1]}
-    [[ ${MOUNTS[i]} != own ]] || { path+=/$JOB_USER && mkdir -p -- "$path" || return; }
+    if [[ ${MOUNTS[i]} == own ]]; then
+      path+=/$JOB_USER
+      mkdir -p -- "$path" || return
+      is_own_part "$path" || { say "error: the storage $path on $SLURMD_NODENAME is another user's, or a link of one's"; return 1; }
+    fi
     BINDS+=("$path" "${MOUNTS[i + 2]}")
   done
 }

@@ -20,6 +20,7 @@ enter_container() {
   [[ ! ${INFINIBAND_OF[ROLE]-} ]] || options+=("--env=MELLANOX_VISIBLE_DEVICES=all")
   # shellcheck disable=SC2016 # for the shell in there
   printf 'exec "$@"\n' >"$root/rc" || exit
-  exec env -i "HOME=$HOME" "USER=$JOB_USER" "PATH=$PATH" "XDG_RUNTIME_DIR=$root" "NVIDIA_VISIBLE_DEVICES=${NVIDIA_VISIBLE_DEVICES-}" \
-    enroot start "${options[@]}" "${IMAGE_OF[ROLE]}" "${INSIDE[@]}"
+  exec {EXPORTS_FD}< <(print_exports "HOME=$HOME" "USER=$JOB_USER" "PATH=$PATH" "XDG_RUNTIME_DIR=$root" \
+    "NVIDIA_VISIBLE_DEVICES=${NVIDIA_VISIBLE_DEVICES-}")
+  exec env -i "BASH_ENV=/dev/fd/$EXPORTS_FD" bash -c 'exec "$@"' bash enroot start "${options[@]}" "${IMAGE_OF[ROLE]}" "${INSIDE[@]}"
 }

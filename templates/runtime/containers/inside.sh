@@ -4,7 +4,6 @@
 inside_main() {
   local status=0
   exec {CHANNEL}>&3 3>&-
-  umask 0077
   # Here they are the image's.
   local -a of_image=(${SUBMITTED[@]+"${SUBMITTED[@]}"})
   open_attempt "$1" "$2" || exit

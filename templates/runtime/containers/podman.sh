@@ -26,7 +26,7 @@ enter_container() {
   # In the foreground, since bash can lose the status of a child that it waits for when a signal comes.
   trap ':' TERM
   # shellcheck disable=SC2016 # for the shell that becomes Podman
-  bash -c 'printf "%s\n" "$$" >"$1" && exec setsid podman run "${@:2}"' bash "$root/pid" "${options[@]}" "${store[@]}" \
+  bash -p -c 'printf "%s\n" "$$" >"$1" && exec setsid podman run "${@:2}"' bash "$root/pid" "${options[@]}" "${store[@]}" \
     "${INSIDE[@]:1}" {hold}>&- {watch}<&-
 }
 

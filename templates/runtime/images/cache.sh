@@ -13,8 +13,8 @@ place_of_image() {
 # The user's own folder of the cache, in CACHE: nobody else reads there what only this user may have, or writes there.
 find_cache() {
   case $IMAGE_CACHE in
-    /*) CACHE=$IMAGE_CACHE/$(id -un) && (umask 0077 && mkdir -- "$CACHE") ;;
-    *) CACHE=$HOME${IMAGE_CACHE#?} && (umask 0077 && mkdir -p -- "$CACHE") ;;
+    /*) CACHE=$IMAGE_CACHE/$(id -un) && mkdir -- "$CACHE" ;;
+    *) CACHE=$HOME${IMAGE_CACHE#?} && mkdir -p -- "$CACHE" ;;
   esac 2>/dev/null
   [[ -d $CACHE && ! -L $CACHE && -O $CACHE && -w $CACHE ]] ||
     problem permanent "images cannot be kept in $CACHE: it is not the user's own on $SLURMD_NODENAME"

@@ -7,9 +7,7 @@ DIGEST_OF=()
 stage_images() {
   local component word role digest rest kind='' UNANSWERED=()
   [[ ${FETCHES_IMAGES-} ]] || return 0
-  # In the background, since a signal is heard in `wait`.
-  print_digests >"$SCRATCH/images" &
-  wait "$!"
+  attend print_digests >"$SCRATCH/images"
   while read -r word role digest rest; do
     case $word in
       image) IMAGE_OF[role]=$rest DIGEST_OF[role]=$digest ;;
@@ -62,7 +60,6 @@ print_digests() {
 # fetch_images_main: on a node, those that its tasks need, or all where nodes share them.
 fetch_images_main() {
   local role
-  umask 0077
   find_cache || { printf 'problem %s %s\n' "$KIND" "$PROBLEM"; return 1; }
   for role in "${!REFERENCE_OF[@]}"; do
     ((CACHE_SHARED)) || [[ " ${NODES_OF[role]} " == *" $SLURMD_NODENAME "* ]] || continue

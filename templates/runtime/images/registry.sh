@@ -3,6 +3,7 @@
 
 # Seconds between the times that a registry is asked which does not answer, or has an error of its own.
 readonly REGISTRY_PAUSES='1 4'
+readonly MOST_ANSWER_BYTES=65536
 KIND='' PROBLEM='' REGISTRY='' LOGIN_USER='' LOGIN_PASSWORD='' CONFIG='' ANSWERED='' HTTP_STATUS=''
 
 # problem KIND TEXT: what stands in the way, and whether a retry may help: permanent or transient.
@@ -43,23 +44,32 @@ same_registry() {
   [[ $server == "$2" ]]
 }
 
-# setting NAME VALUE: a line of curl's configuration, in CONFIG.
+# setting NAME VALUE: a line of curl's configuration, in CONFIG. A newline in the value is no end of the line.
 setting() {
   local value=${2//\\/\\\\}
-  CONFIG+="$1 = \"${value//\"/\\\"}\""$'\n'
+  value=${value//\"/\\\"}
+  CONFIG+="$1 = \"${value//$'\n'/\\n}\""$'\n'
 }
 
-# ask URL: with CONFIG; the answer, headers and body, in ANSWERED, the HTTP status in HTTP_STATUS.
+# ask URL: with CONFIG; the answer, headers and body, in ANSWERED, the HTTP status in HTTP_STATUS. Nothing but https is spoken,
+# to whom the registry sends us neither, and nothing of ~/.curlrc. More than a registry has to say is not read to its end.
 ask() {
-  local status=0
+  local status=0 LC_ALL=C
   setting url "$1"
   [[ ! ${CERTIFICATES-} ]] || setting cacert "$CERTIFICATES"
-  ANSWERED=$(curl --config <(printf '%s' "$CONFIG") --silent --show-error --include --connect-timeout 20 --max-time 60 \
-    --write-out '\n%{http_code}') || status=$?
-  CONFIG='' HTTP_STATUS=${ANSWERED##*$'\n'} ANSWERED=${ANSWERED//$'\r'/}
+  ANSWERED=$(
+    set -o pipefail
+    curl -q --globoff --proto =https --proto-redir =https --max-redirs 5 --config <(printf '%s' "$CONFIG") --silent --show-error \
+      --include --connect-timeout 20 --max-time 60 --write-out '\n%{http_code}' | head -c "$MOST_ANSWER_BYTES"
+  ) || status=$?
+  CONFIG='' HTTP_STATUS=''
+  ((status || ${#ANSWERED} < MOST_ANSWER_BYTES)) || status=23
+  ((status)) || { HTTP_STATUS=${ANSWERED##*$'\n'} ANSWERED=${ANSWERED//$'\r'/}; }
   case $status in
     0) ;;
     60 | 77) problem permanent "the certificate of $REGISTRY is not trusted (site profile: containers.certificates)" ;;
+    1) problem permanent "the registry $REGISTRY sends us to an address that is not https" ;;
+    23) problem permanent "the registry $REGISTRY answers with more than $MOST_ANSWER_BYTES bytes" ;;
     127) problem permanent "there is no curl on $SLURMD_NODENAME, which asks registries for images" ;;
     *) problem transient "no answer from the registry $REGISTRY (curl: status $status)" ;;
   esac
@@ -78,7 +88,7 @@ header() {
 resolve_image() {
   local pause
   DIGEST=$3
-  [[ $3 != sha256:* ]] || return 0
+  ! is_digest "$3" || return 0
   find_login "$1" || return
   for pause in $REGISTRY_PAUSES ''; do
     REGISTRY=$1 ask_for_digest "$2" "$3" && return
@@ -86,6 +96,9 @@ resolve_image() {
     sleep "$pause"
   done
 }
+
+# Its path is made of it.
+is_digest() { [[ $1 =~ ^sha256:[0-9a-f]{64}$ ]]; }
 
 ask_for_digest() {
   local url=https://$REGISTRY/v2/$1/manifests/$2 image=$REGISTRY/$1:$2 token='' tries
@@ -100,7 +113,7 @@ ask_for_digest() {
       200:*)
         header docker-content-digest
         DIGEST=$VALUE
-        [[ $DIGEST == sha256:* && ! ${DIGEST#sha256:} =~ [^0-9a-f] ]] ||
+        is_digest "$DIGEST" ||
           problem permanent "the registry $REGISTRY does not say which digest $image has"
         return
         ;;
@@ -150,7 +163,7 @@ ask_for_token() {
     429 | 5*) problem transient "the registry $REGISTRY answers with status $HTTP_STATUS"; return ;;
     *) refused "$REGISTRY/$2"; return ;;
   esac
-  [[ $ANSWERED =~ \"(access_)?token\"[[:space:]]*:[[:space:]]*\"([^\"]+)\" ]] ||
+  [[ $ANSWERED =~ \"(access_)?token\"[[:space:]]*:[[:space:]]*\"([^\"[:space:][:cntrl:]]+)\" ]] ||
     { problem permanent "the registry $REGISTRY gives no token"; return; }
   token=${BASH_REMATCH[2]}
 }

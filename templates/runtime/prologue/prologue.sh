@@ -36,12 +36,16 @@ print_ports_of() {
 
 # What tasks that ended out of turn have left on a node.
 sweep_node() {
-  [[ ! -O $CALLS ]] || remove_trees "$CALLS" "/dev/shm/${CALLS##*/}"-*
+  local folder
+  for folder in "$CALLS" "/dev/shm/${CALLS##*/}"-*; do
+    ! is_ours "$folder" || remove_trees "$folder"
+  done
 }
 
 # mark_bells MARK: by a file beside each bell of this node.
 mark_bells() {
   local bell
+  check_calls || return
   for bell in "$CALLS"/*; do
     [[ ! -p $bell ]] || : >"$bell.$1"
   done

@@ -35,9 +35,14 @@ answer_call() {
 run_called() {
   local command='' folder=/dev/shm/${CALLS##*/}-$ROLE.$SLOT
   IFS= read -r -d '' command <"$1/command"
-  ! (umask 0077 && mkdir -p -- "$folder") 2>/dev/null ||
+  mkdir -m 0700 -- "$folder" 2>/dev/null
+  if is_ours "$folder"; then
     export OMPI_MCA_btl_vader_backing_directory=$folder OMPI_MCA_btl_sm_backing_directory=$folder \
       OMPI_MCA_orte_tmpdir_base=$folder PRTE_MCA_prte_tmpdir_base=$folder
+  elif [[ -e $folder || -L $folder ]]; then
+    say "error: $folder on $SLURMD_NODENAME is another user's: nothing runs beside it"
+    exit 255
+  fi
   [[ ! -e $1/terminal ]] || run_in_terminal "$1" "$command"
   become bash -c "$command"
 }

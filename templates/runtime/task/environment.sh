@@ -36,7 +36,7 @@ read_own_ports() {
 # The variables of one task; PORTS_OF holds its ports.
 export_task_environment() {
   local role=$1 index=$2 attempt=$3 label list='' port
-  local address=${ADDRESS_OF[$SLURMD_NODENAME]}
+  local address=${ADDRESS_OF[$SLURMD_NODENAME]} programs=$ATTEMPT_FOLDER/bin
   export PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX=$index PAI_TASK_INDEX=$index PAI_TASK_ROLE_INDEX=$index
   export PAI_CONTAINER_ID=$RUN_ID.${ROLE_FOLDER[role]}.$index.$attempt
   export PAI_CONTAINER_HOST_IP=$address PAI_CURRENT_CONTAINER_IP=$address
@@ -51,7 +51,10 @@ export_task_environment() {
   port=${PORTS_OF[$role.$index.http]}
   export PAI_CONTAINER_HOST_PORT=${port%%,*} PAI_CURRENT_CONTAINER_PORT=${port%%,*}
   port=${PORTS_OF[$role.$index.ssh]}
-  export PAI_CONTAINER_SSH_PORT=${port%%,*} PATH=$ATTEMPT_FOLDER/bin:$PATH PAISLURM_BELL=$CALLS/$ROLE.$SLOT
+  export PAI_CONTAINER_SSH_PORT=${port%%,*} PAISLURM_BELL=$CALLS/$ROLE.$SLOT
+  # Between colons are the folders of PATH.
+  [[ $programs != *:* ]] || { programs=$CALLS/$ROLE.$SLOT.bin && ln -sfn -- "$ATTEMPT_FOLDER/bin" "$programs"; }
+  export PATH=$programs:$PATH
   "environment_of_role_$role"
   name_gloo_interface "$address"
 }

@@ -28,7 +28,7 @@ classify_exit() {
   CODE=255 BEHAVIOUR=unknown
 }
 
-# Search the last 10 MB of both logs. One search for all patterns together answers for the most common case, none.
+# Search the last 10 MB of what the commands printed. One search for all patterns together answers for the most common case, none.
 log_matches() {
   local rule pattern every=''
   if [[ ! ${ANY_PATTERN_MATCHES-} ]]; then
@@ -42,8 +42,9 @@ log_matches() {
   [[ $ANY_PATTERN_MATCHES == yes ]] && search_logs "$1"
 }
 
+# Lines of our own stand between those of the commands, and have names and paths of the job's in them.
 search_logs() {
-  tail -q -c 10485760 -- "$STDOUT_LOG" "$STDERR_LOG" 2>/dev/null | LC_ALL=C grep -aqiE -- "$1"
+  tail -q -c 10485760 -- "$STDOUT_LOG" "$STDERR_LOG" 2>/dev/null | LC_ALL=C sed '/^paislurm: /d' | LC_ALL=C grep -aqiE -- "$1"
 }
 
 # The kernel counts the processes of a memory cgroup that it killed for want of memory.

@@ -9,6 +9,7 @@ follow_task() {
   local bell=$CALLS/$ROLE.$SLOT word part='' text=''
   local -a options
   name_logs "$SLOT" 0
+  check_calls 2>>"$STDERR_LOG" || return
   { exec {BELL}<>"$bell" {word}<>"$bell.rank.$RANK"; } || return
   until IFS= read -r -d '' -t 1 part <&"$word"; do
     text+=$part
@@ -19,9 +20,12 @@ follow_task() {
   [[ ! $EXPORTS ]] || EXPORTS+=$'\n'$(declare -px "${!SLURM_@}" "${!PMI@}" "${!PALS_@}")
   prepare_task "$SLOT" 0 2>>"$STDERR_LOG" || { printf 'rank %s 0\n' "$RANK" >&"$BELL"; return 1; }
   read -ra options <<<"${SHELL_OPTIONS[ROLE]}"
-  launch start_bash "$STDOUT_LOG" "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh" ${options[@]+"${options[@]}"} --
+  launch start_bash "$STDOUT_LOG" "$STDERR_LOG" "$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.sh" ${options[@]+"${options[@]}"} --
   printf 'rank %s %s\n' "$RANK" "$COMMAND" >&"$BELL"
-  await "$COMMAND"
+  while kill -0 "$COMMAND" 2>/dev/null; do
+    pass_on_term
+    wait "$COMMAND"
+  done
   COMMAND=''
 }
 
@@ -44,6 +48,7 @@ join_ranks() {
     elif ((++tries > ANSWER_SECONDS)); then
       give_up_missing_ranks
     fi
+    pass_on_term
   done
   RANKS_RUN=''
   ((!${#RANK_KILLERS[@]})) || kill "${RANK_KILLERS[@]}" 2>/dev/null

@@ -1,27 +1,23 @@
 # What the shell of a task does whatever it runs: outlive signals, report, and know its logs.
 
-# Slurm signals only the process that it started, this one: pass TERM on to all processes of the commands, once, though
-# Slurm may send it twice.
+# Slurm signals only the process that it started, this one. The trap notes it, since it runs in the middle of a `read`, and
+# rings the bell where there is one, so that whoever waits for what runs stops it.
 outlive_signals() {
-  trap 'pass_on_term' TERM
+  trap 'STOPPED=1' TERM
   trap ':' INT HUP USR1 USR2
 }
 
+# Pass TERM on to all processes of the commands, once, though Slurm may send it twice.
 pass_on_term() {
-  # A trap runs in the middle of a `read`, and with its IFS.
-  local IFS=$' \t\n'
-  ((!STOPPED)) || return 0
-  STOPPED=1
+  ((STOPPED && !TERM_PASSED)) || return 0
+  TERM_PASSED=1
   # Whatever the commands make of it, and even if they end well, the batch script must know why they end.
   [[ ! $RUNNING ]] || report term "$ROLE" "$SLOT" "$RUNNING"
-  [[ ! $TASK ]] || kill -TERM "$TASK" 2>/dev/null
   [[ ! $COMMAND || $ENDING ]] || kill -TERM -- "-$COMMAND" 2>/dev/null
 }
 
 # One line to the batch script, one to the slot's file; each is a single write.
 report() {
-  # The trap for TERM reports too, and may run in a `read` that has an IFS of its own.
-  local IFS=' '
   printf '%s\n' "$*" >&"$CHANNEL"
   printf '%s\n' "$*" >>"$REPORTS"
 }

@@ -1,13 +1,14 @@
 # What a task runs: the scripts of prerequisites and plugins, and between them the commands.
 #
-# BEFORE and AFTER of a role list the scripts in their order, each a word MOMENT.NUMBER.NAME.POLICY: it stands in
-# the function MOMENT_NUMBER_of_role_ROLE. Source: OpenPAI runtime; issue 5145 for exports and containerExit.
+# BEFORE and AFTER of a role list the scripts in their order, each a word MOMENT.NUMBER.KIND.NAME.POLICY: it stands
+# in the function MOMENT_NUMBER_of_role_ROLE, and KIND is prerequisite or plugin. Source: OpenPAI runtime; issue 5145 for
+# exports and containerExit.
 
 # What runs at the start can fail the task, and so can what runs after success; what runs at any end changes nothing,
 # and of a task that is stopped it has the time up to KILL: a second TERM, by Slurm or by us, is not passed on to it.
 run_scripts() {
   local attempt=$1 status=0 word began
-  EXPORTS='' CODE_OF_SCRIPT=''
+  EXPORTS='' CODE_OF_SCRIPT='' FAILED_SCRIPT=''
   for word in ${BEFORE[ROLE]-}; do
     ((!STOPPED)) || break
     run_script "$attempt" "$word" || { status=$?; break; }
@@ -29,11 +30,12 @@ run_scripts() {
   return "$status"
 }
 
-# A script stops at its first failing command, unless failures are ignored: then it goes on, and has succeeded.
+# A script stops at its first failing command, unless failures are ignored: then it goes on, and has succeeded. All that it
+# prints is in a log of its own, since the exit specification is about what the commands print.
 run_script() {
-  local attempt=$1 moment number name policy file status=0 began
+  local attempt=$1 moment number kind name policy file status=0 began
   local -a options=(-e)
-  IFS=. read -r moment number name policy <<<"$2"
+  IFS=. read -r moment number kind name policy <<<"$2"
   file=$ATTEMPT_FOLDER/commands/${ROLE_FOLDER[ROLE]}.$moment.$number.sh
   [[ $policy == fail ]] || options=()
   read_clock
@@ -41,16 +43,20 @@ run_script() {
   if [[ $moment == start ]]; then
     run_and_take_exports "$file" ${options[@]+"${options[@]}"} || status=$?
   else
-    run_bash "$RUNTIME_LOG" "$file" ${options[@]+"${options[@]}"} -- || status=$?
+    run_bash "$RUNTIME_LOG" "$RUNTIME_LOG" "$file" ${options[@]+"${options[@]}"} -- || status=$?
   fi
   record_script "$attempt" "$moment" "$status" "$began" "$name"
   ((status)) || return 0
-  [[ $name:$status != ssh:10 ]] || CODE_OF_SCRIPT='249 permanent'
   if [[ $policy == ignore || $moment == exit ]]; then
     say "$name ended with status $status ($moment), which changes nothing" 2>>"$STDERR_LOG"
     return 0
   fi
-  ((STOPPED)) || say "error: $name failed with status $status ($moment); what it printed is in $RUNTIME_LOG" 2>>"$STDERR_LOG"
+  # Only the barrier of the plugin ends so.
+  [[ $kind.$name:$status != plugin.ssh:10 ]] || CODE_OF_SCRIPT='249 permanent'
+  if ((!STOPPED)); then
+    say "error: $name failed with status $status ($moment); what it printed is in $RUNTIME_LOG" 2>>"$STDERR_LOG"
+    FAILED_SCRIPT="$moment $kind $name"
+  fi
   return "$status"
 }
 
@@ -61,10 +67,10 @@ run_and_take_exports() {
   exec {out}>"$REPORTS.exports" || return
   exec {in}<"$REPORTS.exports"
   rm -f -- "$REPORTS.exports"
-  print="(export -n PWD OLDPWD SHLVL SHELLOPTS BASHOPTS _; set -o posix; export -p) >&$out"
+  print="(export -n PWD OLDPWD SHLVL SHELLOPTS BASHOPTS UID EUID PPID _; set -o posix; export -p) >&$out"
   # The script may set an EXIT trap of its own, or exit.
   code="trap '$print' EXIT; source \"\$0\"; $print"
-  run_bash "$RUNTIME_LOG" "$file" "${@:2}" -c "$code" || status=$?
+  run_bash "$RUNTIME_LOG" "$RUNTIME_LOG" "$file" "${@:2}" -c "$code" || status=$?
   IFS= read -r -d '' EXPORTS <&"$in"
   exec {out}>&- {in}<&-
   return "$status"

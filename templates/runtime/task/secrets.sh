@@ -3,22 +3,28 @@
 # shellcheck disable=SC2016 # it is no variable of the shell
 readonly SECRET_TAG='<% $secrets.' SECRET_TAG_END=' %>'
 
-# Put the secrets into the text of a file, in TEXT; what is put in is not looked at again.
+# Put the secrets into the text of a file, in PIECES; what is put in is not looked at again. `<% $secrets.name quoted %>` is one
+# word for bash, whatever the secret is. The text is read up to each
+# `>`, which a tag ends with and has nowhere else: so a long one is never copied as a whole for each tag in it.
 insert_secrets() {
-  local rest name secret LC_ALL=C
-  IFS= read -r -d '' rest <"$1"
-  TEXT=''
-  while [[ $rest == *"$SECRET_TAG"* ]]; do
-    TEXT+=${rest%%"$SECRET_TAG"*}
-    rest=${rest#*"$SECRET_TAG"}
-    name=${rest%%"$SECRET_TAG_END"*}
-    rest=${rest#*"$SECRET_TAG_END"}
-    secret=$SECRET_TAG
-    if [[ $name ]]; then
-      [[ -r $SECRETS_FOLDER/$name ]] || { say "error: cannot read $SECRETS_FOLDER/$name"; return 1; }
-      IFS= read -r -d '' secret <"$SECRETS_FOLDER/$name"
+  local piece before name file secret more=1 LC_ALL=C
+  PIECES=()
+  while ((more)); do
+    IFS= read -r -d '>' piece || more=0
+    ((!more)) || piece+='>'
+    if [[ $piece == *"$SECRET_TAG"*"$SECRET_TAG_END" ]]; then
+      before=${piece%"$SECRET_TAG"*}
+      name=${piece:${#before}+${#SECRET_TAG}}
+      name=${name%"$SECRET_TAG_END"}
+      secret=$SECRET_TAG
+      if [[ $name ]]; then
+        file=$SECRETS_FOLDER/${name% quoted}
+        [[ -r $file ]] || { say "error: cannot read $file"; return 1; }
+        IFS= read -r -d '' secret <"$file"
+        [[ $name != *' quoted' ]] || { quote "$secret"; secret=$QUOTED; }
+      fi
+      piece=$before$secret
     fi
-    TEXT+=$secret
-  done
-  TEXT+=$rest
+    PIECES+=("$piece")
+  done <"$1"
 }

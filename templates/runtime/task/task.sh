@@ -6,14 +6,13 @@
 
 task_main() {
   outlive_signals
-  umask 0077
   # The user's output never reaches the channel: it is kept open here under another number, and closed for children.
   exec {CHANNEL}>&1 1>&2
   open_attempt "$1" "$2" || { say "cannot read $ATTEMPT_FOLDER"; exit 1; }
   find_rank "$3"
   REPORTS=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[ROLE]}/$SLOT.log
   # The hosts and the binding of this step are not those of one which the commands start.
-  unset BASH_ENV SLURM_HOSTFILE SLURM_CPU_BIND SLURM_CPU_BIND_LIST SLURM_CPU_BIND_TYPE SLURM_CPU_BIND_VERBOSE
+  unset SLURM_HOSTFILE SLURM_CPU_BIND SLURM_CPU_BIND_LIST SLURM_CPU_BIND_TYPE SLURM_CPU_BIND_VERBOSE
   if ((RANK)); then follow_task; exit; fi
   # The last task of another role may just be removing the folder.
   ((GANG)) || make_bells "$ROLE.$SLOT" || make_bells "$ROLE.$SLOT"
@@ -47,11 +46,9 @@ serve_slot() {
     [[ $word == run ]] || break
     [[ $slot == "$SLOT" ]] || continue
     # In a shell of its own, because its variables must not reach the next one; with no part in the orders.
-    (TASK='' && outlive_signals && run_task "$index" "$attempt") </dev/null &
-    TASK=$!
-    ((!STOPPED)) || kill -TERM "$TASK" 2>/dev/null
-    await "$TASK" || printf 'died %s %s %s %s\n' "$ROLE" "$SLOT" "$SLOT" "$?" >&"$CHANNEL"
-    TASK=''
+    # It hears the bell, by which the TERM of this one reaches it.
+    (outlive_signals && run_task "$index" "$attempt") </dev/null &
+    await "$!" || printf 'died %s %s %s %s\n' "$ROLE" "$SLOT" "$SLOT" "$?" >&"$CHANNEL"
     printf 'free %s %s\n' "$ROLE" "$SLOT" >&"$CHANNEL"
   done
 }
@@ -70,9 +67,21 @@ run_task() {
     status=1
   fi
   release_ports
+  remove_logins
+  hear_late_term
+  pass_on_term
   read_clock
   RUNNING=''
   report exit "$ROLE" "$SLOT" "$index" "$attempt" "$status" "$CODE" "$BEHAVIOUR" "$NOW"
+}
+
+# Slurm signals the processes of a step one after the other. A command that ends of its TERM may have got it before this
+# shell, and the batch script must know why it ended.
+hear_late_term() {
+  local line=''
+  ((!STOPPED)) && IFS= read -r -t 0.05 line <&"$BELL" || return 0
+  read -ra WORDS <<<"$line"
+  hear
 }
 
 # Check the node, find the ports and devices, set the variables and the working directory. Sets CODE and BEHAVIOUR on failure.
@@ -84,6 +93,9 @@ prepare_task() {
     say "error: slot $SLOT of role ${ROLE_NAME[ROLE]} was to run on ${NODES[SLOT]-no node} and runs on $SLURMD_NODENAME"
     return 1
   fi
+  # Another attempt has another folder, and maybe another node.
+  BEHAVIOUR=transient
+  check_calls || return
   CODE=255 BEHAVIOUR=unknown
   cd -- "$ATTEMPT_FOLDER/work/${ROLE_FOLDER[ROLE]}/$index" || return
   ((RANK)) || [[ ! ${STAGE_CODE-} ]] || cp -R -- "$ATTEMPT_FOLDER/code/." . || return
@@ -107,4 +119,11 @@ release_ports() {
   local port
   for port in ${TAKEN_PORTS[@]+"${TAKEN_PORTS[@]}"}; do rmdir -- "$RESERVE_PORTS$port" 2>/dev/null; done
   TAKEN_PORTS=()
+}
+
+# What the plugin git was told goes with the task.
+remove_logins() {
+  local file
+  is_ours "$CALLS" || return 0
+  for file in "$CALLS/$ROLE.$SLOT.git."*; do [[ ! -f $file ]] || command -p rm -f -- "$file"; done
 }
