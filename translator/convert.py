@@ -36,6 +36,9 @@ _MEANT_BY_V2 = frozenset(
     )
 )
 """Keys under `extras` that protocol v1 only stored. Source: PAI protocol v2, extras."""
+_SECRET = re.compile(OPEN + r"\s*\$secrets\b")
+_JOB_NAME = re.compile(r"\$PAI_JOB_NAME(?!\w)", re.ASCII)
+_DEFAULT_OUTPUT = "$PAI_DEFAULT_FS_URI/Output/$PAI_USER_NAME/$PAI_JOB_NAME"
 _LONGEST_CONTROLLER_NAME = 63
 _WIDEST = 1 << 30
 """Commands are not folded: a line of them is a line of the file."""
@@ -57,6 +60,7 @@ class _Converter:
         self._given = extras
         self._changed: list[Fault] = []
         self._texts: dict[str, str] = {}
+        self._keeps = False
         self._names = _role_names(job.roles)
         self._labels = [_labels(role) for role in job.roles]
 
@@ -65,6 +69,7 @@ class _Converter:
         name = re.sub(r"[^a-zA-Z0-9_-]", "_", job.name)
         if name != job.name:
             self._change("W341", "$.jobName", f"the job `{job.name}` is called `{name}` in protocol v2")
+            self._paths_move(name)
         roles = {self._names[position]: self._role(position) for position in range(len(job.roles))}
         extras = self._extras()
         file = {
@@ -83,6 +88,17 @@ class _Converter:
         comments = "".join("# " + "".join(c if c.isprintable() else " " for c in line) + "\n" for line in head)
         text = yaml.dump(kept, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDEST)
         return comments + text, tuple(self._changed)
+
+    def _paths_move(self, name: str) -> None:
+        """Say which paths have the job's name in them, and so lead elsewhere under another one."""
+        paths = self._job.directories
+        if paths is None:
+            return
+        texts = {"data": paths.data, "output": paths.output or _DEFAULT_OUTPUT, "code": paths.code}
+        named = {f"{kind}Dir": (f"PAI_{kind.upper()}_DIR", text) for kind, text in texts.items()}
+        for key, (what, text) in {**named, "authFile": ("authFile", self._job.auth_file)}.items():
+            if _JOB_NAME.search(text):
+                self._change("W321", f"$.{key}", f"`{what}` moves: `{self._job.name}` is `{name}` in `{text}`")
 
     def _change(self, code: str, path: str, message: str) -> None:
         self._changed.append(Fault(code=code, message=message, path=path))
@@ -123,6 +139,7 @@ class _Converter:
         if OPEN not in text:
             return text
         self._texts[name] = text
+        self._keeps = self._keeps or _SECRET.search(text) is not None
         return f"<% $parameters.{name} %>"
 
     def _extras(self) -> dict[str, Any]:
@@ -144,6 +161,9 @@ class _Converter:
             names = dict(zip((role.name for role in job.roles), self._names, strict=True))
             slurm["taskRoles"] = {names[name]: wishes for name, wishes in slurm["taskRoles"].items()}
         slurm["v1"] = self._only_v1()
+        if self._keeps:
+            # Protocol v1 has no secrets, and a reference to one is text as any other.
+            slurm["compat"] = {**(slurm.get("compat") or {}), "unresolved": "keep"}
         return {**extras, "slurm": {key: value for key, value in slurm.items() if value != {}}}
 
     def _only_v1(self) -> dict[str, Any]:

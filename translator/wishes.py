@@ -52,11 +52,13 @@ class Compat:
     """Hold the switches between readings of OpenPAI that outlive validation.
 
     `job_name` full makes `PAI_JOB_NAME` `user~name`; `exit_patterns` original searches logs for the
-    expressions as OpenPAI wrote them, slips included. Source: this project's docs, `extras.slurm.compat`.
+    expressions as OpenPAI wrote them, slips included; `gpu_type` any runs a job that names a type of nodes or GPUs
+    which the site does not have on whatever nodes there are. Source: this project's docs, `extras.slurm.compat`.
     """
 
     job_name: Literal["plain", "full"] = "plain"
     exit_patterns: Literal["mended", "original"] = "mended"
+    gpu_type: Literal["error", "any"] = "error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,3 +75,9 @@ class Switches:
     nounset: bool = True
     unresolved: Literal["error", "keep"] = "error"
     exit_patterns: Literal["mended", "original"] = "mended"
+    gpu_type: Literal["error", "any"] = "error"
+
+    @property
+    def later(self) -> Compat:
+        """The switches that outlive validation."""
+        return Compat(job_name=self.job_name, exit_patterns=self.exit_patterns, gpu_type=self.gpu_type)

@@ -48,20 +48,25 @@ def assemble(
         starts.append(starts[-1] + len(text) + 1)
     rendered = render(joined, roots, keep=keep)
     for problem in rendered.problems:
+        if collector.is_full(problem.code):
+            continue
         item = bisect_right(starts, problem.offset) - 1
         before = joined[starts[item] : problem.offset]
         path = items[item][0]
         place = collector.document.place_in(path, OPEN, before.count(OPEN))
-        collector.add(problem.code, path, problem.message, hint=problem.hint, place=place)
+        collector.add(problem.code, path, problem.message, hint=problem.hint, near=problem.near, place=place)
     _warn_of_controller_words(items, collector)
     text = rendered.text.strip()
     dropped = rendered.text[: len(rendered.text) - len(rendered.text.lstrip())].count("\n")
     lines: dict[int, int] = {}
+    counted, breaks = 0, -dropped
     for (path, source), start, content in zip(items, starts, stripped, strict=False):
         for offset, line in _file_lines(path, source, content, collector):
             moved = rendered.moved(start + offset)
             if moved is not None:
-                lines.setdefault(max(rendered.text.count("\n", 0, moved) - dropped, 0), line)
+                breaks += rendered.text.count("\n", counted, moved)
+                counted = moved
+                lines.setdefault(max(breaks, 0), line)
     return Assembled(text, tuple(sorted(lines.items())))
 
 

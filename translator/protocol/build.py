@@ -23,7 +23,7 @@ from ..job import (
     Storage,
     Storages,
 )
-from ..wishes import Compat, Mpi, RoleWishes, SlurmWishes
+from ..wishes import Mpi, RoleWishes, SlurmWishes
 from .extras import SlurmExtras, SlurmWorld
 from .names import PLUGINS, controller_name, prerequisite
 
@@ -67,7 +67,7 @@ def build(
         storages=_storages(file, collector),
         priority=file.extras.hived_scheduler.job_priority_class if file.extras.hived_scheduler else None,
         notify=_notify(collector.document),
-        compat=Compat(job_name=switches.job_name, exit_patterns=switches.exit_patterns),
+        compat=switches.later,
     )
 
 
@@ -122,8 +122,10 @@ def _storages(file: v2.JobFile, collector: Collector) -> Storages | None:
     document = collector.document
     path: Path = ("extras", "storages")
     if file.extras.storages is not None:
-        wanted = {each.name: each.mount_path or f"/mnt/{each.name}" for each in file.extras.storages}
-        return _storages_at(path, wanted, collector)
+        named = [(each.name, each.mount_path) for each in file.extras.storages if each.name]
+        if file.extras.storages and not named:
+            return None
+        return _storages_at(path, {name: mount or f"/mnt/{name}" for name, mount in named}, collector)
     for where, plugin in document.mappings(("extras", PLUGINS)):
         if plugin.get("plugin") == "teamwise_storage":
             names = [name for _, name in document.texts((*where, "parameters", "storageConfigNames"))]

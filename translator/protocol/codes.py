@@ -80,6 +80,9 @@ MEANING = {
     "W313": "the plugin git without a folder",
     "W314": "userssh of the plugin ssh",
     "W315": "a barrier of tasks without gang allocation",
+    "E320": "a reference in a value, in whose place OpenPAI put nothing",
+    "W320": "a reference in a value that is kept",
+    "W321": "a path of protocol v1 that moves with the name of its job",
     "E331": "a port label that stands twice",
     "E332": "a completion threshold above the number of tasks",
     "E333": "more shared memory than memory",
@@ -148,6 +151,9 @@ PLANNING = {
     "W421": "fixed ports of tasks that share nodes",
     "W423": "what the container runtime cannot do",
     "W422": "a path on a file system that the site does not name",
+    "W430": "the layout het, which the job asks for, meets a fault of the site's Slurm",
+    "W431": "the layout het meets a fault of the site's Slurm, and there is no other",
+    "W432": "a fault of the site's Slurm that the job can meet",
 }
 """What a site cannot do for a job, or only in part."""
 
@@ -179,6 +185,10 @@ PROGRAM = {
     "E530": "interrupted while waiting; the job goes on",
     "E531": "interrupted while submitting; whether the job was taken is found out later",
     "E540": "there is no home folder",
+    "E541": "the job is another user's, or others can write to its script",
+    "E542": "PAISLURM_HOME belongs to another user, or others can write to it",
+    "E543": "sacct did not print the columns that it was asked for",
+    "E544": "what `-o` names is no file, pipe or terminal",
     "E599": "a fault of paislurm itself: please report it",
 }
 """What goes wrong around job files. Source: this project's command line."""

@@ -29,6 +29,10 @@ class Collector:
         self._faults: dict[Fault, None] = {}
         self._counts: Counter[str] = Counter()
 
+    def is_full(self, code: str) -> bool:
+        """Tell whether no more faults are kept of the severity that a code has."""
+        return self._counts[code[0]] >= MOST_FAULTS
+
     def add(
         self,
         code: str,
@@ -44,7 +48,7 @@ class Collector:
 
         Without a hint, `near` makes one: a name that is unknown, and those that are known.
         """
-        if self._counts[code[0]] >= MOST_FAULTS:
+        if self.is_full(code):
             return
         if near and not hint:
             hint = near_hint(*near)

@@ -6,18 +6,21 @@ duplicates.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from ..errors import Fault, Place
+from .nodes import Node, shape
 from .scalars import TAGGED, is_null, plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from .document import Value
+    from .nodes import Pairs
 
 DEEPEST = 100
 """How deep values may be nested."""
@@ -26,27 +29,10 @@ MOST_VALUES = 500_000
 _FAULTS_SHOWN = 50
 _PREFIX = "tag:yaml.org,2002:"
 _NULL_TAG = _PREFIX + "null"
-
-
-@dataclass(slots=True)
-class Node:
-    """Hold a value, where it stands, and the nodes inside it. Lines and columns count from 1."""
-
-    line: int
-    column: int
-    last_line: int
-    value: Value = None
-    pairs: Pairs | None = None
-    items: list[Node] | None = None
-    style: str | None = None
-    source: str | None = None
-    """The text of a scalar as it is written; None for a list or a mapping."""
-    size: int = 1
-    depth: int = 1
-
-
-Pairs = dict[str, tuple[Node, int, int]]
-"""The values of a mapping, each with the line and column of its key."""
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+"""A character in the two halves that escapes of JSON have for it."""
+_MAPPINGS = (_PREFIX + "map", _PREFIX + "set")
+_LISTS = (_PREFIX + "seq", _PREFIX + "omap", _PREFIX + "pairs")
 
 
 @dataclass(slots=True)
@@ -55,6 +41,7 @@ class _Frame:
 
     node: Node
     anchor: str | None
+    tag: str = ""
     key: Node | None = None
     merged: set[str] = field(default_factory=set)
     """The keys that came through a merge key: one of the mapping's own may take their place."""
@@ -82,6 +69,7 @@ class Composer:
         self._stack: list[_Frame] = []
         self._root: Node | None = None
         self._count = 0
+        self._documents = 0
 
     def documents(self, events: Iterable[yaml.Event]) -> Iterator[Node]:
         """Yield the root node of each document."""
@@ -96,6 +84,7 @@ class Composer:
                 self._end(event)
             elif isinstance(event, yaml.DocumentStartEvent):
                 self._anchors, self._root = {}, None
+                self._documents += 1
             elif isinstance(event, yaml.DocumentEndEvent) and self._root is not None:
                 yield self._root
 
@@ -127,9 +116,10 @@ class Composer:
             node.value = event.value
         else:
             node.value = self._tagged(event.tag or "", event.value, node)
-        text = node.value
-        if isinstance(text, str) and ("\0" in text or not text.isascii()):
-            self._check_characters(text, node)
+        if isinstance(node.value, str) and ("\0" in node.value or not node.value.isascii()):
+            if _PAIR.search(node.value):
+                node.source = node.value = _PAIR.sub(_joined, node.value)
+            self._check_characters(node.value, node)
         return node
 
     def _check_characters(self, text: str, node: Node) -> None:
@@ -142,48 +132,60 @@ class Composer:
     def _tagged(self, tag: str, text: str, node: Node) -> Value:
         if tag == _NULL_TAG and is_null(text):
             return None
+        if tag in (*_MAPPINGS, *_LISTS) and is_null(text):
+            node.pairs, node.items, node.source = ({}, None, None) if tag in _MAPPINGS else (None, [], None)
+            return {} if tag in _MAPPINGS else []
         value = TAGGED[tag](text) if tag in TAGGED else None
         if value is None:
             shown = "!!" + tag.removeprefix(_PREFIX) if tag.startswith(_PREFIX) else tag
             known = tag in TAGGED or tag == _NULL_TAG
             message = f"`{text[:40]}` is no {shown}" if known else f"the tag `{shown}` means nothing here"
+            if self._is_secret():
+                message = "a secret that begins with `!`, or does not fit the tag in front of it"
             self._fault("E107", message, node, "remove the tag; put text that begins with `!` in quotes")
         return value
+
+    def _is_secret(self) -> bool:
+        """Tell whether what is being read is a secret, which no message may quote."""
+        keys = [frame.key.source for frame in self._stack if frame.key is not None]
+        return self._documents > 1 or "secrets" in keys[:1] or "auth" in keys
 
     def _alias(self, event: yaml.AliasEvent) -> None:
         node = self._node(event)
         name = event.anchor or ""
         target = self._anchors.get(name)
+        shown, anchor = ("an alias", "an anchor") if self._is_secret() else (f"`*{name}`", f"`&{name}`")
         if target is not None:
             node.value, node.pairs, node.items = target.value, target.pairs, target.items
             node.source, node.size, node.depth = target.source, target.size, target.depth
         elif name in self._anchors:
-            self._fault("E108", f"`*{name}` stands inside the value that it repeats", node)
+            self._fault("E108", f"{shown} stands inside the value that it repeats", node)
         else:
-            message = f"`*{name}` repeats a value that is nowhere marked with `&{name}`"
+            message = f"{shown} repeats a value that is nowhere marked with {anchor}"
             self._fault("E108", message, node, "put text that begins with `*` in quotes")
         self._complete(node, None)
 
     def _start(self, event: yaml.CollectionStartEvent) -> None:
         node = self._node(event)
         mapping = isinstance(event, yaml.MappingStartEvent)
-        expected = _PREFIX + ("map" if mapping else "seq")
-        if not event.implicit and event.tag not in (None, "!", expected):
-            shown = (event.tag or "").replace(_PREFIX, "!!")
-            self._fault("E107", f"the tag `{shown}` means nothing here", node, "remove the tag")
+        if not event.implicit and event.tag not in (None, "!", *(_MAPPINGS if mapping else _LISTS)):
+            shown = "in front of a secret" if self._is_secret() else f"`{(event.tag or '').replace(_PREFIX, '!!')}`"
+            self._fault("E107", f"the tag {shown} means nothing here", node, "remove the tag")
         if mapping:
             node.pairs = {}
         else:
             node.items = []
         if event.anchor:
             self._anchors[event.anchor] = None
-        self._stack.append(_Frame(node, event.anchor))
+        self._stack.append(_Frame(node, event.anchor, event.tag or ""))
         if len(self._stack) > DEEPEST:
             raise HopelessError(self._fault_at(node, "E109", f"values are nested more than {DEEPEST} deep"))
 
     def _end(self, event: yaml.CollectionEndEvent) -> None:
         frame = self._stack.pop()
         node = frame.node
+        if problem := shape(node, frame.tag.removeprefix(_PREFIX)):
+            self._fault("E107", problem, node, "remove the tag")
         inner = [pair[0] for pair in node.pairs.values()] if node.pairs is not None else node.items or []
         node.size = 1 + sum(each.size for each in inner)
         node.depth = 1 + max((each.depth for each in inner), default=0)
@@ -242,6 +244,10 @@ class Composer:
                 if key not in pairs:
                     merged.add(key)
                     pairs[key] = pair
+
+
+def _joined(pair: re.Match[str]) -> str:
+    return pair[0].encode("utf-16", "surrogatepass").decode("utf-16")
 
 
 def _position(mark: Any) -> tuple[int, int]:

@@ -24,8 +24,7 @@ class UndecodableError(Exception):
 def decode(source: str | bytes, *, file: str) -> str:
     """Return the text of a file, without a byte order mark. Raises `UndecodableError`."""
     if len(source) > LARGEST_FILE:
-        size = f"{len(source) / 1024 / 1024:.0f} MB"
-        message = f"the file is too large to be read: {size}, where 16 MB is the most"
+        message = f"the file is too large to be read: more than {LARGEST_FILE >> 20} MB"
         raise UndecodableError([Fault(code="E103", message=message, place=Place(file=file))])
     text = source if isinstance(source, str) else _utf8(source, file)
     text = text.removeprefix("\ufeff")

@@ -22,6 +22,12 @@ class SourceText(str):
     __slots__ = ()
 
 
+class Bytes(str):
+    """The text of `!!binary`: it can be put into a command, but is nothing that the protocol takes for text."""
+
+    __slots__ = ()
+
+
 class SourceInt(int):
     """An integer that was not written in plain decimal digits: `010`, `0x10`, `1_000`, `1:30:00`.
 

@@ -120,6 +120,7 @@ class SlurmCompat(Closed):
     nounset: Boolean | None = None
     unresolved: Annotated[Literal["error", "keep"] | None, one_of("error", "keep")] = None
     exit_patterns: Annotated[Literal["mended", "original"] | None, one_of("mended", "original")] = None
+    gpu_type: Annotated[Literal["error", "any"] | None, one_of("error", "any")] = None
 
     def over(self, defaults: Switches) -> Switches:
         """Return the switches with the choices made here in place of the defaults."""
@@ -129,6 +130,7 @@ class SlurmCompat(Closed):
             nounset=defaults.nounset if self.nounset is None else self.nounset,
             unresolved=self.unresolved or defaults.unresolved,
             exit_patterns=self.exit_patterns or defaults.exit_patterns,
+            gpu_type=self.gpu_type or defaults.gpu_type,
         )
 
 

@@ -13,6 +13,8 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError, core_schema
 
+from .document import Bytes
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -76,20 +78,34 @@ def integer(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def whole(least: int | None = None, most: int = MOST) -> Check:
-    """Accept whole numbers from `least` to `most`."""
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_LONGEST_NUMBER = 40
+NUMBER_OR_TEXT = {"type": ["integer", "string"], "pattern": rf"^\s*(?:{_NUMBER.pattern})\s*$"}
+
+
+def number_of(value: object) -> object:
+    """Return the number that a text spells, anything else as it is. Source: Joi, which converts such text."""
+    text = value.strip() if isinstance(value, str) else ""
+    if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
+        return value
+    return float(text) if re.search("[.eE]", text) else int(text)
+
+
+def whole(least: int | None = None, most: int = MOST, *, texts: bool = False) -> Check:
+    """Accept whole numbers from `least` to `most`; with `texts` also written as text."""
     what = "a whole number"
     if least is not None:
         what += f" of at least {least}" if most == MOST else f" from {least} to {most}"
     lowest = -MOST if least is None else least
 
     def check(value: object) -> int:
-        number = integer(value)
+        number = integer(number_of(value) if texts else value)
         if number is None or not lowest <= number <= most:
             raise expected(what)
         return number
 
-    return Check(check, {"type": "integer", "minimum": lowest, "maximum": most})
+    schema = {"type": "integer", "minimum": lowest, "maximum": most}
+    return Check(check, {**schema, **NUMBER_OR_TEXT} if texts else schema)
 
 
 _NAME = 4
@@ -104,7 +120,7 @@ def words(what: str, pattern: str, *, number: int = 3) -> Check:
     expression = re.compile(pattern, re.ASCII)
 
     def check(value: object) -> str:
-        if isinstance(value, str) and expression.fullmatch(value):
+        if isinstance(value, str) and not isinstance(value, Bytes) and expression.fullmatch(value):
             return value
         near = re.sub(r"\W", "_", value, flags=re.ASCII) if number == _NAME and isinstance(value, str) else ""
         raise expected(what, number=number, hint=f"call it `{near}`" if near and expression.fullmatch(near) else "")
@@ -127,7 +143,7 @@ def one_of(*choices: str | int) -> Check:
 
 
 def _text(value: object) -> str:
-    if not isinstance(value, str):
+    if not isinstance(value, str) or isinstance(value, Bytes):
         raise expected("text")
     return value
 

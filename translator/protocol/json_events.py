@@ -20,8 +20,8 @@ from .decode import line_starts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
-"""What stands between tokens: it ends where a token begins, and never goes back."""
+_BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/){1,999}", re.DOTALL)
+"""Blanks and comments, a bounded number of them: what was matched takes memory until the end."""
 _WORD = re.compile(r"/\*?|[^ \t\r\n\[\]{},:\"/]+")
 _SCALAR = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _HINTS: tuple[tuple[str, str], ...] = (
@@ -42,6 +42,13 @@ _STRINGS: tuple[tuple[str, str, str], ...] = (
 )
 """What Python's reader says of a text, what we say, and what to do."""
 _DECODER = json.JSONDecoder()
+
+
+def after_blanks(text: str, at: int = 0) -> int:
+    """Return where the next token begins: after blanks and comments."""
+    while found := _BLANK.match(text, at):
+        at = found.end()
+    return at
 
 
 class JsonReader:
@@ -149,8 +156,7 @@ class JsonReader:
         self._skip_blanks()
 
     def _skip_blanks(self) -> None:
-        found = BLANK.match(self._text, self._at)
-        self._at = found.end() if found else self._at
+        self._at = after_blanks(self._text, self._at)
 
     def _mark(self, at: int) -> yaml.error.Mark:
         line = bisect_right(self._starts, at) - 1

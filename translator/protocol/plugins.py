@@ -83,7 +83,9 @@ def _git(path: Path, parameters: Mapping[str, Value], _role: str, context: Conte
 
 
 def _tensorboard(path: Path, parameters: Mapping[str, Value], role: str, context: Context) -> tuple[Script, ...]:
-    """A TensorBoard beside the first task of the first role."""
+    """A TensorBoard beside the first task of the first role; without parameters it is none, as on OpenPAI."""
+    if not parameters:
+        return ()
     port = context.resolved((*path, "port"), parameters.get("port"))
     number = int(port) if isinstance(port, str) and port.isdecimal() else integer(port)
     if number is None or not 0 < number <= LAST_PORT:
@@ -104,9 +106,7 @@ def _tensorboard(path: Path, parameters: Mapping[str, Value], role: str, context
 def _ssh(path: Path, parameters: Mapping[str, Value], _role: str, context: Context) -> tuple[Script, ...]:
     """A barrier of all tasks, before the commands; that tasks reach each other needs no plugin here."""
     collector = context.collector
-    for key in ("jobssh", "sshbarrier"):
-        if not isinstance(parameters.get(key, False), bool):
-            collector.add("E203", (*path, key), "expected true or false", key=True)
+    job_ssh, barrier = (_switch((*path, key), parameters.get(key, False), context) for key in ("jobssh", "sshbarrier"))
     minutes = parameters.get("sshbarrierTimeout", _BARRIER_MINUTES)
     number = integer(minutes)
     if number is None or number < 1:
@@ -116,13 +116,23 @@ def _ssh(path: Path, parameters: Mapping[str, Value], _role: str, context: Conte
         message = "no daemon waits for your key in the tasks: the job runs, and `userssh` does nothing"
         hint = "`paislurm exec JOB ROLE-INDEX` opens a shell in a task"
         collector.add("W314", (*path, "userssh"), message, hint=hint, key=True)
-    if not (parameters.get("jobssh") is True and parameters.get("sshbarrier") is True):
+    if not (job_ssh and barrier):
         return ()
     if context.document.at(("extras", "gangAllocation")) is False:
         message = "without gang allocation tasks need not run at the same time, so none waits for the others"
         collector.add("W315", (*path, "sshbarrier"), message, key=True)
         return ()
     return (Script(moment="start", program="ssh", settings=(("BARRIER_SECONDS", str(60 * (number or 0))),)),)
+
+
+def _switch(path: Path, value: Value, context: Context) -> bool:
+    """Tell whether a switch is true, or the text of it in any case. Source: PAI runtime, plugin ssh."""
+    value = context.resolved(path, value)
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if not isinstance(value, bool):
+        context.collector.add("E203", path, "expected true or false", key=True)
+    return value is True
 
 
 def _nothing(_path: Path, _parameters: Mapping[str, Value], _role: str, _context: Context) -> tuple[Script, ...]:

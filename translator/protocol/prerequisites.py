@@ -23,7 +23,7 @@ PREFIX = PLUGINS + "."
 _COMMAND_KEYS = ("callbacks", "preCommands", "postCommands")
 _NOT_PARAMETERS = ("plugin", "failurePolicy", "type")
 """The keys of a prerequisite that its plugin does not see. Source: PAI runtime, initializer."""
-_OWN = re.compile(r"\bthis\.parameters\.([^\s.\[\]%]+)")
+_OWN = re.compile(r"\bthis\.parameters\.((?:(?!\s*%>)[^.\[])+)")
 
 
 def around(role: str, context: Context) -> Around:
@@ -107,6 +107,7 @@ def _made(
 
 def _ignores_failure(path: Path, value: Mapping[str, Value], context: Context) -> bool:
     policy = value.get("failurePolicy")
+    policy = policy.lower() if isinstance(policy, str) else policy
     if policy not in (None, "fail", "ignore"):
         message = "`failurePolicy` is `fail` or `ignore`; anything else counts as `fail`"
         context.collector.add("W312", (*path, "failurePolicy"), message)

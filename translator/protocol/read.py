@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import yaml
 
 from ..errors import Fault, Place, ProtocolError
-from .compose import Composer, HopelessError, Node
+from .compose import Composer, HopelessError
 from .decode import UndecodableError, decode, lines_of
 from .document import Document, Path, Span
 from .json_events import JsonReader
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .document import Value
+    from .nodes import Node
 
 _LOADER: type = getattr(yaml, "CLoader", yaml.Loader)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+"""An escape for half a character, which the fast loader refuses even in a pair, where js-yaml took it."""
 
 
 def read(text: str | bytes, *, file: str) -> Document:
@@ -37,7 +41,7 @@ def read(text: str | bytes, *, file: str) -> Document:
     roots: list[Node] = []
     json = JsonReader(source, file=file) if looks_like_v1(source) else None
     try:
-        roots.extend(composer.documents(json.events() if json else yaml.parse(source, Loader=_LOADER)))
+        roots.extend(composer.documents(json.events() if json else yaml_events(source)))
     except yaml.YAMLError as error:
         raise ProtocolError([*composer.faults, syntax_fault(error, lines, file=file)]) from None
     except HopelessError as error:
@@ -54,6 +58,12 @@ def read(text: str | bytes, *, file: str) -> Document:
         secrets=secrets if isinstance(secrets, dict) else None,
         warnings=(*(json.warnings if json else ()), *(_secrets_warning(root, file) for root in roots[1:])),
     )
+
+
+def yaml_events(source: str) -> Iterator[yaml.Event]:
+    """Return the events of a YAML text. Raises `yaml.YAMLError`."""
+    events: Iterator[yaml.Event] = yaml.parse(source, Loader=yaml.Loader if _SURROGATE.search(source) else _LOADER)
+    return events
 
 
 def _shape_faults(roots: list[Node], file: str) -> list[Fault]:

@@ -1,6 +1,7 @@
 """Mirror the job protocol v1 in its three generations, as OpenPAI's server accepted it.
 
-What the documents call required and the server filled in has the server's default here, and a warning.
+What the documents call required and the server filled in has the server's default here, and a warning. Numbers may be
+written as text, since the server converted them.
 Source: PAI protocol v1 (2018, January 2019, May 2019); PAI rest-server, schema of protocol v1 jobs.
 """
 
@@ -13,7 +14,20 @@ from pydantic import Field
 
 from .extras import SlurmExtras
 from .faults import Wording
-from .fields import LAST_PORT, MOST, Check, Closed, Open, Text, expected, integer, whole, words
+from .fields import (
+    LAST_PORT,
+    MOST,
+    NUMBER_OR_TEXT,
+    Check,
+    Closed,
+    Open,
+    Text,
+    expected,
+    integer,
+    number_of,
+    whole,
+    words,
+)
 from .text import js_text
 from .v2 import MOST_INSTANCES, ImageUri
 from .versions import NAME_PATTERN_V1, NAME_V1
@@ -26,7 +40,7 @@ _VariableName = Annotated[str, words("the name of a variable: letters (a-z, A-Z)
 
 
 def _threshold(value: object) -> int | None:
-    number = integer(value)
+    number = integer(number_of(value))
     if value is not None and (number is None or not 1 <= number <= MOST):
         raise expected("null (never) or a whole number of at least 1")
     return number
@@ -44,7 +58,8 @@ def _scalar(value: object) -> str:
     return js_text(value) or ""
 
 
-Threshold = Annotated[int | None, Check(_threshold, {"type": ["integer", "null"], "minimum": 1, "maximum": MOST})]
+_THRESHOLD = {**NUMBER_OR_TEXT, "type": ["integer", "string", "null"], "minimum": 1, "maximum": MOST}
+Threshold = Annotated[int | None, Check(_threshold, _THRESHOLD)]
 Command = Annotated[str, Check(_command, {"type": "string", "pattern": r"\S"})]
 Scalar = Annotated[str, Check(_scalar, {"type": ["string", "number", "boolean", "null"]})]
 """The text that OpenPAI made of a value. Source: PAI rest-server, mustache.js."""
@@ -57,19 +72,19 @@ class Port(Closed):
     """
 
     label: _Label
-    begin_at: Annotated[int, whole(0, LAST_PORT)] = 0
-    port_number: Annotated[int, whole(1, LAST_PORT)] = 1
+    begin_at: Annotated[int, whole(0, LAST_PORT, texts=True)] = 0
+    port_number: Annotated[int, whole(1, LAST_PORT, texts=True)] = 1
 
 
 class TaskRole(Closed):
     """A task role; memory in MiB. null for a threshold is never. Source: PAI protocol v1, taskRoles."""
 
     name: _RoleName
-    task_number: Annotated[int, whole(1, MOST_INSTANCES)] = 1
-    cpu_number: Annotated[int, whole(1)] = 1
-    memory_mb: Annotated[int, whole(100), Field(alias="memoryMB")] = 100
-    shm_mb: Annotated[int | None, whole(0), Field(alias="shmMB")] = None
-    gpu_number: Annotated[int, whole(0)] = 0
+    task_number: Annotated[int, whole(1, MOST_INSTANCES, texts=True)] = 1
+    cpu_number: Annotated[int, whole(1, texts=True)] = 1
+    memory_mb: Annotated[int, whole(100, texts=True), Field(alias="memoryMB")] = 100
+    shm_mb: Annotated[int | None, whole(0, texts=True), Field(alias="shmMB")] = None
+    gpu_number: Annotated[int, whole(0, texts=True)] = 0
     port_list: list[Port] = []
     command: Command
     min_failed_task_count: Threshold = 1
@@ -94,8 +109,8 @@ class JobFileV1(Closed):
     virtual_cluster: Text = "default"
     task_roles: Annotated[list[TaskRole], Field(min_length=1)]
     gpu_type: Text = ""
-    kill_all_on_completed_task_number: Annotated[int, whole(0)] = 0
-    retry_count: Annotated[int, whole(-2)] = 0
+    kill_all_on_completed_task_number: Annotated[int, whole(0, texts=True)] = 0
+    retry_count: Annotated[int, whole(-2, texts=True)] = 0
     job_envs: dict[_VariableName, Scalar] = {}
     extras: ExtrasV1 = ExtrasV1()
 

@@ -21,7 +21,7 @@ from ..job import (
     Resources,
     Role,
 )
-from ..wishes import Compat, RoleWishes, SlurmWishes
+from ..wishes import RoleWishes, SlurmWishes
 from . import v1
 from .build import wishes_of
 from .extras import SlurmExtras
@@ -41,7 +41,7 @@ _IMPLICIT_LABELS = ("http", "ssh")
 """Every task has one port of each. Source: PAI rest-server, portList of protocol v1."""
 _REQUIRED: tuple[str, ...] = ("taskNumber", "cpuNumber", "memoryMB", "gpuNumber")
 _REQUIRED_OF_PORTS = ("beginAt", "portNumber")
-_BARE_SHELL = re.compile(r"\s*(?:exec\s+)?(?:(?:/usr)?/bin/)?(?:ba|da|k|z)?sh(?:\s+-[il]+)*\s*;?\s*")
+_BARE_SHELL = re.compile(r"(?:exec )?(?:(?:/usr)?/bin/)?(?:ba|da|k|z)?sh(?: -[il]+)* ?;?")
 IDLE = "sleep infinity"
 
 
@@ -62,7 +62,7 @@ def validate_v1(collector: Collector, switches: Switches) -> Job:
         gang=True,
         roles=tuple(_role(position, file, collector) for position in range(len(file.task_roles))),
         wishes=SlurmWishes(job=wishes_of(slurm), layout=slurm.layout, on_timeout=slurm.on_timeout or "fail"),
-        compat=Compat(job_name=switches.job_name, exit_patterns=switches.exit_patterns),
+        compat=switches.later,
         min_succeeded=_min_succeeded(file, collector),
         variables=_variables(file, collector),
         directories=Directories(data=file.data_dir, output=file.output_dir, code=file.code_dir),
@@ -113,7 +113,7 @@ def _role(position: int, file: v1.JobFileV1, collector: Collector) -> Role:
 def _command(path: Path, role: v1.TaskRole, collector: Collector) -> Command:
     """Return the command as it stands; a shell that waited at its terminal for ever becomes a task that waits."""
     text = role.command
-    if _BARE_SHELL.fullmatch(text):
+    if _BARE_SHELL.fullmatch(" ".join(text.split())):
         message = f"`{text.strip()}` waits for ever, as it did at the terminal that OpenPAI gave it: `{IDLE}`"
         collector.add("W334", (*path, "command"), message, hint=f'write `"command": "{IDLE}"` to say so')
         text = IDLE

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .fields import LAST_PORT
+from .fields import LAST_PORT, integer, number_of
 from .names import controller_name
 from .v1 import TaskRole
 
@@ -38,8 +38,8 @@ def check_v1(collector: Collector) -> None:
             message = f"the job has no role `{name}`"
             collector.add("E308", (*_SLURM, name), message, near=(name, names), key=True)
     for key in document.mapping(("extras",)):
-        if not re.fullmatch(r"[A-Za-z0-9._]+", key):
-            message = f"expected a key of letters (a-z, A-Z), digits, `.` and `_`, found {key!r}"
+        if not re.fullmatch(r"[A-Za-z0-9._-]+", key):
+            message = f"expected a key of letters (a-z, A-Z), digits, `.`, `_` and `-`, found {key!r}"
             collector.add("E204", ("extras", key), message, key=True)
 
 
@@ -104,5 +104,5 @@ def _check_ports(path: Path, collector: Collector) -> None:
 
 def _number(values: Mapping[str, Value], key: str, default: int) -> int:
     """Return a whole number, or the default where there is none."""
-    value = values.get(key, default)
-    return value if isinstance(value, int) and not isinstance(value, bool) else default
+    value = integer(number_of(values.get(key, default)))
+    return default if value is None else value

@@ -41,6 +41,7 @@ Label = Annotated[
 ]
 ImageUri = Annotated[str, words("an image such as `repository/image:tag`, without blanks", r"[^\s\x00-\x20\x7f]+")]
 MountPath = Annotated[str, words("a path such as `/mnt/data`, from `/` on and without tabs", r"/[^\t\n]*")]
+Version = Annotated[Any, one_of(2, "2")]
 Int = Annotated[int, whole()]
 TextList = Annotated[list[Text], Field(min_length=1)]
 
@@ -69,7 +70,7 @@ class _Described(Closed):
     """Informational keys that any prerequisite may have. Source: PAI protocol v2, prerequisites."""
 
     name: Name
-    protocol_version: TextOrNumber = 2
+    protocol_version: Version = 2
     version: TextOrNumber = ""
     contributor: Text = ""
     description: Text = ""
@@ -136,7 +137,7 @@ class Resources(Closed):
 
 
 class Role(Closed):
-    """A task role; its `protocolVersion` is tolerated and ignored. Source: PAI protocol v2, taskRoles."""
+    """A task role; its `protocolVersion` means nothing more. Source: PAI protocol v2, taskRoles."""
 
     instances: Annotated[int, whole(1, MOST_INSTANCES)] = 1
     completion: Completion = Completion.model_construct()
@@ -149,7 +150,7 @@ class Role(Closed):
     extra_container_options: ContainerOptions = ContainerOptions.model_construct()
     resource_per_instance: Resources
     commands: TextList
-    protocol_version: Any = None
+    protocol_version: Version = 2
 
 
 class DeploymentRole(Closed):
@@ -163,13 +164,14 @@ class Deployment(Open):
     """A named set of commands around those of roles. Source: PAI protocol v2, deployments."""
 
     name: Name
+    protocol_version: Version = 2
     task_roles: Annotated[dict[RoleName, DeploymentRole], Field(min_length=1)]
 
 
 class Defaults(Open):
     """Which deployment is active, and the virtual cluster. Source: PAI protocol v2, defaults."""
 
-    deployment: Text | None = None
+    deployment: Text = ""
     virtual_cluster: Text = "default"
 
 
@@ -182,9 +184,9 @@ class Plugin(Open):
 
 
 class StorageMount(Open):
-    """A storage of the site; `/mnt/<name>` without a path. Source: PAI protocol v2, extras."""
+    """A storage of the site; `/mnt/<name>` without a path; skipped without a name. Source: PAI protocol v2, extras."""
 
-    name: Text
+    name: Text | None = None
     mount_path: MountPath | None = None
 
 
@@ -219,7 +221,7 @@ class Extras(Open):
 class JobFile(Closed):
     """A job file. Source: PAI protocol v2."""
 
-    protocol_version: Annotated[Any, one_of(2, "2")]
+    protocol_version: Version
     name: Name
     type: Annotated[str, one_of("job")]
     version: TextOrNumber = ""

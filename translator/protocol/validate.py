@@ -147,7 +147,7 @@ def _warn_of_slips(file: JobFile, collector: Collector) -> None:
             "under `extras`"
         )
         collector.add("W202", ("taskRoles", silent[0]), message, hint=hint, key=True)
-    if file.deployments and file.defaults.deployment is None:
+    if file.deployments and not file.defaults.deployment:
         message = "no deployment is active: the commands of none are run"
         collector.add("W302", ("deployments",), message, hint="name one: `defaults: {deployment: ...}`", key=True)
     known = [*_EXTRAS, "com.microsoft.pai.runtimeplugin"]
