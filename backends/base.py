@@ -34,9 +34,9 @@ class Observation:
     """Hold what the backend says of one submitted script, in its own words and in ours.
 
     `state` is the bare word, `CANCELLED`; `raw_state` the text as it came, `CANCELLED by 1000`; `reason` why
-    a pending job waits. `status` and `signal` are None where nothing has ended or only the state is known.
-    `final` is true when nothing can change any more: the state is an ending and every component is there.
-    `nodes` is a host list. Times are seconds since 1970.
+    a pending job waits, and `reasons` why each component does. `status` and `signal` are None where nothing has ended
+    or only the state is known. `final` is true when nothing can change any more: the state is an ending
+    and every component is there. `nodes` is a host list. Times are seconds since 1970.
     """
 
     job_id: JobId
@@ -46,6 +46,7 @@ class Observation:
     status: int | None = None
     signal: int | None = None
     reason: str = ""
+    reasons: tuple[str, ...] = ()
     nodes: str = ""
     submitted: int | None = None
     started: int | None = None
@@ -60,6 +61,10 @@ class Backend(Protocol):
         """The word after `--backend`."""
         ...
 
+    def version(self) -> str:
+        """Return what Slurm says of its version, "" where there is no Slurm."""
+        ...
+
     def submit(self, submission: Submission) -> JobId:
         """Start a script; a refusal is RejectedError, no answer UnreachableError."""
         ...
@@ -72,8 +77,8 @@ class Backend(Protocol):
         """Return the job that was submitted with this tag: what to ask before submitting again."""
         ...
 
-    def lost_nodes(self, nodes: str) -> Collection[str]:
-        """Return those of a host list that are out of order now."""
+    def lost_nodes(self, nodes: str) -> Mapping[str, str]:
+        """Return those of a host list that are out of order now, each with the reason that is given, or ""."""
         ...
 
     def cancel(self, job_id: JobId) -> None:

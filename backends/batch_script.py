@@ -15,7 +15,8 @@ UNLIMITED = ("UNLIMITED", "INFINITE", "-1", "0")
 SHORT = {"J": "job-name", "N": "nodes", "n": "ntasks", "c": "cpus-per-task", "t": "time"}
 """Source: sbatch(1), OPTIONS."""
 
-_SECONDS = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
+_SECONDS = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", re.ASCII)
+_COUNT = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Component:
     def number(self, name: str, default: int) -> int:
         """Return an option that is a count; of a range (`--nodes=2-4`) the lower end."""
         text = self.options.get(name, "").partition("-")[0]
-        return int(text) if text.isdigit() else default
+        return int(text) if _COUNT.fullmatch(text) else default
 
     @property
     def nodes(self) -> int:
@@ -57,9 +58,17 @@ def components(script: str) -> tuple[Component, ...]:
 def _directives(script: str) -> Iterator[list[str]]:
     for line in script.splitlines():
         if line.startswith("#SBATCH"):
-            yield shlex.split(line.removeprefix("#SBATCH"), comments=True)
+            yield _words(line.removeprefix("#SBATCH"))
         elif line.strip() and not line.startswith("#"):
             return
+
+
+def _words(text: str) -> list[str]:
+    """Split as a shell does; where quotes are not closed, at blanks: one line harms no other."""
+    try:
+        return shlex.split(text, comments=True)
+    except ValueError:
+        return text.split()
 
 
 def _options(words: list[str]) -> dict[str, str]:

@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+OF_THE_SHELL = ("BASHOPTS", "BASH_ENV", "ENV", "PS4", "SHELLOPTS")
+"""Variables by which a shell changes what the next one makes of a script: with `noexec` it runs nothing, and succeeds.
+
+Source: bash(1), Shell Variables; sh of POSIX, ENV.
+"""
+
 LEAKING = ("SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "SALLOC_", "SQUEUE_", "SACCT_", "SCANCEL_", "PMI")
 """Variables that change what sbatch, squeue, sacct, scancel or an inner srun does. Source: their manuals."""
 
@@ -16,4 +22,8 @@ KEPT = ("SLURM_CONF",)
 
 def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
     """Return an environment in which nothing speaks for the user but the command line."""
-    return {name: value for name, value in environment.items() if name in KEPT or not name.startswith(LEAKING)}
+    return {
+        name: value
+        for name, value in environment.items()
+        if name in KEPT or not (name.startswith(LEAKING) or name in OF_THE_SHELL)
+    }

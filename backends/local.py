@@ -16,8 +16,9 @@ from paislurm.translator.errors import Fault, NotFoundError, RejectedError
 
 from .base import JobId, Observation
 from .local_environment import called_environment, job_environment
+from .local_records import is_state, whole_or_none
 from .local_script import job_record
-from .standins import processes, records
+from .standins import files, processes, records
 from .standins.scancel import end_job
 
 if TYPE_CHECKING:
@@ -41,7 +42,10 @@ class LocalBackend:
 
     def submit(self, submission: Submission) -> JobId:
         """Start the script and return once it runs; it goes on when the caller ends."""
-        script = submission.script.read_text(encoding="utf-8", errors="surrogateescape")
+        script = files.read_text(submission.script)
+        if ":" in str(self._jobs.absolute()):
+            message = f"{self._jobs} has a colon in its path, so that its programs cannot be on PATH"
+            raise RejectedError(Fault(code="E504", message=message, hint="choose another folder as PAISLURM_HOME"))
         job_id = str(records.take_number(self._jobs, 1))
         folder = (self._jobs / job_id).absolute()
         record = job_record(submission, script)
@@ -58,11 +62,15 @@ class LocalBackend:
         found = ((job_id, self._observe(job_id)) for job_id in ids)
         return {job_id: observation for job_id, observation in found if observation}
 
+    def version(self) -> str:
+        """Return nothing: this is no Slurm."""
+        return ""
+
     def find(self, tag: str) -> JobId | None:
         """Return the job that was submitted with this tag."""
         for record in self._jobs.glob("*/job.json"):
             job = records.read_json(record)
-            if job and job["tag"] == tag:
+            if job and job.get("tag") == tag:
                 return JobId(record.parent.name)
         return None
 
@@ -70,15 +78,15 @@ class LocalBackend:
         """Return the caller's environment with the stand-ins of the job first on its PATH."""
         return called_environment(os.environ, (self._jobs / job_id).absolute())
 
-    def lost_nodes(self, nodes: str) -> Collection[str]:  # noqa: ARG002 - all of them are this machine
+    def lost_nodes(self, nodes: str) -> Mapping[str, str]:  # noqa: ARG002 - all of them are this machine
         """Return none: there is no other machine to go to."""
-        return ()
+        return {}
 
     def cancel(self, job_id: JobId) -> None:
         """TERM to the batch script and all tasks, KILL after a grace."""
         folder = (self._jobs / job_id).absolute()
         state = records.read_json(folder / "state.json")
-        if state is None:
+        if state is None or not is_state(state):
             raise NotFoundError(Fault(code="E520", message=f"there is no local job {job_id}"))
         if "ended" not in state:
             end_job(folder, state)
@@ -86,23 +94,27 @@ class LocalBackend:
     def _observe(self, job_id: JobId) -> Observation | None:
         folder = (self._jobs / job_id).absolute()
         job, state = records.read_json(folder / "job.json"), records.read_json(folder / "state.json")
-        if job is None or state is None:
+        if job is None or state is None or not is_state(state):
             return None
         if "ended" not in state and _is_lost(folder, state):
-            state = records.read_json(folder / "state.json") or state
+            newer = records.read_json(folder / "state.json")
+            state = newer if newer is not None and is_state(newer) else state
             if "ended" not in state:
                 state |= _loss(folder)
         return _observation(job_id, job, state)
 
 
 def _write_programs(folder: Path) -> Path:
-    """Write the stand-ins as programs of the job, and return their folder."""
+    """Write the stand-ins as programs of the job, and return their folder.
+
+    Bash hands on functions that a shell has exported, which dash does not; with -p it takes none for itself.
+    """
     programs = folder / "bin"
-    programs.mkdir()
+    programs.mkdir(mode=0o700)
     for program in PROGRAMS:
         path = programs / program
-        path.write_text(f'#!/bin/sh\nexec {shlex.join(_command(program))} "$@"\n', encoding="utf-8")
-        path.chmod(0o755)
+        files.write_text(path, f'#!/bin/bash -p\nexec {shlex.join(_command(program))} "$@"\n')
+        path.chmod(0o700)
     return programs
 
 
@@ -112,7 +124,7 @@ def _command(module: str) -> list[str]:
 
 def _start(folder: Path, environment: Mapping[str, str]) -> str:
     """Start the job's supervisor and wait for its word; return what went wrong, else ""."""
-    with (folder / "supervisor.log").open("wb") as log:
+    with open(folder / "supervisor.log", "wb", opener=files.private) as log:
         supervisor = Popen(
             [*_command("supervisor"), str(folder)],
             stdin=DEVNULL,
@@ -124,12 +136,13 @@ def _start(folder: Path, environment: Mapping[str, str]) -> str:
         )
     assert supervisor.stdout is not None
     with supervisor.stdout as answer:
-        if answer.read().strip() == b"started":
+        said = answer.read().decode(errors="replace").strip()
+        if said == "started":
             # It outlives this process, which is not to wait for it, nor to warn of that.
             supervisor.returncode = 0
             return ""
     supervisor.wait()
-    return (folder / "supervisor.log").read_text(encoding="utf-8", errors="replace").strip()
+    return said or (folder / "supervisor.log").read_text(encoding="utf-8", errors="replace").strip()
 
 
 def _is_lost(folder: Path, state: Mapping[str, Any]) -> bool:
@@ -147,7 +160,7 @@ def _is_lost(folder: Path, state: Mapping[str, Any]) -> bool:
 def _loss(folder: Path) -> dict[str, Any]:
     """Return the end of a job that nobody saw."""
     cancelled = folder / "cancelled"
-    word = f"CANCELLED by {cancelled.read_text(encoding='ascii').strip()}" if cancelled.exists() else "NODE_FAIL"
+    word = f"CANCELLED by {cancelled.stat().st_uid}" if cancelled.exists() else "NODE_FAIL"
     reason = "its supervisor is gone: the machine was restarted, or the process killed"
     return {"state": word, "reason": reason, "status": 0, "signal": 9, "ended": None}
 
@@ -155,14 +168,14 @@ def _loss(folder: Path) -> dict[str, Any]:
 def _observation(job_id: JobId, job: Mapping[str, Any], state: Mapping[str, Any]) -> Observation:
     return Observation(
         job_id=job_id,
-        state=state["state"].split()[0],
+        state=(state["state"].split() or [""])[0],
         raw_state=state["state"],
         final="ended" in state,
-        status=state.get("status"),
-        signal=state.get("signal"),
+        status=whole_or_none(state.get("status")),
+        signal=whole_or_none(state.get("signal")),
         reason=state["reason"],
         nodes="localhost",
-        submitted=job["submitted"],
+        submitted=whole_or_none(job.get("submitted")),
         started=state["started"],
-        ended=state.get("ended"),
+        ended=whole_or_none(state.get("ended")),
     )

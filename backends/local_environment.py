@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import getpass
 import os
+import pwd
 from typing import TYPE_CHECKING, Any
 
 from .batch_script import components
@@ -33,7 +33,7 @@ def job_environment(
         "SLURM_JOBID": job_id,
         "SLURM_JOB_NAME": job["name"],
         "SLURM_JOB_UID": str(os.getuid()),
-        "SLURM_JOB_USER": getpass.getuser(),
+        "SLURM_JOB_USER": _user_name(),
         "SLURM_SUBMIT_DIR": job["directory"],
         "SLURM_SUBMIT_HOST": "localhost",
         "SLURMD_NODENAME": "localhost",
@@ -49,6 +49,13 @@ def job_environment(
         suffix = f"_HET_GROUP_{number}"
         environment |= _component(part, suffix) | {f"SLURM_JOB_ID{suffix}": job_id}
     return environment
+
+
+def _user_name() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
 
 
 def called_environment(caller: Mapping[str, str], folder: Path) -> dict[str, str]:

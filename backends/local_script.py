@@ -27,7 +27,7 @@ def job_record(submission: Submission, script: str) -> dict[str, Any]:
         raise RejectedError(Fault(code="E504", message=f"a #SBATCH line cannot be read: {fault}")) from None
     script_file, folder = submission.script.absolute(), submission.folder.absolute()
     return {
-        "argv": ["bash", str(script_file), str(folder), str(submission.attempt), submission.tag],
+        "argv": ["bash", "-p", str(script_file), str(folder), str(submission.attempt), submission.tag],
         "name": first.get("job-name", submission.script.name),
         "directory": str(folder),
         "log": str(submission.log.absolute()),

@@ -50,6 +50,10 @@ class SlurmBackend:
         self._runner = runner
         self._components = components
 
+    def version(self) -> str:
+        """Return what sbatch says of its version, without a question to the controller."""
+        return self._answer(slurm_commands.sbatch_version())
+
     def submit(self, submission: Submission) -> JobId:
         """Hand a script to sbatch; an answer without a job id is no answer."""
         argv = slurm_commands.sbatch(submission)
@@ -79,8 +83,8 @@ class SlurmBackend:
         """Return the caller's environment, without what Slurm left in it."""
         return scrubbed(os.environ)
 
-    def lost_nodes(self, nodes: str) -> Collection[str]:
-        """Return those of a host list that are down, drained or failing now, or do not respond."""
+    def lost_nodes(self, nodes: str) -> Mapping[str, str]:
+        """Return those of a host list that are down, drained or failing now, or do not respond, and Slurm's reason."""
         return lost_nodes(self._answer(slurm_commands.sinfo(nodes)))
 
     def cancel(self, job_id: JobId) -> None:
@@ -140,11 +144,11 @@ class SlurmBackend:
                 return None
             if done.status:
                 raise failure(argv, done)
+            return accounting_rows(done.stdout)
         except UnreachableError:
             if must:
                 raise
             return []
-        return accounting_rows(done.stdout)
 
     def _find_in_accounts(self, tag: str) -> JobId | None:
         argv = slurm_commands.sacct_tags(FIND_DAYS)
@@ -156,7 +160,7 @@ class SlurmBackend:
             return None
         if done.status:
             raise failure(argv, done)
-        for record in accounting_records(done.stdout):
+        for record in accounting_records(done.stdout, ("JobID", "Comment")):
             if tag in (record["Comment"], *record.get("SubmitLine", "").split()[-1:]):
                 return _leader(record["JobID"])
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .batch_script import components
+from .standins.files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -57,11 +58,16 @@ def sbatch(submission: Submission) -> list[str]:
     ]
 
 
+def sbatch_version() -> list[str]:
+    """Return the command that prints a version: `slurm-wlm 22.05.8`, `slurm 26.05.5`. It asks no controller."""
+    return ["sbatch", "--version"]
+
+
 def _with_own(nodes: Sequence[str], script: Path) -> list[str]:
     """Return nodes with those that the script leaves out itself: sbatch takes `--exclude` instead of the script's."""
     if not nodes:
         return []
-    text = script.read_text(encoding="utf-8", errors="surrogateescape")
+    text = read_text(script)
     own = [part.options["exclude"] for part in components(text) if part.options.get("exclude")]
     return list(dict.fromkeys((*own, *nodes)))
 
@@ -85,8 +91,8 @@ def squeue_all() -> list[str]:
 
 
 def sinfo(nodes: str) -> list[str]:
-    """Return the query for how some nodes are, a line for each of their partitions."""
-    return ["sinfo", "--noheader", "--Node", f"--nodes={nodes}", "--format=%N %T"]
+    """Return the query for how some nodes are and why, a line for each of their partitions."""
+    return ["sinfo", "--noheader", "--Node", f"--nodes={nodes}", "--format=%N %T %E"]
 
 
 def sacct(ids: Iterable[JobId]) -> list[str]:

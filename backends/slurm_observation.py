@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from .slurm_output import Row
 
+LONGEST_REASON = 300
+"""A reason may name all nodes that are out of order."""
+
 
 def by_job(rows: Iterable[Row]) -> dict[JobId, list[Row]]:
     """Return the rows of each job, its components in order."""
@@ -78,6 +81,7 @@ def _from_row(row: Row, rows: Sequence[Row], *, final: bool) -> Observation:
     leader = rows[0]
     ends = [other.ended for other in rows if other.ended is not None]
     ended = phase(row.state) is Phase.ENDED
+    reasons = tuple(other.reason[:LONGEST_REASON] if phase(other.state) is Phase.PENDING else "" for other in rows)
     return Observation(
         job_id=row.leader,
         state=row.state,
@@ -85,7 +89,8 @@ def _from_row(row: Row, rows: Sequence[Row], *, final: bool) -> Observation:
         final=final,
         status=leader.status if ended else None,
         signal=leader.signal if ended else None,
-        reason=row.reason,
+        reason=row.reason or next(filter(None, reasons), ""),
+        reasons=reasons if any(reasons) else (),
         nodes=",".join(other.nodes for other in rows if other.nodes),
         submitted=leader.submitted,
         started=leader.started if leader.nodes else None,

@@ -6,14 +6,17 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from paislurm.translator.errors import Fault, UnreachableError
+
 from .base import JobId
-from .slurm_commands import QUEUE_FIELDS
+from .slurm_commands import ACCOUNTING_FIELDS, QUEUE_FIELDS
 from .slurm_states import bare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-_SUBMITTED = re.compile(r"^(\d+)(?:;\S+)?$", re.MULTILINE)
+_SUBMITTED = re.compile(r"^([0-9]{1,15})(?:;\S+)?$", re.MULTILINE)
+_NUMBER = re.compile(r"[0-9]{1,15}")
 
 NOTHING = ("", "None", "None assigned", "N/A", "Unknown", "(null)")
 """What stands where there is no time, no node or no reason."""
@@ -62,14 +65,25 @@ def accounting_rows(stdout: str) -> list[Row]:
                 "reason": values["Reason"],
             }
         )
-        for values in accounting_records(stdout)
+        for values in accounting_records(stdout, ACCOUNTING_FIELDS)
     ]
 
 
-def accounting_records(stdout: str) -> list[dict[str, str]]:
-    """Read a table with `|` between fields, named by its first line. Source: sacct(1), --parsable2."""
+def accounting_records(stdout: str, wanted: Sequence[str]) -> list[dict[str, str]]:
+    """Read a table with `|` between fields, named by its first line. Source: sacct(1), --parsable2.
+
+    Raises UnreachableError where one of the `wanted` columns is missing: that is no answer.
+    """
+    if not stdout.strip():
+        return []
     header, _, rest = stdout.partition("\n")
-    return _records(rest, header.split("|"))
+    names = header.split("|")
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        message = f"sacct did not print the columns that it was asked for: {', '.join(missing)} of {', '.join(wanted)}"
+        hint = "see whether `sacct` is a wrapper of the site's, and what it prints with --parsable2"
+        raise UnreachableError(Fault(code="E543", message=message, hint=hint))
+    return _records(rest, names)
 
 
 def _records(text: str, names: Iterable[str]) -> list[dict[str, str]]:
@@ -79,18 +93,17 @@ def _records(text: str, names: Iterable[str]) -> list[dict[str, str]]:
     return [dict(zip(keys, fields, strict=True)) for fields in lines if len(fields) == len(keys)]
 
 
-def lost_nodes(stdout: str) -> list[str]:
-    """Return the nodes that do not work. `mixed*` does not respond, and is not down for another moment.
+def lost_nodes(stdout: str) -> dict[str, str]:
+    """Return the nodes that do not work, and why. `mixed*` does not respond, and is not down for another moment.
 
     Source: sinfo(1), NODE STATE CODES; observed on 22.05: a job is NODE_FAIL before its node is `down*`.
     """
-    rows = (line.split() for line in stdout.splitlines())
-    lost = {
-        row[0]
-        for row in rows
-        if len(row) == 2 and (row[1].endswith("*") or row[1].startswith(("down", "drain", "fail")))
+    rows = (line.split(None, 2) for line in stdout.splitlines())
+    return {
+        row[0]: "" if row[2].strip() == "none" else row[2].strip()
+        for row in sorted(rows)
+        if len(row) == 3 and (row[1].endswith("*") or row[1].startswith(("down", "drain", "fail")))
     }
-    return sorted(lost)
 
 
 def _row(values: Mapping[str, str]) -> Row:
@@ -98,27 +111,28 @@ def _row(values: Mapping[str, str]) -> Row:
     status, signal = _exit_code(values.get("exit", ""))
     return Row(
         leader=JobId(leader),
-        offset=int(offset) if plus and offset.isdigit() else None,
+        offset=_whole(offset) if plus else None,
         state=bare(values["state"]),
         raw_state=values["state"],
         status=status,
         signal=signal,
         reason=_text(values["reason"]),
         nodes=_text(values["nodes"]),
-        submitted=_time(values["submit"]),
-        started=_time(values["start"]),
-        ended=_time(values["end"]),
+        submitted=_whole(values["submit"]),
+        started=_whole(values["start"]),
+        ended=_whole(values["end"]),
     )
 
 
 def _exit_code(text: str) -> tuple[int | None, int | None]:
     """Read `status:signal`. Source: sacct(1), ExitCode."""
     status, _, signal = text.partition(":")
-    return (int(status), int(signal)) if status.isdigit() and signal.isdigit() else (None, None)
+    both = (_whole(status), _whole(signal))
+    return (None, None) if None in both else both
 
 
-def _time(text: str) -> int | None:
-    return int(text) if text.isdigit() else None
+def _whole(text: str) -> int | None:
+    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def _text(text: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import BackendError, Fault, RejectedError, UnreachableError
+
+from .slurm_refusal_table import REFUSALS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,84 +42,79 @@ NOT_CONFIGURED = "Could not establish a configuration source"
 """Slurm's programs are installed, and know of no cluster: none was asked. Source: observed on 22.05."""
 
 
-class Refusal(NamedTuple):
-    """Name the sbatch options that a message is about (none: the message names it), and say what to do."""
+_VERDICT = re.compile(r"^\w+: error: Batch job submission failed: (.*)$", re.MULTILINE)
+"""The controller's own answer, after what a rule of the site says. Source: observed on 22.05, 24.11, 26.05."""
 
-    says: re.Pattern[str]
-    options: tuple[str, ...]
-    hint: str
+NO_REASON = "Unspecified error"
+"""Its answer where a rule of the site (job_submit.lua) refuses. Source: observed on 22.05, 24.11, 26.05."""
 
-
-def _refusal(says: str, options: str, hint: str) -> Refusal:
-    return Refusal(re.compile(says, re.IGNORECASE), tuple(options.split()), hint)
-
-
-REFUSALS = (
-    _refusal(r"unrecognized option '--?([\w-]+)", "", "this version of Slurm does not know the option"),
-    _refusal(r"invalid option -- '(\w)'", "", "this version of Slurm does not know the option"),
-    _refusal(r"Invalid --([\w-]+) specification", "", "see sbatch(1) for what the option accepts"),
-    _refusal(
-        r"invalid partition",
-        "partition",
-        "`sinfo` lists the partitions; name one in the job or the site profile",
-    ),
-    _refusal(
-        r"Invalid account or account/partition",
-        "account",
-        "`sacctmgr show associations user=$USER` lists your accounts and the partitions they may use",
-    ),
-    _refusal(r"Invalid qos", "qos", "`sacctmgr show associations user=$USER format=account,qos` lists yours"),
-    _refusal(
-        r"Requested time limit is invalid|Time limit.*exceed|PartitionTimeLimit",
-        "time",
-        "ask for no more than the partition's limit, which `sinfo -o '%P %l'` shows",
-    ),
-    _refusal(
-        r"Memory (?:specification|required).*(?:can ?not be satisfied|not available)",
-        "mem",
-        "no node has that much memory; `sinfo -o '%N %m'` shows what they have, in MB",
-    ),
-    _refusal(
-        r"Invalid generic resource",
-        "gres",
-        "no node has such a resource; `sinfo -o '%N %G'` shows what they have",
-    ),
-    _refusal(r"CPU count per node can ?not be satisfied", "cpus-per-task", "`sinfo -o '%N %c'` shows CPUs a node"),
-    _refusal(r"Invalid feature specification", "constraint", "`sinfo -o '%N %f'` shows the features of nodes"),
-    _refusal(r"reservation is invalid|Access denied to requested reservation", "reservation", "`scontrol show res`"),
-    _refusal(r"Invalid node name", "nodelist exclude", "`sinfo -N` lists the nodes"),
-    _refusal(r"valid node count|Node count specification invalid|More processors requested", "nodes", ""),
-    _refusal(r"Invalid license", "licenses", "`scontrol show licenses` lists them"),
-    _refusal(r"Invalid wckey", "wckey", ""),
-    _refusal(
-        r"violates accounting/QOS policy|MaxSubmit",
-        "account qos",
-        "a limit of the account or QOS is reached: fewer jobs at once, or ask the site",
-    ),
-    _refusal(
-        r"Requested node configuration is not available",
-        "nodes cpus-per-task mem gres",
-        "no node of the partition has what is asked; `sinfo -o '%P %N %c %m %G'` shows what they have",
-    ),
-)
-"""What sbatch says of a script it does not take, special before general. Source: observed on 22.05."""
+_MENTIONED = re.compile(r"(?<![\w-])(?:--([a-z][a-z-]+)|-([ACpqtwx]))(?![\w-])")
+_SHORT = {
+    "A": "account",
+    "C": "constraint",
+    "p": "partition",
+    "q": "qos",
+    "t": "time",
+    "w": "nodelist",
+    "x": "exclude",
+}
+"""Options that people call by a letter. Source: sbatch(1)."""
 
 
 def failure(argv: Sequence[str], done: Completed) -> BackendError:
     """Return the error for a program that failed. No answer is never called a refusal."""
-    words = slurm_words(done)
-    if AWAY.search(done.stderr):
-        return _away(argv, done, words)
-    found = next(((refusal, match) for refusal in REFUSALS if (match := refusal.says.search(done.stderr))), None)
-    options: tuple[str, ...] = ()
-    if found is None:
-        fault = Fault(code="E503", message=f"{argv[0]} refuses: {words}")
-    else:
+    verdict = _verdict(done)
+    # The words of a site may look like anything, so that the controller's own decide where there are any.
+    if AWAY.search(verdict[1] if verdict else done.stderr):
+        return _away(argv, done, slurm_words(done))
+    words, sites = _words_and_sites(done)
+    found = next(((refusal, match) for refusal in REFUSALS if (match := refusal.says.search(words))), None)
+    if found is not None:
         refusal, match = found
-        options = refusal.options or (match[1],)
-        named = " or ".join(f"--{option}" for option in options)
-        fault = Fault(code="E503", message=f"{argv[0]} refuses {named}: {words}", hint=refusal.hint)
+        options, hint = refusal.options or match.groups()[:1], refusal.hint
+    elif verdict and verdict[1] == NO_REASON:
+        words = "a rule of the site (job_submit) refuses the job"
+        options = tuple(dict.fromkeys(long or _SHORT[short] for long, short in _MENTIONED.findall(sites)))
+        hint = _hint_of_rule(sites, options)
+    else:
+        options, hint = (), ""
+    named = " or ".join(f"--{option}" for option in options)
+    said = f'; the site says: "{sites}"' if sites else ""
+    message = f"{argv[0]} refuses{f' {named}' if named else ''}: {words}{said}"
+    fault = Fault(code="E503", message=message, hint=hint)
     return RejectedError(fault, argv=tuple(argv), status=done.status, stderr=done.stderr, options=options)
+
+
+def _hint_of_rule(sites: str, options: Sequence[str]) -> str:
+    """Return what to do where a rule of the site refuses, with its words or without."""
+    if not sites:
+        return "the rule gives no reason: ask the site, whose slurmctld.log may have one"
+    keys = [f"`{option}`" for option in options if option in _SHORT.values()]
+    others = [f"`options: [--{option}=...]`" for option in options if option not in _SHORT.values()]
+    if options:
+        return f"write {' and '.join((*keys, *others))} under `extras.slurm`, as the site's words ask"
+    return "do as the site's words ask; an sbatch option without a key under `extras.slurm` goes into its `options`"
+
+
+def _verdict(done: Completed) -> re.Match[str] | None:
+    """Return the controller's answer, the last one: a site's words may look like one, too."""
+    return max(_VERDICT.finditer(done.stderr), key=lambda found: found.start(), default=None)
+
+
+def _words_and_sites(done: Completed) -> tuple[str, str]:
+    """Return what Slurm says, and what a rule of the site: what stands before the answer and is none of Slurm's own.
+
+    Of a heterogeneous job it begins with the number of the component, `0: `. Source: observed on 22.05, 24.11, 26.05.
+    """
+    verdict = _verdict(done)
+    if verdict is None:
+        return slurm_words(done), ""
+    lines = done.stderr[: verdict.start()].splitlines()
+    ruled = verdict[1] == NO_REASON
+    sites = [line for line in lines if ruled or not any(known.says.search(line) for known in REFUSALS)]
+    said = (re.sub(r"^\d+: ", "", _bare(line)) for line in sites)
+    own = (_bare(line) for line in (*(line for line in lines if line not in sites), verdict[0]))
+    return "; ".join(dict.fromkeys(own)), " ".join(line for line in dict.fromkeys(said) if line)
 
 
 def _away(argv: Sequence[str], done: Completed, words: str) -> UnreachableError:
@@ -143,6 +140,11 @@ def _away(argv: Sequence[str], done: Completed, words: str) -> UnreachableError:
 
 def slurm_words(done: Completed) -> str:
     """Return what a program said, in one line, each thing once and without the program's name before it."""
-    lines = (re.sub(r"^\w+: (?:error: |fatal: )?", "", line).strip() for line in done.stderr.splitlines())
+    lines = map(_bare, done.stderr.splitlines())
     said = "; ".join(line for line in dict.fromkeys(lines) if line and not line.startswith("Try "))
     return said or f"exit status {done.status}, and no message"
+
+
+def _bare(line: str) -> str:
+    """Return a line without the program's name before it."""
+    return re.sub(r"^\w+: (?:error: |fatal: )?", "", line).strip()

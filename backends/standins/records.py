@@ -2,7 +2,8 @@
 
 job.json        the submission, written before the job starts
 state.json      how it stands, replaced by rename
-cancelled       the uid of who asked for the end
+state.json.end  room for how it ends, reserved while it runs
+cancelled       empty: its owner asked for the end
 steps/<id>/     one folder a step; `sessions` lists the process sessions of its tasks while it runs
 """
 
@@ -10,31 +11,59 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING, Any
+
+from .files import make_private, private, read_text, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SESSIONS = "sessions"
+ROOM = 4096
+"""Bytes that are reserved for a record."""
+LARGEST = 1 << 20
+NUMBER = re.compile(r"[0-9]{1,15}")
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Write a record by rename, so that a reader sees the old one or the new one."""
     new = path.with_name(f"{path.name}.{os.getpid()}")
-    with new.open("w", encoding="utf-8") as file:
+    with open(new, "w", encoding="utf-8", opener=private) as file:
         json.dump(value, file)
         file.flush()
         os.fsync(file.fileno())
     new.replace(path)
 
 
+def reserve(path: Path) -> None:
+    """Reserve room for the last record of a name, so that a disk that is full by then does not matter."""
+    with _reserved(path).open("wb") as file:
+        file.write(b" " * ROOM)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def write_reserved(path: Path, value: dict[str, Any]) -> None:
+    """Write the last record of a name into its room, and rename that; OSError if there is none."""
+    with _reserved(path).open("r+b") as file:
+        file.write(json.dumps(value).encode().ljust(ROOM))
+        file.flush()
+        os.fsync(file.fileno())
+    _reserved(path).replace(path)
+
+
+def _reserved(path: Path) -> Path:
+    return path.with_name(f"{path.name}.end")
+
+
 def read_json(path: Path) -> dict[str, Any] | None:
-    """Return a record, None when it was never written."""
+    """Return a record, None where there is none that can be read: it is in a folder that others may have written."""
     try:
-        value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        value = json.loads(read_text(path, LARGEST))
+    except (OSError, ValueError, RecursionError):
         return None
-    return value
+    return value if isinstance(value, dict) else None
 
 
 def take_number(folder: Path, first: int) -> int:
@@ -42,8 +71,9 @@ def take_number(folder: Path, first: int) -> int:
 
     mkdir decides between two that ask at once.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    number = max((int(path.name) + 1 for path in folder.iterdir() if path.name.isdigit()), default=first)
+    make_private(folder)
+    names = (path.name for path in folder.iterdir())
+    number = max((int(name) + 1 for name in names if NUMBER.fullmatch(name)), default=first)
     while not _made(folder / str(number)):
         number += 1
     return number
@@ -51,7 +81,7 @@ def take_number(folder: Path, first: int) -> int:
 
 def _made(folder: Path) -> bool:
     try:
-        folder.mkdir()
+        folder.mkdir(mode=0o700)
     except FileExistsError:
         return False
     return True
@@ -67,7 +97,7 @@ def new_step(job: Path) -> str:
 def record_sessions(job: Path, step: str, sessions: list[int]) -> None:
     """Record the sessions of the tasks of a step that runs."""
     new = job / "steps" / step / f"{SESSIONS}.new"
-    new.write_text("".join(f"{session}\n" for session in sessions), encoding="ascii")
+    write_text(new, "".join(f"{session}\n" for session in sessions))
     new.replace(job / "steps" / step / SESSIONS)
 
 
@@ -81,8 +111,8 @@ def sessions_of(job: Path, step: str = "*") -> set[int]:
     found: set[int] = set()
     for file in (job / "steps").glob(f"{step}/{SESSIONS}"):
         try:
-            found.update(int(line) for line in file.read_text(encoding="ascii").split())
-        except FileNotFoundError:  # noqa: PERF203 - steps end while we look
+            found.update(int(word) for word in read_text(file, LARGEST).split() if NUMBER.fullmatch(word))
+        except OSError:  # noqa: PERF203 - steps end while we look
             continue
     return found
 

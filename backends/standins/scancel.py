@@ -82,7 +82,7 @@ def _signal_job(job: Path, state: dict[str, object], asked: argparse.Namespace) 
 
 def end_job(job: Path, state: dict[str, object]) -> None:
     """Ask the job's supervisor for its end; where the supervisor is gone, kill what is left."""
-    (job / "cancelled").write_text(f"{os.getuid()}\n", encoding="ascii")
+    (job / "cancelled").touch()
     pid, started = int(str(state["supervisor"])), state["supervisor_started"]
     supervisor = processes.process(pid)
     if supervisor is not None and supervisor.started == started:

@@ -29,7 +29,11 @@ def main(words: list[str]) -> int:
         print("srun: error: not inside a job of the local backend", file=sys.stderr)
         return 1
     job = Path(os.environ[processes.JOB_MARK])
-    step = records.new_step(job)
+    try:
+        step = records.new_step(job)
+    except OSError as fault:
+        print(f"srun: error: {fault}", file=sys.stderr)
+        return 2
     _allow_files(options.tasks)
     # rsync hands on one that does not block.
     os.set_blocking(1, True)

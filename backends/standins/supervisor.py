@@ -21,11 +21,12 @@ WATCHED = (signal.SIGCHLD, signal.SIGTERM)
 
 
 def main(words: list[str]) -> int:
-    """Run the job whose folder is the only argument; say `started` on standard output when its script runs.
+    """Run the job whose folder is the only argument; say `started` on standard output when its script runs, or why not.
 
     `job.json` there holds `argv`, `directory`, `log`, `limit` (seconds or null), `warning` (null or
     [signal number, seconds before the limit, batch script only]).
     """
+    os.umask(0o077)
     folder = Path(words[0])
     job = records.read_json(folder / "job.json")
     if job is None:
@@ -36,18 +37,19 @@ def main(words: list[str]) -> int:
     try:
         supervisor.start()
     except OSError as fault:
-        supervisor.record("FAILED", status=1, reason=str(fault))
-        print(fault, file=sys.stderr)
+        supervisor.give_up(fault)
+        # What is standard error may be a file on a disk that is full.
+        _answer(str(fault))
         return 1
-    _say_started()
+    _answer("started")
     supervisor.run()
     return 0
 
 
-def _say_started() -> None:
+def _answer(word: str) -> None:
     """Tell whoever submits, who may have gone; from here on nothing is written there."""
     with contextlib.suppress(BrokenPipeError):
-        os.write(1, b"started\n")
+        os.write(1, f"{word}\n".encode(errors="surrogateescape"))
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 1)
     os.close(null)
@@ -80,14 +82,26 @@ class _Supervisor:
 
     def record(self, state: str, *, status: int = 0, number: int = 0, reason: str = "") -> None:
         """Write how the job stands; every state but RUNNING is its end, `number` the signal that ended it."""
+        file = self._folder / "state.json"
         self._state |= {"state": state, "reason": reason, "batch": self._batch}
-        if state != "RUNNING":
-            self._state |= {"status": status, "signal": number, "ended": int(time.time())}
-        records.write_json(self._folder / "state.json", self._state)
+        if state == "RUNNING":
+            records.write_json(file, self._state)
+            return
+        self._state |= {"status": status, "signal": number, "ended": int(time.time())}
+        try:
+            records.write_reserved(file, self._state)
+        except OSError:
+            records.write_json(file, self._state)
+
+    def give_up(self, fault: OSError) -> None:
+        """End what has been started, and record it as failed if that can be."""
+        processes.kill_all(self._marks, self._sessions())
+        with contextlib.suppress(OSError):
+            self.record("FAILED", status=1, reason=str(fault))
 
     def start(self) -> None:
         """Start the batch script in a session of its own, its output in the log, its input empty."""
-        log = os.open(self._job["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
+        log = os.open(self._job["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
         null = os.open(os.devnull, os.O_RDONLY)
         os.chdir(self._job["directory"])
         self._batch = os.posix_spawnp(
@@ -103,6 +117,7 @@ class _Supervisor:
         os.close(log)
         os.chdir("/")
         self._plan_limit()
+        records.reserve(self._folder / "state.json")
         self.record("RUNNING")
 
     def _plan_limit(self) -> None:
@@ -127,7 +142,13 @@ class _Supervisor:
         processes.kill_all(self._marks, self._sessions())
         code = os.waitstatus_to_exitcode(status)
         state = self._cause or ("FAILED" if code else "COMPLETED")
-        self.record(state, status=max(code, 0), number=max(-code, 0))
+        while True:
+            with contextlib.suppress(OSError):
+                self.record(state, status=max(code, 0), number=max(-code, 0))
+                return
+            # As long as this process is there, the job is not lost, and its end is known as soon as there is room.
+            if signal.sigtimedwait((signal.SIGTERM,), 1):
+                return
 
     def _wait(self) -> int:
         """Return the next signal, 0 when something is due."""
@@ -140,7 +161,7 @@ class _Supervisor:
     def _who_ends_it(self) -> str:
         """Return the state for an end from outside: asked for, or because this machine stops."""
         with contextlib.suppress(OSError):
-            return f"CANCELLED by {(self._folder / 'cancelled').read_text(encoding='ascii').strip()}"
+            return f"CANCELLED by {(self._folder / 'cancelled').stat().st_uid}"
         return "NODE_FAIL"
 
     def _do_due(self) -> None:
@@ -180,4 +201,4 @@ class _Supervisor:
         self._signal_steps(signal.SIGTERM)
 
     def _sessions(self) -> set[int]:
-        return {self._batch, *records.sessions_of(self._folder)}
+        return {self._batch, *records.sessions_of(self._folder)} - {0}

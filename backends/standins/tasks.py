@@ -39,7 +39,7 @@ def _open(name: str, default: int) -> int:
     if not name:
         return default
     path = os.devnull if name == "none" else name
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666))
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644))
     return os.open(path, os.O_WRONLY | os.O_APPEND)
 
 

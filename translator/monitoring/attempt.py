@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import Submission
 
-from ..errors import BackendError, RejectedError
+from ..errors import PaislurmError, RejectedError
 from .decide import STOPPED
 from .outcome import given_up
 from .records import Intent, Submitted
 from .staging import sync_folder, write_durably
+from .untrusted import read_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +30,7 @@ NEVER_SENT = ("E501", "E506")
 SETTLED_SECONDS = 180
 """After so long an attempt that the backend does not show was never taken: sbatch gives up after 120 s."""
 NEVER_TAKEN = -120
+LARGEST_SCRIPT = 64 << 20
 
 
 def new_intent(attempt: int, now: int, *, before: str = "") -> Intent:
@@ -46,7 +49,10 @@ def prepare(folder: JobFolder, attempt: int) -> None:
     path.mkdir(mode=0o700, exist_ok=True)
     script = folder.script(attempt)
     if not script.exists():
-        write_durably(script, folder.script(0).read_bytes())
+        data, whole = read_end(folder.script(0), LARGEST_SCRIPT)
+        if not whole:
+            raise OSError(errno.EFBIG, "it is too large for a script", str(folder.script(0)))
+        write_durably(script, data)
         sync_folder(path.parent)
 
 
@@ -101,7 +107,7 @@ def adopt(known: History, backend: Callable[[str], Backend], now: int) -> tuple[
         return known, (), ""
     try:
         job_id = backend(known.backend).find(known.tag)
-    except BackendError as error:
+    except PaislurmError as error:
         return known, (), "; ".join(fault.message for fault in error.faults)
     if job_id is not None:
         record = submitted(known, job_id, known.asked)

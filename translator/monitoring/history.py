@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .decide import Counters
 from .records import UNRETRIED, Cancelled, Created, Ended, Intent, Notified, Retry, Seen, Submitted
+from .waits import MOST_REASONS, key, reasons_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,6 +47,8 @@ class History:
     job_id: str = ""
     submitted: int | None = None
     seen: Seen | None = None
+    waited: frozenset[tuple[str, ...]] = frozenset()
+    """For what the last attempt has waited, as `waits.key` has it."""
     ended: Ended | None = None
 
     @property
@@ -84,18 +87,24 @@ def history(records: Iterable[Record]) -> History:
 
 def advanced(known: History, records: Iterable[Record]) -> History:
     """Return a history that has taken in more records."""
+    notified, retries = set(known.notified), list(known.retries)
     for record in records:
         if isinstance(record, Created):
             known = _created(known, record)
         elif isinstance(record, Notified):
-            known = replace(known, notified=known.notified | {record.key})
+            notified.add(record.key)
         elif isinstance(record, Cancelled):
             known = replace(known, cancelled=record)
         elif record.attempt < known.attempt:
             continue
+        elif isinstance(record, Retry):
+            known = _of_attempt(known, record.attempt)
+            decided = bool(retries) and retries[-1].attempt == known.attempt
+            if not decided and known.ended is None:
+                retries.append(record)
         else:
-            known = _next(known, record)
-    return known
+            known = _next(_of_attempt(known, record.attempt), record)
+    return replace(known, notified=frozenset(notified), retries=tuple(retries))
 
 
 def _created(known: History, record: Created) -> History:
@@ -113,12 +122,17 @@ def _created(known: History, record: Created) -> History:
     )
 
 
-def _next(known: History, record: Intent | Submitted | Seen | Retry | Ended) -> History:
-    """Take in a record of the last attempt or of the next. How an attempt ended is said once; later words are none."""
-    if record.attempt > known.attempt:
-        known = replace(
-            known, attempt=record.attempt, tag="", asked=0, job_id="", submitted=None, seen=None, ended=None
-        )
+def _of_attempt(known: History, attempt: int) -> History:
+    """Return the history at the beginning of an attempt, unless it is at that one already."""
+    if attempt == known.attempt:
+        return known
+    return replace(
+        known, attempt=attempt, tag="", asked=0, job_id="", submitted=None, seen=None, waited=frozenset(), ended=None
+    )
+
+
+def _next(known: History, record: Intent | Submitted | Seen | Ended) -> History:
+    """Take in a record of the last attempt. How an attempt ended is said once; later words are none."""
     match record:
         case Intent():
             return replace(known, tag=record.tag, asked=record.time)
@@ -128,9 +142,8 @@ def _next(known: History, record: Intent | Submitted | Seen | Retry | Ended) -> 
                 backend=record.backend, tasks=record.tasks, created=known.created or record.time,
             )  # fmt: skip
         case Seen():
+            if len(known.waited) < MOST_REASONS:
+                known = replace(known, waited=known.waited | {key(reasons_of(record))})
             return replace(known, seen=record, ran=known.ran or record.state == "RUNNING")
-        case Retry():
-            decided = known.retry is not None or known.ended is not None
-            return known if decided else replace(known, retries=(*known.retries, record))
         case Ended():
             return replace(known, ended=known.ended or record)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from dataclasses import dataclass
 from shutil import rmtree
 from typing import TYPE_CHECKING
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 SECRETS = "secrets"
 """The folder of a job's secrets, beside its journal."""
 LARGEST = 64 << 20
+TOLD, MOST_DAMAGE = 20, 100_000
+"""Lines that are no records: how many are told one by one, and after how many a journal is read no further."""
+_LINE = re.compile(rb"[^\n]+")
 END = 32 << 10
 """How much of a journal's end tells how a job stands: its last records are some 200 bytes each."""
 
@@ -76,13 +80,22 @@ def _records(data: bytes, *, first: int) -> Read:
     """Read lines; `first` is 2 where the first one may be the end of a longer one."""
     records: list[Record] = []
     damage: list[str] = []
-    lines = data.split(b"\n")
-    for number, line in enumerate(lines, start=1):
+    number, seen, bad = 1, 0, 0
+    for match in _LINE.finditer(data):
+        number += data.count(b"\n", seen, match.start())
+        seen = match.start()
+        line = match[0]
         if number < first or not line.strip(b"\0 \r"):
             continue
         try:
             records.append(parse(line))
         except DamagedError as error:
-            last = number == len(lines)
-            damage.append("its last line is torn" if last else f"line {number} cannot be read: {error}")
+            bad += 1
+            last = match.end() == len(data)
+            if bad <= TOLD:
+                damage.append("its last line is torn" if last else f"line {number} cannot be read: {error}")
+            if bad == MOST_DAMAGE:
+                break
+    if bad > TOLD:
+        damage.append(f"{bad - TOLD} more lines cannot be read" + ("; the rest was not tried" * (bad == MOST_DAMAGE)))
     return Read(records=tuple(records), damage=tuple(damage))

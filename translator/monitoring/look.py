@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId
 
-from ..errors import BackendError
+from ..errors import BackendError, PaislurmError
 from ..exit_spec import ExitTable
 from .attempt import adopt, submitted
 from .history import advanced, history
@@ -18,9 +18,10 @@ from .outcome import between_attempts, outcome
 from .records import Ended
 from .reports import read_reports
 from .result import read_result
-from .standing import FINAL, Facts, Standing, State, job_state
+from .standing import FINAL, Facts, Standing, State, has_just_ended, job_state
 from .tasks import TaskView, task_views
-from .untrusted import DamagedError, read_end
+from .unbegun import may_be_slurms_own, node_failure
+from .untrusted import DamagedError, is_job_number, read_end, whole_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from .reports import Report
     from .result import Result
     from .store import JobFolder
+    from .unbegun import NodeFailure
 
 DUPLICATE = 5
 """What a batch script exits with whose attempt another job runs. Source: this project's docs, run folder."""
@@ -90,7 +92,7 @@ def survey(jobs: Sequence[Opened], backend: Callable[[str], Backend], now: int, 
     answers = ask((known for known, _, _ in found), backend)
     views: list[View] = []
     for job, (known, news, problem) in zip(jobs, found, strict=True):
-        view = examine(job.folder, known, answers, now, tasks=tasks)
+        view = examine(job.folder, known, answers, now, backend, tasks=tasks)
         damage, problem = job.damage + view.damage, problem or view.problem
         views.append(replace(view, damage=damage, problem=problem, news=(*news, *view.news)))
     return views
@@ -105,7 +107,7 @@ def ask(histories: Iterable[History], backend: Callable[[str], Backend]) -> Answ
     observations: dict[tuple[str, str], Observation] = {}
     problems: dict[str, str] = {}
     for name, wanted in ids.items():
-        answer = _observe(backend(name), wanted)
+        answer = _observe(backend, name, wanted)
         if isinstance(answer, str):
             problems[name] = answer
         else:
@@ -113,15 +115,17 @@ def ask(histories: Iterable[History], backend: Callable[[str], Backend]) -> Answ
     return Answers(observations=observations, problems=problems)
 
 
-def _observe(backend: Backend, ids: set[JobId]) -> Mapping[JobId, Observation] | str:
-    """Return what a backend says, or why it says nothing."""
+def _observe(backend: Callable[[str], Backend], name: str, ids: set[JobId]) -> Mapping[JobId, Observation] | str:
+    """Return what a backend says, or why it says nothing: it can be one that there is not, in the record of a job."""
     try:
-        return backend.observe(ids)
-    except BackendError as error:
+        return backend(name).observe(ids)
+    except PaislurmError as error:
         return "; ".join(fault.message for fault in error.faults)
 
 
-def examine(folder: JobFolder, known: History, answers: Answers, now: int, *, tasks: bool = True) -> View:
+def examine(
+    folder: JobFolder, known: History, answers: Answers, now: int, backend: Callable[[str], Backend], *, tasks: bool
+) -> View:
     """Put together how a job stands, and what is new about it."""
     if known.ended is not None:
         return _ended(folder, known, tasks=tasks)
@@ -137,6 +141,10 @@ def examine(folder: JobFolder, known: History, answers: Answers, now: int, *, ta
     problem = answers.problems.get(known.backend, "")
     result, damage = _result(folder, known, late=tasks or (observation is not None and observation.final))
     reports = _reports(folder, known) if tasks else {}
+    unbegun = None
+    if observation is not None and may_be_slurms_own(known, observation, result):
+        observation, unbegun, silence = _looked_into(folder, known, observation, result, backend, now)
+        problem = silence or problem
     facts = Facts(
         history=known,
         observation=observation,
@@ -145,6 +153,7 @@ def examine(folder: JobFolder, known: History, answers: Answers, now: int, *, ta
         started=not tasks or any(reports.values()) or bool(result and any(task.started for task in result.tasks)),
         now=now,
         canceller=_canceller(observation),
+        unbegun=unbegun,
         table=ExitTable(known.exit_rows) if known.exit_rows else _SHIPPED,
     )
     standing = job_state(facts)
@@ -197,13 +206,35 @@ def _reports(folder: JobFolder, known: History) -> dict[str, Mapping[int, Report
     return {role.folder: read_reports(folder.reports(known.attempt, role)) for role in known.roles}
 
 
+def _looked_into(
+    folder: JobFolder,
+    known: History,
+    seen: Observation,
+    result: Result | None,
+    backend: Callable[[str], Backend],
+    now: int,
+) -> tuple[Observation | None, NodeFailure | None, str]:
+    """Return what to believe of a job that Slurm may have cancelled itself, why it has, and why nobody says so."""
+    told = result is not None and any(task.started for task in result.tasks)
+    begun = told or any(_reports(folder, known).values())
+    try:
+        # The script of a job that had begun was told to end: that was root.
+        lost = {} if told else backend(known.backend).lost_nodes(seen.nodes)
+    except BackendError as error:
+        return None, None, "; ".join(fault.message for fault in error.faults)
+    failure = node_failure(folder.attempt(known.attempt) / "srun", lost, begun=begun)
+    more = failure is None and not told and has_just_ended(seen, known, now)
+    return replace(seen, final=False) if more else seen, failure, ""
+
+
 def _canceller(observation: Observation | None) -> str:
     """Return who cancelled a job: sacct says `CANCELLED by 1000`."""
     word = observation.raw_state.rpartition(" by ")[2] if observation else ""
-    if not word.isdecimal():
+    uid = whole_word(word)
+    if uid is None or uid < 0:
         return ""
     try:
-        return pwd.getpwuid(int(word)).pw_name
+        return pwd.getpwuid(uid).pw_name
     except (KeyError, OverflowError):
         return f"user {word}"
 
@@ -217,4 +248,4 @@ def _owner_of_duplicate(folder: JobFolder, known: History, observation: Observat
     except OSError:
         return None
     owner = claim.split()[0].decode("ascii", errors="replace") if claim.strip() else ""
-    return JobId(owner) if owner.isdecimal() and owner != known.job_id else None
+    return JobId(owner) if is_job_number(owner) and owner != known.job_id else None

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from .look import Opened, open_job
-from .step import step
+from .step import is_unknown, step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,7 @@ class Monitor:
         """Take a step with all jobs; tell whether anything is left to watch. OSError if the lock is another's."""
         views = step([job for job in self._jobs() if job.history.job], self._means, tasks=False)
         now = self._means.clock()
-        self._deliveries.deliver(views, now)
+        self._deliveries.deliver(filter(self._means.own, views), now)
         self._fresh = False
         self._views, self._left_alone = [], set()
         for view in views:
@@ -56,8 +56,9 @@ class Monitor:
                 self._views.append(view)
             elif view.history.ended is None:
                 self._left_alone.add(view.folder.name)
-            elif not self._deliveries.wanted(view):
-                self._over[view.folder.name] = _stamp(view.folder)
+            elif not (self._means.own(view) and self._deliveries.wanted(view)):
+                with suppress(OSError):
+                    self._over[view.folder.name] = _stamp(view.folder)
         return bool(self._views)
 
     def left(self) -> bool:
@@ -85,7 +86,7 @@ class Monitor:
             return False
         if view.history.ended is not None:
             return self._deliveries.wanted(view)
-        return view.standing.state != "UNKNOWN" or view.observation is not None or bool(view.problem)
+        return not is_unknown(view)
 
     def _report(self, view: View) -> None:
         """Say what is new about a job; things are happening then."""

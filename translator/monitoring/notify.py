@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 MOST_AT_ONCE = 4
 LONGEST_SECONDS = 60
+LONGEST_TEXT, LONGEST_SUBJECT = 1000, 200
+_PLAIN = frozenset(map(chr, range(32, 127)))
 FIRST_PAUSE, LONGEST_PAUSE = 10.0, 600.0
 
 
@@ -126,13 +128,22 @@ def _write_down(folder: JobFolder, notice: Notice, now: int, *, delivered: bool)
 
 
 def message(notice: Notice, *, mail: bool) -> bytes:
-    """Return what the program reads: a JSON object, or a mail to the user with it. It fits into a pipe."""
-    fields = {**asdict(notice), "reason": notice.reason[:1000]}
+    """Return what the program reads: a JSON object, or a mail to the user with it. It fits into a pipe.
+
+    What a journal says can be anything: no text of it ends a header, or begins another.
+    """
+    fields = {name: value[:LONGEST_TEXT] if isinstance(value, str) else value for name, value in asdict(notice).items()}
     text = json.dumps(fields, indent=2 if mail else None) + "\n"
     if not mail:
         return text.encode()
-    subject = f"{notice.user}~{notice.job}: {notice.event}"
-    plain = "".join(char if char.isascii() and char.isprintable() else "?" for char in subject)
-    user = "".join(char for char in notice.user if char.isalnum() or char in "._-")
-    head = f"To: {user}\nSubject: [paislurm] {plain}\nMIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\n"
-    return f"{head}Message-ID: <{notice.key.replace('/', '.')}@paislurm>\n\n{text}".encode()
+    subject = "".join(char if char in _PLAIN else "?" for char in f"{notice.user}~{notice.job}: {notice.event}")
+    head = (
+        f"To: {_word(notice.user)}\nSubject: [paislurm] {subject[:LONGEST_SUBJECT]}\nMIME-Version: 1.0\n"
+        "Content-Type: text/plain; charset=utf-8\n"
+    )
+    return f"{head}Message-ID: <{_word(notice.key.replace('/', '.'))}@paislurm>\n\n{text}".encode()
+
+
+def _word(text: str) -> str:
+    """Return what a header can have as one word."""
+    return "".join(char for char in text if char in _PLAIN and (char.isalnum() or char in "._-"))[:LONGEST_SUBJECT]

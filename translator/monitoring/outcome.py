@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from .decide import STOPPED, Again, Ending, decide
 from .records import Ended, Retry, Seen
 from .standing import Standing, state_of
+from .waits import is_news
 
 if TYPE_CHECKING:
     from .history import History
@@ -76,9 +77,9 @@ def _cancelled(user: str, retry: Retry) -> Standing:
 
 def _seen(facts: Facts) -> tuple[Record, ...]:
     known, seen = facts.history, facts.observation
-    if seen is None or (known.seen is not None and known.seen.state == seen.state):
+    if seen is None or not is_news(known, seen, facts.now):
         return ()
-    return (Seen(time=facts.now, attempt=known.attempt, state=seen.state, reason=seen.reason),)
+    return (Seen(time=facts.now, attempt=known.attempt, state=seen.state, reason=seen.reason, reasons=seen.reasons),)
 
 
 def _times(facts: Facts) -> tuple[int | None, int]:
@@ -114,7 +115,9 @@ def _retry(facts: Facts, standing: Standing, ending: Ending, decision: Again) ->
 
 
 def _blamed(facts: Facts, code: int) -> tuple[str, ...]:
-    """Return the nodes on which tasks failed with this code, where the code is the node's fault."""
+    """Return the nodes on which tasks failed with this code, where it is the node's fault, or the job did not begin."""
+    if facts.unbegun is not None:
+        return facts.unbegun.nodes
     if facts.result is None or not facts.table.describe(code).leaves_node:
         return ()
     nodes = (task.node for task in facts.result.tasks if task.state == "FAILED" and task.code == code)

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 from ..exit_spec import Behaviour, SiteRow
 from .decide import Policy
-from .shapes import shaped
-from .untrusted import DamagedError, json_object, text, whole
+from .shapes import Only, shaped
+from .untrusted import DamagedError, is_job_number, json_object, text, whole
 
 VERSION = 1
 """Of the format; a reader leaves alone what a later version wrote."""
+
+MOST_ROLES, MOST_TASKS = 10_000, 250_000
+"""Of a job: a journal that names more has been written by something else."""
+
+Count = Annotated[int, Only(range(1_000_000_000).__contains__, "a count")]
+TaskCount = Annotated[int, Only(range(MOST_TASKS + 1).__contains__, "a number of tasks")]
+JobNumber = Annotated[str, Only(lambda word: not word or is_job_number(word), "the number of a job")]
+FolderName = Annotated[str, Only(lambda name: "/" not in name and name not in ("", ".", ".."), "the name of a folder")]
 
 UNRETRIED = Policy(limit=0, ceiling=0)
 """The policy of a job whose journal names none: it was submitted when no job was retried."""
@@ -23,8 +31,8 @@ class JobRole:
     """Name a role, its folder below `logs` and `tasks`, and its number of tasks."""
 
     name: str
-    folder: str
-    instances: int
+    folder: FolderName
+    instances: TaskCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +57,7 @@ class Intent:
     """Say before the backend is asked that an attempt is about to be submitted under a tag."""
 
     time: int
-    attempt: int
+    attempt: Count
     tag: str
 
 
@@ -58,22 +66,26 @@ class Submitted:
     """Say that the backend took an attempt, with enough of `Created` for who reads a journal's end only."""
 
     time: int
-    attempt: int
-    job_id: str
+    attempt: Count
+    job_id: JobNumber
     job: str
     user: str
     backend: str
-    tasks: int
+    tasks: TaskCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """Keep the backend's own state of an attempt whenever it changed: what is known without an answer."""
+    """Keep the backend's own state of an attempt whenever it changed: what is known without an answer.
+
+    `reasons` are why each component waits.
+    """
 
     time: int
-    attempt: int
+    attempt: Count
     state: str
     reason: str
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +93,9 @@ class Cancelled:
     """Say who wants the job's end, and which of the backend's jobs was asked for it: "" where none was known."""
 
     time: int
-    attempt: int
+    attempt: Count
     user: str
-    job_id: str = ""
+    job_id: JobNumber = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,15 +106,15 @@ class Retry:
     """
 
     time: int
-    attempt: int
+    attempt: Count
     code: int
     behaviour: Behaviour
     reason: str
     why: str
     due: int
-    total: int
-    used: int
-    transient: int
+    total: Count
+    used: Count
+    transient: Count
     nodes: tuple[str, ...]
     backend_state: str
     started: int | None
@@ -114,14 +126,14 @@ class Ended:
     """Say how the job ended. `state` is OpenPAI's word, `backend_state` the backend's, or ""."""
 
     time: int
-    attempt: int
+    attempt: Count
     state: str
     code: int | None
     reason: str
     backend_state: str
     started: int | None
     ended: int | None
-    completed: int
+    completed: Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +141,7 @@ class Notified:
     """Say that the site's program was told of an event, or that no more is tried; `key` is the event's own."""
 
     time: int
-    attempt: int
+    attempt: Count
     key: str
     delivered: bool
 
@@ -152,5 +164,12 @@ def parse(line: bytes) -> Record:
     kind = text(raw, "kind")
     for shape in _KINDS:
         if shape.__name__.lower() == kind:
-            return shaped(shape, raw)
+            return _checked(shaped(shape, raw))
     raise DamagedError("no such kind of record")
+
+
+def _checked(record: Record) -> Record:
+    roles = record.roles if isinstance(record, Created) else ()
+    if len(roles) > MOST_ROLES or sum(role.instances for role in roles) > MOST_TASKS:
+        raise DamagedError(f"it has more than {MOST_ROLES} roles, or {MOST_TASKS} tasks")
+    return record

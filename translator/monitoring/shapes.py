@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from types import UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .untrusted import DamagedError, objects, text, texts, whole
 
 _Shape = TypeVar("_Shape")
 _Readers = tuple[tuple[str, "Reader", bool], ...]
 Reader = Callable[[Mapping[str, object], str], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """Narrow a type, as its annotation: the values that it allows, and what they are called."""
+
+    allows: Callable[[Any], bool]
+    called: str
 
 
 def shaped(shape: type[_Shape], raw: Mapping[str, object]) -> _Shape:
@@ -25,7 +33,7 @@ _KNOWN: dict[type, _Readers] = {}
 
 
 def _readers(shape: type) -> _Readers:
-    hints = get_type_hints(shape)
+    hints = get_type_hints(shape, include_extras=True)
     return tuple(
         (each.name, _reader(hints[each.name]), each.default is not MISSING or each.default_factory is not MISSING)
         for each in fields(shape)
@@ -38,6 +46,8 @@ def _reader(hint: Any) -> Reader:
     if hint in plain:
         return plain[hint]
     kind, parts = get_origin(hint), get_args(hint)
+    if kind is Annotated:
+        return _within(_reader(parts[0]), parts[1])
     if kind is Literal:
         return lambda raw, key: _chosen(raw, key, parts)
     if kind in (Union, UnionType) and len(parts) == 2 and parts[1] is type(None):
@@ -50,6 +60,16 @@ def _reader(hint: Any) -> Reader:
     if is_shape(hint):
         return lambda raw, key: shaped(hint, _object(raw, key))
     raise TypeError(f"no reader for {hint}")
+
+
+def _within(read: Reader, only: Only) -> Reader:
+    def within(raw: Mapping[str, object], key: str) -> Any:
+        value = read(raw, key)
+        if not only.allows(value):
+            raise DamagedError(f"`{key}` is not {only.called}")
+        return value
+
+    return within
 
 
 def is_shape(hint: Any) -> bool:

@@ -55,7 +55,7 @@ class SharedFiles:
 
     def create(self, name: str, text: str) -> Stamp:
         """Write a new file, and make its folder if need be."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self._folder)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         descriptor = os.open(self._folder / name, flags, 0o600)
         try:
@@ -83,9 +83,9 @@ class SharedFiles:
             return []
 
     def stamp(self, name: str) -> Stamp | None:
-        """Open the file, which makes a network file system ask its server, and look at it."""
+        """Open the file, which makes a network file system ask its server, and look at it; a pipe is not waited for."""
         try:
-            descriptor = os.open(self._folder / name, os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(self._folder / name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
         try:
@@ -104,6 +104,13 @@ class SharedFiles:
     def remove(self, name: str) -> None:
         """Unlink."""
         (self._folder / name).unlink(missing_ok=True)
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder that nobody else can enter, whatever the umask, and those above it that are missing."""
+    if not folder.parent.exists():
+        make_private(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _stamp(status: os.stat_result) -> Stamp:

@@ -11,6 +11,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from ..errors import Fault, FolderError
+from .shared_files import make_private
 from .store import JobFolder
 
 if TYPE_CHECKING:
@@ -71,23 +72,26 @@ def sync_folder(folder: Path) -> None:
 def stage(store: Store, files: Mapping[str, bytes]) -> Path:
     """Write files into a new folder beside the job folders; FolderError leaves nothing behind."""
     with writing(store.jobs):
-        store.home.parent.mkdir(parents=True, exist_ok=True)
-        for folder in (store.home, store.jobs):
-            folder.mkdir(mode=0o700, exist_ok=True)
+        make_private(store.jobs)
         staged = store.jobs / f".new-{token_hex(8)}"
         staged.mkdir(mode=0o700)
     _sweep(store.jobs)
     try:
-        with writing(staged):
-            for name, data in files.items():
-                file = staged / name
-                for parent in reversed(file.relative_to(staged).parents[:-1]):
-                    (staged / parent).mkdir(mode=0o700, exist_ok=True)
-                write_durably(file, data)
+        write_files(staged, files)
     except BaseException:
         discard(staged)
         raise
     return staged
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files into a folder by their paths in it; FolderError if they cannot be."""
+    with writing(folder):
+        for name, data in files.items():
+            file = folder / name
+            for parent in reversed(file.relative_to(folder).parents[:-1]):
+                (folder / parent).mkdir(mode=0o700, exist_ok=True)
+            write_durably(file, data)
 
 
 def _sweep(jobs: Path) -> None:

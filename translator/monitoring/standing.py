@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from paislurm.backends.slurm_states import Phase, phase
 
 from ..exit_spec import ExitTable
+from .waits import is_news, reasons_of, sentence, waits
 
 if TYPE_CHECKING:
     from paislurm.backends.base import Observation
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from ..exit_spec import ExitCode
     from .history import History
     from .result import Result
+    from .unbegun import NodeFailure
+    from .waits import Wait
 
 State = Literal["WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED", "UNKNOWN"]
 """Source: OpenPAI job states."""
@@ -29,7 +32,10 @@ OF_THE_SCRIPT = ("COMPLETED", "FAILED")
 UNEXPLAINED = -101
 """The code of an end from outside of which nobody says why. Source: OpenPAI exit specification, PodExternalDeleted."""
 RESULT_LAG = 10
-"""Seconds for which an ended job's result may be on its way: network file systems show new files late."""
+"""Seconds for which an ended job's result may be on its way: network file systems show new files late.
+
+So may the reason for which a node is drained: it comes some milliseconds after the end of the job. Observed on 22.05.
+"""
 QUEUE_LAG = 60
 """Seconds for which a job may be new to the backend."""
 
@@ -39,8 +45,8 @@ class Facts:
     """Gather all that is known of a job's last attempt.
 
     `answered` tells "the backend does not know the job" from "the backend did not answer"; `started` whether
-    any task ever ran; `canceller` is who cancelled the job, as far as the backend says; `table` says what codes
-    and states mean on this site.
+    any task ever ran; `canceller` is who cancelled the job, as far as the backend says, and `unbegun` why it was
+    Slurm itself; `table` says what codes and states mean on this site.
     """
 
     history: History
@@ -50,26 +56,35 @@ class Facts:
     started: bool
     now: int
     canceller: str = ""
+    unbegun: NodeFailure | None = None
     table: ExitTable = field(default_factory=ExitTable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Say how a job stands. `ended` is true when nothing can change any more."""
+    """Say how a job stands. `ended` is true when nothing can change any more.
+
+    `waits` is why the backend does not start it, and `since` from when on the journal knows that.
+    """
 
     state: State
     code: int | None
     reason: str
     ended: bool
+    waits: tuple[Wait, ...] = ()
+    since: int | None = None
 
 
 def job_state(facts: Facts) -> Standing:
     """Return how a job stands.
 
-    Believed first: an ending from outside where the script left no outcome of its own; then the result; then
-    how the backend says it ended; then that it lives; then what was known last. No answer is never an ending.
+    Believed first: that a node could not begin it; an ending from outside where the script left no outcome of its
+    own; then the result; then how the backend says it ended; then that it lives; then what was known last. No answer
+    is never an ending.
     """
     seen, result = facts.observation, facts.result
+    if facts.unbegun is not None:
+        return Standing(state="FAILED", code=facts.unbegun.code, reason=facts.unbegun.reason, ended=True)
     undecided = result is None or result.outcome == "interrupted"
     if seen is not None and seen.final and undecided and seen.state not in OF_THE_SCRIPT:
         outside = facts.table.states.get(seen.state)
@@ -84,7 +99,7 @@ def job_state(facts: Facts) -> Standing:
     if seen is not None and seen.final:
         return _without_result(seen, facts)
     if seen is not None:
-        return _alive(seen.state, seen.reason, facts)
+        return _alive(seen.state, seen, facts)
     return _unseen(facts)
 
 
@@ -125,17 +140,16 @@ def _from_result(result: Result, facts: Facts) -> Standing:
     return _standing("RUNNING", f"{result.outcome}, the remaining tasks are being stopped: {result.reason}")
 
 
-def _may_be_late(seen: Observation, facts: Facts) -> bool:
-    """Tell whether the result may be on its way; where clocks differ, from when the end was first seen."""
-    first = facts.history.seen
-    waited = facts.now - first.time if first is not None and first.state == seen.state else 0
-    return waited < RESULT_LAG and facts.now - (seen.ended or 0) < RESULT_LAG
+def has_just_ended(seen: Observation, known: History, now: int) -> bool:
+    """Tell whether more of an end may be on its way; where clocks differ, from when the end was first seen."""
+    waited = now - known.seen.time if known.seen is not None and known.seen.state == seen.state else 0
+    return waited < RESULT_LAG and now - (seen.ended or 0) < RESULT_LAG
 
 
 def _without_result(seen: Observation, facts: Facts) -> Standing:
     """The script ended by itself, and should have left a result."""
     says = f"{facts.history.keeper} says {seen.raw_state}"
-    if _may_be_late(seen, facts):
+    if has_just_ended(seen, facts.history, facts.now):
         return _standing("RUNNING", f"{says}; the result is not there yet")
     if seen.state == "COMPLETED" and not seen.status and not seen.signal:
         return Standing(state="SUCCEEDED", code=0, reason=f"{says}; there is no result", ended=True)
@@ -145,19 +159,30 @@ def _without_result(seen: Observation, facts: Facts) -> Standing:
     return Standing(state="FAILED", code=code, reason=reason, ended=True)
 
 
-def _alive(word: str, reason: str, facts: Facts) -> Standing:
+def _alive(word: str, seen: Observation | None, facts: Facts) -> Standing:
     """A job is RUNNING once a task of it ran. Source: OpenPAI job states."""
     if facts.history.cancelled is not None:
         return _standing("STOPPING", f"cancelled by {facts.history.cancelled.user}")
     match phase(word):
         case Phase.PENDING:
-            return _standing("WAITING", "" if reason in ("", "None") else reason)
+            return _waiting(seen, facts)
         case Phase.RUNNING if not facts.started:
             return _standing("WAITING", "the nodes are there, the tasks are being started")
         case Phase.RUNNING | Phase.ENDED:
             return _standing("RUNNING", "" if facts.started else f"{facts.history.keeper} says {word}")
         case Phase.UNKNOWN:
             return _standing("UNKNOWN", f"{facts.history.keeper} says {word}, which means nothing to this version")
+
+
+def _waiting(seen: Observation | None, facts: Facts) -> Standing:
+    """A reason stands from when on the journal has it; one that is new is written down with this time."""
+    last = facts.history.seen
+    told = seen or last
+    found = waits(reasons_of(told), facts.history) if told else ()
+    if not found:
+        return _standing("WAITING", "")
+    since = facts.now if last is None or (seen and is_news(facts.history, seen, facts.now)) else last.time
+    return replace(_standing("WAITING", sentence(found)), waits=found, since=since)
 
 
 def _unseen(facts: Facts) -> Standing:
@@ -174,7 +199,7 @@ def _unseen(facts: Facts) -> Standing:
 def _last_known(facts: Facts) -> Standing:
     last = facts.history.seen
     if facts.started:
-        return _alive("RUNNING", "", facts)
+        return _alive("RUNNING", None, facts)
     if last is None:
         return _standing("WAITING", "it has been submitted")
-    return _alive(last.state, last.reason, facts)
+    return _alive(last.state, None, facts)

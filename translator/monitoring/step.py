@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from paislurm.backends.base import JobId
 from paislurm.backends.slurm_states import Phase, phase
 
-from ..errors import BackendError, RejectedError
+from ..errors import BackendError, PaislurmError, RejectedError
 from .attempt import new_intent, prepare, settled, submit_attempt
 from .history import advanced
 from .look import open_job, survey
 from .outcome import given_up
 from .records import Cancelled, Retry
+from .staging import discard
 from .standing import Standing
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ REFUSED_SECONDS = 3600
 REFUSED = -200
 LOST_NODES = (-1001, -1006)
 """Codes for which the backend knows better than the script which node is to blame."""
+
+
+FORGOTTEN_SECONDS = 30 * 86400
+"""A backend that does not know a job for a while may be another cluster's, or one that has lost its state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,17 +60,27 @@ def step(jobs: Sequence[Opened], means: Means, *, tasks: bool = True) -> list[Vi
     return [_act(view, means) for view in survey(jobs, means.backend, means.clock(), tasks=tasks)]
 
 
+def is_unknown(view: View) -> bool:
+    """Tell whether the backend, which has answered, knows nothing any more of a job that left no result."""
+    return view.standing.state == "UNKNOWN" and view.observation is None and not view.problem
+
+
 def _act(view: View, means: Means) -> View:
     """Write down what is new about a job, and do what follows from it; what cannot be done now is tried again."""
     if not means.own(view) or not means.held():
         return view
     try:
         view = _write_down(view, means)
+        if is_unknown(view) and means.clock() - (view.history.submitted or view.history.asked) > FORGOTTEN_SECONDS:
+            # It will hardly be known again, and its user may not look for long.
+            discard(view.folder.secrets)
         view = _cancel_again(view, means)
         number = _due(view, means.clock())
         return view if number is None else _submit(view, number, means)
     except OSError as error:
         return replace(view, problem=f"{view.folder.path} cannot be written ({error.strerror or error})")
+    except PaislurmError as error:
+        return replace(view, problem="; ".join(fault.message for fault in error.faults))
 
 
 def _write_down(view: View, means: Means) -> View:
@@ -84,7 +99,7 @@ def _blamed(view: View, record: Record, means: Means) -> Record:
     try:
         lost = means.backend(view.history.backend).lost_nodes(seen.nodes)
     except BackendError:
-        lost = ()
+        lost = {}
     return replace(record, nodes=tuple(dict.fromkeys((*record.nodes, *lost))))
 
 

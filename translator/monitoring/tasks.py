@@ -34,8 +34,8 @@ class TaskView:
 
     @property
     def completed(self) -> bool:
-        """Tell whether the task came to an end of its own."""
-        return self.state in ("SUCCEEDED", "FAILED")
+        """Tell whether the task came to an end of its own; one that never began has none."""
+        return self.state in ("SUCCEEDED", "FAILED") and self.started is not None
 
 
 def task_views(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LARGEST_NUMBER = 1 << 53
+LARGEST_JOB = (1 << 31) - 1
 LONGEST_NUMBER = 16
 """Digits."""
 
@@ -26,8 +27,11 @@ class DamagedError(ValueError):
 def open_regular(path: Path) -> int:
     """Open a regular file for reading and return its descriptor; OSError if it is missing or anything else.
 
-    O_NONBLOCK: opening a pipe would wait for a writer.
+    What is none is not opened: with some devices that does something. O_NONBLOCK: opening a pipe that takes its place
+    would wait for a writer.
     """
+    if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
+        raise FileNotFoundError(None, "not a regular file", str(path))
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -90,6 +94,15 @@ def texts(raw: Mapping[str, object], key: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise DamagedError(f"`{key}` is not a list of texts")
     return tuple(value)
+
+
+def is_job_number(word: str) -> bool:
+    """Tell whether a text can be the number of a job.
+
+    Of a larger number squeue says that it is invalid, and nothing of all others. Source: observed on 22.05.
+    """
+    number = whole_word(word)
+    return number is not None and 0 < number <= LARGEST_JOB
 
 
 def whole_word(word: str) -> int | None:
