@@ -47,10 +47,11 @@ def restarts(job: Job, site: Site) -> tuple[Fault, ...]:
 
 def _nodes_not_known(job: Job, arrangement: Arrangement) -> tuple[Fault, ...]:
     """Warn of a job that may never start, because nobody says how many nodes there are."""
-    if all(arrangement.nodes) or arrangement.packing is not None or len(job.roles) == 1:
+    if arrangement.nodes_known or len(job.roles) == 1:
         return ()
+    least = sum(nodes.count if nodes else 1 for nodes in arrangement.nodes)
     message = (
-        f"the {len(job.roles)} components need at least {len(job.roles)} nodes, because components share none; "
+        f"the {len(job.roles)} components need at least {least} nodes, because components share none; "
         "on a smaller partition the job stays pending for ever"
     )
     hint = "describe the partition's nodes in a site profile, and the planner takes a layout that fits"

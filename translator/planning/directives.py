@@ -47,11 +47,13 @@ def role_component(
     `by_node`: memory is asked for each node, else for each CPU; one job must not mix the two. The job's raw options
     stand in every component, because Slurm forgets most of them from one to the next; mail comes once.
     A last node that is to hold fewer tasks than the others gets only their GPUs: Slurm counts them by task then, and
-    gives whole nodes where the number of tasks on one is stated (observed on 22.05).
+    gives whole nodes where the number of tasks on one is stated (observed on 22.05). Where no number of nodes is
+    stated, GPUs are counted by task, and Slurm packs as many tasks on a node as it has GPUs for.
     Source: sbatch(1), --nodes --ntasks --ntasks-per-node --cpus-per-task --mem --mem-per-cpu --gres --gpus-per-task.
     """
     wanted, fabric = role.resources, fabric_of(role, site)
-    by_task = wanted.gpus > 0 and (site.gres_style == "gpus-per-task" or is_uneven(role, nodes, slots, site))
+    counted_by_task = nodes is None or site.gres_style == "gpus-per-task" or is_uneven(role, nodes, slots, site)
+    by_task = wanted.gpus > 0 and counted_by_task
     options: list[tuple[str, str | None]] = [*_where(place, fabric)]
     if nodes is not None:
         options.append(("nodes", str(nodes.count)))
@@ -67,8 +69,8 @@ def role_component(
     if by_task:
         options.append(("gpus-per-task", _typed(place.gpu_type, wanted.gpus)))
     elif wanted.gpus:
-        number = wanted.gpus * (nodes.tasks_per_node if nodes else 1)
-        gres.insert(0, f"{site.gpus.gres}:{_typed(place.gpu_type, number)}")
+        assert nodes is not None
+        gres.insert(0, f"{site.gpus.gres}:{_typed(place.gpu_type, wanted.gpus * nodes.tasks_per_node)}")
     if gres:
         options.append(("gres", ",".join(gres)))
     mailed = [option for option in job.wishes.job.options if not extra and option.startswith("--mail-")]

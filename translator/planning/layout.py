@@ -25,41 +25,53 @@ MANY_ROLES = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrangement:
-    """Hold the layout, the slots of each role, and where they go: nodes by role, or one packing of all."""
+    """Hold the layout, the slots of each role, and where they go: nodes by role, or one packing of all.
+
+    `nodes_known` is false where nobody says what nodes there are: whether there are enough is not known.
+    """
 
     layout: Layout
     slots: tuple[int, ...]
     nodes: tuple[Nodes | None, ...]
     packing: Packing | None = None
+    nodes_known: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """Hold what nodes must have beside a job's own words: memory for the batch script, and GPUs of a type, by role."""
+    """Hold what nodes must have beside a job's own words: memory for the batch script, and GPUs of a type, by role.
+
+    `gpus_by_node` says, by role, whether Slurm cannot count the GPUs by task.
+    """
 
     batch_memory_mib: int
     gpu_types: tuple[str, ...]
+    gpus_by_node: tuple[bool, ...]
 
 
-def arrange(job: Job, partitions: Sequence[Partition], needs: Needs, *, alike: bool = True) -> Arrangement:
+def arrange(
+    job: Job, partitions: Sequence[Partition], needs: Needs, *, alike: bool = True, danger: str = ""
+) -> Arrangement:
     """Return the arrangement of a job whose roles go to these partitions; PlanError if it can never start.
 
-    `alike` is false where the roles ask for different nodes or accounts, which one allocation cannot have.
+    `alike` is false where the roles ask for different nodes or accounts, which one allocation cannot have. `danger`
+    says what speaks against a component for each role.
     """
     known = all(partition.shapes for partition in partitions)
     if not known:
-        return _without_shapes(job)
+        return _without_shapes(job, needs)
     if len(job.roles) == 1:
         return _plain(job, partitions[0], needs)
     het = _slots_that_fit(job, lambda slots: _het(job, partitions, slots, needs))
     shared = _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, needs)) if alike else None
-    return _choose(job, partitions, needs, het, shared)
+    return _choose(job, partitions, needs, het, shared, danger)
 
 
-def _without_shapes(job: Job) -> Arrangement:
-    """Trust Slurm with the packing; a role with GPUs gets a node for each task, which any site can place.
+def _without_shapes(job: Job, needs: Needs) -> Arrangement:
+    """Trust Slurm with the packing.
 
-    So does one with fixed ports, of which a node has one each.
+    A role with fixed ports, of which a node has one each, gets a node for each task, and so does one with GPUs that
+    Slurm counts by node alone.
     """
     slots = _stated_slots(job)
     if job.wishes.layout == "shared" and len(job.roles) > 1:
@@ -72,11 +84,12 @@ def _without_shapes(job: Job) -> Arrangement:
             )
         )
     nodes = tuple(
-        Nodes(count=count, tasks_per_node=1) if role.resources.gpus or role.has_fixed_ports else None
-        for role, count in zip(job.roles, slots, strict=True)
+        Nodes(count=count, tasks_per_node=1) if role.has_fixed_ports or (role.resources.gpus and by_node) else None
+        for role, count, by_node in zip(job.roles, slots, needs.gpus_by_node, strict=True)
     )
     if len(job.roles) == 1:
-        return Arrangement(layout=Layout(kind="plain", reason="a job of one role"), slots=slots, nodes=nodes)
+        layout = Layout(kind="plain", reason="a job of one role")
+        return Arrangement(layout=layout, slots=slots, nodes=nodes, nodes_known=False)
     if len(job.roles) > MOST_COMPONENTS:
         raise PlanError(
             Fault(
@@ -87,7 +100,7 @@ def _without_shapes(job: Job) -> Arrangement:
             )
         )
     reason = "the nodes are not known, so each role has a component and Slurm packs it"
-    return Arrangement(layout=Layout(kind="het", reason=reason), slots=slots, nodes=nodes)
+    return Arrangement(layout=Layout(kind="het", reason=reason), slots=slots, nodes=nodes, nodes_known=False)
 
 
 def _stated_slots(job: Job) -> tuple[int, ...]:
@@ -170,9 +183,14 @@ def _shared(job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], n
 
 
 def _choose(
-    job: Job, partitions: Sequence[Partition], needs: Needs, het: Arrangement | None, shared: Arrangement | None
+    job: Job,
+    partitions: Sequence[Partition],
+    needs: Needs,
+    het: Arrangement | None,
+    shared: Arrangement | None,
+    danger: str,
 ) -> Arrangement:
-    """Prefer het; take shared where het can never start, holds fewer slots, or wastes nodes on many small roles."""
+    """Prefer het; take shared where het can never start, holds fewer slots, wastes nodes, or is dangerous."""
     wish = job.wishes.layout
     if wish is not None:
         return _as_wished(job, partitions, het if wish == "het" else shared, wish)
@@ -188,6 +206,8 @@ def _choose(
         return het
     assert het is not None
     assert shared is not None
+    if danger:
+        return _because(shared, danger)
     het_nodes = sum(need.count for need in het.nodes if need)
     shared_nodes = shared.packing.nodes if shared.packing else 0
     if sum(shared.slots) > sum(het.slots):

@@ -63,7 +63,7 @@ def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Fault, 
 def place_of(role: Role, job: Job, cluster: VirtualCluster, site: Site) -> Place:
     """Return where a role goes: its own words before the job's, and those before what the site has for its names.
 
-    Raises PlanError for a node type that the profile does not map, where it maps any.
+    Raises PlanError for a node type that the site does not have, where it is known which it has.
     """
     own, whole = role.wishes, job.wishes.job
     priority, kind = _priority(job, site) or Priority(), _node_type(role, job, site) or NodeType()
@@ -104,22 +104,26 @@ def _node_type(role: Role, job: Job, site: Site) -> NodeType | None:
     found = site.node_types.get(role.node_type)
     if found is not None:
         return found
-    types = {shape.gpu_type for partition in site.partitions for shape in partition.shapes if shape.gpu_type}
-    same = [each for each in sorted(types) if each.casefold() == role.node_type.casefold()]
+    same = [each for each in _gpu_types(site) if each.casefold() == role.node_type.casefold()]
     if same:
         return NodeType(gpu_type=same[0])
-    if not site.node_types:
+    known = [*site.node_types, *_gpu_types(site)]
+    if not known or job.compat.gpu_type == "any":
         return None
-    known = [*site.node_types, *sorted(types)]
     near = get_close_matches(role.node_type, known, n=1)
     raise PlanError(
         Fault(
             code="E405",
             message=f"the site has no node type {role.node_type!r}; it has {', '.join(known)}",
             path=_node_type_path(role, job),
-            hint=f"did you mean {near[0]!r}?" if near else "map it under nodeTypes in site.yaml",
+            hint=(f"did you mean {near[0]!r}? Or " if near else "") + "map it under nodeTypes in site.yaml; "
+            "`gpuType: any` under extras.slurm.compat takes any nodes",
         )
     )
+
+
+def _gpu_types(site: Site) -> list[str]:
+    return sorted({shape.gpu_type for partition in site.partitions for shape in partition.shapes if shape.gpu_type})
 
 
 def _node_type_path(role: Role, job: Job) -> str:
@@ -136,7 +140,13 @@ def unmapped(job: Job, site: Site) -> tuple[Fault, ...]:
         faults.append(Fault(code="W407", message=message, path=path, hint=hint))
     for role in job.roles:
         if role.node_type is not None and _node_type(role, job, site) is None:
-            message = f"the node type {role.node_type!r} changes nothing: the site profile maps none"
+            known = ", ".join([*site.node_types, *_gpu_types(site)])
+            why = (
+                f"the site has {known}, and `gpuType: any` takes any nodes"
+                if known
+                else "no type of nodes is known here"
+            )
+            message = f"the node type {role.node_type!r} changes nothing: {why}"
             path = _node_type_path(role, job)
             hint = "map it under nodeTypes in site.yaml, or set extras.slurm.constraint"
             faults.append(Fault(code="W408", message=message, path=path, hint=hint))

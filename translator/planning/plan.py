@@ -7,9 +7,10 @@ from datetime import timedelta
 from typing import Literal
 
 from ..errors import Fault
-from ..job import Command, Completion, Image, Lines, Moment, PortRequest, Resources, Script
+from ..job import FOR_EVER, Command, Completion, Image, Lines, Moment, PortRequest, Resources, Script
 from .containers import ContainerPlan
 from .fabric import RoleFabric
+from .hazards import Hazard
 from .images import ImagePlan
 
 LayoutKind = Literal["plain", "het", "shared"]
@@ -147,16 +148,27 @@ class Plan:
     node_suffix: str
     first_port: int
     last_port: int
+    slurm_version: str
+    """The version of the site's Slurm, "" where it is not known."""
+    hazards: tuple[Hazard, ...]
+    """The faults of that version which concern the job, in components or not."""
     time_limit: timedelta | None
     warning: timedelta
     grace: timedelta
     interrupted_grace: timedelta
     transient_ceiling: int
+    restart_limit: int
+    """How often a job or a task begins again that is to do so for ever."""
     notify: tuple[str, ...]
     """What the user is told of. Source: PAI protocol v2, jobStatusChangeNotification."""
     debug: timedelta
     """How long a failed task keeps its place, for somebody to look at it; 0: not at all."""
     warnings: tuple[Fault, ...]
+
+    @property
+    def restarts_tasks(self) -> bool:
+        """Tell whether tasks run again however they end."""
+        return not self.gang and any(role.task_retry_limit == FOR_EVER for role in self.roles)
 
     @property
     def fetches_images(self) -> bool:

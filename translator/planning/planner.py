@@ -20,6 +20,8 @@ from .directives import (
 )
 from .environment import job_variables, role_variables, variable_names
 from .fabric import fabric_warnings, role_fabric
+from .hazards import met, reason
+from .hazards import warnings as hazard_warnings
 from .images import image_plans
 from .layout import Needs, arrange
 from .paths import path_variables
@@ -27,13 +29,14 @@ from .placement import alike, partition_of, place_of, time_limit, unmapped, virt
 from .plan import Component, Plan, RolePlan
 from .prerequisites import ordered, steps
 from .storages import mounts, storage_prerequisite
-from .worlds import worlds
+from .worlds import can_be, has_pmix, has_several_ranks, worlds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..job import Job, Role
-    from ..site.profile import Site
+    from ..site.profile import Partition, Site
+    from .hazards import Concern, Hazard
     from .images import ImagePlan
     from .layout import Arrangement
     from .placement import Place
@@ -57,8 +60,11 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     needs = Needs(
         batch_memory_mib=batch_memory_mib(len(job.roles)),
         gpu_types=tuple(place.gpu_type or "" for place in places),
+        gpus_by_node=tuple(site.gpus.gres != "gpu" or has_several_ranks(job, role) for role in job.roles),
     )
-    arrangement = arrange(asked, partitions, needs, alike=alike(job, site, places))
+    known = _hazards(job, site, partitions)
+    danger = reason(site.slurm_version, known) if known and can_be(job, site, "shared") else ""
+    arrangement = arrange(asked, partitions, needs, alike=alike(job, site, places), danger=danger)
     paths, path_warnings = path_variables(job, site)
     native, native_warnings = worlds(job, site, arrangement.layout.kind)
     warning = site.warning if limit is not None and limit > WARNED_FROM else timedelta(0)
@@ -92,6 +98,8 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         node_suffix=site.node_suffix,
         first_port=site.ports.first,
         last_port=site.ports.last,
+        slurm_version=site.slurm_version,
+        hazards=known,
         time_limit=limit,
         warning=warning,
         grace=site.grace,
@@ -107,10 +115,22 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             *native_warnings,
             *path_warnings,
             *caveats(job, site, arrangement),
+            *hazard_warnings(site.slurm_version, known, arrangement.layout.kind, wished=job.wishes.layout is not None),
             *restart_warnings,
         ),
         transient_ceiling=site.retry.transient_ceiling,
+        restart_limit=site.retry.most_restarts,
     )
+
+
+def _hazards(job: Job, site: Site, partitions: list[Partition]) -> tuple[Hazard, ...]:
+    """Return the faults of the site's Slurm that the job would meet with a component for each role."""
+    concerns: set[Concern] = {"jobs"}
+    if site.slurm_version and len(job.roles) > 1:
+        concerns |= {"components"}
+        concerns |= {"partitions"} if len(set(partitions)) > 1 else set()
+        concerns |= {"native-mpi"} if has_pmix(job, site) else set()
+    return met(site.slurm_version, concerns)
 
 
 def _components(

@@ -33,6 +33,7 @@ def plan_text(plan: Plan) -> str:
         ("layout", f"{plan.layout.kind}: {plan.layout.reason}"),
         ("tasks", f"{plan.task_count} in {len(plan.roles)} roles, {turns}"),
         *([("complete", f"with {plan.min_succeeded} succeeded tasks of all roles")] if plan.min_succeeded > 0 else []),
+        *([("slurm", plan.slurm_version)] if plan.slurm_version else []),
         ("time limit", _time(plan)),
         ("ports", f"{plan.first_port} to {plan.last_port}"),
     ]
@@ -62,7 +63,7 @@ def plan_text(plan: Plan) -> str:
             asked.append(f"  {component.note}")
     worlds = dict.fromkeys(role.world for role in plan.roles if role.world)
     asked += [f"srun --mpi={world.plugin} starts {_ranks(plan, world)} as one world" for world in worlds]
-    around = [*_fabric(plan), *(line for role in plan.roles for line in _around(role))]
+    around = [*_hazards(plan), *_fabric(plan), *(line for role in plan.roles for line in _around(role))]
     return "\n".join([*(f"{name:<12}{value}" for name, value in head), "", *table, "", *around, *asked]) + "\n"
 
 
@@ -112,6 +113,16 @@ def _fabric(plan: Plan) -> list[str]:
         if role.fabric:
             named.setdefault(role.fabric.summary, []).append(role.name)
     return [*(f"{', '.join(names)} {summary}" for summary, names in named.items()), *([""] if named else [])]
+
+
+def _hazards(plan: Plan) -> list[str]:
+    """Return the faults of the site's Slurm that concern the job, and where they are known from."""
+    known = [
+        f"Slurm {plan.slurm_version}: {hazard.what}"
+        f"{'; this layout avoids it' if hazard.avoids_het and plan.layout.kind == 'shared' else ''} ({hazard.source})"
+        for hazard in plan.hazards
+    ]
+    return [*known, *([""] if known else [])]
 
 
 def _around(role: RolePlan) -> list[str]:

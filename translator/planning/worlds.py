@@ -34,17 +34,16 @@ class Ranks:
     world: World
 
 
+def has_several_ranks(job: Job, role: Role) -> bool:
+    """Tell whether a task of the role may be several ranks: then no step can count its GPUs by task."""
+    return any(wish is not None and wish.ranks > 1 for wish in (job.wishes.job.mpi, role.wishes.mpi))
+
+
 def worlds(job: Job, site: Site, layout: LayoutKind) -> tuple[Mapping[int, Ranks], tuple[Fault, ...]]:
     """Return the ranks of each role that has any, by position, with warnings; PlanError for what cannot be."""
-    wishes = {position: role.wishes.mpi for position, role in enumerate(job.roles)}
-    members = _members(job)
-    if not members and not any(wishes.values()):
+    found = _ranks(job, site)
+    if not found:
         return {}, ()
-    found: dict[int, Ranks] = {}
-    for group in (members, *((position,) for position, wish in wishes.items() if wish and position not in members)):
-        if group:
-            wish = job.wishes.job.mpi if group == members else None
-            found |= _world(job, site, group, wish)
     # What srun would be asked for can be compared only where each rank has a CPU.
     faults = [*_cannot_be(job, site), *_too_small(job, found)] or [*_do_not_go_together(job, site, found, layout)]
     if faults:
@@ -56,6 +55,31 @@ def worlds(job: Job, site: Site, layout: LayoutKind) -> tuple[Mapping[int, Ranks
     message = f"whether srun has the MPI plugin {plugins} here is not known"
     hint = "`srun --mpi=list` shows what there is: name it in the site profile, `mpi: [pmix, pmi2]`"
     return found, (*warnings, Fault(code="W413", message=message, path=_path_of_first(job), hint=hint))
+
+
+def has_pmix(job: Job, site: Site) -> bool:
+    """Tell whether srun starts ranks by PMIx."""
+    return any(ranks.world.plugin.startswith("pmix") for ranks in _ranks(job, site).values())
+
+
+def can_be(job: Job, site: Site, layout: LayoutKind) -> bool:
+    """Tell whether the job's worlds can be in a layout."""
+    try:
+        worlds(job, site, layout)
+    except PlanError:
+        return False
+    return True
+
+
+def _ranks(job: Job, site: Site) -> dict[int, Ranks]:
+    wishes = {position: role.wishes.mpi for position, role in enumerate(job.roles)}
+    members = _members(job)
+    found: dict[int, Ranks] = {}
+    for group in (members, *((position,) for position, wish in wishes.items() if wish and position not in members)):
+        if group:
+            wish = job.wishes.job.mpi if group == members else None
+            found |= _world(job, site, group, wish)
+    return found
 
 
 def _over_components(job: Job, found: Mapping[int, Ranks], layout: LayoutKind) -> Iterator[Fault]:

@@ -31,6 +31,7 @@ _BATCH = (
     "prologue/fabric",
     "batch/state",
     "batch/main",
+    "batch/signals",
     "batch/folder",
     "batch/nodes",
     "batch/environment",
@@ -39,6 +40,7 @@ _BATCH = (
     "batch/steps",
     "batch/supervise",
     "batch/losses",
+    "batch/launches",
     "batch/completion",
     "batch/result",
 )

@@ -26,7 +26,7 @@ _VARIABLE = re.compile(r"([A-Z_]+)(?:\[(\d+)\])?=")
 _EXPORT = re.compile(r"\s*export ([A-Za-z_]\w*)=")
 _ROLE_FUNCTION = re.compile(r"(environment|commands|(?:start|success|exit)_\d+)_of_role_(\d+)\(\) \{")
 _DOCUMENT = re.compile(r"\s*emit <<'(\w+)'")
-_PARAMETER = re.compile(r"<%\s*\$parameters\.([^\s.\[\]%]+)")
+_PARAMETER = re.compile(r"<%\s*\$parameters\.((?:(?!\s*%>)[^.\[])+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

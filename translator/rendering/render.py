@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ..exit_spec import exit_rules
@@ -79,6 +80,8 @@ def _reference(role: RolePlan) -> str:
     return f"{found.registry} {found.repository} {found.version}" if found else ""
 
 
+_NAMED = re.compile(re.escape(TAG) + r"(\S+) %>")
+"""A reference to a secret, as `settled` leaves it."""
 _WHEN = {
     "start": "before the commands",
     "success": "after the commands succeeded",
@@ -104,16 +107,14 @@ def _step(step: Step, role: RolePlan) -> dict[str, object]:
 
 
 def _setting(name: str, value: str) -> str:
-    """Return the assignment of a variable. A quote would not hold a secret, which is put in as it is."""
-    if TAG not in value:
-        return f"{name}={quote(value)}\n"
-    delimiter, text = here_document(value, "END_OF_VALUE")
-    return f"IFS= read -r -d '' {name} <<'{delimiter}' || true\n{text}\n{delimiter}\n{name}=${{{name}%$'\\n'}}\n"
+    """Return the assignment of a variable. Secrets in it stand between quotes, and the task puts them in quoted."""
+    parts = [f"{TAG}{part} quoted %>" if number % 2 else quote(part) for number, part in enumerate(_NAMED.split(value))]
+    return f"{name}={''.join(parts)}\n"
 
 
 def _word(step: Step) -> str:
     """Return the word by which the script knows a step; names of prerequisites and plugins have no dots."""
-    return f"{step.moment}.{step.number}.{step.name}.{'ignore' if step.ignore_failure else 'fail'}"
+    return f"{step.moment}.{step.number}.{step.kind}.{step.name}.{'ignore' if step.ignore_failure else 'fail'}"
 
 
 def _step_options(role: RolePlan) -> str:

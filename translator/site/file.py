@@ -29,6 +29,7 @@ from .profile import (
     SiteStorage,
     VirtualCluster,
 )
+from .slurm_version import slurm_version
 
 _DEFAULTS = Site()
 
@@ -52,6 +53,13 @@ def _file_system(value: object) -> str:
     if not isinstance(value, str) or not value.isprintable() or value.endswith("/"):
         raise expected("the beginning of a path such as `hdfs://host:9000`, without a `/` at its end")
     return value
+
+
+def _version(value: object) -> str:
+    found = slurm_version(value) if isinstance(value, str) else None
+    if found is None:
+        raise expected("a version of Slurm with all its three numbers, such as `24.11.5`")
+    return str(found)
 
 
 def _seconds(longest: int) -> Check:
@@ -187,6 +195,7 @@ class SiteFile(Closed):
     """A site profile as it is written. Source: this project's docs, site profile."""
 
     name: Text = ""
+    slurm_version: Annotated[str, Check(_version, {"type": "string"})] = ""
     partitions: dict[str, _Partition] = {}
     default_partition: SbatchText | None = None
     virtual_clusters: dict[str, _VirtualCluster] = {}
@@ -207,6 +216,7 @@ class SiteFile(Closed):
     exit_spec: list[ExitRow] = []
     monitor: Monitor = Monitor()
     notifications: Notifications = Notifications()
+    group_home: Boolean = _DEFAULTS.group_home
     compat: SlurmCompat = SlurmCompat()
 
     def settings(self) -> Site:
@@ -215,6 +225,7 @@ class SiteFile(Closed):
         return Site(
             known=True,
             name=self.name,
+            slurm_version=self.slurm_version,
             partitions=tuple(each.settings(name) for name, each in self.partitions.items()),
             default_partition=self.default_partition,
             virtual_clusters={name: each.settings() for name, each in self.virtual_clusters.items()},
@@ -240,5 +251,6 @@ class SiteFile(Closed):
             exit_rows=tuple(each.row() for each in self.exit_spec),
             monitor=self.monitor.settings(),
             notifier=self.notifications.notifier(),
+            group_home=self.group_home,
             compat=self.compat.over(Switches()),
         )

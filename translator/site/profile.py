@@ -164,6 +164,11 @@ class RetrySettings:
     restart_limit: int | None = None
     on_root_cancel: Literal["stop", "retry"] = "stop"
 
+    @property
+    def most_restarts(self) -> int:
+        """Return how often anything is restarted that has no limit of its own."""
+        return self.transient_ceiling if self.restart_limit is None else self.restart_limit
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitorSettings:
@@ -195,6 +200,8 @@ class Site:
 
     known: bool = False
     name: str = ""
+    slurm_version: str = ""
+    """The version of the site's Slurm, such as `24.11.5`; "" where it is not known."""
     partitions: tuple[Partition, ...] = ()
     default_partition: str | None = None
     virtual_clusters: Mapping[str, VirtualCluster] = field(default_factory=dict)
@@ -222,6 +229,8 @@ class Site:
     exit_rows: tuple[SiteRow, ...] = ()
     monitor: MonitorSettings = field(default_factory=MonitorSettings)
     notifier: Notifier | None = None
+    group_home: bool = False
+    """Whether PAISLURM_HOME may be a folder of a group, which others own or can write to."""
     compat: Switches = field(default_factory=Switches)
     """The site's defaults for the switches under `extras.slurm.compat` of job files."""
 
