@@ -8,7 +8,7 @@ from contextlib import suppress
 from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING
 
-from .home import store
+from .home import monitor_folder
 from .steps import monitor_lock
 
 if TYPE_CHECKING:
@@ -32,14 +32,18 @@ def leave_monitor(site: Site) -> bool:
     return False
 
 
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+
+
 def _start() -> None:
-    path = store().home / "monitor" / "monitor.log"
+    path = monitor_folder() / "monitor.log"
     with suppress(FileNotFoundError):
         if path.stat().st_size > LARGEST_LOG:
             path.replace(path.with_name("monitor.1.log"))
-    with path.open("ab") as log:
+    with open(path, "ab", opener=_private) as log:
         monitor = Popen(
-            [sys.executable, "-m", "paislurm.translator.cli.main", "monitor"],
+            [sys.executable, "-m", "paislurm.translator.cli.start", "monitor"],
             stdin=DEVNULL,
             stdout=log,
             stderr=log,

@@ -11,6 +11,7 @@ from ..monitoring.decide import STOPPED
 from ..monitoring.outcome import given_up
 from ..monitoring.records import Cancelled
 from .home import backend, clock, user_name
+from .ownership import check_own
 from .steps import look_at
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ TRIES = 3
 
 def cancel(folder: JobFolder) -> tuple[str, View]:
     """Cancel a job and return what was done; BackendError if it could not be asked for."""
+    check_own(folder, "cancel")
     view = look_at(folder)
     if view.standing.ended:
         return f"{folder.name} has already ended: {view.standing.state}", view

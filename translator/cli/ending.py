@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .say import say
+from .say import one_line, say
 
 if TYPE_CHECKING:
     from ..monitoring.look import View
@@ -32,6 +32,6 @@ def state_text(standing: Standing) -> str:
 def say_ending(view: View) -> None:
     """Tell how a job ended, and where to look if it did not go well."""
     reason = f": {view.standing.reason}" if view.standing.reason else ""
-    say(f"{view.folder.name} {state_text(view.standing)}{reason}")
+    say(one_line(f"{view.folder.name} {state_text(view.standing)}{reason}"))
     if view.standing.state == "FAILED":
         say(f"see: paislurm status {view.folder.name}; paislurm logs --stderr {view.folder.name}")

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..errors import Fault, NotFoundError
-from ..monitoring.untrusted import open_regular
 from .say import raw_output, say
-from .tailing import CHUNK, Prefixer, TaskLog, start_of_last_lines
+from .tailing import Prefixer, TaskLog, open_log, start_of_last_lines, written
 from .waiting import LONGEST, wait_for_end
 
 if TYPE_CHECKING:
@@ -139,16 +138,17 @@ def follow_job(folder: JobFolder, wanted: Wanted = EVERYTHING) -> View:
     return view
 
 
-def show_file(path: Path, tail: int | None) -> bool:
-    """Print one file, and tell whether it is there."""
+def show_file(path: Path, tail: int | None, owner: int) -> bool:
+    """Print one file of a job that belongs to `owner`, and tell whether it is there."""
     try:
-        descriptor = open_regular(path)
+        descriptor = open_log(path, owner)
     except FileNotFoundError:
         return False
     output = raw_output()
-    with os.fdopen(descriptor, "rb") as file:
-        file.seek(0 if tail is None else start_of_last_lines(path, tail))
-        while piece := file.read(CHUNK):
+    try:
+        for piece, _ in written(descriptor, 0 if tail is None else start_of_last_lines(path, tail, owner)):
             output.write(piece)
+    finally:
+        os.close(descriptor)
     output.flush()
     return True

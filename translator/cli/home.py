@@ -9,8 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, UsageError
+from ..errors import Fault, FolderError, UsageError
 from ..monitoring.store import Store
+from .ownership import check_group_home, check_home, check_private
 
 if TYPE_CHECKING:
     from paislurm.backends.base import Backend, JobId
@@ -25,7 +26,7 @@ def user_name() -> str:
 
 
 def store() -> Store:
-    """Return the job folders of `$PAISLURM_HOME`."""
+    """Return the job folders of `$PAISLURM_HOME`; FolderError if others own it or can write to it."""
     home = os.environ.get("PAISLURM_HOME") or "~/.paislurm"
     try:
         path = Path(home).expanduser()
@@ -33,7 +34,25 @@ def store() -> Store:
         fault = Fault(code="E540", message="there is no home folder", hint="set PAISLURM_HOME to a folder of your own")
         raise UsageError(fault) from None
     # Not resolved: where home folders are behind a link, the link is what all nodes have.
-    return Store(Path(os.path.abspath(path)))  # noqa: PTH100
+    path = Path(os.path.abspath(path))  # noqa: PTH100
+    try:
+        check_home(path)
+    except FolderError:
+        from .sites import find_site
+
+        if not find_site(None).group_home:
+            raise
+        check_group_home(path)
+    return Store(path)
+
+
+def monitor_folder() -> Path:
+    """Return where the monitor of this user's jobs keeps its lock and its log: in a group's folder, each has one."""
+    home = store().home
+    shared = home.exists() and home.stat().st_uid != os.geteuid()
+    folder = home / (f"monitor-{user_name()}" if shared else "monitor")
+    check_private(folder)
+    return folder
 
 
 def backend(name: str) -> Backend:
@@ -45,18 +64,21 @@ def backend(name: str) -> Backend:
 def _choose(name: str) -> Backend:
     from paislurm.backends.choose import backend as choose
 
+    if name == "local":
+        check_private(store().home / name)
     return choose(name, store().home, lambda job_id: _components(name, job_id))
 
 
 def _components(backend_name: str, job_id: JobId) -> int:
     """Return how many components the script of a job has; 1 if it cannot be read."""
     from paislurm.backends.batch_script import components
+    from paislurm.backends.standins.files import read_text
 
     folder = store().by_id(job_id, backend=backend_name)
     if folder is None:
         return 1
     try:
-        return len(components(folder.script(0).read_text(encoding="utf-8", errors="replace")))
+        return len(components(read_text(folder.script(0))))
     except OSError:
         return 1
 

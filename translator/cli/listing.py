@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from ..monitoring.history import History
 from ..monitoring.look import open_job, recorded
+from ..monitoring.standing import Standing
+from ..monitoring.waits import helps
 from .home import user_name
 from .steps import look_at_all
 from .views import age, moment
 
 if TYPE_CHECKING:
-    from ..monitoring.history import History
     from ..monitoring.look import Opened
-    from ..monitoring.standing import Standing
     from ..monitoring.store import JobFolder, Store
 
 COLUMNS = ("job", "state", "code", "id", "tasks", "submitted", "age")
@@ -22,7 +24,12 @@ COLUMNS = ("job", "state", "code", "id", "tasks", "submitted", "age")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """Hold what a list shows of a job. `completed` is None where it is not known."""
+    """Hold what a list shows of a job. `completed` is None where it is not known; `helps` is against what it waits for.
+
+    `readable` is false where the journal cannot be read: then the reason says why, and the rest is not known.
+
+    That the time from which on it waits becomes known is no change.
+    """
 
     name: str
     state: str
@@ -37,6 +44,9 @@ class Line:
     submitted: int | None
     ended: bool
     folder: str
+    waits_since: int | None = field(default=None, compare=False)
+    helps: str = ""
+    readable: bool = True
 
     def as_dict(self) -> dict[str, object]:
         """Return the line for `--json`."""
@@ -47,14 +57,26 @@ def lines(store: Store, *, everything: bool) -> tuple[list[Line], list[str]]:
     """Return the lines, the newest job first, and why backends did not answer."""
     found: list[Line] = []
     living: list[Opened] = []
-    for folder, known in store.standings():
-        if not everything and known.job and folder.name != known.full_name:
+    for folder in store.all():
+        try:
+            known = folder.standing()
+            if not everything and known.job and folder.name != known.full_name:
+                continue
+            if known.ended is not None:
+                found.append(_line(folder, known, recorded(known.ended), known.ended.completed))
+                continue
+            opened = open_job(folder)
+        except NotADirectoryError:
             continue
-        if known.ended is not None:
-            found.append(_line(folder, known, recorded(known.ended), known.ended.completed))
+        except OSError as error:
+            if is_anothers(folder) or is_gone(folder):
+                continue
+            found.append(_unreadable(folder, error.strerror or str(error)))
+            continue
+        if opened.history.job:
+            living.append(opened)
         else:
-            with suppress(OSError):
-                living.append(open_job(folder))
+            found.append(_unreadable(folder, next(iter(opened.damage), "it is empty")))
     problems: set[str] = set()
     for view in look_at_all(living):
         completed = sum(task.completed for task in view.tasks) if view.tasks else None
@@ -67,7 +89,7 @@ def lines(store: Store, *, everything: bool) -> tuple[list[Line], list[str]]:
 def row(line: Line, now: int) -> tuple[str, ...]:
     """Return a line for a table with COLUMNS."""
     code = str(line.code) if line.code else "-"
-    tasks = f"{line.completed}/{line.tasks}" if line.completed is not None else f"-/{line.tasks}"
+    tasks = f"{'-' if line.completed is None else line.completed}/{line.tasks if line.readable else '-'}"
     begun = line.submitted or line.created
     return (
         line.name.removeprefix(f"{user_name()}~"),
@@ -78,6 +100,24 @@ def row(line: Line, now: int) -> tuple[str, ...]:
         moment(begun or None),
         age(now - begun) if begun else "-",
     )
+
+
+def is_anothers(folder: JobFolder) -> bool:
+    """Tell whether a job is another user's who shows it to nobody, in a home that users share."""
+    with suppress(OSError):
+        return folder.path.stat().st_uid != os.geteuid()
+    return False
+
+
+def is_gone(folder: JobFolder) -> bool:
+    """Tell whether a job has another name by now, as when it is submitted again."""
+    return not folder.path.exists()
+
+
+def _unreadable(folder: JobFolder, why: str) -> Line:
+    reason = f"its journal cannot be read ({why}): mend {folder.journal}, or remove the folder"
+    standing = Standing(state="UNKNOWN", code=None, reason=reason, ended=False)
+    return replace(_line(folder, History(), standing, None), readable=False)
 
 
 def _line(folder: JobFolder, known: History, standing: Standing, completed: int | None) -> Line:
@@ -95,4 +135,6 @@ def _line(folder: JobFolder, known: History, standing: Standing, completed: int 
         submitted=known.submitted,
         ended=standing.ended,
         folder=str(folder.path),
+        waits_since=standing.since,
+        helps=helps(standing.waits),
     )

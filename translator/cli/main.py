@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from contextlib import suppress
@@ -100,7 +101,10 @@ def _run(argv: Sequence[str] | None, wishes: Wishes) -> int:
     except PaislurmError as error:
         return _failed(error.faults, error.exit_code, wishes)
     except click.ClickException as error:
-        error.show()
+        # What the user typed can come from anywhere, a name that was completed for example.
+        text = io.StringIO()
+        error.show(text)
+        say(text.getvalue().rstrip("\n"))
         if wishes.json:
             put_json({"error": error.format_message(), "exit_code": USAGE, "faults": []})
         return USAGE
@@ -159,7 +163,10 @@ def run() -> NoReturn:
     time. A command that waits turns the first on again; all that is written is closed or flushed before the second.
     """
     gc.disable()
-    code = main()
+    try:
+        code = main()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     if sys.stderr is not None:
         with suppress(OSError):
             sys.stderr.flush()
@@ -167,4 +174,7 @@ def run() -> NoReturn:
 
 
 if __name__ == "__main__":
+    from .start import keep_compiled_modules_private
+
+    keep_compiled_modules_private()
     run()

@@ -19,7 +19,7 @@ def policy_of(compiled: Compiled) -> Policy:
     return Policy(
         limit=compiled.job.retry_limit,
         ceiling=retry.transient_ceiling,
-        restart_limit=retry.transient_ceiling if retry.restart_limit is None else retry.restart_limit,
+        restart_limit=retry.most_restarts,
         on_timeout=compiled.job.wishes.on_timeout,
         on_root_cancel=retry.on_root_cancel,
         spare=spare_nodes(compiled.plan, compiled.site),

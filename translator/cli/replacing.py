@@ -64,7 +64,8 @@ def put_in_place(staged: Path, folder: JobFolder, finished: View | None) -> JobF
 
 
 def undo(folder: JobFolder, old: JobFolder | None) -> None:
-    """Take the new folder away, first out of its name and then as a whole; put the old one back."""
+    """Take the new folder away, its secrets first, then out of its name, then as a whole; put the old one back."""
+    discard(folder.secrets)
     gone = folder.path.with_name(f".new-{token_hex(8)}")
     with suppress(OSError):
         folder.path.rename(gone)

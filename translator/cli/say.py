@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
+import re
 import sys
 from typing import IO, TYPE_CHECKING, TextIO
 
@@ -14,7 +16,12 @@ from ..errors import Severity, fault_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from typing_extensions import Buffer
+
     from ..errors import Fault
+
+
+_MAY_ACT = re.compile(r"[^\x20-\x7e\n\r\t]+")
 
 
 def colourful(stream: TextIO) -> bool:
@@ -26,11 +33,24 @@ def colourful(stream: TextIO) -> bool:
     return terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
+def is_terminal(stream: TextIO | None) -> bool:
+    """Tell whether a person reads a stream."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        return False
+
+
 def harmless(text: str) -> str:
     r"""Return text in which nothing but line breaks acts on a terminal: `\x1b[2J` is shown, not obeyed."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def visible(text: str) -> str:
+    """Return the text of a file as a person can look at it: like `harmless`, but tabs and progress bars stay."""
+    return _MAY_ACT.sub(lambda found: harmless(found[0]), text)
 
 
 def one_line(text: str) -> str:
@@ -40,12 +60,37 @@ def one_line(text: str) -> str:
 
 def put(text: str) -> None:
     """Print a result."""
-    click.echo(text, color=colourful(sys.stdout) if sys.stdout else None)
+    click.echo(harmless(text))
 
 
-def raw_output() -> IO[bytes]:
+def put_file(text: str) -> None:
+    """Print what is to be a file: as it is, but on a terminal nothing in it acts."""
+    click.echo(visible(text) if is_terminal(sys.stdout) else text, nl=False)
+
+
+class Shown(io.RawIOBase):
+    """A terminal for bytes that anybody wrote: what would act on it is shown as text."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        super().__init__()
+        self._terminal = terminal
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+
+    def write(self, data: Buffer) -> int:
+        """Show what is complete of a text in UTF-8."""
+        self._terminal.write(visible(self._decoder.decode(bytes(data))))
+        return memoryview(data).nbytes
+
+    def flush(self) -> None:
+        """Hand on to the terminal what was written."""
+        self._terminal.flush()
+
+
+def raw_output() -> IO[bytes] | Shown:
     """Return standard output for what is printed byte by byte; a closed one takes everything."""
-    return sys.stdout.buffer if sys.stdout is not None else io.BytesIO()
+    if sys.stdout is None:
+        return io.BytesIO()
+    return Shown(sys.stdout) if is_terminal(sys.stdout) else sys.stdout.buffer
 
 
 def put_json(value: object) -> None:

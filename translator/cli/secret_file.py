@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Fault, Place, ProtocolError
 from ..protocol.codes import CODES
+from ..protocol.decode import LARGEST_FILE
 from ..protocol.read import read
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def read_secrets(file: str) -> Mapping[str, Value]:
     try:
         with open(file, "rb", opener=_opener) as stream:
             status = os.fstat(stream.fileno())
-            text = stream.read() if stat.S_ISREG(status.st_mode) else b""
+            text = stream.read(LARGEST_FILE + 1) if stat.S_ISREG(status.st_mode) else b""
     except OSError as error:
         raise _refusal(file, f"the secrets cannot be read: {error.strerror or error}") from None
     mode = stat.S_IMODE(status.st_mode)

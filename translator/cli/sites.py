@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..errors import Fault, SiteError
+from ..protocol.decode import LARGEST_FILE
 from ..site.profile import Partition, RetrySettings, Shape, Site, VirtualCluster
 from .say import say
 
@@ -21,13 +22,19 @@ def find_site(option: str | None) -> Site:
     if path is None:
         return Site()
     try:
-        text = path.read_bytes()
+        text = read_at_most(path)
     except OSError as error:
         message = f"cannot read the site profile {path}: {error.strerror or error}"
         raise SiteError(Fault(code="E460", message=message, hint=_origin(option))) from None
     from ..site.load import load_site
 
     return load_site(text, file=str(path))
+
+
+def read_at_most(path: Path) -> bytes:
+    """Return what is in a file, of one that is too large just enough for that to be seen: `/dev/full` has no end."""
+    with path.open("rb") as file:
+        return file.read(LARGEST_FILE + 1)
 
 
 def hint_at_profile(site: Site) -> None:

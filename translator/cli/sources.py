@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +12,11 @@ import click
 
 from ..errors import Fault, Place, PlanError, ProtocolError
 from ..pipeline import compile_job
+from ..protocol.decode import LARGEST_FILE
 from .compiled import CompiledTemplates
 from .say import say_faults
 from .secret_file import read_secrets
-from .sites import find_site, hint_at_profile, local_site
+from .sites import find_site, hint_at_profile, local_site, read_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,9 +92,15 @@ def job_file(command: Callable[..., int]) -> Callable[..., int]:
     return with_source
 
 
-def compile_source(source: Source) -> tuple[bytes, Compiled]:
-    """Read and compile a job file, say the warnings, and return its text and what was made of it."""
+def compile_source(source: Source, version: Callable[[str], str] | None = None) -> tuple[bytes, Compiled]:
+    """Read and compile a job file, say the warnings, and return its text and what was made of it.
+
+    `version` is asked for the version of the backend's Slurm where the profile does not say it. Without it nothing
+    but the job file and the profile decides what comes out.
+    """
     text, site = read_source(source.file), site_of(source)
+    if version and not site.slurm_version:
+        site = replace(site, slurm_version=version(source.backend))
     secrets = read_secrets(source.secrets) if source.secrets else {}
     try:
         compiled = compile_job(
@@ -123,7 +130,7 @@ def site_of(source: Source) -> Site:
 def read_source(file: str) -> bytes:
     """Return the text of a job file; ProtocolError if it cannot be read."""
     try:
-        return sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+        return sys.stdin.buffer.read(LARGEST_FILE + 1) if file == STDIN else read_at_most(Path(file))
     except OSError as error:
         message = f"the job file cannot be read: {error.strerror or error}"
         fault = Fault(code="E100", message=message, place=Place(file=shown_name(file)))

@@ -9,7 +9,8 @@ from ..monitoring.lock import Lock
 from ..monitoring.look import open_job, survey
 from ..monitoring.shared_files import SharedFiles
 from ..monitoring.step import Means, step
-from .home import backend, clock, store, user_name
+from .home import backend, clock, monitor_folder, user_name
+from .ownership import is_private
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def monitor_lock() -> Lock:
     """Return the lock that one monitor of this user's jobs holds at a time."""
     owner = f"{user_name()}@{os.uname().nodename} process {os.getpid()}\n"
-    return Lock(SharedFiles(store().home / "monitor"), owner)
+    return Lock(SharedFiles(monitor_folder()), owner)
 
 
 def means(lock: Lock) -> Means:
@@ -30,11 +31,8 @@ def means(lock: Lock) -> Means:
 
 
 def is_own(job: Opened | View) -> bool:
-    """Tell whether the job is this user's: others' are looked at and left alone."""
-    try:
-        return job.history.user == user_name() and job.folder.path.stat().st_uid == os.getuid()
-    except OSError:
-        return False
+    """Tell whether the job is this user's alone: those of others, or that others can write to, are left alone."""
+    return job.history.user == user_name() and is_private((job.folder.path, job.folder.journal))
 
 
 def look_at(folder: JobFolder) -> View:

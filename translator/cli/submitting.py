@@ -17,7 +17,7 @@ from ..errors import (
 from ..monitoring.attempt import NEVER_SENT, new_intent, submit_attempt
 from ..monitoring.history import history
 from ..monitoring.records import Created, JobRole, dump
-from ..monitoring.staging import stage
+from ..monitoring.staging import stage, write_files
 from ..planning.show import plan_dict
 from .background import leave_monitor
 from .home import backend, clock, store, user_name
@@ -25,6 +25,7 @@ from .masking import kept_text
 from .policies import policy_of
 from .replacing import finished_in, put_in_place, undo
 from .say import say
+from .slurm_version import installed_version
 from .sources import compile_source
 from .tracing import traced
 
@@ -67,7 +68,7 @@ class Submitted:
 def submit(source: Source, *, allow_partial: bool, dry_run: bool) -> Submitted:
     """Submit a job file. A backend that refuses leaves everything as it was."""
     backend(source.backend)
-    text, compiled = compile_source(source)
+    text, compiled = compile_source(source, installed_version)
     _refuse_partial(compiled, allow_partial=allow_partial)
     folder = store().folder(user_name(), compiled.job.name)
     finished = finished_in(folder)
@@ -103,6 +104,13 @@ def _submit(folder: JobFolder, finished: View | None, text: bytes, compiled: Com
     """Make the folder, move a finished job's away, submit; undo it all if the backend refuses."""
     files, known = _files(folder, text, compiled, backend_name)
     old = put_in_place(stage(store(), files), folder, finished)
+    try:
+        # Only now: of a folder that has its name the monitor knows, so that they go even if this process is killed.
+        secrets = compiled.secrets.items()
+        write_files(folder.path, {f"{folder.secrets.name}/{name}": secret.encode() for name, secret in secrets})
+    except BaseException:
+        undo(folder, old)
+        raise
     try:
         job_id, unwritten = submit_attempt(folder, known, backend(backend_name), clock)
     except BackendError as error:
@@ -159,6 +167,5 @@ def _files(folder: JobFolder, text: bytes, compiled: Compiled, backend_name: str
         "plan.json": json.dumps(plan_dict(compiled.plan), indent=2).encode() + b"\n",
         str(folder.script(0).relative_to(folder.path)): compiled.script.encode(errors="surrogateescape"),
         folder.journal.name: b"".join(dump(record) for record in records),
-        **{f"{folder.secrets.name}/{name}": secret.encode() for name, secret in compiled.secrets.items()},
     }
     return files, history(records)

@@ -24,8 +24,9 @@ _ECHO = re.compile(r"^`.*'$")
 def syntax_faults(job: Job, file: str) -> list[Fault]:
     """Return what bash says of the roles' commands and of what runs around them; nothing where there is no bash."""
     found: dict[Fault, None] = {}
-    for role in job.roles:
-        found |= dict.fromkeys(_faults(f"$.taskRoles.{role.name}.commands", role.command, job, file))
+    for position, role in enumerate(job.roles):
+        v1, v2 = f"$.taskRoles[{position}].command", f"$.taskRoles.{role.name}.commands"
+        found |= dict.fromkeys(_faults(v1 if job.protocol == "1" else v2, role.command, job, file))
         for each in (*role.around.known, *role.around.plugins):
             for script in each.scripts:
                 found |= dict.fromkeys(_faults("", script, job, file))

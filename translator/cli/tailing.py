@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from ..monitoring.store import JobFolder
 
 CHUNK = 1 << 16
+FURTHEST = 64 << 20
+"""How far back lines are looked for."""
 
 
 class TaskLog:
@@ -36,6 +39,7 @@ class TaskLog:
         self._moves = task_attempt is None
         self.task_attempt = self._newest() if task_attempt is None else task_attempt
         self._offset = 0
+        self._owner = folder.path.stat().st_uid
 
     @property
     def label(self) -> str:
@@ -61,7 +65,7 @@ class TaskLog:
 
     def skip_to_last_lines(self, count: int) -> None:
         """Begin at the last `count` lines of what is there."""
-        self._offset = start_of_last_lines(self.path, count)
+        self._offset = start_of_last_lines(self.path, count, self._owner)
 
     def read(self) -> Iterator[bytes]:
         """Yield what is new, in pieces; when a retry has begun, first the rest of the attempt before it."""
@@ -76,29 +80,63 @@ class TaskLog:
             # Hundreds of logs are looked at twice a second: most have nothing new.
             if self.path.stat().st_size == self._offset:
                 return
-            descriptor = open_regular(self.path)
+            descriptor = open_log(self.path, self._owner)
         except OSError:
             return
-        with os.fdopen(descriptor, "rb") as file:
-            if file.seek(0, os.SEEK_END) < self._offset:
+        try:
+            if os.fstat(descriptor).st_size < self._offset:
                 # Cut short by the job itself.
                 self._offset = 0
-            file.seek(self._offset)
-            while piece := file.read(CHUNK):
-                self._offset += len(piece)
-                yield piece
+            for piece, end in written(descriptor, self._offset):
+                self._offset = end
+                if piece:
+                    yield piece
+        finally:
+            os.close(descriptor)
 
 
-def start_of_last_lines(path: Path, count: int) -> int:
-    """Return where the last `count` lines of a file begin, 0 for a file that is not there."""
+def written(descriptor: int, offset: int) -> Iterator[tuple[bytes, int]]:
+    """Yield what a file has from an offset on, in pieces, each with where it ends; of its holes nothing."""
+    while piece := os.pread(descriptor, CHUNK, offset):
+        end = offset + len(piece)
+        if piece.count(0) == len(piece) and (data := _next_data(descriptor, offset)) > offset:
+            piece, end = b"", data
+        offset = end
+        yield piece, offset
+
+
+def _next_data(descriptor: int, offset: int) -> int:
+    """Return where data begins after a hole, `offset` where there is no hole. Source: lseek(2), SEEK_DATA."""
+    size = os.fstat(descriptor).st_size
     try:
-        descriptor = open_regular(path)
+        return os.lseek(descriptor, offset, os.SEEK_DATA)
+    except OSError as error:
+        return size if error.errno == errno.ENXIO else offset
+
+
+def open_log(path: Path, owner: int) -> int:
+    """Open a log of a job that belongs to `owner`; OSError for what is no file, or another's.
+
+    It can be a link to what its reader alone may read, who would show it to others.
+    """
+    descriptor = open_regular(path)
+    if os.fstat(descriptor).st_uid != owner:
+        os.close(descriptor)
+        raise FileNotFoundError(None, "it does not belong to the owner of the job", str(path))
+    return descriptor
+
+
+def start_of_last_lines(path: Path, count: int, owner: int) -> int:
+    """Return where the last `count` lines of a file begin, no more than FURTHEST back; 0 for one that is not there."""
+    try:
+        descriptor = open_log(path, owner)
     except OSError:
         return 0
     with os.fdopen(descriptor, "rb") as file:
         end = size = file.seek(0, os.SEEK_END)
         wanted = count
-        while end > 0 and wanted > 0:
+        furthest = max(0, size - FURTHEST)
+        while end > furthest and wanted > 0:
             start = max(0, end - CHUNK)
             file.seek(start)
             piece = file.read(end - start)
@@ -111,7 +149,7 @@ def start_of_last_lines(path: Path, count: int) -> int:
                     return start + found + 1
                 searched = found
             end = start
-        return 0 if count else size
+        return end if count else size
 
 
 class Prefixer:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ..monitoring.scripts import read_scripts
+from ..monitoring.waits import helps
 from .ending import state_text
 from .say import one_line, put
 from .tables import put_table
@@ -52,6 +53,8 @@ def view_dict(view: View) -> dict[str, object]:
     return ending_dict(view) | {
         "backend_state": backend_state(view) or None,
         "backend_reason": (view.observation.reason if view.observation else "") or None,
+        "waits": [asdict(wait) for wait in view.standing.waits],
+        "waits_since": view.standing.since,
         "answered": not view.problem,
         "problem": view.problem or None,
         "damage": list(view.damage),
@@ -105,6 +108,8 @@ def put_view(view: View) -> None:
         ("job", view.folder.name),
         ("state", state_text(view.standing)),
         ("reason", view.standing.reason),
+        ("since", moment(view.standing.since)),
+        ("what helps", helps(view.standing.waits)),
         ("attempt", str(known.attempt)),
         (known.backend or "backend", _backend_text(view)),
         ("submitted", moment(known.submitted)),

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
 from typing import TYPE_CHECKING
 
 from ..errors import Fault, InterruptedWaitError, NotFoundError
 from ..monitoring.look import open_job
+from ..monitoring.waits import SETTLED_SECONDS, helps, sentence, waits_by_journal
 from .say import say
 from .steps import look_at, monitor_lock
+from .views import moment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from ..monitoring.look import View
     from ..monitoring.store import JobFolder
+    from ..monitoring.waits import Wait
 
 TICK = 0.5
 LONGEST = 10.0
@@ -43,12 +47,39 @@ class Pace:
         self._pause = min(LONGEST, self._pause * 1.5)
         return True
 
+    def settle(self, own: Path) -> None:
+        """Take what a look itself has written into one of the signs for no sign: nothing has happened."""
+        self._written[self._signs.index(own)] = _time_of(own)
+
 
 def _time_of(path: Path) -> int:
     try:
         return path.stat().st_mtime_ns
     except OSError:
         return 0
+
+
+class _Teller:
+    """Say why a job waits, once for each reason; to wait for one's turn is one reason, whatever Slurm calls it.
+
+    A reason that comes again is not said more than once in a while: Slurm's words come and go.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._last: frozenset[object] = frozenset()
+        self._told: dict[frozenset[object], float] = {}
+
+    def tell(self, found: Sequence[Wait], since: int | None) -> None:
+        """Say it if it is not what was said last; that nothing is known now changes nothing."""
+        other = frozenset((wait.roles, wait.reason) for wait in found if wait.kind != "turn")
+        reasons: frozenset[object] = other or frozenset(["turn"])
+        now = time.monotonic()
+        if not found or reasons == self._last or now - self._told.get(reasons, -math.inf) < SETTLED_SECONDS:
+            return
+        self._last, self._told[reasons] = reasons, now
+        say(f"{self._name} waits, since {moment(since)}: {sentence(found)}")
+        say(f"what helps: {helps(found)}")
 
 
 def wait_for_end(folder: JobFolder, *, shortest: float = TICK, between: Callable[[], object] = lambda: None) -> View:
@@ -73,9 +104,13 @@ def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], obje
     gc.enable()
     attempt = folder.history().attempt
     pace = Pace(shortest, folder.result(attempt), folder.journal)
-    outage = ""
+    outage, state, teller = "", "", _Teller(folder.name)
     while True:
-        if pace.due(time.monotonic()) and (view := _look(folder)) is not None:
+        if pace.due(time.monotonic()) and (view := _look(folder, teller)) is not None:
+            teller.tell(view.standing.waits, view.standing.since)
+            if view.standing.state == state == "WAITING" and view.history.attempt == attempt:
+                pace.settle(folder.journal)
+            state = view.standing.state
             if view.standing.ended:
                 between()
                 return view
@@ -93,9 +128,11 @@ def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], obje
         time.sleep(TICK)
 
 
-def _look(folder: JobFolder) -> View | None:
-    """Return how the job stands; None while a monitor is at work, which writes down the end when there is one."""
-    if open_job(folder).history.ended is None and _is_watched():
+def _look(folder: JobFolder, teller: _Teller) -> View | None:
+    """Return how the job stands; None while a monitor is at work, which writes down why it waits, and its end."""
+    known = open_job(folder).history
+    if known.ended is None and _is_watched():
+        teller.tell(waits_by_journal(known), known.seen.time if known.seen else None)
         return None
     return look_at(folder)
 

@@ -7,7 +7,7 @@ import click
 from ..cancelling import cancel
 from ..home import store, user_name
 from ..options import examples, job_argument, json_option
-from ..say import put, put_json
+from ..say import one_line, put, put_json
 from ..views import ending_dict
 
 
@@ -23,5 +23,5 @@ def command(job: str, *, as_json: bool) -> int:
     if as_json:
         put_json(ending_dict(view) | {"message": done})
     else:
-        put(done)
+        put(one_line(done))
     return 0

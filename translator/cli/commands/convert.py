@@ -8,9 +8,9 @@ from pathlib import Path, PurePath
 import click
 
 from ...errors import Fault, ProtocolError
-from ...monitoring.staging import write_durably
 from ..options import examples, json_option
-from ..say import put_json, say, say_faults
+from ..output_file import write_output
+from ..say import put_file, put_json, say, say_faults
 from ..sources import read_source, shown_name
 
 
@@ -49,12 +49,12 @@ def command(file: str, output: str | None, *, as_json: bool) -> int:
     ]
     say_faults(warnings)
     if output is not None:
-        write_durably(Path(output), text.encode())
+        write_output(Path(output), text.encode())
     if as_json:
         faults = [fault.as_dict() for fault in warnings]
         put_json({"job": checked.job.name, "output": output, "text": text, "faults": faults})
     elif output is None:
-        click.echo(text, nl=False)
+        put_file(text)
     else:
         say(f"wrote {output}")
     return 0

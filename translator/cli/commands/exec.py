@@ -14,6 +14,7 @@ from ...rendering.shell import quote
 from ..following import chosen
 from ..home import backend, store, user_name
 from ..options import examples, job_argument, json_option
+from ..ownership import check_script
 from ..say import put_json
 from ..steps import look_at
 
@@ -44,6 +45,7 @@ def command(job: str, task: str, words: tuple[str, ...], *, as_json: bool) -> in
     command can tell. With --json nothing is run: what would be is printed.
     """
     view = look_at(store().find(job, user=user_name()))
+    check_script(view.folder, view.history.attempt, "exec")
     role, index = _one(view, task)
     _check_that_it_runs(view, role, index)
     argv = _argv(view, role, index, words)
@@ -79,4 +81,4 @@ def _argv(view: View, role: JobRole, index: int, words: tuple[str, ...]) -> list
     script = view.folder.script(attempt)
     # Of options that stand after arguments click makes nothing, the first `--` among them.
     text = " ".join(quote(word) for word in (words[1:] if words[:1] == ("--",) else words))
-    return ["bash", str(script), "--exec", str(view.folder.path), str(attempt), str(position), str(index), text]
+    return ["bash", "-p", str(script), "--exec", str(view.folder.path), str(attempt), str(position), str(index), text]

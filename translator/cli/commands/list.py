@@ -36,6 +36,9 @@ def command(states: tuple[str, ...], *, everything: bool, as_json: bool) -> int:
         put_table(COLUMNS, [row(line, now) for line in found])
     else:
         say(f"no jobs in {store().jobs}" if not states else "no such jobs")
+    for line in found:
+        if not line.readable:
+            say(f"warning: {line.name}: {line.reason}")
     for problem in problems:
         say(f"states are those that were known last: {problem}")
     return 0

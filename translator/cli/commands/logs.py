@@ -57,12 +57,13 @@ def command(
     """Show what the tasks of a job print: as it is for one task, under the tasks' names for several.
 
     JOB is a job's name, user~name, or its Slurm id. With --json: which files there are, not what is in them.
+    A terminal is shown escape sequences as text; a pipe or a file gets everything as it was printed.
     """
     if follow and (as_json or batch):
         raise click.UsageError("--follow shows the logs of tasks: it goes neither with --json nor with --batch")
     if stderr and runtime:
         raise click.UsageError(
-            "--stderr shows the standard error of all, --runtime the standard output of prerequisites"
+            "--stderr shows the standard error of the commands, --runtime what prerequisites and plugins print"
         )
     folder = store().find(job, user=user_name())
     known = folder.history()
@@ -76,7 +77,8 @@ def command(
     if as_json:
         put_json(_files(folder, known, wanted))
     elif batch:
-        if not show_file(folder.batch_log(known.attempt if attempt is None else attempt), tail):
+        log = folder.batch_log(known.attempt if attempt is None else attempt)
+        if not show_file(log, tail, folder.path.stat().st_uid):
             _say_nothing_yet(folder)
     elif follow:
         say_ending(follow_job(folder, wanted))

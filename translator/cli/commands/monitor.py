@@ -9,9 +9,9 @@ import click
 
 from ...monitoring.loop import Monitor
 from ...monitoring.notify import Deliveries
-from ..home import store
+from ..home import monitor_folder, store
 from ..options import examples, json_option
-from ..say import put_json, say
+from ..say import one_line, put_json, say
 from ..sites import find_site
 from ..steps import means, monitor_lock
 from ..views import moment
@@ -50,7 +50,7 @@ def command(site: str | None, *, once: bool, as_json: bool) -> int:
             break
         if lock.problem != problem:
             problem = lock.problem
-            _log(f"{store().home / 'monitor'} cannot be written: {problem}" if problem else "it can be written again")
+            _log(f"{monitor_folder()} cannot be written: {problem}" if problem else "it can be written again")
         if problem and once:
             break
         # A folder that cannot be written is tried for as long as there are jobs.
@@ -75,4 +75,4 @@ def _work(monitor: Monitor, *, once: bool, longest: float) -> None:
 
 
 def _log(text: str) -> None:
-    say(f"{moment(int(time.time()))} {text}")
+    say(one_line(f"{moment(int(time.time()))} {text}"))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..options import examples, json_option
-from ..say import put_json, say
+from ..output_file import write_output
+from ..say import put_file, put_json, say
 from ..sources import compile_source, job_file
 
 if TYPE_CHECKING:
@@ -34,22 +35,11 @@ def command(source: Source, output: str | None, *, as_json: bool) -> int:
         where = f"{compiled.plan.job_name}.secrets, in the folder it is submitted from"
         say(f"submitted by hand, the script wants a file for each secret in {where}: {' '.join(compiled.plan.secrets)}")
     if output is not None:
-        _write(Path(output), compiled.script)
+        write_output(Path(output), compiled.script.encode(errors="surrogateescape"), mode=0o644)
     if as_json:
         put_json({"job": compiled.job.name, "output": output, "script": compiled.script})
     elif output is None:
-        click.echo(compiled.script, nl=False)
+        put_file(compiled.script)
     else:
         say(f"wrote {output}")
     return 0
-
-
-def _write(output: Path, script: str) -> None:
-    data = script.encode(errors="surrogateescape")
-    if output.exists() and not output.is_file():
-        output.write_bytes(data)
-        return
-    from ...monitoring.staging import write_durably
-
-    write_durably(output, data)
-    output.chmod(0o644)

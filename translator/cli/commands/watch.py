@@ -53,14 +53,14 @@ def _watch(names: set[str], show: Show) -> bool:
     while True:
         if pace.due(time.monotonic()):
             found, problems = lines(store(), everything=bool(names))
-            shown |= {line.name for line in found if not line.ended and not names}
+            shown |= {line.name for line in found if line.readable and not line.ended and not names}
             news = [line for line in found if line.name in shown]
             problem = "; ".join(problems)
             if problem and problem != told:
                 say(f"states are those that were known last; a backend does not answer: {problem}")
             told = problem
             show(news)
-            if all(line.ended for line in news):
+            if all(line.ended or not line.readable for line in news):
                 return bool(news)
             if news != seen:
                 pace = Pace(SHORTEST, *_signs(news))
@@ -110,4 +110,5 @@ def _changes(*, as_json: bool) -> Iterator[Show]:
 def _text(line: Line) -> str:
     now = clock()
     words = " ".join(row(line, now)[:5])
-    return one_line(f"{moment(now)}  {words}" + (f"  {line.reason}" if line.reason else ""))
+    why = "; ".join(filter(None, (line.reason, line.helps and f"what helps: {line.helps}")))
+    return one_line(f"{moment(now)}  {words}" + (f"  {why}" if why else ""))

@@ -1,0 +1,101 @@
+"""Whose a folder is: only what is the caller's alone is run or written; all else is looked at, at most."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import stat
+from typing import TYPE_CHECKING
+
+from ..errors import Fault, FolderError
+from ..rendering.shell import quote
+from .start import OTHERS_WRITE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from ..monitoring.store import JobFolder
+
+TRUSTED = 0
+"""root can do everything anyway."""
+
+
+def owner_name(uid: int) -> str:
+    """Return what people call a user."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except (KeyError, OverflowError):
+        return f"user {uid}"
+
+
+def check_home(home: Path) -> None:
+    """Raise FolderError if others own the folder of all jobs, or can write to it; one that is missing is made later."""
+    for folder in (home, *(home / name for name in ("jobs", "monitor", "local"))):
+        check_private(folder)
+
+
+def check_group_home(home: Path) -> None:
+    """Raise FolderError where members of a group could replace what is not theirs: the sticky bit keeps them off."""
+    for folder in (home, home / "jobs"):
+        mode = _mode(folder)
+        if mode is not None and mode & OTHERS_WRITE and not mode & stat.S_ISVTX:
+            message = f"members of its group can replace what is not theirs in {folder} (mode {mode:04o})"
+            raise FolderError(Fault(code="E542", message=message, hint=f"chmod +t {quote(str(folder))}"))
+
+
+def check_private(folder: Path) -> None:
+    """Raise FolderError if others own a folder, or can write to it."""
+    mode = _mode(folder)
+    if mode is None:
+        return
+    uid = folder.stat().st_uid
+    if uid not in (os.geteuid(), TRUSTED):
+        message = f"{folder} belongs to {owner_name(uid)}, and PAISLURM_HOME must be a folder of your own"
+        raise FolderError(Fault(code="E542", message=message, hint='export PAISLURM_HOME="$HOME/.paislurm"'))
+    if mode & OTHERS_WRITE:
+        message = f"others can write to {folder} (mode {mode:04o}), and PAISLURM_HOME must be yours alone"
+        raise FolderError(Fault(code="E542", message=message, hint=f"chmod go-w {quote(str(folder))}"))
+
+
+def _mode(folder: Path) -> int | None:
+    try:
+        return stat.S_IMODE(folder.stat().st_mode)
+    except OSError:
+        return None
+
+
+def check_own(folder: JobFolder, what: str) -> None:
+    """Raise FolderError unless a job and its journal are the caller's; `what` is to be done with it.
+
+    What another user wrote there could be any program, and any number of a job or a process.
+    """
+    for path in (folder.path, folder.journal):
+        uid = path.stat().st_uid
+        if uid != os.geteuid():
+            name = owner_name(uid)
+            message = f"{what} is for your own jobs, and {path} belongs to {name}"
+            hint = f"let {name} do it; root can, as {name}: `runuser -u {name} -- paislurm {what} ...`"
+            raise FolderError(Fault(code="E541", message=message, hint=hint))
+
+
+def check_script(folder: JobFolder, attempt: int, what: str) -> None:
+    """Raise FolderError unless the script of an attempt is the caller's own, and nobody else can write to it."""
+    check_own(folder, what)
+    script = folder.script(attempt)
+    for path in (folder.path, script.parent.parent, script.parent, script):
+        status = path.stat()
+        if status.st_uid != os.geteuid() or status.st_mode & OTHERS_WRITE:
+            who = owner_name(status.st_uid) if status.st_uid != os.geteuid() else "others"
+            message = f"{what} runs the script of the job, and {who} can write to {path}"
+            hint = f"see what is there, and if it is as it was: chmod go-w {quote(str(path))}"
+            raise FolderError(Fault(code="E541", message=message, hint=hint))
+
+
+def is_private(paths: Iterable[Path]) -> bool:
+    """Tell whether all are the caller's, and nobody else can write to them."""
+    try:
+        found = [path.stat() for path in paths]
+    except OSError:
+        return False
+    return all(status.st_uid == os.geteuid() and not status.st_mode & OTHERS_WRITE for status in found)
