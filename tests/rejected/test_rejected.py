@@ -14,7 +14,7 @@ from .remake import FILES, FOLDER, said_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-ELSEWHERE = {"E103", "E310", "W341", "W342"}
+ELSEWHERE = {"E103", "E310", "W321", "W341", "W342"}
 """Codes whose file would be too large to keep, tested with the reader, and what the converter says, tested with it."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from paislurm.translator.protocol.validate import validate
 from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import Site
 
+from .protocol.jobs import JOB as JOB_V2
 from .protocol.jobs_v1 import JOB, ROLE, job
 
 if TYPE_CHECKING:
@@ -153,19 +155,43 @@ def test_commands_run_as_before() -> None:
     assert shown.endswith("it's $HOME\n`id` <% $parameters.x %>|1000|true\n")
 
 
+def test_a_reference_to_a_secret_is_text_as_any_other() -> None:
+    after = check(job("taskRoles", [{**ROLE, "command": "echo '<%$secrets.a[0] %> <% $parameters.x %>'"}]))
+    assert output_of(after.plan.roles[0].command.text) == "<%$secrets.a[0] %> <% $parameters.x %>\n"
+
+
 def test_names_that_v2_cannot_have_are_changed_and_said() -> None:
     ports = [{"label": label, "beginAt": 0, "portNumber": 1} for label in ("a.b", "a_b", "1", "ssh")]
     names = ("ps.1", "..", "1", "~", "ok")
     roles = [{**ROLE, "name": name, "portList": ports} for name in names]
     text = json.dumps({**JOB, "jobName": "a.b~c", "taskRoles": roles, "extras": {"slurm": {"taskRoles": {"..": {}}}}})
     found, codes = to_v2(text)
-    assert set(codes) == {"W341"}
+    assert set(codes) == {"W321", "W341"}
     after = compile_job(found).job
     assert after.name == "a_b_c"
     assert [role.name for role in after.roles] == ["ps_1", "role1", "_1", "role3", "ok"]
     assert [port.label for port in after.roles[0].ports] == ["a_b_", "a_b", "_1", "ssh", "http"]
     assert "# the role `..` is called `role1` in protocol v2\n" in found
     assert "# the port label `a.b` of `ps_1` is `a_b_` in protocol v2\n" in found
+
+
+@pytest.mark.parametrize(
+    ("directories", "moved"),
+    [
+        ({}, ["$.outputDir"]),
+        ({"outputDir": "/out"}, []),
+        ({"outputDir": "/$PAI_JOB_NAMES", "dataDir": "/data/$PAI_JOB_NAME/x"}, ["$.dataDir"]),
+        ({"outputDir": "/$PAI_JOB_NAME", "authFile": "/$PAI_JOB_NAME"}, ["$.outputDir", "$.authFile"]),
+    ],
+)
+def test_paths_that_move_with_the_name_are_said(directories: dict[str, str], moved: list[str]) -> None:
+    text = json.dumps({**JOB, **directories, "jobName": "a.b"})
+    before, after = compile_job(text).plan.paths, compile_job(to_v2(text)[0]).plan.paths
+    assert (before == after) == (not [path for path in moved if path != "$.authFile"])
+    document = read(text, file="job.json")
+    found, faults = converted(validate(document).job, {}, source="job.json")
+    assert [fault.path for fault in faults if fault.code == "W321"] == moved
+    assert found.count(" moves: `a.b` is `a_b` in ") == len(moved)
 
 
 def test_extras_that_mean_something_in_v2_are_left_out_and_said() -> None:
@@ -206,4 +232,41 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["convert", str(file), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["job"], found["text"]) == ("a.b", (tmp_path / "job.yaml").read_text(encoding="utf-8"))
-    assert [fault["code"] for fault in found["faults"]] == ["W341"]
+    assert [fault["code"] for fault in found["faults"]] == ["W341", "W321"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, which could replace a device")
+def test_an_output_that_is_no_file_is_never_replaced(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A device of this test's own, of which nobody else is harmed."""
+    jobs = {"convert": job(), "script": yaml.safe_dump(JOB_V2)}
+    for command, text in jobs.items():
+        file = tmp_path / command
+        file.write_text(text, encoding="utf-8")
+        null, disk, folder = (tmp_path / f"{command}.{name}" for name in ("null", "disk", "folder"))
+        try:
+            os.mknod(null, stat.S_IFCHR | 0o600, os.makedev(1, 3))
+            os.mknod(disk, stat.S_IFBLK | 0o600, os.makedev(259, 1048575))
+        except PermissionError:
+            pytest.skip("devices cannot be made here")
+        folder.mkdir()
+        assert main([command, str(file), "-o", str(null)]) == 0
+        assert stat.S_ISCHR(null.stat().st_mode)
+        for no_file in (disk, folder):
+            assert main([command, str(file), "-o", str(no_file)]) == 2
+            assert "error E544" in capfd.readouterr().err
+        assert stat.S_ISBLK(disk.stat().st_mode)
+        own = tmp_path / f"{command}.out"
+        assert main([command, str(file), "-o", str(own)]) == 0
+        assert stat.S_IMODE(own.stat().st_mode) == (0o644 if command == "script" else 0o600)
+
+
+def test_what_a_link_leads_to_is_written_and_the_link_stays(tmp_path: Path) -> None:
+    """As /dev/stdout, of a shell that sends its output to a file."""
+    file = tmp_path / "job.json"
+    file.write_text(job(), encoding="utf-8")
+    target, link = tmp_path / "target.yaml", tmp_path / "link"
+    target.touch()
+    link.symlink_to(target)
+    assert main(["convert", str(file), "-o", str(link)]) == 0
+    assert link.is_symlink()
+    assert "protocolVersion: 2" in target.read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
 SOURCES = [*ROOT.glob("translator/**/*.py"), *ROOT.glob("backends/**/*.py")]
 CODE = re.compile(r'"([EW]\d{3})"')
 
@@ -84,3 +84,16 @@ def test_the_example_of_the_page_of_extras_is_right() -> None:
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
 def test_no_merge_is_left_open(page: Path) -> None:
     assert not re.search(r"^(<{7}|>{7}|={7})( |$)", page.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_every_promise_of_security_names_a_test_that_there_is() -> None:
+    page = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    named, file = [], ""
+    for path, name in re.findall(r"`(tests/[\w/]+\.py)?::(test_\w+)`", page):
+        file = path or file
+        named.append((file, name))
+    missing = [
+        (file, name) for file, name in named if f"\ndef {name}(" not in (ROOT / file).read_text(encoding="utf-8")
+    ]
+    assert named
+    assert missing == []

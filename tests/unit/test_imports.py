@@ -47,7 +47,10 @@ PURE = (
     "protocol",
     "planning",
     "rendering",
-    *(f"monitoring/{name}.py" for name in ("standing", "tasks", "decide", "outcome", "history", "records", "events")),
+    *(
+        f"monitoring/{name}.py"
+        for name in ("standing", "tasks", "decide", "outcome", "history", "records", "events", "waits")
+    ),
 )
 EFFECTS = {
     "os",

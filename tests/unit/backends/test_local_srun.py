@@ -24,7 +24,7 @@ def test_options_of_job_scripts_are_taken(runs: Runs) -> None:
     log = runs.run(
         "printf 'localhost\\nlocalhost\\n' >hosts\n"
         "SLURM_HOSTFILE=hosts srun --mpi=none --export=ALL --kill-on-bad-exit=0 --wait=0 --het-group=1"
-        " --job-name=worker --nodes=1 --ntasks=2 --distribution=arbitrary --cpus-per-task=2 --gres=none"
+        " --job-name=worker --ntasks=2 --distribution=arbitrary --cpus-per-task=2 --gres=none"
         " --exact --mem=0 --overlap --input=none --chdir=/ --error=$PWD/err.log --nodelist=localhost"
         " bash -c 'pwd; echo bad >&2'; cat err.log",
         "#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -n2\n",

@@ -45,10 +45,12 @@ def test_a_program_that_is_silent_is_out_of_reach() -> None:
     assert caught.value.argv == ("sleep", "60")
 
 
-def test_what_slurm_and_mpi_leave_is_scrubbed() -> None:
+def test_what_slurm_mpi_and_the_shell_leave_is_scrubbed() -> None:
     names = "SLURM_JOB_ID SBATCH_QOS SRUN_X SALLOC_X PMI_RANK PMIX_RANK SQUEUE_SORT SACCT_FORMAT SCANCEL_X"
-    left = dict.fromkeys(names.split(), "1")
-    kept = {"PATH": "/bin", "SLURM_CONF": "/c", "MY_SLURM_THING": "1"}
+    shell = "SHELLOPTS BASHOPTS BASH_ENV ENV PS4"
+    left = dict.fromkeys(f"{names} {shell}".split(), "1")
+    others = {"ENVIRONMENT": "1", "BASH_FUNC_ml%%": "() { :; }"}
+    kept = {"PATH": "/bin", "SLURM_CONF": "/c", "MY_SLURM_THING": "1", **others}
     assert scrubbed(left | kept) == kept
 
 

@@ -161,10 +161,16 @@ def test_of_very_many_that_ended_the_accounts_are_asked_in_turns() -> None:
 
 def test_lost_nodes_are_those_that_are_down_or_do_not_respond() -> None:
     asked = Recording(
-        ("sinfo", "--noheader", "--Node", "--nodes=n[1-3]", "--format=%N %T"),
-        Completed(status=0, stdout="n1 idle\nn2 mixed*\nn3 down*\nn3 down*\nn4 draining\nn5 allocated+\n", stderr=""),
+        ("sinfo", "--noheader", "--Node", "--nodes=n[1-3]", "--format=%N %T %E"),
+        Completed(
+            status=0,
+            stdout="n1 idle none\nn2 mixed* none\nn3 down* Not responding\nn3 down* Not responding\n"
+            "n4 draining Prolog error\nn5 allocated+ none\n",
+            stderr="",
+        ),
     )
-    assert SlurmBackend(Replay([asked])).lost_nodes("n[1-3]") == ["n2", "n3", "n4"]
+    lost = {"n2": "", "n3": "Not responding", "n4": "Prolog error"}
+    assert SlurmBackend(Replay([asked])).lost_nodes("n[1-3]") == lost
 
 
 @pytest.mark.parametrize(

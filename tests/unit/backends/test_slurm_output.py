@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from paislurm.backends.base import JobId, Submission
+from paislurm.backends.batch_script import components, seconds
 from paislurm.backends.slurm_commands import sbatch
-from paislurm.backends.slurm_observation import by_job, observation
+from paislurm.backends.slurm_observation import LONGEST_REASON, by_job, observation
 from paislurm.backends.slurm_output import Row, accounting_rows, queue_rows, submitted_id
 from paislurm.backends.slurm_states import CAUSES, STATES, Phase, bare, phase
+from paislurm.translator.errors import UnreachableError
 
 ACCOUNTS = "JobID|JobIDRaw|State|ExitCode|Submit|Start|End|NodeList|Reason\n"
 
@@ -129,3 +131,39 @@ def test_a_job_that_is_completing_still_runs() -> None:
 
 def test_nothing_is_known_of_a_job_without_rows() -> None:
     assert observation((), (), components=1, accounted=True) is None
+
+
+def test_a_component_each_has_a_reason() -> None:
+    """As 22.05 prints it: the first component says nothing of what keeps the others."""
+    text = "28+0|28|PENDING|90|200|N/A||{}\n28+1|29|PENDING|90|N/A|N/A||PartitionTimeLimit\n"
+    for first, reason in (("Resources", "Resources"), ("None", "PartitionTimeLimit"), ("", "PartitionTimeLimit")):
+        seen = observation(queue_rows(text.format(first)), (), components=2, accounted=True)
+        assert seen is not None
+        assert seen.reason == reason
+        assert seen.reasons == ("Resources" if first == "Resources" else "", "PartitionTimeLimit")
+    running = observation(queue_rows("7|7|RUNNING|90|100|N/A|n1|None\n"), (), components=1, accounted=True)
+    assert running is not None
+    assert (running.reason, running.reasons) == ("", ())
+    long = observation(
+        queue_rows(f"7|7|PENDING|90|N/A|N/A||ReqNodeNotAvail, {'n' * 9999}\n"), (), components=1, accounted=True
+    )
+    assert long is not None
+    assert len(long.reasons[0]) == LONGEST_REASON
+
+
+def test_accounts_without_their_columns_are_no_answer() -> None:
+    """A wrapper of a site's, or another program of the name."""
+    for text in ("JobID|State\n7|FAILED\n", "7|7|FAILED|1:0|1|2|3|n1|None\n", "nonsense\n"):
+        with pytest.raises(UnreachableError, match="E543: sacct did not print the columns"):
+            accounting_rows(text)
+    assert accounting_rows("") == []
+
+
+@pytest.mark.parametrize("digits", ["9" * 10_000, "²", "٣", "+1", "1_0"])
+def test_digits_that_are_no_number(digits: str) -> None:
+    (row,) = accounting_rows(f"{ACCOUNTS}7+{digits}|7|FAILED|{digits}:{digits}|{digits}|{digits}|{digits}|n1|None\n")
+    assert (row.offset, row.status, row.signal, row.submitted, row.started, row.ended) == (None,) * 6
+    assert components(f"#SBATCH --nodes={digits}\n")[0].nodes == 1
+    assert submitted_id(digits) is None
+    with pytest.raises(ValueError, match="invalid time limit"):
+        seconds(digits)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from paislurm.backends import slurm_commands
 from paislurm.backends.base import JobId
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm import SlurmBackend
+from paislurm.backends.slurm_refusal_table import REFUSALS as TABLE
+from paislurm.backends.slurm_refusals import failure
 from paislurm.translator.errors import RejectedError, UnreachableError
 from paislurm.translator.monitoring.attempt import NEVER_SENT
+from paislurm.translator.protocol.extras import OURS, SlurmExtras
 
 from .recording import Recording, Replay, read, submission
 
@@ -104,3 +110,145 @@ def test_an_answer_without_a_job_id_is_no_answer() -> None:
     said = Completed(status=0, stdout="welcome\n", stderr="")
     with pytest.raises(UnreachableError, match="printed no job id: welcome"):
         SlurmBackend(Replay([Recording(tuple(slurm_commands.sbatch(wanted)), said)])).submit(wanted)
+
+
+SAID = {
+    "Time limit specification required, but not provided": ("time", "write `time: 2:00:00` under `extras.slurm`"),
+    "Requested time limit is invalid (missing or exceeds some limit)": ("time", "`sinfo -o '%P %l'`"),
+    "No partition specified or system default partition": ("partition", "write `partition` under `extras.slurm`"),
+    "Invalid partition name specified": ("partition", "write one as `partition` under `extras.slurm`"),
+    "User's group not permitted to use this partition": ("partition", "`scontrol show partition NAME`"),
+    "Required partition not available (inactive or drain)": ("partition", "write another one as `partition`"),
+    "Invalid account or account/partition combination specified": ("account", "write one as `account`"),
+    "Invalid qos specification": ("qos", "write one as `qos` under `extras.slurm`"),
+    "Invalid QOS specification, relative QOS can only be used in a single partition per cluster.": ("qos", "`qos`"),
+    "Memory required by task is not available": ("mem", "write a smaller `memoryMB`"),
+    "Invalid generic resource (gres) specification": ("gres", "`nodeTypes` of the site profile"),
+    "Duplicate generic resource (gres) specification": ("gres", "`sinfo -o '%N %G'`"),
+    "Invalid Trackable RESource (TRES) specification": ("gres", "`sinfo -o '%N %G'`"),
+    "Requested more tasks than available processors": ("cpus-per-task", "write a smaller `cpu`"),
+    "Invalid feature specification": ("constraint", "write them as `constraint` under `extras.slurm`"),
+    "Access denied to requested reservation": ("reservation", "write one as `reservation` under `extras.slurm`"),
+    "Requested reservation not usable now": ("reservation", "`scontrol show res`"),
+    "Requested nodes not in this partition": ("nodelist partition", "change `nodelist` or `partition`"),
+    "Invalid node name specified": ("nodelist exclude", "change `nodelist` or `exclude`"),
+    "Node count specification invalid": ("nodes", "fewer `instances`"),
+    "More processors requested than permitted": ("nodes", "fewer `instances`"),
+    "Invalid license specification": ("licenses", "write `options: [--licenses=NAME:1]`"),
+    "Burst Buffer request invalid": ("bb", "write `options: [--bb=...]`"),
+    "Burst Buffer permission denied": ("bb", "`scontrol show burst`"),
+    "Invalid wckey specification": ("wckey", "write `options: [--wckey=NAME]`"),
+    "Invalid mcs_label specified": ("mcs-label", "write `options: [--mcs-label=NAME]`"),
+    "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)": (
+        "account qos",
+        "fewer or smaller jobs at once",
+    ),
+    "Requested node configuration is not available": ("nodes cpus-per-task mem gres", "`memoryMB` or `gpu`"),
+    "Requested topology configuration is not available": ("nodes cpus-per-task mem gres", "`instances`"),
+    "Plugin initialization failed": ("", "show these words to its administrator"),
+    "Spank plugin failure, job failed": ("", "show these words to its administrator"),
+}
+"""Answers of controllers with the options that they are about. Source: libslurm of 22.05, 24.11 and 26.05."""
+
+
+def refused(stderr: str) -> RejectedError:
+    error = failure(["sbatch"], Completed(status=1, stdout="", stderr=stderr))
+    assert isinstance(error, RejectedError)
+    return error
+
+
+def verdict(answer: str) -> str:
+    return f"sbatch: error: Batch job submission failed: {answer}\n"
+
+
+@pytest.mark.parametrize("answer", SAID)
+def test_each_refusal_says_what_to_write(answer: str) -> None:
+    options, hint = SAID[answer]
+    error = refused(verdict(answer))
+    assert (" ".join(error.options), error.faults[0].code) == (options, "E503")
+    assert hint in error.faults[0].hint
+    assert answer in error.faults[0].message
+    assert "the site says" not in error.faults[0].message
+
+
+def test_what_is_to_be_written_can_be_written() -> None:
+    keys = {field.alias or name for name, field in SlurmExtras.model_fields.items()}
+    keys |= {"time.default", "virtualClusters", "priorities", "nodeTypes", "gpus", "partitions"}
+    keys |= {"instances", "cpu", "memoryMB", "gpu"}
+    for refusal in TABLE:
+        quoted = re.findall(r"`([^`]+)`", refusal.hint)
+        written = [word for word in quoted if re.fullmatch(r"[\w.]+", word) and word not in ("sinfo", "extras.slurm")]
+        assert set(written) <= keys, refusal.hint
+        for option in re.findall(r"options: \[--([a-z-]+)", refusal.hint):
+            assert option not in OURS
+
+
+LUA = (
+    "sbatch: error: Say which account pays:\n"
+    "sbatch: error: use --account=PROJECT or -q QOS --bb=x, see https://example.org\n" + verdict("Unspecified error")
+)
+"""What a site's job_submit.lua says by log_user() before it refuses. Source: observed on 22.05."""
+
+
+def test_the_words_of_a_sites_rule_are_quoted() -> None:
+    error = refused(LUA)
+    (fault,) = error.faults
+    assert fault.message == (
+        "sbatch refuses --account or --qos or --bb: a rule of the site (job_submit) refuses the job; the site says: "
+        '"Say which account pays: use --account=PROJECT or -q QOS --bb=x, see https://example.org"'
+    )
+    assert fault.hint == (
+        "write `account` and `qos` and `options: [--bb=...]` under `extras.slurm`, as the site's words ask"
+    )
+    assert error.options == ("account", "qos", "bb")
+
+
+def test_the_words_of_a_sites_rule_stand_beside_its_answer() -> None:
+    error = refused("sbatch: error: no partition, no job\n" + verdict("Invalid partition name specified"))
+    assert error.faults[0].message == (
+        "sbatch refuses --partition: Batch job submission failed: Invalid partition name specified; "
+        'the site says: "no partition, no job"'
+    )
+    assert error.options == ("partition",)
+
+
+def test_the_words_of_a_rule_are_the_sites_whatever_they_look_like() -> None:
+    error = refused("sbatch: error: invalid partition for you, and Invalid qos\n" + verdict("Unspecified error"))
+    assert error.options == ()
+    assert error.faults[0].message.endswith('; the site says: "invalid partition for you, and Invalid qos"')
+    # Even like no answer at all.
+    assert refused(verdict("Socket timed out on send/recv operation") + verdict("Unspecified error")).options == ()
+
+
+def test_a_rule_that_speaks_of_each_component_is_quoted_once() -> None:
+    said = "".join(f"sbatch: error: {number}: no account, no job\n" for number in range(3))
+    assert refused(said + verdict("Unspecified error")).faults[0].message.endswith('says: "no account, no job"')
+
+
+def test_a_rule_without_a_word_is_named() -> None:
+    (fault,) = refused(verdict("Unspecified error")).faults
+    assert fault.message == "sbatch refuses: a rule of the site (job_submit) refuses the job"
+    assert "ask the site" in fault.hint
+
+
+def test_what_slurm_says_beside_its_answer_is_not_the_sites() -> None:
+    said = "sbatch: error: Memory specification can not be satisfied\n"
+    (fault,) = refused(said + verdict("Requested node configuration is not available")).faults
+    assert fault.message.startswith("sbatch refuses --mem: Memory specification can not be satisfied; Batch job")
+
+
+@pytest.mark.parametrize("words", ["GPUs are temporarily unable to run", "MUNGE is down for you", "Socket timed out"])
+def test_a_sites_words_are_never_taken_for_no_answer(words: str) -> None:
+    error = refused(f"sbatch: error: {words}\n" + verdict("Unspecified error"))
+    assert f'the site says: "{words}"' in error.faults[0].message
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1), max_size=3))
+def test_whatever_a_site_says_the_refusal_stays_one(lines: list[str]) -> None:
+    before = "".join(f"sbatch: error: {line}\n" for line in lines)
+    (fault,) = refused(before + verdict("Unspecified error")).faults
+    assert fault.code == "E503"
+    for line in lines:
+        assert re.sub(r"^\d+: ", "", line.strip()) in fault.message
+    away = failure(["sbatch"], Completed(status=1, stdout="", stderr=before + verdict("Socket timed out on send/recv")))
+    assert isinstance(away, UnreachableError)

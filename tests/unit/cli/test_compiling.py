@@ -6,17 +6,21 @@ import io
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import paislurm
 from paislurm.translator.cli.masking import kept_text
 from paislurm.translator.cli.sites import local_site
 from paislurm.translator.cli.syntax import syntax_faults
-from paislurm.translator.errors import PlanError
+from paislurm.translator.errors import PlanError, ProtocolError
 from paislurm.translator.protocol.read import read
+from paislurm.translator.protocol.validate import validate
 
+from ..protocol.jobs_v1 import job as v1
 from .running import JOB, SITE, job_file
 
 if TYPE_CHECKING:
@@ -84,6 +88,9 @@ def test_bash_reads_the_commands(run: Runner, tmp_path: Path) -> None:
     said = run("check", job_file(tmp_path, broken))
     assert said.code == 3
     assert "job.yaml:17:1  $.taskRoles.worker.commands\nerror E350: bash cannot read the commands" in said.err
+    (tmp_path / "job.json").write_text(v1("taskRoles/0/command", "if true"), encoding="utf-8")
+    said = run("check", str(tmp_path / "job.json"))
+    assert "  $.taskRoles[0].command\nerror E350: bash cannot read the commands" in said.err
 
 
 @pytest.mark.parametrize(
@@ -168,21 +175,82 @@ extras: {}
 """
 
 
+AUTH = "auth: {password: s3cret}"
+IMAGE = 'uri: "python:3.11"}'
+
+
 @pytest.mark.parametrize(
     "text",
     [
         JOB + SECRETS,
         JOB + "secrets: {token: s3cret}\n",
-        JOB.replace('uri: "python:3.11"}', 'uri: "python:3.11", auth: {password: s3cret}}'),
+        JOB + "secrets: {token: s3cret} # s3cret\nextras: {} # kept\n",
+        JOB + "secrets: {token: s3cret, # s3cret\n  more: 1}\n",
+        JOB + "secrets: # s3cret\n  # s3cret\n  token: x\n  # s3cret\n# s3cret\nextras: {}\n",
+        JOB + "secrets:\n  token: |\n    a\n    s3cret\n  # s3cret\n",
+        JOB + "secrets:\r\n  token: s3cret\r\n  # s3cret\r\nextras: {}\r\n",
+        JOB + "? secrets\n: token: s3cret\n  # s3cret\nextras: {}\n",
+        JOB + "parameters: {a: &t s3cret, b: 1}\nsecrets: {token: *t}\n",
+        JOB + "parameters: &p {token: s3cret}\nsecrets: *p\n",
+        JOB + "parameters: &p {token: s3cret}\nsecrets: {<<: *p, more: 1}\n",
+        JOB + "secrets: {token: &t s3cret}\nparameters: {a: [*t]}\n",
+        JOB.replace(IMAGE, f'uri: "python:3.11", {AUTH}}}'),
+        JOB.replace(IMAGE, f"{AUTH}, {IMAGE}"),
         JOB + "---\ntoken: s3cret\n",
+        "\ufeff" + JOB + "# above\n--- # s3cret\ntoken: s3cret\n",
     ],
 )
 def test_secrets_are_not_kept(text: str) -> None:
+    kept = kept_text(text.encode(), read(text, file="job.yaml"))
+    assert b"s3cret" not in kept
+    assert b"echo and bye" in kept
+    hidden = masked(read(text, file="job.yaml").root)
+    assert hidden == masked(read(kept, file="job.yaml").root)
+    assert hidden["secrets"] in (None, "******")
+
+
+def masked(root: Any) -> dict[str, Any]:
+    """Return what a file says besides its secrets."""
+    root = json.loads(json.dumps(root).replace("s3cret", "******"))
+    images = [{**each, "auth": "auth" in each} for each in root["prerequisites"]]
+    return {**root, "prerequisites": images, "secrets": "******" if "secrets" in root else None}
+
+
+@given(
+    st.lists(st.sampled_from(["secrets", "extras", "parameters"]), unique=True),
+    st.sampled_from(
+        ["{token: s3cret}", "\n  token: s3cret\n  # s3cret", "{\n token: 's3cret'}", "\n  a: [b,\n   s3cret]"]
+    ),
+    st.sampled_from(["", " # a", "\n# a", "\n\n"]),
+    st.booleans(),
+)
+def test_the_rest_is_kept_as_it_is(keys: list[str], secrets: str, between: str, ends: bool) -> None:
+    text = JOB + "".join(f"{key}: {secrets if key == 'secrets' else '{a: b}'}{between}\n" for key in keys)
+    text = text if ends else text.rstrip("\n")
     document = read(text, file="job.yaml")
     kept = kept_text(text.encode(), document)
     assert b"s3cret" not in kept
-    assert b"echo and bye" in kept
-    assert kept_text(JOB.encode(), read(JOB, file="job.yaml")) == JOB.encode()
+    assert kept.decode().startswith(JOB.rstrip())
+    assert masked(read(kept, file="job.yaml").root) == masked(document.root)
+
+
+def test_a_file_without_secrets_is_kept_byte_for_byte() -> None:
+    text = JOB + "extras: {a: &a b, c: *a} # &"
+    assert kept_text(text.encode(), read(text, file="job.yaml")) == text.encode()
+
+
+@pytest.mark.parametrize(
+    "secret",
+    ["!s3cret", "!!int s3cret", "*s3cret", "!s3cret {a: b}", "!s3cret [a]", "{a: [!!bool s3cret]}", "[*s3cret]"],
+)
+@pytest.mark.parametrize(
+    "place", ["secrets: {{token: {}}}", "---\ntoken: {}", "prerequisites: [{{auth: {{password: {}}}}}]"]
+)
+def test_messages_quote_no_secret(place: str, secret: str) -> None:
+    text = (JOB if "prerequisites" not in place else "") + place.format(secret) + "\n"
+    with pytest.raises(ProtocolError) as error:
+        validate(read(text, file="job.yaml"))
+    assert "s3cret" not in " ".join(f"{fault.message} {fault.hint}" for fault in error.value.faults)
 
 
 def test_the_job_file_after_the_secrets_is_kept() -> None:

@@ -51,7 +51,7 @@ def test_a_command_runs_in_the_task() -> None:
     assert (done.returncode, done.stdout) == (0, "a  b|'|--|-h|")
     done = paislurm("exec", "--json", "demo", "other-1", "--", "it's")
     argv = json.loads(done.stdout)["argv"]
-    assert (argv[0], argv[2], argv[4:]) == ("bash", "--exec", ["0", "1", "1", "'it'\\''s'"])
+    assert (argv[:2], argv[3], argv[5:]) == (["bash", "-p"], "--exec", ["0", "1", "1", "'it'\\''s'"])
 
 
 @pytest.mark.usefixtures("running")

@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli import waiting
+from paislurm.translator.cli import say, waiting
 from paislurm.translator.cli.following import EVERYTHING, Follower, chosen
 from paislurm.translator.cli.tailing import Prefixer, start_of_last_lines
 from paislurm.translator.errors import NotFoundError
 from paislurm.translator.monitoring.records import JobRole
 
 from ..monitoring.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, leave_result, observed
+from . import running
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,7 +79,7 @@ def test_where_the_last_lines_begin(
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("paislurm.translator.cli.tailing.CHUNK", 7)
-        start = start_of_last_lines(path, count)
+        start = start_of_last_lines(path, count, os.geteuid())
     whole = data.split(b"\n")[: -1 if data.endswith(b"\n") else None]
     assert data[start:].split(b"\n")[: -1 if data.endswith(b"\n") else None] == whole[-count:]
 
@@ -107,7 +108,7 @@ def test_nothing_yet_and_nothing_ever(run: Runner, slurm: FakeBackend, folder: J
     slurm.observations[JobId("7")] = observed("PENDING", reason="Priority")
     said = run("logs", JOB)
     assert (said.code, said.out) == (0, "")
-    assert said.err == f"nothing is printed yet: {JOB} is WAITING (Priority)\n"
+    assert said.err.startswith(f"nothing is printed yet: {JOB} is WAITING (Priority: jobs ")
     leave_result(folder)
     assert run("logs", JOB).err == f"nothing was printed; {JOB} SUCCEEDED: all is well\n"
 
@@ -203,3 +204,58 @@ def test_prefixes_lose_nothing(pieces: list[bytes]) -> None:
     if lines[-1]:
         expected += b"w-0 | " + lines[-1] + b"\n"
     assert printed == expected
+
+
+EVIL = "a\x1b[2Jb\x1b]0;title\x07\tc\x9b1Ad \u202e é 漢\r 50%\n"
+SHOWN = r"a\x1b[2Jb\x1b]0;title\x07" + "\tc" + r"\x9b1Ad \u202e" + " é 漢\r 50%\n"
+
+
+@pytest.mark.parametrize("argv", [("worker-0",), (), ("--batch",)])
+def test_on_a_terminal_nothing_that_tasks_print_acts(
+    run: Runner, folder: JobFolder, argv: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    print_to(folder, 0, EVIL)
+    folder.batch_log(0).write_text(EVIL, encoding="utf-8")
+    assert EVIL in run("logs", JOB, *argv).out
+    monkeypatch.setattr(say, "is_terminal", lambda _: True)
+    assert SHOWN in run("logs", JOB, *argv).out
+
+
+@pytest.mark.parametrize("size", range(1, 9))
+def test_characters_that_come_in_pieces_are_shown_whole(
+    run: Runner, folder: JobFolder, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    print_to(folder, 0, EVIL)
+    monkeypatch.setattr("paislurm.translator.cli.tailing.CHUNK", size)
+    monkeypatch.setattr(say, "is_terminal", lambda _: True)
+    assert run("logs", JOB, "worker-0").out == SHOWN
+
+
+@pytest.mark.usefixtures("profile")
+def test_scripts_and_converted_files_act_on_no_terminal(
+    run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = running.JOB.replace("echo and bye", r'"echo \e]0;gone\a"')
+    file = running.job_file(tmp_path, text)
+    assert "\x1b]0;gone" in run("script", file).out
+    monkeypatch.setattr(say, "is_terminal", lambda _: True)
+    shown = run("script", file).out
+    assert r"\x1b]0;gone\x07" in shown
+    assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize("argv", ["worker-0", "worker-0 --tail 2", "", "--batch", "--batch --tail 2"])
+def test_a_hole_of_a_terabyte_is_passed_over(run: Runner, folder: JobFolder, argv: str) -> None:
+    """A program that cuts its log and writes on where it was leaves one, without a line's end in it."""
+    path = folder.log(0, ROLES[0], 0, 0, "stdout")
+    path.parent.mkdir(parents=True)
+    for log in (path, folder.batch_log(0)):
+        with log.open("wb") as file:
+            file.write(b"first\n")
+            file.seek(1 << 40)
+            file.write(b"last\nof all\n")
+    shown = run("logs", JOB, *argv.split()).out
+    assert shown.replace("\0", "").endswith("last\nof all\n" if argv else "last\nworker-0 | of all\n")
+    assert len(shown) < 1 << 20
+    os.truncate(path, 1 << 41)
+    assert len(run("logs", JOB, *argv.split()).out) < 1 << 20

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+import signal
 import subprocess
 import sys
 from operator import attrgetter
@@ -195,3 +197,72 @@ def test_the_public_names_are_there() -> None:
     assert set(paislurm.__all__) <= set(dir(paislurm))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         attrgetter("nothing")(paislurm)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")  # noqa: PTH110
+@pytest.mark.parametrize("what", ["site", "job", "stdin", "secrets"])
+def test_what_has_no_end_is_not_read_to_its_end(tmp_path: Path, profile: Path, what: str) -> None:
+    """With 2 GiB of memory, of which it needs a part."""
+    job = job_file(tmp_path)
+    huge = tmp_path / "huge"
+    huge.touch(mode=0o600)
+    os.truncate(huge, 1 << 40)
+    files = {"site": "/dev/full" if what == "site" else str(profile), "job": job, "secrets": str(tmp_path / "own")}
+    files |= {"job": "/dev/zero"} if what == "job" else {"job": "-"} if what == "stdin" else {}
+    (tmp_path / "own").touch(mode=0o600)
+    (tmp_path / "own").write_text("a: b\n")
+    files |= {"secrets": str(huge)} if what == "secrets" else {}
+    with Path("/dev/zero").open("rb") as zero:
+        done = subprocess.run(
+            [*PROGRAM, "check", files["job"], "--site", files["site"], "--secrets", files["secrets"]],
+            stdin=zero, capture_output=True, text=True, check=False, timeout=60,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)),
+        )  # fmt: skip
+    assert done.returncode in (3, 4)
+    assert "the file is too large" in done.stderr
+
+
+@pytest.mark.parametrize("module", ["click", "paislurm.translator.cli.lazy"])
+def test_ctrl_c_while_modules_load_is_no_traceback(module: str) -> None:
+    """The signal comes in the middle of a module: it ends the process, as it does any other program."""
+    hook = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # whatever started the tests may ignore it
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "from paislurm.translator.cli.start import run\n"
+        "sys.argv = ['paislurm', 'list']\n"
+        "run()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", hook], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+def test_ctrl_c_while_a_command_loads_is_told() -> None:
+    hook = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # whatever started the tests may ignore it
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.endswith('commands.list'): os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "from paislurm.translator.cli.start import run\n"
+        "sys.argv = ['paislurm', 'list']\n"
+        "run()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", hook], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+def test_the_program_is_started_by_what_keeps_that() -> None:
+    assert 'paislurm = "paislurm.translator.cli.start:run"\n' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("argv", ["check {}", "{}", "list --{}", "list --state {}", "status {}", "logs x {} {}"])
+def test_what_was_typed_acts_on_no_terminal(run: Runner, argv: str) -> None:
+    """A name can have been completed by the shell, or copied from somewhere."""
+    done = run(*(word.format("\x1b]0;gone\x07\x9b2J") for word in argv.split()))
+    assert done.code != 0
+    assert not {"\x1b", "\x07", "\x9b"} & set(done.out + done.err)

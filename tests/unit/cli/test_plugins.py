@@ -47,7 +47,7 @@ def test_the_plugin_git_clones_before_the_commands(ran: Callable[..., Ran], tmp_
     assert done.code == 0, done.log("stderr")
     assert done.log("stdout") == "code:\nit's a file\n\nmy code:\nit's a file\n"
     assert done.order == ["start git 0", "start git 0", "start git 1", "commands - 0"]
-    assert "code exists and is not an empty folder" in done.log("stderr")
+    assert "code exists and is not an empty folder" in done.log("runtime")
 
 
 @pytest.mark.parametrize(
@@ -110,11 +110,11 @@ def test_a_storage_that_is_elsewhere_fails_the_task_where_the_site_knows_it(
     plugin = {"plugin": "teamwise_storage", "parameters": {"storageConfigNames": ["no-such-storage"]}}
     done = ran(["true"], None, extras=plugins(plugin))
     assert (done.code, done.order) == (0, ["start storages 1", "commands - 0"])
-    assert "the storage /mnt/no-such-storage is not on localhost" in done.log("stderr")
+    assert "the storage /mnt/no-such-storage is not on localhost" in done.log("runtime")
     (tmp_path / "here").mkdir()
     site = tmp_path / "site.yaml"
     site.write_text(f"storages: {{here: {{path: {tmp_path}/here}}}}\n")
     storages = [{"name": "here", "mountPath": "/mnt/not-here"}]
     done = ran(["echo never"], None, "--site", str(site), extras={"storages": storages})
     assert (done.code, done.log("stdout"), done.order) == (1, "", ["start storages 1"])
-    assert f"the storage {tmp_path}/here is not at /mnt/not-here on localhost" in done.log("stderr")
+    assert f"the storage {tmp_path}/here is not at /mnt/not-here on localhost" in done.log("runtime")

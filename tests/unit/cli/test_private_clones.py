@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import functools
+import re
 import subprocess
 import threading
 from contextlib import suppress
@@ -97,7 +98,19 @@ def test_the_clone_shows_nothing(run: Runner, server: str, tmp_path: Path, surro
     assert [line for line in Private.seen if any(word.encode() in line for word in words)] == []
 
 
-def test_the_clone_remembers_its_address(run: Runner, server: str, tmp_path: Path, surroundings: Path) -> None:
-    command = "git -C it fetch --quiet && git -C it config remote.origin.url"
+def test_what_the_commands_do_with_the_clone_shows_nothing(
+    run: Runner, server: str, tmp_path: Path, surroundings: Path
+) -> None:
+    """They need no password, and find none where it would be kept after the job."""
+    again = f"git -c credential.helper= clone --quiet http://{server}/repo/.git other 2>/dev/null || echo asked"
+    command = f"git -C it fetch --quiet && git -C it config remote.origin.url; touch done; {again}"
     printed = clone_and(command, run, server, tmp_path, surroundings)
-    assert printed == f"1http://{QUOTED}@{server}/repo/.git\n"
+    assert printed == f"1http://{server}/repo/.git\nasked\n"
+    words = ("home:", "%40home", "pa:s", "rd@")
+    assert [line for line in Private.seen if any(word.encode() in line for word in words)] == []
+    (attempt,) = surroundings.glob("*/attempts/0")
+    assert (attempt / "work/0-worker/0/done").exists()
+    files = [path for path in attempt.rglob("*") if path.is_file()]
+    assert [path for path in files if QUOTED.encode() in path.read_bytes()] == []
+    (calls,) = re.findall(r"(?m)^CALLS=(.*)$", (attempt / "placement.sh").read_text())
+    assert not Path(calls).exists()

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
+from paislurm.translator.cli import replacing
 from paislurm.translator.cli.commands import submit
 from paislurm.translator.cli.waiting import wait_for_end
+from paislurm.translator.monitoring.attempt import SETTLED_SECONDS
+from paislurm.translator.monitoring.step import FORGOTTEN_SECONDS
 from tests.cluster.processes import wait_until
 
+from ..monitoring.jobs import FakeBackend, stepped
 from ..protocol.jobs import JOB, changed
-from .ran import Ran, script
+from .ran import Ran, plugins, script
 from .running import job_file
 
 if TYPE_CHECKING:
@@ -30,6 +37,8 @@ if TYPE_CHECKING:
 
 
 VALUE = "s3cr3t-5f1e"
+COMMANDS = "taskRoles/worker/commands"
+USE = "true '<% $secrets.token %>'"
 SECRETS = {"token": f"{VALUE}'\"$HOME`&\\\n{VALUE}\n\n", "db": {"password": VALUE}}
 
 
@@ -127,6 +136,19 @@ def test_a_failed_job_keeps_no_secrets_and_its_environment_had_none(ran: Callabl
     assert not (done.folder / "secrets").exists()
 
 
+def test_a_secret_in_a_parameter_or_a_uri_reaches_the_commands(ran: Callable[..., Ran]) -> None:
+    done = ran(
+        ["echo '<% $parameters.url %>' '<% $data.uri[0] %>' >got"],
+        [{"name": "set", "type": "data", "uri": ["s3://<% $secrets.token %>"]}],
+        secrets={"token": "1t0k"},
+        parameters={"url": "https://user:<%$secrets.token%>@host/x"},
+        taskRoles__worker__data="set",
+    )
+    assert done.code == 0, done.log("stderr")
+    assert (done.work() / "got").read_text() == "https://user:1t0k@host/x s3://1t0k\n"
+    assert "1t0k" not in (done.folder / "job.yaml").read_text()
+
+
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o660])
 def test_a_file_of_secrets_is_for_nobody_else(run: Runner, tmp_path: Path, mode: int) -> None:
     beside = tmp_path / "secrets.yaml"
@@ -155,12 +177,14 @@ def test_by_hand_the_script_says_where_secrets_go(run: Runner, tmp_path: Path) -
     assert "demo.secrets, in the folder it is submitted from: token" in said.err
     environment = {
         "PATH": os.environ["PATH"],
-        "SLURM_JOB_ID": "7",
         "SLURM_SUBMIT_DIR": str(tmp_path),
         "SLURMD_NODENAME": "n",
     }
 
+    numbers = count(7)
+
     def by_hand() -> str:
+        environment["SLURM_JOB_ID"] = str(next(numbers))
         done = subprocess.run(["bash", str(target)], env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 4
         return done.stderr
@@ -174,3 +198,76 @@ def test_by_hand_the_script_says_where_secrets_go(run: Runner, tmp_path: Path) -
     secret.chmod(0o600)
     assert "secret" not in by_hand()
     assert secret.exists()
+
+
+def test_a_secret_in_a_parameter_of_a_plugin_runs_nothing(ran: Callable[..., Ran]) -> None:
+    """What the plugin says of a folder that is not empty comes before it looks at the address."""
+    git = {"repo_uri": "<% $secrets.address %>", "clone_dir": "full"}
+    done = ran(
+        ["ls"],
+        extras=plugins(
+            {"plugin": "cmd", "parameters": {"preCommands": ["mkdir full; touch full/x"]}},
+            {"plugin": "git", "parameters": git, "failurePolicy": "ignore"},
+        ),
+        secrets={"address": "https://host/\nEND_OF_VALUE\ntouch hacked\n"},
+    )
+    assert (done.log("stdout"), done.log("runtime")) == ("full\n", "full exists and is not an empty folder\n")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from paislurm.translator.cli import home, replacing, submitting
+from paislurm.translator.cli.main import main
+
+def killed(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+class Killing:
+    name = "slurm"
+    submit = observe = find = killed
+    version = lambda self: ""
+
+where = {"placing": (replacing, "place"), "submitting": (submitting, "submit_attempt")}
+setattr(*where[sys.argv[1]], killed)
+home._choose = lambda name: Killing()
+main(["submit", sys.argv[2]])
+"""
+
+
+@pytest.mark.parametrize(("moment", "left"), [("placing", set()), ("submitting", {"token"})])
+def test_a_submit_that_is_killed_leaves_no_secret_that_nobody_knows_of(
+    tmp_path: Path, profile: Path, demo: JobFolder, moment: str, left: set[str]
+) -> None:
+    """Before its folder has its name there is none; from then on there is an intent, and with it the monitor's work."""
+    assert profile.exists()
+    file = job_file(tmp_path, yaml.safe_dump(changed(changed(JOB, "secrets", {"token": VALUE}), COMMANDS, [USE])))
+    killed = subprocess.run([sys.executable, "-c", KILLED, moment, file], check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    jobs = demo.path.parent
+    assert {path.name for path in containing(VALUE, jobs)} == left
+    known = demo.history() if left else None
+    for now in (
+        (known.asked + 1, known.asked + SETTLED_SECONDS + 1, known.asked + FORGOTTEN_SECONDS + 1) if known else ()
+    ):
+        stepped(demo, FakeBackend(), now)
+    assert containing(VALUE, jobs) == []
+
+
+def test_a_submit_that_is_refused_leaves_no_secret(
+    run: Runner, tmp_path: Path, profile: Path, slurm: FakeBackend, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is out of its name, and cannot be removed any more, as if the process were killed there."""
+    assert profile.exists()
+    slurm.fails = "refuses"
+    secrets: list[bool] = []
+    discard = replacing.discard
+    monkeypatch.setattr(
+        replacing,
+        "discard",
+        lambda path: discard(path) if path == demo.secrets else secrets.append((path / "secrets").exists()),
+    )
+    file = job_file(tmp_path, yaml.safe_dump(changed(changed(JOB, "secrets", {"token": VALUE}), COMMANDS, [USE])))
+    assert run("submit", file).code != 0
+    assert secrets == [False]
+    assert containing(VALUE, demo.path.parent) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -38,15 +39,32 @@ def test_a_job_that_waits(run: Runner, slurm: FakeBackend, folder: JobFolder) ->
     said = run("status", "demo")
     assert (said.code, said.err) == (0, "")
     lines = [line.split(maxsplit=1) for line in said.out.splitlines() if line]
-    assert lines[:5] == [
+    assert [line for line in lines[:7] if line[0] not in ("since", "what")] == [
         ["job", ME],
         ["state", "WAITING"],
-        ["reason", "Resources"],
+        ["reason", "Resources: what it asks for is in use by other jobs"],
         ["attempt", "0"],
         ["slurm", "job 7, PENDING, Resources"],
     ]
+    assert re.search(r"^since +\d{4}-\d\d-\d\d ", said.out, re.MULTILINE)
+    assert "what helps  a job with a shorter time limit" in said.out
     assert ["worker-1", "WAITING  -     -       -     -      -        -"] in lines
     assert str(folder.path) in said.out
+
+
+def test_why_a_job_waits_for_programs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    assert folder
+    slurm.observations[JobId("7")] = observed("PENDING", reason="JobHeldUser", reasons=("JobHeldUser",))
+    document = json.loads(run("status", "demo", "--json").out)
+    [wait] = document["waits"]
+    assert (wait["reason"], wait["kind"], wait["help"]) == ("JobHeldUser", "stuck", "`scontrol release 7` lets it go")
+    assert (document["reason"], document["backend_reason"]) == (
+        "it cannot start as it is: JobHeldUser: its user holds it",
+        "JobHeldUser",
+    )
+    assert isinstance(document["waits_since"], int)
+    [line] = json.loads(run("list", "--json").out)
+    assert (line["helps"], line["waits_since"]) == (wait["help"], document["waits_since"])
 
 
 def test_a_job_that_runs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
@@ -124,7 +142,6 @@ def test_the_list(run: Runner, slurm: FakeBackend, folder: JobFolder, surroundin
     assert run("list", "--json").code == 0
     job_folder(surroundings, CREATED, INTENT, SUBMITTED, ENDED)
     job_folder(surroundings, CREATED, INTENT, SUBMITTED, ENDED, name="alice~demo.1")
-    job_folder(surroundings, CREATED, INTENT, name="alice~broken").journal.unlink()
     slurm.observations[JobId("7")] = observed("RUNNING")
     rows = [line.split()[:5] for line in run("list").out.splitlines()]
     assert rows == [
@@ -137,6 +154,33 @@ def test_the_list(run: Runner, slurm: FakeBackend, folder: JobFolder, surroundin
     assert run("list", "--state", "stopped").err == "no such jobs\n"
 
 
+def test_a_job_whose_journal_cannot_be_read_is_listed_with_that_as_its_reason(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, surroundings: Path
+) -> None:
+    assert folder
+    slurm.observations[JobId("7")] = observed("RUNNING")
+    job_folder(surroundings, CREATED, name="alice~lost").journal.unlink()
+    job_folder(surroundings, name="alice~empty")
+    job_folder(surroundings, name="alice~spoilt").journal.write_bytes(b"no\nJSON\n")
+    link = job_folder(surroundings, name="alice~loop").journal
+    link.unlink()
+    link.symlink_to(link)
+    (surroundings / "a~file").write_text("no job", encoding="utf-8")
+    said = run("list")
+    rows = {line.split()[0]: line.split()[1:] for line in said.out.splitlines()[1:]}
+    broken = ["UNKNOWN", "-", "-", "-/-", "-", "-"]
+    assert rows.pop("demo")[0] == "WAITING"
+    assert rows == dict.fromkeys(("alice~lost", "alice~empty", "alice~spoilt", "alice~loop"), broken)
+    assert "warning: alice~spoilt: its journal cannot be read (journal.jsonl: line 1 cannot be read: " in said.err
+    assert f"mend {surroundings}/alice~spoilt/journal.jsonl, or remove the folder" in said.err
+    told = {line["name"]: line["reason"] for line in json.loads(run("list", "--json").out) if not line["readable"]}
+    assert sorted(told) == ["alice~empty", "alice~loop", "alice~lost", "alice~spoilt"]
+    assert "(No such file or directory)" in told["alice~lost"]
+    assert "(it is empty)" in told["alice~empty"]
+    found = json.loads(run("list", "--json", "--state", "unknown").out)
+    assert {line["name"] for line in found} == told.keys()
+
+
 def test_an_empty_list(run: Runner, surroundings: Path) -> None:
     said = run("list")
     assert (said.code, said.out, said.err) == (0, "", f"no jobs in {surroundings}\n")
@@ -147,7 +191,7 @@ def test_a_thousand_jobs_are_listed_quickly_with_one_question(
     run: Runner, slurm: FakeBackend, surroundings: Path
 ) -> None:
     surroundings.mkdir(parents=True)
-    for number in range(1000):
+    for number in range(1, 1001):
         end = (replace(ENDED),) if number % 50 else ()
         sent = replace(SUBMITTED, job_id=str(number), job=f"job{number}")
         job_folder(surroundings, CREATED, INTENT, sent, *end, name=f"alice~job{number}")

@@ -136,6 +136,7 @@ from paislurm.translator.cli import home
 from paislurm.translator.cli.main import main
 
 class Slow:
+    def version(self): return ""
     def submit(self, submission):
         time.sleep(0.2)
         print(submission.tag, flush=True)

@@ -14,12 +14,13 @@ from paislurm.translator.cli.commands import monitor
 from paislurm.translator.cli.home import user_name
 from paislurm.translator.cli.waiting import Pace
 from paislurm.translator.monitoring.journal import read
-from paislurm.translator.monitoring.records import Cancelled, Ended
+from paislurm.translator.monitoring.records import Cancelled, Ended, Seen
 
 from ..monitoring.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 from .running import ME
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from paislurm.translator.monitoring.store import JobFolder
@@ -75,6 +76,64 @@ def test_outages_are_waited_out_and_told_once(
     assert said.err.count("still waiting: Slurm") == 1
     assert "STOPPED" in said.err
     assert folder
+
+
+def then(monkeypatch: pytest.MonkeyPatch, *changes: Callable[[], object]) -> None:
+    """Let something change at each tick of half a minute."""
+    left, now = iter(changes), iter(range(10_000))
+
+    def sleep(_: float) -> None:
+        next(left)()
+
+    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    monkeypatch.setattr(waiting.time, "monotonic", lambda: next(now) * 30.0)
+
+
+@pytest.mark.parametrize("watched", [False, True])
+def test_why_a_job_waits_is_told_once_for_each_reason(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch, watched: bool
+) -> None:
+    """By who asks Slurm, or by the journal, where a monitor asks."""
+
+    def says(*reasons: str) -> Callable[[], object]:
+        def change() -> None:
+            seen = observed("PENDING", reason=reasons[0], reasons=reasons)
+            slurm.observations[JobId("7")] = seen
+            if watched:
+                folder.append(Seen(time=1000, attempt=0, state="PENDING", reason=reasons[0], reasons=reasons))
+
+        return change
+
+    def ends() -> None:
+        monkeypatch.setattr(waiting, "_is_watched", lambda: False)
+        leave_result(folder)
+
+    monkeypatch.setattr(waiting, "_is_watched", lambda: watched)
+    says("None")()
+    queries = slurm.queries
+    held, line = says("JobHeldUser"), says("Resources")
+    then(monkeypatch, line, says("Priority"), line, held, held, says("None"), held, ends)
+    said = run("wait", "demo")
+    assert said.code == 0
+    told = [line for line in said.err.splitlines() if line.startswith((f"{ME} waits, since", "what helps"))]
+    assert [line.partition(": ")[2] for line in told] == [
+        "Resources: what it asks for is in use by other jobs",
+        "a job with a shorter time limit (`extras.slurm.time`), or one that asks for less, may start earlier",
+        "it cannot start as it is: JobHeldUser: its user holds it",
+        "`scontrol release 7` lets it go",
+    ]
+    assert slurm.queries - queries <= (1 if watched else 9)
+
+
+def test_what_a_look_itself_writes_is_no_reason_to_ask_again(tmp_path: Path) -> None:
+    journal, result = tmp_path / "journal.jsonl", tmp_path / "result.json"
+    pace = Pace(0.5, result, journal)
+    assert pace.due(0)
+    journal.write_text("why it waits\n", encoding="utf-8")
+    pace.settle(journal)
+    assert not pace.due(0.1)
+    result.write_text("{}", encoding="utf-8")
+    assert pace.due(0.2)
 
 
 def test_ctrl_c_while_waiting_leaves_the_job_alone(

@@ -74,10 +74,21 @@ def test_a_line_for_each_change_until_all_have_ended(
     shown = [json.loads(line) for line in said.out.splitlines()]
     assert (said.code, {line["name"] for line in shown}) == (0, {f"{ME}~demo"})
     assert [(line["reason"], line["ended"]) for line in shown] == [
-        ("Priority", False),
+        ("Priority: jobs with a higher priority are before it in line", False),
         ("the nodes are there, the tasks are being started", False),
         ("all is well", True),
     ]
+
+
+def test_a_job_whose_journal_cannot_be_read_is_not_watched_for_ever(
+    run: Runner, folder: JobFolder, then: Callable[..., None]
+) -> None:
+    folder.journal.write_bytes(b"")
+    then(interrupt)
+    said = run("watch")
+    assert (said.code, said.err) == (0, "no job of yours is left to watch\n")
+    named = run("watch", folder.name)
+    assert (named.code, "its journal cannot be read (it is empty)" in named.out) == (0, True)
 
 
 @pytest.mark.parametrize("terminal", [True, False])

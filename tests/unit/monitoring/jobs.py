@@ -128,8 +128,17 @@ class FakeBackend:
         self.cancelled: list[JobId] = []
         self.tags: dict[str, JobId] = {}
         self.queries = 0
-        self.lost: set[str] = set()
+        self.lost: dict[str, str] = {}
+        self.node_queries = 0
         self.fails = ""
+        self.slurm = ""
+        self.asked = 0
+
+    def version(self) -> str:
+        """Tell the version, and count how often it is asked."""
+        self.asked += 1
+        self._fail()
+        return self.slurm
 
     def submit(self, submission: Submission) -> JobId:
         """Take the script."""
@@ -155,10 +164,11 @@ class FakeBackend:
     def environment(self, job_id: JobId) -> Mapping[str, str]:
         return {"JOB": job_id}
 
-    def lost_nodes(self, nodes: str) -> Collection[str]:
+    def lost_nodes(self, nodes: str) -> Mapping[str, str]:
         """Tell which nodes are lost, of those that are asked for."""
+        self.node_queries += 1
         self._fail()
-        return [node for node in nodes.split(",") if node in self.lost]
+        return {node: self.lost[node] for node in nodes.split(",") if node in self.lost}
 
     def cancel(self, job_id: JobId) -> None:
         """Remember what was cancelled."""

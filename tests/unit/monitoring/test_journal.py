@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.exit_spec import BEHAVIOURS, SiteRow
+from paislurm.translator.monitoring import history as history_module
 from paislurm.translator.monitoring.decide import Policy
 from paislurm.translator.monitoring.journal import END, append, read, read_last
 from paislurm.translator.monitoring.look import open_job
@@ -32,12 +35,17 @@ from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, job_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
+    from paislurm.translator.monitoring.history import History
     from paislurm.translator.monitoring.records import Record
 
 numbers = st.integers(0, 1 << 40)
+counts = st.integers(0, 999_999_999)
 words = st.text(max_size=20)
-roles = st.builds(JobRole, name=words, folder=words, instances=numbers)
+ids = st.integers(1, (1 << 31) - 1).map(str) | st.just("")
+folders = words.filter(lambda name: "/" not in name and name not in ("", ".", ".."))
+roles = st.builds(JobRole, name=words, folder=folders, instances=st.integers(0, 50_000))
 behaviours = st.sampled_from(BEHAVIOURS)
 rows = st.builds(
     SiteRow,
@@ -59,32 +67,34 @@ any_record = st.one_of(
         exit_rows=st.lists(rows, max_size=2).map(tuple),
         notify=st.lists(words, max_size=2).map(tuple),
     ),
-    st.builds(Intent, time=numbers, attempt=numbers, tag=words),
+    st.builds(Intent, time=numbers, attempt=counts, tag=words),
     st.builds(
         Submitted,
         time=numbers,
-        attempt=numbers,
-        job_id=words,
+        attempt=counts,
+        job_id=ids,
         job=words,
         user=words,
         backend=words,
-        tasks=numbers,
+        tasks=st.integers(0, 250_000),
     ),
-    st.builds(Seen, time=numbers, attempt=numbers, state=words, reason=words),
-    st.builds(Cancelled, time=numbers, attempt=numbers, user=words),
-    st.builds(Notified, time=numbers, attempt=numbers, key=words, delivered=st.booleans()),
+    st.builds(
+        Seen, time=numbers, attempt=counts, state=words, reason=words, reasons=st.lists(words, max_size=3).map(tuple)
+    ),
+    st.builds(Cancelled, time=numbers, attempt=counts, user=words, job_id=ids),
+    st.builds(Notified, time=numbers, attempt=counts, key=words, delivered=st.booleans()),
     st.builds(
         Retry,
         time=numbers,
-        attempt=numbers,
+        attempt=counts,
         code=st.integers(-8000, 255),
         behaviour=behaviours,
         reason=words,
         why=words,
         due=numbers,
-        total=numbers,
-        used=numbers,
-        transient=numbers,
+        total=counts,
+        used=counts,
+        transient=counts,
         nodes=st.lists(words, max_size=2).map(tuple),
         backend_state=words,
         started=st.none() | numbers,
@@ -93,14 +103,14 @@ any_record = st.one_of(
     st.builds(
         Ended,
         time=numbers,
-        attempt=numbers,
+        attempt=counts,
         state=words,
         code=st.none() | st.integers(-8000, 255),
         reason=words,
         backend_state=words,
         started=st.none() | numbers,
         ended=st.none() | numbers,
-        completed=numbers,
+        completed=counts,
     ),
 )
 
@@ -237,3 +247,71 @@ def test_what_a_policy_cannot_be(wrong: bytes) -> None:
     line = b'{"version": 1, "kind": "created", "time": 1, "job": "", "user": "", "backend": "", "roles": [], %s}'
     with pytest.raises(DamagedError):
         parse(line % wrong)
+
+
+def line(record: Record, **changes: object) -> bytes:
+    return json.dumps(json.loads(dump(record)) | changes).encode()
+
+
+@pytest.mark.parametrize(
+    "word", ["--user=root", "7,8", "7 8", "-1", "0", "7+1", "7_1", "²", "٣", "2147483648", "9" * 5000]
+)
+def test_the_number_of_a_job_is_one(word: str) -> None:
+    """It comes to scancel and squeue: an option would be obeyed, a number that is too large stops a query for all."""
+    for record in (SUBMITTED, Cancelled(time=NOW, attempt=0, user="alice", job_id="7")):
+        assert parse(line(record)) == record
+        with pytest.raises(DamagedError, match="`job_id` is not the number of a job"):
+            parse(line(record, job_id=word))
+
+
+@pytest.mark.parametrize(
+    ("record", "changes"),
+    [
+        (CREATED, {"roles": [{"name": "worker", "folder": "0-worker", "instances": 1 << 40}]}),
+        (CREATED, {"roles": [{"name": "worker", "folder": "0-worker", "instances": -1}]}),
+        (CREATED, {"roles": [{"name": str(n), "folder": str(n), "instances": 10_000} for n in range(30)]}),
+        (CREATED, {"roles": [{"name": str(n), "folder": str(n), "instances": 0} for n in range(10_001)]}),
+        (CREATED, {"roles": [{"name": "worker", "folder": "../../..", "instances": 1}]}),
+        (CREATED, {"roles": [{"name": "worker", "folder": "..", "instances": 1}]}),
+        (SUBMITTED, {"attempt": -1}),
+        (SUBMITTED, {"attempt": 1 << 50}),
+        (SUBMITTED, {"tasks": 1 << 50}),
+        (ENDED, {"completed": -1}),
+    ],
+)
+def test_counts_have_limits_and_folders_are_below_the_jobs(record: Record, changes: dict[str, object]) -> None:
+    assert parse(line(record)) == record
+    with pytest.raises(DamagedError):
+        parse(line(record, **changes))
+
+
+def test_taking_in_a_record_copies_nothing_of_those_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A journal of 64 MB holds hundreds of thousands of records of one kind."""
+    copied = 0
+
+    def counted(known: History, **changes: Any) -> History:
+        nonlocal copied
+        copied += sum(len(value) for value in changes.values() if isinstance(value, (tuple, frozenset)))
+        return replace(known, **changes)
+
+    retry = Retry(
+        time=NOW, attempt=0, code=1, behaviour="unknown", reason="", why="", due=NOW, total=1, used=1, transient=0,
+        nodes=(), backend_state="", started=None, ended=None,
+    )  # fmt: skip
+    told = [Notified(time=NOW, attempt=0, key=str(number), delivered=True) for number in range(1000)]
+    retries = [replace(retry, attempt=number, total=number) for number in range(1000)]
+    monkeypatch.setattr(history_module, "replace", counted)
+    known = history_module.history([*told, *retries])
+    assert (len(known.notified), len(known.retries), known.counters.total) == (1000, 1000, 999)
+    assert copied <= 4000
+
+
+def test_a_journal_of_rubbish_is_told_in_few_lines(tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    journal.write_bytes(dump(INTENT) + b"\n" * 1000 + b"x\n" * 99_000 + dump(SUBMITTED))
+    found = read(journal)
+    assert found.records == (INTENT, SUBMITTED)
+    assert found.damage[0] == "line 1002 cannot be read: it is not JSON"
+    assert found.damage[20:] == ("98980 more lines cannot be read",)
+    journal.write_bytes(b"x\n" * 200_000)
+    assert read(journal).damage[20:] == ("99980 more lines cannot be read; the rest was not tried",)

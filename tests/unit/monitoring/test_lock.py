@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -274,3 +276,14 @@ def test_of_many_threads_one_gets_it(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert sum(taken) == 1
+
+
+@pytest.mark.parametrize("age", [0, 3600])
+def test_a_pipe_in_place_of_a_lock_is_not_waited_for(tmp_path: Path, age: int) -> None:
+    """A lock it is, and one of its age: where it is a heartbeat's, it is somebody's."""
+    os.mkfifo(tmp_path / "lock.3")
+    then = time.time() - age
+    os.utime(tmp_path / "lock.3", (then, then))
+    lock = Lock(SharedFiles(tmp_path))
+    assert lock.owned() == (age == 0)
+    assert lock.take() == (age > 0)

@@ -150,17 +150,26 @@ def test_a_journal_that_cannot_be_written_has_it_told_again_by_the_next(tmp_path
     assert len((tmp_path / "told").read_text().splitlines()) == 4
 
 
-def test_a_mail_has_no_more_headers_than_ours() -> None:
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\x85", "\u2028", ">\n\n"])
+def test_a_mail_has_no_more_headers_than_ours(end: str) -> None:
+    """The journal can say anything."""
     notice = Notice(
-        key="paislurm-1/failed", event="failed", job="a\nBcc: x", user="alice\nBcc: y", state="FAILED", code=255,
-        reason="r" * 100_000, attempt=0, retries=0, job_id="7", time=NOW,
+        key=f"x{end}Bcc: z/failed", event="failed", job="a\nBcc: x", user=f"alice{end}Bcc: y, é@b", state="FAILED",
+        code=255, reason="r" * 100_000, attempt=0, retries=0, job_id="7", time=NOW,
     )  # fmt: skip
     head, _, body = message(notice, mail=True).decode().partition("\n\n")
+    assert head.isascii()
+    assert head.splitlines()[0] == "To: aliceBccyb"
     assert [line.partition(":")[0] for line in head.splitlines()] == [
         "To", "Subject", "MIME-Version", "Content-Type", "Message-ID",
     ]  # fmt: skip
     assert json.loads(body)["job"] == "a\nBcc: x"
     assert len(message(notice, mail=False)) < 4096
+    long = replace(notice, key="k" * 100_000, job="\u2028" * 100_000, user="u" * 100_000, job_id="7" * 100_000)
+    for mail in (False, True):
+        told = message(long, mail=mail)
+        assert len(told) < 65536, "more than a pipe takes, which a program need not read"
+        assert not mail or max(map(len, told.partition(b"\n\n")[0].splitlines())) < 998
 
 
 def test_records_of_what_was_told_are_no_news_of_the_job(folder: JobFolder) -> None:

@@ -113,7 +113,7 @@ def test_no_answer_is_never_an_ending(last: str | None, found: Result | None) ->
 def test_without_an_answer_the_last_known_state_stands() -> None:
     pending = Seen(time=NOW, attempt=0, state="PENDING", reason="Priority")
     assert standing(None, None, pending, answered=False, started=False).state == "WAITING"
-    assert standing(None, None, pending, answered=False, started=False).reason == "Priority"
+    assert standing(None, None, pending, answered=False, started=False).reason.startswith("Priority: ")
     running = Seen(time=NOW, attempt=0, state="RUNNING", reason="")
     assert standing(None, None, running, answered=False, started=True).state == "RUNNING"
     assert standing(None, None, answered=False, started=False).state == "WAITING"

@@ -9,8 +9,23 @@ import pytest
 from paislurm.backends.base import JobId
 from paislurm.translator.monitoring.journal import append
 from paislurm.translator.monitoring.records import Ended
+from paislurm.translator.monitoring.step import FORGOTTEN_SECONDS
 
-from .jobs import INTENT, NOW, FakeBackend, ended, failed_job, job, kinds, leave_result, stepped, task
+from .jobs import (
+    CREATED,
+    INTENT,
+    NOW,
+    SUBMITTED,
+    FakeBackend,
+    ended,
+    failed_job,
+    job,
+    job_folder,
+    kinds,
+    leave_result,
+    stepped,
+    task,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,6 +54,37 @@ def test_a_failure_within_its_budget_becomes_a_fresh_attempt_at_once(tmp_path: P
     assert len(backend.submissions) == 1
 
 
+@pytest.mark.parametrize(
+    ("later", "state", "there"),
+    [(30, "WAITING", True), (100_000, "UNKNOWN", True), (FORGOTTEN_SECONDS + 1, "UNKNOWN", False)],
+)
+def test_a_job_that_nobody_knows_any_more_keeps_no_secrets(tmp_path: Path, later: int, state: str, there: bool) -> None:
+    """It was killed, and Slurm has forgotten it: its user may never look again. At first it may be elsewhere."""
+    folder = job(tmp_path)
+    folder.secrets.mkdir()
+    (folder.secrets / "token").write_text("s3cr3t")
+    view = stepped(folder, FakeBackend(), SUBMITTED.time + later)
+    assert (view.standing.state, folder.secrets.exists()) == (state, there)
+
+
+def test_no_answer_takes_no_secrets(tmp_path: Path) -> None:
+    folder, backend = job(tmp_path), FakeBackend()
+    folder.secrets.mkdir()
+    backend.fails = "away"
+    stepped(folder, backend, NOW + 100_000)
+    assert folder.secrets.exists()
+
+
+def test_a_job_that_was_never_taken_keeps_no_secrets(tmp_path: Path) -> None:
+    """Its submit was killed before it asked."""
+    folder = job_folder(tmp_path, CREATED, INTENT)
+    folder.secrets.mkdir()
+    stepped(folder, FakeBackend(), INTENT.time + 100)
+    assert folder.secrets.exists()
+    assert stepped(folder, FakeBackend(), INTENT.time + 181).standing.ended
+    assert not folder.secrets.exists()
+
+
 def test_transient_failures_come_to_a_ceiling_that_is_told(tmp_path: Path) -> None:
     folder, backend, now = job(tmp_path, ceiling=2), FakeBackend(), NOW
     leave_result(folder, **KILLED)
@@ -62,7 +108,7 @@ def test_transient_failures_come_to_a_ceiling_that_is_told(tmp_path: Path) -> No
 def test_a_lost_node_is_left_out_and_the_budget_untouched(tmp_path: Path) -> None:
     folder, backend = job(tmp_path, limit=1), FakeBackend()
     ended(backend, state="NODE_FAIL", nodes="n1,n2")
-    backend.lost = {"n2", "n9"}
+    backend.lost = {"n2": "Not responding", "n9": ""}
     view = stepped(folder, backend, NOW)
     assert backend.submissions[0].exclude == ("n2",)
     assert (view.history.counters.used, view.history.counters.transient) == (0, 1)
@@ -90,7 +136,7 @@ def test_a_refusal_of_the_exclusion_is_no_refusal_of_the_attempt(
 ) -> None:
     folder, backend = job(tmp_path), FakeBackend()
     ended(backend, state="NODE_FAIL", nodes="n1")
-    backend.lost = {"n1"}
+    backend.lost = {"n1": ""}
     submit = backend.submit
 
     def picky(submission: Any) -> JobId:

@@ -42,3 +42,13 @@ def test_a_result_names_no_tasks_but_those_of_the_job() -> None:
         ("worker", 0),
         ("worker", 1),
     ]
+
+
+def test_a_task_that_never_began_is_none_that_completed() -> None:
+    """Its node is to blame: it failed with that node's name, and without a start."""
+    never = task(1, state="FAILED", started=None, ended=None, status=None, code=-1402, node="n2")
+    views = task_views(ROLES, left(outcome="failed", code=-1402, tasks=[task(0), never]), {}, ended=True)
+    assert [(view.state, view.node, view.completed) for view in views] == [
+        ("SUCCEEDED", "n1", True),
+        ("FAILED", "n2", False),
+    ]

@@ -10,6 +10,7 @@ import yaml
 from paislurm.translator.errors import PlanError
 from paislurm.translator.pipeline import Compiled, compile_job
 from paislurm.translator.site.load import load_site
+from paislurm.translator.site.profile import Site
 
 from ..protocol.jobs import JOB, ROLE, changed
 
@@ -66,6 +67,44 @@ def test_what_slurm_calls_otherwise_is_divided_by_the_tasks() -> None:
     assert "GPU_VENDOR='amd'" in found.script
 
 
+def without_nodes(roles: dict[str, Any], extras: dict[str, Any] | None = None, site: Site | None = None) -> Compiled:
+    job = changed(changed(JOB, "taskRoles", roles), "extras", extras or {})
+    return compile_job(yaml.safe_dump(job, sort_keys=False), site=site or Site())
+
+
+def needed(found: Compiled) -> list[str]:
+    return [fault.message.partition(", because")[0] for fault in found.warnings if fault.code == "W403"]
+
+
+def test_slurm_packs_gpus_where_the_nodes_are_not_known() -> None:
+    """No number of nodes is stated, and GPUs are counted by task: so does the step."""
+    found = without_nodes({"a": role(2, 1), "b": role(4, 1), "c": role(1, 0)})
+    assert [asked(found, k) for k in (1, 2)] == [
+        {"ntasks": "4", "gpus-per-task": "1", "mem-per-cpu": "100M"},
+        {"ntasks": "1", "mem-per-cpu": "100M"},
+    ]
+    assert step(found, 1)["gpus-per-task"] == "1"
+    assert [each.nodes for each in found.plan.components] == [None] * 3
+    assert needed(found) == ["the 3 components need at least 3 nodes"]
+    assert needed(without_nodes({"a": role(2, 1)})) == []
+
+
+def test_the_warning_has_the_number_of_nodes_that_the_plan_has() -> None:
+    """A node has a fixed port once; GPUs of another name, and those of several ranks, are counted by node."""
+    fixed = {"slurm": {"v1": {"fixedPorts": {"a": {"http": 7000}}}}}
+    ports = {**role(4, 1), "resourcePerInstance": {"cpu": 1, "memoryMB": 100, "gpu": 1, "ports": {"http": 1}}}
+    found = without_nodes({"a": ports, "b": role(4, 1)}, fixed)
+    assert (needed(found), asked(found)["nodes"], "nodes" in asked(found, 1)) == (
+        ["the 2 components need at least 5 nodes"], "4", False,
+    )  # fmt: skip
+    hip = load_site("gpus: {gres: hip, vendor: amd}\n", file="site.yaml")
+    found = without_nodes({"a": role(2, 1), "b": role(4, 2)}, site=hip)
+    assert (needed(found), asked(found, 1)["gres"]) == (["the 2 components need at least 6 nodes"], "hip:2")
+    ranks = {"slurm": {"taskRoles": {"b": {"mpi": {"ranksPerInstance": 2}}}}}
+    found = without_nodes({"a": role(2, 1), "b": role(4, 2, cpus=2)}, ranks)
+    assert (needed(found), step(found, 1)["gres"]) == (["the 2 components need at least 5 nodes"], "gpu:2")
+
+
 @pytest.mark.parametrize(("kind", "gres"), [("DGX", "gpu:a100:4"), ("V100", "gpu:v100:4"), ("a100", "gpu:a100:4")])
 def test_a_node_type_is_a_type_of_gpu(kind: str, gres: str) -> None:
     assert asked(compiled({"w": role(1, 4)}, sku(w=kind)))["gres"] == gres
@@ -75,6 +114,41 @@ def test_a_node_type_can_still_be_a_constraint_and_must_be_known() -> None:
     assert asked(compiled({"w": role(1, 4)}, sku(w="K80"))).items() >= {"gres": "gpu:4", "constraint": "k80"}.items()
     with pytest.raises(PlanError, match="it has DGX, K80, a100, v100"):
         compiled({"w": role(1, 4)}, sku(w="P100"))
+
+
+ANY = {"slurm": {"compat": {"gpuType": "any"}}}
+TYPED = """
+partitions: {gpu: {nodes: [{count: 4, cpus: 16, memoryMB: 100000, gpus: 4, gpuType: v100}]}}
+defaultPartition: gpu
+"""
+
+
+@pytest.mark.parametrize("kind", ["K80", "v10"])
+def test_a_type_that_the_site_has_not_is_refused_unless_any_will_do(kind: str) -> None:
+    """It is enough that the profile says of which type its GPUs are. The job's word goes before the site's."""
+    site = load_site(TYPED, file="site.yaml")
+    with pytest.raises(PlanError) as caught:
+        without_nodes({"w": role(1, 4)}, sku(w=kind), site)
+    [fault] = caught.value.faults
+    assert (fault.code, fault.message) == ("E405", f"the site has no node type {kind!r}; it has v100")
+    assert ("did you mean 'v100'?" in fault.hint) == (kind == "v10")
+    assert "`gpuType: any` under extras.slurm.compat" in fault.hint
+    generous = load_site(f"{TYPED}compat: {{gpuType: any}}\n", file="site.yaml")
+    for extras, where in ((sku(w=kind) | ANY, site), (sku(w=kind), generous)):
+        found = without_nodes({"w": role(1, 4)}, extras, where)
+        assert asked(found)["gres"] == "gpu:4"
+        [said] = [each.message for each in found.warnings if each.code == "W408"]
+        assert said == f"the node type {kind!r} changes nothing: the site has v100, and `gpuType: any` takes any nodes"
+    strict = {"slurm": {"compat": {"gpuType": "error"}}}
+    with pytest.raises(PlanError, match="E405"):
+        without_nodes({"w": role(1, 4)}, sku(w=kind) | strict, generous)
+
+
+@pytest.mark.parametrize("site", [None, load_site("partitions: {gpu: {}}\n", file="site.yaml")])
+def test_where_no_types_are_known_a_type_changes_nothing(site: Site | None) -> None:
+    found = without_nodes({"w": role(1, 4)}, sku(w="K80"), site)
+    [said] = [each.message for each in found.warnings if each.code == "W408"]
+    assert said == "the node type 'K80' changes nothing: no type of nodes is known here"
 
 
 def test_only_nodes_with_the_type_count() -> None:

@@ -62,6 +62,12 @@ def test_a_storage_in_its_place_needs_no_warning() -> None:
     assert new_codes(compiled({"storages": [{"name": "nfs", "mountPath": "/data/nfs"}, {"name": "same"}]})) == []
 
 
+def test_storages_without_a_name_are_skipped() -> None:
+    found = compiled({"storages": [{"mountPath": "/x"}, {"name": "nfs"}, {"name": None}, {"name": ""}]})
+    assert storages(found) == ["all\t/data/nfs\t/mnt/nfs"]
+    assert compiled({"storages": [{"mountPath": "/x"}]}).job.storages is None
+
+
 def test_an_empty_list_means_the_default_storages() -> None:
     assert storages(compiled({"storages": []})) == ["all\t/data/nfs\t/mnt/nfs", "all\t/mnt/same\t/mnt/same"]
     found = compiled({"storages": []}, site=Site())

@@ -10,6 +10,7 @@ from .jobs import GONE, check, job
 
 ROLE = "taskRoles/worker"
 RESOURCES = f"{ROLE}/resourcePerInstance"
+PLUGINS = "com.microsoft.pai.runtimeplugin"
 DATA = {"name": "d", "type": "data"}
 SCRIPT = {"name": "s", "type": "script"}
 
@@ -33,6 +34,14 @@ ACCEPTED = [
     (f"{ROLE}/extraContainerOptions", {"infiniband": "yes"}),
     (f"{ROLE}/commands", [""]),
     (f"{ROLE}/protocolVersion", 2),
+    (f"{ROLE}/protocolVersion", "2"),
+    ("prerequisites/0/protocolVersion", 2),
+    ("prerequisites/0/protocolVersion", "2"),
+    ("deployments", [{"name": "d", "protocolVersion": 2, "taskRoles": {"worker": {}}}]),
+    ("extras", {PLUGINS: [{"plugin": "tensorboard"}]}),
+    ("extras", {PLUGINS: [{"plugin": "tensorboard", "parameters": {}}]}),
+    ("extras", {PLUGINS: [{"plugin": "ssh", "parameters": {"jobssh": "True", "sshbarrier": "false"}}]}),
+    ("extras", {"storages": [{"mountPath": "/x"}, {"name": None}, {"name": ""}]}),
     ("prerequisites/1", DATA),
     ("prerequisites/1", {**DATA, "uri": []}),
     ("prerequisites/1", {**SCRIPT, "callbacks": "whatever", "failurePolicy": 5, "require": []}),
@@ -89,6 +98,16 @@ REJECTED = [
     (f"{ROLE}/commands", "python train.py"),
     (f"{ROLE}/dockerImage", None),
     (f"{ROLE}/unknown", 1),
+    (f"{ROLE}/protocolVersion", 1),
+    (f"{ROLE}/protocolVersion", None),
+    (f"{ROLE}/protocolVersion", True),
+    ("prerequisites/0/protocolVersion", 3),
+    ("prerequisites/0/protocolVersion", "2.0"),
+    ("prerequisites/1", {**DATA, "protocolVersion": "x"}),
+    ("prerequisites/1", {**SCRIPT, "protocolVersion": 2.5}),
+    ("deployments", [{"name": "d", "protocolVersion": 1, "taskRoles": {"worker": {}}}]),
+    ("defaults", {"deployment": None}),
+    ("defaults", {"deployment": ""}),
     ("unknown", 1),
     ("prerequisites/0/unknown", 1),
     ("prerequisites/0/uri", GONE),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paislurm.translator.protocol.moved import Moves
 from paislurm.translator.protocol.references import render
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ ROOTS: dict[str, Value] = {
         "list": [1, "a", {"b": [2]}],
         "sizes": [32, 64],
         "tag": "<% $parameters.model %> %>",
+        "learning rate": 0.5,
+        "odd[x] name": {"a b": ["c"]},
         "html": "<a href='x'>&amp;\"",
         "map": {"3": "three", "two-words": "yes", "a": {"b": "deep"}},
     },
@@ -51,6 +54,8 @@ ROOTS: dict[str, Value] = {
         ("<% $parameters.html %>", "<a href='x'>&amp;\""),
         ("<% $parameters.tag %>", "<% $parameters.model %> %>"),
         ("<% $data.uri[0] %> <% $data.name %> <% $data.custom %>", "https://a cifar10 5"),
+        ("<% $parameters.learning rate %>", "0.5"),
+        ("<%\n$parameters.odd[x] name.a b[0]\n%>", "c"),
         ("a %> b", "a %> b"),
         ("50% < 60%", "50% < 60%"),
     ],
@@ -73,6 +78,9 @@ def test_values(text: str, result: str) -> None:
         ("$parameters.model.length", "E313"),
         ("$parameters.", "E313"),
         ("$parameters. model", "E313"),
+        ("$parameters .model", "E313"),
+        ("$parameters.learning  rate", "E313"),
+        ("$parameters.sizes[01]", "E313"),
         ('$parameters["model"]', "E313"),
         ("$parameters[-1]", "E313"),
         ("$script.name", "E313"),
@@ -127,6 +135,20 @@ def test_text_without_references_is_left_alone(text: str) -> None:
 def test_values_are_not_rendered_again(value: str, around: str) -> None:
     rendered = render(f"{around}<% $parameters.x %>", {"parameters": {"x": value}})
     assert rendered.text == around + value
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab<\n"), st.booleans(), st.text("xy", max_size=4)), max_size=12))
+def test_characters_are_followed_there_and_back(parts: list[tuple[str, bool, str]]) -> None:
+    old, new = "".join(part for part, _, _ in parts), ""
+    replaced, expected = [], []
+    for offset, (part, goes, value) in enumerate(parts):
+        replaced += [(offset, offset + 1, len(value))] if goes else []
+        expected += [(offset, len(new) + at) for at in range(len(value) if goes else 1)]
+        new += value if goes else part
+    moves = Moves(replaced)
+    assert [moves.back(now) for _, now in expected] == [offset for offset, _ in expected]
+    kept = [offset for offset, (_, goes, _) in enumerate(parts) if not goes]
+    assert [new[moves.forward(offset) or 0] for offset in kept] == [old[offset] for offset in kept]
 
 
 @given(st.lists(st.sampled_from(["a", "\n", "<% $parameters.model %>", "<% $parameters.sizes %>"]), max_size=12))

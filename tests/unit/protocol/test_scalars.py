@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from paislurm.translator.protocol.document import SourceInt, SourceText, Value
+from paislurm.translator.errors import ProtocolError
+from paislurm.translator.protocol.document import Bytes, SourceInt, SourceText, Value
 from paislurm.translator.protocol.read import read
 from paislurm.translator.protocol.text import NoTextError, js_text
 
@@ -136,3 +137,60 @@ def test_null_has_no_text() -> None:
 def test_a_mapping_is_refused(value: Value) -> None:
     with pytest.raises(NoTextError):
         js_text(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("!!binary aGVsbG8=", "hello"),
+        ("!!binary |\n  aGVs\n  bG8=", "hello"),
+        ("!!binary 4oKs", "€"),
+        ("!!binary /w==", "\ufffd"),
+        ("!!binary ''", ""),
+        ("!!set {a, b: null}", {"a": None, "b": None}),
+        ("!!set", {}),
+        ("!!omap [a: 1, b: {c: 2}]", [{"a": 1}, {"b": {"c": 2}}]),
+        ("!!omap", []),
+        ("!!pairs [a: 1, a: {b: 2}]", [["a", 1], ["a", {"b": 2}]]),
+        ("!!pairs []", []),
+        ("!!map", {}),
+        ("!!seq", []),
+        (r'"\ud83d\ude00"', "😀"),
+        (r'["a\ud83d\ude00\U0001F600b", \ud83d, "\\ud83d"]', ["a😀😀b", r"\ud83d", r"\ud83d"]),
+        (r'{"\ud83d\ude00": 1}', {"😀": 1}),
+    ],
+)
+def test_what_js_yaml_reads_besides(text: str, value: Value) -> None:
+    assert value_of(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("!!binary aGVsbG8", "E107"),
+        ("!!binary a b=", "E107"),
+        ("!!binary ____", "E107"),
+        ("!!binary AAAA", "E102"),
+        ("!!set {a: 1}", "E107"),
+        ("!!set [a]", "E107"),
+        ("!!omap [a: 1, a: 2]", "E107"),
+        ("!!omap [{a: 1, b: 2}]", "E107"),
+        ("!!omap [a]", "E107"),
+        ("!!omap {a: 1}", "E107"),
+        ("!!pairs [{}]", "E107"),
+        ("!!pairs [a]", "E107"),
+        ("!!pairs a", "E107"),
+        (r'"\ud83d"', "E102"),
+        (r'"\ude00\ud83d"', "E102"),
+        (r'"\ud83d \ude00"', "E102"),
+    ],
+)
+def test_what_js_yaml_does_not_read_either(text: str, code: str) -> None:
+    with pytest.raises(ProtocolError) as error:
+        value_of(text)
+    assert [fault.code for fault in error.value.faults] == [code]
+
+
+def test_bytes_are_text_in_commands_alone() -> None:
+    assert js_text(value_of("!!binary aGVsbG8=")) == "hello"
+    assert isinstance(value_of("!!binary aGVsbG8="), Bytes)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from paislurm.translator.errors import ProtocolError
 from paislurm.translator.protocol.read import read
 from paislurm.translator.protocol.secrets import TAG
 from paislurm.translator.protocol.validate import Checked, validate
 
-from .jobs import job
+from .jobs import JOB, changed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,23 +27,35 @@ if TYPE_CHECKING:
 RUNTIME = files("paislurm").joinpath("templates", "runtime")
 BASH = """
 set -u; source common/messages.sh; source task/secrets.sh
-SECRETS_FOLDER=$1; insert_secrets "$2"; printf %s "$TEXT"
+SECRETS_FOLDER=$1; insert_secrets "$2"; printf %s ${PIECES[@]+"${PIECES[@]}"}
 """
 
 
-def checked(command: str, secrets: dict[str, Value], parameters: dict[str, Value] | None = None) -> Checked:
-    text = job("taskRoles/worker/commands", [command])
-    document = read(text, file="job.yaml")
+def checked(
+    command: str,
+    secrets: dict[str, Value],
+    parameters: dict[str, Value] | None = None,
+    data: dict[str, Value] | None = None,
+    *,
+    keep: bool = False,
+) -> Checked:
+    file = changed(JOB, "taskRoles/worker/commands", [command])
+    if data:
+        file = changed(changed(file, "prerequisites/1", data), "taskRoles/worker/data", "set")
+        file = changed(file, "taskRoles/worker/prerequisites", ["set"])
+    if keep:
+        file = changed(file, "extras/slurm/compat/unresolved", "keep")
+    document = read(yaml.safe_dump(file, sort_keys=False), file="job.yaml")
     root = {**document.mapping(()), "parameters": parameters or {}}
     object.__setattr__(document, "root", root)
     return validate(document, secrets=secrets)
 
 
-def as_the_task_runs_it(found: Checked, folder: Path) -> str:
-    """Return the command with its secrets, put in by the script's own bash."""
+def as_the_task_runs_it(found: Checked, folder: Path, text: str | None = None) -> str:
+    """Return a text, the command, with its secrets, put in by the script's own bash."""
     for name, value in found.secrets.items():
         (folder / name).write_bytes(value.encode())
-    (folder / "commands").write_bytes(found.job.roles[0].command.text.encode())
+    (folder / "commands").write_bytes((found.job.roles[0].command.text if text is None else text).encode())
     argv = ["bash", "-c", BASH, "bash", str(folder), str(folder / "commands")]
     return subprocess.run(argv, cwd=str(RUNTIME), capture_output=True, check=True).stdout.decode()
 
@@ -72,9 +88,91 @@ PIECES = st.one_of(
 NASTY = st.lists(PIECES, max_size=20).map("".join)
 
 
+def put_in(text: str, secrets: dict[str, str]) -> str | None:
+    """Return what OpenPAI made of a text that has all values but the secrets; None where it dropped something."""
+    found = {f"$secrets.{name}": value for name, value in secrets.items()}
+    names = [name.strip() for name in re.findall("<%(.*?)%>", text, re.DOTALL)]
+    if not found.keys() >= set(names):
+        return None
+    return re.sub("<%(.*?)%>", lambda match: found[match[1].strip()], text, flags=re.DOTALL)
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(NASTY, NASTY, NASTY)
 def test_what_is_put_in_is_what_was_written(tmp_path: Path, a: str, b: str, parameter: str) -> None:
+    secrets: dict[str, Value] = {"a": a, "b": b}
     command = "x <% $secrets.a %>-<% $parameters.p %>% $secrets.a %><% $secrets.b %> y"
-    found = checked(command, {"a": a, "b": b}, {"p": parameter})
-    assert as_the_task_runs_it(found, tmp_path) == f"x {a}-{parameter}% $secrets.a %>{b} y"
+    expected = put_in(f"-{parameter}% $secrets.a %>", {"a": a, "b": b})
+    if expected is None:
+        with pytest.raises(ProtocolError) as error:
+            checked(command, secrets, {"p": parameter})
+        assert {fault.code for fault in error.value.faults} <= {"E313", "E314", "E320"}
+    else:
+        found = checked(command, secrets, {"p": parameter})
+        assert as_the_task_runs_it(found, tmp_path) == f"x {a}{expected}{b} y"
+
+
+@pytest.mark.parametrize(
+    ("command", "result"),
+    [
+        ("<% $parameters.url %>", "https://user:v4lue@host/x"),
+        ("curl '<% $parameters.list %>'", "curl 'a,v4lue'"),
+        ("<% $parameters.inner.url %> <% $secrets.token %>", "v4lue v4lue"),
+        ("<% $data.uri[0] %>", "s3://v4lue/x"),
+        ("<% $parameters.open %> $secrets.token %>", "v4lue"),
+    ],
+)
+def test_a_secret_in_a_value_is_put_in(command: str, result: str, tmp_path: Path) -> None:
+    parameters: dict[str, Value] = {
+        "url": "https://user:<% $secrets.token %>@host/x",
+        "list": ["a", "<%$secrets.token%>"],
+        "inner": {"url": "<% $secrets.token %>"},
+        "open": "<%",
+    }
+    data: dict[str, Value] = {"name": "set", "type": "data", "uri": ["s3://<% $secrets.token %>/x"]}
+    found = checked(command, {"token": "v4lue"}, parameters, data)
+    assert found.job.secrets == ("token",)
+    assert as_the_task_runs_it(found, tmp_path) == result
+
+
+def test_a_secret_in_a_value_of_a_prerequisite_is_put_in(tmp_path: Path) -> None:
+    commands = ["clone <% $parameters.url %> <% this.parameters.more %>"]
+    data: dict[str, Value] = {
+        "name": "set",
+        "type": "data",
+        "more": "<% $parameters.url %>",
+        "callbacks": [{"event": "taskStarts", "commands": commands}],
+    }
+    found = checked("true", {"token": "v4lue"}, {"url": "x:<% $secrets.token %>@h"}, data)
+    script = found.job.roles[0].around.known[0].scripts[0]
+    assert as_the_task_runs_it(found, tmp_path, script.text) == "clone x:v4lue@h x:v4lue@h"
+
+
+@pytest.mark.parametrize(
+    ("value", "secrets", "code"),
+    [
+        ("<% $secrets.tokn %>", {"token": "1"}, "E313"),
+        ("<% $secrets.token %>", {}, "E313"),
+        ("<% $secrets %>", {"token": "1"}, "E314"),
+        ("<% $parameters.other %>", {"token": "1"}, "E320"),
+        ("<%# $secrets.token %>", {"token": "1"}, "E320"),
+    ],
+)
+def test_a_reference_in_a_value_is_never_dropped(value: str, secrets: dict[str, Value], code: str) -> None:
+    with pytest.raises(ProtocolError) as error:
+        checked("echo\necho <% $parameters.x %>", secrets, {"x": value, "other": "1"})
+    assert [fault.code for fault in error.value.faults] == [code]
+
+
+def test_a_reference_in_a_value_can_be_kept(tmp_path: Path) -> None:
+    values: dict[str, Value] = {"a": "<%$secrets.no%>", "b": "<%$parameters.a%>", "c": "<% $secrets.token %>"}
+    command = "<% $parameters.a %> <% $parameters.b %> <% $parameters.c %> <% $parameters.none %>"
+    found = checked(command, {"token": "v4lue"}, values, keep=True)
+    assert [fault.code for fault in found.warnings] == ["W305", "W320", "W305"]
+    assert as_the_task_runs_it(found, tmp_path) == "<%$secrets.no%> <%$parameters.a%> v4lue <% $parameters.none %>"
+
+
+def test_without_secrets_other_references_in_a_value_are_text() -> None:
+    assert checked("<% $parameters.a %>", {}, {"a": "<% $parameters.b %>"}).job.roles[0].command.text == (
+        "<% $parameters.b %>"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,23 @@ ACCEPTED: list[tuple[str, Any]] = [
     ("taskRoles/0/minSucceededTaskCount", 1),
     ("taskRoles/0/portList", [{"label": "a.b", "beginAt": 65535, "portNumber": 1}]),
 ]
+AS_TEXT: list[tuple[str, Any, Any]] = [
+    ("retryCount", "-2", -2),
+    ("killAllOnCompletedTaskNumber", "1", 1),
+    ("taskRoles/0/taskNumber", "2", 2),
+    ("taskRoles/0/cpuNumber", " 4 ", 4),
+    ("taskRoles/0/memoryMB", "1e3", 1000),
+    ("taskRoles/0/shmMB", "64.0", 64),
+    ("taskRoles/0/gpuNumber", "+1", 1),
+    ("taskRoles/0/minFailedTaskCount", "2", 2),
+    ("taskRoles/0/minSucceededTaskCount", "1", 1),
+    (
+        "taskRoles/0/portList",
+        [{"label": "a", "beginAt": "8080", "portNumber": "2"}],
+        [{"label": "a", "beginAt": 8080, "portNumber": 2}],
+    ),
+    ("extras/a-b", "1", 1),
+]
 REFUSED: list[tuple[str, Any, str]] = [
     ("jobName", "a b", "E204"),
     ("jobName", "", "E204"),
@@ -109,7 +127,12 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("taskRoles", {}, "E203"),
     ("virtualCluster", None, "E203"),
     ("retryCount", -3, "E203"),
-    ("retryCount", "0", "E203"),
+    ("retryCount", "-3", "E203"),
+    ("retryCount", "", "E203"),
+    ("retryCount", "0x1", "E203"),
+    ("retryCount", "1e999", "E203"),
+    ("taskRoles/0/minFailedTaskCount", "3", "E332"),
+    ("taskRoles/0/shmMB", "1025", "E333"),
     ("retryCount", True, "E203"),
     ("killAllOnCompletedTaskNumber", -1, "E203"),
     ("jobEnvs/a-b", 1, "E204"),
@@ -152,6 +175,18 @@ REFUSED: list[tuple[str, Any, str]] = [
 @pytest.mark.parametrize(("path", "value"), ACCEPTED)
 def test_accepted(path: str, value: object) -> None:
     assert meant(path, value).protocol == "1"
+
+
+def without_lines(found: Job) -> Job:
+    roles = tuple(
+        replace(role, lines=Lines(first=0, last=0), command=replace(role.command, lines=())) for role in found.roles
+    )
+    return replace(found, roles=roles)
+
+
+@pytest.mark.parametrize(("path", "text", "number"), AS_TEXT)
+def test_numbers_as_text_mean_the_number(path: str, text: object, number: object) -> None:
+    assert without_lines(meant(path, text)) == without_lines(meant(path, number))
 
 
 @pytest.mark.parametrize(("path", "value", "code"), REFUSED)
@@ -295,4 +330,4 @@ def test_published_files_compile_or_name_their_fault(file: Path) -> None:
         assert '"g2p-train"' in file.read_text(encoding="utf-8")
     else:
         assert compiled.job.protocol == "1"
-        assert compiled.script.startswith("#!/usr/bin/env bash\n")
+        assert compiled.script.startswith("#!/bin/bash -p\n")

@@ -114,7 +114,7 @@ def test_min_succeeded_can_be_the_number_of_instances() -> None:
 
 
 def test_switches_of_the_job_overrule_those_of_the_site() -> None:
-    site = Switches(job_name="full", nounset=False, exit_patterns="original", unresolved="keep")
+    site = Switches(job_name="full", nounset=False, exit_patterns="original", unresolved="keep", gpu_type="any")
     assert validate(read(job(), file="j"), defaults=site).job.compat.job_name == "full"
     text = job("extras/slurm/compat", {"jobName": "plain", "nounset": True, "exitPatterns": "mended"})
     found = validate(read(text, file="j"), defaults=site).job

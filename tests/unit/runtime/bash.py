@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import shlex
 import subprocess
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paislurm.translator.rendering.bash import runtime
@@ -11,10 +15,27 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+FILES = tempfile.TemporaryDirectory(prefix="paislurm-runtime-")
+
+
+@functools.cache
+def sourced(containers: str = "none", **changes: str) -> str:
+    """Return bash that sources the runtime from a file: all of it is more than one argument may have.
+
+    `changes` are names whose first setting is that of another name.
+    """
+    text: str = runtime(containers)
+    for name, other in changes.items():
+        text = text.replace(f"{name}=", f"{other}=", 1)
+    path = Path(FILES.name, f"{containers}-{'-'.join(changes)}.sh")
+    path.write_text(text, encoding="utf-8")
+    return f"source {shlex.quote(str(path))}"
+
+
 def run(code: str, *argv: str, env: Mapping[str, str] | None = None) -> str:
     """Run bash after the runtime, and return what it prints."""
     done = subprocess.run(
-        ["bash", "-c", f"set -u\n{runtime()}\n{code}", "bash", *argv],
+        ["bash", "-p", "-c", f"set -u\n{sourced()}\n{code}", "bash", *argv],
         env={"PATH": "/usr/bin:/bin", **(env or {})},
         capture_output=True,
         check=True,

@@ -1,6 +1,6 @@
 # Drive the supervision of jobs that are made up. Fakes: the clock, the channel, and what is told to steps.
 #
-# Standard input, a case after the other: "job GANG CEILING OF_JOB", "role INSTANCES SLOTS MIN_FAILED MIN_SUCCEEDED RETRIES",
+# Standard input, a case after the other: "job GANG CEILING RESTARTS OF_JOB", "role INSTANCES SLOTS MIN_FAILED MIN_SUCCEEDED RETRIES",
 # then "at TIME LINE" for what arrives on the channel (with gang), or "run ROLE INDEX ATTEMPT SECONDS STATUS CODE
 # BEHAVIOUR" for what a task does when it is told to run (without gang), "term TIME", and "go".
 
@@ -12,6 +12,8 @@ write_result() { :; }
 signal_steps() { TOLD+="$1 "; }
 has_open_tasks() { return 1; }
 say() { :; }
+log_of_step() { LOG=''; }
+explain_launch() { LAUNCH='-1402 transient' LAUNCH_NODE='' LAUNCH_WORDS=''; }
 
 # The channel: what arrives at a time can all be read at that time.
 read() {
@@ -30,7 +32,7 @@ next_line() {
   [[ ${WORDS[0]-} != exit ]] || printf 'exited %s\n' "${WORDS[*]:1}"
 }
 
-on_tick() { [[ $NOW != "$TERM_AT" ]] || on_term; }
+on_tick() { [[ $NOW != "$TERM_AT" ]] || on_signal TERM; }
 
 # Without gang: a slot does what it is told.
 order() {
@@ -65,7 +67,7 @@ run_cases() {
   while builtin read -r word rest; do
     case $word in
       job)
-        builtin read -r GANG TRANSIENT_CEILING MIN_SUCCEEDED_OF_JOB <<<"$rest"
+        builtin read -r GANG TRANSIENT_CEILING RESTART_LIMIT MIN_SUCCEEDED_OF_JOB <<<"$rest"
         role=0 LINES_AT=() RUNS=() TERM_AT=''
         ROLE_NAME=() INSTANCES=() SLOTS=() MIN_FAILED=() MIN_SUCCEEDED=() TASK_RETRIES=()
         ;;

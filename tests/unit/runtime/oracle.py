@@ -5,6 +5,7 @@ Source: PAI frameworkcontroller, completion policy (C1 to C4 with their tie-brea
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 INTERRUPTED_BY = 2
@@ -90,22 +91,34 @@ def decide(roles: list[RoleModel], exits: list[Exit], of_job: int = -1) -> Decis
 
 @dataclass
 class TaskRetries:
-    """Count the retries of one task. Source: PAI frameworkcontroller, retry policy; the ceiling is our own."""
+    """Count the retries of one task.
+
+    Source: PAI rest-server, which gives tasks the fancy policy whatever their count is; PAI frameworkcontroller, retry
+    policy. The ceiling, the restarts and the delays are our own.
+    """
 
     limit: int
     ceiling: int
+    restarts: int = 0
     used: int = field(default=0)
     transient: int = field(default=0)
 
     def delay(self, behaviour: str) -> int | None:
         """Return after how many seconds a task that ended so runs again, None if it does not."""
-        if self.limit != -2 and behaviour in ("transient", "conflict"):
+        if behaviour in ("transient", "conflict"):
             if self.transient == self.ceiling:
                 return None
             self.transient += 1
-            before = self.transient - 1
-            return 0 if before == 0 else min(2**before, 60)
-        if self.limit == -2 or (behaviour == "unknown" and (self.limit == -1 or self.used < self.limit)):
-            self.used += 1
-            return 0
-        return None
+            return back_off(self.transient - 1)
+        if behaviour == "permanent" or (behaviour == "success" and self.limit != -2):
+            return None
+        most = {-2: self.restarts, -1: math.inf}.get(self.limit, self.limit)
+        if self.used >= most:
+            return None
+        self.used += 1
+        return 0 if self.limit >= 0 else back_off(self.used - 1)
+
+
+def back_off(before: int) -> int:
+    """Return the delay after so many retries that have no end of the role's own."""
+    return 0 if before == 0 else min(2**before, 60)

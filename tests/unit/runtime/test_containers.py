@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.rendering.bash import runtime
-
 from . import standin
+from .bash import sourced
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 PASSWORD = 'a"b\\c$e'
 DIGEST = "sha256:" + "4" * 64
-INSIDE = ["/run/job/attempts/2/job.sbatch", "--inside", "/run/job", "2", "1", "3", "5", "0"]
+INSIDE = ["-p", "/run/job/attempts/2/job.sbatch", "--inside", "/run/job", "2", "1", "3", "5", "0"]
 SETTINGS = """
 MOUNTS=(all /data /data own /lustre /mnt/team)
 IMAGE_OF[1]=@IMAGE@ SHM_OF[1]=700 ROLE_GPUS[1]=0
@@ -27,6 +26,7 @@ SLURMD_NODENAME=n1 FOLDER=/run/job ATTEMPT=2 ATTEMPT_FOLDER=/run/job/attempts/2 
 ROLE=1 SLOT=3 CALLS=/tmp/calls JOB_USER=me GANG=1 STDERR_LOG=/dev/stderr
 exec {CHANNEL}>/dev/null {BELL}>/dev/null
 mkdir() { :; }
+is_own_part() { :; }
 """
 
 
@@ -35,7 +35,7 @@ def bash(folder: Path, name: str, code: str, image: str = "/images/one", program
     tools = standin.install(folder, ["podman", "apptainer", "singularity", "enroot", "ch-image"])
     settings = SETTINGS.replace("@IMAGE@", image)
     done = subprocess.run(
-        ["bash", "-c", f"set -u\nCONTAINER_RUNTIME={name}\n{runtime(name)}\n{settings}\n{code}"],
+        ["bash", "-c", f"set -u\nCONTAINER_RUNTIME={name}\n{sourced(name)}\n{settings}\n{code}"],
         env={"PATH": f"{tools}:{programs or os.environ['PATH']}", "HOME": "/home/me", "TMPDIR": str(folder)},
         capture_output=True,
         text=True,

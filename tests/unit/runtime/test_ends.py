@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from paislurm.translator.rendering.bash import runtime
+from .bash import sourced
 
 ROUNDS = 30
 
@@ -14,7 +14,7 @@ ROUNDS = 30
 def run(command: str, rounds: int, before: str = "") -> subprocess.CompletedProcess[str]:
     """Run a command several times as a task does, and print what it ended with."""
     return subprocess.run(
-        ["bash", "-c", f"{runtime()}\n{AS_A_TASK}\n{before}\n{TURNS}", "bash", command, str(rounds)],
+        ["bash", "-c", f"{sourced()}\n{AS_A_TASK}\n{before}\n{TURNS}", "bash", command, str(rounds)],
         capture_output=True,
         text=True,
         check=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -70,6 +70,35 @@ def test_blanks_at_the_ends_of_an_expression_count(tmp_path: Path) -> None:
     rule = ExitRule(code=9, behaviour="permanent", status="any", pattern=" argument to ")
     said = run(table((rule,)) + CLASSIFY, str(tmp_path)).splitlines()
     assert said == ["255 unknown", "255 unknown", "9 permanent"]
+
+
+@pytest.mark.parametrize("wanted", ["mended", "original"])
+def test_an_input_output_error_of_python_is_no_fault_of_the_data(
+    tmp_path: Path, wanted: Literal["mended", "original"]
+) -> None:
+    """OpenPAI gave its rule up, since a disk or a network may be at fault. The others of its kind stand."""
+    said = ("OSError: [Errno 5] Input/output error", "cp: failed to close 'x': Input/output error")
+    for name, text in zip("01", said, strict=True):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "stdout").write_text("")
+        (tmp_path / name / "stderr").write_text(f"Traceback\n{text}\n")
+        (tmp_path / name / "status").write_text("1")
+    codes = run(table(exit_rules(wanted)) + CLASSIFY, str(tmp_path)).splitlines()
+    assert codes == ["255 unknown", "229 permanent"]
+
+
+def test_what_the_script_itself_says_is_not_searched(tmp_path: Path) -> None:
+    """Its messages have names of the job's in them."""
+    ours = (
+        "paislurm: error: UnpicklingError failed with status 1 (start); what it printed is in /core dumped/runtime.log"
+    )
+    for name, text in (("0", f"{ours}\n"), ("1", f"{ours}\nUnpicklingError\n"), ("2", f"paislurm\n{ours[10:]}")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "stdout").write_text("out\n")
+        (tmp_path / name / "stderr").write_text(text)
+        (tmp_path / name / "status").write_text("1")
+    codes = run(table(RULES) + CLASSIFY, str(tmp_path)).splitlines()
+    assert codes == ["255 unknown", "231 permanent", "231 permanent"]
 
 
 CLASSIC = """

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.rendering.bash import runtime
-
-from .bash import run
+from .bash import run, sourced
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,8 +44,9 @@ def lose(
     (folder / "srun/0-w.log").write_text(log)
     (folder / "tasks/0-w/1.log").write_text(report)
     values = f"GANG={int(gang)} MIN_FAILED=({failed}) TASK_RETRIES=({retries}) TRANSIENT_CEILING={ceiling}"
+    values += f" RESTART_LIMIT={ceiling}"
     lines = "".join(f"{event}\n" for event in events)
-    script = f"set -u\n{runtime()}\n{values}\n{FAKES}"
+    script = f"set -u\n{sourced()}\n{values}\n{FAKES}"
     done = subprocess.run(
         ["bash", "-c", script, "bash", lines], cwd=folder, capture_output=True, text=True, check=True, timeout=60
     )
@@ -121,6 +120,19 @@ def test_the_end_of_patience_with_a_task_is_told(tmp_path: Path, ceiling: int, w
     assert told.reason == f"task w-0 failed with status 130{words}: 1 failed of role w end the job"
 
 
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [(0, " and is not retried, which the site does not allow"), (1, " after 1 retry"), (2, " after 2 retries")],
+)
+def test_the_end_of_restarts_of_a_task_is_told(tmp_path: Path, limit: int, words: str) -> None:
+    events = []
+    for attempt in range(limit + 1):
+        events += [f"start 0 0 0 {attempt} n1 1 1", f"exit 0 0 0 {attempt} 3 255 unknown 1"]
+    told = lose(tmp_path, *events, gang=False, failed=1, retries=-2, ceiling=limit)
+    assert told.outcome == "failed 255 unknown"
+    assert told.reason.startswith(f"task w-0 failed with status 3{words}")
+
+
 def test_the_shell_of_a_task_dies(tmp_path: Path) -> None:
     """Its task has failed while its step goes on."""
     told = lose(tmp_path, *BOTH_START, "died 0 1 1 137", failed=1)
@@ -140,11 +152,19 @@ def test_the_shell_of_a_task_dies_after_its_report(tmp_path: Path) -> None:
 
 
 def test_the_task_of_a_slot_that_dies_is_retried_in_another(tmp_path: Path) -> None:
-    """Even if it had not begun there; and the dead slot is given nothing any more."""
-    events = ("free 0 0", "free 0 1", "died 0 1 1 137", BOTH_START[0], FIRST_SUCCEEDS, "free 0 0")
+    """And the dead slot is given nothing any more."""
+    events = ("free 0 0", "free 0 1", *BOTH_START, "died 0 1 1 137", FIRST_SUCCEEDS, "free 0 0")
     told = lose(tmp_path, *events, gang=False, retries=1)
     assert told.outcome == "succeeded 0 success"
     assert told.orders == ["run 0 0 0", "run 1 1 0", "run 0 1 1", "quit"]
+
+
+def test_a_task_that_had_not_begun_in_the_slot_that_dies_uses_up_no_retry(tmp_path: Path) -> None:
+    """Another slot takes it as it is."""
+    events = ("free 0 0", "free 0 1", "died 0 1 1 137", BOTH_START[0], FIRST_SUCCEEDS, "free 0 0")
+    told = lose(tmp_path, *events, gang=False, retries=0, ceiling=0, failed=1)
+    assert told.outcome == "succeeded 0 success"
+    assert told.orders == ["run 0 0 0", "run 1 1 0", "run 0 1 0", "quit"]
 
 
 def test_a_slot_that_dies_with_nothing_to_do_is_given_nothing(tmp_path: Path) -> None:
@@ -163,6 +183,7 @@ def test_a_slot_that_dies_with_nothing_to_do_is_given_nothing(tmp_path: Path) ->
         ("srun: error: n1: task 2: Exited with exit code 9", ["died 3 2 2 9"]),
         ("srun: error: n1: task 0: Segmentation fault (core dumped)", ["died 3 0 0 137"]),
         ("srun: error: Node failure on n4", ["lost 3 n4"]),
+        ("srun: error: Task launch for StepId=2+1.0 failed on node n2: Job prolog failed", ["unlaunched 3 n2"]),
         ("srun: Job step aborted: Waiting up to 7 seconds for job step to finish.", []),
         ("paislurm: error: srun: error: n1: task 0: Killed", []),
     ],
@@ -170,7 +191,7 @@ def test_a_slot_that_dies_with_nothing_to_do_is_given_nothing(tmp_path: Path) ->
 def test_what_srun_says_is_an_event(tmp_path: Path, line: str, events: list[str]) -> None:
     """All of it is in the log, a last line without an end as well."""
     done = subprocess.run(
-        ["bash", "-c", f'set -u\n{runtime()}\nhear_srun 3 "$1"', "bash", tmp_path / "log"],
+        ["bash", "-c", f'set -u\n{sourced()}\nhear_srun 3 "$1"', "bash", tmp_path / "log"],
         input=f"before\n{line}",
         capture_output=True,
         text=True,
@@ -183,7 +204,7 @@ def test_what_srun_says_is_an_event(tmp_path: Path, line: str, events: list[str]
 
 def test_srun_is_heard_where_its_log_cannot_be_written(tmp_path: Path) -> None:
     done = subprocess.run(
-        ["bash", "-c", f'set -u\n{runtime()}\nhear_srun 3 "$1"', "bash", tmp_path / "missing" / "log"],
+        ["bash", "-c", f'set -u\n{sourced()}\nhear_srun 3 "$1"', "bash", tmp_path / "missing" / "log"],
         input="srun: error: Node failure on n4\n",
         capture_output=True,
         text=True,
@@ -196,7 +217,7 @@ def test_srun_is_heard_where_its_log_cannot_be_written(tmp_path: Path) -> None:
 FAKES = r"""
 MIN_SUCCEEDED_OF_JOB=-1 GRACE=5 NOW=1000
 ROLE_NAME=(w) ROLE_FOLDER=(0-w) INSTANCES=(2) SLOTS=(2) MIN_SUCCEEDED=(-1) SUCCEEDED=(0) FAILED=(0) NEXT_TASK=(0)
-STEP_OPEN=(1) TASK_COUNT=2
+STEP_OPEN=(1) TASK_COUNT=2 NODES_OF=('n1 n2')
 
 # Whoever looks at the clock finds that time has passed, and then what a slot was ordered has been done.
 read_clock() { NOW=$((NOW + 1)); }
@@ -210,7 +231,7 @@ order() {
   read -r word slot index attempt <<<"$2"
   if [[ $word == quit ]]; then
     tell 'step 0 0'
-  elif ((attempt)); then
+  elif ((attempt || index != slot)); then
     tell "start 0 $slot $index $attempt n1 1 1" "exit 0 $slot $index $attempt 0 0 success 1" "free 0 $slot"
   fi
 }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from paislurm.translator.rendering.bash import own_names, runtime
 
-from .bash import run
+from .bash import run, sourced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,9 +47,9 @@ def test_all_names_are_listed() -> None:
 def test_they_are_kept_apart_and_reach_the_commands(tmp_path: Path) -> None:
     """The batch script writes them down; a task, which has none of them, hands them to what it runs."""
     exported = {"FABRIC": "ib", "BEFORE": "x", "OUT": "it's\n$(here)", "RANK": "7", "NODES": "4", "MINE": "stays"}
-    code = f"set -u\n{own_names()}\n{runtime()}\necho ${{FABRIC-none}} ${{BEFORE-none}} $MINE >&2; print_submitted"
+    code = f"set -u\n{own_names()}\n{sourced()}\necho ${{FABRIC-none}} ${{BEFORE-none}} $MINE >&2; print_submitted"
     batch = subprocess.run(
-        ["bash", "-c", code, "job.sbatch"],
+        ["bash", "-p", "-c", code, "job.sbatch"],
         env={"PATH": "/usr/bin:/bin", **exported},
         capture_output=True,
         text=True,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.rendering.bash import runtime
+from .bash import sourced
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ WORKED = [
 
 def bash(code: str, *argv: str, path: str = "/usr/bin:/bin", cwd: Path | None = None) -> list[str]:
     """Run bash after the runtime, and return the lines that it prints."""
-    script = f"set -u\n{runtime()}\n{code}"
+    script = f"set -u\n{sourced()}\n{code}"
     done = subprocess.run(
         ["bash", "-c", script, "bash", *argv],
         env={"PATH": path, "SLURMD_NODENAME": "n1"},

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from paislurm.translator.rendering.bash import runtime
+from .bash import sourced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +37,9 @@ class Server:
     scheme: str = "Bearer"
     anonymous: bool = False
     digest: str = DIGEST
+    realm: str = ""
+    moved: str = ""
+    token: str = '{"expires_in": 300,\n "token" : "abc.def-1"}'
     statuses: list[int] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     port: int = 0
@@ -55,11 +58,13 @@ class Server:
             fields = parse_qs(url.query)
             asked = fields == {"service": ["images here"], "scope": ["repository:team/tiny:pull"]}
             good = asked and (known == BASIC or (self.anonymous and not known))
-            return (200, {}, '{"expires_in": 300,\n "token" : "abc.def-1"}') if good else (401, {}, "{}")
+            return (200, {}, self.token) if good else (401, {}, "{}")
+        if self.moved and not url.path.startswith("/moved/"):
+            return 307, {"Location": self.moved.replace("PORT", str(self.port)) + "/moved" + url.path}, ""
         if known != (BASIC if self.scheme == "Basic" else "Bearer abc.def-1"):
-            realm = f'realm="https://{self.name}/token",service="images here",scope="x"'
+            realm = f'realm="{self.realm or f"https://{self.name}/token"}",service="images here",scope="x"'
             return 401, {"WWW-Authenticate": f"{self.scheme} {realm}"}, ""
-        if url.path != "/v2/team/tiny/manifests/1.0":
+        if url.path.removeprefix("/moved") != "/v2/team/tiny/manifests/1.0":
             return 404, {}, ""
         if "application/vnd.oci.image.index.v1+json" not in headers.get("accept", ""):
             return 400, {}, ""
@@ -128,13 +133,13 @@ def resolve(
         (folder / "auth@x").write_text(login)
         settings += "LOGINS='auth@x'\n"
     code = f"""set -u
-{runtime("charliecloud")}
+{sourced("charliecloud")}
 {settings}
 sleep() {{ printf 'slept %s\\n' "$1"; }}
 if resolve_image '{server.name}' team/tiny '{version}'; then echo "$DIGEST"; else echo "$KIND: $PROBLEM"; fi"""
     done = subprocess.run(
         ["bash", "-c", code],
-        env={"PATH": f"{folder}/bin:{os.environ['PATH']}", "SLURMD_NODENAME": "n1"},
+        env={"PATH": f"{folder}/bin:{os.environ['PATH']}", "SLURMD_NODENAME": "n1", "HOME": str(folder)},
         capture_output=True,
         text=True,
         check=True,
@@ -200,7 +205,9 @@ def test_a_file_of_credentials_by_the_name_of_the_user(server: Server) -> None:
     assert resolve(server, settings=f"LOGIN_FILE=('file://{server.folder}/' \"'s\")\n") == DIGEST
 
 
-@pytest.mark.parametrize("digest", ["", "sha256:$(id)", "../../x"])
+@pytest.mark.parametrize(
+    "digest", ["", "sha256:$(id)", "../../x", "sha256:", "sha256:" + "4" * 63, "sha256:" + "4" * 65]
+)
 def test_a_digest_that_is_none_is_not_believed(server: Server, digest: str) -> None:
     server.digest = digest
     assert resolve(server, login=login(server)).startswith("permanent: the registry SERVER does not say which digest")
@@ -209,3 +216,49 @@ def test_a_digest_that_is_none_is_not_believed(server: Server, digest: str) -> N
 @pytest.mark.parametrize("text", ["docker.io\nme\n", "one line", "a\nb\nc\nd\n"])
 def test_a_file_that_holds_no_credentials(server: Server, text: str) -> None:
     assert resolve(server, login=text).startswith("permanent: not three lines (server, user, password) in ")
+
+
+def test_a_digest_in_the_job_file_that_is_none_is_asked_for(server: Server) -> None:
+    """It would be a part of a path."""
+    assert resolve(server, "sha256:../../../x", login(server)) == (
+        "permanent: there is no image SERVER/team/tiny:sha256:../../../x"
+    )
+
+
+@pytest.mark.parametrize("realm", ["http://127.0.0.1:9/token", "file:///etc/passwd", "ftp://127.0.0.1/x"])
+def test_only_https_is_spoken(server: Server, realm: str) -> None:
+    """Neither where tokens come from, nor where the registry says that an image has moved."""
+    refused = "permanent: the registry SERVER sends us to an address that is not https"
+    server.realm = realm
+    assert resolve(server, login=login(server)) == refused
+    server.realm, server.moved = "", realm
+    server.asked.clear()
+    assert resolve(server, login=login(server)) == refused
+    server.moved = "https://127.0.0.1:PORT"
+    assert resolve(server, login=login(server)) == DIGEST
+
+
+def test_the_users_settings_of_curl_mean_nothing(server: Server) -> None:
+    (server.folder / ".curlrc").write_text(f"output = {server.folder}/taken\nproxy = http://127.0.0.1:9\n")
+    assert resolve(server, login=login(server)) == DIGEST
+    assert not (server.folder / "taken").exists()
+
+
+def test_brackets_in_an_address_are_no_pattern(server: Server) -> None:
+    """Of a pattern curl would ask for every one."""
+    server.realm = f"https://{server.name}/token{{1,2,3}}[1-9]"
+    assert resolve(server, login=login(server)).startswith("permanent: the registry SERVER refuses the user")
+    assert [path for path in server.asked if path.startswith("/token")] == ["/token{1,2,3}[1-9]"]
+
+
+@pytest.mark.parametrize("size", [65_600, 5_000_000])
+def test_an_answer_without_end_is_not_read_to_it(server: Server, size: int) -> None:
+    server.token = "x" * size
+    assert resolve(server, login=login(server)) == ("permanent: the registry SERVER answers with more than 65536 bytes")
+
+
+def test_a_token_is_one_word(server: Server) -> None:
+    """What curl is told stands on lines."""
+    server.token = f'{{"token": "abc.def-1\noutput = {server.folder}/taken\n"}}'
+    assert resolve(server, login=login(server)) == "permanent: the registry SERVER gives no token"
+    assert not (server.folder / "taken").exists()

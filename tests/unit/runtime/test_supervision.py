@@ -11,8 +11,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from paislurm.translator.rendering.bash import runtime
-
+from .bash import sourced
 from .oracle import Decision, Exit, RoleModel, TaskRetries, decide
 
 HARNESS = Path(__file__).with_name("harness.sh").read_text(encoding="utf-8")
@@ -49,6 +48,7 @@ class Case:
     lines: list[str]
     gang: bool = True
     ceiling: int = 3
+    restarts: int = 3
     of_job: int = -1
     exits: list[Exit] = field(default_factory=list)
     runs: dict[tuple[int, int, int], tuple[int, int, int, str]] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Case:
         printer.text(repr(self))
 
     def text(self) -> str:
-        head = [f"job {int(self.gang)} {self.ceiling} {self.of_job}"]
+        head = [f"job {int(self.gang)} {self.ceiling} {self.restarts} {self.of_job}"]
         head += [f"role {r.instances} {r.slots} {r.min_failed} {r.min_succeeded} {r.retries}" for r in self.roles]
         term = [] if self.term is None else [f"term {self.term}"]
         return "\n".join([*head, *self.lines, *term, "go", ""])
@@ -85,9 +85,7 @@ class Case:
 
 def run(cases: list[Case]) -> None:
     """Let one bash run the cases."""
-    script = (
-        f"set -u\nreadonly FOLDER=/nowhere\n{runtime().replace('FOLDER=', 'NO_FOLDER=', 1)}\n{HARNESS}\nrun_cases\n"
-    )
+    script = f"set -u\nreadonly FOLDER=/nowhere\n{sourced(FOLDER='NO_FOLDER')}\n{HARNESS}\nrun_cases\n"
     done = subprocess.run(
         # A program of its own watches the time: it is there when the tests have been killed.
         ["timeout", "--signal=KILL", "240", "bash", "-c", script],
@@ -201,6 +199,31 @@ def test_a_lost_node(drawn: list[tuple[Case, int]]) -> None:
             assert case.outcome() == decide(case.roles, case.exits, case.of_job)
 
 
+@settings(MADE, max_examples=8)
+@given(
+    st.lists(
+        st.tuples(gang_cases(), st.integers(1, 12), st.none() | st.integers(1, 14)), min_size=BATCH, max_size=BATCH
+    )
+)
+def test_a_launch_that_fails(drawn: list[tuple[Case, int, int | None]]) -> None:
+    """It ends a job that nothing has ended before, unless TERM comes within two seconds; nothing counts meanwhile."""
+    cases = [case for case, _, _ in drawn]
+    for case, moment, term in drawn:
+        case.lines.append(f"at {START + moment} unlaunched 0 n1")
+        case.term = None if term is None else START + term
+    run(cases)
+    for case, moment, _ in drawn:
+        if case.outcome() == Decision("failed", -1402, "transient"):
+            assert case.decided_at() == START + moment + 2
+            assert case.term is None or case.term >= case.decided_at()
+        elif case.outcome().outcome == "interrupted":
+            assert case.decided_at() == case.term
+            assert case.decided_at() <= START + moment + 2
+        else:
+            assert case.decided_at() <= START + moment
+            assert case.outcome() == decide(case.roles, case.exits, case.of_job)
+
+
 @st.composite
 def slot_cases(draw: st.DrawFn) -> Case:
     """Tasks that take turns in slots; each attempt of each is made up beforehand."""
@@ -210,11 +233,11 @@ def slot_cases(draw: st.DrawFn) -> Case:
             min_failed=draw(st.sampled_from([-1, -1, 1, 2])),
             min_succeeded=draw(st.sampled_from([-1, -1, 1, 3])),
             slots=draw(st.integers(1, 3)),
-            retries=draw(st.sampled_from([0, 1, 2, 3, -1])),
+            retries=draw(st.sampled_from([0, 1, 2, 3, -1, -2])),
         )
         for _ in range(draw(st.integers(1, 2)))
     ]
-    case = Case(roles=roles, lines=[], gang=False, ceiling=draw(st.integers(0, 3)))
+    case = Case(roles=roles, lines=[], gang=False, ceiling=draw(st.integers(0, 3)), restarts=draw(st.integers(0, 3)))
     for position, role in enumerate(roles):
         for index in range(role.instances):
             for attempt in range(draw(st.integers(0, 6))):
@@ -249,7 +272,7 @@ def lived(
     case: Case, at: dict[tuple[int, ...], int], position: int, index: int, role: RoleModel, decided: int
 ) -> list[Exit]:
     """Follow one task through its attempts, and return its last exit if it was believed before the decision."""
-    retries = TaskRetries(limit=role.retries, ceiling=case.ceiling)
+    retries = TaskRetries(limit=role.retries, ceiling=case.ceiling, restarts=case.restarts)
     attempt = 0
     while (position, index, attempt) in at:
         began = at[position, index, attempt]
@@ -283,7 +306,7 @@ def test_a_line_that_comes_when_the_second_is_up_is_whole(tmp_path: Path) -> Non
         echo "${WORDS[*]}"
         read_words "$EVENTS"; echo "${WORDS[*]}"
     """
-    script = f"set -u\n{runtime()}\n{code}"
+    script = f"set -u\n{sourced()}\n{code}"
     done = subprocess.run(
         ["bash", "-c", script, tmp_path / "events"], capture_output=True, text=True, check=True, timeout=30
     )

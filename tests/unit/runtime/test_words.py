@@ -33,6 +33,7 @@ NEVER_EMPTY = {
     "names",
     "nodes",
     "options",
+    "paths",
     "requests",
     "slots",
     "store",

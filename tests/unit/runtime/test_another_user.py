@@ -1,0 +1,196 @@
+"""What another user has made in the places that all users write to: nothing of ours is put there, and nothing taken."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.rendering.bash import program, runtime
+from tests.cluster.instance import GROUP_ID, USERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+ALICE, BOB = (USERS[name].uid for name in ("alice", "bob"))
+TASK = """
+GANG=1 ROLE_NAME=(worker) ROLE_FOLDER=(0-worker) NODES_OF=(n1) ROLE=0 SLOT=0
+"""
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A folder like /tmp."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o1777)
+        yield folder
+
+
+def made_by(user: int, path: Path) -> Path:
+    """Make a folder that everybody can write to, as who wants to be written to does."""
+    path.mkdir()
+    path.chmod(0o777)
+    os.chown(path, user, GROUP_ID)
+    return path
+
+
+def run_as_alice(folder: Path, code: str, containers: str = "none") -> tuple[str, str]:
+    """Run functions of the runtime, with the folder for calls in `folder`; return what they print."""
+    settings = f"set -u\nCONTAINER_RUNTIME={containers} SLURMD_NODENAME=n1"
+    (folder / "code.sh").write_text(f"{settings}\n{runtime(containers)}\nCALLS={folder}/calls\n{TASK}\n{code}")
+    argv = ["setpriv", f"--reuid={ALICE}", f"--regid={GROUP_ID}", "--clear-groups", "bash", "-p"]
+    done = subprocess.run([*argv, str(folder / "code.sh")], capture_output=True, text=True, check=True, timeout=60)
+    return done.stdout, done.stderr
+
+
+def refusal(folder: Path) -> str:
+    return f"paislurm: error: the folder for calls, {folder}/calls on n1, is gone or another user's"
+
+
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_a_task_without_a_folder_of_its_own_ends(shared: Path, kind: str) -> None:
+    """A link leads to a folder of alice's, where files of hers would be made."""
+    if kind == "folder":
+        made_by(BOB, shared / "calls")
+    else:
+        made_by(ALICE, shared / "hers")
+        (shared / "calls").symlink_to(shared / "hers")
+    printed, said = run_as_alice(shared, 'make_bells 0.0; echo "$?"; prepare_task 0 0; echo "$? $CODE $BEHAVIOUR"')
+    assert printed.split("\n") == ["1", "1 252 transient", ""]
+    assert [line.startswith(refusal(shared)) for line in said.splitlines()] == [True, True]
+    assert list((shared / "calls").iterdir()) == []
+
+
+def test_a_bell_of_another_user_is_neither_heard_nor_rung(shared: Path) -> None:
+    calls = made_by(BOB, shared / "calls")
+    os.mkfifo(calls / "0.0")
+    (calls / "0.0").chmod(0o666)
+    code = """
+        open_bell 0.0 && readlink "/proc/self/fd/$BELL"
+        place_call "$CALLS/0.0" 'a secret command' </dev/null; echo "$?"
+        mark_bells ready; leave_bell 0.0; sweep_node; echo "$?"
+    """
+    printed, said = run_as_alice(shared, code)
+    pipe, *statuses = printed.split()
+    assert pipe.startswith("pipe:")
+    assert statuses == ["255", "0"]
+    assert "no task answers" in said
+    assert [path.name for path in calls.iterdir()] == ["0.0"]
+
+
+def test_what_a_link_leads_to_is_left_alone(shared: Path) -> None:
+    calls = made_by(BOB, shared / "calls")
+    hers = shared / "hers"
+    hers.write_text("text")
+    os.chown(hers, ALICE, GROUP_ID)
+    (calls / "0.0.ended").symlink_to(hers)
+    run_as_alice(shared, "leave_bell 0.0")
+    assert hers.read_text() == "text"
+
+
+def test_shared_memory_of_another_user_is_not_used(shared: Path) -> None:
+    """What is called ends, where mpirun would have begun in the other user's folder."""
+    name = shared.name
+    memory = made_by(BOB, Path(f"/dev/shm/{name}-0.0"))
+    try:
+        (shared / "call").mkdir(mode=0o755)
+        (shared / "call" / "command").write_text('echo "ran in ${OMPI_MCA_btl_sm_backing_directory-none}"')
+        code = f"CALLS=/tmp/{name} EXPORTS=''; SUBMITTED=(); run_called {shared}/call"
+        argv_output, said = run_as_alice(shared, f"({code}); echo $?")
+        assert argv_output == "255\n"
+        assert f"error: /dev/shm/{name}-0.0 on n1 is another user's" in said
+        assert list(memory.iterdir()) == []
+        memory.rmdir()
+        assert run_as_alice(shared, f"{code}")[0] == f"ran in /dev/shm/{name}-0.0\n"
+        assert (memory.stat().st_uid, memory.stat().st_mode & 0o777) == (ALICE, 0o700)
+    finally:
+        memory.rmdir()
+
+
+def test_the_folder_for_calls_has_a_name_that_nobody_knows(shared: Path) -> None:
+    """Not even who knows the number of the process and the time, of which bash makes its own random numbers."""
+    printed, _ = run_as_alice(shared, "RUN_ID=7-0; for n in 1 2 3; do RANDOM=1; name_calls; echo $CALLS; done")
+    names = printed.split()
+    assert len({*names}) == 3
+    assert all(len(name.removeprefix("/tmp/paislurm-7-0-")) == 12 for name in names)
+
+
+@pytest.mark.parametrize(
+    ("owner", "mode", "above", "said"),
+    [
+        (ALICE, 0o755, 0o755, ""),
+        (ALICE, 0o700, 0o775, ""),
+        (ALICE, 0o1777, 0o1777, ""),
+        (0, 0o1777, 0o755, ""),
+        (BOB, 0o1777, 0o755, "PLACE belongs to another user"),
+        (ALICE, 0o777, 0o755, "other users can write to PLACE"),
+        (ALICE, 0o770, 0o755, "other users can write to PLACE"),
+        (ALICE, 0o700, 0o777, "other users can write to ABOVE"),
+    ],
+)
+def test_a_place_for_a_run_by_hand(shared: Path, owner: int, mode: int, above: int, said: str) -> None:
+    place = made_by(owner, made_by(0, shared / "a b") / "c")
+    place.chmod(mode)
+    place.parent.chmod(above)
+    _, words = run_as_alice(shared, f"SLURM_JOB_USER=alice; (check_place '{place}') || (exit 0)")
+    expected = said.replace("PLACE", str(place)).replace("ABOVE", str(place.parent))
+    assert expected in words
+    assert bool(expected) == bool(words)
+
+
+def test_the_group_of_a_user_alone_is_nobody_else(shared: Path) -> None:
+    """As where a umask of 002 is usual."""
+    place = made_by(ALICE, shared / "place")
+    os.chown(place, ALICE, 65534)
+    place.chmod(0o775)
+    assert run_as_alice(shared, f"SLURM_JOB_USER='{place.group()}'; check_place '{place}'")[1] == ""
+
+
+OUTPUT = "MAKE_OUTPUT=1; give_up() {{ echo \"$1\"; exit 4; }}; cd '{0}'; ({1}); echo $?"
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "closed"])
+def test_an_output_folder_of_another_user_is_not_written_to(shared: Path, kind: str) -> None:
+    """Below one that everybody can make folders in. A link of his leads to a folder of hers."""
+    output = shared / "Output"
+    made_by(0, output)
+    if kind == "link":
+        made_by(ALICE, shared / "hers")
+        (output / "alice").symlink_to(shared / "hers")
+        os.chown(output / "alice", BOB, GROUP_ID, follow_symlinks=False)
+    else:
+        made_by(BOB, output / "alice").chmod(0o777 if kind == "folder" else 0o755)
+    (shared / "env.sh").write_text(f"PAI_OUTPUT_DIR='{output}/alice/job'")
+    printed, _ = run_as_alice(shared, OUTPUT.format(shared, "make_output"))
+    reason, status, _ = printed.split("\n")
+    assert reason == (f"the default outputDir cannot be trusted: {output}/alice is another user's, or a link of one's")
+    assert status == "4"
+
+
+def test_an_output_folder_of_ones_own(shared: Path) -> None:
+    """Be it by a link that the site has made."""
+    made_by(0, shared / "Output")
+    made_by(ALICE, shared / "large")
+    (shared / "Output" / "alice").symlink_to(shared / "large")
+    (shared / "env.sh").write_text(f"PAI_OUTPUT_DIR='file://{shared}/Output/alice/job'")
+    assert run_as_alice(shared, OUTPUT.format(shared, "make_output")) == ("0\n", "")
+    assert (shared / "large" / "job").is_dir()
+
+
+@pytest.mark.parametrize(("owner", "status"), [(ALICE, "0"), (BOB, "1")])
+def test_a_private_storage_of_another_user_is_not_mounted(shared: Path, owner: int, status: str) -> None:
+    made_by(owner, made_by(0, shared / "data") / "alice")
+    for code in ("find_binds", "(set -e; PAI_USER_NAME=alice; {})"):
+        plugin = program("storages")
+        mounts = f"MOUNTS=(own {shared}/data /mnt) FOLDER=/run JOB_USER=alice"
+        text = f"MOUNTS=$'own\\t{shared}/data\\t{shared}/data/alice'; {plugin}"
+        words = f"{mounts}; {code}" if code == "find_binds" else code.format(text)
+        printed, said = run_as_alice(shared, f"{words}; echo $?", "charliecloud")
+        assert printed == f"{status}\n"
+        assert ("belongs to another user" in said or "is another user's" in said) == (status == "1")

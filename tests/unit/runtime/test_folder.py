@@ -1,0 +1,41 @@
+"""The folder of a job whose name another one has by now, while its script is still tidying."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .bash import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TIDY = """
+SLURM_JOB_ID=1 JOB_NAME=demo SECRET_NAMES=token OUTCOME=succeeded OUTCOME_REASON=done TASK_COUNT=0
+ROLE_NAME=() INSTANCES=()
+lay_out_attempt() { :; }
+heed_signals() { :; }
+check_secrets() { :; }
+open_folder "$1/demo" 0 tag
+mv -- "$1/demo" "$1/demo.1"
+mkdir -p "$1/demo/attempts/0" "$1/demo/secrets"
+write_result
+forget_secrets
+"""
+
+
+def test_what_comes_last_goes_to_the_folder_that_was_its_own(tmp_path: Path) -> None:
+    for folder in ("attempts/0", "secrets"):
+        (tmp_path / "demo" / folder).mkdir(parents=True)
+    run(TIDY, str(tmp_path))
+    assert list((tmp_path / "demo/attempts/0").iterdir()) == []
+    assert (tmp_path / "demo/secrets").is_dir()
+    assert '"job_id": "1"' in (tmp_path / "demo.1/attempts/0/result.json").read_text()
+    assert not (tmp_path / "demo.1/secrets").exists()
+
+
+def test_a_folder_that_cannot_be_entered_gets_no_result(tmp_path: Path) -> None:
+    code = """cd "$1"; decide() { :; }; sweep_nodes() { :; }; heed_signals() { :; }; say() { printf '%s\\n' "$*"; }
+    (open_folder "$1/gone" 0 tag 2>/dev/null); echo "$?" """
+    said = run(code, str(tmp_path)).splitlines()
+    assert said == [f"error: cannot enter {tmp_path}/gone/attempts/0", "4"]
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,154 @@
+"""Launches that fail: steps that end before a task of theirs has begun. They are never the failure of the commands."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from .bash import run
+from .test_losses import BOTH_START, FIRST_SUCCEEDS, lose
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ARBITRARY = "srun: error: --nodes is incompatible with --distribution=arbitrary\n"
+PROLOG = """srun: error: Task launch for StepId=2.0 failed on node n2: Job prolog failed
+srun: error: Application launch failed: Job prolog failed
+srun: Job step aborted: Waiting up to 7 seconds for job step to finish.
+"""
+REFUSED_BY_A_NODE = "srun: error: Task launch for StepId=9+1.0 failed on node n2: Invalid job credential\n"
+ENDS = [
+    (ARBITRARY, 1, "-1401 permanent"),
+    ("srun: unrecognized option '--frobnicate'\nTry \"srun --help\" for more information\n", 255, "-1401 permanent"),
+    ("srun: invalid option -- 'Y'\n", 255, "-1401 permanent"),
+    ("srun: option '--gres' requires an argument\n", 255, "-1401 permanent"),
+    ('srun: error: Invalid numeric value "x" for --ntasks.\n', 1, "-1401 permanent"),
+    ("srun: error: Requested het-group offset exceeds highest hetjob index (5 > 0)\n", 1, "-1401 permanent"),
+    ("srun: error: Invalid MPI type 'foo', --mpi=list for acceptable types\n", 1, "-1401 permanent"),
+    ("srun: error: Invalid --distribution specification\n", 255, "-1401 permanent"),
+    ("srun: error: Unable to create step for job 5: Invalid generic resource (gres) specification\n", 1, ""),
+    ("srun: error: Unable to create step for job 5: Requested node configuration is not available\n", 1, ""),
+    ("srun: error: Slurm job 4 has expired\n", 1, ""),
+    ("srun: error: slurm_receive_msgs: Socket timed out on send/recv operation\n", 1, ""),
+    ("srun: warning: can't honor --ntasks-per-node\n" + REFUSED_BY_A_NODE, 1, ""),
+    ("", 137, ""),
+    ("srun: warning: can't honor --ntasks-per-node\n", 137, ""),
+    ("/spool/slurm_script: line 900: srun: command not found\n", 127, ""),
+    (PROLOG, 1, "-1403 transient"),
+]
+"""What srun says and its status, most of it observed on Slurm 22.05, and what it means: by default -1402."""
+CODE = 'explain_launch "$1" "$2" && printf "%s\\n" "$LAUNCH" "$LAUNCH_NODE"; printf "%s\\n" "$LAUNCH_WORDS"'
+
+
+@pytest.mark.parametrize(("log", "status", "means"), ENDS)
+def test_what_srun_says_of_a_launch(tmp_path: Path, log: str, status: int, means: str) -> None:
+    (tmp_path / "log").write_text(log)
+    code, node, words = run(CODE, str(tmp_path / "log"), str(status)).splitlines()
+    assert code == (means or "-1402 transient")
+    assert node == ("n2" if "on node n2" in log else "")
+    assert words
+    assert "srun: " not in words.replace("line 900: srun: ", "")
+    assert "Waiting" not in words
+
+
+@pytest.mark.parametrize(
+    ("log", "status"),
+    [
+        ("srun: error: n1: task 0: Exited with exit code 1\n", 1),
+        ("paislurm: skopeo: --tls-verify is incompatible; connection timed out\n", 1),
+        ("srun: error: n1: task 0: Killed\n", 137),
+        ("", 1),
+    ],
+)
+def test_a_step_that_began_is_no_failed_launch(tmp_path: Path, log: str, status: int) -> None:
+    (tmp_path / "log").write_text(log)
+    assert len(run(CODE, str(tmp_path / "log"), str(status)).splitlines()) == 1
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.binary(max_size=400), max_size=8))
+@example([b"srun: error: \x1b[31m\xff\xfe\x00 " + b"x" * 5000] * 50)
+def test_words_of_any_kind_are_short_and_fit_into_the_result(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
+) -> None:
+    file = tmp_path_factory.mktemp("srun") / "log"
+    file.write_bytes(b"\n".join(lines))
+    code = 'explain_launch "$1" 1; escape_json "$LAUNCH_WORDS"; printf "%s" "$ESCAPED"'
+    words = json.loads(f'"{run(code, str(file))}"')
+    assert 0 < len(words) < 700
+    assert words.isascii()
+    assert words.isprintable()
+
+
+@pytest.mark.parametrize("failed", [-1, 1, 2])
+@pytest.mark.parametrize("gang", [True, False])
+@pytest.mark.parametrize(("log", "status", "means"), [ENDS[0], ENDS[-1], ("", 137, "")])
+def test_a_step_in_which_nothing_began(
+    tmp_path: Path, log: str, status: int, means: str, gang: bool, failed: int
+) -> None:
+    """Neither a threshold nor a retry counts; srun's words are the reason."""
+    told = lose(tmp_path, f"step 0 {status}", log=log, gang=gang, failed=failed, retries=3, ceiling=3)
+    assert told.outcome == f"failed {means or '-1402 transient'}"
+    words = {0: "killed by signal 9", 1: "incompatible with --distribution=arbitrary", 2: "Job prolog failed"}
+    assert words[len(log.splitlines()) and (2 if "rolog" in log else 1)] in told.reason
+    assert told.tasks == ({"0.1": "failed -1403"} if "rolog" in log else {})
+    assert told.orders in ([], ["quit"])
+
+
+@pytest.mark.parametrize("failed", [-1, 1, 2])
+@pytest.mark.parametrize("status", [0, 1])
+def test_a_step_in_which_one_of_two_began(tmp_path: Path, failed: int, status: int) -> None:
+    """That the other succeeded, or was killed when the launch failed, does not count."""
+    for kind, end in (("good", FIRST_SUCCEEDS), ("killed", "exit 0 0 0 0 137 137 transient 1")):
+        folder = tmp_path / kind
+        folder.mkdir()
+        told = lose(folder, BOTH_START[0], f"step 0 {status}", end, log=REFUSED_BY_A_NODE, failed=failed)
+        assert told.outcome == "failed -1402 transient"
+        assert told.tasks["0.1"] == "failed -1402"
+        assert "on node n2" in told.reason
+
+
+def test_srun_says_at_once_that_a_node_starts_nothing(tmp_path: Path) -> None:
+    """Before its step ends, and before the tasks that it kills for that do."""
+    told = lose(tmp_path, BOTH_START[0], "unlaunched 0 n2", "died 0 0 0 137", log=PROLOG, failed=1)
+    assert told.outcome == "failed -1403 transient"
+    assert told.tasks == {"0.0": "ended", "0.1": "failed -1403"}
+
+
+def test_a_shell_that_dies_before_its_task_begins(tmp_path: Path) -> None:
+    told = lose(tmp_path, BOTH_START[0], "died 0 1 1 137", log="srun: error: n2: task 1: Killed\n", failed=-1)
+    assert (told.outcome, told.tasks["0.1"]) == ("failed -1402 transient", "failed -1402")
+    assert told.reason == "role w could not be started on node n2: n2: task 1: Killed"
+
+
+def test_a_step_in_which_memory_was_not_even_enough_to_begin(tmp_path: Path) -> None:
+    told = lose(tmp_path, "step 0 1", log="srun: error: n1: task 0: Out Of Memory\n", failed=-1)
+    assert told.outcome == "failed -1200 permanent"
+
+
+@pytest.mark.parametrize("step", ["ports", "fabric"])
+@pytest.mark.parametrize(("log", "status", "means"), [ENDS[0], ENDS[-1], ("", 137, "")])
+def test_a_step_before_the_tasks_that_never_began(tmp_path: Path, step: str, log: str, status: int, means: str) -> None:
+    """Its end has a cause of its own, too; the node that is to blame stands in the result."""
+    code = """
+        cd "$1" && mkdir srun && SCRATCH=$1 GANG=1 LAYOUT=shared
+        ROLE_NAME=(w) INSTANCES=(2) NODES_OF=('n1 n2') EVERY_COMPONENT=(0) FABRIC=(ib0)
+        run_on_nodes() { printf '%s' "$LOG_TEXT" >"srun/$1-$2.log"; return "$STATUS_OF_SRUN"; }
+        sleep() { :; }
+        exec {EVENTS}<> <(:)
+        write_result() { echo "$OUTCOME $OUTCOME_CODE $OUTCOME_BEHAVIOUR"; say_more; }
+        say_more() { echo "$OUTCOME_REASON"; echo "${NODE_OF[0.1]-}"; }
+        say() { :; }
+        ($2) ; echo "$?"
+    """
+    call = {"ports": "find_ports", "fabric": "check_fabric"}[step]
+    env = {"LOG_TEXT": log, "STATUS_OF_SRUN": str(status)}
+    outcome, reason, node, ended = run(code, str(tmp_path), call, env=env).splitlines()
+    assert outcome == f"failed {means or '-1402 transient'}"
+    assert f"step {step}" in reason
+    assert node == ("n2" if "rolog" in log else "")
+    assert ended == "4"

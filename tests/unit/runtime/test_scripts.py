@@ -1,0 +1,58 @@
+"""Scripts of prerequisites and plugins that fail: what a task makes of it, and what the batch script does."""
+
+from __future__ import annotations
+
+import pytest
+
+from .bash import run
+
+ENDS = """
+run_and_take_exports() { return "$given"; }
+run_bash() { return "$given"; }
+record_script() { :; }
+STDERR_LOG=/dev/null ROLE=0 ROLE_FOLDER=(0-w) given=$1
+run_script 0 "$2"
+printf '%s,%s,%s' "$?" "$CODE_OF_SCRIPT" "$FAILED_SCRIPT"
+"""
+TAKEN = """
+EXITS=() STATE[0.1]=running ATTEMPTS[0.1]=1 ROLE_NAME=(w) MIN_FAILED=(1)
+CODE_OF[0.1]=255 BEHAVIOUR_OF[0.1]=unknown STATUS[0.1]=3
+decide() { printf '%s' "$4"; }
+take_in $1
+complete_by_C2 0 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("status", "word", "ends"),
+    [
+        (10, "start.0.plugin.ssh.fail", "10,249 permanent,start plugin ssh"),
+        (10, "start.0.plugin.ssh.ignore", "0,,"),
+        (10, "start.0.prerequisite.ssh.fail", "10,,start prerequisite ssh"),
+        (10, "start.0.plugin.cmd.fail", "10,,start plugin cmd"),
+        (11, "start.0.plugin.ssh.fail", "11,,start plugin ssh"),
+        (0, "start.0.plugin.ssh.fail", "0,,"),
+        (4, "success.1.prerequisite.a_b-C.fail", "4,,success prerequisite a_b-C"),
+        (10, "exit.1.prerequisite.ssh.fail", "0,,"),
+    ],
+)
+def test_what_a_script_that_fails_means(status: int, word: str, ends: str) -> None:
+    assert run(ENDS, str(status), word) == ends
+
+
+@pytest.mark.parametrize(
+    ("line", "where"),
+    [
+        ("failed 0 1 1 1 start prerequisite a-b", " in the prerequisite a-b, before its commands"),
+        ("failed 0 1 1 1 success plugin cmd", " in the plugin cmd, after its commands succeeded"),
+        # Of an attempt before, of another task, or none of ours.
+        ("failed 0 1 1 0 start prerequisite a", ""),
+        ("failed 0 1 0 1 start prerequisite a", ""),
+        ("failed 0 1 x 1 start prerequisite a", ""),
+        ("failed 0 1 1 1 start prerequisite $(id)", ""),
+        ("failed 0 1 1 1 start prerequisite", ""),
+        ("failed 0 1 1 1 start PLUGIN a", ""),
+    ],
+)
+def test_a_report_of_a_script_that_failed(line: str, where: str) -> None:
+    assert run(TAKEN, line) == f"task w-1 failed with status 3{where}: 1 failed of role w end the job"

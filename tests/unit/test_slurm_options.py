@@ -1,0 +1,113 @@
+"""The page about Slurm's options has every one that a script or a backend can hand to Slurm, and no other."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = ("sbatch", "srun", "scancel", "scontrol", "squeue", "sacct", "sinfo")
+OPTION = re.compile(r"(?<![\w-])--[A-Za-z][a-z0-9-]+")
+PAIRS_OF = {"step_options": ("srun",), "_cpus": ("sbatch", "srun")}
+"""Functions of the planner whose options are not, or not only, sbatch's."""
+PATTERNS = {"scancel", "scontrol"}
+"""Programs that scripts call in one line each, with all of their options."""
+
+Found = dict[str, set[str]]
+
+
+def on_the_page() -> Found:
+    page = (ROOT / "docs/slurm-options.md").read_text(encoding="utf-8")
+    found: Found = {}
+    for program, table in re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL):
+        options = re.findall(r"^\| `(--[\w-]+)", table, re.MULTILINE)
+        assert len(options) == len(set(options)), f"{program} has an option twice"
+        assert options == sorted(options, key=str.lower)
+        found[program] = set(options)
+    return found
+
+
+def in_the_planner() -> Found:
+    """Return the names in all pairs `("name", value)` that the planner makes of options."""
+    found: Found = defaultdict(set)
+    for name in ("directives", "fabric"):
+        tree = ast.parse((ROOT / f"translator/planning/{name}.py").read_bytes())
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef):
+                for program in PAIRS_OF.get(function.name, ("sbatch",)):
+                    found[program] |= set(_names_of_pairs(function))
+    return found
+
+
+def _names_of_pairs(function: ast.FunctionDef) -> Iterator[str]:
+    for node in ast.walk(function):
+        match node:
+            case ast.Tuple(elts=[ast.Constant(value=str(name)), _]) if re.fullmatch(r"[a-z][a-z-]+", name):
+                yield f"--{name}"
+
+
+def in_the_backends() -> Found:
+    """Return the options in all lists that begin with a program's name."""
+    found: Found = defaultdict(set)
+    for file in ROOT.glob("backends/*.py"):
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            match node:
+                case ast.List(elts=[ast.Constant(value=str(program)), *_]) if program in PROGRAMS:
+                    inner = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
+                    found[program] |= {option for text in inner for option in OPTION.findall(str(text))}
+    return found
+
+
+def in_the_templates() -> Found:
+    """Return the options in the code of the script's runtime.
+
+    In a file that runs srun all are srun's, but those of other programs and those that the script gives to itself.
+    """
+    found: Found = defaultdict(set)
+    for file in sorted(ROOT.glob("templates/**/*.sh")):
+        code = re.sub(r"^\s*#.*$", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE).replace("\\\n", " ")
+        runs_srun = re.search(r'(^|[\s(])srun( |$)[^|]|"\$\{SRUN', code, re.MULTILINE)
+        for line in code.splitlines():
+            others = [program for program in PATTERNS if re.search(rf"\b{program} ", line)]
+            options = set(OPTION.findall(re.split(r'bash (?:-p )?"\$SCRIPT"', line)[0]))
+            for program in others or (["srun"] if runs_srun else []):
+                found[program] |= options
+    return found
+
+
+def test_every_option_is_on_the_page_and_no_other() -> None:
+    found: Found = defaultdict(set)
+    for source in (in_the_planner(), in_the_backends(), in_the_templates()):
+        for program, options in source.items():
+            found[program] |= options
+    assert on_the_page() == dict(found)
+
+
+@pytest.mark.parametrize("script", sorted(ROOT.glob("tests/golden/*/job.sbatch")), ids=lambda path: path.parent.name)
+def test_the_options_of_real_scripts_are_on_the_page(script: Path) -> None:
+    (job,) = (file.read_text(encoding="utf-8") for file in script.parent.glob("job.*") if file != script)
+    text = script.read_text(encoding="utf-8")
+    sbatch = set(re.findall(r"^#SBATCH (--[\w-]+)", text, re.MULTILINE))
+    srun = {option for line in re.findall(r"^STEP_OPTIONS\[.*$", text, re.MULTILINE) for option in OPTION.findall(line)}
+    page = on_the_page()
+    # The raw options of a job are its own.
+    assert {option for option in sbatch - page["sbatch"] if option not in job} == set()
+    assert srun <= page["srun"]
+    assert sbatch
+
+
+def test_the_sources_are_read() -> None:
+    assert {"--no-requeue", "--signal", "--switches"} <= in_the_planner()["sbatch"]
+    assert {"--exact", "--gpus-per-task"} <= in_the_planner()["srun"]
+    assert {"--parsable", "--exclude"} <= in_the_backends()["sbatch"]
+    assert {"--distribution", "--het-group", "--pty"} <= in_the_templates()["srun"]
+    assert "--task" not in in_the_templates()["srun"]
+    assert in_the_templates()["scancel"] == {"--signal"}
