@@ -61,4 +61,5 @@ def test_what_has_a_terminal_is_killed_when_only_a_part_of_its_caller_is_gone(tm
 def test_what_a_command_leaves_running_outlives_a_caller_who_has_heard_of_the_end(tmp_path: Path) -> None:
     folder = tmp_path / "call"
     folder.mkdir()
-    assert run(LEFT_RUNNING, str(folder)).split() == ["end", "S"]
+    word, state = run(LEFT_RUNNING, str(folder)).split()
+    assert (word, state in {"R", "S", "D"}) == ("end", True)
