@@ -127,7 +127,7 @@ class Submitted:
 
     def calls(self) -> str:
         """Return the folder for calls that each node of the job has, as soon as there are tasks."""
-        found = re.search(r"^CALLS=(.*)$", (self.attempt / "placement.sh").read_text(), re.MULTILINE)
+        found = re.search(r"^PSL_NODE_FOLDER=(.*)$", (self.attempt / "placement.sh").read_text(), re.MULTILINE)
         assert found
         return found[1]
 

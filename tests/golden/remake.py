@@ -1,7 +1,7 @@
 """Make the plan and the script of each case; as a script, write them down beside the job file.
 
-A case is a folder with `job.yaml` or `job.json` and perhaps `site.yaml`. `job.sbatch` ends where the static runtime
-begins, which is the same in every script and has tests of its own.
+A case is a folder with `job.yaml` or `job.json` and perhaps `site.yaml`. `job.sbatch` is the head of its script; the
+last line names the parts of the runtime that follow, which have tests of their own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from paislurm.translator.pipeline import Compiled, compile_job
 from paislurm.translator.planning.show import plan_text
-from paislurm.translator.rendering.bash import runtime
+from paislurm.translator.rendering.runtime_bundle import SEAL
 from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import Site
 
@@ -23,10 +23,7 @@ def source(case: Path) -> Path:
     return next(file for name in ("job.yaml", "job.json") if (file := case / name).exists())
 
 
-END = '\nmain "$@"\n'
-
-
-def _compiled(case: Path) -> Compiled:
+def compiled(case: Path) -> Compiled:
     profile = case / "site.yaml"
     site = load_site(profile.read_bytes(), file=profile.name) if profile.exists() else Site()
     file = source(case)
@@ -35,17 +32,20 @@ def _compiled(case: Path) -> Compiled:
 
 def whole_script(case: Path) -> str:
     """Return the script of a case with the runtime in it."""
-    return _compiled(case).script
+    return compiled(case).script
 
 
 def made(case: Path) -> dict[str, str]:
     """Return the text of each golden file of a case, as it comes out now."""
-    compiled = _compiled(case)
-    head, static, end = compiled.script.partition(runtime(compiled.plan.containers.runtime))
-    assert static
-    assert end == END
-    warnings = "".join(f"{fault.code}: {fault.message}\n" for fault in compiled.warnings)
-    return {"plan.txt": plan_text(compiled.plan) + "\n" * bool(warnings) + warnings, "job.sbatch": head}
+    found = compiled(case)
+    head, seal, runtime = found.script.partition(SEAL)
+    assert seal
+    uses = runtime.partition(": the same ")[2].partition(" ----")[0]
+    warnings = "".join(f"{fault.code}: {fault.message}\n" for fault in found.warnings)
+    return {
+        "plan.txt": plan_text(found.plan) + "\n" * bool(warnings) + warnings,
+        "job.sbatch": f"{head}# ---- paislurm runtime: the same {uses} ----\n",
+    }
 
 
 def remake() -> None:

@@ -11,8 +11,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.rendering.bash import runtime
+from paislurm.translator.rendering.runtime_bundle import SEAL
 from paislurm.translator.rendering.shell import comment, export, here_document, quote
+
+from .runtime.bash import library
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,8 +84,8 @@ def test_here_documents(tmp_path: Path, texts: list[str]) -> None:
     documents = []
     for text in texts:
         delimiter, body = here_document(text, "END")
-        documents.append(f"emit <<'{delimiter}'\n{body}\n{delimiter}\nprintf '\\0'\n")
-    found = bash(f"{runtime()}\n{''.join(documents)}", tmp_path)
+        documents.append(f"cat_stdin <<'{delimiter}'\n{body}\n{delimiter}\nprintf '\\0'\n")
+    found = bash(f"{library()}\n{''.join(documents)}", tmp_path)
     assert found == [f"{text}\n" for text in texts]
 
 
@@ -115,8 +117,8 @@ def test_whole_scripts(tmp_path: Path, drawn: list[tuple[str, str, str]]) -> Non
             },
         }
         compiled = compile_job(json.dumps(job, ensure_ascii=False))
-        head = compiled.script.partition('\nmain "$@"\n')[0]
-        show = "source <(emit_job_environment); printf '%s\\0' \"$PAI_JOB_VC_NAME\""
+        head = compiled.script.partition(SEAL)[0] + library()
+        show = "source <(job_environment); printf '%s\\0' \"$PAI_JOB_VC_NAME\""
         script = f"{head}\ncommands_of_role_0; printf '\\0'; {show}\n"
         assert bash(script, tmp_path) == [f"{compiled.job.roles[0].command.text}\n", cluster]
 

@@ -74,18 +74,26 @@ def in_the_templates() -> Found:
     found: Found = defaultdict(set)
     for file in sorted(ROOT.glob("templates/**/*.sh")):
         code = re.sub(r"^\s*#.*$", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE).replace("\\\n", " ")
-        runs_srun = re.search(r'(^|[\s(])srun( |$)[^|]|"\$\{SRUN', code, re.MULTILINE)
+        runs_srun = re.search(r'(^|[\s(])srun( |$)[^|]|"\$\{PSL_SRUN', code, re.MULTILINE)
         for line in code.splitlines():
             others = [program for program in PATTERNS if re.search(rf"\b{program} ", line)]
-            options = set(OPTION.findall(re.split(r'bash (?:-p )?"\$SCRIPT"', line)[0]))
+            options = set(OPTION.findall(re.split(r'bash (?:-p )?"\$PSL_SCRIPT"', line)[0]))
             for program in others or (["srun"] if runs_srun else []):
                 found[program] |= options
     return found
 
 
+def in_the_head() -> Found:
+    """Return the options of the srun of a role that the planner does not choose."""
+    text = (ROOT / "translator/rendering/srun.py").read_text(encoding="utf-8")
+    code = text.replace(" --task ", " ")
+    named = {f"--{name}" for name in re.findall(r'option\("([\w-]+)"', code)}
+    return {"srun": named | set(OPTION.findall(code))}
+
+
 def test_every_option_is_on_the_page_and_no_other() -> None:
     found: Found = defaultdict(set)
-    for source in (in_the_planner(), in_the_backends(), in_the_templates()):
+    for source in (in_the_planner(), in_the_backends(), in_the_templates(), in_the_head()):
         for program, options in source.items():
             found[program] |= options
     assert on_the_page() == dict(found)
@@ -96,11 +104,15 @@ def test_the_options_of_real_scripts_are_on_the_page(script: Path) -> None:
     (job,) = (file.read_text(encoding="utf-8") for file in script.parent.glob("job.*") if file != script)
     text = script.read_text(encoding="utf-8")
     sbatch = set(re.findall(r"^#SBATCH (--[\w-]+)", text, re.MULTILINE))
-    srun = {option for line in re.findall(r"^STEP_OPTIONS\[.*$", text, re.MULTILINE) for option in OPTION.findall(line)}
+    srun = {
+        option
+        for line in re.findall(r"^srun_of_role_\d+\(\) \{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL)
+        for option in OPTION.findall(line)
+    }
     page = on_the_page()
     # The raw options of a job are its own.
     assert {option for option in sbatch - page["sbatch"] if option not in job} == set()
-    assert srun <= page["srun"]
+    assert srun - {"--task"} <= page["srun"]
     assert sbatch
 
 

@@ -10,7 +10,6 @@ import re
 from typing import TYPE_CHECKING
 
 from ..job import NEVER
-from .launchers import LAUNCHER_VARIABLES
 
 if TYPE_CHECKING:
     from ..job import Job, Role
@@ -50,7 +49,7 @@ def job_variables(job: Job, site: Site) -> Variables:
             (f"PAI_MIN_FAILED_TASK_COUNT_{name}", _threshold(job, role.completion.min_failed)),
             (f"PAI_MIN_SUCCEEDED_TASK_COUNT_{name}", _threshold(job, role.completion.min_succeeded)),
         ]
-    return (*variables, *(LAUNCHER_VARIABLES if job.gang else ()))
+    return tuple(variables)
 
 
 def _threshold(job: Job, threshold: int) -> str:

@@ -55,6 +55,11 @@ class Step:
     script: Script
     lines: Lines
 
+    @property
+    def word(self) -> str:
+        """Return the word by which the script knows the step; names of prerequisites and plugins have no dots."""
+        return f"{self.moment}.{self.number}.{self.kind}.{self.name}.{'ignore' if self.ignore_failure else 'fail'}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import jinja2
 
-from .shell import ShellWord, comment, number, quote
+from .shell import ShellWord, comment, number, our_own, quote
+
+if TYPE_CHECKING:
+    from .lines import Line
 
 
 def _only_shell_words(value: object) -> object:
@@ -26,6 +30,16 @@ def _flag(value: bool) -> ShellWord:
 
 def _seconds(value: timedelta) -> ShellWord:
     return number(int(value.total_seconds()))
+
+
+@jinja2.pass_context
+def _mark(context: jinja2.runtime.Context, line: Line) -> ShellWord:
+    """Return the text of a line; where somebody asks what lines come from, with its number in that list before it."""
+    marks: list[Line] | None = context["marks"]
+    if marks is None:
+        return line.text
+    marks.append(line)
+    return our_own([f"\0{len(marks) - 1}\0{line.text}"])
 
 
 def load(name: str) -> str:
@@ -47,5 +61,5 @@ def engine(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environment:
         bytecode_cache=compiled,
         autoescape=False,  # noqa: S701 - this is bash, and `finalize` lets only quoted text through
     )
-    environment.filters |= {"sh": quote, "comment": comment, "flag": _flag, "seconds": _seconds}
+    environment.filters |= {"sh": quote, "comment": comment, "flag": _flag, "seconds": _seconds, "mark": _mark}
     return environment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +24,28 @@ def quote(value: str) -> ShellWord:
     if "\0" in value:
         raise ValueError("a NUL character cannot be passed to a program")
     return ShellWord("'" + value.replace("'", "'\\''") + "'")
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+", re.ASCII)
+
+
+def word(value: str) -> ShellWord:
+    """Return a word that bash reads back as `value`, without quotes where it needs none.
+
+    >>> word("--gres=gpu:2"), word("a b")
+    ('--gres=gpu:2', "'a b'")
+    """
+    return ShellWord(value) if _PLAIN.fullmatch(value) else quote(value)
+
+
+def option(name: str, value: str | None) -> ShellWord:
+    """Return an option of a command of ours: `--name=value`, of which the value may be quoted."""
+    return ShellWord(f"--{name}" if value is None else f"--{name}={word(value) if value else quote(value)}")
+
+
+def array(values: Iterable[str]) -> ShellWord:
+    """Return the words of an array."""
+    return ShellWord(f"({' '.join(word(value) if value else quote(value) for value in values)})")
 
 
 def export(name: str, value: str) -> ShellWord:

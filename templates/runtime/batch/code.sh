@@ -2,33 +2,32 @@
 # It is fetched once, into the attempt's folder, and each task gets a copy that it can write to.
 
 # Source: PAI protocol v1, codeDir; PAI rest-server, which refused larger ones.
-readonly MOST_CODE_BYTES=200000000
+readonly PSL_MAX_CODE_BYTES=200000000
 
 fetch_code() {
   local from name size
-  [[ ${STAGE_CODE-} ]] || return 0
   # shellcheck source=/dev/null # written by write_environment
   from=$(source ./env.sh && printf '%s' "$PAI_CODE_DIR")
   name=${from%"${from##*[!/]}"} name=${name##*/}
-  [[ $name != @(''|.|..) ]] || give_up "codeDir $from names no folder"
-  mkdir -- code || give_up "cannot write to $ATTEMPT_FOLDER"
+  [[ $name != @(''|.|..) ]] || die "codeDir $from names no folder"
+  mkdir -- code || die "cannot write to $PSL_ATTEMPT_FOLDER"
   case $from in
     hdfs://*)
-      command -v hdfs >/dev/null || give_up "codeDir $from: there is no hdfs command on $SLURMD_NODENAME"
-      attend hdfs dfs -get "$from" code/ || give_up "codeDir $from cannot be fetched"
+      command -v hdfs >/dev/null || die "codeDir $from: there is no hdfs command on $SLURMD_NODENAME"
+      run_interruptibly hdfs dfs -get "$from" code/ || die "codeDir $from cannot be fetched"
       ;;
     http://* | https://*)
-      command -v curl >/dev/null || give_up "codeDir $from: there is no curl on $SLURMD_NODENAME"
+      command -v curl >/dev/null || die "codeDir $from: there is no curl on $SLURMD_NODENAME"
       # A server need not say how much is to come.
-      attend limit_file "$MOST_CODE_BYTES" curl -q --globoff --proto =http,https --proto-redir =http,https --fail --silent \
-        --show-error --location --max-filesize "$MOST_CODE_BYTES" --output "code/$name" -- "$from" ||
-        give_up "codeDir $from cannot be fetched"
+      run_interruptibly limit_file "$PSL_MAX_CODE_BYTES" curl -q --globoff --proto =http,https --proto-redir =http,https --fail --silent \
+        --show-error --location --max-filesize "$PSL_MAX_CODE_BYTES" --output "code/$name" -- "$from" ||
+        die "codeDir $from cannot be fetched"
       ;;
     *)
       from=${from#file://}
-      [[ -e $from ]] || give_up "codeDir $from is not there, seen from $SLURMD_NODENAME"
+      [[ -e $from ]] || die "codeDir $from is not there, seen from $SLURMD_NODENAME"
       check_code_size "$from"
-      attend cp -R -- "$from" code/ || give_up "codeDir $from cannot be copied"
+      run_interruptibly cp -R -- "$from" code/ || die "codeDir $from cannot be copied"
       ;;
   esac
   check_code_size code
@@ -40,25 +39,24 @@ limit_file() { ulimit -f "$(($1 / 1024 + 1))" && "${@:2}"; }
 check_code_size() {
   local size
   read -r size _ < <(du --summarize --bytes -- "$1")
-  ((size <= MOST_CODE_BYTES)) || give_up "codeDir has $size bytes, more than the $MOST_CODE_BYTES that it may have"
+  ((size <= PSL_MAX_CODE_BYTES)) || die "codeDir has $size bytes, more than the $PSL_MAX_CODE_BYTES that it may have"
 }
 
 # The default outputDir is made if it is missing. What all users share, `Output`, is the site's affair; there anybody could
 # have made the user's own folder, to read what the job writes, or to give it what it reads.
 make_output() {
   local folder part
-  [[ ${MAKE_OUTPUT-} ]] || return 0
   # shellcheck source=/dev/null # written by write_environment
   folder=$(source ./env.sh && printf '%s' "$PAI_OUTPUT_DIR")
   case $folder in
-    hdfs://*) command -v hdfs >/dev/null && attend hdfs dfs -mkdir -p "$folder" ;;
+    hdfs://*) command -v hdfs >/dev/null && run_interruptibly hdfs dfs -mkdir -p "$folder" ;;
     *)
       folder=${folder#file://}
       [[ -d ${folder%/*/*} ]] && (umask 0022 && mkdir -p -- "$folder")
       ;;
-  esac || say "the default outputDir $folder is not there and cannot be made"
+  esac || log "the default outputDir $folder is not there and cannot be made"
   for part in "${folder%/*}" "$folder"; do
     [[ ! -e $part && ! -L $part ]] || is_own_part "$part" ||
-      give_up "the default outputDir cannot be trusted: $part is another user's, or a link of one's" 255 permanent
+      die "the default outputDir cannot be trusted: $part is another user's, or a link of one's" 255 permanent
   done
 }

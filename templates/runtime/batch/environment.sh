@@ -2,49 +2,51 @@
 # Source: OpenPAI environment variables, protocol v1 and v2.
 
 # Variables about peers, bytes in all, that are exported; a process may have 2 MiB of arguments and environment.
-readonly MOST_PEER_BYTES=1048576
+readonly PSL_MAX_PEER_BYTES=1048576
 
 write_placement() {
   local role node
-  JOB_USER=${SLURM_JOB_USER:-$(id -un)}
+  PSL_JOB_USER=${SLURM_JOB_USER:-$(id -un)}
   {
-    printf 'RUN_ID=%s\nJOB_ID=%s\nCALLS=%s\n' "$RUN_ID" "$SLURM_JOB_ID" "$CALLS"
-    quote "$SECRETS_FOLDER"
-    printf 'SECRETS_FOLDER=%s\n' "$QUOTED"
-    quote "$JOB_USER"
-    printf 'JOB_USER=%s\n' "$QUOTED"
-    for role in "${!NODES_OF[@]}"; do printf "NODES_OF[%d]='%s'\n" "$role" "${NODES_OF[role]}"; done
-    for node in "${!ADDRESS_OF[@]}"; do printf "ADDRESS_OF['%s']='%s'\n" "$node" "${ADDRESS_OF[$node]}"; done
-    [[ ! ${GPU_GRES-} ]] || print_gpus_on_nodes
-    print_submitted
-  } >placement.sh || give_up "cannot write to $ATTEMPT_FOLDER"
-}
-
-# SUBMITTED, for the tasks.
-print_submitted() {
-  local setting
-  for setting in ${SUBMITTED[@]+"${SUBMITTED[@]}"}; do
-    quote "$setting"
-    printf 'SUBMITTED+=(%s)\n' "$QUOTED"
-  done
+    printf 'PSL_RUN_ID=%s\nPSL_JOB_ID=%s\nPSL_NODE_FOLDER=%s\n' "$PSL_RUN_ID" "$SLURM_JOB_ID" "$PSL_NODE_FOLDER"
+    quote "$PSL_SECRETS_FOLDER"
+    printf 'PSL_SECRETS_FOLDER=%s\n' "$PSL_QUOTED"
+    quote "$PSL_JOB_USER"
+    printf 'PSL_JOB_USER=%s\n' "$PSL_QUOTED"
+    for role in "${!PSL_NODES_OF[@]}"; do printf "PSL_NODES_OF[%d]='%s'\n" "$role" "${PSL_NODES_OF[role]}"; done
+    for node in "${!PSL_ADDRESS_OF[@]}"; do printf "PSL_ADDRESS_OF['%s']='%s'\n" "$node" "${PSL_ADDRESS_OF[$node]}"; done
+    [[ ! ${PSL_GPU_GRES-} ]] || print_gpus_on_nodes
+  } >placement.sh || die "cannot write to $PSL_ATTEMPT_FOLDER"
 }
 
 write_environment() {
-  local name=$JOB_USER~$JOB_NAME digest
+  local name=$PSL_JOB_USER~$PSL_JOB_NAME digest
   read -r digest _ < <(printf '%s' "$name" | md5sum)
   {
-    quote "$JOB_USER"
-    printf 'export PAI_USER_NAME=%s PAI_USERNAME=%s\n' "$QUOTED" "$QUOTED"
-    emit_job_environment
+    quote "$PSL_JOB_USER"
+    printf 'export PAI_USER_NAME=%s PAI_USERNAME=%s\n' "$PSL_QUOTED" "$PSL_QUOTED"
+    job_environment
     quote "$name"
-    printf 'export PAI_FRAMEWORK_NAME=%s FRAMEWORK_NAME=%s\n' "$QUOTED" "$QUOTED"
-    ((!FULL_JOB_NAME)) || printf 'export PAI_JOB_NAME=%s\n' "$QUOTED"
-    printf 'export FC_FRAMEWORK_NAME=%s FC_FRAMEWORK_NAMESPACE=default FC_FRAMEWORK_ATTEMPT_ID=%s\n' "$digest" "$ATTEMPT"
+    printf 'export PAI_FRAMEWORK_NAME=%s FRAMEWORK_NAME=%s\n' "$PSL_QUOTED" "$PSL_QUOTED"
+    ((!PSL_FULL_JOB_NAME)) || printf 'export PAI_JOB_NAME=%s\n' "$PSL_QUOTED"
+    printf 'export FC_FRAMEWORK_NAME=%s FC_FRAMEWORK_NAMESPACE=default FC_FRAMEWORK_ATTEMPT_ID=%s\n' "$digest" "$PSL_ATTEMPT"
     print_instances
+    ((!PSL_GANG)) || print_launcher_settings
     print_mpi_settings
-    ((!GANG)) || print_peers
-  } >env.sh.new || give_up "cannot write to $ATTEMPT_FOLDER"
-  mv -- env.sh.new env.sh || give_up "cannot write to $ATTEMPT_FOLDER"
+    ((!PSL_GANG)) || print_peers
+  } >env.sh.new || die "cannot write to $PSL_ATTEMPT_FOLDER"
+  mv -- env.sh.new env.sh || die "cannot write to $PSL_ATTEMPT_FOLDER"
+}
+
+# MPI launchers find Slurm's variables and would call srun, which a container does not have, and which would not start in the
+# task that was named. By these they start their daemons with the ssh of the tasks; what the commands set wins.
+# Source: Open MPI 4, mpirun(1), MCA; PRRTE, plm/ssh; MPICH, "Using the Hydra process manager"; Intel MPI, Hydra environment.
+print_launcher_settings() {
+  cat_stdin <<'END_OF_SETTINGS'
+export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent=ssh OMPI_MCA_ras=^slurm
+export PRTE_MCA_plm=ssh PRTE_MCA_plm_ssh_agent=ssh PRTE_MCA_ras=^slurm
+export HYDRA_LAUNCHER=ssh HYDRA_RMK=user I_MPI_HYDRA_BOOTSTRAP=ssh
+END_OF_SETTINGS
 }
 
 # To Open MPI 5 what has one host name is one node, but for its daemons, of which each task that is called has one. Ranks of
@@ -54,8 +56,8 @@ write_environment() {
 print_mpi_settings() {
   local role node
   local -A taken=()
-  for role in "${!NODES_OF[@]}"; do
-    for node in ${NODES_OF[role]}; do
+  for role in "${!PSL_NODES_OF[@]}"; do
+    for node in ${PSL_NODES_OF[role]}; do
       if [[ ${taken[$node]-} ]]; then
         printf 'export OMPI_MCA_btl_sm_exclusivity=0 OMPI_MCA_coll_han_priority=0\n'
         return
@@ -69,35 +71,35 @@ print_mpi_settings() {
 # it had none for, as `..` of protocol v1, stands under its own.
 print_instances() {
   local role index name list='' prefix='export '
-  for role in "${!ROLE_NAME[@]}"; do
-    name=${ROLE_ALIASES[role]##* }
-    name=${name:-${ROLE_NAME[role]}}
-    for ((index = 0; index < INSTANCES[role]; index++)); do list+=${list:+,}$name:$index; done
+  for role in "${!PSL_ROLE_NAME[@]}"; do
+    name=${PSL_ROLE_ALIASES[role]##* }
+    name=${name:-${PSL_ROLE_NAME[role]}}
+    for ((index = 0; index < PSL_INSTANCES[role]; index++)); do list+=${list:+,}$name:$index; done
   done
-  ((${#list} < LONGEST_VALUE)) || prefix=''
+  ((${#list} < PSL_LONGEST_VALUE)) || prefix=''
   quote "$list"
-  printf '%sPAI_TASK_ROLE_INSTANCES=%s\n' "$prefix" "$QUOTED"
+  printf '%sPAI_TASK_ROLE_INSTANCES=%s\n' "$prefix" "$PSL_QUOTED"
 }
 
 # The variables about every task of every role, all of which are placed.
 print_peers() {
-  local role index label name lines='' port
-  for role in "${!ROLE_NAME[@]}"; do
+  local role index label name peers='' port
+  for role in "${!PSL_ROLE_NAME[@]}"; do
     nodes_of "$role"
-    for index in "${!NODES[@]}"; do
-      for name in ${ROLE_ALIASES[role]}; do
-        lines+="PAI_HOST_IP_${name}_$index=${ADDRESS_OF[${NODES[index]}]}"$'\n'
-        for label in ${PORT_COUNTS[role]}; do
+    for index in "${!PSL_NODES[@]}"; do
+      for name in ${PSL_ROLE_ALIASES[role]}; do
+        peers+="PAI_HOST_IP_${name}_$index=${PSL_ADDRESS_OF[${PSL_NODES[index]}]}"$'\n'
+        for label in ${PSL_PORT_COUNTS[role]}; do
           label=${label%:*}
           [[ $label != *[.~]* ]] || continue
-          port=${PORTS_OF[$role.$index.$label]}
-          lines+="PAI_PORT_LIST_${name}_${index}_$label=$port"$'\n'"PAI_${name}_${index}_${label}_PORT=$port"$'\n'
+          port=${PSL_PORTS_OF[$role.$index.$label]}
+          peers+="PAI_PORT_LIST_${name}_${index}_$label=$port"$'\n'"PAI_${name}_${index}_${label}_PORT=$port"$'\n'
         done
       done
     done
   done
-  ((${#lines} > MOST_PEER_BYTES)) || printf 'set -a\n'
-  printf '%sset +a\n' "$lines"
+  ((${#peers} > PSL_MAX_PEER_BYTES)) || printf 'set -a\n'
+  printf '%sset +a\n' "$peers"
   print_unnamed_ports
   print_host_lists
 }
@@ -105,12 +107,12 @@ print_peers() {
 # A task finds its own ports in PAI_PORT_LIST_*, but for those that no variable can be named after.
 print_unnamed_ports() {
   local role index label
-  for role in "${!ROLE_NAME[@]}"; do
-    for label in ${PORT_COUNTS[role]}; do
+  for role in "${!PSL_ROLE_NAME[@]}"; do
+    for label in ${PSL_PORT_COUNTS[role]}; do
       label=${label%:*}
-      [[ ! ${ROLE_ALIASES[role]} || $label == *[.~]* ]] || continue
-      for ((index = 0; index < INSTANCES[role]; index++)); do
-        printf "PORTS_OF['%s']=%s\n" "$role.$index.$label" "${PORTS_OF[$role.$index.$label]}"
+      [[ ! ${PSL_ROLE_ALIASES[role]} || $label == *[.~]* ]] || continue
+      for ((index = 0; index < PSL_INSTANCES[role]; index++)); do
+        printf "PSL_PORTS_OF['%s']=%s\n" "$role.$index.$label" "${PSL_PORTS_OF[$role.$index.$label]}"
       done
     done
   done
@@ -120,17 +122,17 @@ print_unnamed_ports() {
 # positions, because it may be the number of another one.
 print_host_lists() {
   local role index name list prefix port named=''
-  for role in "${!ROLE_NAME[@]}"; do
+  for role in "${!PSL_ROLE_NAME[@]}"; do
     nodes_of "$role"
     list=''
-    for index in "${!NODES[@]}"; do
-      port=${PORTS_OF[$role.$index.http]}
-      list+=${list:+,}${ADDRESS_OF[${NODES[index]}]}:${port%%,*}
+    for index in "${!PSL_NODES[@]}"; do
+      port=${PSL_PORTS_OF[$role.$index.http]}
+      list+=${list:+,}${PSL_ADDRESS_OF[${PSL_NODES[index]}]}:${port%%,*}
     done
     prefix='export '
-    ((${#list} < LONGEST_VALUE)) || prefix=''
+    ((${#list} < PSL_LONGEST_VALUE)) || prefix=''
     printf '%sPAI_TASK_ROLE_%s_HOST_LIST=%s\n' "$prefix" "$role" "$list"
-    for name in ${ROLE_ALIASES[role]}; do
+    for name in ${PSL_ROLE_ALIASES[role]}; do
       named+="${prefix}PAI_TASK_ROLE_${name}_HOST_LIST=$list"$'\n'
     done
   done
@@ -139,31 +141,31 @@ print_host_lists() {
 
 # Names of the tasks for the containers, after those that the node knows: nothing else knows them there.
 write_hosts() {
-  [[ $CONTAINER_RUNTIME != none ]] || return 0
+  [[ $PSL_CONTAINER_RUNTIME != none ]] || return 0
   local role index name
-  ((GANG)) || { : >"$ATTEMPT_FOLDER/hosts"; return; }
-  for role in "${!ROLE_NAME[@]}"; do
+  ((PSL_GANG)) || { : >"$PSL_ATTEMPT_FOLDER/hosts"; return; }
+  for role in "${!PSL_ROLE_NAME[@]}"; do
     nodes_of "$role"
-    for index in "${!NODES[@]}"; do
-      for name in ${ROLE_ALIASES[role]}; do printf '%s %s-%s\n' "${ADDRESS_OF[${NODES[index]}]}" "$name" "$index"; done
+    for index in "${!PSL_NODES[@]}"; do
+      for name in ${PSL_ROLE_ALIASES[role]}; do printf '%s %s-%s\n' "${PSL_ADDRESS_OF[${PSL_NODES[index]}]}" "$name" "$index"; done
     done
-  done >"$ATTEMPT_FOLDER/hosts"
+  done >"$PSL_ATTEMPT_FOLDER/hosts"
 }
 
 # Left in the attempt's folder, first on the PATH of every task: ssh, and what copies by it.
 write_ssh() {
-  local folder=$ATTEMPT_FOLDER/bin
+  local folder=$PSL_ATTEMPT_FOLDER/bin
   {
-    quote "$SCRIPT"
-    printf '#!/usr/bin/env bash\nexec bash -p %s --ssh ' "$QUOTED"
-    quote "$FOLDER"
-    printf '%s %s "$@"\n' "$QUOTED" "$ATTEMPT"
+    quote "$PSL_SCRIPT"
+    printf '#!/usr/bin/env bash\nexec bash -p %s --ssh ' "$PSL_QUOTED"
+    quote "$PSL_FOLDER"
+    printf '%s %s "$@"\n' "$PSL_QUOTED" "$PSL_ATTEMPT"
   } >"$folder/ssh" && print_copier >"$folder/scp" && print_copier >"$folder/sftp" && chmod 0700 "$folder"/{ssh,scp,sftp}
 }
 
 # scp and sftp know one ssh alone, /usr/bin/ssh, unless they are told. Source: scp(1), sftp(1), -S.
 print_copier() {
-  emit <<'END_OF_COPIER'
+  cat_stdin <<'END_OF_COPIER'
 #!/usr/bin/env bash
 mapfile -t programs < <(type -aP "${0##*/}")
 for program in ${programs[@]+"${programs[@]}"}; do

@@ -1,64 +1,64 @@
 # The order of everything, on the node where Slurm starts the script.
 
-batch_main() { lead run_attempt "$@"; }
+batch_main() { forward_signals_to run_attempt "$@"; }
 
 # In a child of the script.
 run_attempt() {
   read_clock
-  BEGAN_AT=$NOW RUN_ID=$SLURM_JOB_ID
+  PSL_BEGAN_AT=$PSL_NOW PSL_RUN_ID=$SLURM_JOB_ID
   open_folder "$@"
-  SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/paislurm.XXXXXX") || give_up "cannot make a scratch folder on $SLURMD_NODENAME"
-  trap 'rm -rf -- "$SCRATCH"' EXIT
+  PSL_SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/paislurm.XXXXXX") || die "cannot make a scratch folder on $SLURMD_NODENAME"
+  trap 'rm -rf -- "$PSL_SCRATCH"' EXIT
   clean_slurm_environment
   place_slots
   find_addresses
-  heed_signals
-  RUN_ID=$SLURM_JOB_ID-$ATTEMPT
-  name_calls
+  handle_pending_signals
+  PSL_RUN_ID=$SLURM_JOB_ID-$PSL_ATTEMPT
+  name_node_folder
   write_placement
-  heed_signals
-  check_fabric
-  [[ $CONTAINER_RUNTIME == none ]] || stage_images
-  ((!GANG)) || find_ports
+  handle_pending_signals
+  [[ ! ${PSL_INFINIBAND_CHECKS[*]-} ]] || check_infiniband
+  [[ ! $PSL_FETCHES_IMAGES ]] || stage_images
+  ((!PSL_GANG)) || find_ports
   write_environment
-  { write_ssh && write_hosts; } || give_up "cannot write to $ATTEMPT_FOLDER"
-  heed_signals
-  fetch_code
-  make_output
-  heed_signals
+  { write_ssh && write_hosts; } || die "cannot write to $PSL_ATTEMPT_FOLDER"
+  handle_pending_signals
+  [[ ! $PSL_STAGE_CODE ]] || fetch_code
+  [[ ! $PSL_MAKE_OUTPUT ]] || make_output
+  handle_pending_signals
   start_all_roles
   supervise
   finish
 }
 
 # The folder for calls, on each node: /tmp is everybody's, so nobody is to know its name beforehand.
-name_calls() {
+name_node_folder() {
   local random
   read -r random </proc/sys/kernel/random/uuid
-  CALLS=/tmp/paislurm-$RUN_ID-${random##*-}
+  PSL_NODE_FOLDER=/tmp/paislurm-$PSL_RUN_ID-${random##*-}
 }
 
 start_all_roles() {
   local role fd
-  for role in "${!ROLE_NAME[@]}"; do
-    SUCCEEDED[role]=0 FAILED[role]=0 NEXT_TASK[role]=0
-    TASK_COUNT=$((TASK_COUNT + INSTANCES[role]))
-    ((GANG)) || { mkfifo -- "$SCRATCH/orders.$role" && exec {fd}<>"$SCRATCH/orders.$role" && ORDERS[role]=$fd; }
+  for role in "${!PSL_ROLE_NAME[@]}"; do
+    PSL_SUCCEEDED[role]=0 PSL_FAILED[role]=0 PSL_NEXT_TASK[role]=0
+    PSL_TASK_COUNT=$((PSL_TASK_COUNT + PSL_INSTANCES[role]))
+    ((PSL_GANG)) || { mkfifo -- "$PSL_SCRATCH/orders.$role" && exec {fd}<>"$PSL_SCRATCH/orders.$role" && PSL_COMMAND_FDS[role]=$fd; }
   done
-  for role in "${!ROLE_NAME[@]}"; do start_role "$role"; done
+  for role in "${!PSL_ROLE_NAME[@]}"; do start_role "$role"; done
   # From here on tasks remove what they leave.
-  SWEEP=''
+  PSL_NEEDS_CLEANUP=''
   read_clock
-  ROOM_BY=$((NOW + STEP_SECONDS / 2))
+  PSL_STEP_DEADLINE=$((PSL_NOW + PSL_STEP_SECONDS / 2))
 }
 
 # The truth is in result.json; the exit status is for Slurm's accounting, which loses the eighth bit of a larger one.
 finish() {
   read_clock
   write_result
-  [[ $OUTCOME != succeeded ]] || forget_secrets
-  sweep_nodes
-  case $OUTCOME in
+  [[ $PSL_OUTCOME != succeeded || ! $PSL_SECRET_NAMES ]] || forget_secrets
+  clean_up_nodes
+  case $PSL_OUTCOME in
     succeeded) exit 0 ;;
     failed) exit 1 ;;
     *) exit 3 ;;

@@ -1,44 +1,45 @@
 # Which node each slot runs on, and the address of each node.
 #
-# Filled here: NODES_OF[role], the nodes of the role's slots in order; ADDRESS_OF[node].
+# Filled here: PSL_NODES_OF[role], the nodes of the role's slots in order; PSL_ADDRESS_OF[node].
 
 # Put the value of a job variable of component $2 into VALUE: SLURM_X, or SLURM_X_HET_GROUP_k in a heterogeneous job.
 component_value() {
   local name=$1
-  [[ $LAYOUT != het ]] || name+=_HET_GROUP_$2
-  VALUE=${!name-}
+  [[ $PSL_LAYOUT != het ]] || name+=_HET_GROUP_$2
+  PSL_VALUE=${!name-}
 }
 
 # Expand Slurm's "3(x2),1" to "3 3 1", in COUNTS.
 expand_counts() {
   local item times
-  COUNTS=()
+  PSL_COUNTS=()
   for item in ${1//,/ }; do
     times=1
     [[ $item != *'(x'* ]] || times=${item#*x} times=${times%)}
-    for ((; times > 0; times--)); do COUNTS+=("${item%%(*}"); done
+    for ((; times > 0; times--)); do PSL_COUNTS+=("${item%%(*}"); done
   done
 }
 
 place_slots() {
-  local component lists='' role first=0 node count
+  local component lists='' role first=0 count=1
   local -a names
-  for ((component = 0; component < COMPONENTS; component++)); do
-    EVERY_COMPONENT+=("$component")
+  [[ $PSL_LAYOUT != het ]] || count=${#PSL_ROLE_NAME[@]}
+  for ((component = 0; component < count; component++)); do
+    PSL_EVERY_COMPONENT+=("$component")
     component_value SLURM_JOB_NODELIST "$component"
-    lists+=${lists:+,}$VALUE
+    lists+=${lists:+,}$PSL_VALUE
   done
   mapfile -t names < <(scontrol show hostnames "$lists")
-  ((${#names[@]})) || give_up "scontrol cannot expand the node list '$lists'"
-  for role in "${!ROLE_NAME[@]}"; do
-    if [[ $LAYOUT == shared ]]; then
-      read -ra COUNTS <<<"${PLACEMENT[role]}"
+  ((${#names[@]})) || die "scontrol cannot expand the node list '$lists'"
+  for role in "${!PSL_ROLE_NAME[@]}"; do
+    if [[ $PSL_LAYOUT == shared ]]; then
+      read -ra PSL_COUNTS <<<"${PSL_PLACEMENT[role]}"
     else
       component_value SLURM_TASKS_PER_NODE "$role"
-      expand_counts "$VALUE"
+      expand_counts "$PSL_VALUE"
     fi
-    place_role "$role" "${names[@]:first:${#COUNTS[@]}}"
-    [[ $LAYOUT == shared ]] || first=$((first + ${#COUNTS[@]}))
+    place_role "$role" "${names[@]:first:${#PSL_COUNTS[@]}}"
+    [[ $PSL_LAYOUT == shared ]] || first=$((first + ${#PSL_COUNTS[@]}))
   done
 }
 
@@ -47,44 +48,44 @@ place_role() {
   local role=$1 slot=0 node=0 used
   local -a names=("${@:2}") nodes=()
   for ((node = 0; node < ${#names[@]}; node++)); do
-    for ((used = 0; used < COUNTS[node] && slot < SLOTS[role]; used++, slot++)); do
+    for ((used = 0; used < PSL_COUNTS[node] && slot < PSL_SLOTS[role]; used++, slot++)); do
       nodes+=("${names[node]}")
     done
   done
-  ((slot == SLOTS[role])) ||
-    give_up "role ${ROLE_NAME[role]} needs ${SLOTS[role]} slots and Slurm granted $slot on ${names[*]-no node}"
-  NODES_OF[role]="${nodes[*]}"
+  ((slot == PSL_SLOTS[role])) ||
+    die "role ${PSL_ROLE_NAME[role]} needs ${PSL_SLOTS[role]} slots and Slurm granted $slot on ${names[*]-no node}"
+  PSL_NODES_OF[role]="${nodes[*]}"
 }
 
 find_addresses() {
   local node nodes
   local -A seen=()
   local -a names=()
-  for nodes in "${NODES_OF[@]}"; do
+  for nodes in "${PSL_NODES_OF[@]}"; do
     for node in $nodes; do
       [[ ${seen[$node]-} ]] || names+=("$node")
       seen[$node]=1
     done
   done
-  case $ADDRESS_METHOD in
-    getent) look_up '' "${names[@]}" ;;
-    suffix) look_up "$NODE_SUFFIX" "${names[@]}" ;;
+  case $PSL_ADDRESS_METHOD in
+    getent) look_up_addresses '' "${names[@]}" ;;
+    suffix) look_up_addresses "$PSL_NODE_SUFFIX" "${names[@]}" ;;
     node-address) ask_slurm "${names[@]}" ;;
   esac
   for node in "${names[@]}"; do
-    if ((${#names[@]} > 1)) && [[ ${ADDRESS_OF[$node]-} =~ ^(127\.|::1$) ]]; then
+    if ((${#names[@]} > 1)) && [[ ${PSL_ADDRESS_OF[$node]-} =~ ^(127\.|::1$) ]]; then
       # Debian gives a host's own name a loopback address; other nodes cannot use it.
       ask_slurm "$node"
     fi
-    [[ ${ADDRESS_OF[$node]-} ]] ||
-      give_up "no address for node $node$NODE_SUFFIX: getent does not know it (site profile: address)"
-    ((${#names[@]} == 1)) || [[ ! ${ADDRESS_OF[$node]} =~ ^(127\.|::1$) ]] ||
-      give_up "node $node has the address ${ADDRESS_OF[$node]}, which other nodes cannot reach (site profile: address)"
+    [[ ${PSL_ADDRESS_OF[$node]-} ]] ||
+      die "no address for node $node$PSL_NODE_SUFFIX: getent does not know it (site profile: address)"
+    ((${#names[@]} == 1)) || [[ ! ${PSL_ADDRESS_OF[$node]} =~ ^(127\.|::1$) ]] ||
+      die "node $node has the address ${PSL_ADDRESS_OF[$node]}, which other nodes cannot reach (site profile: address)"
   done
 }
 
 # One getent for all names; it prints the canonical name on the first line of each answer, in order.
-look_up() {
+look_up_addresses() {
   local suffix=$1 address kind name node
   shift
   local -a found=()
@@ -93,13 +94,13 @@ look_up() {
   done < <(getent ahostsv4 "${@/%/$suffix}")
   if ((${#found[@]} == $#)); then
     for node; do
-      ADDRESS_OF[$node]=${found[0]}
+      PSL_ADDRESS_OF[$node]=${found[0]}
       found=("${found[@]:1}")
     done
     return
   fi
   for node; do
-    read -r address _ < <(getent ahosts "$node$suffix") && ADDRESS_OF[$node]=$address
+    read -r address _ < <(getent ahosts "$node$suffix") && PSL_ADDRESS_OF[$node]=$address
   done
 }
 
@@ -111,7 +112,7 @@ ask_slurm() {
     [[ $line =~ NodeAddr=([^ ]+) ]] || continue
     address=${BASH_REMATCH[1]}
     [[ $address =~ ^[0-9.]+$|: ]] || read -r address _ < <(getent ahosts "$address")
-    ADDRESS_OF[$name]=$address
+    PSL_ADDRESS_OF[$name]=$address
   done
 }
 
@@ -120,11 +121,11 @@ ask_slurm() {
 print_gpus_on_nodes() {
   local line nodes node item number list
   while read -r line; do
-    [[ $line =~ ^Nodes=([^\ ]+)\ .*[=,]"$GPU_GRES"(:[^\(,]+)?:[0-9]+\(IDX:([0-9,-]+)\) ]] || continue
+    [[ $line =~ ^Nodes=([^\ ]+)\ .*[=,]"$PSL_GPU_GRES"(:[^\(,]+)?:[0-9]+\(IDX:([0-9,-]+)\) ]] || continue
     nodes=${BASH_REMATCH[1]} list=''
     for item in ${BASH_REMATCH[3]//,/ }; do
       for ((number = ${item%-*}; number <= ${item#*-}; number++)); do list+=${list:+,}$number; done
     done
-    while read -r node; do printf "GPUS_ON['%s']=%s\n" "$node" "$list"; done < <(scontrol show hostnames "$nodes")
+    while read -r node; do printf "PSL_GPUS_ON['%s']=%s\n" "$node" "$list"; done < <(scontrol show hostnames "$nodes")
   done < <(scontrol --details show job "$SLURM_JOB_ID")
 }

@@ -5,15 +5,15 @@
 # there. For a trap runs in the middle of what a shell does, and bash 5.2 bears that badly: in a `read` whose time is over
 # meanwhile it aborts, and at the beginning of a command substitution it loses the trap.
 
-# lead WORD ...: run a command in the child, to its end, and end with its status.
-lead() {
+# forward_signals_to WORD ...: run a command in the child, to its end, and end with its status.
+forward_signals_to() {
   local status
-  exec {EVENTS}<> <(:)
+  exec {PSL_EVENT_FD}<> <(:)
   # It may wait until the child has read what is there, and holds up nobody.
-  trap 'printf "signal TERM\n" >&"$EVENTS"' TERM
-  trap 'printf "signal USR1\n" >&"$EVENTS"' USR1
+  trap 'printf "signal TERM\n" >&"$PSL_EVENT_FD"' TERM
+  trap 'printf "signal USR1\n" >&"$PSL_EVENT_FD"' USR1
   (trap '' TERM USR1 && "$@") &
-  await "$!"
+  wait_for_process "$!"
   status=$?
   # Of a child that ends while a signal comes, bash may have told the signal's.
   ((status < 128)) || { wait "$!" 2>/dev/null; status=$?; }
@@ -22,45 +22,45 @@ lead() {
 
 # on_signal NAME: what it decides. Before the tasks run it ends the script.
 on_signal() {
-  [[ ! $OUTCOME ]] || return 0
+  [[ ! $PSL_OUTCOME ]] || return 0
   case $1 in
     TERM) decide interrupted -210 stop "the job was told to end from outside: see Slurm's accounting for the reason" ;;
     USR1) decide failed -1004 permanent "the time limit is near: tasks were told to end" ;;
   esac
-  ((SUPERVISING)) || finish
+  ((PSL_SUPERVISING)) || finish
 }
 
 # Before the tasks run: take in the signals that have come.
-heed_signals() {
-  while read -r -t 0 <&"$EVENTS"; do listen; done
+handle_pending_signals() {
+  while read -r -t 0 <&"$PSL_EVENT_FD"; do read_event; done
 }
 
 # Take in a line that comes while no task runs, a second from now at most.
-listen() {
-  read_words "$EVENTS" || return 0
-  case ${#WORDS[@]}:${WORDS[0]-} in
-    2:signal) on_signal "${WORDS[1]}" ;;
-    3:end) ENDS[${WORDS[1]}]=${WORDS[2]} ;;
+read_event() {
+  read_words "$PSL_EVENT_FD" || return 0
+  case ${#PSL_WORDS[@]}:${PSL_WORDS[0]-} in
+    2:signal) on_signal "${PSL_WORDS[1]}" ;;
+    3:end) PSL_EXIT_BY_PID[${PSL_WORDS[1]}]=${PSL_WORDS[2]} ;;
   esac
 }
 
-# attend WORD ...: run a command that may last, and hear signals meanwhile.
-attend() {
-  begin "$@"
-  hear_end "$!"
+# run_interruptibly WORD ...: run a command that may last, and hear signals meanwhile.
+run_interruptibly() {
+  start_in_background "$@"
+  await_end "$!"
 }
 
-# begin WORD ...: run a command in the background, which says how it has ended.
-begin() {
+# start_in_background WORD ...: run a command in the background, which says how it has ended.
+start_in_background() {
   {
     "$@"
-    printf 'end %s %s\n' "$BASHPID" "$?" >&"$EVENTS"
+    printf 'end %s %s\n' "$BASHPID" "$?" >&"$PSL_EVENT_FD"
   } &
 }
 
-# hear_end PROCESS: wait for a command that began so, and return its status. One that was killed says no end.
-hear_end() {
-  while [[ ! ${ENDS[$1]-} ]] && kill -0 "$1" 2>/dev/null; do listen; done
-  heed_signals
-  return "${ENDS[$1]-137}"
+# await_end PROCESS: wait for a command that began so, and return its status. One that was killed says no end.
+await_end() {
+  while [[ ! ${PSL_EXIT_BY_PID[$1]-} ]] && kill -0 "$1" 2>/dev/null; do read_event; done
+  handle_pending_signals
+  return "${PSL_EXIT_BY_PID[$1]-137}"
 }

@@ -1,31 +1,31 @@
 # Messages, time, and small tools that every part uses.
 
-say() { printf 'paislurm: %s\n' "$*" >&2; }
+log() { printf 'paislurm: %s\n' "$*" >&2; }
 
 # The time in whole seconds since 1970, in NOW; no process is started for it.
-read_clock() { printf -v NOW '%(%s)T' -1; }
+read_clock() { printf -v PSL_NOW '%(%s)T' -1; }
 
 # Print standard input without starting a process.
-emit() {
+cat_stdin() {
   local text
   IFS= read -r -d '' text || true
   printf '%s' "$text"
 }
 
-# Quote $1 for a shell, in QUOTED.
+# Quote $1 for a shell, in PSL_QUOTED.
 quote() {
   local apostrophe="'"
-  QUOTED="'${1//$apostrophe/$apostrophe\\$apostrophe$apostrophe}'"
+  PSL_QUOTED="'${1//$apostrophe/$apostrophe\\$apostrophe$apostrophe}'"
 }
 
 # nodes_of ROLE: those of its slots, in NODES. From a here-document `read` would take one byte at a time.
 nodes_of() {
   # shellcheck disable=SC2206 # names of nodes have no more to them than words
-  NODES=(${NODES_OF[$1]})
+  PSL_NODES=(${PSL_NODES_OF[$1]})
 }
 
-# is_ours PATH: a folder, or what stands in one, is nobody else's, and no link to somewhere else. /tmp is everybody's.
-is_ours() { [[ -O $1 && ! -L $1 ]]; }
+# is_own_folder PATH: a folder, or what stands in one, is nobody else's, and no link to somewhere else. /tmp is everybody's.
+is_own_folder() { [[ -O $1 && ! -L $1 ]]; }
 
 # is_own_part FOLDER: the user's own part of a place that users share, be it by a link that the user or root has made.
 is_own_part() {
@@ -53,7 +53,7 @@ read_words() {
     [[ $line ]] || return
     IFS= read -r rest <&"$1"
   fi
-  read -ra WORDS <<<"$line$rest"
+  read -ra PSL_WORDS <<<"$line$rest"
 }
 
 # Remove files and folders. Those of images may have no right to be written to. Of programs, none of the user's that stands
@@ -64,14 +64,14 @@ remove_trees() {
 
 # open_attempt FOLDER ATTEMPT: for a part of the job that is not the batch script.
 open_attempt() {
-  FOLDER=$1 ATTEMPT=$2 ATTEMPT_FOLDER=$1/attempts/$2
-  SCRIPT=$ATTEMPT_FOLDER/job.sbatch
+  PSL_FOLDER=$1 PSL_ATTEMPT=$2 PSL_ATTEMPT_FOLDER=$1/attempts/$2
+  PSL_SCRIPT=$PSL_ATTEMPT_FOLDER/job.sbatch
   # shellcheck source=/dev/null # written by write_placement
-  source "$ATTEMPT_FOLDER/placement.sh"
+  source "$PSL_ATTEMPT_FOLDER/placement.sh"
 }
 
 # Wait for a child to its end: a signal ends a wait before. The status is the child's unless a signal came.
-await() {
+wait_for_process() {
   local status
   wait "$1"
   status=$?

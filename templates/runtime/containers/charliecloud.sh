@@ -1,10 +1,10 @@
 # Charliecloud: a container is an overlay over the folder of the image, with a root of its own, entered by ch-run.
 # Source: ch-run(1) of Charliecloud 0.31 and 0.38; fstab(5).
 
-readonly RUNS_WITH=ch-run IMAGE_IS=-d
+readonly PSL_RUNS_WITH=ch-run PSL_IMAGE_IS=-d
 # In a user namespace of its own: lay out the root, all mounts by one process, and become what enters it.
 # shellcheck disable=SC2016 # for the shell in there
-readonly LAY_OUT_AND_ENTER='export TMPDIR="$1" HOME="$2" USER="$3" LANG=C.UTF-8
+readonly PSL_LAY_OUT_AND_ENTER='export TMPDIR="$1" HOME="$2" USER="$3" LANG=C.UTF-8
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 mount --all --fstab "$4" && shift 4 && exec "$@"'
 
@@ -13,21 +13,21 @@ mount --all --fstab "$4" && shift 4 && exec "$@"'
 add_folders_of_runtime() {
   local i
   folders+=("$1/work" "$1/merged" "$1/upper/etc")
-  for ((i = 1; i < ${#BINDS[@]}; i += 2)); do folders+=("$1/upper${BINDS[i]}"); done
+  for ((i = 1; i < ${#PSL_BINDS[@]}; i += 2)); do folders+=("$1/upper${PSL_BINDS[i]}"); done
 }
 
 # prepare_runtime ROOT: an overlay gives the image what it lacks, and takes what is written.
 prepare_runtime() {
   local root=$1 i
-  refuse_odd_paths "${IMAGE_OF[ROLE]}" && : >"$root/upper/etc/hosts" || return
+  refuse_odd_paths "${PSL_IMAGE_OF[PSL_ROLE]}" && : >"$root/upper/etc/hosts" || return
   {
-    print_mount overlay "$root/merged" overlay "lowerdir=${IMAGE_OF[ROLE]},upperdir=$root/upper,workdir=$root/work"
+    print_mount overlay "$root/merged" overlay "lowerdir=${PSL_IMAGE_OF[PSL_ROLE]},upperdir=$root/upper,workdir=$root/work"
     # Under a name of its own, since one that is mounted already would be passed over.
-    print_mount "shm-of-$ROLE.$SLOT" /dev/shm tmpfs "size=${SHM_OF[ROLE]}m,mode=1777"
+    print_mount "shm-of-$PSL_ROLE.$PSL_SLOT" /dev/shm tmpfs "size=${PSL_SHM_OF[PSL_ROLE]}m,mode=1777"
     # ch-run takes these of the node: /etc/hosts, and TMPDIR as /tmp.
     print_mount "$root/hosts" /etc/hosts none bind
-    print_mount "$CALLS" "$root/tmp/${CALLS##*/}" none bind
-    for ((i = 0; i < ${#BINDS[@]}; i += 2)); do print_mount "${BINDS[i]}" "$root/merged${BINDS[i + 1]}" none rbind; done
+    print_mount "$PSL_NODE_FOLDER" "$root/tmp/${PSL_NODE_FOLDER##*/}" none bind
+    for ((i = 0; i < ${#PSL_BINDS[@]}; i += 2)); do print_mount "${PSL_BINDS[i]}" "$root/merged${PSL_BINDS[i + 1]}" none rbind; done
   } >"$root/fstab"
 }
 
@@ -47,7 +47,7 @@ enter_container() {
   # Since 0.33 ch-run makes HOME /root, where only root may write.
   local -a options=("--uid=$(id -u)" "--gid=${GROUPS[0]}" --write "--set-env=HOME=$HOME")
   # What the image says of the environment of its processes.
-  [[ ! -f ${IMAGE_OF[ROLE]}/ch/environment ]] || options+=("--set-env=${IMAGE_OF[ROLE]}/ch/environment")
-  exec -c unshare --user --map-root-user --mount sh -c "$LAY_OUT_AND_ENTER" sh "$root/tmp" "$HOME" "$JOB_USER" "$root/fstab" \
-    "${BASH_CMDS[ch-run]}" "${options[@]}" "$root/merged" -- "${INSIDE[@]}"
+  [[ ! -f ${PSL_IMAGE_OF[PSL_ROLE]}/ch/environment ]] || options+=("--set-env=${PSL_IMAGE_OF[PSL_ROLE]}/ch/environment")
+  exec -c unshare --user --map-root-user --mount sh -c "$PSL_LAY_OUT_AND_ENTER" sh "$root/tmp" "$HOME" "$PSL_JOB_USER" "$root/fstab" \
+    "${BASH_CMDS[ch-run]}" "${options[@]}" "$root/merged" -- "${PSL_CONTAINER_COMMAND[@]}"
 }

@@ -2,48 +2,49 @@
 # them by way of the shell outside, which has Slurm. An image is never written to: what a task changes is its own, and
 # goes with the last task of the node.
 
+PSL_HOST_SUFFIX=.out
 # What a container runs.
-INSIDE=()
+PSL_CONTAINER_COMMAND=()
 
 # run_contained INDEX ATTEMPT: run the task in a container, and return its status.
 run_contained() {
-  local status=0 root=$CALLS/$ROLE.$SLOT.root
-  if ! prepare_container "$root" 2>>"$STDERR_LOG"; then
-    CODE_OF_SCRIPT='254 permanent'
+  local status=0 root=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.root
+  if ! prepare_container "$root" 2>>"$PSL_STDERR_LOG"; then
+    PSL_CODE_OF_SCRIPT='254 permanent'
     return 1
   fi
-  ((!STOPPED)) || return 143
-  ANSWER=call_from_inside
+  ((!PSL_STOPPED)) || return 143
+  PSL_SERVE_WITH=call_from_container
   start_group become_container "$root" "$1" "$2"
   await_command
   status=$?
   if [[ -e $root/ended ]]; then
-    read -r CODE_OF_SCRIPT <"$root/ended"
-  elif ((!STOPPED && status != 137)); then
-    say "error: the container did not run to its end" 2>>"$STDERR_LOG"
-    CODE_OF_SCRIPT='254 permanent'
+    read -r PSL_CODE_OF_SCRIPT <"$root/ended"
+  elif ((!PSL_STOPPED && status != 137)); then
+    log "error: the container did not run to its end" 2>>"$PSL_STDERR_LOG"
+    PSL_CODE_OF_SCRIPT='254 permanent'
   fi
   return "$status"
 }
 
 # The image is there, so is the runtime, and what is to be mounted.
 prepare_container() {
-  local root=$1 image=${IMAGE_OF[ROLE]}
-  hash "$RUNS_WITH" 2>/dev/null || { say "error: there is no $RUNS_WITH on $SLURMD_NODENAME"; return 1; }
+  local root=$1 image=${PSL_IMAGE_OF[PSL_ROLE]}
+  hash "$PSL_RUNS_WITH" 2>/dev/null || { log "error: there is no $PSL_RUNS_WITH on $SLURMD_NODENAME"; return 1; }
   # Without a path it is in the runtime's own store.
-  [[ $image != /* ]] || test "$IMAGE_IS" "$image" || { say "error: the image $image is not on $SLURMD_NODENAME"; return 1; }
+  [[ $image != /* ]] || test "$PSL_IMAGE_IS" "$image" || { log "error: the image $image is not on $SLURMD_NODENAME"; return 1; }
   find_binds || return
-  ((GANG)) || { remove_trees "$root" && make_roots "$ROLE.$SLOT"; } || return
+  ((PSL_GANG)) || { remove_trees "$root" && make_container_folders "$PSL_ROLE.$PSL_SLOT"; } || return
   prepare_runtime "$root" || return
   write_variables "$root/environment" || return
-  { emit </etc/hosts && emit <"$ATTEMPT_FOLDER/hosts"; } >"$root/hosts"
+  { cat_stdin </etc/hosts && cat_stdin <"$PSL_ATTEMPT_FOLDER/hosts"; } >"$root/hosts"
 }
 
 # write_variables FILE: those of the node that libraries of the task may read, and what the shell inside goes on from. All
 # others are the image's own. One look at all names takes a tenth of the time of one for each pattern.
 write_variables() {
   local name
-  local -a all names=(SLURMD_NODENAME PORT_LINES)
+  local -a all names=(SLURMD_NODENAME PSL_PORT_LINES)
   compgen -e >"$1" && mapfile -t all <"$1"
   for name in "${all[@]}"; do
     case $name in
@@ -55,14 +56,14 @@ write_variables() {
   declare -p "${names[@]}" >"$1"
 }
 
-# make_roots ROLE.SLOT ...: the folders that containers of tasks begin with, all at once; below CALLS, which nobody else can
+# make_container_folders ROLE.SLOT ...: the folders that containers of tasks begin with, all at once; below CALLS, which nobody else can
 # enter. They go before the next task in the slot, or with CALLS.
-make_roots() {
+make_container_folders() {
   local name status
   local -a folders=()
   for name; do
-    folders+=("$CALLS/$name.root/tmp/${CALLS##*/}")
-    add_folders_of_runtime "$CALLS/$name.root"
+    folders+=("$PSL_NODE_FOLDER/$name.root/tmp/${PSL_NODE_FOLDER##*/}")
+    add_folders_of_runtime "$PSL_NODE_FOLDER/$name.root"
   done
   umask 0022
   make_folders "${folders[@]}"
@@ -73,27 +74,27 @@ make_roots() {
 
 # The shell inside says by the bell how this process has ended.
 become_container() {
-  INSIDE=(bash -p "$SCRIPT" --inside "$FOLDER" "$ATTEMPT" "$ROLE" "$SLOT" "$2" "$3" "$BASHPID")
-  exec 3>&"$CHANNEL" >>"$STDERR_LOG" 2>&1 {CHANNEL}>&- {BELL}>&-
+  PSL_CONTAINER_COMMAND=(bash -p "$PSL_SCRIPT" --inside "$PSL_FOLDER" "$PSL_ATTEMPT" "$PSL_ROLE" "$PSL_SLOT" "$2" "$3" "$BASHPID")
+  exec 3>&"$PSL_REPORT_FD" >>"$PSL_STDERR_LOG" 2>&1 {PSL_REPORT_FD}>&- {PSL_CONTROL_FD}>&-
   enter_container "$1"
 }
 
 # A call out of the container.
-call_from_inside() { exec bash -p "$SCRIPT" --outside "$FOLDER" "$ATTEMPT" "$1"; }
+call_from_container() { exec bash -p "$PSL_SCRIPT" --outside "$PSL_FOLDER" "$PSL_ATTEMPT" "$1"; }
 
-# find_binds: what of the node the task sees, in BINDS, a path and where it is in the container each.
+# find_binds: what of the node the task sees, in PSL_BINDS, a path and where it is in the container each.
 find_binds() {
   local i path
-  BINDS=("$FOLDER" "$FOLDER")
+  PSL_BINDS=("$PSL_FOLDER" "$PSL_FOLDER")
   # shellcheck disable=SC2153 # a setting of jobs with containers
-  for ((i = 0; i < ${#MOUNTS[@]}; i += 3)); do
-    path=${MOUNTS[i + 1]}
-    if [[ ${MOUNTS[i]} == own ]]; then
-      path+=/$JOB_USER
+  for ((i = 0; i < ${#PSL_MOUNTS[@]}; i += 3)); do
+    path=${PSL_MOUNTS[i + 1]}
+    if [[ ${PSL_MOUNTS[i]} == own ]]; then
+      path+=/$PSL_JOB_USER
       mkdir -p -- "$path" || return
-      is_own_part "$path" || { say "error: the storage $path on $SLURMD_NODENAME is another user's, or a link of one's"; return 1; }
+      is_own_part "$path" || { log "error: the storage $path on $SLURMD_NODENAME is another user's, or a link of one's"; return 1; }
     fi
-    BINDS+=("$path" "${MOUNTS[i + 2]}")
+    PSL_BINDS+=("$path" "${PSL_MOUNTS[i + 2]}")
   done
 }
 
@@ -101,6 +102,6 @@ find_binds() {
 refuse_odd_paths() {
   local path
   for path; do
-    [[ $path != *[,:\\]* ]] || { say "error: the runtime $CONTAINER_RUNTIME can mount no path with a comma, colon or backslash: $path"; return 1; }
+    [[ $path != *[,:\\]* ]] || { log "error: the runtime $PSL_CONTAINER_RUNTIME can mount no path with a comma, colon or backslash: $path"; return 1; }
   done
 }

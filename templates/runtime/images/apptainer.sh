@@ -1,17 +1,17 @@
 # Images for Apptainer and Singularity. Source: apptainer-pull(1); Apptainer User Guide, appendix, environment variables.
 
-readonly IMAGE_SUFFIX='.sif' FETCHES_WITH=$CONTAINER_RUNTIME SILENT_FAILURE=transient
-readonly PULL_ERROR='^FATAL: *(.*)' HOPELESS='unauthorized|access denied|manifest unknown|no image satisfies'
+readonly PSL_IMAGE_SUFFIX='.sif' PSL_FETCHES_WITH=$PSL_CONTAINER_RUNTIME PSL_SILENT_FAILURE=transient
+readonly PSL_PULL_ERROR='^FATAL: *(.*)' PSL_PERMANENT_ERRORS='unauthorized|access denied|manifest unknown|no image satisfies'
 
 # fetch_by_runtime NEW REGISTRY REPOSITORY DIGEST: as one file. All that is on the way is beside it, and goes with it.
 fetch_by_runtime() {
-  local log=$1.log prefix=${CONTAINER_RUNTIME^^}
-  mkdir -p -- "$1.tmp" || { problem permanent "cannot write to $CACHE"; return; }
+  local log=$1.log prefix=${PSL_CONTAINER_RUNTIME^^}
+  mkdir -p -- "$1.tmp" || { problem permanent "cannot write to $PSL_CACHE"; return; }
   (
     unset "${prefix}_DOCKER_USERNAME" "${prefix}_DOCKER_PASSWORD"
-    [[ ! $LOGIN_USER ]] || export "${prefix}_DOCKER_USERNAME=$LOGIN_USER" "${prefix}_DOCKER_PASSWORD=$LOGIN_PASSWORD"
-    [[ ! ${CERTIFICATES-} ]] || export SSL_CERT_FILE="$CERTIFICATES"
+    [[ ! $PSL_LOGIN_USER ]] || export "${prefix}_DOCKER_USERNAME=$PSL_LOGIN_USER" "${prefix}_DOCKER_PASSWORD=$PSL_LOGIN_PASSWORD"
+    [[ ! ${PSL_CERTIFICATES-} ]] || export SSL_CERT_FILE="$PSL_CERTIFICATES"
     export "${prefix}_TMPDIR=$1.tmp" "${prefix}_CACHEDIR=$1.tmp"
-    "$CONTAINER_RUNTIME" pull --disable-cache "$1" "docker://$2/$3@$4"
+    "$PSL_CONTAINER_RUNTIME" pull --disable-cache "$1" "docker://$2/$3@$4"
   ) </dev/null >"$log" 2>&1 || pull_problem "$2/$3@$4" "$log"
 }

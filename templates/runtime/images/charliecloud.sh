@@ -1,7 +1,7 @@
 # Images for Charliecloud, as folders. Source: ch-image(1) of Charliecloud 0.31.
 
-readonly IMAGE_SUFFIX='' FETCHES_WITH=ch-image SILENT_FAILURE=permanent
-readonly PULL_ERROR='^error: (.*)' HOPELESS='^(unauthorized|requested arch unavailable|image is architecture-unaware)'
+readonly PSL_IMAGE_SUFFIX='' PSL_FETCHES_WITH=ch-image PSL_SILENT_FAILURE=permanent
+readonly PSL_PULL_ERROR='^error: (.*)' PSL_PERMANENT_ERRORS='^(unauthorized|requested arch unavailable|image is architecture-unaware)'
 
 # fetch_by_runtime NEW REGISTRY REPOSITORY DIGEST: an image as a folder.
 fetch_by_runtime() {
@@ -12,9 +12,9 @@ fetch_by_runtime() {
     # It is written in Python, and takes the first on PATH, which may be the user's own.
     unset "${!CH_IMAGE_@}" PYTHONPATH PYTHONHOME
     PATH=${tool%/*}:/usr/local/bin:/usr/bin:/bin
-    [[ ! $LOGIN_USER ]] ||
-      export CH_IMAGE_AUTH=yes CH_IMAGE_USERNAME="$LOGIN_USER" CH_IMAGE_PASSWORD="$LOGIN_PASSWORD"
-    [[ ! ${CERTIFICATES-} ]] || export REQUESTS_CA_BUNDLE="$CERTIFICATES"
+    [[ ! $PSL_LOGIN_USER ]] ||
+      export CH_IMAGE_AUTH=yes CH_IMAGE_USERNAME="$PSL_LOGIN_USER" CH_IMAGE_PASSWORD="$PSL_LOGIN_PASSWORD"
+    [[ ! ${PSL_CERTIFICATES-} ]] || export REQUESTS_CA_BUNDLE="$PSL_CERTIFICATES"
     CH_IMAGE_CACHE=disabled "$tool" --storage "$storage" pull "$2/$3@$4"
   ) </dev/null >"$log" 2>&1 || { pull_problem "$2/$3@$4" "$log"; return; }
   mv -- "$storage/img/"* "$1"

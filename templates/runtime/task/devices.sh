@@ -8,7 +8,7 @@
 
 # list_gpus NAME: put into NAME what Slurm would, where it lists none. CUDA and ROCm count from 0 those that can be opened.
 list_gpus() {
-  local list=${GPUS_ON[$SLURMD_NODENAME]-} number=0 item counted=''
+  local list=${PSL_GPUS_ON[$SLURMD_NODENAME]-} number=0 item counted=''
   if cannot_open_all_gpus; then
     for item in ${list//,/ }; do counted+=${counted:+,}$((number++)); done
     list=$counted
@@ -18,32 +18,32 @@ list_gpus() {
 
 cannot_open_all_gpus() {
   local file pattern='/dev/nvidia[0-9]*'
-  [[ $GPU_VENDOR != amd ]] || pattern='/dev/dri/renderD*'
+  [[ $PSL_GPU_VENDOR != amd ]] || pattern='/dev/dri/renderD*'
   for file in $pattern; do [[ -r $file || ! -e $file ]] || return 0; done
   return 1
 }
 
 # take_devices ROLE: set the variables of a task's GPUs.
 take_devices() {
-  local want=${ROLE_GPUS[$1]} name=CUDA_VISIBLE_DEVICES list slot first=0
+  local want=${PSL_ROLE_GPUS[$1]} name=CUDA_VISIBLE_DEVICES list slot first=0
   local -a found
-  [[ $GPU_VENDOR != amd ]] || name=ROCR_VISIBLE_DEVICES
+  [[ $PSL_GPU_VENDOR != amd ]] || name=ROCR_VISIBLE_DEVICES
   # HIP takes its lists as places in that of ROCm, and so it would look for places that are not there.
   unset HIP_VISIBLE_DEVICES
-  [[ $GPU_VENDOR != amd ]] || unset CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
+  [[ $PSL_GPU_VENDOR != amd ]] || unset CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
   if ((!want)); then
     export "$name=" NVIDIA_VISIBLE_DEVICES=none
     return
   fi
-  [[ ! ${GPU_GRES-} ]] || list_gpus "$name"
+  [[ ! ${PSL_GPU_GRES-} ]] || list_gpus "$name"
   IFS=, read -ra found <<<"${!name-}"
   if ((${#found[@]} > want)); then
     nodes_of "$1"
-    for ((slot = 0; slot < SLOT; slot++)); do [[ ${NODES[slot]} != "$SLURMD_NODENAME" ]] || first=$((first + want)); done
+    for ((slot = 0; slot < PSL_SLOT; slot++)); do [[ ${PSL_NODES[slot]} != "$SLURMD_NODENAME" ]] || first=$((first + want)); done
     found=("${found[@]:first:want}")
   fi
   if ((${#found[@]} && ${#found[@]} != want)); then
-    say "error: this task needs $want GPUs and has ${#found[@]} on $SLURMD_NODENAME: $name=${!name}"
+    log "error: this task needs $want GPUs and has ${#found[@]} on $SLURMD_NODENAME: $name=${!name}"
     return 1
   fi
   printf -v list '%s,' "${found[@]-}"
@@ -56,5 +56,5 @@ take_devices() {
 # Slurm gives tasks the limit of the shell that submitted them, which is far too low for InfiniBand on most login nodes.
 # Source: slurm.conf(5), PropagateResourceLimits.
 raise_memlock() {
-  [[ ${FABRIC[$1]-} != *memlock:* ]] || ulimit -S -l "$(ulimit -H -l)"
+  [[ ${PSL_INFINIBAND_CHECKS[$1]-} != *memlock:* ]] || ulimit -S -l "$(ulimit -H -l)"
 }

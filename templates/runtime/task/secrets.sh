@@ -1,30 +1,30 @@
 # Secrets: each is the text of a file of its own, put in place of `<% $secrets.name %>` in the task, in memory alone.
 
 # shellcheck disable=SC2016 # it is no variable of the shell
-readonly SECRET_TAG='<% $secrets.' SECRET_TAG_END=' %>'
+readonly PSL_SECRET_TAG='<% $secrets.' PSL_SECRET_TAG_END=' %>'
 
-# Put the secrets into the text of a file, in PIECES; what is put in is not looked at again. `<% $secrets.name quoted %>` is one
+# Put the secrets into the text of a file, in PSL_PIECES; what is put in is not looked at again. `<% $secrets.name quoted %>` is one
 # word for bash, whatever the secret is. The text is read up to each
 # `>`, which a tag ends with and has nowhere else: so a long one is never copied as a whole for each tag in it.
 insert_secrets() {
   local piece before name file secret more=1 LC_ALL=C
-  PIECES=()
+  PSL_PIECES=()
   while ((more)); do
     IFS= read -r -d '>' piece || more=0
     ((!more)) || piece+='>'
-    if [[ $piece == *"$SECRET_TAG"*"$SECRET_TAG_END" ]]; then
-      before=${piece%"$SECRET_TAG"*}
-      name=${piece:${#before}+${#SECRET_TAG}}
-      name=${name%"$SECRET_TAG_END"}
-      secret=$SECRET_TAG
+    if [[ $piece == *"$PSL_SECRET_TAG"*"$PSL_SECRET_TAG_END" ]]; then
+      before=${piece%"$PSL_SECRET_TAG"*}
+      name=${piece:${#before}+${#PSL_SECRET_TAG}}
+      name=${name%"$PSL_SECRET_TAG_END"}
+      secret=$PSL_SECRET_TAG
       if [[ $name ]]; then
-        file=$SECRETS_FOLDER/${name% quoted}
-        [[ -r $file ]] || { say "error: cannot read $file"; return 1; }
+        file=$PSL_SECRETS_FOLDER/${name% quoted}
+        [[ -r $file ]] || { log "error: cannot read $file"; return 1; }
         IFS= read -r -d '' secret <"$file"
-        [[ $name != *' quoted' ]] || { quote "$secret"; secret=$QUOTED; }
+        [[ $name != *' quoted' ]] || { quote "$secret"; secret=$PSL_QUOTED; }
       fi
       piece=$before$secret
     fi
-    PIECES+=("$piece")
+    PSL_PIECES+=("$piece")
   done <"$1"
 }

@@ -7,22 +7,22 @@
 task_main() {
   outlive_signals
   # The user's output never reaches the channel: it is kept open here under another number, and closed for children.
-  exec {CHANNEL}>&1 1>&2
-  open_attempt "$1" "$2" || { say "cannot read $ATTEMPT_FOLDER"; exit 1; }
+  exec {PSL_REPORT_FD}>&1 1>&2
+  open_attempt "$1" "$2" || { log "cannot read $PSL_ATTEMPT_FOLDER"; exit 1; }
   find_rank "$3"
-  REPORTS=$ATTEMPT_FOLDER/tasks/${ROLE_FOLDER[ROLE]}/$SLOT.log
+  PSL_REPORT_FILE=$PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[PSL_ROLE]}/$PSL_SLOT.log
   # The hosts and the binding of this step are not those of one which the commands start.
   unset SLURM_HOSTFILE SLURM_CPU_BIND SLURM_CPU_BIND_LIST SLURM_CPU_BIND_TYPE SLURM_CPU_BIND_VERBOSE
-  if ((RANK)); then follow_task; exit; fi
+  if ((PSL_RANK)); then run_follower_rank; exit; fi
   # The last task of another role may just be removing the folder.
-  ((GANG)) || make_bells "$ROLE.$SLOT" || make_bells "$ROLE.$SLOT"
-  open_bell "$ROLE.$SLOT$OUT"
-  if ((GANG)); then
-    run_task "$SLOT" 0
+  ((PSL_GANG)) || make_control_fifos "$PSL_ROLE.$PSL_SLOT" || make_control_fifos "$PSL_ROLE.$PSL_SLOT"
+  open_control_fifo "$PSL_ROLE.$PSL_SLOT$PSL_HOST_SUFFIX"
+  if ((PSL_GANG)); then
+    run_task "$PSL_SLOT" 0
   else
     serve_slot
   fi
-  leave_bell "$ROLE.$SLOT"
+  close_control_fifo "$PSL_ROLE.$PSL_SLOT"
   exit 0
 }
 
@@ -30,100 +30,79 @@ task_main() {
 # Slurm numbers the processes through, role after role, task after task.
 find_rank() {
   local number=$SLURM_PROCID count
-  for ROLE in ${WORLD_OF[$1]-$1}; do
-    RANKS=${RANKS_OF[ROLE]:-1} count=$((SLOTS[ROLE] * ${RANKS_OF[ROLE]:-1}))
+  for PSL_ROLE in ${PSL_MPI_WORLD_OF[$1]-$1}; do
+    PSL_RANKS=${PSL_RANKS_OF[PSL_ROLE]:-1} count=$((PSL_SLOTS[PSL_ROLE] * ${PSL_RANKS_OF[PSL_ROLE]:-1}))
     ((number >= count)) || break
     number=$((number - count))
   done
-  SLOT=$((number / RANKS)) RANK=$((number % RANKS))
-}
-
-serve_slot() {
-  local word slot index attempt
-  RESERVE_PORTS=$CALLS/port-
-  printf 'free %s %s\n' "$ROLE" "$SLOT" >&"$CHANNEL"
-  while ((!STOPPED)) && read -r word slot index attempt; do
-    [[ $word == run ]] || break
-    [[ $slot == "$SLOT" ]] || continue
-    # In a shell of its own, because its variables must not reach the next one; with no part in the orders.
-    # It hears the bell, by which the TERM of this one reaches it.
-    (outlive_signals && run_task "$index" "$attempt") </dev/null &
-    await "$!" || printf 'died %s %s %s %s\n' "$ROLE" "$SLOT" "$SLOT" "$?" >&"$CHANNEL"
-    printf 'free %s %s\n' "$ROLE" "$SLOT" >&"$CHANNEL"
-  done
+  PSL_SLOT=$((number / PSL_RANKS)) PSL_RANK=$((number % PSL_RANKS))
 }
 
 run_task() {
   local index=$1 attempt=$2 status=0
   name_logs "$index" "$attempt"
   read_clock
-  report start "$ROLE" "$SLOT" "$index" "$attempt" "$SLURMD_NODENAME" "$SLURM_STEP_ID" "$NOW"
-  RUNNING="$index $attempt"
-  if prepare_task "$index" "$attempt" 2>>"$STDERR_LOG"; then
-    if [[ $CONTAINER_RUNTIME == none ]]; then run_and_hold "$index" "$attempt"; else run_contained "$index" "$attempt"; fi
+  report start "$PSL_ROLE" "$PSL_SLOT" "$index" "$attempt" "$SLURMD_NODENAME" "$SLURM_STEP_ID" "$PSL_NOW"
+  PSL_RUNNING="$index $attempt"
+  if prepare_task "$index" "$attempt" 2>>"$PSL_STDERR_LOG"; then
+    if [[ $PSL_CONTAINER_RUNTIME == none ]]; then run_and_hold "$index" "$attempt"; else run_contained "$index" "$attempt"; fi
     status=$?
     classify_exit "$status"
   else
     status=1
   fi
-  release_ports
+  ((PSL_GANG)) || release_ports
   remove_logins
-  hear_late_term
+  read_late_term
   pass_on_term
   read_clock
-  RUNNING=''
-  report exit "$ROLE" "$SLOT" "$index" "$attempt" "$status" "$CODE" "$BEHAVIOUR" "$NOW"
+  PSL_RUNNING=''
+  report exit "$PSL_ROLE" "$PSL_SLOT" "$index" "$attempt" "$status" "$PSL_CODE" "$PSL_BEHAVIOUR" "$PSL_NOW"
 }
 
 # Slurm signals the processes of a step one after the other. A command that ends of its TERM may have got it before this
 # shell, and the batch script must know why it ended.
-hear_late_term() {
+read_late_term() {
   local line=''
-  ((!STOPPED)) && IFS= read -r -t 0.05 line <&"$BELL" || return 0
-  read -ra WORDS <<<"$line"
-  hear
+  ((!PSL_STOPPED)) && IFS= read -r -t 0.05 line <&"$PSL_CONTROL_FD" || return 0
+  read -ra PSL_WORDS <<<"$line"
+  handle_control_message
 }
 
 # Check the node, find the ports and devices, set the variables and the working directory. Sets CODE and BEHAVIOUR on failure.
 prepare_task() {
   local index=$1 attempt=$2
-  nodes_of "$ROLE"
-  CODE=252 BEHAVIOUR=permanent
-  if [[ ${NODES[SLOT]-} != "$SLURMD_NODENAME" ]]; then
-    say "error: slot $SLOT of role ${ROLE_NAME[ROLE]} was to run on ${NODES[SLOT]-no node} and runs on $SLURMD_NODENAME"
+  nodes_of "$PSL_ROLE"
+  PSL_CODE=252 PSL_BEHAVIOUR=permanent
+  if [[ ${PSL_NODES[PSL_SLOT]-} != "$SLURMD_NODENAME" ]]; then
+    log "error: slot $PSL_SLOT of role ${PSL_ROLE_NAME[PSL_ROLE]} was to run on ${PSL_NODES[PSL_SLOT]-no node} and runs on $SLURMD_NODENAME"
     return 1
   fi
   # Another attempt has another folder, and maybe another node.
-  BEHAVIOUR=transient
-  check_calls || return
-  CODE=255 BEHAVIOUR=unknown
-  cd -- "$ATTEMPT_FOLDER/work/${ROLE_FOLDER[ROLE]}/$index" || return
-  ((RANK)) || [[ ! ${STAGE_CODE-} ]] || cp -R -- "$ATTEMPT_FOLDER/code/." . || return
-  if ((!GANG)); then
-    CODE=253 BEHAVIOUR=transient
-    assign_ports "$ROLE $index $attempt" || return
-    remember_ports "${PORT_LINES[@]}"
-    CODE=255 BEHAVIOUR=unknown
-    leave_peer_file "$ROLE" "$index" || return
+  PSL_BEHAVIOUR=transient
+  check_node_folder || return
+  PSL_CODE=255 PSL_BEHAVIOUR=unknown
+  cd -- "$PSL_ATTEMPT_FOLDER/work/${PSL_ROLE_FOLDER[PSL_ROLE]}/$index" || return
+  ((PSL_RANK)) || [[ ! ${PSL_STAGE_CODE-} ]] || cp -R -- "$PSL_ATTEMPT_FOLDER/code/." . || return
+  if ((!PSL_GANG)); then
+    PSL_CODE=253 PSL_BEHAVIOUR=transient
+    assign_ports "$PSL_ROLE $index $attempt" || return
+    remember_ports "${PSL_PORT_LINES[@]}"
+    PSL_CODE=255 PSL_BEHAVIOUR=unknown
+    leave_peer_file "$PSL_ROLE" "$index" || return
   fi
   # In a container the shell inside reads its environment.
-  [[ $CONTAINER_RUNTIME != none ]] || read_environment "$index" || return
-  CODE=252 BEHAVIOUR=permanent
-  take_devices "$ROLE" || return
-  CODE=255 BEHAVIOUR=unknown
-  raise_memlock "$ROLE"
-  [[ $CONTAINER_RUNTIME != none ]] || export_task_environment "$ROLE" "$index" "$attempt"
-}
-
-release_ports() {
-  local port
-  for port in ${TAKEN_PORTS[@]+"${TAKEN_PORTS[@]}"}; do rmdir -- "$RESERVE_PORTS$port" 2>/dev/null; done
-  TAKEN_PORTS=()
+  [[ $PSL_CONTAINER_RUNTIME != none ]] || read_environment "$index" || return
+  PSL_CODE=252 PSL_BEHAVIOUR=permanent
+  take_devices "$PSL_ROLE" || return
+  PSL_CODE=255 PSL_BEHAVIOUR=unknown
+  raise_memlock "$PSL_ROLE"
+  [[ $PSL_CONTAINER_RUNTIME != none ]] || export_task_environment "$PSL_ROLE" "$index" "$attempt"
 }
 
 # What the plugin git was told goes with the task.
 remove_logins() {
   local file
-  is_ours "$CALLS" || return 0
-  for file in "$CALLS/$ROLE.$SLOT.git."*; do [[ ! -f $file ]] || command -p rm -f -- "$file"; done
+  is_own_folder "$PSL_NODE_FOLDER" || return 0
+  for file in "$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.git."*; do [[ ! -f $file ]] || command -p rm -f -- "$file"; done
 }

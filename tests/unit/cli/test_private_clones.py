@@ -112,5 +112,5 @@ def test_what_the_commands_do_with_the_clone_shows_nothing(
     assert (attempt / "work/0-worker/0/done").exists()
     files = [path for path in attempt.rglob("*") if path.is_file()]
     assert [path for path in files if QUOTED.encode() in path.read_bytes()] == []
-    (calls,) = re.findall(r"(?m)^CALLS=(.*)$", (attempt / "placement.sh").read_text())
+    (calls,) = re.findall(r"(?m)^PSL_NODE_FOLDER=(.*)$", (attempt / "placement.sh").read_text())
     assert not Path(calls).exists()

@@ -74,7 +74,7 @@ def test_variables_of_the_submitting_shell_mean_nothing_to_the_script(
 def folder_for_calls() -> Path:
     """Return the folder that the tasks of the only job had on this machine."""
     (placement,) = Path(os.environ["PAISLURM_HOME"]).glob("jobs/*/attempts/0/placement.sh")
-    (line,) = (line for line in placement.read_text().splitlines() if line.startswith("CALLS="))
+    (line,) = (line for line in placement.read_text().splitlines() if line.startswith("PSL_NODE_FOLDER="))
     return Path(line.partition("=")[2])
 
 

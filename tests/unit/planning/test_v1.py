@@ -57,7 +57,7 @@ def test_tasks_with_fixed_ports_have_nodes_of_their_own() -> None:
     assert compiled().plan.components[0].nodes == 1
     found = compiled("taskRoles/0/portList", FIXED)
     assert (found.plan.components[0].nodes, found.plan.roles[0].tasks_per_node) == (2, 1)
-    assert "FIXED_PORTS[0]='web:8080'" in found.script.splitlines()
+    assert "PSL_FIXED_PORTS[0]='web:8080'" in found.script
     assert ("ntasks-per-node", "1") in compile_job(job("taskRoles/0/portList", FIXED)).plan.components[0].directives
 
 
@@ -155,7 +155,7 @@ def test_what_tasks_are_told() -> None:
     assert "PAI_KILL_ALL_ON_COMPLETED_TASK_NUM" not in found
     killing = compiled("killAllOnCompletedTaskNumber", 2)
     assert variables(killing)["PAI_KILL_ALL_ON_COMPLETED_TASK_NUM"] == "2"
-    assert "MIN_SUCCEEDED_OF_JOB=2" in killing.script.splitlines()
+    assert "\nPSL_MIN_SUCCEEDED_OF_JOB=2 " in killing.script
 
 
 def test_names_that_no_variable_can_have_are_left_out() -> None:

@@ -33,7 +33,7 @@ except ProtocolError as error:
 """
 INSERT = """
 set -u; source common/messages.sh; source task/secrets.sh
-SECRETS_FOLDER=$1; insert_secrets "$2"; printf %s ${PIECES[@]+"${PIECES[@]}"} | wc -c
+PSL_SECRETS_FOLDER=$1; insert_secrets "$2"; printf %s ${PSL_PIECES[@]+"${PSL_PIECES[@]}"} | wc -c
 """
 V2 = HEAD + (
     "parameters: {" + ", ".join(f"name{number}: 1" for number in range(500)) + "}\n"

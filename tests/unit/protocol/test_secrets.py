@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 RUNTIME = files("paislurm").joinpath("templates", "runtime")
 BASH = """
 set -u; source common/messages.sh; source task/secrets.sh
-SECRETS_FOLDER=$1; insert_secrets "$2"; printf %s ${PIECES[@]+"${PIECES[@]}"}
+PSL_SECRETS_FOLDER=$1; insert_secrets "$2"; printf %s ${PSL_PIECES[@]+"${PSL_PIECES[@]}"}
 """
 
 

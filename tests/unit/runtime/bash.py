@@ -9,7 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paislurm.translator.rendering.bash import runtime
+from paislurm.translator.rendering.engine import load
+from paislurm.translator.rendering.runtime_bundle import ALL_USES, CONTAINERS, runtime
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,13 +19,28 @@ if TYPE_CHECKING:
 FILES = tempfile.TemporaryDirectory(prefix="paislurm-runtime-")
 
 
+def uses_with(containers: str) -> tuple[str, ...]:
+    """Return every use of the runtime, and of container runtimes this one."""
+    return tuple(use for use in ALL_USES if use not in CONTAINERS.values() or use == CONTAINERS.get(containers))
+
+
+def library(containers: str = "none") -> str:
+    """Return the functions of the runtime, without what runs them."""
+    text: str = runtime(uses_with(containers))
+    for part in ("task_dispatch", "dispatch"):
+        code = load(f"runtime/{part}.sh").rstrip("\n")
+        assert code in text
+        text = text.replace(code, "")
+    return text
+
+
 @functools.cache
 def sourced(containers: str = "none", **changes: str) -> str:
     """Return bash that sources the runtime from a file: all of it is more than one argument may have.
 
     `changes` are names whose first setting is that of another name.
     """
-    text: str = runtime(containers)
+    text = library(containers)
     for name, other in changes.items():
         text = text.replace(f"{name}=", f"{other}=", 1)
     path = Path(FILES.name, f"{containers}-{'-'.join(changes)}.sh")

@@ -45,11 +45,18 @@ taskRoles:
     commands: [sleep 1000]
 extras: {{gangAllocation: {gang}, slurm: {{time: 60}}}}
 """
+
+
+def script_of(gang: str) -> str:
+    """Return the script of the job, without a warning of its own."""
+    return re.sub(r"(?m)^PSL_WARNING=.*", "", compile_job(JOB.format(gang=gang)).script)
+
+
 SCRIPTS = [
     re.sub(
-        r"(?m)^((?:readonly )?PROVISIONAL_SECONDS)=.*",
+        r"(?m)^((?:readonly )?PSL_PROVISIONAL_SECONDS)=.*",
         r"\1=20",
-        re.sub(r"(?m)^(INTERRUPTED_GRACE|WARNING)=.*", r"\1=3", compile_job(JOB.format(gang=gang)).script),
+        re.sub(r"(?m)^(PSL_JOB_NAME=.*)", r"\1\nPSL_INTERRUPTED_GRACE=3\nPSL_WARNING=3", script_of(gang)),
     )
     for gang in ("true", "false")
 ]

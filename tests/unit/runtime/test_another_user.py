@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.rendering.bash import program, runtime
+from paislurm.translator.rendering.runtime_bundle import program
 from tests.cluster.instance import GROUP_ID, USERS
+
+from .bash import library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
 ALICE, BOB = (USERS[name].uid for name in ("alice", "bob"))
 TASK = """
-GANG=1 ROLE_NAME=(worker) ROLE_FOLDER=(0-worker) NODES_OF=(n1) ROLE=0 SLOT=0
+PSL_GANG=1 PSL_ROLE_NAME=(worker) PSL_ROLE_FOLDER=(0-worker) PSL_NODES_OF=(n1) PSL_ROLE=0 PSL_SLOT=0
 """
 
 
@@ -42,8 +44,10 @@ def made_by(user: int, path: Path) -> Path:
 
 def run_as_alice(folder: Path, code: str, containers: str = "none") -> tuple[str, str]:
     """Run functions of the runtime, with the folder for calls in `folder`; return what they print."""
-    settings = f"set -u\nCONTAINER_RUNTIME={containers} SLURMD_NODENAME=n1"
-    (folder / "code.sh").write_text(f"{settings}\n{runtime(containers)}\nCALLS={folder}/calls\n{TASK}\n{code}")
+    settings = f"set -u\nPSL_CONTAINER_RUNTIME={containers} SLURMD_NODENAME=n1"
+    (folder / "code.sh").write_text(
+        f"{settings}\n{library(containers)}\nPSL_NODE_FOLDER={folder}/calls\n{TASK}\n{code}"
+    )
     argv = ["setpriv", f"--reuid={ALICE}", f"--regid={GROUP_ID}", "--clear-groups", "bash", "-p"]
     done = subprocess.run([*argv, str(folder / "code.sh")], capture_output=True, text=True, check=True, timeout=60)
     return done.stdout, done.stderr
@@ -61,7 +65,9 @@ def test_a_task_without_a_folder_of_its_own_ends(shared: Path, kind: str) -> Non
     else:
         made_by(ALICE, shared / "hers")
         (shared / "calls").symlink_to(shared / "hers")
-    printed, said = run_as_alice(shared, 'make_bells 0.0; echo "$?"; prepare_task 0 0; echo "$? $CODE $BEHAVIOUR"')
+    printed, said = run_as_alice(
+        shared, 'make_control_fifos 0.0; echo "$?"; prepare_task 0 0; echo "$? $PSL_CODE $PSL_BEHAVIOUR"'
+    )
     assert printed.split("\n") == ["1", "1 252 transient", ""]
     assert [line.startswith(refusal(shared)) for line in said.splitlines()] == [True, True]
     assert list((shared / "calls").iterdir()) == []
@@ -72,9 +78,9 @@ def test_a_bell_of_another_user_is_neither_heard_nor_rung(shared: Path) -> None:
     os.mkfifo(calls / "0.0")
     (calls / "0.0").chmod(0o666)
     code = """
-        open_bell 0.0 && readlink "/proc/self/fd/$BELL"
-        place_call "$CALLS/0.0" 'a secret command' </dev/null; echo "$?"
-        mark_bells ready; leave_bell 0.0; sweep_node; echo "$?"
+        open_control_fifo 0.0 && readlink "/proc/self/fd/$PSL_CONTROL_FD"
+        send_call "$PSL_NODE_FOLDER/0.0" 'a secret command' </dev/null; echo "$?"
+        mark_control_fifos ready; close_control_fifo 0.0; clean_up_node; echo "$?"
     """
     printed, said = run_as_alice(shared, code)
     pipe, *statuses = printed.split()
@@ -90,7 +96,7 @@ def test_what_a_link_leads_to_is_left_alone(shared: Path) -> None:
     hers.write_text("text")
     os.chown(hers, ALICE, GROUP_ID)
     (calls / "0.0.ended").symlink_to(hers)
-    run_as_alice(shared, "leave_bell 0.0")
+    run_as_alice(shared, "close_control_fifo 0.0")
     assert hers.read_text() == "text"
 
 
@@ -101,7 +107,7 @@ def test_shared_memory_of_another_user_is_not_used(shared: Path) -> None:
     try:
         (shared / "call").mkdir(mode=0o755)
         (shared / "call" / "command").write_text('echo "ran in ${OMPI_MCA_btl_sm_backing_directory-none}"')
-        code = f"CALLS=/tmp/{name} EXPORTS=''; SUBMITTED=(); run_called {shared}/call"
+        code = f"PSL_NODE_FOLDER=/tmp/{name} PSL_EXPORTS=''; run_remote_command {shared}/call"
         argv_output, said = run_as_alice(shared, f"({code}); echo $?")
         assert argv_output == "255\n"
         assert f"error: /dev/shm/{name}-0.0 on n1 is another user's" in said
@@ -115,7 +121,9 @@ def test_shared_memory_of_another_user_is_not_used(shared: Path) -> None:
 
 def test_the_folder_for_calls_has_a_name_that_nobody_knows(shared: Path) -> None:
     """Not even who knows the number of the process and the time, of which bash makes its own random numbers."""
-    printed, _ = run_as_alice(shared, "RUN_ID=7-0; for n in 1 2 3; do RANDOM=1; name_calls; echo $CALLS; done")
+    printed, _ = run_as_alice(
+        shared, "PSL_RUN_ID=7-0; for n in 1 2 3; do RANDOM=1; name_node_folder; echo $PSL_NODE_FOLDER; done"
+    )
     names = printed.split()
     assert len({*names}) == 3
     assert all(len(name.removeprefix("/tmp/paislurm-7-0-")) == 12 for name in names)
@@ -152,7 +160,7 @@ def test_the_group_of_a_user_alone_is_nobody_else(shared: Path) -> None:
     assert run_as_alice(shared, f"SLURM_JOB_USER='{place.group()}'; check_place '{place}'")[1] == ""
 
 
-OUTPUT = "MAKE_OUTPUT=1; give_up() {{ echo \"$1\"; exit 4; }}; cd '{0}'; ({1}); echo $?"
+OUTPUT = "PSL_MAKE_OUTPUT=1; die() {{ echo \"$1\"; exit 4; }}; cd '{0}'; ({1}); echo $?"
 
 
 @pytest.mark.parametrize("kind", ["folder", "link", "closed"])
@@ -188,7 +196,7 @@ def test_a_private_storage_of_another_user_is_not_mounted(shared: Path, owner: i
     made_by(owner, made_by(0, shared / "data") / "alice")
     for code in ("find_binds", "(set -e; PAI_USER_NAME=alice; {})"):
         plugin = program("storages")
-        mounts = f"MOUNTS=(own {shared}/data /mnt) FOLDER=/run JOB_USER=alice"
+        mounts = f"PSL_MOUNTS=(own {shared}/data /mnt) PSL_FOLDER=/run PSL_JOB_USER=alice"
         text = f"MOUNTS=$'own\\t{shared}/data\\t{shared}/data/alice'; {plugin}"
         words = f"{mounts}; {code}" if code == "find_binds" else code.format(text)
         printed, said = run_as_alice(shared, f"{words}; echo $?", "charliecloud")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 IN_A_SESSION_OF_ITS_OWN = """
-ANSWER=run_apart
+PSL_SERVE_WITH=run_apart
 run_apart() {
   setsid bash -c 'trap : TERM; echo "$$" >"$1/pid"; while :; do sleep 0.1; done' bash "$1" &
   wait
@@ -18,7 +18,7 @@ run_apart() {
 cd -- "$1"
 mkfifo in out err life status
 exec {life}<>life {status}<>status
-answer_call "$1" {life}>&- &
+serve_call "$1" {life}>&- &
 read -r word <&"$status"
 exec {in}>in {out}<out {err}<err
 until [[ -s pid ]]; do sleep 0.01; done
@@ -33,12 +33,12 @@ done
 kill -KILL "$pid" 2>/dev/null || :
 """
 LEFT_RUNNING = """
-ANSWER=run_in_background
+PSL_SERVE_WITH=run_in_background
 run_in_background() { bash -c 'sleep 60 >/dev/null 2>&1 & echo "$!" >"$1/pid"' bash "$1"; }
 cd -- "$1"
 mkfifo in out err life status
 exec {life}<>life {status}<>status
-answer_call "$1" {life}>&- &
+serve_call "$1" {life}>&- &
 read -r word <&"$status"
 exec {in}>in {out}<out {err}<err
 read -r word _ <&"$status"

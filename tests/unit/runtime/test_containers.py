@@ -20,11 +20,12 @@ PASSWORD = 'a"b\\c$e'
 DIGEST = "sha256:" + "4" * 64
 INSIDE = ["-p", "/run/job/attempts/2/job.sbatch", "--inside", "/run/job", "2", "1", "3", "5", "0"]
 SETTINGS = """
-MOUNTS=(all /data /data own /lustre /mnt/team)
-IMAGE_OF[1]=@IMAGE@ SHM_OF[1]=700 ROLE_GPUS[1]=0
-SLURMD_NODENAME=n1 FOLDER=/run/job ATTEMPT=2 ATTEMPT_FOLDER=/run/job/attempts/2 SCRIPT=/run/job/attempts/2/job.sbatch
-ROLE=1 SLOT=3 CALLS=/tmp/calls JOB_USER=me GANG=1 STDERR_LOG=/dev/stderr
-exec {CHANNEL}>/dev/null {BELL}>/dev/null
+PSL_MOUNTS=(all /data /data own /lustre /mnt/team)
+PSL_IMAGE_OF[1]=@IMAGE@ PSL_SHM_OF[1]=700 PSL_ROLE_GPUS[1]=0
+SLURMD_NODENAME=n1 PSL_FOLDER=/run/job PSL_ATTEMPT=2
+PSL_ATTEMPT_FOLDER=/run/job/attempts/2 PSL_SCRIPT=/run/job/attempts/2/job.sbatch
+PSL_ROLE=1 PSL_SLOT=3 PSL_NODE_FOLDER=/tmp/calls PSL_JOB_USER=me PSL_GANG=1 PSL_STDERR_LOG=/dev/stderr
+exec {PSL_REPORT_FD}>/dev/null {PSL_CONTROL_FD}>/dev/null
 mkdir() { :; }
 is_own_part() { :; }
 """
@@ -35,7 +36,7 @@ def bash(folder: Path, name: str, code: str, image: str = "/images/one", program
     tools = standin.install(folder, ["podman", "apptainer", "singularity", "enroot", "ch-image"])
     settings = SETTINGS.replace("@IMAGE@", image)
     done = subprocess.run(
-        ["bash", "-c", f"set -u\nCONTAINER_RUNTIME={name}\n{sourced(name)}\n{settings}\n{code}"],
+        ["bash", "-c", f"set -u\nPSL_CONTAINER_RUNTIME={name}\n{sourced(name)}\n{settings}\n{code}"],
         env={"PATH": f"{tools}:{programs or os.environ['PATH']}", "HOME": "/home/me", "TMPDIR": str(folder)},
         capture_output=True,
         text=True,
@@ -101,7 +102,7 @@ def _as_apptainer(folder: Path) -> list[list[str]]:
     ],
 )
 def test_the_devices_of_a_task(tmp_path: Path, name: str, image: str, added: list[str]) -> None:
-    code = "ROLE_GPUS[1]=2; find_devices() { DEVICES=(/dev/null /dev/zero); }; "
+    code = "PSL_ROLE_GPUS[1]=2; find_devices() { PSL_DEVICES=(/dev/null /dev/zero); }; "
     bash(tmp_path, name, code + ENTER.replace("ROOT", str(tmp_path / "root")), image)
     (call,) = standin.calls(tmp_path)
     assert [word for word in call if word in added] == added
@@ -110,14 +111,14 @@ def test_the_devices_of_a_task(tmp_path: Path, name: str, image: str, added: lis
 @pytest.mark.parametrize("path", ["/with:colon", "/with,comma", "/with\\\\backslash"])
 @pytest.mark.parametrize("name", ["podman", "apptainer", "pyxis"])
 def test_a_path_that_the_options_cannot_hold_is_refused(tmp_path: Path, name: str, path: str) -> None:
-    code = f"BINDS=('{path}' /data); prepare_runtime {tmp_path} 2>&1 && echo taken; true"
+    code = f"PSL_BINDS=('{path}' /data); prepare_runtime {tmp_path} 2>&1 && echo taken; true"
     assert "can mount no path with a comma, colon or backslash" in bash(tmp_path, name, code, str(tmp_path))
 
 
 FETCH = f"""
-KIND='' PROBLEM='' CERTIFICATES=/etc/ca.pem LOGIN_USER=me LOGIN_PASSWORD='{PASSWORD}' CACHE=ROOT
+PSL_KIND='' PSL_PROBLEM='' PSL_CERTIFICATES=/etc/ca.pem PSL_LOGIN_USER=me PSL_LOGIN_PASSWORD='{PASSWORD}' PSL_CACHE=ROOT
 mkdir() {{ command mkdir "$@"; }}
-fetch_by_runtime ROOT/new r.io:5000 team/tiny {DIGEST} || echo "$KIND: $PROBLEM"
+fetch_by_runtime ROOT/new r.io:5000 team/tiny {DIGEST} || echo "$PSL_KIND: $PSL_PROBLEM"
 """
 PULLS = {
     "podman": ["podman", "pull", "--quiet", "--authfile=", f"r.io:5000/team/tiny@{DIGEST}"],
@@ -179,5 +180,5 @@ def test_what_a_failed_fetch_means(tmp_path: Path, name: str, says: str, kind: s
 )
 def test_what_containers_of_one_node_do_not_share(tmp_path: Path, nodes: str, given: str, wanted: str) -> None:
     """Two tasks of a job on the node of this one, or it alone."""
-    code = f"NODES_OF=('{nodes}') {f'UCX_TLS={given}' if given else ''}\n" + 'limit_ucx; echo "${UCX_TLS-unset}"'
+    code = f"PSL_NODES_OF=('{nodes}') {f'UCX_TLS={given}' if given else ''}\n" + 'limit_ucx; echo "${UCX_TLS-unset}"'
     assert bash(tmp_path, "charliecloud", code) == f"{wanted}\n"

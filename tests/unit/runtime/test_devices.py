@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def test_devices(vendor: str, want: int, given: str, local: int, seen: str) -> None:
     name = "ROCR_VISIBLE_DEVICES" if vendor == "amd" else "CUDA_VISIBLE_DEVICES"
     code = f"""
-        GPU_VENDOR={vendor} ROLE_GPUS=({want}) SLOT={local} NODES_OF=("n1 n1") HIP_VISIBLE_DEVICES=9
+        PSL_GPU_VENDOR={vendor} PSL_ROLE_GPUS=({want}) PSL_SLOT={local} PSL_NODES_OF=("n1 n1") HIP_VISIBLE_DEVICES=9
         {f"{name}={given}" if given else ":"}
         {"CUDA_VISIBLE_DEVICES=9" if vendor == "amd" else ":"}
         take_devices 0 && echo "${{CUDA_VISIBLE_DEVICES-unset}} $NVIDIA_VISIBLE_DEVICES" "${{HIP_VISIBLE_DEVICES-}}"
@@ -45,15 +45,15 @@ SCONTROL = r"""
       echo "     Nodes=n3 CPU_IDs=0-1 Mem=100 GRES=rtx:1(IDX:1)"
       echo "     Nodes=n4 CPU_IDs=0-1 Mem=100 GRES=xrtx:1(IDX:1),rtx:1(CNT:1)"
     }
-    SLURM_JOB_ID=7 GPU_GRES=rtx
+    SLURM_JOB_ID=7 PSL_GPU_GRES=rtx
 """
 
 
 def test_gpus_of_another_name_are_those_that_slurm_gave_the_job() -> None:
     assert bash(SCONTROL + "print_gpus_on_nodes | sort") == [
-        "GPUS_ON['n1']=0,2,3",
-        "GPUS_ON['n2']=0,2,3",
-        "GPUS_ON['n3']=1",
+        "PSL_GPUS_ON['n1']=0,2,3",
+        "PSL_GPUS_ON['n2']=0,2,3",
+        "PSL_GPUS_ON['n3']=1",
     ]
 
 
@@ -70,10 +70,11 @@ def test_devices_of_another_name(vendor: str, constrained: str, local: int, seen
     """Whatever the shell that submits has; and counted from 0 where a task cannot open the others of its node."""
     name = "ROCR_VISIBLE_DEVICES" if vendor == "amd" else "CUDA_VISIBLE_DEVICES"
     code = f"""
-        GPU_GRES=rtx GPU_VENDOR={vendor} ROLE_GPUS=(1) SLOT={local} NODES_OF=("n1 n1") GPUS_ON[n1]=2,3 {name}=7
+        PSL_GPU_GRES=rtx PSL_GPU_VENDOR={vendor} PSL_ROLE_GPUS=(1) PSL_SLOT={local} PSL_NODES_OF=("n1 n1")
+        PSL_GPUS_ON[n1]=2,3 {name}=7
         cannot_open_all_gpus() {{ {constrained}; }}
         take_devices 0 && echo "${name} $NVIDIA_VISIBLE_DEVICES"
-        GPUS_ON=()
+        PSL_GPUS_ON=()
         take_devices 0 && echo "${{{name}-unset}} $NVIDIA_VISIBLE_DEVICES"
     """
     assert bash(code) == [seen, "unset all"]
@@ -82,7 +83,7 @@ def test_devices_of_another_name(vendor: str, constrained: str, local: int, seen
 @pytest.mark.parametrize(("given", "local"), [("0", 0), ("0,1,2", 1)])
 def test_too_few_devices_fail_the_task(given: str, local: int) -> None:
     code = f"""
-        GPU_VENDOR=nvidia ROLE_GPUS=(2) SLOT={local} NODES_OF=("n1 n1") CUDA_VISIBLE_DEVICES={given}
+        PSL_GPU_VENDOR=nvidia PSL_ROLE_GPUS=(2) PSL_SLOT={local} PSL_NODES_OF=("n1 n1") CUDA_VISIBLE_DEVICES={given}
         take_devices 0 2>&1 || echo "failed"
     """
     assert bash(code) == [
@@ -127,8 +128,8 @@ def test_what_a_node_lacks(sysfs: Path, check: str, problem: str) -> None:
     """Of the roles that run there; twice the same is said once."""
     code = f"""
         ulimit -l 64
-        SYSFS={sysfs} NODES_OF=(n1 'n2 n1' n2) FABRIC=({check} {check} net:elsewhere)
-        print_fabric_problems
+        PSL_SYSFS={sysfs} PSL_NODES_OF=(n1 'n2 n1' n2) PSL_INFINIBAND_CHECKS=({check} {check} net:elsewhere)
+        print_infiniband_problems
     """
     assert bash(code) == ([f"n1 {problem}".replace("SYSFS", str(sysfs))] if problem else [])
 
@@ -137,7 +138,7 @@ def test_tasks_raise_their_limit_to_that_of_the_node() -> None:
     """Only those that need it."""
     code = """
         ulimit -S -l 8 && ulimit -H -l 64
-        FABRIC=(net:ib0 memlock:64)
+        PSL_INFINIBAND_CHECKS=(net:ib0 memlock:64)
         for role in 0 1; do raise_memlock $role; ulimit -S -l; done
     """
     assert bash(code) == ["8", "64"]

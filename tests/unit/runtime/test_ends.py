@@ -41,7 +41,7 @@ def test_what_a_command_that_is_killed_ended_with(command: str, status: str) -> 
 AS_A_TASK = """
 set -u
 storm=''
-exec {CHANNEL}>&1 {BELL}<> <(:)
+exec {PSL_REPORT_FD}>&1 {PSL_CONTROL_FD}<> <(:)
 outlive_signals
 pass_on_term() { :; }
 """

@@ -21,17 +21,17 @@ RULES = exit_rules("mended")
 PRINTABLE = st.characters(min_codepoint=32, max_codepoint=126)
 CLASSIFY = """
 killed_for_memory() { return 1; }
-ROLE=0 ROLE_GPUS=(0)
+PSL_ROLE=0 PSL_ROLE_GPUS=(0)
 for folder in "$1"/*; do
-  STDOUT_LOG=$folder/stdout STDERR_LOG=$folder/stderr ANY_PATTERN_MATCHES=
+  PSL_STDOUT_LOG=$folder/stdout PSL_STDERR_LOG=$folder/stderr PSL_ANY_PATTERN_MATCHES=
   classify_exit "$(<"$folder/status")"
-  printf '%s %s\\n' "$CODE" "$BEHAVIOUR"
+  printf '%s %s\\n' "$PSL_CODE" "$PSL_BEHAVIOUR"
 done
 """
 
 
 def table(rules: tuple[ExitRule, ...]) -> str:
-    return "EXIT_RULES=(\n" + "".join(f"{quote(rule.text)}\n" for rule in rules) + ")\n"
+    return "PSL_EXIT_RULES=(\n" + "".join(f"{quote(rule.text)}\n" for rule in rules) + ")\n"
 
 
 def model(status: int, text: str) -> tuple[int, str]:
@@ -144,5 +144,6 @@ def test_a_gpu_with_a_memory_error(tmp_path: Path, layout: str, device: int, bef
     said = layout.format(device=0, before=before) + layout.format(device=device, before=before)
     (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\ncat <<'END'\n{said}END\n")
     (tmp_path / "nvidia-smi").chmod(0o755)
-    code_of = 'ROLE=0 ROLE_GPUS=(1) STDOUT_LOG=/dev/null STDERR_LOG=/dev/null; classify_exit 1; echo "$CODE"'
+    settings = "PSL_ROLE=0 PSL_ROLE_GPUS=(1) PSL_STDOUT_LOG=/dev/null PSL_STDERR_LOG=/dev/null"
+    code_of = f'{settings}; classify_exit 1; echo "$PSL_CODE"'
     assert run(table(RULES) + code_of, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}) == f"{code}\n"

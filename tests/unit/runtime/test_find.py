@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 JOB = """
-ROLE_NAME=(w) ROLE_ALIASES=('w') ROLE_FOLDER=(0-w) INSTANCES=(4) NODES_OF=('n1 n2') ATTEMPT_FOLDER=$PWD
-ADDRESS_OF=([n1]=10.0.0.1 [n2]=10.0.0.2) GANG=0
+PSL_ROLE_NAME=(w) PSL_ROLE_ALIASES=('w') PSL_ROLE_FOLDER=(0-w) PSL_INSTANCES=(4) PSL_NODES_OF=('n1 n2')
+PSL_ATTEMPT_FOLDER=$PWD
+PSL_ADDRESS_OF=([n1]=10.0.0.1 [n2]=10.0.0.2) PSL_GANG=0
 PAI_PORT_LIST_w_0_ssh=100 PAI_PORT_LIST_w_1_ssh=101
-! find_task "$1" "$2" || echo "$FOUND_ROLE.$FOUND_SLOT"
+! find_task "$1" "$2" || echo "$PSL_FOUND_ROLE.$PSL_FOUND_SLOT"
 """
 
 
@@ -40,11 +41,11 @@ def test_without_gang_allocation_tasks_take_turns_in_slots(tmp_path: Path, host:
     folder.mkdir(parents=True)
     for index, place in ((0, 0), (1, 1), (2, 0)):
         ports = f"PAI_PORT_LIST_w_{index}_http=9\nPAI_PORT_LIST_w_{index}_ssh={100 + index}\n"
-        (folder / f"{index}.env").write_text(f"{ports}SLOT_OF_TASK={place}\n")
+        (folder / f"{index}.env").write_text(f"{ports}PSL_SLOT_OF_TASK={place}\n")
     assert run(f"cd {tmp_path}\n{JOB}", host, port).strip() == slot
 
 
 @pytest.mark.parametrize(("host", "port", "slot"), [("n2", "101", "0.1"), ("n1", "101", ""), ("w-1", "9", "0.1")])
 def test_with_gang_allocation_a_slot_is_a_task(host: str, port: str, slot: str) -> None:
-    code = JOB.replace("GANG=0", "GANG=1").replace("INSTANCES=(4)", "INSTANCES=(2)")
+    code = JOB.replace("PSL_GANG=0", "PSL_GANG=1").replace("PSL_INSTANCES=(4)", "PSL_INSTANCES=(2)")
     assert run(code, host, port).strip() == slot

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TIDY = """
-SLURM_JOB_ID=1 JOB_NAME=demo SECRET_NAMES=token OUTCOME=succeeded OUTCOME_REASON=done TASK_COUNT=0
-ROLE_NAME=() INSTANCES=()
+SLURM_JOB_ID=1 PSL_JOB_NAME=demo PSL_SECRET_NAMES=token PSL_OUTCOME=succeeded PSL_OUTCOME_REASON=done PSL_TASK_COUNT=0
+PSL_ROLE_NAME=() PSL_INSTANCES=()
 lay_out_attempt() { :; }
-heed_signals() { :; }
+handle_pending_signals() { :; }
 check_secrets() { :; }
 open_folder "$1/demo" 0 tag
 mv -- "$1/demo" "$1/demo.1"
@@ -34,7 +34,8 @@ def test_what_comes_last_goes_to_the_folder_that_was_its_own(tmp_path: Path) -> 
 
 
 def test_a_folder_that_cannot_be_entered_gets_no_result(tmp_path: Path) -> None:
-    code = """cd "$1"; decide() { :; }; sweep_nodes() { :; }; heed_signals() { :; }; say() { printf '%s\\n' "$*"; }
+    code = """cd "$1"; decide() { :; }; clean_up_nodes() { :; }
+    handle_pending_signals() { :; }; log() { printf '%s\\n' "$*"; }
     (open_folder "$1/gone" 0 tag 2>/dev/null); echo "$?" """
     said = run(code, str(tmp_path)).splitlines()
     assert said == [f"error: cannot enter {tmp_path}/gone/attempts/0", "4"]

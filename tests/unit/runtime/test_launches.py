@@ -41,7 +41,7 @@ ENDS = [
     (PROLOG, 1, "-1403 transient"),
 ]
 """What srun says and its status, most of it observed on Slurm 22.05, and what it means: by default -1402."""
-CODE = 'explain_launch "$1" "$2" && printf "%s\\n" "$LAUNCH" "$LAUNCH_NODE"; printf "%s\\n" "$LAUNCH_WORDS"'
+CODE = 'explain_launch "$1" "$2" && printf "%s\\n" "$PSL_LAUNCH" "$PSL_LAUNCH_NODE"; printf "%s\\n" "$PSL_LAUNCH_WORDS"'
 
 
 @pytest.mark.parametrize(("log", "status", "means"), ENDS)
@@ -77,7 +77,7 @@ def test_words_of_any_kind_are_short_and_fit_into_the_result(
 ) -> None:
     file = tmp_path_factory.mktemp("srun") / "log"
     file.write_bytes(b"\n".join(lines))
-    code = 'explain_launch "$1" 1; escape_json "$LAUNCH_WORDS"; printf "%s" "$ESCAPED"'
+    code = 'explain_launch "$1" 1; escape_json "$PSL_LAUNCH_WORDS"; printf "%s" "$PSL_ESCAPED"'
     words = json.loads(f'"{run(code, str(file))}"')
     assert 0 < len(words) < 700
     assert words.isascii()
@@ -135,17 +135,17 @@ def test_a_step_in_which_memory_was_not_even_enough_to_begin(tmp_path: Path) -> 
 def test_a_step_before_the_tasks_that_never_began(tmp_path: Path, step: str, log: str, status: int, means: str) -> None:
     """Its end has a cause of its own, too; the node that is to blame stands in the result."""
     code = """
-        cd "$1" && mkdir srun && SCRATCH=$1 GANG=1 LAYOUT=shared
-        ROLE_NAME=(w) INSTANCES=(2) NODES_OF=('n1 n2') EVERY_COMPONENT=(0) FABRIC=(ib0)
+        cd "$1" && mkdir srun && PSL_SCRATCH=$1 PSL_GANG=1 PSL_LAYOUT=shared
+        PSL_ROLE_NAME=(w) PSL_INSTANCES=(2) PSL_NODES_OF=('n1 n2') PSL_EVERY_COMPONENT=(0) PSL_INFINIBAND_CHECKS=(ib0)
         run_on_nodes() { printf '%s' "$LOG_TEXT" >"srun/$1-$2.log"; return "$STATUS_OF_SRUN"; }
         sleep() { :; }
-        exec {EVENTS}<> <(:)
-        write_result() { echo "$OUTCOME $OUTCOME_CODE $OUTCOME_BEHAVIOUR"; say_more; }
-        say_more() { echo "$OUTCOME_REASON"; echo "${NODE_OF[0.1]-}"; }
-        say() { :; }
+        exec {PSL_EVENT_FD}<> <(:)
+        write_result() { echo "$PSL_OUTCOME $PSL_OUTCOME_CODE $PSL_OUTCOME_BEHAVIOUR"; say_more; }
+        say_more() { echo "$PSL_OUTCOME_REASON"; echo "${PSL_NODE_OF[0.1]-}"; }
+        log() { :; }
         ($2) ; echo "$?"
     """
-    call = {"ports": "find_ports", "fabric": "check_fabric"}[step]
+    call = {"ports": "find_ports", "fabric": "check_infiniband"}[step]
     env = {"LOG_TEXT": log, "STATUS_OF_SRUN": str(status)}
     outcome, reason, node, ended = run(code, str(tmp_path), call, env=env).splitlines()
     assert outcome == f"failed {means or '-1402 transient'}"

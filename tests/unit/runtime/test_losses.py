@@ -43,8 +43,8 @@ def lose(
     (folder / "tasks/0-w").mkdir(parents=True)
     (folder / "srun/0-w.log").write_text(log)
     (folder / "tasks/0-w/1.log").write_text(report)
-    values = f"GANG={int(gang)} MIN_FAILED=({failed}) TASK_RETRIES=({retries}) TRANSIENT_CEILING={ceiling}"
-    values += f" RESTART_LIMIT={ceiling}"
+    values = f"PSL_GANG={int(gang)} PSL_MIN_FAILED=({failed}) PSL_TASK_RETRIES=({retries})"
+    values += f" PSL_MAX_TRANSIENT_RETRIES={ceiling} PSL_MAX_RESTARTS={ceiling}"
     lines = "".join(f"{event}\n" for event in events)
     script = f"set -u\n{sourced()}\n{values}\n{FAKES}"
     done = subprocess.run(
@@ -92,13 +92,13 @@ def test_a_step_that_ended_because_a_node_was_lost(tmp_path: Path, log: str, fai
 def test_a_step_that_slurm_finds_no_room_for(answers: str, begun: str, said: str) -> None:
     """It is given up when Slurm has answered twice meanwhile; `answers` are statuses of scontrol, a look each."""
     code = """
-        ROLE_NAME=(v w) STEP_OPEN=(1 1) SLURM_JOB_ID=7 NOW=1000 ROOM_BY=1150
-        for role in $2; do STEP_ID[role]=3; done
+        PSL_ROLE_NAME=(v w) PSL_STEP_RUNNING=(1 1) SLURM_JOB_ID=7 PSL_NOW=1000 PSL_STEP_DEADLINE=1150
+        for role in $2; do PSL_STEP_ID[role]=3; done
         decide() { printf '%s\\n' "$*"; }
         scontrol() { return "$answer"; }
         for answer in $1; do
-          NOW=$((NOW + 149)) && give_up_waiting_steps
-          NOW=$((NOW + 1)) && give_up_waiting_steps
+          PSL_NOW=$((PSL_NOW + 149)) && fail_waiting_steps
+          PSL_NOW=$((PSL_NOW + 1)) && fail_waiting_steps
         done
     """
     assert run(code, answers, begun).partition(", as happens")[0] == said
@@ -191,7 +191,7 @@ def test_a_slot_that_dies_with_nothing_to_do_is_given_nothing(tmp_path: Path) ->
 def test_what_srun_says_is_an_event(tmp_path: Path, line: str, events: list[str]) -> None:
     """All of it is in the log, a last line without an end as well."""
     done = subprocess.run(
-        ["bash", "-c", f'set -u\n{sourced()}\nhear_srun 3 "$1"', "bash", tmp_path / "log"],
+        ["bash", "-c", f'set -u\n{sourced()}\nwatch_srun 3 "$1"', "bash", tmp_path / "log"],
         input=f"before\n{line}",
         capture_output=True,
         text=True,
@@ -204,7 +204,7 @@ def test_what_srun_says_is_an_event(tmp_path: Path, line: str, events: list[str]
 
 def test_srun_is_heard_where_its_log_cannot_be_written(tmp_path: Path) -> None:
     done = subprocess.run(
-        ["bash", "-c", f'set -u\n{sourced()}\nhear_srun 3 "$1"', "bash", tmp_path / "missing" / "log"],
+        ["bash", "-c", f'set -u\n{sourced()}\nwatch_srun 3 "$1"', "bash", tmp_path / "missing" / "log"],
         input="srun: error: Node failure on n4\n",
         capture_output=True,
         text=True,
@@ -215,17 +215,18 @@ def test_srun_is_heard_where_its_log_cannot_be_written(tmp_path: Path) -> None:
 
 
 FAKES = r"""
-MIN_SUCCEEDED_OF_JOB=-1 GRACE=5 NOW=1000
-ROLE_NAME=(w) ROLE_FOLDER=(0-w) INSTANCES=(2) SLOTS=(2) MIN_SUCCEEDED=(-1) SUCCEEDED=(0) FAILED=(0) NEXT_TASK=(0)
-STEP_OPEN=(1) TASK_COUNT=2 NODES_OF=('n1 n2')
+PSL_MIN_SUCCEEDED_OF_JOB=-1 PSL_GRACE=5 PSL_NOW=1000
+PSL_ROLE_NAME=(w) PSL_ROLE_FOLDER=(0-w) PSL_INSTANCES=(2) PSL_SLOTS=(2)
+PSL_MIN_SUCCEEDED=(-1) PSL_SUCCEEDED=(0) PSL_FAILED=(0) PSL_NEXT_TASK=(0)
+PSL_STEP_RUNNING=(1) PSL_TASK_COUNT=2 PSL_NODES_OF=('n1 n2')
 
 # Whoever looks at the clock finds that time has passed, and then what a slot was ordered has been done.
-read_clock() { NOW=$((NOW + 1)); }
+read_clock() { PSL_NOW=$((PSL_NOW + 1)); }
 write_result() { :; }
-say() { :; }
+log() { :; }
 signal_steps() { tell 'step 0 0'; }
-tell() { printf '%s\n' "$@" >&"$EVENTS"; }
-order() {
+tell() { printf '%s\n' "$@" >&"$PSL_EVENT_FD"; }
+send_command() {
   printf 'order %s\n' "$2"
   local word slot index attempt
   read -r word slot index attempt <<<"$2"
@@ -236,13 +237,13 @@ order() {
   fi
 }
 
-mkfifo events && exec {EVENTS}<>events
-printf '%s' "$1" >&"$EVENTS"
+mkfifo events && exec {PSL_EVENT_FD}<>events
+printf '%s' "$1" >&"$PSL_EVENT_FD"
 supervise
-printf 'outcome %s %s %s\nreason %s\n' "$OUTCOME" "$OUTCOME_CODE" "$OUTCOME_BEHAVIOUR" "$OUTCOME_REASON"
-for task in "${!STATE[@]}"; do
+printf 'outcome %s %s %s\nreason %s\n' "$PSL_OUTCOME" "$PSL_OUTCOME_CODE" "$PSL_OUTCOME_BEHAVIOUR" "$PSL_OUTCOME_REASON"
+for task in "${!PSL_STATE[@]}"; do
   code=''
-  [[ ${STATE[$task]} != failed ]] || code=" ${CODE_OF[$task]}"
-  printf 'task %s %s%s\n' "$task" "${STATE[$task]}" "$code"
+  [[ ${PSL_STATE[$task]} != failed ]] || code=" ${PSL_CODE_OF[$task]}"
+  printf 'task %s %s%s\n' "$task" "${PSL_STATE[$task]}" "$code"
 done
 """

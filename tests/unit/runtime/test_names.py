@@ -8,20 +8,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from paislurm.translator.rendering.bash import own_names, runtime
+from paislurm.translator.pipeline import compile_job
+from paislurm.translator.rendering.shell import quote
 
-from .bash import run, sourced
+from .bash import library, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+HELLO = (Path(__file__).parents[3] / "examples" / "hello-world.yaml").read_text()
 TEMPLATES = Path(__file__).parents[3] / "templates"
 FOREIGN = re.compile(
     "(BASH_ENV|CURL_CA_BUNDLE|FRAMEWORK_NAME|GLOO_SOCKET_IFNAME|HOME|IFS|LANG|LC_ALL|OPTIND|PATH|REQUESTS_CA_BUNDLE|"
     "SHELL|SSL_CERT_FILE|TERM|TMPDIR|UCX_TLS|USER)$|"
-    "(PAI|FC|SLURM|CUDA|NVIDIA|MELLANOX|PAISLURM|CH_IMAGE|ENROOT|OMPI|PRTE|ROCR)_"
+    "(PAI|FC|SLURM|CUDA|NVIDIA|MELLANOX|PAISLURM|PSL|CH_IMAGE|ENROOT|OMPI|PRTE|ROCR|HIP|HYDRA|I_MPI)_"
 )
-"""What scripts set for others to read."""
+"""What scripts set for others to read, and their own."""
 SETS = (
     r"(?<![\w$\"/-])([A-Z][A-Z0-9_]*)(?:\[[^]\n]*\])?\+?=",
     r"\{([A-Z][A-Z0-9_]*)\}[<>]",
@@ -30,47 +32,38 @@ SETS = (
 
 
 def assigned() -> Iterator[str]:
-    files = [*TEMPLATES.glob("runtime/*/*.sh"), *TEMPLATES.glob("parts/*.j2")]
-    for file in files:
+    for file in [*TEMPLATES.glob("runtime/*/*.sh"), *TEMPLATES.glob("parts/*.j2")]:
         code = re.sub(r"(?m)(?:^|\s)#.*", "", file.read_text())
         for pattern in SETS:
             yield from re.findall(pattern, code)
 
 
-def test_all_names_are_listed() -> None:
-    found = {name for name in assigned() if not FOREIGN.match(name)} - {"SUBMITTED"}
-    listed = re.search(r"OWN='\n(.*?)'", own_names(), re.DOTALL)
-    assert listed
-    assert listed[1].split() == sorted(found)
+def test_all_variables_have_the_prefix() -> None:
+    assert {name for name in assigned() if not FOREIGN.match(name)} == set()
 
 
-def test_they_are_kept_apart_and_reach_the_commands(tmp_path: Path) -> None:
-    """The batch script writes them down; a task, which has none of them, hands them to what it runs."""
-    exported = {"FABRIC": "ib", "BEFORE": "x", "OUT": "it's\n$(here)", "RANK": "7", "NODES": "4", "MINE": "stays"}
-    code = f"set -u\n{own_names()}\n{sourced()}\necho ${{FABRIC-none}} ${{BEFORE-none}} $MINE >&2; print_submitted"
-    batch = subprocess.run(
-        ["bash", "-p", "-c", code, "job.sbatch"],
-        env={"PATH": "/usr/bin:/bin", **exported},
+def test_locals_reach_no_command_in_place_of_what_was_exported() -> None:
+    """Bash exports a local variable that has the name of an exported one."""
+    exported = {"index": "5", "status": "it's\n$(here)", "http_proxy": "p:1", "MINE": "stays"}
+    printed = 'printf \'%s\\0\' "$index" "$status" "$http_proxy" "$MINE" "${BASH_ENV-none}"'
+    launch = f"shadow() {{ local index=0 status=1; exec_with_exports bash -c {quote(printed)}; }}\nstart_up; shadow"
+    assert run(launch, env=exported).split("\0")[:-1] == [*exported.values(), "none"]
+    # What a script before the commands exports wins.
+    later = launch.replace("status=1;", "status=1 PSL_EXPORTS='export index=9';")
+    assert run(later, env=exported).split("\0")[0] == "9"
+
+
+def test_variables_with_the_prefix_come_from_no_environment() -> None:
+    script = compile_job(HELLO).script
+    probe = script[: script.index("# The job: settings")] + 'echo "${PSL_GANG-none} ${PSL_ROLE_NAME-none}"\n'
+    done = subprocess.run(
+        ["bash", "-p", "-c", probe],
+        env={"PATH": "/usr/bin:/bin", "PSL_GANG": "0", "PSL_ROLE_NAME": "x", "POSIXLY_CORRECT": "1"},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert batch.stderr == "none none stays\n"
-    (tmp_path / "placement.sh").write_text(batch.stdout)
-    printed = 'printf \'%s\\0\' "$FABRIC" "$BEFORE" "$OUT" "$RANK" "$NODES"'
-    (tmp_path / "commands.sh").write_text(printed)
-    as_task = f"set -- --task\n{own_names()}\n"
-    task = f"{as_task}source {tmp_path}/placement.sh\nRANK=0 NODES=(a b)\nbecome bash {tmp_path}/commands.sh"
-    assert run(task).split("\0")[:-1] == list(exported.values())[:5]
-    assert run(f"{as_task}become bash -c 'echo ${{RANK-none}}'") == "none\n"
-
-
-def test_what_a_script_exports_goes_before_what_was_submitted() -> None:
-    """In the commands, and in what is called in the task, by a terminal or without."""
-    exports = "EXPORTS=$'declare -x OUT=\"new\"'; SUBMITTED=(OUT=old RANK=7)"
-    for start in ("bash -c", "sh -c 'exec bash -c \"$1\"' sh"):
-        code = f"{exports}\nbecome {start} 'echo $OUT $RANK ${{BASH_ENV-none}}'"
-        assert run(code) == "new 7 none\n"
+    assert (done.stdout, done.stderr) == ("none none\n", "")
 
 
 def test_what_may_not_be_written_to_is_removed() -> None:
@@ -83,7 +76,7 @@ def test_what_may_not_be_written_to_is_removed() -> None:
             mkdir -p {inner} && touch {inner}/file && chmod 0550 {inner} && chmod 0500 {inner.parent}
             remove_trees {folder}/calls {folder}/nothing; echo $?
         """
-        (folder / "code.sh").write_text(f"set -u\n{runtime()}\n{code}")
+        (folder / "code.sh").write_text(f"set -u\n{library()}\n{code}")
         argv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "bash", str(folder / "code.sh")]
         done = subprocess.run(argv, capture_output=True, text=True, check=True)
         assert (done.stdout, done.stderr) == ("0\n", "")

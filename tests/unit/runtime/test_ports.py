@@ -52,21 +52,20 @@ def hashed(uid: str, label: str, number: int, first: int, end: int) -> int:
 def test_worked_values(uid: str, label: str, ports: tuple[int, ...], within: tuple[int, int]) -> None:
     texts = [f"[{uid}][{label}][{number}]" for number in range(len(ports))]
     digests = [hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() for text in texts]
-    code = f'FIRST_PORT={within[0]} LAST_PORT={within[1] - 1}; for d; do hash_port "$d"; echo "$PORT"; done'
+    code = f'PSL_FIRST_PORT={within[0]} PSL_LAST_PORT={within[1] - 1}; for d; do hash_port "$d"; echo "$PSL_PORT"; done'
     assert bash(code, *digests) == [str(port) for port in ports]
     assert tuple(hashed(uid, label, number, *within) for number in range(len(ports))) == ports
 
 
 JOB = """
-ROLE_NAME=(a b) PORT_COUNTS=('tcp:3 ssh:1 http:1' 'ssh:1 http:1') PORT_FIRSTS=() FIXED_PORTS=()
-RUN_ID=77-0 CALLS=$PWD
+PSL_ROLE_NAME=(a b) PSL_PORT_COUNTS=('tcp:3 ssh:1 http:1' 'ssh:1 http:1') PORT_FIRSTS=() PSL_FIXED_PORTS=()
+PSL_RUN_ID=77-0 PSL_NODE_FOLDER=$PWD
 """
 
 
 def test_ports_of_tasks_are_hashed_by_run_role_index_and_attempt(tmp_path: Path) -> None:
-    code = (
-        f"{JOB} FIRST_PORT=15000 LAST_PORT=39999; assign_ports '0 2 1' '1 0 0' && printf '%s\\n' \"${{PORT_LINES[@]}}\""
-    )
+    printed = "printf '%s\\n' \"${PSL_PORT_LINES[@]}\""
+    code = f"{JOB} PSL_FIRST_PORT=15000 PSL_LAST_PORT=39999; assign_ports '0 2 1' '1 0 0' && {printed}"
     found = [line.split() for line in bash(code, cwd=tmp_path)]
     assert list(tmp_path.iterdir()) == []
     taken: set[int] = set()
@@ -88,17 +87,18 @@ def test_the_next_free_port_is_taken_around_the_end_of_the_range() -> None:
         bound = udp.getsockname()[1]
         code = f"""
             read_listeners
-            FIRST_PORT={port} LAST_PORT={port + 1}
-            PORT={port} && take_free_port && echo "$PORT"
-            FIRST_PORT={port - 1} LAST_PORT={port}
-            PORT={port} && take_free_port && echo "$PORT"
-            echo "${{PORT_TAKEN[{bound}]-free}}"
+            PSL_FIRST_PORT={port} PSL_LAST_PORT={port + 1}
+            PSL_PORT={port} && take_free_port && echo "$PSL_PORT"
+            PSL_FIRST_PORT={port - 1} PSL_LAST_PORT={port}
+            PSL_PORT={port} && take_free_port && echo "$PSL_PORT"
+            echo "${{PSL_PORT_TAKEN[{bound}]-free}}"
         """
         assert bash(code) == [str(port + 1), str(port - 1), "1"]
 
 
 def test_no_port_is_free() -> None:
-    code = "FIRST_PORT=20000 LAST_PORT=20001 PORT_TAKEN=([20000]=1 [20001]=1) PORT=20000; take_free_port 2>&1; echo $?"
+    settings = "PSL_FIRST_PORT=20000 PSL_LAST_PORT=20001 PSL_PORT_TAKEN=([20000]=1 [20001]=1) PSL_PORT=20000"
+    code = f"{settings}; take_free_port 2>&1; echo $?"
     assert bash(code) == ["paislurm: no free port from 20000 to 20001 on n1", "1"]
 
 
@@ -106,6 +106,6 @@ def test_one_md5sum_for_all_ports_of_a_node(tmp_path: Path) -> None:
     (tmp_path / "md5sum").write_text(f'#!/bin/bash\necho call >>{tmp_path}/calls\nexec /usr/bin/md5sum "$@"\n')
     (tmp_path / "md5sum").chmod(0o755)
     requests = " ".join(f"'0 {index} 0'" for index in range(300))
-    code = f'{JOB} FIRST_PORT=15000 LAST_PORT=39999; assign_ports {requests} && echo "${{#PORT_LINES[@]}}"'
+    code = f'{JOB} PSL_FIRST_PORT=15000 PSL_LAST_PORT=39999; assign_ports {requests} && echo "${{#PSL_PORT_LINES[@]}}"'
     assert bash(code, path=f"{tmp_path}:/usr/bin:/bin", cwd=tmp_path) == ["900"]
     assert (tmp_path / "calls").read_text() == "call\n"

@@ -128,15 +128,18 @@ def resolve(
     curl = folder / "bin" / "curl"
     curl.write_text(f'#!/bin/sh\nprintf \'%s\\n\' "$@" >>{folder}/argv\nexec {shutil.which("curl")} "$@"\n')
     curl.chmod(0o755)
-    settings += f"SECRETS_FOLDER='{folder}'\n" + (f"CERTIFICATES='{folder}/certificate.pem'\n" if trusted else "")
+    settings += f"PSL_SECRETS_FOLDER='{folder}'\n" + (
+        f"PSL_CERTIFICATES='{folder}/certificate.pem'\n" if trusted else ""
+    )
     if login is not None:
         (folder / "auth@x").write_text(login)
-        settings += "LOGINS='auth@x'\n"
+        settings += "PSL_LOGINS='auth@x'\n"
     code = f"""set -u
 {sourced("charliecloud")}
 {settings}
 sleep() {{ printf 'slept %s\\n' "$1"; }}
-if resolve_image '{server.name}' team/tiny '{version}'; then echo "$DIGEST"; else echo "$KIND: $PROBLEM"; fi"""
+if resolve_image '{server.name}' team/tiny '{version}'; then echo "$PSL_DIGEST"
+else echo "$PSL_KIND: $PSL_PROBLEM"; fi"""
     done = subprocess.run(
         ["bash", "-c", code],
         env={"PATH": f"{folder}/bin:{os.environ['PATH']}", "SLURMD_NODENAME": "n1", "HOME": str(folder)},
@@ -202,7 +205,7 @@ def test_a_certificate_that_is_not_trusted(server: Server) -> None:
 def test_a_file_of_credentials_by_the_name_of_the_user(server: Server) -> None:
     user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
     (server.folder / f"{user}'s").write_text(login(server))
-    assert resolve(server, settings=f"LOGIN_FILE=('file://{server.folder}/' \"'s\")\n") == DIGEST
+    assert resolve(server, settings=f"PSL_LOGIN_FILE=('file://{server.folder}/' \"'s\")\n") == DIGEST
 
 
 @pytest.mark.parametrize(

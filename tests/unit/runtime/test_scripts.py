@@ -10,15 +10,15 @@ ENDS = """
 run_and_take_exports() { return "$given"; }
 run_bash() { return "$given"; }
 record_script() { :; }
-STDERR_LOG=/dev/null ROLE=0 ROLE_FOLDER=(0-w) given=$1
+PSL_STDERR_LOG=/dev/null PSL_ROLE=0 PSL_ROLE_FOLDER=(0-w) given=$1
 run_script 0 "$2"
-printf '%s,%s,%s' "$?" "$CODE_OF_SCRIPT" "$FAILED_SCRIPT"
+printf '%s,%s,%s' "$?" "$PSL_CODE_OF_SCRIPT" "$PSL_FAILED_SCRIPT"
 """
 TAKEN = """
-EXITS=() STATE[0.1]=running ATTEMPTS[0.1]=1 ROLE_NAME=(w) MIN_FAILED=(1)
-CODE_OF[0.1]=255 BEHAVIOUR_OF[0.1]=unknown STATUS[0.1]=3
+PSL_EXITS=() PSL_STATE[0.1]=running PSL_ATTEMPTS[0.1]=1 PSL_ROLE_NAME=(w) PSL_MIN_FAILED=(1)
+PSL_CODE_OF[0.1]=255 PSL_BEHAVIOUR_OF[0.1]=unknown PSL_STATUS[0.1]=3
 decide() { printf '%s' "$4"; }
-take_in $1
+dispatch_event $1
 complete_by_C2 0 1
 """
 

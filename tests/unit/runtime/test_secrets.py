@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paislurm.translator.protocol.secrets import TAG
-from paislurm.translator.rendering.render import _setting
+from paislurm.translator.rendering.head import _setting
 
 from .bash import run
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PRINT = """
-SECRETS_FOLDER=$1/secrets
+PSL_SECRETS_FOLDER=$1/secrets
 insert_secrets "$1/script"
-printf -v TEXT %s "${PIECES[@]}"
+printf -v TEXT %s "${PSL_PIECES[@]}"
 eval "$TEXT"
 printf "%s;%s" "$REPOSITORY" "${RAN-}"
 """

@@ -85,7 +85,7 @@ class Case:
 
 def run(cases: list[Case]) -> None:
     """Let one bash run the cases."""
-    script = f"set -u\nreadonly FOLDER=/nowhere\n{sourced(FOLDER='NO_FOLDER')}\n{HARNESS}\nrun_cases\n"
+    script = f"set -u\nreadonly PSL_FOLDER=/nowhere\n{sourced(PSL_FOLDER='NO_FOLDER')}\n{HARNESS}\nrun_cases\n"
     done = subprocess.run(
         # A program of its own watches the time: it is there when the tests have been killed.
         ["timeout", "--signal=KILL", "240", "bash", "-c", script],
@@ -300,11 +300,11 @@ def lived(
 def test_a_line_that_comes_when_the_second_is_up_is_whole(tmp_path: Path) -> None:
     """`read -t` gives up in the middle of a line; what it has read by then must not be lost."""
     code = """
-        mkfifo "$0" && exec {EVENTS}<>"$0"
+        mkfifo "$0" && exec {PSL_EVENT_FD}<>"$0"
         { printf 'exit 0 0 0'; sleep 1.5; printf ' 0 7 255 unknown 1\\nfree 0 0\\n'; } >"$0" &
-        until read_words "$EVENTS"; do :; done
-        echo "${WORDS[*]}"
-        read_words "$EVENTS"; echo "${WORDS[*]}"
+        until read_words "$PSL_EVENT_FD"; do :; done
+        echo "${PSL_WORDS[*]}"
+        read_words "$PSL_EVENT_FD"; echo "${PSL_WORDS[*]}"
     """
     script = f"set -u\n{sourced()}\n{code}"
     done = subprocess.run(

@@ -15,16 +15,15 @@ from .bash import run
 
 RUNTIME = Path(__file__).parents[3] / "templates" / "runtime"
 NEVER_EMPTY = {
-    "BINDS",
-    "EVERY_COMPONENT",
-    "EXIT_RULES",
-    "INSIDE",
-    "LOGIN_FILE",
-    "NODES_OF",
-    "PORT_LINES",
-    "RANK_KILLERS",
-    "SRUN",
-    "STEP",
+    "PSL_BINDS",
+    "PSL_EVERY_COMPONENT",
+    "PSL_CONTAINER_COMMAND",
+    "PSL_EXIT_RULES",
+    "PSL_LOGIN_FILE",
+    "PSL_NODES_OF",
+    "PSL_PORT_LINES",
+    "PSL_RANK_KILLERS",
+    "PSL_SRUN",
     "all",
     "asked",
     "files",
@@ -53,7 +52,7 @@ def compressed(counts: list[int]) -> str:
 @FEW
 @given(COUNTS)
 def test_what_slurm_compresses_is_expanded(counts: list[int]) -> None:
-    said = run('expand_counts "$1"; printf "%s\\n" "${COUNTS[@]}"', compressed(counts))
+    said = run('expand_counts "$1"; printf "%s\\n" "${PSL_COUNTS[@]}"', compressed(counts))
     assert said.split() == [str(count) for count in counts]
 
 
@@ -64,8 +63,8 @@ def test_slots_fill_nodes_in_order(counts: list[int], data: st.DataObject) -> No
     slots = data.draw(st.integers(1, sum(counts) + 1))
     nodes = [f"n{number}" for number in range(len(counts))]
     code = (
-        'give_up() { echo "given up: $*"; exit; }; ROLE_NAME=(w) SLOTS=("$1"); expand_counts "$2"; shift 2\n'
-        'place_role 0 "$@"; echo "${NODES_OF[0]}"'
+        'die() { echo "given up: $*"; exit; }; PSL_ROLE_NAME=(w) PSL_SLOTS=("$1"); expand_counts "$2"; shift 2\n'
+        'place_role 0 "$@"; echo "${PSL_NODES_OF[0]}"'
     )
     said = run(code, str(slots), compressed(counts), *nodes)
     if slots > sum(counts):
@@ -79,7 +78,7 @@ def test_slots_fill_nodes_in_order(counts: list[int], data: st.DataObject) -> No
 @FEW
 @given(text=st.text(st.characters(min_codepoint=1, exclude_categories=["Cs"])))
 def test_any_text_is_a_text_of_json(locale: str, text: str) -> None:
-    said = run('escape_json "$1"; printf "%s" "$ESCAPED"', text, env={"LC_ALL": locale})
+    said = run('escape_json "$1"; printf "%s" "$PSL_ESCAPED"', text, env={"LC_ALL": locale})
     found = json.loads(f'"{said}"')
     assert len(found) == len(text)
     for one, other in zip(text, found, strict=True):

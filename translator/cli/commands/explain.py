@@ -17,7 +17,7 @@ from ..tables import put_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...rendering.origins import Origin
+    from ...rendering.provenance import Origin
     from ..sources import Source
 
 WIDEST = 70
@@ -38,11 +38,11 @@ def command(source: Source, *, as_json: bool) -> int:
 
     FILE is a job file, or - for standard input; FILE:LINE asks about one line of it.
     """
-    from ...rendering.origins import origins
+    from ...rendering.provenance import origins
 
     name, line = _split(source.file)
     _, compiled = compile_source(replace(source, file=name))
-    found = origins(compiled.plan, compiled.script, compiled.document)
+    found = origins(compiled.plan, compiled.document)
     if line:
         found = [origin for origin in found if line in origin.job_lines]
     if as_json:

@@ -6,9 +6,9 @@
 exec_main() {
   local terminal=''
   open_attempt "$1" "$2" || exit 255
-  find_slot "$3" "$4" || refuse "role ${ROLE_NAME[$3]} has no task $4"
+  find_slot "$3" "$4" || refuse "role ${PSL_ROLE_NAME[$3]} has no task $4"
   [[ ! -t 0 || ! -t 1 ]] || terminal=1
-  call_task "$FOUND_ROLE" "$FOUND_SLOT" "${5:-exec bash}" "$terminal"
+  exec_in_task "$PSL_FOUND_ROLE" "$PSL_FOUND_SLOT" "${5:-exec bash}" "$terminal"
 }
 
 # relay_terminal BELL COMMAND: the terminal of this shell is the one that srun made, or, with the local backend, the
@@ -17,7 +17,7 @@ relay_terminal() {
   local saved size status
   saved=$(stty -g) && size=$(stty size) || exit 255
   stty raw -echo
-  (place_call "$1" "$2" "$size ${TERM:-dumb}")
+  (send_call "$1" "$2" "$size ${TERM:-dumb}")
   status=$?
   stty "$saved"
   return "$status"

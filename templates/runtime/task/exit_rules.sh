@@ -3,17 +3,17 @@
 
 classify_exit() {
   local status=$1 rule code behaviour wanted pattern
-  CODE=0 BEHAVIOUR=success
+  PSL_CODE=0 PSL_BEHAVIOUR=success
   ((status)) || return 0
-  if [[ $CODE_OF_SCRIPT ]]; then
-    read -r CODE BEHAVIOUR <<<"$CODE_OF_SCRIPT"
+  if [[ $PSL_CODE_OF_SCRIPT ]]; then
+    read -r PSL_CODE PSL_BEHAVIOUR <<<"$PSL_CODE_OF_SCRIPT"
     return 0
   fi
   if ((status == 137)) && killed_for_memory; then
-    CODE=-1200 BEHAVIOUR=permanent
+    PSL_CODE=-1200 PSL_BEHAVIOUR=permanent
     return 0
   fi
-  for rule in "${EXIT_RULES[@]}"; do
+  for rule in "${PSL_EXIT_RULES[@]}"; do
     read -r code behaviour wanted pattern <<<"$rule"
     case $wanted in
       any) ;;
@@ -21,30 +21,30 @@ classify_exit() {
       *) ((wanted == status)) || continue ;;
     esac
     if [[ -z $pattern ]] || log_matches "$pattern"; then
-      CODE=$code BEHAVIOUR=$behaviour
+      PSL_CODE=$code PSL_BEHAVIOUR=$behaviour
       return 0
     fi
   done
-  CODE=255 BEHAVIOUR=unknown
+  PSL_CODE=255 PSL_BEHAVIOUR=unknown
 }
 
 # Search the last 10 MB of what the commands printed. One search for all patterns together answers for the most common case, none.
 log_matches() {
   local rule pattern every=''
-  if [[ ! ${ANY_PATTERN_MATCHES-} ]]; then
-    for rule in "${EXIT_RULES[@]}"; do
+  if [[ ! ${PSL_ANY_PATTERN_MATCHES-} ]]; then
+    for rule in "${PSL_EXIT_RULES[@]}"; do
       read -r _ _ _ pattern <<<"$rule"
       every+=${pattern:+${every:+|}$pattern}
     done
-    ANY_PATTERN_MATCHES=no
-    ! search_logs "$every" || ANY_PATTERN_MATCHES=yes
+    PSL_ANY_PATTERN_MATCHES=no
+    ! search_logs "$every" || PSL_ANY_PATTERN_MATCHES=yes
   fi
-  [[ $ANY_PATTERN_MATCHES == yes ]] && search_logs "$1"
+  [[ $PSL_ANY_PATTERN_MATCHES == yes ]] && search_logs "$1"
 }
 
 # Lines of our own stand between those of the commands, and have names and paths of the job's in them.
 search_logs() {
-  tail -q -c 10485760 -- "$STDOUT_LOG" "$STDERR_LOG" 2>/dev/null | LC_ALL=C sed '/^paislurm: /d' | LC_ALL=C grep -aqiE -- "$1"
+  tail -q -c 10485760 -- "$PSL_STDOUT_LOG" "$PSL_STDERR_LOG" 2>/dev/null | LC_ALL=C sed '/^paislurm: /d' | LC_ALL=C grep -aqiE -- "$1"
 }
 
 # The kernel counts the processes of a memory cgroup that it killed for want of memory.
@@ -70,7 +70,7 @@ killed_for_memory() {
 # Uncorrectable memory errors of a GPU since its driver was loaded, asked only of a task that has one. GPUs before
 # Turing have them under a heading of their own. Source: nvidia-smi(1), ECC Errors.
 has_ecc_error() {
-  ((ROLE_GPUS[ROLE] > 0)) && command -v nvidia-smi >/dev/null &&
+  ((PSL_ROLE_GPUS[PSL_ROLE] > 0)) && command -v nvidia-smi >/dev/null &&
     timeout 1 nvidia-smi -q -d ECC 2>/dev/null |
     sed -nE '/Volatile/,/Aggregate/{ /Double Bit/,/Single Bit|Aggregate/s/^/double bit/; p; }' |
     grep -qiE '(double bit|dram uncorrectable|sram uncorrectable).*: *[1-9]'

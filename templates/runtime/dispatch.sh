@@ -1,0 +1,14 @@
+
+# ==== dispatch ==================================================================
+# Slurm calls this script for the job; the script calls itself for all else.
+case ${1-} in
+  --image) open_attempt "${@:2}" && fetch_images_main ;;
+  --fabric) open_attempt "${@:2}" && print_infiniband_problems ;;
+  --sweep) open_attempt "${@:2}" && clean_up_node ;;
+  --barrier) open_attempt "${@:2}" && mark_control_fifos ready ;;
+  --ssh) ssh_main "${@:2}" ;;
+  --exec) exec_main "${@:2}" ;;
+  --relay) relay_main "${@:2}" ;;
+  --outside) host_side_main "${@:2}" ;;
+  *) batch_main "$@" ;;
+esac

@@ -1,0 +1,9 @@
+
+# ==== dispatch of tasks =========================================================
+# Bash reads a script as it runs it. A task, of which a node may have many, needs nothing that follows.
+start_up "$@"
+case ${1-} in
+  --task) task_main "${@:2}" ;;
+  --inside) container_side_main "${@:2}" ;;
+  --ports) prepare_node "${@:2}" ;;
+esac

@@ -1,0 +1,1 @@
+"""Of the last step: plan -> script."""

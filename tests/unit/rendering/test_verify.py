@@ -1,0 +1,127 @@
+"""Whatever is changed in a script is noticed, and what the compiler writes is never taken for a change."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import pytest
+
+from paislurm.translator.rendering.head_grammar import OURS_OF_SBATCH
+from paislurm.translator.rendering.runtime_bundle import ALL_USES, SEAL, runtime, uses_of
+from paislurm.translator.rendering.verify import verify
+from tests.golden.remake import CASES, compiled, whole_script
+
+VERSION = "1.0"
+"""That of the golden scripts."""
+
+
+@cache
+def script(position: int) -> str:
+    return whole_script(CASES[position])
+
+
+@pytest.mark.parametrize("position", range(len(CASES)), ids=[case.name for case in CASES])
+def test_what_the_compiler_writes_is_genuine(position: int) -> None:
+    verdict = verify(script(position), VERSION)
+    assert verdict.faults == ()
+    assert not verdict.edited
+    assert verdict.uses == uses_of(compiled(CASES[position]).plan)
+
+
+@pytest.mark.parametrize("position", range(len(CASES)), ids=[case.name for case in CASES])
+def test_what_is_left_to_read_are_the_texts_of_the_job(position: int) -> None:
+    """The commands and the steps, line for line, and raw options."""
+    plan, lines = compiled(CASES[position]).plan, script(position).split("\n")
+    passages = verify(script(position), VERSION).to_read
+    texts = ["\n".join(lines[each.first - 1 : each.last]) for each in passages if "option" not in each.what]
+    for role in plan.roles:
+        assert role.command.text in texts
+    assert len(texts) == sum(1 + bool(plan.variables) + len(role.before) + len(role.after) for role in plan.roles)
+    raw = [name for part in plan.components for name, _ in part.directives if name not in OURS_OF_SBATCH]
+    assert sum("option" in each.what for each in passages) == len(raw)
+
+
+CHANGES = (
+    lambda line: line + " ",
+    lambda line: line[:-1],
+    lambda line: f"{line}; id",
+    lambda line: line.replace("=", "=$(id)", 1),
+    lambda line: f"id\n{line}",
+    lambda line: "",
+    lambda line: line.swapcase(),
+)
+
+
+def test_a_change_of_any_line_is_noticed() -> None:
+    """By the form of the head, by the runtime, or by the hash of the head, which tells that it was edited."""
+    dice = random.Random(12)
+    for _ in range(1000):
+        lines = script(dice.randrange(len(CASES))).split("\n")
+        number = dice.randrange(len(lines) - 1)
+        changed = dice.choice(CHANGES)(lines[number])
+        if changed == lines[number]:
+            continue
+        verdict = verify("\n".join([*lines[:number], changed, *lines[number + 1 :]]), VERSION)
+        assert verdict.faults or verdict.edited, (number, lines[number], changed)
+        behind = number > next(at for at, line in enumerate(lines) if line.startswith(SEAL)) + 1
+        assert verdict.faults or not behind
+
+
+def test_bash_in_the_head_is_no_edit() -> None:
+    """What would run on the batch node, or change what sbatch and srun do, is a fault of its line."""
+    whole = script([case.name for case in CASES].index("parameter-server-het"))
+    for before, after in (
+        ("PSL_GRACE=5", "PSL_GRACE=$(id)"),
+        ("PSL_GRACE=5", "PSL_GRACE='5'\\'`id`''"),
+        ("PSL_GRACE=5", "PATH=/evil"),
+        ("PSL_GRACE=5", "PSL_SCRIPT=/evil"),
+        ("\njob_environment() {\n", "\njob_environment() {\n  id\n"),
+        ("export PAI_JOB_NAME='", "export PAI_JOB_NAME=x'\"$(id)\"'"),
+        ("--ntasks=2", "--ntasks=2 --export=NONE"),
+        ("--ntasks=2 \\\n", "--ntasks=2 --uid=0 \\\n"),
+        ('bash -p "$PSL_SCRIPT"', "bash -p /evil"),
+        ("#SBATCH --nodes=1\n", "#SBATCH --nodes=1\n#SBATCH --wrap=id\n"),
+        ("\ncommands_of_role_0() {\n", "\ncd() { :; }\n\ncommands_of_role_0() {\n"),
+        ("\nEND_OF_COMMANDS\n}\n", "\nEND_OF_COMMANDS\n  id\n}\n"),
+        ("#!/bin/bash -p\n", "#!/bin/sh\n"),
+        ("set -u +o posix\n", "set -x\n"),
+    ):
+        assert before in whole, before
+        verdict = verify(whole.replace(before, after, 1), VERSION)
+        assert verdict.faults, after
+
+
+def test_an_edit_of_the_right_form_is_told_and_allowed() -> None:
+    whole = script([case.name for case in CASES].index("parameter-server-het"))
+    verdict = verify(whole.replace("PSL_GRACE=5 ", "PSL_GRACE=60 ").replace("--mem=200M", "--mem=300M"), VERSION)
+    assert (verdict.faults, verdict.edited) == ((), True)
+    raw = verify(whole.replace("#SBATCH --nodes=1\n", "#SBATCH --nodes=1\n#SBATCH --contiguous\n", 1), VERSION)
+    assert raw.faults == ()
+    assert [each.what for each in raw.to_read][0] == "raw option of sbatch, --contiguous"
+
+
+def test_a_seal_in_the_commands_deceives_nobody() -> None:
+    whole = script([case.name for case in CASES].index("hello"))
+    seal = whole[whole.index(SEAL) :]
+    assert verify(whole.replace("\nEND_OF_COMMANDS\n", f"\n{seal}\nEND_OF_COMMANDS\n", 1), VERSION).edited
+    evil = whole[: whole.index(SEAL)] + "id\n" + whole[whole.index(SEAL) :]
+    assert verify(evil, VERSION).faults
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("", "no seal"), ("#!/bin/bash\nid\n", "no seal"), (f"x\n{SEAL}1.0 and more\n", "not of the form")],
+)
+def test_what_is_no_script_of_ours_is_told(text: str, message: str) -> None:
+    ((_, told),) = verify(text, VERSION).faults
+    assert message in told
+
+
+def test_the_runtime_of_another_version_is_not_judged() -> None:
+    ((_, told),) = verify(script(0), "7.0").faults
+    assert "paislurm 1.0, and this is 7.0" in told
+
+
+def test_a_runtime_has_only_what_is_asked_for() -> None:
+    assert len(runtime(())) < len(runtime(("slots",))) < len(runtime(tuple(use for use in ALL_USES if use != "podman")))

@@ -1,0 +1,130 @@
+"""Which lines of a job file, and which rules, the lines of its script come from. Pure.
+
+The table of fields, options and variables is `provenance.yaml`; behind the seal every script is the same and nothing is
+explained.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from .lines import Line
+from .render import render_head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ..planning.plan import Plan, RolePlan
+    from ..protocol.document import Document, Path
+
+_PARAMETER = re.compile(r"<%\s*\$parameters\.((?:(?!\s*%>)[^.\[])+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Say of one line of a script (from 1) which lines of the job file (from 1) it comes from, and by which rule.
+
+    `rule` is "" where the value of the job file stands in the script as it is.
+    """
+
+    line: int
+    text: str
+    job_lines: tuple[int, ...]
+    rule: str
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    text = (files("paislurm") / "translator" / "rendering" / "provenance.yaml").read_text(encoding="utf-8")
+    table: Mapping[str, Any] = yaml.safe_load(text)
+    return table
+
+
+def origins(plan: Plan, document: Document) -> list[Origin]:
+    """Return the origin of each line of a job's script that is not the same in every script, in order."""
+    marks: list[Line] = []
+    head = render_head(plan, marks=marks)
+    explain = _Explainer(plan, document)
+    found = []
+    for number, text in enumerate(head.split("\n"), start=1):
+        if text == "#SBATCH hetjob":
+            found.append(Origin(line=number, text=text, job_lines=(), rule=_table()["lines"]["hetjob"]["rule"]))
+        elif text.startswith("\0"):
+            _, mark, line = text.split("\0")
+            found.append(explain.origin(number, line, marks[int(mark)]))
+    return [origin for origin in found if not origin.text.startswith("# ")]
+
+
+class _Explainer:
+    """Look up in a job file what the lines of its script are made of."""
+
+    def __init__(self, plan: Plan, document: Document) -> None:
+        self._plan = plan
+        self._document = document
+
+    def origin(self, number: int, text: str, line: Line) -> Origin:
+        """Return the origin of a line of the script, whose number and text are these."""
+        fields, rule, job_lines = line.fields, line.rule, set(line.job_lines)
+        if line.entry:
+            entry = _entry(*line.entry)
+            fields, rule = tuple(entry.get("from", ())), entry.get("rule", "")
+        if line.is_text:
+            used = {each for number in line.job_lines for each in self._parameters(number)}
+            job_lines |= used
+            rule = "the value of a parameter is put in: PAI protocol v2, parameters" if used else ""
+        rules = []
+        for name in fields:
+            spans = list(self._spans(_table()["fields"][name], [self._plan.roles[role] for role in line.roles]))
+            job_lines.update(number for span in spans for number in range(*span))
+            if not spans and (default := self._default(name)):
+                rules.append(f"default {default}")
+        rules += [rule] if rule else []
+        return Origin(line=number, text=text, job_lines=tuple(sorted(job_lines)), rule="; ".join(dict.fromkeys(rules)))
+
+    def _default(self, name: str) -> str:
+        field = _table()["fields"][name]
+        default: str = field.get(f"default-v{self._plan.protocol}", field.get("default", ""))
+        return default
+
+    def _spans(self, field: Mapping[str, Any], roles: list[RolePlan]) -> Iterator[tuple[int, int]]:
+        """Yield the lines that a field has in the job file: the first, and the one after the last."""
+        for path in self._paths(field, roles):
+            if span := self._document.spans.get(path):
+                last = span.key_line if field.get("key") else max(span.key_line, span.last_line)
+                yield span.key_line, last + 1
+
+    def _parameters(self, line: int) -> Iterator[int]:
+        """Yield the lines of the parameters that a line of the job file refers to."""
+        for name in _PARAMETER.findall(self._document.lines[line - 1]):
+            if span := self._document.spans.get(("parameters", name)):
+                yield span.key_line
+
+    def _paths(self, field: Mapping[str, Any], roles: list[RolePlan]) -> Iterator[Path]:
+        """Yield the paths under which a job file may have a field, those of each of these roles among them."""
+        of_both = str(field.get("v2", "")).startswith("extras.slurm.")
+        path: str | list[str] | None = field.get(f"v{self._plan.protocol}", field["v2"] if of_both else None)
+        if path is None:
+            return
+        steps = path.split(".") if isinstance(path, str) else path
+        keys = [role.name if self._plan.protocol == "2" or of_both else role.position for role in roles]
+        if "ROLE" not in steps:
+            yield tuple(steps)
+        for key in keys:
+            if "ROLE" in steps:
+                yield tuple(key if step == "ROLE" else step for step in steps)
+            if field.get("of-roles"):
+                yield (*steps[:-1], "taskRoles", key, steps[-1])
+
+
+def _entry(table: str, name: str) -> Mapping[str, Any]:
+    """Return the row of an option, a variable or a kind of line; a name that ends in `_` stands for all it begins."""
+    rows = _table()[table]
+    found = [key for key in rows if name == key or (key.endswith("_") and name.startswith(key))]
+    entry: Mapping[str, Any] = rows[max(found, key=len)] if found else rows["*"]
+    return entry

@@ -1,0 +1,208 @@
+"""The runtime: the bash that is the same in every job that uses the same parts of it, and its seal."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from ..exit_spec import exit_rules
+from ..planning.settings import defaults
+from .engine import load
+from .shell import our_own, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ..planning.plan import Plan
+    from .shell import ShellWord
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Name a file of the runtime, and the uses of which a job must have one to need it; none: every job does."""
+
+    file: str
+    uses: frozenset[str] = frozenset()
+
+
+def _section(file: str, *uses: str) -> Section:
+    return Section(file, frozenset(uses))
+
+
+CONTAINERS = {
+    "charliecloud": "charliecloud",
+    "podman": "podman",
+    "apptainer": "apptainer",
+    "singularity": "apptainer",
+    "pyxis": "enroot",
+    "enroot": "enroot",
+}
+"""The use of the runtime that each container runtime of a site profile is."""
+CONTAINER_RUNTIMES = ("none", *CONTAINERS)
+_ANY_CONTAINER = tuple(dict.fromkeys(CONTAINERS.values()))
+_TASK = (
+    _section("common/state"),
+    _section("common/start"),
+    _section("common/messages"),
+    _section("task/reports"),
+    _section("task/commands"),
+    _section("task/hooks", "hooks"),
+    _section("task/secrets", "secrets"),
+    _section("task/environment"),
+    _section("task/devices"),
+    _section("task/control_fifo"),
+    _section("remote_exec/server"),
+    _section("task/ports"),
+    _section("task/ranks", "native-mpi"),
+    _section("task/slots", "slots"),
+    _section("task/exit_rules"),
+    _section("containers/container_side", *_ANY_CONTAINER),
+    _section("containers/containers", *_ANY_CONTAINER),
+    *(_section(f"containers/{name}", name) for name in _ANY_CONTAINER),
+    _section("task/task"),
+    _section("node/prepare"),
+)
+_BATCH = (
+    _section("remote_exec/client"),
+    _section("remote_exec/ssh"),
+    _section("remote_exec/terminal"),
+    _section("node/infiniband", "infiniband"),
+    _section("images/registry", "registry"),
+    _section("images/images", "registry"),
+    _section("images/cache", "registry"),
+    *(_section(f"images/{name}", name) for name in _ANY_CONTAINER),
+    _section("batch/state"),
+    _section("batch/signals"),
+    _section("batch/folder"),
+    _section("batch/secrets", "secrets"),
+    _section("batch/nodes"),
+    _section("batch/environment"),
+    _section("batch/code", "code"),
+    _section("batch/infiniband", "infiniband"),
+    _section("batch/steps"),
+    _section("batch/supervise"),
+    _section("batch/slots", "slots"),
+    _section("batch/lost_tasks"),
+    _section("batch/launches"),
+    _section("batch/completion"),
+    _section("batch/result"),
+    _section("batch/main"),
+)
+"""The runtime in its order: what a task and the preparation of a node need, and what only the batch script and remote
+calls do. Functions come before their use; what runs is `task_dispatch` between the two, and `dispatch` at the end."""
+ALL_USES = tuple(sorted({use for section in (*_TASK, *_BATCH) for use in section.uses} | {"openpai-exit-rules"}))
+
+
+def uses_of(plan: Plan) -> tuple[str, ...]:
+    """Return which parts of the runtime a job needs beyond those of every job, by name, sorted."""
+    needed = {
+        CONTAINERS.get(plan.containers.runtime, ""): True,
+        "registry": plan.fetches_images and plan.containers.runtime != "none",
+        "hooks": any(role.before or role.after for role in plan.roles),
+        "secrets": bool(plan.secrets),
+        "native-mpi": any(role.world for role in plan.roles),
+        "slots": not plan.gang,
+        "infiniband": plan.checks_fabric,
+        "code": plan.stages_code or plan.makes_output,
+        "openpai-exit-rules": plan.exit_patterns == "original",
+    }
+    return tuple(sorted(use for use, wanted in needed.items() if use and wanted))
+
+
+def program(name: str) -> str:
+    """Return the bash of a runtime plugin: `templates/plugins/<name>.sh`."""
+    return load(f"plugins/{name}.sh").rstrip("\n")
+
+
+@cache
+def runtime(uses: tuple[str, ...] = ()) -> ShellWord:
+    """Return the runtime for a selection of uses, without its seal: table of contents, sections, dispatcher."""
+    wanted = frozenset(uses)
+    if unknown := wanted - frozenset(ALL_USES):
+        raise ValueError(f"the runtime has no part for: {', '.join(sorted(unknown))}")
+    task, batch = (_chosen(part, wanted) for part in (_TASK, _BATCH))
+    contents = [_entry(section) for section in (*task, *batch)]
+    return our_own(
+        [
+            "#",
+            "# Contents, each with its first line below a line of =:",
+            *contents,
+            *_printed(task, wanted),
+            load("runtime/task_dispatch.sh").rstrip("\n"),
+            *_printed(batch, wanted),
+            load("runtime/dispatch.sh").rstrip("\n"),
+            "",
+        ]
+    )
+
+
+def _chosen(sections: Iterable[Section], wanted: frozenset[str]) -> list[Section]:
+    """Return the sections for some uses; only images of a registry are fetched."""
+    return [
+        section
+        for section in sections
+        if (not section.uses or section.uses & wanted)
+        and not (section.file.startswith("images/") and "registry" not in wanted)
+        and not (section.file == "images/cache" and "podman" in wanted)
+    ]
+
+
+def _entry(section: Section) -> str:
+    first = _text(section, frozenset()).split("\n", 1)[0]
+    purpose = re.split(r"(?<=[a-z)]): |\. |\.$", first.removeprefix("# "), maxsplit=1)[0]
+    return f"#   {section.file:<28}{purpose}"
+
+
+def _printed(sections: Iterable[Section], wanted: frozenset[str]) -> Iterator[str]:
+    for section in sections:
+        yield f"\n# ==== {section.file} ".ljust(81, "=")
+        yield _text(section, wanted).rstrip("\n")
+
+
+def _text(section: Section, wanted: frozenset[str]) -> str:
+    text = load(f"runtime/{section.file}.sh")
+    if section.file == "common/start":
+        return text + _set_defaults()
+    if section.file == "task/exit_rules":
+        return text + _exit_rules("original" if "openpai-exit-rules" in wanted else "mended")
+    return text
+
+
+def _set_defaults() -> str:
+    """Return the function that gives settings which the head does not have their defaults."""
+    of_job, of_role = defaults()
+    lines = ["", "# What the head of the script does not say has its default.", "set_defaults() {", "  local role"]
+    lines += [f"  PSL_{name}=${{PSL_{name}-{value}}}" for name, value in of_job]
+    lines += ["  PSL_MOUNTS+=()", '  for role in "${!PSL_ROLE_NAME[@]}"; do']
+    lines += [f"    PSL_{name}[role]=${{PSL_{name}[role]-{value}}}" for name, value in of_role]
+    return "\n".join([*lines, "  done", "}", ""])
+
+
+def _exit_rules(patterns: str) -> str:
+    """Return the table of the exit specification. Source: PAI k8s-job-exit-spec."""
+    rules = "\n".join(f"  {quote(rule.text)}" for rule in exit_rules(patterns))
+    comment = "# Code, behaviour, exit status, and what the log must contain. The first match wins."
+    return f"\n{comment}\nPSL_EXIT_RULES=(\n{rules}\n)\n"
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 of a part of a script, as `sha256sum` prints it."""
+    return sha256(text.encode(errors="surrogateescape")).hexdigest()
+
+
+SEAL = "# ---- paislurm runtime "
+
+
+def seal(head: str, body: str, version: str, uses: tuple[str, ...]) -> ShellWord:
+    """Return the two lines between the head and the runtime: which runtime it is, and the head as it was compiled."""
+    scope = "in every job" + (f" that uses: {', '.join(uses)}" if uses else "")
+    return our_own(
+        [
+            f"{SEAL}{version}, sha256 {digest(body)}: the same {scope} ----",
+            f"# ---- head as compiled, sha256 {digest(head)} ----",
+            "",
+        ]
+    )

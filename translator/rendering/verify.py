@@ -1,0 +1,84 @@
+"""Tell of any script whether paislurm made it: its runtime byte for byte, and the form of its head. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .head_grammar import Passage, read_head
+from .runtime_bundle import ALL_USES, SEAL, digest, runtime
+
+_SEAL = re.compile(
+    rf"{re.escape(SEAL)}(\S+), sha256 ([0-9a-f]{{64}}): the same in every job(?: that uses: ([a-z0-9, -]+))? ----\n"
+    r"# ---- head as compiled, sha256 ([0-9a-f]{64}) ----\n"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Say what a script is made of.
+
+    `faults` are lines (from 1) and what is wrong there; without any, the runtime is the one of `version` and the head
+    has the form that the compiler writes. `edited` tells whether somebody has changed the head since. `to_read` is what
+    is left for a person.
+    """
+
+    version: str
+    uses: tuple[str, ...]
+    edited: bool
+    faults: tuple[tuple[int, str], ...]
+    to_read: tuple[Passage, ...]
+
+    @property
+    def is_genuine(self) -> bool:
+        """Tell whether all but the passages for a person is as paislurm makes it."""
+        return not self.faults
+
+
+def verify(script: str, version: str) -> Verdict:
+    """Return the verdict of this version's compiler on a script."""
+    # A text of the job file may hold a line like the seal: the runtime never does.
+    start = script.rfind(f"\n{SEAL}") + 1
+    seal = _SEAL.match(script, start) if start else None
+    if seal is None:
+        return _refused(script, start)
+    head, body = script[:start], script[seal.end() :]
+    uses = tuple(seal[3].split(", ")) if seal[3] else ()
+    line, reading = head.count("\n") + 1, read_head(head)
+    faults = [*reading.faults, *_runtime_faults(body, seal, uses, version, line)]
+    return Verdict(
+        version=seal[1],
+        uses=uses,
+        edited=digest(head) != seal[4],
+        faults=tuple(faults),
+        to_read=tuple(reading.to_read),
+    )
+
+
+def _refused(script: str, start: int) -> Verdict:
+    what = "the seal is not of the form that paislurm writes" if start else "there is no seal of a paislurm runtime"
+    fault = (script.count("\n", 0, start) + 1, what)
+    return Verdict(version="", uses=(), edited=True, faults=(fault,), to_read=())
+
+
+def _runtime_faults(
+    body: str, seal: re.Match[str], uses: tuple[str, ...], version: str, line: int
+) -> list[tuple[int, str]]:
+    """Return what is wrong behind the head, whose seal stands in this line."""
+    if seal[1] != version:
+        return [(line, f"the runtime is that of paislurm {seal[1]}, and this is {version}: use that one to verify it")]
+    if unknown := sorted(set(uses) - set(ALL_USES)):
+        return [(line, f"the runtime of {version} has no part for: {', '.join(unknown)}")]
+    own = runtime(uses)
+    if body != own:
+        return [(line + 2 + _first_difference(body, own), "the runtime is not that of the release from this line on")]
+    if digest(body) != seal[2]:
+        return [(line, "the seal has another sha256 than the runtime")]
+    return []
+
+
+def _first_difference(text: str, other: str) -> int:
+    """Return the number of the first line (from 0) that differs."""
+    lines, others = text.split("\n"), other.split("\n")
+    pairs = enumerate(zip(lines, others, strict=False))
+    return next((number for number, (line, ours) in pairs if line != ours), min(len(lines), len(others)))
