@@ -1,3 +1,15 @@
+"""The group of all commands: it knows a line about each, and imports a command only to run it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 COMMANDS: Mapping[str, str] = {
     "check": "Say what is wrong with a job file.",
     "plan": "Show what would be asked of Slurm, and why.",
@@ -19,3 +31,37 @@ COMMANDS: Mapping[str, str] = {
     "runtime": "Print the part of scripts that is the same in every job.",
     "schema": "Print the JSON Schema of job files, for editors.",
 }
+"""In the order of a job's life; each is `command` of the module of its name below `commands`, with `_` for `-`."""
+
+
+class LazyGroup(click.Group):
+    """A group whose `--help` imports none of its commands."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f".commands.{cmd_name.replace('-', '_')}", __package__).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the table."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Suggest a near name for one that there is not."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else "there are: " + ", ".join(COMMANDS)
+            ctx.fail(f"there is no command '{args[0]}'; {hint}")
+        return super().resolve_command(ctx, args)

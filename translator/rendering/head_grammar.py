@@ -37,33 +37,11 @@ _SRUN_WORD = re.compile(
 )
 _SRUN = re.compile(r'  (?:SLURM_HOSTFILE="\$PSL_SCRATCH/hosts\.\d+" )?srun ')
 _BLANK = re.compile(r" (?:\\\n    )?")
-OURS_OF_SBATCH = frozenset(
-    [
-        "job-name",
-        "no-requeue",
-        "time",
-        "signal",
-        "partition",
-        "account",
-        "qos",
-        "reservation",
-        "constraint",
-        "nodelist",
-        "exclude",
-        "nice",
-        "nodes",
-        "ntasks",
-        "ntasks-per-node",
-        "cpus-per-task",
-        "mem",
-        "mem-per-cpu",
-        "hint",
-        "gres",
-        "gpus-per-task",
-        "network",
-        "switches",
-    ]
-)
+_OPTIONS = """
+    job-name no-requeue time signal partition account qos reservation constraint nodelist exclude nice nodes ntasks
+    ntasks-per-node cpus-per-task mem mem-per-cpu hint gres gpus-per-task network switches
+"""
+OURS_OF_SBATCH = frozenset(_OPTIONS.split())
 """The options that the compiler writes; any other one is the job's own, and a person's to read."""
 
 

@@ -48,7 +48,7 @@ CHANGES = (
     lambda line: f"{line}; id",
     lambda line: line.replace("=", "=$(id)", 1),
     lambda line: f"id\n{line}",
-    lambda line: "",
+    lambda line: line[:0],
     lambda line: line.swapcase(),
 )
 
@@ -98,7 +98,7 @@ def test_an_edit_of_the_right_form_is_told_and_allowed() -> None:
     assert (verdict.faults, verdict.edited) == ((), True)
     raw = verify(whole.replace("#SBATCH --nodes=1\n", "#SBATCH --nodes=1\n#SBATCH --contiguous\n", 1), VERSION)
     assert raw.faults == ()
-    assert [each.what for each in raw.to_read][0] == "raw option of sbatch, --contiguous"
+    assert raw.to_read[0].what == "raw option of sbatch, --contiguous"
 
 
 def test_a_seal_in_the_commands_deceives_nobody() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,7 +48,7 @@ def command(script: str, *, as_json: bool) -> int:
 def _text(script: str) -> str:
     """Return the script that is meant, as it stands there."""
     if script == "-":
-        data = click.get_binary_stream("stdin").read()
+        data = sys.stdin.buffer.read()
     else:
         path = Path(script)
         if not path.is_file():
