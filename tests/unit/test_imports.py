@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 MAY_IMPORT = {
     "job": {"wishes"},
     "wishes": set(),
-    "errors": {"text"},
+    "errors": set(),
     "exit_spec": set(),
     "protocol": {"job", "wishes", "errors"},
     "site": {"wishes", "errors", "exit_spec", "protocol"},
