@@ -15,10 +15,11 @@ MAY_IMPORT = {
     "wishes": set(),
     "errors": set(),
     "exit_spec": set(),
-    "protocol": {"job", "wishes", "errors"},
+    "sbatch_forms": set(),
+    "protocol": {"job", "wishes", "errors", "sbatch_forms"},
     "site": {"wishes", "errors", "exit_spec", "protocol"},
     "planning": {"job", "wishes", "errors", "site"},
-    "rendering": {"job", "errors", "exit_spec", "planning", "protocol"},
+    "rendering": {"job", "errors", "exit_spec", "planning", "protocol", "sbatch_forms"},
     "monitoring": {"job", "errors", "exit_spec", "backends"},
     "convert": {"job", "errors", "protocol", "rendering"},
     "pipeline": {"job", "errors", "protocol", "site", "planning", "rendering"},
@@ -35,12 +36,13 @@ MAY_IMPORT = {
         "backends",
         "convert",
     },
-    "backends": {"errors"},
+    "backends": {"errors", "sbatch_forms"},
 }
 """What the parts of the program import of one another, themselves aside."""
 PURE = (
     "job.py",
     "wishes.py",
+    "sbatch_forms.py",
     "exit_spec.py",
     "pipeline.py",
     "convert.py",
