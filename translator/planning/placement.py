@@ -35,7 +35,7 @@ def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Fault, 
     Raises PlanError where a profile is there and knows neither. Source: PAI protocol v2, defaults.virtualCluster.
     """
     name = job.virtual_cluster
-    mapped = site.virtual_clusters.get(name)
+    mapped = site.virtual_cluster(name)
     if mapped is not None:
         return mapped, ()
     if any(partition.name == name for partition in site.partitions):
