@@ -138,7 +138,7 @@ def test_where_no_folder_can_be_made(above: Path, monkeypatch: pytest.MonkeyPatc
     assert list(above.parent.iterdir()) == [above]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be two users")
+@pytest.mark.root("to be two users")
 def test_nothing_of_another_user_is_taken(above: Path) -> None:
     """As where root works with the home of somebody else."""
     folder = template_folder()

@@ -27,7 +27,7 @@ from .running import JOB
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be two users")
+pytestmark = pytest.mark.root("to be two users")
 PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
 ALICE, BOB = USERS["alice"].uid, USERS["bob"].uid
 SLEEP = JOB.replace("instances: 2", "instances: 1").replace("echo and bye", "sleep 600")

@@ -16,7 +16,7 @@ from tests.cluster.instance import GROUP_ID, USERS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+pytestmark = pytest.mark.root("to be two users")
 ALICE, BOB = (USERS[name].uid for name in ("alice", "bob"))
 TASK = """
 GANG=1 ROLE_NAME=(worker) ROLE_FOLDER=(0-worker) NODES_OF=(n1) ROLE=0 SLOT=0
