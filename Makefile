@@ -11,10 +11,17 @@ WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
 ROUNDS ?= 5
 FAULTS := tests/cluster/test_monitor.py tests/cluster/test_monitor_at_limits.py tests/unit/runtime/test_signals.py
 
-.PHONY: demo test contract check golden bench chaos fuzz horovod horovod-begun cluster-packages cluster-up cluster-down clean
+.PHONY: demo help unit test contract check golden bench chaos fuzz horovod horovod-begun cluster-packages cluster-up cluster-down clean
 
 demo: $(VENV)/ready  ## install, and run a job on this machine
 	PAISLURM_HOME=$$(mktemp -d) $(BIN)/paislurm submit --backend local --follow examples/hello-world.yaml
+
+help:  ## list what make can do
+	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+unit: $(VENV)/ready  ## what needs neither root nor Slurm and is not slow, in about a minute
+	export PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)); \
+	  $(BIN)/pytest -q -n $$(nproc) -m 'not slow and not root' tests/unit tests/golden tests/rejected
 
 # A busy machine can make a test of real daemons run out of its time. What failed is shown in full, then has one more try, alone.
 test: horovod-begun check  ## everything: lint, types, and all tests, on a real Slurm
@@ -49,7 +56,7 @@ bench: $(VENV)/ready cluster-packages  ## measure what things cost, as ratios
 cluster-packages:
 	$(CLUSTER) install
 
-horovod: cluster-packages  ## build Horovod, which `make test` does beside its tests: 2 minutes, 8 on a busy machine; once a machine
+horovod: cluster-packages  ## build Horovod, which `make test` does beside its tests: 2 minutes, once a machine
 	$(CLUSTER) horovod
 
 horovod-begun: cluster-packages
@@ -58,7 +65,7 @@ horovod-begun: cluster-packages
 cluster-up: $(VENV)/ready cluster-packages  ## boot the test cluster; `tests/cluster/cluster.py shell` enters it
 	$(CLUSTER) up
 
-cluster-down:
+cluster-down:  ## end the test cluster
 	$(CLUSTER) down
 
 $(VENV)/ready: pyproject.toml
@@ -68,5 +75,5 @@ $(VENV)/ready: pyproject.toml
 	$(BIN)/pip install -q -e . --group dev
 	touch $@
 
-clean:
+clean:  ## remove the virtual environment and what was built
 	rm -rf $(VENV) build dist

@@ -7,6 +7,8 @@ import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from paislurm.translator.sbatch_forms import seconds_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -15,7 +17,6 @@ UNLIMITED = ("UNLIMITED", "INFINITE", "-1", "0")
 SHORT = {"J": "job-name", "N": "nodes", "n": "ntasks", "c": "cpus-per-task", "t": "time"}
 """Source: sbatch(1), OPTIONS."""
 
-_SECONDS = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", re.ASCII)
 _COUNT = re.compile(r"[0-9]{1,9}")
 
 
@@ -87,18 +88,5 @@ def _options(words: list[str]) -> dict[str, str]:
 
 
 def seconds(limit: str) -> int | None:
-    """Return a time limit in seconds, None for no limit; ValueError when it is none.
-
-    Source: sbatch(1), --time: minutes, minutes:seconds, hours:minutes:seconds, days-hours and so on.
-    """
-    if limit.upper() in UNLIMITED:
-        return None
-    match = _SECONDS.fullmatch(limit)
-    if not match:
-        raise ValueError(f"invalid time limit: {limit}")
-    days, first, second, third = (int(part) if part else 0 for part in match.groups())
-    if match[1]:
-        return ((days * 24 + first) * 60 + second) * 60 + third
-    if match[4]:
-        return (first * 60 + second) * 60 + third
-    return first * 60 + second
+    """Return a time limit in seconds, None for no limit; ValueError when it is none."""
+    return None if limit.upper() in UNLIMITED else seconds_of(limit)

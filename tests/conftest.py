@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ TOGETHER = ("tests/cluster/test_monitor.py", "tests/cluster/test_images.py")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what waits longest; what needs the cluster alone comes among tests that do not need it."""
+    _skip_what_needs_root(items)
     waiting: list[pytest.Item] = []
     alone: list[pytest.Item] = []
     others: list[pytest.Item] = []
@@ -49,6 +51,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for number, item in enumerate(alone):
         others.insert(number * (between + 1), item)
     items[:] = waiting + others
+
+
+def _skip_what_needs_root(items: list[pytest.Item]) -> None:
+    """Skip for other users what is marked `root`, with the reason that the mark has."""
+    if os.geteuid() == 0:
+        return
+    for item in items:
+        mark = item.get_closest_marker("root")
+        if mark is not None:
+            item.add_marker(pytest.mark.skip(reason=f"needs root, {mark.args[0]}"))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -15,7 +15,7 @@ import yaml
 from .errors import Fault
 from .job import NEVER
 from .protocol.document import SourceInt
-from .protocol.names import controller_name
+from .protocol.names import LONGEST_CONTROLLER_NAME, controller_name
 from .protocol.references import OPEN
 from .protocol.scalars import plain_value
 from .rendering.shell import export
@@ -39,7 +39,6 @@ _MEANT_BY_V2 = frozenset(
 _SECRET = re.compile(OPEN + r"\s*\$secrets\b")
 _JOB_NAME = re.compile(r"\$PAI_JOB_NAME(?!\w)", re.ASCII)
 _DEFAULT_OUTPUT = "$PAI_DEFAULT_FS_URI/Output/$PAI_USER_NAME/$PAI_JOB_NAME"
-_LONGEST_CONTROLLER_NAME = 63
 _WIDEST = 1 << 30
 """Commands are not folded: a line of them is a line of the file."""
 
@@ -200,7 +199,7 @@ def _role_names(roles: Iterable[Role]) -> list[str]:
     for position, role in enumerate(roles):
         name = _word(role.name)
         short = controller_name(name)
-        if not short or len(short) > _LONGEST_CONTROLLER_NAME or short in found:
+        if not short or len(short) > LONGEST_CONTROLLER_NAME or short in found:
             name = f"role{position}"
             while controller_name(name) in found:
                 name += "x"

@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the hint at the name that is nearest to an unknown one, "" where none is near; case is passed over."""
+    import difflib
+
+    folded = {each.lower(): each for each in known}
+    near = difflib.get_close_matches(name.lower(), folded, n=1)
+    return f"did you mean `{folded[near[0]]}`?" if near else ""
+
+
 class Severity(str, Enum):
     """How much a fault matters: an error stops the pipeline, a warning does not."""
 

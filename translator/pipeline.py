@@ -15,12 +15,12 @@ from .protocol.read import read
 from .protocol.validate import validate
 from .protocol.versions import is_v1
 from .rendering.render import render
+from .rendering.template_cache import template_cache
 from .site.profile import Site
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from jinja2 import BytecodeCache
+    from pathlib import Path
 
     from .job import Job
     from .planning.plan import Plan
@@ -54,12 +54,13 @@ def compile_job(
     suffix: str = "",
     secrets: Mapping[str, Value] = _NO_SECRETS,
     version: str = __version__,
-    templates: BytecodeCache | None = None,
+    templates: Path | None = None,
 ) -> Compiled:
     """Compile a job file. The same arguments give the same script, byte for byte.
 
     `file` is what messages and the script call it; `parameters` and `secrets` take the place of the file's own;
-    `suffix` is appended to the job's name; `templates` keeps the templates compiled. Raises `ProtocolError` for a
+    `suffix` is appended to the job's name; `templates` is a folder of the user's
+    alone, which keeps the templates compiled. Raises `ProtocolError` for a
     wrong file, `PlanError` for a job that the site cannot run; each with all that is wrong.
     """
     document = read(text, file=file)
@@ -76,7 +77,7 @@ def compile_job(
         site=site,
         job=checked.job,
         plan=planned,
-        script=render(planned, templates),
+        script=render(planned, template_cache(templates) if templates else None),
         warnings=(*checked.warnings, *planned.warnings),
         secrets={name: checked.secrets[name] for name in planned.secrets},
     )

@@ -122,7 +122,7 @@ def test_an_image_that_is_not_there(installed: Cluster, workdir: Path, image: Pa
     assert done.returncode == 4
     assert "E415" in done.stderr
     assert "the image 'debian' is not on this site" in done.stderr
-    assert "did you mean 'debain'?" in done.stderr
+    assert "did you mean `debain`?" in done.stderr
     job = submit(installed, workdir, role("t", 1, "true"), "", settings(image / "nowhere"))
     code, result = job.ended()
     assert (code, result["code"], result["behaviour"]) == (1, 254, "permanent")

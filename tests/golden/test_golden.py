@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.compare import difference
+
 from .remake import CASES, made
 
 if TYPE_CHECKING:
@@ -14,5 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_golden(case: Path) -> None:
-    for name, text in made(case).items():
-        assert text == (case / name).read_bytes().decode(errors="surrogateescape"), f"{name} is another"
+    made_now = {name: text.encode(errors="surrogateescape") for name, text in made(case).items()}
+    changed = [said for name, text in made_now.items() if (said := difference(case / name, text))]
+    if changed:
+        pytest.fail("\n\n".join(changed), pytrace=False)

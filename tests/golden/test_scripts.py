@@ -49,6 +49,7 @@ def script_of(file: Path) -> str:
         return ""
 
 
+@pytest.mark.slow("shellcheck reads the scripts of all examples")
 @pytest.mark.parametrize("folder", [pytest.param("examples"), pytest.param("published")])
 def test_bash_and_shellcheck_are_content_with_all_scripts(folder: str) -> None:
     if folder == "published" and not PUBLISHED:

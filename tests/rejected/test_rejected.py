@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.translator.protocol.codes import CODES
+from tests.compare import difference
 
 from .remake import FILES, FOLDER, said_of
 
@@ -20,9 +21,9 @@ ELSEWHERE = {"E103", "E310", "W321", "W341", "W342"}
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_what_is_said(file: Path) -> None:
-    expected = file.with_suffix(".txt").read_bytes()
     said = said_of(file)
-    assert said.encode() == expected
+    if changed := difference(file.with_suffix(".txt"), said.encode()):
+        pytest.fail(changed, pytrace=False)
     code = re.match(r"(?:site-)?([EW]\d+)-", file.name)
     assert code is not None
     assert f" {code[1]}: " in said

@@ -235,7 +235,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert [fault["code"] for fault in found["faults"]] == ["W341", "W321"]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, which could replace a device")
+@pytest.mark.root("which could replace a device")
 def test_an_output_that_is_no_file_is_never_replaced(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A device of this test's own, of which nobody else is harmed."""
     jobs = {"convert": job(), "script": yaml.safe_dump(JOB_V2)}

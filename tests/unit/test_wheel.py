@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow("builds the package, and an environment for it")
 ROOT = Path(__file__).parents[2]
 NEEDED = (
     "templates/job.sbatch.j2",

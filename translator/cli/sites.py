@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..errors import Fault, SiteError
 from ..protocol.decode import LARGEST_FILE
-from ..site.profile import Partition, RetrySettings, Shape, Site, VirtualCluster
+from ..site.profile import Partition, RetrySettings, Shape, Site
 from .say import say
 
 SYSTEM = Path("/etc/paislurm/site.yaml")
@@ -65,35 +64,15 @@ def user_path() -> Path:
     return user_config_path("paislurm") / "site.yaml"
 
 
-class _AnyCluster(Mapping[str, VirtualCluster]):
-    """Knows every virtual cluster, and sends it nowhere in particular."""
-
-    def __getitem__(self, name: str) -> VirtualCluster:
-        return VirtualCluster()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-
-class _ThisMachine(Site):
-    """A site that has every partition, each of them this machine."""
-
-    def partition(self, name: str | None) -> Partition:  # noqa: ARG002 - whatever it is called
-        return self.partitions[0]
-
-
 def local_site() -> Site:
     """Return this machine as a site of one node that holds any job: the local backend queues nothing."""
     shape = Shape(count=1, cpus=UNLIMITED, memory_mib=UNLIMITED * 1000, gpus=UNLIMITED)
-    return _ThisMachine(
+    return Site(
         known=True,
+        takes_any_name=True,
         name="local",
         mpi=(),
         partitions=(Partition(name="local", shapes=(shape,)),),
-        virtual_clusters=_AnyCluster(),
         address="node-address",
         retry=RetrySettings(restart_limit=RetrySettings().transient_ceiling),
     )

@@ -13,7 +13,7 @@ import click
 from ..errors import Fault, Place, PlanError, ProtocolError
 from ..pipeline import compile_job
 from ..protocol.decode import LARGEST_FILE
-from .compiled import CompiledTemplates
+from .compiled import template_folder
 from .say import say_faults
 from .secret_file import read_secrets
 from .sites import find_site, hint_at_profile, local_site, read_at_most
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ..site.profile import Site
 
 STDIN = "-"
-_TEMPLATES = CompiledTemplates(Path(__file__).with_name("__pycache__"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +109,7 @@ def compile_source(source: Source, version: Callable[[str], str] | None = None) 
             parameters=dict(source.parameters),
             suffix=source.suffix,
             secrets=secrets,
-            templates=_TEMPLATES,
+            templates=template_folder(),
         )
     except PlanError:
         hint_at_profile(site)

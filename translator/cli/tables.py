@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from ..text_tables import columns_text
 from .say import colourful, one_line, put
 
 if TYPE_CHECKING:
@@ -29,17 +30,7 @@ def put_table(columns: Row, rows: Sequence[Row]) -> None:
     if sys.stdout is not None and colourful(sys.stdout):
         _put_rich(columns, safe)
     else:
-        put(plain_table(columns, safe))
-
-
-def plain_table(columns: Row, rows: Sequence[Row]) -> str:
-    """Return a table as aligned text."""
-    widths = [max(len(row[k]) for row in (columns, *rows)) for k in range(len(columns))]
-    lines = (
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in (columns, *rows)
-    )
-    return "\n".join(lines)
+        put(columns_text([columns, *safe]))
 
 
 def _put_rich(columns: Row, rows: Sequence[Row]) -> None:

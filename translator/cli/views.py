@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..monitoring.scripts import read_scripts
 from ..monitoring.waits import helps
+from ..text_tables import pairs_text
 from .ending import state_text
 from .say import one_line, put
 from .tables import put_table
@@ -117,8 +118,7 @@ def put_view(view: View) -> None:
         ("ended", moment(known.ended.ended if known.ended else None)),
         ("folder", str(view.folder.path)),
     ]
-    width = max(len(name) for name, _ in rows)
-    put("\n".join(f"{name.ljust(width)}  {one_line(text)}" for name, text in rows if text not in ("", "-")))
+    put(pairs_text((name, "" if text == "-" else one_line(text)) for name, text in rows))
     if known.retries:
         put("")
         _put_retries(known.retries)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Fault, InterruptedWaitError, NotFoundError
 from ..monitoring.look import open_job
+from ..monitoring.shared_files import time_written
 from ..monitoring.waits import SETTLED_SECONDS, helps, sentence, waits_by_journal
 from .say import say
 from .steps import look_at, monitor_lock
@@ -34,11 +35,11 @@ class Pace:
         self._pause = shortest
         self._next = 0.0
         self._signs = signs
-        self._written = [_time_of(sign) for sign in signs]
+        self._written = [time_written(sign) for sign in signs]
 
     def due(self, now: float) -> bool:
         """Tell whether to ask now; if so, the next time is later."""
-        written = [_time_of(sign) for sign in self._signs]
+        written = [time_written(sign) for sign in self._signs]
         if written != self._written:
             self._written, self._pause, self._next = written, self._shortest, now
         if now < self._next:
@@ -49,14 +50,7 @@ class Pace:
 
     def settle(self, own: Path) -> None:
         """Take what a look itself has written into one of the signs for no sign: nothing has happened."""
-        self._written[self._signs.index(own)] = _time_of(own)
-
-
-def _time_of(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0
+        self._written[self._signs.index(own)] = time_written(own)
 
 
 class _Teller:

@@ -9,11 +9,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from .look import Opened, open_job
+from .shared_files import time_written
 from .step import is_unknown, step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from .look import View
     from .notify import Deliveries
@@ -127,14 +127,7 @@ class Monitor:
     def _signs(self) -> list[int]:
         """Return what changes when something happens, without a question to any backend."""
         results = (view.folder.result(view.history.attempt) for view in self._views[:WATCHED])
-        return [_written(path) for path in (self._store.jobs, *results)]
-
-
-def _written(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0
+        return [time_written(path) for path in (self._store.jobs, *results)]
 
 
 def _stamp(folder: JobFolder) -> tuple[int, int, int]:

@@ -113,5 +113,13 @@ def make_private(folder: Path) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
 
 
+def time_written(path: Path) -> int:
+    """Return when a file was last written, in nanoseconds; 0 for one that is not there."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def _stamp(status: os.stat_result) -> Stamp:
     return Stamp(status.st_ino, status.st_mtime)

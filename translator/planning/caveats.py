@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .layout import Arrangement
 
 MOST_EXPORTED_BYTES = 1 << 20
-"""The script exports what tasks know of their peers up to this size; see `templates/runtime/batch/environment.sh`."""
+"""The script exports what tasks know of their peers up to this size; a test holds it to that of the script."""
 _BYTES_PER_PORT_VARIABLE = 48
 
 

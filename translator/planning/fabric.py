@@ -34,7 +34,6 @@ class RoleFabric:
     network interface, `memlock:KIB` or `memlock:unlimited` the memory that a task can lock.
     """
 
-    on: bool
     variables: tuple[tuple[str, str], ...]
     checks: tuple[str, ...]
     summary: str
@@ -60,7 +59,6 @@ def _on(job: Job, role: Role, site: Site, fabric: Fabric) -> RoleFabric:
     parts.append(f"memory to lock {locked}")
     limit = "unlimited" if fabric.memlock_mib is None else str(fabric.memlock_mib * 1024)
     return RoleFabric(
-        on=True,
         variables=_variables(job, role, site, fabric, "with"),
         checks=(*(f"hca:{name}" for name in fabric.adapters), *_net(fabric.interface), f"memlock:{limit}"),
         summary=f"on the InfiniBand: {'; '.join(parts)}",
@@ -69,7 +67,6 @@ def _on(job: Job, role: Role, site: Site, fabric: Fabric) -> RoleFabric:
 
 def _off(job: Job, role: Role, site: Site, fabric: Fabric) -> RoleFabric:
     return RoleFabric(
-        on=False,
         variables=_variables(job, role, site, fabric, "without"),
         checks=_net(fabric.ethernet),
         summary="off the InfiniBand" + (f": interface {fabric.ethernet}" if fabric.ethernet else ""),

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, PlanError
+from ..errors import Fault, PlanError, did_you_mean
 
 if TYPE_CHECKING:
     from ..job import Job
@@ -103,15 +102,13 @@ def _fault(uri: str, site: Site, where: str) -> Fault | None:
     settings, path = site.containers, _path(uri, site)
     if path:
         return _wrong_kind(path, settings.runtime, where)
-    near = get_close_matches(uri, settings.images, n=1)
     if reference_of(uri) is None:
         message = f"{uri!r} is no path and no reference to an image"
         hint = "write `registry/name:tag`, `name@sha256:...` or an absolute path"
         return Fault(code="E418", message=message, path=where, hint=hint)
     if settings.fetches:
         return None
-    hint = f"did you mean {near[0]!r}?" if near else ""
-    hint = hint or (
+    hint = did_you_mean(uri, settings.images) or (
         f"name its folder in the site profile, `containers: {{images: {{{uri!r}: /path}}}}`, or let images be fetched: "
         "`containers: {cache: /path}`"
     )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, PlanError
+from ..errors import Fault, PlanError, did_you_mean
 from ..site.profile import NodeType, Partition, Priority, VirtualCluster
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Fault, 
     Raises PlanError where a profile is there and knows neither. Source: PAI protocol v2, defaults.virtualCluster.
     """
     name = job.virtual_cluster
-    mapped = site.virtual_clusters.get(name)
+    mapped = site.virtual_cluster(name)
     if mapped is not None:
         return mapped, ()
     if any(partition.name == name for partition in site.partitions):
@@ -49,13 +48,12 @@ def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Fault, 
         message = f"virtual cluster {name!r} is not known here; the job goes to Slurm's default partition"
         return VirtualCluster(), (Fault(code="W401", message=message, path=path, hint=hint),)
     known = [*site.virtual_clusters, *(partition.name for partition in site.partitions)]
-    near = get_close_matches(name, known, n=1)
     raise PlanError(
         Fault(
             code="E401",
             message=f"the site has no virtual cluster {name!r}; it has {', '.join(known) or 'none'}",
             path=path,
-            hint=f"did you mean {near[0]!r}?" if near else "map it to a partition under virtualClusters in site.yaml",
+            hint=did_you_mean(name, known) or "map it to a partition under virtualClusters in site.yaml",
         )
     )
 
@@ -110,13 +108,13 @@ def _node_type(role: Role, job: Job, site: Site) -> NodeType | None:
     known = [*site.node_types, *_gpu_types(site)]
     if not known or job.compat.gpu_type == "any":
         return None
-    near = get_close_matches(role.node_type, known, n=1)
+    near = did_you_mean(role.node_type, known)
     raise PlanError(
         Fault(
             code="E405",
             message=f"the site has no node type {role.node_type!r}; it has {', '.join(known)}",
             path=_node_type_path(role, job),
-            hint=(f"did you mean {near[0]!r}? Or " if near else "") + "map it under nodeTypes in site.yaml; "
+            hint=(f"{near} Or " if near else "") + "map it under nodeTypes in site.yaml; "
             "`gpuType: any` under extras.slurm.compat takes any nodes",
         )
     )
@@ -160,13 +158,12 @@ def partition_of(place: Place, site: Site) -> Partition:
         return found
     if site.partitions and place.partition is not None:
         names = [partition.name for partition in site.partitions]
-        near = get_close_matches(place.partition, names, n=1)
         raise PlanError(
             Fault(
                 code="E402",
                 message=f"the site has no partition {place.partition!r}; it has {', '.join(names)}",
                 path="$.extras.slurm.partition",
-                hint=f"did you mean {near[0]!r}?" if near else "",
+                hint=did_you_mean(place.partition, names),
             )
         )
     return Partition(name=place.partition or "")

@@ -6,6 +6,8 @@ from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from ..text_tables import columns_text, pairs_text
+
 if TYPE_CHECKING:
     from ..job import PortRequest
     from .plan import Plan, RolePlan, Step, World
@@ -51,8 +53,6 @@ def plan_text(plan: Plan) -> str:
     if plan.secrets:
         head.append(("secrets", ", ".join(plan.secrets)))
     rows = [_COLUMNS, *(_row(role) for role in plan.roles)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     asked: list[str] = []
     for number, component in enumerate(plan.components):
         options = " ".join(
@@ -64,7 +64,7 @@ def plan_text(plan: Plan) -> str:
     worlds = dict.fromkeys(role.world for role in plan.roles if role.world)
     asked += [f"srun --mpi={world.plugin} starts {_ranks(plan, world)} as one world" for world in worlds]
     around = [*_hazards(plan), *_fabric(plan), *(line for role in plan.roles for line in _around(role))]
-    return "\n".join([*(f"{name:<12}{value}" for name, value in head), "", *table, "", *around, *asked]) + "\n"
+    return "\n".join([pairs_text(head), "", columns_text(rows), "", *around, *asked]) + "\n"
 
 
 def _ranks(plan: Plan, world: World) -> str:

@@ -6,10 +6,9 @@ that does not find it there says so and fails. Source: PAI protocol v2, extras.s
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, PlanError
+from ..errors import Fault, PlanError, did_you_mean
 from ..job import Prerequisite, Script
 
 if TYPE_CHECKING:
@@ -34,13 +33,12 @@ def mounts(job: Job, site: Site) -> tuple[tuple[Mount, ...], tuple[Fault, ...]]:
         return (), (Fault(code="W405", message=message, path=_PATH),)
     missing = [name for name in found if name not in site.storages]
     if missing and site.storages:
-        near = get_close_matches(missing[0], site.storages, n=1)
         raise PlanError(
             Fault(
                 code="E404",
                 message=f"the site has no storage {missing[0]!r}; it has {', '.join(site.storages)}",
                 path=_PATH,
-                hint=f"did you mean {near[0]!r}?" if near else "",
+                hint=did_you_mean(missing[0], site.storages),
             )
         )
     made: list[Mount] = []

@@ -6,10 +6,9 @@ Source: this project's docs, `extras.slurm.mpi`; srun(1), --mpi, --het-group.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, PlanError
+from ..errors import Fault, PlanError, did_you_mean
 from .directives import step_options
 from .plan import World
 
@@ -104,8 +103,7 @@ def _members(job: Job) -> tuple[int, ...]:
     names = [role.name for role in job.roles]
     for name in wish.roles or ():
         if name not in names:
-            near = get_close_matches(name, names, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(name, names)
             message = f"the job has no role {name!r}; it has {', '.join(names)}"
             raise PlanError(Fault(code="E417", message=message, path=f"{_PATH}.roles", hint=hint))
     return tuple(k for k, name in enumerate(names) if wish.roles is None or name in wish.roles)
@@ -121,9 +119,8 @@ def _world(job: Job, site: Site, group: tuple[int, ...], whole: Mpi | None) -> d
     offered = site.mpi
     plugin = named.pop() if named else (offered or (USUAL,))[0]
     if offered is not None and plugin not in offered:
-        near = get_close_matches(plugin, offered, n=1)
         there = f"it has {', '.join(offered)}" if offered else "it has none"
-        hint = f"did you mean {near[0]!r}?" if near else "without native launch, mpirun starts ranks by the tasks' ssh"
+        hint = did_you_mean(plugin, offered) or "without native launch, mpirun starts ranks by the tasks' ssh"
         message = f"the site has no MPI plugin {plugin!r}; {there}"
         raise PlanError(Fault(code="E416", message=message, path=_path_of_first(job), hint=hint))
     world = World(plugin=plugin, roles=group)

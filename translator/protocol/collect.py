@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, Place, Severity
+from ..errors import Fault, Place, Severity, did_you_mean
 from .document import path_text
 
 if TYPE_CHECKING:
@@ -76,10 +75,9 @@ def _position(fault: Fault) -> tuple[int, int, str]:
 def near_hint(name: str, known: Iterable[str]) -> str:
     """Return the hint for an unknown name: a near one, else all there are if they are few."""
     names = list(islice(known, _MOST_NAMES))
-    folded = {each.lower(): each for each in names}
-    near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+    near = did_you_mean(name, names)
     if near:
-        return f"did you mean `{folded[near[0]]}`?"
+        return near
     few = 8
     if names and len(names) <= few:
         return f"there {'is' if len(names) == 1 else 'are'} " + ", ".join(f"`{each}`" for each in names)

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from ..sbatch_forms import is_plain, seconds_of
 from ..wishes import Switches
 from .document import SourceInt
 from .fields import Boolean, Check, Closed, Text, expected, one_of, whole, words
@@ -28,7 +29,6 @@ _OURS = """
 OURS = frozenset(_OURS.split())
 """The sbatch options that the planner writes, or that would take the script from it. Source: sbatch(1)."""
 _OWN_KEYS = ("account", "constraint", "exclude", "nodelist", "partition", "qos", "reservation", "time")
-_TIME = re.compile(r"(?:(?P<days>\d+)-(?P<hours>\d+)(?::(?P<minutes>\d+)(?::(?P<seconds>\d+))?)?|(?P<plain>[\d:]+))")
 _LONGEST_TIME = 3650 * 24 * 3600
 _TIME_FORMS = "a time limit: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS"
 _HOSTS = re.compile(r"(?:[A-Za-z0-9_.-]|\[[0-9,-]+\]|(?<=[^,]),(?=[^,]))+", re.ASCII)
@@ -40,37 +40,22 @@ def time_limit(value: object) -> timedelta:
     Source: sbatch(1), --time.
     """
     text = value.text if isinstance(value, SourceInt) else str(value)
-    match = _TIME.fullmatch(text) if isinstance(value, (str, int)) else None
-    if match is None or isinstance(value, bool) or len(text) > len("99999-23:59:59"):
+    if not isinstance(value, (str, int)) or isinstance(value, bool) or len(text) > len("99999-23:59:59"):
         raise expected(_TIME_FORMS)
-    if match["plain"] is None:
-        parts = [int(match[name] or 0) for name in ("days", "hours", "minutes", "seconds")]
-    else:
-        numbers = [int(part) for part in text.split(":") if part]
-        if len(numbers) != text.count(":") + 1 or len(numbers) > len(("hours", "minutes", "seconds")):
-            raise expected(_TIME_FORMS)
-        # One number is minutes, two are minutes and seconds, three begin with hours.
-        parts = {1: [0, 0, *numbers, 0], 2: [0, 0, *numbers], 3: [0, *numbers]}[len(numbers)]
-    days, hours, minutes, seconds = parts
-    total = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    try:
+        total = seconds_of(text)
+    except ValueError:
+        raise expected(_TIME_FORMS) from None
     if not 0 < total <= _LONGEST_TIME:
         raise expected("a time limit from one second to 3650 days")
     return timedelta(seconds=total)
 
 
 def sbatch_value(value: object) -> str:
-    """Return a text that stands for itself in an `#SBATCH` line; sbatch honours quotes and escapes there.
-
-    Source: sbatch(1), and get_argument in Slurm's own source.
-    """
+    """Return a text that stands for itself in an `#SBATCH` line."""
     if not isinstance(value, str) or not value or not is_plain(value):
         raise expected("text without blanks, quotes, backslashes or `#`")
     return value
-
-
-def is_plain(text: str) -> bool:
-    """Tell whether a text can stand in an `#SBATCH` line as it is."""
-    return text.isprintable() and not any(char.isspace() or char in "\"'`\\#" for char in text)
 
 
 def host_list(value: object) -> str:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 SELECTIONS = {"dockerImage": "dockerimage", "data": "data", "output": "output", "script": "script"}
 """The keys of a role that name one prerequisite, and the type it has to be of."""
 PLUGINS = "com.microsoft.pai.runtimeplugin"
-_LONGEST_CONTROLLER_NAME = 63
+LONGEST_CONTROLLER_NAME = 63
+"""Letters and digits of a role's name. Source: OpenPAI FrameworkController, name of a task role."""
 
 
 def check_names(collector: Collector) -> None:
@@ -115,8 +116,8 @@ def _check_roles(collector: Collector) -> None:
     for role in document.mapping(("taskRoles",)):
         path: Path = ("taskRoles", role)
         short = controller_name(role)
-        if role.isascii() and (not short or len(short) > _LONGEST_CONTROLLER_NAME):
-            message = f"the role name needs from 1 to {_LONGEST_CONTROLLER_NAME} letters and digits"
+        if role.isascii() and (not short or len(short) > LONGEST_CONTROLLER_NAME):
+            message = f"the role name needs from 1 to {LONGEST_CONTROLLER_NAME} letters and digits"
             collector.add("E307", path, message, key=True)
         elif seen.setdefault(short, role) != role:
             message = f"the roles `{seen[short]}` and `{role}` are both `{short}` to the variables of tasks"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..sbatch_forms import is_plain
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -84,12 +86,11 @@ def number(value: int) -> ShellWord:
 def sbatch_line(name: str, value: str | None) -> ShellWord:
     """Return what stands after `#SBATCH`: `--name=value`. sbatch reads the line, not bash.
 
-    sbatch splits at blanks, knows quotes and backslashes, and stops at a `#`; rather than escape them, refuse them.
-    Source: sbatch(1), and `src/sbatch/opt.c: _get_argument` of Slurm as observed on 22.05.
+    What means something to sbatch there is refused rather than escaped.
     """
     if value is None:
         return ShellWord(f"--{name}")
-    if not value.isprintable() or any(c in " \"'\\#" for c in value):
+    if not is_plain(value):
         raise ValueError(f"--{name}: {value!r} cannot stand in an #SBATCH line")
     return ShellWord(f"--{name}={value}")
 

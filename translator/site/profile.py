@@ -199,6 +199,8 @@ class Site:
     """
 
     known: bool = False
+    takes_any_name: bool = False
+    """Whether every partition and every virtual cluster is the site's first partition, whatever it is called."""
     name: str = ""
     slurm_version: str = ""
     """The version of the site's Slurm, such as `24.11.5`; "" where it is not known."""
@@ -236,5 +238,11 @@ class Site:
 
     def partition(self, name: str | None) -> Partition | None:
         """Return the partition of that name (the default one for None), or None where it is not known."""
+        if self.takes_any_name:
+            return self.partitions[0]
         wanted = name if name is not None else self.default_partition
         return next((partition for partition in self.partitions if partition.name == wanted), None)
+
+    def virtual_cluster(self, name: str) -> VirtualCluster | None:
+        """Return where the jobs of a virtual cluster go, or None where the profile does not say it."""
+        return VirtualCluster() if self.takes_any_name else self.virtual_clusters.get(name)

@@ -28,6 +28,7 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PAISLURM_HOME", str(tmp_path / "home"))
     home._choose.cache_clear()
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("PAISLURM_SITE", raising=False)
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr(background, "_start", lambda: None)

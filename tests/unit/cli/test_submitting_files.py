@@ -150,6 +150,7 @@ sys.exit(main(["submit", sys.argv[1]]))
 """
 
 
+@pytest.mark.slow("five programs, four of them at once")
 @pytest.mark.parametrize("finished", [False, True])
 def test_of_submits_at_the_same_moment_one_wins(
     run: Runner, job: str, slurm: FakeBackend, demo: JobFolder, *, finished: bool

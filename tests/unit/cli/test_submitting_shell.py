@@ -60,6 +60,7 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
     return Shell(tmp_path)
 
 
+@pytest.mark.slow("a whole job for each set of options")
 @pytest.mark.parametrize("options", ["xtrace:verbose", "noexec", "errexit:noglob:posix:noclobber", "nounset:onecmd"])
 def test_its_options_reach_no_bash_of_ours(shell: Shell, options: str) -> None:
     """Nor does what bash starts with. A job with a secret, a script before the commands, and a call."""

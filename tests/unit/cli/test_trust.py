@@ -27,7 +27,7 @@ from .running import JOB
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be two users")
+pytestmark = pytest.mark.root("to be two users")
 PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
 ALICE, BOB = USERS["alice"].uid, USERS["bob"].uid
 SLEEP = JOB.replace("instances: 2", "instances: 1").replace("echo and bye", "sleep 600")
@@ -269,9 +269,13 @@ def test_whatever_the_umask_no_compiled_module_is_where_others_can_write(world: 
     for path in (package, *package.rglob("*")):
         path.chmod(path.stat().st_mode & 0o755)
     job = str(world.folder / "job.yaml")
+    surroundings = {"PYTHONPATH": str(package.parent), "XDG_CACHE_HOME": str(world.folder / "cache")}
     for _ in range(2):
-        done = world.run(0, "script", job, umask=0, PYTHONPATH=str(package.parent))
+        done = world.run(0, "script", job, umask=0, **surroundings)
         assert done.returncode == 0, done.stderr
         assert loose(package) == []
-    assert not world.run(0, "script", job, PYTHONPATH=str(package.parent)).returncode
-    assert list(package.rglob("*.jinja2"))
+        assert loose(world.folder / "cache") == []
+    assert not world.run(0, "script", job, **surroundings).returncode
+    assert list(package.rglob("*.pyc"))
+    assert not list(package.rglob("*.jinja2"))
+    assert list((world.folder / "cache" / "paislurm").glob("*.jinja2"))

@@ -54,6 +54,7 @@ def test_code_is_in_the_working_directory_of_each_task(
     assert not (code / "mine").exists()
 
 
+@pytest.mark.slow("whole jobs, which wait")
 def test_code_that_cannot_be_had(tmp_path: Path, code: Path, surroundings: Path) -> None:
     with (code / "large").open("wb") as large:
         large.truncate(200_000_001)
@@ -84,6 +85,7 @@ def test_code_from_hdfs(tmp_path: Path, code: Path, surroundings: Path) -> None:
     assert (folder / "attempts/0/logs/0-w/0/stdout.log").read_text() == "trained\n"
 
 
+@pytest.mark.slow("whole jobs, which wait")
 @pytest.mark.parametrize("form", ["{}", "file://{}"])
 def test_the_default_output_folder_is_made(tmp_path: Path, surroundings: Path, form: str) -> None:
     (tmp_path / "fs" / "Output").mkdir(parents=True)
@@ -108,6 +110,7 @@ def test_the_default_output_folder_is_made(tmp_path: Path, surroundings: Path, f
     assert f"the default outputDir {tmp_path / 'fs'}/Output/" in log.read_text()
 
 
+@pytest.mark.slow("whole jobs, which wait")
 def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> None:
     file = job(tmp_path, 'exit "$((PAI_TASK_INDEX * 3))"', jobEnvs={"isDebug": True})
     assert paislurm("submit", file, "--backend", "local").returncode == 0
@@ -131,6 +134,7 @@ def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> No
     assert [line.split(" ")[0] for line in reports if line] == ["start", "held", "term", "exit"]
 
 
+@pytest.mark.slow("whole jobs, which wait")
 def test_the_site_bounds_how_long(tmp_path: Path, surroundings: Path) -> None:
     site = tmp_path / "site.yaml"
     site.write_text(

@@ -131,7 +131,7 @@ def test_a_type_that_the_site_has_not_is_refused_unless_any_will_do(kind: str) -
         without_nodes({"w": role(1, 4)}, sku(w=kind), site)
     [fault] = caught.value.faults
     assert (fault.code, fault.message) == ("E405", f"the site has no node type {kind!r}; it has v100")
-    assert ("did you mean 'v100'?" in fault.hint) == (kind == "v10")
+    assert ("did you mean `v100`?" in fault.hint) == (kind == "v10")
     assert "`gpuType: any` under extras.slurm.compat" in fault.hint
     generous = load_site(f"{TYPED}compat: {{gpuType: any}}\n", file="site.yaml")
     for extras, where in ((sku(w=kind) | ANY, site), (sku(w=kind), generous)):

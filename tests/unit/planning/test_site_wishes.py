@@ -77,7 +77,7 @@ def test_an_empty_list_means_the_default_storages() -> None:
 def test_an_unknown_storage_is_refused_where_the_site_lists_them() -> None:
     with pytest.raises(PlanError, match="the site has no storage 'nsf'") as caught:
         compiled({"storages": [{"name": "nsf"}]})
-    assert caught.value.faults[0].hint == "did you mean 'nfs'?"
+    assert caught.value.faults[0].hint == "did you mean `nfs`?"
     assert caught.value.faults[0].place is not None
     found = compiled({"storages": [{"name": "nsf"}]}, site=Site())
     assert (new_codes(found), storages(found)) == (["W406"], ["all\t/mnt/nsf\t/mnt/nsf"])

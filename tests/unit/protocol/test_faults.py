@@ -111,6 +111,7 @@ def _timed(root: dict[str, Any]) -> float:
     return time.monotonic() - start
 
 
+@pytest.mark.slow("thousands of tasks and roles")
 def test_large_jobs_end_in_time() -> None:
     many = 3000
     chain = [{"name": f"p{n}", "type": "script", "require": [f"p{(n + 1) % many}"]} for n in range(many)]

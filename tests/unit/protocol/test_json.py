@@ -85,6 +85,7 @@ def test_values(written: str, value: object) -> None:
     assert [fault.code for fault in document.warnings] == ["W102"]
 
 
+@pytest.mark.slow("megabytes of text")
 @pytest.mark.parametrize(
     "text",
     [

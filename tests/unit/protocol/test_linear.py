@@ -68,6 +68,7 @@ def block(line: str, count: int) -> str:
     return V2 + "      - |\n" + f"        {line}\n" * count
 
 
+@pytest.mark.slow("megabytes of text")
 @pytest.mark.parametrize(
     ("text", "result"),
     [

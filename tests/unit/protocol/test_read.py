@@ -197,6 +197,7 @@ def test_deep_nesting_is_refused_at_once(text: str) -> None:
     assert time.monotonic() - start < 5
 
 
+@pytest.mark.slow("megabytes of text")
 @pytest.mark.parametrize(
     "text",
     [

@@ -18,7 +18,7 @@ from .bash import library
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+pytestmark = pytest.mark.root("to be two users")
 ALICE, BOB = (USERS[name].uid for name in ("alice", "bob"))
 TASK = """
 PSL_GANG=1 PSL_ROLE_NAME=(worker) PSL_ROLE_FOLDER=(0-worker) PSL_NODES_OF=(n1) PSL_ROLE=0 PSL_SLOT=0

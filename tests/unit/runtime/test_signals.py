@@ -56,6 +56,7 @@ def test_what_a_trap_may_not_do(action: str) -> None:
     assert not is_small(action)
 
 
+@pytest.mark.slow("dozens of scripts for each bash, which is made first where it is missing")
 @pytest.mark.parametrize("version", bashes.VERSIONS)
 def test_a_signal_leaves_a_result(version: str, tmp_path: Path) -> None:
     """Scripts are signalled while they prepare, and when the time limit of a `read` of a second is nearly over."""

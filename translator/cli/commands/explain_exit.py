@@ -12,6 +12,7 @@ from paislurm.backends.slurm_states import STATES, Phase, bare, phase
 from ...errors import Fault, NotFoundError
 from ...exit_spec import ExitTable, conditions
 from ...protocol.collect import near_hint
+from ...text_tables import pairs_text
 from ..options import examples, json_option
 from ..say import put, put_json
 from ..sites import find_site
@@ -125,5 +126,4 @@ def _as_text(explanation: Explanation) -> str:
         ("states", ", ".join(row.states)),
         *(("found by", condition) for condition in conditions(row.code)),
     ]
-    width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name.ljust(width)}  {text}" for name, text in rows if text)
+    return pairs_text(rows)

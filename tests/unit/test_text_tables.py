@@ -1,0 +1,17 @@
+"""Columns are as wide as what stands in them."""
+
+from __future__ import annotations
+
+from paislurm.translator.text_tables import columns_text, pairs_text
+
+
+def test_columns() -> None:
+    assert columns_text([("ROLE", "TASKS", ""), ("worker", "2", ""), ("ps", "10", "x")]) == (
+        "ROLE    TASKS\nworker  2\nps      10     x"
+    )
+    assert columns_text([("ONE",)]) == "ONE"
+
+
+def test_pairs() -> None:
+    assert pairs_text([("job", "demo"), ("reason", ""), ("time", "1:00:00")]) == "job     demo\ntime    1:00:00"
+    assert pairs_text([]) == ""
