@@ -18,7 +18,7 @@ RUNTIME = Path(__file__).parents[3] / "templates" / "runtime"
 
 def test_the_script_exports_as_much_as_the_planner_says() -> None:
     texts = "".join(file.read_text(encoding="utf-8") for file in sorted(RUNTIME.rglob("*.sh")))
-    assert re.findall(r"^readonly MOST_PEER_BYTES=(\d+)$", texts, re.MULTILINE) == [str(MOST_EXPORTED_BYTES)]
+    assert re.findall(r"^readonly PSL_MAX_PEER_BYTES=(\d+)$", texts, re.MULTILINE) == [str(MOST_EXPORTED_BYTES)]
 
 
 @pytest.mark.parametrize(("instances", "told"), [(2, False), (10_000, True)])
