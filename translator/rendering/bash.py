@@ -31,6 +31,7 @@ _BATCH = (
     "prologue/fabric",
     "batch/state",
     "batch/main",
+    "batch/exports",
     "batch/signals",
     "batch/folder",
     "batch/nodes",

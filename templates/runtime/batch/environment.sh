@@ -11,6 +11,8 @@ write_placement() {
     printf 'RUN_ID=%s\nJOB_ID=%s\nCALLS=%s\n' "$RUN_ID" "$SLURM_JOB_ID" "$CALLS"
     quote "$SECRETS_FOLDER"
     printf 'SECRETS_FOLDER=%s\n' "$QUOTED"
+    quote "$SUBMIT_DIR"
+    printf 'SUBMIT_DIR=%s\n' "$QUOTED"
     quote "$JOB_USER"
     printf 'JOB_USER=%s\n' "$QUOTED"
     for role in "${!NODES_OF[@]}"; do printf "NODES_OF[%d]='%s'\n" "$role" "${NODES_OF[role]}"; done

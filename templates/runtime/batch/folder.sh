@@ -2,15 +2,18 @@
 
 # open_folder FOLDER ATTEMPT TAG, as `paislurm submit` calls the script; without arguments this is a run by hand.
 open_folder() {
+  SUBMIT_DIR=${SLURM_SUBMIT_DIR:-$PWD}
   if (($#)); then
     FOLDER=$1 ATTEMPT=$2
+    # A monitor submits a retry from wherever it runs.
+    [[ ! -e $FOLDER/submit-dir ]] || IFS= read -r -d '' SUBMIT_DIR <"$FOLDER/submit-dir"
     ATTEMPT_FOLDER=$FOLDER/attempts/$ATTEMPT
     SCRIPT=$ATTEMPT_FOLDER/job.sbatch
     SECRETS_FOLDER=$FOLDER/secrets
     enter_attempt
     claim_attempt
   else
-    make_folder_by_hand "${SLURM_SUBMIT_DIR:-$PWD}"
+    make_folder_by_hand "$SUBMIT_DIR"
     enter_attempt
   fi
   heed_signals

@@ -1,6 +1,9 @@
 # The order of everything, on the node where Slurm starts the script.
 
-batch_main() { lead run_attempt "$@"; }
+batch_main() {
+  limit_exports "$@"
+  lead run_attempt "$@"
+}
 
 # In a child of the script.
 run_attempt() {

@@ -1,7 +1,7 @@
 # What the script knows while it runs. A task is named ROLE.INDEX, a role by its position.
 
 # Where things are.
-FOLDER='' ATTEMPT=0 ATTEMPT_FOLDER='' SECRETS_FOLDER='' SCRIPT='' SCRATCH='' RUN_ID='' JOB_ID='' JOB_USER='' CALLS='' NOW=0
+FOLDER='' ATTEMPT=0 ATTEMPT_FOLDER='' SECRETS_FOLDER='' SUBMIT_DIR='' SCRIPT='' SCRATCH='' RUN_ID='' JOB_ID='' JOB_USER='' CALLS='' NOW=0
 NODES_OF=() NODES=()
 declare -A ADDRESS_OF=() PORTS_OF=() GPUS_ON=()
 PORT_TAKEN=() PORT_LINES=() FIRST_FIXED=0 RESERVE_PORTS='' TAKEN_PORTS=() WORDS=()

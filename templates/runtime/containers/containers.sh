@@ -50,6 +50,8 @@ write_variables() {
       CUDA_* | NVIDIA_* | ROCR_* | HIP_* | GPU_* | NCCL_* | GLOO_* | UCX_* | FI_* | OMPI_* | PRTE_* | HYDRA_* | I_MPI_*)
         names+=("$name")
         ;;
+      PATH | HOME | USER | SHELL | TMPDIR | LD_* | SLURM* | BASH*) ;;
+      *) ! is_listed "$name" || names+=("$name") ;;
     esac
   done
   declare -p "${names[@]}" >"$1"
@@ -84,7 +86,10 @@ call_from_inside() { exec bash -p "$SCRIPT" --outside "$FOLDER" "$ATTEMPT" "$1";
 # find_binds: what of the node the task sees, in BINDS, a path and where it is in the container each.
 find_binds() {
   local i path
-  BINDS=("$FOLDER" "$FOLDER")
+  BINDS=()
+  # Nothing of the image is hidden by it, unless the job was submitted in a folder that images have, too.
+  if [[ " ${WORKDIR[*]-} " == *' submit '* && ${SUBMIT_DIR#/} == */* && -d $SUBMIT_DIR ]]; then BINDS+=("$SUBMIT_DIR" "$SUBMIT_DIR"); fi
+  BINDS+=("$FOLDER" "$FOLDER")
   # shellcheck disable=SC2153 # a setting of jobs with containers
   for ((i = 0; i < ${#MOUNTS[@]}; i += 3)); do
     path=${MOUNTS[i + 1]}

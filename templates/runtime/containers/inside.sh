@@ -19,7 +19,7 @@ inside_main() {
   export_task_environment "$ROLE" "$5" "$6"
   limit_ucx
   export PAISLURM_INSIDE=1
-  run_and_hold "$5" "$6" || status=$?
+  if enter_workdir; then run_and_hold "$5" "$6" || status=$?; else status=1 CODE_OF_SCRIPT='252 permanent'; fi
   printf '%s\n' "$CODE_OF_SCRIPT" >"$CALLS/$ROLE.$SLOT.root/ended"
   printf 'end %s %s\n' "$7" "$status" 1<>"$CALLS/$ROLE.$SLOT$OUT"
   exit "$status"

@@ -112,7 +112,10 @@ prepare_task() {
   take_devices "$ROLE" || return
   CODE=255 BEHAVIOUR=unknown
   raise_memlock "$ROLE"
-  [[ $CONTAINER_RUNTIME != none ]] || export_task_environment "$ROLE" "$index" "$attempt"
+  [[ $CONTAINER_RUNTIME == none ]] || return 0
+  export_task_environment "$ROLE" "$index" "$attempt"
+  CODE=252 BEHAVIOUR=permanent
+  enter_workdir
 }
 
 release_ports() {
