@@ -17,7 +17,7 @@ limit_exports() {
   ((${#LEFT_OUT[@]})) || return 0
   # What is under names of this script, another bash sets.
   # shellcheck disable=SC2016 # for that bash
-  exec /usr/bin/env "${LEFT_OUT[@]}" bash -p -c '
+  exec /usr/bin/env ${LEFT_OUT[@]+"${LEFT_OUT[@]}"} bash -p -c '
     while IFS= read -r -d ""; do export "$REPLY"; done <&3
     exec bash -p "$0" "$@" 3<&-' "$0" "$@" 3< <(print_kept_settings)
 }
