@@ -36,6 +36,8 @@ class RoleWishes:
     mpi: Mpi | None = None
     options: tuple[str, ...] = ()
     """Raw sbatch options, each `--name` or `--name=value`."""
+    workdir: str | None = None
+    """Where the commands start: `task`, `submit`, or an absolute path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,8 @@ class SlurmWishes:
     job: RoleWishes = field(default_factory=RoleWishes)
     layout: Literal["het", "shared"] | None = None
     on_timeout: Literal["fail", "retry"] = "fail"
+    export_env: tuple[str, ...] | None = None
+    """The variables of the submitting shell that tasks get, beginnings with a `*`; None for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

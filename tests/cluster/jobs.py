@@ -187,7 +187,7 @@ def submit_published(
         **(env or {}),
     }
     # Images, ssh between tasks and InfiniBand are for later, and no stand-in needs them.
-    return submit_file(cluster, folder, file.name, "--allow-partial", home=folder / "home", env=environment)
+    return submit_file(cluster, folder, file.name, home=folder / "home", env=environment)
 
 
 def run_job(cluster: Cluster, folder: Path, roles: str, extras: str = "") -> tuple[int, dict[str, Any]]:

@@ -41,7 +41,7 @@ def test_so_many_succeeded_tasks_of_any_role_end_the_job(installed: Cluster, wor
                 roles["ps"] = (2, UNTIL_TERM)
             extras = {"slurm": {"layout": layout}}
             file = write(folder, roles, killAllOnCompletedTaskNumber=2, extras=extras)
-            jobs[f"{name}-{layout}"] = submit_file(installed, folder, file, "--allow-partial", home=folder / "home")
+            jobs[f"{name}-{layout}"] = submit_file(installed, folder, file, home=folder / "home")
     for name, job in jobs.items():
         code, result = job.ended()
         found = {f"{task['role']}-{task['index']}": task["state"] for task in result["tasks"]}
@@ -67,7 +67,7 @@ def test_a_failed_task_of_a_debug_job_keeps_its_place(installed: Cluster, workdi
     command = 'touch mine; exit "$((PAI_TASK_INDEX * 3))"'
     folder = folder_of_alice(workdir / "debug")
     file = write(folder, {"w": (2, command)}, jobEnvs={"isDebug": True})
-    job = submit_file(installed, folder, file, "--allow-partial", home=folder / "home")
+    job = submit_file(installed, folder, file, home=folder / "home")
     home = {"PAISLURM_HOME": str(job.home)}
 
     def shown() -> dict[str, Any]:

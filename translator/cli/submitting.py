@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import (
     BackendError,
     Fault,
     InterruptedWaitError,
-    PlanError,
     RejectedError,
     UnreachableError,
 )
@@ -35,6 +37,10 @@ if TYPE_CHECKING:
     from ..monitoring.store import JobFolder
     from ..pipeline import Compiled
     from .sources import Source
+
+
+SUBMIT_DIR = "submit-dir"
+"""The file in which the script of any attempt finds where `submit` was called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +71,10 @@ class Submitted:
         }
 
 
-def submit(source: Source, *, allow_partial: bool, dry_run: bool) -> Submitted:
+def submit(source: Source, *, dry_run: bool) -> Submitted:
     """Submit a job file. A backend that refuses leaves everything as it was."""
     backend(source.backend)
     text, compiled = compile_source(source, installed_version)
-    _refuse_partial(compiled, allow_partial=allow_partial)
     folder = store().folder(user_name(), compiled.job.name)
     finished = finished_in(folder)
     job_id = None
@@ -87,17 +92,6 @@ def submit(source: Source, *, allow_partial: bool, dry_run: bool) -> Submitted:
         job_id=job_id,
         compiled=compiled,
     )
-
-
-def _refuse_partial(compiled: Compiled, *, allow_partial: bool) -> None:
-    """Refuse a job that asks for what this version cannot do; the warnings have been said."""
-    later = [fault for fault in compiled.warnings if fault.code.startswith("W9")]
-    if not later or allow_partial:
-        return
-    where = ", ".join(f"{fault.code} at {fault.place or fault.path}" for fault in later)
-    message = f"the job asks for what is not yet supported, so it was not submitted: {where}"
-    hint = "`--allow-partial` submits it without these, if it can do without"
-    raise PlanError(Fault(code="E514", message=message, hint=hint))
 
 
 def _submit(folder: JobFolder, finished: View | None, text: bytes, compiled: Compiled, backend_name: str) -> str:
@@ -168,4 +162,6 @@ def _files(folder: JobFolder, text: bytes, compiled: Compiled, backend_name: str
         str(folder.script(0).relative_to(folder.path)): compiled.script.encode(errors="surrogateescape"),
         folder.journal.name: b"".join(dump(record) for record in records),
     }
+    with suppress(FileNotFoundError):
+        files[SUBMIT_DIR] = os.fsencode(Path.cwd())
     return files, history(records)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ..errors import Fault
 from .paths import parts
 
 if TYPE_CHECKING:
-    from ..job import Job
+    from collections.abc import Iterator
+
+    from ..job import Job, Role
     from ..site.profile import Site
     from .storages import Mount
 
@@ -63,15 +66,35 @@ def _folders(site: Site) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*site.containers.mounts, *filter(None, [root]))))
 
 
-def container_warnings(job: Job, site: Site) -> tuple[Fault, ...]:
-    """Warn that the site runs tasks on the node itself, or of what its runtime cannot do."""
+def workdir(job: Job, role: Role) -> str:
+    """Return where the commands of a role start; its own word goes before that of the job."""
+    return role.wishes.workdir or job.wishes.job.workdir or "task"
+
+
+def container_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[Fault, ...]:
+    """Warn that the site runs tasks on the node itself, or of what its runtime cannot do; `found` are the storages."""
     runtime = site.containers.runtime
     if runtime != "none":
-        return _shortcomings(job, runtime)
+        points = [*_folders(site), *(point for _, _, point in found)]
+        return (*_shortcomings(job, runtime), *_unmounted(job, points))
     names = dict.fromkeys(role.image.uri for role in job.roles)
     message = f"tasks run on the node itself; the container image is not used: {', '.join(names)}"
     path = "$.prerequisites" if job.protocol == "2" else "$.image"
     return (Fault(code="W402", message=message, path=path),)
+
+
+def _unmounted(job: Job, points: list[str]) -> Iterator[Fault]:
+    """Warn of a workdir that containers have from their image or not at all; that of `submit` is mounted."""
+    asked: dict[tuple[str, str], list[str]] = {}
+    for role in job.roles:
+        own = f"taskRoles.{role.name}." if role.wishes.workdir else ""
+        asked.setdefault((workdir(job, role), f"$.extras.slurm.{own}workdir"), []).append(role.name)
+    for (folder, path), names in asked.items():
+        if folder in ("task", "submit") or any(PurePath(folder).is_relative_to(point) for point in points):
+            continue
+        message = f"the site mounts nothing at {folder}: the image of role {', '.join(names)} must have this folder"
+        hint = "the site profile names folders to mount under `containers.mounts`"
+        yield Fault(code="W424", message=message, path=path, hint=hint)
 
 
 def _shortcomings(job: Job, runtime: str) -> tuple[Fault, ...]:

@@ -106,6 +106,8 @@ class RolePlan:
     """What runs after the commands, in order."""
     environment: tuple[tuple[str, str], ...]
     """Variables of every task of the role that are known now."""
+    workdir: str
+    """Where the commands start: `task`, `submit`, or an absolute path."""
     fabric: RoleFabric | None
     """How it stands to the InfiniBand; its variables are among `environment`."""
     lines: Lines
@@ -142,6 +144,8 @@ class Plan:
     """Whether a missing PAI_OUTPUT_DIR is made: the job names none. Source: PAI rest-server, outputDir of v1."""
     variables: tuple[tuple[str, str], ...]
     """Variables that are set last, in the shell of the commands."""
+    export_env: tuple[str, ...] | None
+    """The variables of the submitting shell that tasks get, beginnings with a `*`; None for all."""
     min_succeeded: int
     """How many succeeded tasks of all roles complete the job, -1 for none."""
     gpu_vendor: Literal["nvidia", "amd"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .capacity import whole_cores
 from .caveats import caveats, restarts
-from .containers import container_plan, container_warnings
+from .containers import container_plan, container_warnings, workdir
 from .directives import (
     WARNED_FROM,
     batch_memory_mib,
@@ -90,6 +90,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         paths=paths,
         makes_output=bool(paths and not (job.directories and job.directories.output) and site.default_file_system),
         variables=job.variables,
+        export_env=job.wishes.export_env,
         min_succeeded=job.min_succeeded,
         gpu_vendor=site.gpus.vendor,
         gpu_gres=_other_gres(job, site),
@@ -111,7 +112,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             *unmapped(job, site),
             *storage_warnings,
             *fabric_warnings(job, site),
-            *container_warnings(job, site),
+            *container_warnings(job, site, mounted),
             *native_warnings,
             *path_warnings,
             *caveats(job, site, arrangement),
@@ -220,6 +221,7 @@ def _role(
         command=role.command,
         after=after,
         environment=(*role_variables(job, role), *(fabric.variables if fabric else ())),
+        workdir=workdir(job, role),
         fabric=fabric,
         lines=role.lines,
     )

@@ -51,7 +51,7 @@ class Row(Generic[Owner]):
     default: str | None = None
     fields: tuple[str, ...] = ()
     rule: str = ""
-    usual: Callable[[Owner], Value] | None = None
+    usual: Callable[[Owner], Value | None] | None = None
 
     def is_default(self, owner: Owner) -> bool:
         value = self.value(owner)
@@ -238,6 +238,15 @@ _JOB: tuple[Row[Plan], ...] = (
         ("auth-file",),
     ),
     Row(
+        "EXPORT_ENV",
+        "what tasks have of the submitting shell's environment beside what Slurm and a login need",
+        lambda plan: "|".join(plan.export_env or ()),
+        None,
+        ("export-env",),
+        "what Slurm and a login need is not left out",
+        lambda plan: "" if plan.export_env is None else None,
+    ),
+    Row(
         "STAGE_CODE",
         "1: tasks find codeDir in their working directory",
         lambda plan: "1" if plan.stages_code else "",
@@ -420,6 +429,15 @@ _ROLE: tuple[Row[_Of], ...] = (
         None,
         ("mpi",),
         "the positions of the roles that are one world",
+    ),
+    Row(
+        "WORKDIR",
+        "where the commands start: task, submit, or a folder",
+        lambda of: of.role.workdir,
+        None,
+        ("workdir",),
+        "",
+        lambda _: "task",
     ),
     Row(
         "SHELL_OPTIONS",

@@ -50,6 +50,10 @@ def plan_text(plan: Plan) -> str:
         head.append(("notify", ", ".join(plan.notify)))
     if plan.debug:
         head.append(("debug", f"a failed task keeps its place for up to {plan.debug}"))
+    if plan.export_env is not None:
+        head.append(("exports", f"of the submitting shell: {', '.join(plan.export_env) or 'nothing'}"))
+    folders = dict.fromkeys(role.workdir for role in plan.roles)
+    head += [("workdir", _workdir(plan, folder)) for folder in folders if folder != "task"]
     if plan.secrets:
         head.append(("secrets", ", ".join(plan.secrets)))
     rows = [_COLUMNS, *(_row(role) for role in plan.roles)]
@@ -71,6 +75,13 @@ def _ranks(plan: Plan, world: World) -> str:
     """Return how many ranks each role of a world has."""
     roles = [plan.roles[position] for position in world.roles]
     return " and ".join(f"{role.instances * role.ranks} ranks of {role.name}" for role in roles)
+
+
+def _workdir(plan: Plan, folder: str) -> str:
+    """Return which roles start in a folder, if it is not all."""
+    names = [role.name for role in plan.roles if role.workdir == folder]
+    of = f" for {', '.join(names)}" if len(names) < len(plan.roles) else ""
+    return ("where the job is submitted" if folder == "submit" else folder) + of
 
 
 def _time(plan: Plan) -> str:

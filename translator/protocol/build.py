@@ -63,7 +63,7 @@ def build(
             replace(_role(name, file, commands[name], switches, collector), around=arounds[name])
             for name in file.task_roles
         ),
-        wishes=SlurmWishes(job=wishes_of(slurm), layout=slurm.layout, on_timeout=slurm.on_timeout or "fail"),
+        wishes=wishes_of_job(slurm),
         storages=_storages(file, collector),
         priority=file.extras.hived_scheduler.job_priority_class if file.extras.hived_scheduler else None,
         notify=_notify(collector.document),
@@ -202,6 +202,16 @@ def _ports(role: v2.Role, path: Path, collector: Collector) -> tuple[PortRequest
     return tuple(PortRequest(label=label, count=count) for label, count in counts.items() if count)
 
 
+def wishes_of_job(slurm: SlurmExtras) -> SlurmWishes:
+    """Return what the whole table `extras.slurm` asks for."""
+    return SlurmWishes(
+        job=wishes_of(slurm),
+        layout=slurm.layout,
+        on_timeout=slurm.on_timeout or "fail",
+        export_env=slurm.export_env,
+    )
+
+
 def wishes_of(wishes: SlurmRole) -> RoleWishes:
     """Return what a table of `extras.slurm` asks for."""
     return RoleWishes(
@@ -216,6 +226,7 @@ def wishes_of(wishes: SlurmRole) -> RoleWishes:
         slots=wishes.slots,
         mpi=_mpi(wishes.mpi) if wishes.mpi else None,
         options=tuple(wishes.options),
+        workdir=wishes.workdir,
     )
 
 

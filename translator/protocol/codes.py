@@ -1,7 +1,4 @@
-"""List all codes of faults, with what each means. A code never changes its meaning.
-
-A warning W9xx keeps a job from being submitted.
-"""
+"""List all codes of faults, with what each means. A code never changes its meaning."""
 
 from __future__ import annotations
 
@@ -111,12 +108,6 @@ SITE = {
 }
 """Source: this project's docs, site profile."""
 
-LATER = {
-    "W916": "extras.slurm.exportEnv",
-    "W917": "extras.slurm.workdir",
-}
-"""What a later version brings: a job that asks for it can be looked at, but not submitted."""
-
 PLANNING = {
     "E401": "a virtual cluster that the site profile does not have",
     "E402": "a partition that the site profile does not have",
@@ -151,6 +142,7 @@ PLANNING = {
     "W421": "fixed ports of tasks that share nodes",
     "W423": "what the container runtime cannot do",
     "W422": "a path on a file system that the site does not name",
+    "W424": "a workdir that the site does not mount into containers",
     "W430": "the layout het, which the job asks for, meets a fault of the site's Slurm",
     "W431": "the layout het meets a fault of the site's Slurm, and there is no other",
     "W432": "a fault of the site's Slurm that the job can meet",
@@ -174,7 +166,6 @@ PROGRAM = {
     "E511": "a job of this name has not ended",
     "E512": "another submit of this name was faster",
     "E513": "whether a job of this name has ended is not known",
-    "E514": "the job asks for what is not yet supported; `--allow-partial` submits it anyway",
     "E515": "a folder of the job's name holds no job",
     "E520": "there is no such job",
     "E521": "the job has no such task or role",
@@ -193,7 +184,7 @@ PROGRAM = {
 }
 """What goes wrong around job files. Source: this project's command line."""
 
-CODES: dict[str, str] = {**READING, **SCHEMA, **MEANING, **SITE, **LATER}
+CODES: dict[str, str] = {**READING, **SCHEMA, **MEANING, **SITE}
 """The codes of faults in job files and site profiles."""
 
 ALL: dict[str, str] = {**CODES, **PLANNING, **PROGRAM}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -31,6 +31,7 @@ OURS = frozenset(_OURS.split())
 _OWN_KEYS = ("account", "constraint", "exclude", "nodelist", "partition", "qos", "reservation", "time")
 _LONGEST_TIME = 3650 * 24 * 3600
 _TIME_FORMS = "a time limit: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS"
+_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*\*?"
 _HOSTS = re.compile(r"(?:[A-Za-z0-9_.-]|\[[0-9,-]+\]|(?<=[^,]),(?=[^,]))+", re.ASCII)
 
 
@@ -88,10 +89,42 @@ def raw_option(value: object) -> str:
     return value
 
 
+def workdir(value: object) -> str:
+    """Return where the commands start: `task`, `submit`, or an absolute path."""
+    text = value if isinstance(value, str) else ""
+    if text in ("task", "submit") or (text.startswith("/") and text.isprintable()):
+        return text
+    below = "~/" if text.startswith("~") else ""
+    raise expected("`task`, `submit` or an absolute path", f"the commands can go on from there: `cd {below}data`")
+
+
+def export_env(value: object) -> tuple[str, ...] | None:
+    """Return the variables that tasks get, beginnings with a `*`; None for all."""
+    if value is True or value == "all":
+        return None
+    if value is False or value == "none":
+        return ()
+    what = "true, false or a list of names of variables"
+    if not isinstance(value, list):
+        raise expected(what)
+    for name in value:
+        if not isinstance(name, str) or not re.fullmatch(_VARIABLE, name, re.ASCII):
+            hint = (
+                "write `exportEnv: all`"
+                if name == "*"
+                else f"{name!r} is no name such as `LICENSE`, or `MY_*` for many"
+            )
+            raise expected(what, hint)
+    return tuple(dict.fromkeys(value))
+
+
 SbatchText = Annotated[str, Check(sbatch_value, {"type": "string", "pattern": r"^[^\s\"'`\\#]+$"})]
 HostList = Annotated[str, Check(host_list, {"type": "string"})]
 Time = Annotated[timedelta, Check(time_limit, {"type": ["string", "integer"]})]
 RawOption = Annotated[str, Check(raw_option, {"type": "string", "pattern": "^--[a-z]"})]
+Workdir = Annotated[str, Check(workdir, {"type": "string", "pattern": "^(?:task|submit|/.*)$"})]
+_NAMES = {"type": "array", "items": {"type": "string", "pattern": f"^{_VARIABLE}$"}}
+ExportEnv = Annotated[tuple[str, ...], Check(export_env, {"anyOf": [{"enum": [True, False, "all", "none"]}, _NAMES]})]
 Slots = Annotated[int, whole(1)]
 Plugin = Annotated[str, words("an MPI plugin of srun such as `pmix`", r"(?!none$)[a-z0-9_.]{1,32}")]
 Ranks = Annotated[int, whole(1, 1024)]
@@ -144,7 +177,7 @@ class SlurmRole(Closed):
     nodelist: HostList | None = None
     slots: Slots | None = None
     mpi: SlurmMpi | None = None
-    workdir: Any = None
+    workdir: Workdir | None = None
     options: list[RawOption] = []
 
 
@@ -168,7 +201,7 @@ class SlurmExtras(SlurmRole):
     time: Time | None = None
     layout: Annotated[Literal["het", "shared"] | None, one_of("het", "shared")] = None
     on_timeout: Annotated[Literal["fail", "retry"] | None, one_of("fail", "retry")] = None
-    export_env: Any = None
+    export_env: ExportEnv | None = None
     compat: SlurmCompat = SlurmCompat.model_construct()
     task_roles: dict[str, SlurmRole] = {}
     v1: SlurmV1 = SlurmV1.model_construct()

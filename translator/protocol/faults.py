@@ -41,7 +41,7 @@ _HOMES = {
     **dict.fromkeys(("minFailedInstances", "minSucceededInstances"), "completion"),
     **dict.fromkeys(("virtualCluster", "deployment"), "defaults"),
     **dict.fromkeys(("preCommands", "postCommands"), "deployments"),
-    **dict.fromkeys(("time", "layout", "onTimeout", "exportEnv", "compat"), "extras.slurm"),
+    **dict.fromkeys(("time", "layout", "onTimeout", "exportEnv", "workdir", "compat"), "extras.slurm"),
     "gangAllocation": "extras",
 }
 """Where keys stand that are easily written one level too high or too low."""

@@ -21,13 +21,13 @@ from ..job import (
     Resources,
     Role,
 )
-from ..wishes import RoleWishes, SlurmWishes
+from ..wishes import RoleWishes
 from . import v1
-from .build import wishes_of
+from .build import wishes_of, wishes_of_job
 from .extras import SlurmExtras
 from .faults import mirror
 from .names import controller_name
-from .v1_later import warn_of_later
+from .v1_idle import warn_of_idle_wishes
 from .v1_names import check_v1
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def validate_v1(collector: Collector, switches: Switches) -> Job:
         retry_limit=file.retry_count,
         gang=True,
         roles=tuple(_role(position, file, collector) for position in range(len(file.task_roles))),
-        wishes=SlurmWishes(job=wishes_of(slurm), layout=slurm.layout, on_timeout=slurm.on_timeout or "fail"),
+        wishes=wishes_of_job(slurm),
         compat=switches.later,
         min_succeeded=_min_succeeded(file, collector),
         variables=_variables(file, collector),
@@ -69,7 +69,7 @@ def validate_v1(collector: Collector, switches: Switches) -> Job:
         auth_file=file.auth_file,
         debug=_switch("isDebug", collector),
     )
-    warn_of_later(collector)
+    warn_of_idle_wishes(collector)
     return job
 
 

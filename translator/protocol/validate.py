@@ -12,7 +12,6 @@ from .build import build
 from .collect import Collector, near_hint
 from .context import Context
 from .faults import mirror
-from .later import warn_of_later
 from .logins import logins
 from .names import check_names, prerequisite
 from .overrides import overridden
@@ -97,7 +96,6 @@ def validate(
         raise ProtocolError(errors)
     _warn_of_slips(file, collector)
     _warn_of_idle_slots(file, collector)
-    warn_of_later(collector)
     texts = {**secret_texts(job.secrets, document.at(("secrets",))), **found}
     return Checked(job=job, warnings=collector.of(Severity.WARNING), secrets=texts)
 

@@ -89,6 +89,7 @@ _BATCH = (
     _section("batch/launches"),
     _section("batch/completion"),
     _section("batch/result"),
+    _section("batch/exports", "export-env"),
     _section("batch/main"),
 )
 """The runtime in its order: what a task and the preparation of a node need, and what only the batch script and remote
@@ -107,6 +108,7 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "slots": not plan.gang,
         "infiniband": plan.checks_fabric,
         "code": plan.stages_code or plan.makes_output,
+        "export-env": plan.export_env is not None,
         "openpai-exit-rules": plan.exit_patterns == "original",
     }
     return tuple(sorted(use for use, wanted in needed.items() if use and wanted))

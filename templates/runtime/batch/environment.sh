@@ -11,6 +11,8 @@ write_placement() {
     printf 'PSL_RUN_ID=%s\nPSL_JOB_ID=%s\nPSL_NODE_FOLDER=%s\n' "$PSL_RUN_ID" "$SLURM_JOB_ID" "$PSL_NODE_FOLDER"
     quote "$PSL_SECRETS_FOLDER"
     printf 'PSL_SECRETS_FOLDER=%s\n' "$PSL_QUOTED"
+    quote "$PSL_SUBMIT_DIR"
+    printf 'PSL_SUBMIT_DIR=%s\n' "$PSL_QUOTED"
     quote "$PSL_JOB_USER"
     printf 'PSL_JOB_USER=%s\n' "$PSL_QUOTED"
     for role in "${!PSL_NODES_OF[@]}"; do printf "PSL_NODES_OF[%d]='%s'\n" "$role" "${PSL_NODES_OF[role]}"; done

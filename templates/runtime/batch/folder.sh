@@ -2,15 +2,18 @@
 
 # open_folder FOLDER ATTEMPT TAG, as `paislurm submit` calls the script; without arguments this is a run by hand.
 open_folder() {
+  PSL_SUBMIT_DIR=${SLURM_SUBMIT_DIR:-$PWD}
   if (($#)); then
     PSL_FOLDER=$1 PSL_ATTEMPT=$2
+    # A monitor submits a retry from wherever it runs.
+    [[ ! -e $PSL_FOLDER/submit-dir ]] || IFS= read -r -d '' PSL_SUBMIT_DIR <"$PSL_FOLDER/submit-dir"
     PSL_ATTEMPT_FOLDER=$PSL_FOLDER/attempts/$PSL_ATTEMPT
     PSL_SCRIPT=$PSL_ATTEMPT_FOLDER/job.sbatch
     PSL_SECRETS_FOLDER=$PSL_FOLDER/secrets
     enter_attempt
     claim_attempt
   else
-    make_folder_by_hand "${SLURM_SUBMIT_DIR:-$PWD}"
+    make_folder_by_hand "$PSL_SUBMIT_DIR"
     enter_attempt
   fi
   handle_pending_signals

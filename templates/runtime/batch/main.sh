@@ -1,6 +1,9 @@
 # The order of everything, on the node where Slurm starts the script.
 
-batch_main() { forward_signals_to run_attempt "$@"; }
+batch_main() {
+  [[ ! ${PSL_EXPORT_ENV+x} ]] || limit_exports "$@"
+  forward_signals_to run_attempt "$@"
+}
 
 # In a child of the script.
 run_attempt() {

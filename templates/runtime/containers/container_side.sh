@@ -16,7 +16,11 @@ container_side_main() {
   export_task_environment "$PSL_ROLE" "$5" "$6"
   limit_ucx
   export PAISLURM_INSIDE=1
-  run_and_hold "$5" "$6" || status=$?
+  if enter_workdir; then
+    run_and_hold "$5" "$6" || status=$?
+  else
+    status=1 PSL_CODE_OF_SCRIPT='252 permanent'
+  fi
   printf '%s\n' "$PSL_CODE_OF_SCRIPT" >"$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.root/ended"
   printf 'end %s %s\n' "$7" "$status" 1<>"$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT$PSL_HOST_SUFFIX"
   exit "$status"

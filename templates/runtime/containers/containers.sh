@@ -51,6 +51,8 @@ write_variables() {
       CUDA_* | NVIDIA_* | ROCR_* | HIP_* | GPU_* | NCCL_* | GLOO_* | UCX_* | FI_* | OMPI_* | PRTE_* | HYDRA_* | I_MPI_*)
         names+=("$name")
         ;;
+      PATH | HOME | USER | SHELL | TMPDIR | LD_* | SLURM* | BASH*) ;;
+      *) ! is_listed "$name" || names+=("$name") ;;
     esac
   done
   declare -p "${names[@]}" >"$1"
@@ -85,7 +87,12 @@ call_from_container() { exec bash -p "$PSL_SCRIPT" --outside "$PSL_FOLDER" "$PSL
 # find_binds: what of the node the task sees, in PSL_BINDS, a path and where it is in the container each.
 find_binds() {
   local i path
-  PSL_BINDS=("$PSL_FOLDER" "$PSL_FOLDER")
+  PSL_BINDS=()
+  # Nothing of the image is hidden by it, unless the job was submitted in a folder that images have, too.
+  if [[ " ${PSL_WORKDIR[*]-} " == *' submit '* && ${PSL_SUBMIT_DIR#/} == */* && -d $PSL_SUBMIT_DIR ]]; then
+    PSL_BINDS+=("$PSL_SUBMIT_DIR" "$PSL_SUBMIT_DIR")
+  fi
+  PSL_BINDS+=("$PSL_FOLDER" "$PSL_FOLDER")
   # shellcheck disable=SC2153 # a setting of jobs with containers
   for ((i = 0; i < ${#PSL_MOUNTS[@]}; i += 3)); do
     path=${PSL_MOUNTS[i + 1]}

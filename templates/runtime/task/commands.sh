@@ -8,6 +8,36 @@ run_and_hold() {
   return "$status"
 }
 
+# Go to the folder in which the commands start; the shell is in the task's own.
+enter_workdir() {
+  local folder=${WORKDIR[ROLE]-task} where=$SLURMD_NODENAME
+  [[ $folder != task ]] || return 0
+  [[ $folder != submit ]] || folder=$SUBMIT_DIR
+  ! cd -- "$folder" 2>/dev/null || return 0
+  [[ $CONTAINER_RUNTIME == none ]] || where="$where, in the container"
+  if [[ -d $folder ]]; then
+    say "error: the folder $folder cannot be entered on $where (extras.slurm.workdir)"
+  else
+    say "error: there is no folder $folder on $where (extras.slurm.workdir)"
+  fi
+  return 1
+}
+
+# Go to the folder in which the commands start; the shell is in the task's own.
+enter_workdir() {
+  local folder=${PSL_WORKDIR[PSL_ROLE]-task} where=$SLURMD_NODENAME
+  [[ $folder != task ]] || return 0
+  [[ $folder != submit ]] || folder=$PSL_SUBMIT_DIR
+  ! cd -- "$folder" 2>/dev/null || return 0
+  [[ $PSL_CONTAINER_RUNTIME == none ]] || where="$where, in the container"
+  if [[ -d $folder ]]; then
+    log "error: the folder $folder cannot be entered on $where (extras.slurm.workdir)"
+  else
+    log "error: there is no folder $folder on $where (extras.slurm.workdir)"
+  fi
+  return 1
+}
+
 # A failed task of a job with isDebug keeps its node, devices and files, so that somebody can look. TERM ends that.
 hold_for_debug() {
   [[ ${PSL_DEBUG_HOLD_SECONDS-} ]] || return 0

@@ -2,6 +2,12 @@
 # tasks comes from files that those left which began before.
 # Source: OpenPAI environment variables, protocol v1 and v2.
 
+# is_listed NAME: extras.slurm.exportEnv names a variable, or a beginning that it has.
+is_listed() {
+  # shellcheck disable=SC2053 # patterns
+  [[ $1 == @(${PSL_EXPORT_ENV-}) ]]
+}
+
 # read_environment INDEX: what all tasks share, and in PSL_PORTS_OF the ports of this one.
 read_environment() {
   # shellcheck source=/dev/null # written by write_environment
@@ -41,6 +47,7 @@ export_task_environment() {
   export PAI_CONTAINER_ID=$PSL_RUN_ID.${PSL_ROLE_FOLDER[role]}.$index.$attempt
   export PAI_CONTAINER_HOST_IP=$address PAI_CURRENT_CONTAINER_IP=$address
   export FC_TASK_INDEX=$index FC_TASK_ATTEMPT_ID=$attempt PAI_WORK_DIR=$PWD
+  export PAISLURM_SUBMIT_DIR=$PSL_SUBMIT_DIR
   for label in ${PSL_PORT_COUNTS[role]}; do
     label=${label%:*}
     port=${PSL_PORTS_OF[$role.$index.$label]}

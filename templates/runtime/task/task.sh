@@ -97,7 +97,10 @@ prepare_task() {
   take_devices "$PSL_ROLE" || return
   PSL_CODE=255 PSL_BEHAVIOUR=unknown
   raise_memlock "$PSL_ROLE"
-  [[ $PSL_CONTAINER_RUNTIME != none ]] || export_task_environment "$PSL_ROLE" "$index" "$attempt"
+  [[ $PSL_CONTAINER_RUNTIME == none ]] || return 0
+  export_task_environment "$PSL_ROLE" "$index" "$attempt"
+  PSL_CODE=252 PSL_BEHAVIOUR=permanent
+  enter_workdir
 }
 
 # What the plugin git was told goes with the task.

@@ -15,7 +15,7 @@ from paislurm.translator.monitoring.records import Created, Intent, Submitted
 from paislurm.translator.monitoring.store import JobFolder
 
 from ..monitoring.jobs import FakeBackend, observed
-from .running import JOB, everything, finish, job_file
+from .running import JOB, everything, finish
 
 if TYPE_CHECKING:
     from .running import Runner
@@ -134,21 +134,6 @@ def test_a_job_is_cancelled_of_which_nobody_knows_whether_it_was_taken(
     assert slurm.cancelled == ["33"]
     run("status", "demo")
     assert slurm.cancelled == ["33"]
-
-
-def test_what_is_not_yet_supported_is_not_left_out_silently(
-    run: Runner, tmp_path: Path, profile: Path, slurm: FakeBackend, surroundings: Path
-) -> None:
-    assert profile
-    job = job_file(tmp_path, JOB + "extras:\n  slurm: {exportEnv: [HOME]}\n")
-    said = run("submit", job)
-    assert said.code == 4
-    assert "error E514: the job asks for what is not yet supported" in said.err
-    assert "W916 at " in said.err
-    assert not surroundings.exists()
-    assert "not yet supported" in run("check", job).out
-    assert run("submit", job, "--allow-partial").code == 0
-    assert len(slurm.submissions) == 1
 
 
 def test_an_unknown_backend_is_wrong_usage(run: Runner, job: str, surroundings: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -32,7 +33,16 @@ class Shell:
         self.folder = folder
         self.home = Path(os.environ["PAISLURM_HOME"])
 
-    def submit(self, command: str, environment: Mapping[str, str], *, umask: int = 0o022, **values: object) -> str:
+    def submit(
+        self,
+        command: str,
+        environment: Mapping[str, str],
+        *,
+        umask: int = 0o022,
+        cwd: Path | None = None,
+        code: int = 0,
+        **values: object,
+    ) -> str:
         """Run a job of one task on this machine, and return what its command printed."""
         job = changed(changed(JOB, "taskRoles/worker/commands", [command]), "taskRoles/worker/instances", 1)
         for path, value in values.items():
@@ -41,18 +51,20 @@ class Shell:
             [*PROGRAM, "submit", job_file(self.folder, yaml.safe_dump(job)), "--backend", "local", "--wait"],
             env={**os.environ, **environment},
             umask=umask,
+            cwd=cwd,
             capture_output=True,
             text=True,
             check=False,
             timeout=60,
         )
         self.home = Path(environment.get("PAISLURM_HOME", self.home))
-        assert done.returncode == 0, (done.stderr, [path.read_text() for path in self.home.rglob("*.log")])
+        assert done.returncode == code, (done.stderr, [path.read_text() for path in self.home.rglob("*.log")])
         return self.log("stdout.log")
 
     def log(self, name: str) -> str:
-        (path,) = self.home.glob(f"jobs/*~demo/attempts/0/**/{name}")
-        return path.read_text()
+        found = self.home.glob(f"jobs/*/attempts/0/**/{name}")
+        newest = max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
+        return newest.read_text() if newest else ""
 
 
 @pytest.fixture
@@ -127,6 +139,86 @@ def test_an_environment_of_a_megabyte(shell: Shell) -> None:
     big = "x" * 120_000
     names = ("OUT", "NODES", "TEXT", *(f"BIG_{number}" for number in range(6)))
     assert shell.submit("echo ${#OUT} ${#TEXT} ${#BIG_5}", dict.fromkeys(names, big)) == "120000 120000 120000\n"
+
+
+NAMES = "compgen -e | grep -v -e ^PAI -e ^FC_ -e ^SLURM -e MPI -e MCA_ -e FRAMEWORK_NAME | tr '\\n' ' '"
+SHELL = {
+    "name": VALUE,
+    "LICENSE": VALUE,
+    "MY_KEY": VALUE,
+    "MY_OTHER": "two\nlines=2",
+    "OUT": "mine",
+    "NODES": "mine",
+    "not-a-name": VALUE,
+    "BASH_FUNC_module%%": "() {  echo my module\n}",
+    "BASH_FUNC_other%%": "() {  echo my other\n}",
+    "LC_ALL": "C",
+    "TZ": "UTC",
+}
+LOOK = f"{NAMES}; echo; env | grep -c {VALUE[:-1]}.; type -t module other || echo none; echo ${{OUT-}} ${{NODES-}} $TZ"
+
+
+@pytest.mark.parametrize(
+    ("wish", "has", "lacks", "rest"),
+    [
+        ("all", {"name", "LICENSE", "MY_KEY", "OUT", "NODES"}, set(), ["4", "function", "function", "mine mine UTC"]),
+        ("none", {"LC_ALL", "HOME"}, {"name", "LICENSE", "MY_KEY", "OUT", "NODES"}, ["0", "none", "UTC"]),
+        (["LICENSE", "MY_*"], {"LICENSE", "MY_KEY", "MY_OTHER"}, {"name", "OUT"}, ["2", "none", "UTC"]),
+        (["OUT", "name", "module"], {"OUT", "name"}, {"LICENSE", "NODES"}, ["1", "function", "none", "mine UTC"]),
+    ],
+)
+def test_of_it_commands_have_what_the_job_says(
+    shell: Shell, wish: object, has: set[str], lacks: set[str], rest: list[str]
+) -> None:
+    """Under names of the script's own, too."""
+    names, *others = shell.submit(f"set +e\n{LOOK}", SHELL, extras__slurm={"exportEnv": wish}).splitlines()
+    assert has <= set(names.split())
+    assert not lacks & set(names.split())
+    assert {"PATH", "HOME"} <= set(names.split())
+    assert others == rest
+    assert not [path for path in shell.home.rglob("job.sbatch") if VALUE in path.read_text()]
+
+
+def test_calls_and_scripts_have_no_more(shell: Shell) -> None:
+    printed = shell.submit(
+        "echo ${A-no} ${B-no} $START; ssh -n worker-0 'echo ${A-no} ${B-no}'",
+        {"A": "a", "B": "b"},
+        extras__slurm={"exportEnv": ["B"]},
+        prerequisites=[*JOB["prerequisites"], script("a", ("taskStarts", "export START=${A-no}${B-no}"))],
+        taskRoles__worker__prerequisites=["a"],
+    )
+    assert printed == "no b nob\nno b\n"
+
+
+WHERE = 'pwd; echo "$PAISLURM_SUBMIT_DIR"; [ ! "$PWD" -ef "$PAI_WORK_DIR" ] || echo own'
+
+
+@pytest.mark.parametrize("name", ["here", "it's $(a) folder\n"])
+def test_the_folder_in_which_commands_start(shell: Shell, name: str) -> None:
+    """It is the submitting shell's, one that the job names, or the task's own; a role's word goes before the job's."""
+    here, there = shell.folder / name, shell.folder / "there"
+    here.mkdir()
+    there.mkdir()
+    own = "set +e\n" + WHERE
+    assert shell.submit(own, {}, cwd=here).endswith(f"/work/0-worker/0\n{here}\nown\n")
+    submit = {"workdir": "submit"}
+    assert shell.submit(own + "; ssh -n worker-0 pwd", {}, cwd=here, name="b", extras__slurm=submit) == (
+        f"{here}\n{here}\n{here}\n"
+    )
+    slurm = {"workdir": "submit", "taskRoles": {"worker": {"workdir": str(there)}}}
+    assert shell.submit(own, {}, cwd=here, name="c", extras__slurm=slurm) == f"{there}\n{here}\n"
+    assert [path.name for path in (*here.iterdir(), *there.iterdir())] == []
+
+
+@pytest.mark.parametrize(("name", "says"), [("missing", "there is no folder"), ("file", "there is no folder")])
+def test_a_folder_that_is_not_there(shell: Shell, name: str, says: str) -> None:
+    (shell.folder / "file").touch()
+    folder = shell.folder / name
+    assert shell.submit("echo ran", {}, code=1, extras__slurm={"workdir": str(folder)}) == ""
+    assert f"error: {says} {folder} on localhost (extras.slurm.workdir)\n" in shell.log("stderr.log")
+    (result,) = shell.home.glob("jobs/*/attempts/0/result.json")
+    (task,) = json.loads(result.read_text())["tasks"]
+    assert (task["state"], task["code"], task["behaviour"]) == ("FAILED", 252, "permanent")
 
 
 def test_whatever_its_umask_nothing_is_for_others_to_write(shell: Shell) -> None:

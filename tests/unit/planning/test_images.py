@@ -112,4 +112,3 @@ def test_the_file_of_credentials_of_protocol_v1() -> None:
     made = compile_job(job, file="job.json", site=site)
     assert "PSL_LOGIN_FILE=(/fs/ '/it'\\''s')\n" in made.script
     assert "IMAGE_CACHE='~/images'\n" in made.script
-    assert [fault.code for fault in made.warnings if fault.code.startswith("W9")] == []

@@ -103,3 +103,41 @@ def test_wishes_of_a_role() -> None:
     assert checked.job.wishes.layout == "shared"
     assert checked.job.wishes.job.partition == "cpu"
     assert checked.job.roles[0].wishes == RoleWishes(partition="gpu", slots=2, options=("--nice=1",))
+
+
+@pytest.mark.parametrize(
+    ("written", "names"),
+    [
+        (True, None),
+        ("all", None),
+        (None, None),
+        (False, ()),
+        ("none", ()),
+        ([], ()),
+        (["A", "MY_*", "_x1", "A"], ("A", "MY_*", "_x1")),
+    ],
+)
+def test_variables_that_tasks_get(written: object, names: tuple[str, ...] | None) -> None:
+    assert check(job("extras/slurm/exportEnv", written)).job.wishes.export_env == names
+
+
+@pytest.mark.parametrize("name", ["*", "A=1", "", "A B", "A|B", "1A", "A*B", "$A", "\u00c4", "A\n", 5, None, ["A"]])
+def test_no_names_of_variables(name: object) -> None:
+    assert error_codes(job("extras/slurm/exportEnv", ["HOME", name])) == ["E203"]
+
+
+@pytest.mark.parametrize("value", ["some", "HOME", 1, {}, {"HOME": "/"}])
+def test_no_choice_of_variables(value: object) -> None:
+    assert error_codes(job("extras/slurm/exportEnv", value)) == ["E203"]
+
+
+@pytest.mark.parametrize("folder", ["task", "submit", "/", "/data/it's $HOME #1", "/daten/\u00fcber"])
+def test_folders_in_which_commands_start(folder: str) -> None:
+    slurm = {"workdir": folder, "taskRoles": {"worker": {"workdir": "/role"}}}
+    checked = check(job("extras/slurm", slurm)).job
+    assert (checked.wishes.job.workdir, checked.roles[0].wishes.workdir) == (folder, "/role")
+
+
+@pytest.mark.parametrize("folder", ["", "data", "./data", "~", "~/data", "$HOME", "/a\nb", "/a\u2028b", 5, ["/a"]])
+def test_no_folders_in_which_commands_start(folder: object) -> None:
+    assert error_codes(job("extras/slurm/workdir", folder)) == ["E203"]

@@ -23,6 +23,7 @@ GUARDED = {
         "make_container_folders",
         "run_contained",
     },
+    "export-env": {"limit_exports"},
     "hooks": {"run_script"},
     "infiniband": {"check_infiniband", "print_infiniband_problems"},
     "native-mpi": {"join_ranks", "on_end_of_rank", "on_start_of_rank", "release_ranks", "run_follower_rank"},

@@ -44,7 +44,7 @@ def command(file: str, output: str | None, *, as_json: bool) -> int:
     checked = validate(document)
     text, changed = converted(checked.job, document.mapping(("extras",)), source=PurePath(name).name)
     warnings = [
-        *(fault for fault in checked.warnings if not fault.code.startswith("W9")),
+        *checked.warnings,
         *(replace(fault, place=document.place(path_of(fault.path), key=True)) for fault in changed),
     ]
     say_faults(warnings)

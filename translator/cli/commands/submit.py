@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 @click.option("--wait", is_flag=True, help="Wait for the end; exit code 1 if the job did not succeed.")
 @click.option("--follow", is_flag=True, help="Show what the tasks print until the end; exit code as --wait.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
-@click.option("--allow-partial", is_flag=True, help="Submit even if the job asks for what is not yet supported.")
 @json_option
 def command(
     source: Source,
@@ -43,7 +42,6 @@ def command(
     wait: bool,
     follow: bool,
     dry_run: bool,
-    allow_partial: bool,
     as_json: bool,
 ) -> int:
     """Compile a job file and submit it.
@@ -55,7 +53,7 @@ def command(
     """
     if follow and as_json:
         raise click.UsageError("--follow prints logs, --json one document: use --wait --json")
-    submitted = submit(replace(source, backend=backend), allow_partial=allow_partial, dry_run=dry_run)
+    submitted = submit(replace(source, backend=backend), dry_run=dry_run)
     if dry_run:
         if as_json:
             put_json(submitted.as_dict())

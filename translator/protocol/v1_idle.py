@@ -1,4 +1,4 @@
-"""Warn of what a job file of protocol v1 asks for and does not get: not yet, or not at all.
+"""Warn of wishes under `extras.slurm` that do nothing in a job of protocol v1.
 
 Source: PAI protocol v1.
 """
@@ -6,8 +6,6 @@ Source: PAI protocol v1.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-from .later import warn_of_slurm_wishes
 
 if TYPE_CHECKING:
     from .collect import Collector
@@ -17,13 +15,8 @@ _SLURM: Path = ("extras", "slurm")
 _OF_V2 = ("minSucceeded", "nounset", "unresolved")
 
 
-def warn_of_later(collector: Collector) -> None:
-    """Add a warning for each thing that a later version brings, and for wishes that do nothing."""
-    warn_of_slurm_wishes(collector)
-    _warn_of_idle_wishes(collector)
-
-
-def _warn_of_idle_wishes(collector: Collector) -> None:
+def warn_of_idle_wishes(collector: Collector) -> None:
+    """Add a warning for each wish that protocol v1 has no use for."""
     document = collector.document
     roles = document.mapping((*_SLURM, "taskRoles"))
     for path in (_SLURM, *((*_SLURM, "taskRoles", role) for role in roles)):
