@@ -120,6 +120,7 @@ def test_the_sources_are_read() -> None:
     assert {"--no-requeue", "--signal", "--switches"} <= in_the_planner()["sbatch"]
     assert {"--exact", "--gpus-per-task"} <= in_the_planner()["srun"]
     assert {"--parsable", "--exclude"} <= in_the_backends()["sbatch"]
-    assert {"--distribution", "--het-group", "--pty"} <= in_the_templates()["srun"]
+    assert {"--het-group", "--pty"} <= in_the_templates()["srun"]
+    assert {"--distribution", "--het-group", "--kill-on-bad-exit"} <= in_the_head()["srun"]
     assert "--task" not in in_the_templates()["srun"]
     assert in_the_templates()["scancel"] == {"--signal"}

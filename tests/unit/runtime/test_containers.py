@@ -109,7 +109,7 @@ def test_the_folder_of_the_submit_in_a_container(tmp_path: Path, folder: str, wo
     """It comes first, so that it hides nothing else that is mounted."""
     here = str(tmp_path)
     settings = f"PSL_WORKDIR=([0]='{workdirs}') PSL_SUBMIT_DIR={folder.replace('HERE', here)}\n"
-    code = settings + "find_binds; printf '%s\\n' \"${BINDS[@]}\""
+    code = settings + "find_binds; printf '%s\\n' \"${PSL_BINDS[@]}\""
     others = [path for pair in BINDS for path in pair]
     expected = [word.replace("HERE", here) for word in bound] + others
     assert bash(tmp_path, "podman", code).splitlines() == expected
@@ -118,7 +118,7 @@ def test_the_folder_of_the_submit_in_a_container(tmp_path: Path, folder: str, wo
 def test_variables_of_the_node_in_a_container(tmp_path: Path) -> None:
     """Those of devices, networks and MPI, and of the others what the job lists; the image has a PATH of its own."""
     code = """
-        export LICENSE=a MY_KEY=b OTHER=c NCCL_DEBUG=INFO LD_LIBRARY_PATH=/x; PORT_LINES=()
+        export LICENSE=a MY_KEY=b OTHER=c NCCL_DEBUG=INFO LD_LIBRARY_PATH=/x; PSL_PORT_LINES=()
         shown() { write_variables FILE; grep -o -e LICENSE= -e MY_KEY= -e OTHER= -e NCCL_DEBUG= -e PATH= FILE | sort; }
         shown; PSL_EXPORT_ENV='LICENSE|MY_*|PATH|LD_LIBRARY_PATH'; echo then; shown
     """.replace("FILE", str(tmp_path / "environment"))
