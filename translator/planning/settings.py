@@ -86,7 +86,7 @@ _JOB: tuple[Row[Plan], ...] = (
     Row("GANG", "0: tasks start as slots become free, and are retried", lambda plan: int(plan.gang), "1", ("gang",)),
     Row(
         "LAYOUT",
-        "how task roles share the allocation",
+        "het: a component each; shared: one for all",
         lambda plan: plan.layout.kind,
         "plain",
         ("layout",),
@@ -167,7 +167,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "MOUNTS",
-        "mounted for tasks: all of it or the user's own part, the path, and where",
+        "mounted for tasks: all of a folder or own, <folder>/<user>; its path; where tasks see it",
         lambda plan: tuple(word for mount in plan.containers.mounts for word in mount),
         None,
         (),
@@ -192,7 +192,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "FETCHES_IMAGES",
-        "1: images come from registries",
+        "1: fetches images from registries",
         lambda plan: "1" if plan.fetches_images else "",
         "''",
         ("image",),
@@ -200,7 +200,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "IMAGE_CACHE",
-        "folder of the cache of images",
+        "cache of fetched images, per user",
         lambda plan: plan.containers.cache if plan.fetches_images else "",
         "''",
         (),
@@ -216,7 +216,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "CERTIFICATES",
-        "what registries are trusted by",
+        "certificates by which registries are trusted",
         lambda plan: plan.containers.certificates if plan.fetches_images else "",
         None,
         (),
@@ -224,7 +224,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "LOGINS",
-        "secrets that are logins of registries: server, user, password",
+        "names of the secrets that are logins of registries",
         lambda plan: " ".join(plan.containers.logins) if plan.fetches_images else "",
         None,
         ("image-auth",),
@@ -280,7 +280,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "SECRET_NAMES",
-        "secrets of the tasks, each in a file that is not this one",
+        "names of the secrets; values are in files beside",
         lambda plan: " ".join(plan.secrets),
         "''",
         ("secrets",),
@@ -332,14 +332,14 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "MIN_FAILED",
-        "failed tasks that fail the job (-1: none)",
+        "failed tasks that fail the job",
         lambda of: of.role.completion.min_failed,
         "1",
         ("min-failed",),
     ),
     Row(
         "MIN_SUCCEEDED",
-        "succeeded tasks that complete the job (-1: none)",
+        "succeeded tasks that complete the job",
         lambda of: of.role.completion.min_succeeded,
         str(NEVER),
         ("min-succeeded",),
@@ -408,7 +408,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "INFINIBAND_CHECKS",
-        "what its nodes must have",
+        "checked on its nodes before the job starts",
         lambda of: " ".join(of.role.fabric.checks) if of.role.fabric else "",
         None,
         ("infiniband",),
@@ -424,7 +424,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "MPI_WORLD_OF",
-        "roles of one MPI world, by position",
+        "roles of its MPI world, by their number",
         lambda of: " ".join(str(position) for position in of.role.world.roles) if of.role.world else "",
         None,
         ("mpi",),

@@ -12,6 +12,7 @@ from .lines import Line, setting_lines
 from .runtime_bundle import program
 from .shell import ShellWord, export, export_around, here_document, our_own, quote, sbatch_line
 from .srun import srun, started_by
+from .summary import completion_sentence, component_comment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,6 +43,7 @@ class RoleSection:
 
     position: int
     title: str
+    completion: str
     settings: list[Line]
     srun: list[Line]
     environment: list[Line]
@@ -49,10 +51,22 @@ class RoleSection:
     steps: list[StepSection]
 
 
-def directives(plan: Plan) -> list[list[Line]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentSection:
+    """Show what is asked of Slurm in one component."""
+
+    comment: list[str]
+    lines: list[Line]
+
+
+def component_sections(plan: Plan) -> list[ComponentSection]:
     """Return the `#SBATCH` lines of each component."""
     return [
-        [_directive(name, value, component) for name, value in component.directives] for component in plan.components
+        ComponentSection(
+            comment=component_comment(component, plan),
+            lines=[_directive(name, value, component) for name, value in component.directives],
+        )
+        for component in plan.components
     ]
 
 
@@ -87,6 +101,7 @@ def role_section(role: RolePlan, plan: Plan) -> RoleSection:
     return RoleSection(
         position=role.position,
         title=_title(role, plan),
+        completion=completion_sentence(role),
         settings=setting_lines(role_settings(role, plan), role=role.position),
         srun=_srun(role, plan),
         environment=list(_environment(role)),
@@ -96,12 +111,10 @@ def role_section(role: RolePlan, plan: Plan) -> RoleSection:
 
 
 def _title(role: RolePlan, plan: Plan) -> str:
-    wanted = role.resources
     first = plan.roles[started_by(role)].name
-    started = f", started by the srun of {first}" if first != role.name else ""
     tasks = "1 task" if role.instances == 1 else f"{role.instances} tasks"
-    each = f"{wanted.cpus} CPU, {wanted.memory_mib} MiB and {wanted.gpus} GPU each"
-    return f"{role.name}, from {plan.source}, {role.lines}: {tasks} of {each}{started}."
+    started = f" The srun of {first} starts it, as ranks of one MPI world." if first != role.name else ""
+    return f"{role.name}, {tasks}, from {plan.source}, {role.lines}.{started}"
 
 
 def _srun(role: RolePlan, plan: Plan) -> list[Line]:

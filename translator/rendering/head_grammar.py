@@ -35,7 +35,7 @@ _SRUN_WORD = re.compile(
     r'|--nodelist="\$PSL_SCRATCH/hosts\.\d+"|--chdir="\$PSL_ATTEMPT_FOLDER"'
     r'|bash -p "\$PSL_SCRIPT" --task "\$PSL_FOLDER" "\$PSL_ATTEMPT" \d+'
 )
-_SRUN = re.compile(r'  (?:SLURM_HOSTFILE="\$PSL_SCRATCH/hosts\.\d+" )?srun ')
+_SRUN = re.compile(r'  (?:SLURM_HOSTFILE="\$PSL_SCRATCH/hosts\.\d+" )?exec srun ')
 _BLANK = re.compile(r" (?:\\\n    )?")
 _OPTIONS = """
     job-name no-requeue time signal partition account qos reservation constraint nodelist exclude nice nodes ntasks

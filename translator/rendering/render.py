@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .engine import engine
-from .head import directives, environment, role_section, settings
+from .head import component_sections, environment, role_section, settings
 from .runtime_bundle import runtime, seal, uses_of
 from .summary import summary
 
@@ -31,7 +31,7 @@ def render_head(plan: Plan, compiled: BytecodeCache | None = None, *, marks: lis
     template = engine(compiled).get_template("job.sbatch.j2")
     return template.render(
         plan=plan,
-        components=directives(plan),
+        components=component_sections(plan),
         summary=summary(plan),
         settings=settings(plan),
         environment=environment(plan),

@@ -28,8 +28,8 @@ def srun(role: RolePlan, plan: Plan) -> list[ShellWord]:
     if plan.layout.kind == "het" and role.world:
         parts = [list(_words(each, [each], together, plan)) for each in together]
         words = parts[0] + [word for part in parts[1:] for word in (our_own([":"]), *part)]
-        return _wrapped(our_own(["srun"]), words)
-    start = our_own([f'SLURM_HOSTFILE="$PSL_SCRATCH/hosts.{role.position}" srun'])
+        return _wrapped(our_own(["exec srun"]), words)
+    start = our_own([f'SLURM_HOSTFILE="$PSL_SCRATCH/hosts.{role.position}" exec srun'])
     return _wrapped(start, list(_words(role, together, together, plan)))
 
 

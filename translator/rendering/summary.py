@@ -1,65 +1,114 @@
-"""What a person who reviews a script is told first, in a few sentences: what it does, needs, writes and starts."""
+"""What a person who reviews a script is told in sentences: what it does, needs, writes and starts. Pure."""
 
 from __future__ import annotations
 
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from ..job import NEVER
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..planning.plan import Plan
+    from ..planning.plan import Component, Plan, RolePlan
 
 _WIDTH = 98
 
 
 def summary(plan: Plan) -> list[str]:
-    """Return comment lines, without their `# `."""
-    return [line for sentence in _sentences(plan) for line in wrap(sentence, _WIDTH, break_on_hyphens=False)]
+    """Return comment lines on the whole script, without their `# `."""
+    return _lines(_sentences(plan))
+
+
+def _lines(sentences: Iterator[str]) -> list[str]:
+    return [line for sentence in sentences for line in wrap(sentence, _WIDTH, break_on_hyphens=False)]
 
 
 def _sentences(plan: Plan) -> Iterator[str]:
     roles = _count(len(plan.roles), "task role")
     yield (
         f"Job {plan.job_name}: {_count(plan.task_count, 'task')} in {roles}, compiled by paislurm {plan.version} "
-        f"from {plan.source} (PAI protocol v{plan.protocol})."
-    )
-    yield _ALLOCATION[plan.layout.kind]
-    yield (
-        "On the first node the script makes a run folder, finds the addresses and ports of the tasks, starts one srun "
-        "for each task role, follows the tasks, decides when the job is complete, stops the others and writes "
-        "result.json."
+        f"from {plan.source} (PAI protocol v{plan.protocol}). {_ends(plan)}"
     )
     yield (
-        "It runs nothing of the job but the commands and steps below, as the user who submits it, and writes to the "
-        f"run folder, to /tmp/paislurm-* of its nodes{_more_writes(plan)}."
+        f"On the first node this script finds the nodes' addresses and free ports, starts {_starts(plan)} with the "
+        "srun below, follows the tasks, stops what still runs when the job is complete, and writes result.json."
     )
-    if plan.containers.runtime != "none":
-        yield f"Tasks run in containers of {plan.containers.runtime}; what they see of a node is in PSL_MOUNTS."
+    yield (
+        "It runs as the user who submits it. The script itself writes to the run folder, which all nodes must see, and "
+        f"to folders of its own, /tmp/paislurm-* of its nodes{_more_writes(plan)}; {_may_write(plan)}"
+    )
     if plan.secrets:
-        yield "Secrets are in no line of it: tasks read them from files that only the user can read."
+        yield "Values of secrets are not in it: tasks read them from files that only the user can read."
     yield (
-        "`paislurm submit` gives it a run folder; `sbatch` alone makes one below the current folder. Nodes need Slurm, "
-        "bash 4.2, coreutils, grep, sed and getent."
+        "`paislurm submit` gives it a run folder; `sbatch` alone makes one below the current folder. Nodes need Slurm "
+        f"20.11, bash 4.2, coreutils, grep, sed and getent{_needs(plan)}."
     )
     yield (
-        "The job's own part ends at the line \"paislurm runtime\"; what follows is no job's own, and "
-        "`paislurm verify` checks both."
+        "Only the lines above `paislurm runtime` differ from job to job. `paislurm verify` checks them and the runtime."
     )
 
 
-_ALLOCATION = {
-    "plain": "Slurm gives it one allocation.",
-    "het": "Slurm gives it one allocation in parts, a component for each task role.",
-    "shared": "Slurm gives it one allocation, which all task roles share.",
-}
+def _ends(plan: Plan) -> str:
+    """Say when the job ends, as far as that is not a role's affair, and what is tried again."""
+    if plan.min_succeeded > 0:
+        end = f"It succeeds when {_count(plan.min_succeeded, 'task')} of all roles succeeded."
+    elif all(role.completion.min_succeeded == NEVER for role in plan.roles):
+        end = "It succeeds when all tasks have ended."
+    else:
+        end = ""
+    limit = "" if plan.time_limit else "No time limit is asked for: the partition's holds."
+    return f"{end} {limit}".strip()
+
+
+def _starts(plan: Plan) -> str:
+    worlds = {role.world.roles for role in plan.roles if role.world}
+    if worlds:
+        return "each task role, or the roles of one MPI world together,"
+    return "each task role"
+
+
+def _may_write(plan: Plan) -> str:
+    if plan.containers.runtime == "none":
+        return "the commands may write wherever the user may."
+    return f"the commands, in containers of {plan.containers.runtime}, also to what PSL_MOUNTS names."
 
 
 def _more_writes(plan: Plan) -> str:
     if plan.fetches_images and plan.containers.runtime != "none":
         where = plan.containers.cache or "the store of podman"
-        return f" and to {where}, where it puts images that it fetches"
+        return f", and to {where}, where it puts images that it fetches"
     return ""
+
+
+def _needs(plan: Plan) -> str:
+    return "" if plan.containers.runtime == "none" else f", and {plan.containers.runtime}"
+
+
+def component_comment(component: Component, plan: Plan) -> list[str]:
+    """Return comment lines on what is asked of Slurm in one component: for which roles, and where a number is from."""
+    names = ", ".join(_share(plan.roles[position]) for position in component.roles)
+    which = f"Component {component.roles[0]}, " if len(plan.components) > 1 else ""
+    note = f" {component.note[0].upper()}{component.note[1:]}." if component.note else ""
+    return wrap(f"{which}for {names}.{note}", _WIDTH, break_on_hyphens=False)
+
+
+def _share(role: RolePlan) -> str:
+    wanted = role.resources
+    gpus = f" and {_count(wanted.gpus, 'GPU')}" if wanted.gpus else ""
+    return (
+        f"task role {role.name}: {_count(role.slots, 'task')} of {_count(wanted.cpus, 'CPU')}, "
+        f"{wanted.memory_mib} MiB{gpus}"
+    )
+
+
+def completion_sentence(role: RolePlan) -> str:
+    """Say how tasks of a role decide the job. Source: PAI protocol v2, completion."""
+    failed, succeeded = role.completion.min_failed, role.completion.min_succeeded
+    fails = "none of its failures fails the job" if failed == NEVER else f"the job fails when {failed} failed"
+    if succeeded == NEVER:
+        return f"{fails[0].upper()}{fails[1:]}."
+    return f"The job succeeds when {succeeded} succeeded; {fails}."
 
 
 def _count(number: int, what: str) -> str:
