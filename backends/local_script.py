@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from paislurm.translator.errors import Fault, RejectedError
 
 from .batch_script import components, seconds
+from .standins.records import VERSION
 
 if TYPE_CHECKING:
     from .base import Submission
@@ -27,6 +28,7 @@ def job_record(submission: Submission, script: str) -> dict[str, Any]:
         raise RejectedError(Fault(code="E504", message=f"a #SBATCH line cannot be read: {fault}")) from None
     script_file, folder = submission.script.absolute(), submission.folder.absolute()
     return {
+        "version": VERSION,
         "argv": ["bash", "-p", str(script_file), str(folder), str(submission.attempt), submission.tag],
         "name": first.get("job-name", submission.script.name),
         "directory": str(folder),

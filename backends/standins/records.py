@@ -1,7 +1,7 @@
 """The folder of a local job: what it is, how it stands, and its steps.
 
 job.json        the submission, written before the job starts
-state.json      how it stands, replaced by rename
+state.json      how it stands, replaced by rename; both say the version of their keys
 state.json.end  room for how it ends, reserved while it runs
 cancelled       empty: its owner asked for the end
 steps/<id>/     one folder a step; `sessions` lists the process sessions of its tasks while it runs
@@ -19,6 +19,8 @@ from .files import make_private, private, read_text, write_text
 if TYPE_CHECKING:
     from pathlib import Path
 
+VERSION = 1
+"""Of the keys of both records."""
 SESSIONS = "sessions"
 ROOM = 4096
 """Bytes that are reserved for a record."""

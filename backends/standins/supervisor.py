@@ -75,6 +75,7 @@ class _Supervisor:
         self._state: dict[str, Any] = {
             "host": os.uname().nodename,
             "boot": processes.boot_id(),
+            "version": records.VERSION,
             "supervisor": os.getpid(),
             "supervisor_started": me.started if me else 0,
             "started": int(time.time()),

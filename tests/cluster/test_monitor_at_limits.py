@@ -149,7 +149,7 @@ def test_many_jobs_at_once(installed: Cluster, ground: Path) -> None:
         assert monitor.wait(LONGEST) == 0
 
     asked_of = [line.split()[0] for line in asked.read_text().splitlines()]
-    shown = json.loads(installed.run(["paislurm", "list", "--all", "--json"], cwd=folder, env=env).stdout)
+    shown = json.loads(installed.run(["paislurm", "list", "--all", "--json"], cwd=folder, env=env).stdout)["jobs"]
     ledger = [line.split() for line in (folder / "ledger").read_text().splitlines()]
     claims = list((folder / "home/jobs").glob("*/attempts/*/claim/owner"))
 

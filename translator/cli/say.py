@@ -14,13 +14,15 @@ import click
 from ..errors import Severity, fault_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from typing_extensions import Buffer
 
     from ..errors import Fault
 
 
+JSON_VERSION = 1
+"""Of the keys that `--json` prints: another one when a key goes, or means something else."""
 _MAY_ACT = re.compile(r"[^\x20-\x7e\n\r\t]+")
 
 
@@ -93,8 +95,15 @@ def raw_output() -> IO[bytes] | Shown:
     return Shown(sys.stdout) if is_terminal(sys.stdout) else sys.stdout.buffer
 
 
-def put_json(value: object) -> None:
-    """Print a result for programs."""
+def put_json(value: Mapping[str, object]) -> None:
+    """Print a result for programs, with the version of its keys."""
+    import json
+
+    click.echo(json.dumps({"version": JSON_VERSION, **value}, indent=2))
+
+
+def put_schema(value: Mapping[str, object]) -> None:
+    """Print a JSON Schema: it has no keys of ours."""
     import json
 
     click.echo(json.dumps(value, indent=2))

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from ..job import PortRequest
     from .plan import Plan, RolePlan, Step, World
 
+PLAN_VERSION = 1
+"""Of the keys of `plan.json` and of `paislurm plan --json`."""
 _COLUMNS = ("ROLE", "TASKS", "SLOTS", "PER NODE", "CPUS", "MEMORY", "GPUS", "PORTS", "COMPLETION", "IMAGE")
 
 _RETRIES = {-1: "of all failures", -2: "for ever, however the job ends"}
@@ -22,9 +24,9 @@ _USER = "$PAI_USER_NAME"
 
 
 def plan_dict(plan: Plan) -> dict[str, Any]:
-    """Return the plan as plain values; times are whole seconds, memory MiB."""
+    """Return the plan as plain values; times are whole seconds, memory MiB. `paislurm` is the version that made it."""
     values: dict[str, Any] = _plain(plan)
-    return values
+    return {"version": PLAN_VERSION, "paislurm": values.pop("version"), **values}
 
 
 def plan_text(plan: Plan) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ..protocol.extras import HostList, Plugin, SbatchText, SlurmCompat, Time
-from ..protocol.fields import Boolean, Check, Closed, Text, expected, one_of, whole, words
+from ..protocol.fields import Boolean, Check, Closed, Text, expected, integer, one_of, whole, words
 from ..wishes import Switches
 from .containers import Containers
 from .fabric import CpuUnits, GpuSettings, Infiniband
@@ -31,6 +31,8 @@ from .profile import (
 )
 from .slurm_version import slurm_version
 
+VERSION = 1
+"""Of the keys of a profile and what they mean."""
 _DEFAULTS = Site()
 
 Count = Annotated[int, whole(0)]
@@ -60,6 +62,12 @@ def _version(value: object) -> str:
     if found is None:
         raise expected("a version of Slurm with all its three numbers, such as `24.11.5`")
     return str(found)
+
+
+def _format(value: object) -> int:
+    if integer(value) != VERSION:
+        raise expected(f"the version {VERSION} of site profiles", "a later version needs a newer paislurm")
+    return VERSION
 
 
 def _seconds(longest: int) -> Check:
@@ -194,6 +202,7 @@ class _NodeType(Closed):
 class SiteFile(Closed):
     """A site profile as it is written. Source: this project's docs, site profile."""
 
+    version: Annotated[int, Check(_format, {"const": VERSION})] = VERSION
     name: Text = ""
     slurm_version: Annotated[str, Check(_version, {"type": "string"})] = ""
     partitions: dict[str, _Partition] = {}

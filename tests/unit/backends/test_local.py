@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +22,12 @@ def test_a_script_gets_its_arguments_and_slurms_variables(runs: Runs) -> None:
         "#SBATCH --job-name=a.b~c\n#SBATCH --nodes=2 --ntasks-per-node=3\n",
     )
     assert log == [f"3:0:tag {runs.folder / 'job-0'}", "1 a.b~c localhost,localhost 6"]
+
+
+def test_records_say_the_version_of_their_keys(runs: Runs) -> None:
+    runs.run("true")
+    found = {file.name: json.loads(file.read_text())["version"] for file in runs.folder.rglob("*.json")}
+    assert found == {"job.json": 1, "state.json": 1}
 
 
 def test_the_environment_is_scrubbed(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,7 +97,7 @@ def stands(run: Runner) -> None:
     """The good job is listed with its end, which the monitor has written down; nothing was asked but for numbers."""
     listed = run("list", "--json")
     assert listed.code == 0, listed.err
-    assert {"STOPPED"} == {line["state"] for line in json.loads(listed.out) if line["name"] == ME}
+    assert {"STOPPED"} == {line["state"] for line in json.loads(listed.out)["jobs"] if line["name"] == ME}
     assert run("list").code == 0
 
 

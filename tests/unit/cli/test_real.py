@@ -30,7 +30,7 @@ def paislurm(*argv: str) -> subprocess.CompletedProcess[str]:
 def nothing_left() -> Iterator[None]:
     """End all jobs when a test has ended."""
     yield
-    for line in json.loads(paislurm("list", "--all", "--json").stdout):
+    for line in json.loads(paislurm("list", "--all", "--json").stdout)["jobs"]:
         if not line["ended"]:
             paislurm("cancel", line["name"])
 

@@ -63,7 +63,7 @@ def test_why_a_job_waits_for_programs(run: Runner, slurm: FakeBackend, folder: J
         "JobHeldUser",
     )
     assert isinstance(document["waits_since"], int)
-    [line] = json.loads(run("list", "--json").out)
+    [line] = json.loads(run("list", "--json").out)["jobs"]
     assert (line["helps"], line["waits_since"]) == (wait["help"], document["waits_since"])
 
 
@@ -149,8 +149,10 @@ def test_the_list(run: Runner, slurm: FakeBackend, folder: JobFolder, surroundin
         ["demo", "WAITING", "-", "7", "0/2"],
         ["alice~demo", "FAILED", "255", "7", "2/2"],
     ]
-    assert len(json.loads(run("list", "--all", "--json").out)) == 3
-    assert [line["name"] for line in json.loads(run("list", "--json", "--state", "failed").out)] == ["alice~demo"]
+    assert len(json.loads(run("list", "--all", "--json").out)["jobs"]) == 3
+    assert [line["name"] for line in json.loads(run("list", "--json", "--state", "failed").out)["jobs"]] == [
+        "alice~demo"
+    ]
     assert run("list", "--state", "stopped").err == "no such jobs\n"
 
 
@@ -173,18 +175,20 @@ def test_a_job_whose_journal_cannot_be_read_is_listed_with_that_as_its_reason(
     assert rows == dict.fromkeys(("alice~lost", "alice~empty", "alice~spoilt", "alice~loop"), broken)
     assert "warning: alice~spoilt: its journal cannot be read (journal.jsonl: line 1 cannot be read: " in said.err
     assert f"mend {surroundings}/alice~spoilt/journal.jsonl, or remove the folder" in said.err
-    told = {line["name"]: line["reason"] for line in json.loads(run("list", "--json").out) if not line["readable"]}
+    told = {
+        line["name"]: line["reason"] for line in json.loads(run("list", "--json").out)["jobs"] if not line["readable"]
+    }
     assert sorted(told) == ["alice~empty", "alice~loop", "alice~lost", "alice~spoilt"]
     assert "(No such file or directory)" in told["alice~lost"]
     assert "(it is empty)" in told["alice~empty"]
-    found = json.loads(run("list", "--json", "--state", "unknown").out)
+    found = json.loads(run("list", "--json", "--state", "unknown").out)["jobs"]
     assert {line["name"] for line in found} == told.keys()
 
 
 def test_an_empty_list(run: Runner, surroundings: Path) -> None:
     said = run("list")
     assert (said.code, said.out, said.err) == (0, "", f"no jobs in {surroundings}\n")
-    assert json.loads(run("list", "--json").out) == []
+    assert json.loads(run("list", "--json").out)["jobs"] == []
 
 
 def test_a_thousand_jobs_are_listed_quickly_with_one_question(

@@ -91,6 +91,7 @@ extras:
   slurm: {layout: het}
 """),
     "site": yaml.safe_load("""
+version: 1
 name: here
 partitions: {gpu: {nodes: [{count: 2, cpus: 8, memoryMB: 16000, gpus: 2, gpuType: a100}]}}
 defaultPartition: gpu

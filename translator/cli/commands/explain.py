@@ -46,7 +46,7 @@ def command(source: Source, *, as_json: bool) -> int:
     if line:
         found = [origin for origin in found if line in origin.job_lines]
     if as_json:
-        put_json([asdict(origin) for origin in found])
+        put_json({"lines": [asdict(origin) for origin in found]})
     elif found:
         put_table(("SCRIPT", "JOB FILE", "LINE", "RULE"), [_row(origin) for origin in found])
     else:

@@ -31,7 +31,7 @@ def command(states: tuple[str, ...], *, everything: bool, as_json: bool) -> int:
     if states:
         found = [line for line in found if line.state in states]
     if as_json:
-        put_json([line.as_dict() for line in found])
+        put_json({"jobs": [line.as_dict() for line in found]})
     elif found:
         put_table(COLUMNS, [row(line, now) for line in found])
     else:

@@ -75,7 +75,7 @@ def command(
         tail=tail,
     )
     if as_json:
-        put_json(_files(folder, known, wanted))
+        put_json({"files": _files(folder, known, wanted)})
     elif batch:
         log = folder.batch_log(known.attempt if attempt is None else attempt)
         if not show_file(log, tail, folder.path.stat().st_uid):

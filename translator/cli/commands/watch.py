@@ -15,7 +15,7 @@ from ...monitoring.store import JobFolder
 from ..home import clock, store, user_name
 from ..listing import COLUMNS, lines, row
 from ..options import examples, json_option
-from ..say import colourful, one_line, put, say
+from ..say import JSON_VERSION, colourful, one_line, put, say
 from ..tables import rich_table
 from ..views import moment
 from ..waiting import TICK, Pace
@@ -102,7 +102,7 @@ def _changes(*, as_json: bool) -> Iterator[Show]:
         for line in found:
             if before.get(line.name) != line:
                 before[line.name] = line
-                put(json.dumps(line.as_dict()) if as_json else _text(line))
+                put(json.dumps({"version": JSON_VERSION, **line.as_dict()}) if as_json else _text(line))
 
     yield show
 
