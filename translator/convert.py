@@ -14,10 +14,10 @@ import yaml
 
 from .errors import Fault
 from .job import NEVER
-from .protocol.document import SourceInt
-from .protocol.names import LONGEST_CONTROLLER_NAME, controller_name
-from .protocol.references import OPEN
-from .protocol.scalars import plain_value
+from .protocol.expressions.references import OPEN
+from .protocol.v2.semantic_checks import LONGEST_CONTROLLER_NAME, controller_name
+from .reading.document import SourceInt
+from .reading.scalars import plain_value
 from .rendering.shell import export
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from .wishes import Compat, RoleWishes, SlurmWishes
+from .slurm_options import Compat, RoleWishes, SlurmWishes
 
 Protocol = Literal["1", "2"]
 Event = Literal["running", "succeeded", "failed", "stopped", "retried"]

@@ -10,10 +10,10 @@ from paislurm import __version__
 
 from .errors import Fault, PlanError
 from .planning.planner import plan
-from .protocol.document import path_of
-from .protocol.read import read
 from .protocol.validate import validate
 from .protocol.versions import is_v1
+from .reading.document import path_of
+from .reading.read import read
 from .rendering.render import render
 from .rendering.template_cache import template_cache
 from .site.profile import Site
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from .job import Job
     from .planning.plan import Plan
-    from .protocol.document import Document, Value
+    from .reading.document import Document, Value
 
 _NO_PARAMETERS: Mapping[str, str] = {}
 _NO_SECRETS: Mapping[str, Value] = {}

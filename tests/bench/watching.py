@@ -12,8 +12,7 @@ from pathlib import Path
 from pwd import getpwuid
 from typing import TYPE_CHECKING
 
-from paislurm.translator.monitoring.decide import Policy
-from paislurm.translator.monitoring.records import Created, Intent, JobRole, Seen, Submitted, dump
+from paislurm.translator.state.records import Created, Intent, JobRole, Policy, Seen, Submitted, dump
 
 from .measure import Ratio
 

@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import (
-    ONE_ATTEMPT,
-    WHERE,
-    folder_of_alice,
-    paislurm,
-    role,
-    states,
-    submit,
-    submit_file,
-    write,
-)
+from tests.cluster.jobs import ONE_ATTEMPT, WHERE, folder_of_alice, paislurm, role, states, submit, submit_file, write
 from tests.cluster.processes import wait_until
 from tests.cluster.test_faults import SAVES, status, wait_ready
 

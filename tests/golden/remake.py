@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from paislurm.translator.pipeline import Compiled, compile_job
-from paislurm.translator.planning.show import plan_text
+from paislurm.translator.planning.plan_text import plan_text
 from paislurm.translator.rendering.runtime_bundle import SEAL
 from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import Site

@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 
 from paislurm.translator.errors import PaislurmError, faults_text
-from paislurm.translator.protocol.read import read
 from paislurm.translator.protocol.validate import validate
+from paislurm.translator.reading.read import read
 from paislurm.translator.site.load import load_site
 
 FOLDER = Path(__file__).parent

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.protocol.codes import CODES
+from paislurm.translator.validation.diagnostic_codes import CODES
 from tests.compare import difference
 
 from .remake import FILES, FOLDER, said_of

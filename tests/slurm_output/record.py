@@ -20,10 +20,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.cluster.cluster import Cluster
 from tests.unit.backends.recording import Recording, transcript
 
-from paislurm.backends import slurm_commands
 from paislurm.backends.base import JobId, Observation, Submission
 from paislurm.backends.runner import Completed
-from paislurm.backends.slurm import SlurmBackend
+from paislurm.backends.slurm import commands as slurm_commands
+from paislurm.backends.slurm.backend import SlurmBackend
 from paislurm.translator.errors import BackendError
 
 if TYPE_CHECKING:

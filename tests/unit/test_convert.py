@@ -19,8 +19,8 @@ from paislurm.translator.cli.main import main
 from paislurm.translator.convert import converted
 from paislurm.translator.job import Lines
 from paislurm.translator.pipeline import Compiled, compile_job
-from paislurm.translator.protocol.read import read
 from paislurm.translator.protocol.validate import validate
+from paislurm.translator.reading.read import read
 from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import Site
 

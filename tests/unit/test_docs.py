@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.lazy import COMMANDS
+from paislurm.translator.cli.command_group import COMMANDS
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.protocol.codes import ALL, CODES
-from paislurm.translator.protocol.extras import SlurmCompat, SlurmExtras, SlurmRole, SlurmV1
+from paislurm.translator.protocol.extras_slurm import SlurmCompat, SlurmExtras, SlurmRole, SlurmV1
+from paislurm.translator.validation.diagnostic_codes import ALL, CODES
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -37,7 +37,7 @@ def test_files_that_are_named_exist(page: Path) -> None:
 
 
 def test_every_code_is_listed_and_used() -> None:
-    listing = ROOT / "translator" / "protocol" / "codes.py"
+    listing = ROOT / "translator" / "validation" / "diagnostic_codes.py"
     used = {code for file in SOURCES if file != listing for code in CODE.findall(file.read_text(encoding="utf-8"))}
     used |= {code for code in CODES if code[1:3] in ("45", "20")}  # made of a first number and the kind of the fault
     assert used == set(ALL)

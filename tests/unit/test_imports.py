@@ -6,56 +6,66 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ROOT = Path(__file__).parents[2]
 MAY_IMPORT = {
-    "job": {"wishes"},
-    "wishes": set(),
     "errors": set(),
-    "exit_spec": set(),
+    "slurm_options": set(),
+    "exit_codes": set(),
     "sbatch_forms": set(),
     "text_tables": set(),
-    "protocol": {"job", "wishes", "errors", "sbatch_forms"},
-    "site": {"wishes", "errors", "exit_spec", "protocol"},
-    "planning": {"job", "wishes", "errors", "site", "text_tables"},
-    "rendering": {"job", "errors", "exit_spec", "planning", "protocol", "sbatch_forms"},
-    "monitoring": {"job", "errors", "exit_spec", "backends"},
-    "convert": {"job", "errors", "protocol", "rendering"},
-    "pipeline": {"job", "errors", "protocol", "site", "planning", "rendering"},
+    "job": {"slurm_options"},
+    "reading": {"errors"},
+    "validation": {"errors", "reading"},
+    "protocol": {"sbatch_forms", "job", "slurm_options", "errors", "reading", "validation"},
+    "site": {"slurm_options", "errors", "exit_codes", "reading", "validation", "protocol"},
+    "planning": {"text_tables", "job", "slurm_options", "errors", "validation", "site"},
+    "rendering": {"sbatch_forms", "job", "errors", "exit_codes", "reading", "protocol", "planning"},
+    "backends": {"sbatch_forms", "errors"},
+    "state": {"job", "errors", "exit_codes", "backends"},
+    "monitor": {"job", "errors", "exit_codes", "state", "backends"},
+    "convert": {"job", "errors", "reading", "protocol", "rendering"},
+    "pipeline": {"job", "errors", "reading", "protocol", "site", "planning", "rendering"},
     "cli": {
+        "text_tables",
         "job",
         "errors",
-        "exit_spec",
+        "exit_codes",
+        "reading",
+        "validation",
         "protocol",
         "site",
         "planning",
         "rendering",
-        "monitoring",
+        "state",
+        "monitor",
         "pipeline",
         "backends",
         "convert",
-        "text_tables",
     },
-    "backends": {"errors", "sbatch_forms"},
 }
-"""What the parts of the program import of one another, themselves aside."""
+"""What the parts of the program import of one another, themselves aside: each only of those above it."""
 PURE = (
     "job.py",
-    "wishes.py",
-    "sbatch_forms.py",
     "text_tables.py",
-    "exit_spec.py",
+    "sbatch_forms.py",
+    "slurm_options.py",
     "pipeline.py",
     "convert.py",
+    "exit_codes",
+    "reading",
+    "validation",
     "protocol",
     "planning",
     "rendering",
-    *(
-        f"monitoring/{name}.py"
-        for name in ("standing", "tasks", "decide", "outcome", "history", "records", "events", "waits")
-    ),
+    *(f"state/{name}.py" for name in ("history", "records")),
+    *(f"monitor/{name}.py" for name in ("job_status", "task_status", "retry", "transition", "notification", "waits")),
 )
 EFFECTS = {
     "os",
@@ -109,6 +119,49 @@ def test_imports_run_one_way(file: Path) -> None:
         return
     others = imported_parts(file) - {part}
     assert others <= MAY_IMPORT[part], f"{part} must not import {others - MAY_IMPORT[part]}"
+
+
+def test_the_table_has_no_circle() -> None:
+    known: set[str] = set()
+    for part, others in MAY_IMPORT.items():
+        assert others <= known, f"{part} stands above {others - known}"
+        known.add(part)
+
+
+def levels() -> list[Path]:
+    """Return every folder that has modules."""
+    return sorted({file.parent for file in modules()})
+
+
+def links(folder: Path) -> dict[str, set[str]]:
+    """Return what the modules and folders of one folder import of one another as they are loaded."""
+    found: dict[str, set[str]] = {}
+    here = ("paislurm", *folder.relative_to(ROOT).parts)
+    for file in folder.glob("**/*.py"):
+        inner = file.relative_to(folder).parts[0].removesuffix(".py")
+        for name in loaded(file):
+            other = name[len(here)] if name[: len(here)] == here and len(name) > len(here) else inner
+            if other != inner and ((folder / other).is_dir() or (folder / f"{other}.py").is_file()):
+                found.setdefault(inner, set()).add(other)
+    return found
+
+
+def loaded(file: Path) -> Iterator[tuple[str, ...]]:
+    """Return what a module imports when it is loaded, so not for type checking, nor inside functions."""
+    package = ("paislurm", *file.relative_to(ROOT).parts[:-1])
+    for node in ast.parse(file.read_bytes()).body:
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = (*base, *(node.module.split(".") if node.module else ()))
+            yield from ((*module, alias.name) for alias in node.names)
+
+
+@pytest.mark.parametrize("folder", levels(), ids=lambda folder: str(folder.relative_to(ROOT)))
+def test_nothing_in_a_folder_imports_in_a_circle(folder: Path) -> None:
+    found = links(folder)
+    while free := {name for others in found.values() for name in others} - set(found):
+        found = {name: rest for name, others in found.items() if (rest := others - free)}
+    assert not found, f"a circle is among {sorted(found)}"
 
 
 @pytest.mark.parametrize("part", PURE)

@@ -7,7 +7,7 @@ import string
 
 import pytest
 
-from paislurm.translator.protocol.extras import sbatch_value
+from paislurm.translator.protocol.extras_slurm import sbatch_value
 from paislurm.translator.rendering.shell import sbatch_line
 from paislurm.translator.sbatch_forms import is_plain, seconds_of
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from paislurm.translator.protocol.schema import json_schema
-from paislurm.translator.site.file import SiteFile
 from paislurm.translator.site.load import load_site
+from paislurm.translator.site.schema import SiteFile
+from paislurm.translator.validation.json_schema import json_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

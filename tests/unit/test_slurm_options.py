@@ -38,7 +38,7 @@ def on_the_page() -> Found:
 def in_the_planner() -> Found:
     """Return the names in all pairs `("name", value)` that the planner makes of options."""
     found: Found = defaultdict(set)
-    for name in ("directives", "fabric"):
+    for name in ("slurm/options", "infiniband"):
         tree = ast.parse((ROOT / f"translator/planning/{name}.py").read_bytes())
         for function in ast.walk(tree):
             if isinstance(function, ast.FunctionDef):
@@ -57,7 +57,7 @@ def _names_of_pairs(function: ast.FunctionDef) -> Iterator[str]:
 def in_the_backends() -> Found:
     """Return the options in all lists that begin with a program's name."""
     found: Found = defaultdict(set)
-    for file in ROOT.glob("backends/*.py"):
+    for file in [*ROOT.glob("backends/*.py"), *ROOT.glob("backends/slurm/*.py"), *ROOT.glob("backends/local/*.py")]:
         for node in ast.walk(ast.parse(file.read_bytes())):
             match node:
                 case ast.List(elts=[ast.Constant(value=str(program)), *_]) if program in PROGRAMS:

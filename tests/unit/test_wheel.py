@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[2]
 NEEDED = (
     "templates/job.sbatch.j2",
     "templates/runtime/batch/main.sh",
-    "translator/exit-spec.yaml",
-    "backends/standins/srun.py",
+    "translator/exit_codes/table.yaml",
+    "backends/slurm_emulator/srun.py",
 )
 
 

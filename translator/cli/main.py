@@ -15,8 +15,8 @@ import click
 from paislurm import __version__
 
 from ..errors import Fault, PaislurmError
-from .lazy import LazyGroup
-from .say import put_json, say, say_faults
+from .command_group import LazyGroup
+from .output.console import put_json, say, say_faults
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from ..monitoring.store import JobFolder
+    from ..state.job_folder import JobFolder
 
 TRUSTED = 0
 """root can do everything anyway."""

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ..errors import Fault
-from .paths import parts
+from .directories import parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

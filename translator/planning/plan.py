@@ -9,22 +9,10 @@ from typing import Literal
 from ..errors import Fault
 from ..job import FOR_EVER, Command, Completion, Image, Lines, Moment, PortRequest, Resources, Script
 from .containers import ContainerPlan
-from .fabric import RoleFabric
-from .hazards import Hazard
 from .images import ImagePlan
-
-LayoutKind = Literal["plain", "het", "shared"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """Say how roles become components, and why.
-
-    `plain` is a job of one role; `het` has a component for each role; `shared` is one allocation for all roles.
-    """
-
-    kind: LayoutKind
-    reason: str
+from .infiniband import RoleFabric
+from .layout.layout import Layout
+from .slurm.hazards import Hazard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

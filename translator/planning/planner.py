@@ -6,10 +6,20 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from .capacity import whole_cores
-from .caveats import caveats, restarts
 from .containers import container_plan, container_warnings, workdir
-from .directives import (
+from .directories import path_variables
+from .environment import job_variables, role_variables, variable_names
+from .hooks import ordered, steps
+from .images import image_plans
+from .infiniband import fabric_warnings, role_fabric
+from .layout.capacity import whole_cores
+from .layout.choose_layout import arrange
+from .layout.layout import Needs
+from .mpi import can_be, has_pmix, has_several_ranks, worlds
+from .plan import Component, Plan, RolePlan
+from .slurm.hazards import met, reason
+from .slurm.hazards import warnings as hazard_warnings
+from .slurm.options import (
     WARNED_FROM,
     batch_memory_mib,
     first_component,
@@ -18,30 +28,21 @@ from .directives import (
     shared_component,
     step_options,
 )
-from .environment import job_variables, role_variables, variable_names
-from .fabric import fabric_warnings, role_fabric
-from .hazards import met, reason
-from .hazards import warnings as hazard_warnings
-from .images import image_plans
-from .layout import Needs, arrange
-from .paths import path_variables
-from .placement import alike, partition_of, place_of, time_limit, unmapped, virtual_cluster
-from .plan import Component, Plan, RolePlan
-from .prerequisites import ordered, steps
+from .slurm.target import alike, partition_of, place_of, time_limit, unmapped, virtual_cluster
 from .storages import mounts, storage_prerequisite
-from .worlds import can_be, has_pmix, has_several_ranks, worlds
+from .warnings import caveats, restarts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..job import Job, Role
     from ..site.profile import Partition, Site
-    from .hazards import Concern, Hazard
     from .images import ImagePlan
-    from .layout import Arrangement
-    from .placement import Place
+    from .layout.choose_layout import Arrangement
+    from .mpi import Ranks
+    from .slurm.hazards import Concern, Hazard
+    from .slurm.target import Place
     from .storages import Mount
-    from .worlds import Ranks
 
 
 def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:

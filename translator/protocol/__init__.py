@@ -1,1 +1,1 @@
-"""Job files in: reading with positions, validation, template references."""
+"""What a job file means, in both protocols."""

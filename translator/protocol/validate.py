@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 
 from ..errors import Fault, ProtocolError, Severity
 from ..job import Job
-from ..wishes import Switches
-from .build import build
-from .collect import Collector, near_hint
-from .context import Context
-from .faults import mirror
-from .logins import logins
-from .names import check_names, prerequisite
-from .overrides import overridden
-from .prerequisites import around
-from .secrets import secret_texts, settled
-from .v1_extras import with_v1
-from .v2 import JobFile
+from ..slurm_options import Switches
+from ..validation.diagnostics import Collector, near_hint
+from ..validation.schema_errors import mirror
+from .expressions.command_builder import Context
+from .expressions.secrets import secret_texts, settled
+from .v2.build import build
+from .v2.overrides import overridden
+from .v2.prerequisites import around
+from .v2.registry_credentials import logins
+from .v2.schema import JobFile
+from .v2.semantic_checks import check_names, prerequisite
+from .v2.v1_extras import with_v1
 from .versions import draft_fault, is_v1
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .assemble import Assembled
-    from .document import Document, Path, Value
+    from ..reading.document import Document, Path, Value
+    from .expressions.command_builder import Assembled
 
 _EXTRAS = (
     "submitFrom",
@@ -72,7 +72,7 @@ def validate(
     collector = Collector(document)
     collector.extend([*document.warnings, *faults])
     if is_v1(document):
-        from .v1_job import validate_v1
+        from .v1.build import validate_v1
 
         job = validate_v1(collector, defaults or Switches())
         return Checked(job=job, warnings=collector.of(Severity.WARNING))

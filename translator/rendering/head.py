@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..planning.settings import job_settings, role_settings
-from ..protocol.secrets import TAG
+from ..protocol.expressions.secrets import TAG
 from .lines import Line, setting_lines
 from .runtime_bundle import program
 from .shell import ShellWord, export, export_around, here_document, our_own, quote, sbatch_line

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..planning.settings import job_setting_names, role_setting_names
-from ..protocol.extras import OURS
+from ..protocol.extras_slurm import OURS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..planning.plan import Plan, RolePlan
-    from ..protocol.document import Document, Path
+    from ..reading.document import Document, Path
 
 _PARAMETER = re.compile(r"<%\s*\$parameters\.((?:(?!\s*%>)[^.\[])+)")
 

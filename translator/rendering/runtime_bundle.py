@@ -8,7 +8,7 @@ from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from ..exit_spec import exit_rules
+from ..exit_codes.rules import exit_rules
 from ..planning.settings import defaults
 from .engine import load
 from .shell import our_own, quote

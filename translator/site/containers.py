@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, get_args
 
-from ..protocol.fields import Boolean, Closed, one_of, words
+from ..validation.strict_model import Boolean, Closed, one_of, words
 from .profile import ContainerRuntime, ContainerSettings
 
 Path = Annotated[str, words("an absolute path", "/[^\x00-\x1f:]*")]

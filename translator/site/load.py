@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import ProtocolError, Severity, SiteError
-from ..protocol.collect import Collector
-from ..protocol.faults import mirror
-from ..protocol.read import read
-from .file import SiteFile
+from ..reading.read import read
+from ..validation.diagnostics import Collector
+from ..validation.schema_errors import mirror
 from .policies import check_exit_spec, check_notifications
+from .schema import SiteFile
 
 if TYPE_CHECKING:
     from .profile import Site

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from ..exit_spec import BEHAVIOURS, Behaviour, ExitTable, SiteRow
-from ..protocol.collect import near_hint
-from ..protocol.fields import Boolean, Check, Closed, Text, expected, integer, one_of, whole, words
+from ..exit_codes.table import BEHAVIOURS, Behaviour, ExitTable, SiteRow
+from ..validation.diagnostics import near_hint
+from ..validation.strict_model import Boolean, Check, Closed, Text, expected, integer, one_of, whole, words
 from .profile import MonitorSettings, Notifier, RetrySettings
 
 if TYPE_CHECKING:
-    from ..protocol.collect import Collector
+    from ..validation.diagnostics import Collector
 
 LARGEST_CODE = 99999
 _RETRY, _MONITOR = RetrySettings(), MonitorSettings()

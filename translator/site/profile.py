@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
-from ..wishes import Switches
+from ..slurm_options import Switches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..exit_spec import SiteRow
+    from ..exit_codes.table import SiteRow
 
 GresStyle = Literal["gres", "gpus-per-task"]
 ContainerRuntime = Literal["none", "charliecloud", "podman", "apptainer", "singularity", "pyxis", "enroot"]

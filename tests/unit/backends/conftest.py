@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.backends.standins import processes
+from paislurm.backends.slurm_emulator import processes
 
 from .running import Runs
 

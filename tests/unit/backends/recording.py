@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.base import Submission
 from paislurm.backends.runner import Completed
-from paislurm.backends.slurm_commands import TIMES
+from paislurm.backends.slurm.commands import TIMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

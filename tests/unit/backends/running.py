@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId, Observation, Submission
-from paislurm.backends.local import LocalBackend
-from paislurm.backends.standins import processes
+from paislurm.backends.local.backend import LocalBackend
+from paislurm.backends.slurm_emulator import processes
 from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:

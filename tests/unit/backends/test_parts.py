@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.batch_script import components, seconds
-from paislurm.backends.choose import BACKENDS, backend
 from paislurm.backends.environment import scrubbed
+from paislurm.backends.registry import BACKENDS, backend
 from paislurm.backends.runner import HereRunner
-from paislurm.backends.standins import hostlist, scontrol
+from paislurm.backends.slurm_emulator import hostlist, scontrol
 from paislurm.translator.errors import UnreachableError, UsageError
 
 if TYPE_CHECKING:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from paislurm.translator.cli import background, home, sites
-from paislurm.translator.cli.home import clock, user_name
-from paislurm.translator.monitoring.store import JobFolder
+from paislurm.translator.cli import context
+from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.cli.input import sites
+from paislurm.translator.cli.submit import background
+from paislurm.translator.state.job_folder import JobFolder
 
-from ..monitoring.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder
+from ..monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder
 from ..protocol.jobs import JOB, changed
 from .ran import Ran
 from .running import ME, SITE, Runner, job_file
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep the user's own jobs and profiles out of the tests; return the folder of the jobs."""
     monkeypatch.setenv("PAISLURM_HOME", str(tmp_path / "home"))
-    home._choose.cache_clear()
+    context._choose.cache_clear()
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("PAISLURM_SITE", raising=False)
@@ -40,7 +42,7 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def slurm(monkeypatch: pytest.MonkeyPatch) -> FakeBackend:
     """Put a Slurm in place that says what the test wants."""
     backend = FakeBackend()
-    monkeypatch.setattr(home, "_choose", lambda _: backend)
+    monkeypatch.setattr(context, "_choose", lambda _: backend)
     return backend
 
 

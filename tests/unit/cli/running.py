@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.home import user_name
+from paislurm.translator.cli.context import user_name
 from paislurm.translator.cli.main import main
 
-from ..monitoring.jobs import leave_result, observed
+from ..monitor.jobs import leave_result, observed
 from ..protocol.jobs import HEAD
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from paislurm.translator.monitoring.store import JobFolder
+    from paislurm.translator.state.job_folder import JobFolder
 
-    from ..monitoring.jobs import FakeBackend
+    from ..monitor.jobs import FakeBackend
 
 ME = f"{user_name()}~demo"
 """The name of the small job below, once it is submitted."""

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import paislurm
-from paislurm.translator.cli.masking import kept_text
-from paislurm.translator.cli.sites import local_site
-from paislurm.translator.cli.syntax import syntax_faults
+from paislurm.translator.cli.input.bash_syntax import syntax_faults
+from paislurm.translator.cli.input.sites import local_site
+from paislurm.translator.cli.submit.masking import kept_text
 from paislurm.translator.errors import PlanError, ProtocolError
-from paislurm.translator.protocol.read import read
 from paislurm.translator.protocol.validate import validate
+from paislurm.translator.reading.read import read
 
 from ..protocol.jobs_v1 import job as v1
 from .running import JOB, SITE, job_file

@@ -16,7 +16,7 @@ import pytest
 
 import paislurm
 from paislurm.translator.cli import main as main_module
-from paislurm.translator.cli.lazy import COMMANDS
+from paislurm.translator.cli.command_group import COMMANDS
 from paislurm.translator.cli.main import cli
 
 from .running import job_file
@@ -222,7 +222,7 @@ def test_what_has_no_end_is_not_read_to_its_end(tmp_path: Path, profile: Path, w
     assert "the file is too large" in done.stderr
 
 
-@pytest.mark.parametrize("module", ["click", "paislurm.translator.cli.lazy"])
+@pytest.mark.parametrize("module", ["click", "paislurm.translator.cli.command_group"])
 def test_ctrl_c_while_modules_load_is_no_traceback(module: str) -> None:
     """The signal comes in the middle of a module: it ends the process, as it does any other program."""
     hook = (
@@ -246,7 +246,7 @@ def test_ctrl_c_while_a_command_loads_is_told() -> None:
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # whatever started the tests may ignore it
         "class Interrupt:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.endswith('commands.list'): os.kill(os.getpid(), signal.SIGINT)\n"
+        "        if name.endswith('commands.jobs.list'): os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Interrupt())\n"
         "from paislurm.translator.cli.start import run\n"
         "sys.argv = ['paislurm', 'list']\n"

@@ -9,7 +9,7 @@ import yaml
 
 from paislurm.translator.errors import PlanError
 from paislurm.translator.pipeline import Compiled, compile_job
-from paislurm.translator.planning.show import plan_text
+from paislurm.translator.planning.plan_text import plan_text
 from paislurm.translator.site.load import load_site
 
 from ..protocol.jobs import JOB, changed

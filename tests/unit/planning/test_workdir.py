@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from paislurm.translator.pipeline import Compiled, compile_job
-from paislurm.translator.planning.show import plan_text
+from paislurm.translator.planning.plan_text import plan_text
 from paislurm.translator.site.load import load_site
 
 from ..protocol.jobs import JOB, ROLE, changed

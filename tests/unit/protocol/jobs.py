@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from paislurm.translator.errors import ProtocolError
-from paislurm.translator.protocol.read import read
 from paislurm.translator.protocol.validate import Checked, validate
+from paislurm.translator.reading.read import read
 
 ROLE: dict[str, Any] = {
     "dockerImage": "image",

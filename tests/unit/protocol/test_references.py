@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.protocol.moved import Moves
-from paislurm.translator.protocol.references import render
+from paislurm.translator.protocol.expressions.offsets import Moves
+from paislurm.translator.protocol.expressions.references import render
 
 if TYPE_CHECKING:
-    from paislurm.translator.protocol.document import Value
+    from paislurm.translator.reading.document import Value
 
 ROOTS: dict[str, Value] = {
     "parameters": {

@@ -13,16 +13,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paislurm.translator.errors import ProtocolError
-from paislurm.translator.protocol.read import read
-from paislurm.translator.protocol.secrets import TAG
+from paislurm.translator.protocol.expressions.secrets import TAG
 from paislurm.translator.protocol.validate import Checked, validate
+from paislurm.translator.reading.read import read
 
 from .jobs import JOB, changed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from paislurm.translator.protocol.document import Value
+    from paislurm.translator.reading.document import Value
 
 RUNTIME = files("paislurm").joinpath("templates", "runtime")
 BASH = """

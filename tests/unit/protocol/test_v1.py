@@ -12,9 +12,9 @@ import pytest
 from paislurm.translator.errors import PaislurmError, ProtocolError
 from paislurm.translator.job import Completion, Directories, Image, Job, Lines, PortRequest, Resources, Role
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.protocol.read import read
 from paislurm.translator.protocol.validate import validate
-from paislurm.translator.wishes import Switches
+from paislurm.translator.reading.read import read
+from paislurm.translator.slurm_options import Switches
 
 from .jobs import GONE, check
 from .jobs_v1 import ROLE, job

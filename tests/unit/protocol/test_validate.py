@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from paislurm.translator.job import Completion, Lines, PortRequest, Resources
-from paislurm.translator.protocol.read import read
 from paislurm.translator.protocol.validate import validate
-from paislurm.translator.wishes import RoleWishes, Switches
+from paislurm.translator.reading.read import read
+from paislurm.translator.slurm_options import RoleWishes, Switches
 
 from .jobs import JOB, ROLE, changed, check, codes, job
 

@@ -1,1 +1,1 @@
-"""Of the last step: plan -> script."""
+"""Tests of scripts that are made."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from paislurm.translator.protocol.secrets import TAG
+from paislurm.translator.protocol.expressions.secrets import TAG
 from paislurm.translator.rendering.head import _setting
 
 from .bash import run

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from paislurm.translator.errors import SiteError
-from paislurm.translator.exit_spec import SiteRow
+from paislurm.translator.exit_codes.table import SiteRow
 from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import (
     MonitorSettings,
@@ -19,7 +19,7 @@ from paislurm.translator.site.profile import (
     Site,
     VirtualCluster,
 )
-from paislurm.translator.wishes import Switches
+from paislurm.translator.slurm_options import Switches
 
 PROFILE = """\
 name: demo

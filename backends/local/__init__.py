@@ -1,0 +1,1 @@
+"""Run scripts on this machine."""

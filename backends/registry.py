@@ -1,0 +1,42 @@
+"""The backends by name. What only one of them needs is imported when that one is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from paislurm.translator.errors import Fault, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from .base import Backend, JobId
+
+    Components: TypeAlias = Callable[[JobId], int]
+
+
+def _slurm(_: Path, components: Components) -> Backend:
+    from .runner import HereRunner
+    from .slurm.backend import SlurmBackend
+
+    return SlurmBackend(HereRunner(), components)
+
+
+def _local(home: Path, _: Components) -> Backend:
+    from .local.backend import LocalBackend
+
+    return LocalBackend(home)
+
+
+BACKENDS: dict[str, Callable[[Path, Components], Backend]] = {"slurm": _slurm, "local": _local}
+
+
+def backend(name: str, home: Path, components: Components = lambda _: 1) -> Backend:
+    """Return the backend of that name.
+
+    `home` is where it may keep records; `components` tells how many components the script of a job has.
+    """
+    if name not in BACKENDS:
+        known = ", ".join(sorted(BACKENDS))
+        raise UsageError(Fault(code="E505", message=f"there is no backend '{name}'", hint=f"there are: {known}"))
+    return BACKENDS[name](home, components)

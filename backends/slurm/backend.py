@@ -1,0 +1,175 @@
+"""Run scripts with Slurm, through its own commands."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from paislurm.translator.errors import Fault, UnreachableError
+
+from ..base import JobId
+from ..environment import scrubbed
+from . import commands
+from .observation import by_job, has_ended, observation
+from .output import accounting_records, accounting_rows, lost_nodes, queue_rows, submitted_id
+from .refusals import failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from ..base import Observation, Submission
+    from ..runner import CommandRunner, Completed
+    from .output import Row
+
+SUBMIT_SECONDS = 120.0
+"""A controller that is away costs sbatch 9 to 18 s before it says so; a busy one is asked again by sbatch."""
+
+QUERY_SECONDS = 60.0
+
+FIND_DAYS = 30
+"""How far back a tag is looked for in the accounts."""
+
+MANY = 500
+"""Jobs that are asked for by their numbers: of more, the queue is asked for all, the accounts in several queries."""
+
+
+def _one(_: JobId) -> int:
+    return 1
+
+
+class SlurmBackend:
+    """Submit, observe and cancel through sbatch, squeue, sacct and scancel.
+
+    `components` says how many components a job has: its script tells (`batch_script.components`). It is asked of
+    jobs only that the queue shows no more, some minutes after their end (MinJobAge, 5 minutes by default).
+    """
+
+    name = "slurm"
+
+    def __init__(self, runner: CommandRunner, components: Callable[[JobId], int] = _one) -> None:
+        self._runner = runner
+        self._components = components
+
+    def version(self) -> str:
+        """Return what sbatch says of its version, without a question to the controller."""
+        return self._answer(commands.sbatch_version())
+
+    def submit(self, submission: Submission) -> JobId:
+        """Hand a script to sbatch; an answer without a job id is no answer."""
+        argv = commands.sbatch(submission)
+        done = self._runner.run(argv, timeout=SUBMIT_SECONDS)
+        if done.status:
+            raise failure(argv, done)
+        job_id = submitted_id(done.stdout)
+        if job_id is None:
+            fault = Fault(code="E502", message=f"sbatch printed no job id: {done.stdout.strip() or 'nothing'}")
+            raise UnreachableError(fault, argv=tuple(argv), status=done.status, stderr=done.stderr)
+        return job_id
+
+    def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
+        """Return what is known of jobs: one query of the queue, one of the accounts for those that ended."""
+        wanted = sorted(set(ids))
+        return self._observe(wanted) if wanted else {}
+
+    def find(self, tag: str) -> JobId | None:
+        """Return the job that was submitted with this tag, None when Slurm knows none."""
+        for line in self._answer(commands.squeue_tags()).splitlines():
+            job, _, comment = line.partition("|")
+            if comment == tag:
+                return _leader(job)
+        return self._find_in_accounts(tag)
+
+    def environment(self, job_id: JobId) -> Mapping[str, str]:  # noqa: ARG002 - the script knows its own number
+        """Return the caller's environment, without what Slurm left in it."""
+        return scrubbed(os.environ)
+
+    def lost_nodes(self, nodes: str) -> Mapping[str, str]:
+        """Return those of a host list that are down, drained or failing now, or do not respond, and Slurm's reason."""
+        return lost_nodes(self._answer(commands.sinfo(nodes)))
+
+    def cancel(self, job_id: JobId) -> None:
+        """Cancel a job with all its components; scancel does not mind one that has ended."""
+        argv = commands.scancel(job_id)
+        done = self._runner.run(argv, timeout=QUERY_SECONDS)
+        if done.status and "already completing" not in done.stderr:
+            raise failure(argv, done)
+
+    def _answer(self, argv: Sequence[str]) -> str:
+        """Return what a query prints, of which every failure is one."""
+        done = self._runner.run(argv, timeout=QUERY_SECONDS)
+        if done.status:
+            raise failure(argv, done)
+        return done.stdout
+
+    def _observe(self, ids: Sequence[JobId]) -> dict[JobId, Observation]:
+        queue = by_job(self._queue(ids))
+        ended = [job_id for job_id in ids if job_id not in queue or has_ended(queue[job_id])]
+        accounting: dict[JobId, list[Row]] = {}
+        accounted = True
+        for first in range(0, len(ended), MANY):
+            part = ended[first : first + MANY]
+            rows = self._accounts(part, must=any(job_id not in queue for job_id in part))
+            accounted = accounted and rows is not None
+            accounting |= by_job(rows or ())
+        seen = (
+            observation(
+                queue.get(job_id, ()),
+                accounting.get(job_id, ()),
+                components=1 if job_id in queue or job_id not in accounting else self._components(job_id),
+                accounted=accounted,
+            )
+            for job_id in ids
+        )
+        return {one.job_id: one for one in seen if one}
+
+    def _queue(self, ids: Sequence[JobId]) -> list[Row]:
+        argv = commands.squeue(ids) if len(ids) <= MANY else commands.squeue_all()
+        done = self._runner.run(argv, env=commands.TIMES, timeout=QUERY_SECONDS)
+        # A single job that the controller has forgotten is an error for squeue; among several it is not.
+        if done.status and "Invalid job id" not in done.stderr:
+            raise failure(argv, done)
+        return queue_rows(done.stdout)
+
+    def _accounts(self, ids: Sequence[JobId], *, must: bool) -> list[Row] | None:
+        """Return the accounts of jobs, None where the site keeps none.
+
+        Unless they `must` be there, an accounting database that is away is the same as one that lags.
+        """
+        if not ids:
+            return []
+        argv = commands.sacct(ids)
+        try:
+            done = self._runner.run(argv, env=commands.TIMES, timeout=QUERY_SECONDS)
+            if is_unaccounted(done):
+                return None
+            if done.status:
+                raise failure(argv, done)
+            return accounting_rows(done.stdout)
+        except UnreachableError:
+            if must:
+                raise
+            return []
+
+    def _find_in_accounts(self, tag: str) -> JobId | None:
+        argv = commands.sacct_tags(FIND_DAYS)
+        done = self._runner.run(argv, timeout=QUERY_SECONDS)
+        if "Invalid field" in done.stderr:
+            argv = commands.sacct_tags(FIND_DAYS, submit_line=False)
+            done = self._runner.run(argv, timeout=QUERY_SECONDS)
+        if is_unaccounted(done):
+            return None
+        if done.status:
+            raise failure(argv, done)
+        for record in accounting_records(done.stdout, ("JobID", "Comment")):
+            if tag in (record["Comment"], *record.get("SubmitLine", "").split()[-1:]):
+                return _leader(record["JobID"])
+        return None
+
+
+def is_unaccounted(done: Completed) -> bool:
+    """Tell whether sacct failed because the site keeps no accounts."""
+    return bool(done.status) and "accounting storage is disabled" in done.stderr
+
+
+def _leader(job: str) -> JobId:
+    return JobId(job.partition("+")[0])

@@ -1,0 +1,117 @@
+"""What to say to Slurm: the command lines of sbatch, squeue, sacct and scancel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..batch_script import components
+from ..slurm_emulator.files import read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from ..base import JobId, Submission
+
+TIMES = {"SLURM_TIME_FORMAT": "%s"}
+"""Makes squeue and sacct print seconds since 1970: no time zone matters. Source: sacct(1), ENVIRONMENT."""
+
+QUEUE_FIELDS = {
+    "id": "%i",
+    "raw_id": "%A",
+    "state": "%T",
+    "submit": "%V",
+    "start": "%S",
+    "end": "%e",
+    "nodes": "%N",
+    "reason": "%r",
+}
+"""The columns of a queue query. `%i` is `100+1` for a component. Source: squeue(1), --format."""
+
+_QUEUE_COLUMNS = "|".join(QUEUE_FIELDS.values())
+
+ACCOUNTING_FIELDS = ("JobID", "JobIDRaw", "State", "ExitCode", "Submit", "Start", "End", "NodeList", "Reason")
+"""Source: sacct(1), --format."""
+
+
+def sbatch(submission: Submission) -> list[str]:
+    """Return the command that submits a script.
+
+    Options on the command line hold for all components of a heterogeneous job, so that there is one log, one
+    tag and one working directory: on 22.05.8, `squeue -o '%k %Z'` shows the same comment and directory for
+    each component, and no component has a log of its own. The tag is the comment, which squeue shows, and the
+    last argument, which sacct shows in SubmitLine, new in 21.08: it shows the comment only where the site
+    keeps it (AccountingStoreFlags=job_comment). The same goes for `--exclude`.
+    """
+    exclude = _with_own(submission.exclude, submission.script)
+    return [
+        "sbatch",
+        "--parsable",
+        *([f"--exclude={','.join(exclude)}"] if exclude else []),
+        f"--output={_file_name(str(submission.log))}",
+        f"--comment={submission.tag}",
+        f"--chdir={submission.folder}",
+        str(submission.script),
+        str(submission.folder),
+        str(submission.attempt),
+        submission.tag,
+    ]
+
+
+def sbatch_version() -> list[str]:
+    """Return the command that prints a version: `slurm-wlm 22.05.8`, `slurm 26.05.5`. It asks no controller."""
+    return ["sbatch", "--version"]
+
+
+def _with_own(nodes: Sequence[str], script: Path) -> list[str]:
+    """Return nodes with those that the script leaves out itself: sbatch takes `--exclude` instead of the script's."""
+    if not nodes:
+        return []
+    text = read_text(script)
+    own = [part.options["exclude"] for part in components(text) if part.options.get("exclude")]
+    return list(dict.fromkeys((*own, *nodes)))
+
+
+def _file_name(path: str) -> str:
+    """Return a path in which nothing is a file name pattern. Source: sbatch(1), FILENAME PATTERN.
+
+    A backslash stands for the next character, and a path that has one is no pattern. Source: observed on 22.05.
+    """
+    return path.replace("\\", "\\\\").replace("%", "\\%")
+
+
+def squeue(ids: Iterable[JobId]) -> list[str]:
+    """Return the query for jobs that the controller knows: those of the last minutes (MinJobAge) included."""
+    return ["squeue", "--noheader", "--states=all", f"--jobs={','.join(sorted(ids))}", f"--format={_QUEUE_COLUMNS}"]
+
+
+def squeue_all() -> list[str]:
+    """Return the query for all of the caller's jobs that the controller knows."""
+    return ["squeue", "--noheader", "--states=all", "--me", f"--format={_QUEUE_COLUMNS}"]
+
+
+def sinfo(nodes: str) -> list[str]:
+    """Return the query for how some nodes are and why, a line for each of their partitions."""
+    return ["sinfo", "--noheader", "--Node", f"--nodes={nodes}", "--format=%N %T %E"]
+
+
+def sacct(ids: Iterable[JobId]) -> list[str]:
+    """Return the accounting query: a row for each component, no steps; of a requeued job its last run."""
+    columns = ",".join(ACCOUNTING_FIELDS)
+    return ["sacct", "--allocations", "--parsable2", f"--jobs={','.join(sorted(ids))}", f"--format={columns}"]
+
+
+def squeue_tags() -> list[str]:
+    """Return the query for the comments of all of the caller's jobs that the controller knows."""
+    return ["squeue", "--noheader", "--me", "--states=all", "--format=%i|%k"]
+
+
+def sacct_tags(days: int, *, submit_line: bool = True) -> list[str]:
+    """Return the query for how the caller's jobs of the last days were submitted."""
+    columns = "JobID,Comment,SubmitLine" if submit_line else "JobID,Comment"
+    return ["sacct", "--allocations", "--parsable2", f"--starttime=now-{days}days", f"--format={columns}"]
+
+
+def scancel(job_id: JobId) -> list[str]:
+    """Return the command that cancels a job with all its components; one that has ended is no error."""
+    return ["scancel", job_id]

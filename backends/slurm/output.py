@@ -1,0 +1,139 @@
+"""Read what sbatch, squeue and sacct print."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from paislurm.translator.errors import Fault, UnreachableError
+
+from ..base import JobId
+from .commands import ACCOUNTING_FIELDS, QUEUE_FIELDS
+from .states import bare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_SUBMITTED = re.compile(r"^([0-9]{1,15})(?:;\S+)?$", re.MULTILINE)
+_NUMBER = re.compile(r"[0-9]{1,15}")
+
+NOTHING = ("", "None", "None assigned", "N/A", "Unknown", "(null)")
+"""What stands where there is no time, no node or no reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """Hold what Slurm says of one component of a job. `offset` is None where the row does not name one."""
+
+    leader: JobId
+    offset: int | None
+    state: str
+    raw_state: str
+    status: int | None = None
+    signal: int | None = None
+    reason: str = ""
+    nodes: str = ""
+    submitted: int | None = None
+    started: int | None = None
+    ended: int | None = None
+
+
+def submitted_id(stdout: str) -> JobId | None:
+    """Return the job id of `sbatch --parsable`: `123`, or `123;cluster`. A site's plugins may print too."""
+    found = _SUBMITTED.findall(stdout)
+    return JobId(found[-1]) if found else None
+
+
+def queue_rows(stdout: str) -> list[Row]:
+    """Read the answer to a queue query."""
+    return [_row(values) for values in _records(stdout, QUEUE_FIELDS)]
+
+
+def accounting_rows(stdout: str) -> list[Row]:
+    """Read the answer to an accounting query, keyed by its header."""
+    return [
+        _row(
+            {
+                "id": values["JobID"],
+                "state": values["State"],
+                "exit": values["ExitCode"],
+                "submit": values["Submit"],
+                "start": values["Start"],
+                "end": values["End"],
+                "nodes": values["NodeList"],
+                "reason": values["Reason"],
+            }
+        )
+        for values in accounting_records(stdout, ACCOUNTING_FIELDS)
+    ]
+
+
+def accounting_records(stdout: str, wanted: Sequence[str]) -> list[dict[str, str]]:
+    """Read a table with `|` between fields, named by its first line. Source: sacct(1), --parsable2.
+
+    Raises UnreachableError where one of the `wanted` columns is missing: that is no answer.
+    """
+    if not stdout.strip():
+        return []
+    header, _, rest = stdout.partition("\n")
+    names = header.split("|")
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        message = f"sacct did not print the columns that it was asked for: {', '.join(missing)} of {', '.join(wanted)}"
+        hint = "see whether `sacct` is a wrapper of the site's, and what it prints with --parsable2"
+        raise UnreachableError(Fault(code="E543", message=message, hint=hint))
+    return _records(rest, names)
+
+
+def _records(text: str, names: Iterable[str]) -> list[dict[str, str]]:
+    """Read lines into records. A last field may contain `|`; a line that is too short is not ours."""
+    keys = list(names)
+    lines = (line.split("|", len(keys) - 1) for line in text.splitlines())
+    return [dict(zip(keys, fields, strict=True)) for fields in lines if len(fields) == len(keys)]
+
+
+def lost_nodes(stdout: str) -> dict[str, str]:
+    """Return the nodes that do not work, and why. `mixed*` does not respond, and is not down for another moment.
+
+    Source: sinfo(1), NODE STATE CODES; observed on 22.05: a job is NODE_FAIL before its node is `down*`.
+    """
+    rows = (line.split(None, 2) for line in stdout.splitlines())
+    return {
+        row[0]: "" if row[2].strip() == "none" else row[2].strip()
+        for row in sorted(rows)
+        if len(row) == 3 and (row[1].endswith("*") or row[1].startswith(("down", "drain", "fail")))
+    }
+
+
+def _row(values: Mapping[str, str]) -> Row:
+    leader, plus, offset = values["id"].partition("+")
+    status, signal = _exit_code(values.get("exit", ""))
+    return Row(
+        leader=JobId(leader),
+        offset=_whole(offset) if plus else None,
+        state=bare(values["state"]),
+        raw_state=values["state"],
+        status=status,
+        signal=signal,
+        reason=_text(values["reason"]),
+        nodes=_text(values["nodes"]),
+        submitted=_whole(values["submit"]),
+        started=_whole(values["start"]),
+        ended=_whole(values["end"]),
+    )
+
+
+def _exit_code(text: str) -> tuple[int | None, int | None]:
+    """Read `status:signal`. Source: sacct(1), ExitCode."""
+    status, _, signal = text.partition(":")
+    both = (_whole(status), _whole(signal))
+    return (None, None) if None in both else both
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if _NUMBER.fullmatch(text) else None
+
+
+def _text(text: str) -> str:
+    return "" if text in NOTHING else text

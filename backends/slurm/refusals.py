@@ -1,0 +1,150 @@
+"""Turn what a Slurm program says when it fails into an error: away, or no, and to which option."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from paislurm.translator.errors import BackendError, Fault, RejectedError, UnreachableError
+
+from .refusal_table import REFUSALS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..runner import Completed
+
+AWAY = re.compile(
+    r"Unable to contact slurm controller"
+    r"|Socket timed out"
+    r"|Connection (?:refused|timed out|reset)"
+    r"|Zero Bytes were transmitted"
+    r"|Communication connection failure"
+    r"|Message (?:send|receive) failure"
+    r"|controller in standby mode"
+    r"|controller not responding"
+    r"|temporarily unable"
+    r"|Protocol authentication error"
+    r"|Munge encode failed|MUNGE"
+    r"|Could not establish a configuration source"
+    r"|Problem talking to the database"
+    r"|persistent connection"
+    r"|Unable to connect to database",
+    re.IGNORECASE,
+)
+"""Messages of a controller, a database or an authentication that is away. Source: observed on 22.05."""
+
+NOT_CONNECTED = "(connect failure)"
+"""No connection to the controller, so that it cannot have got the request; "(send failure)" and "(receive failure)"
+are other cases. Source: slurm_errno.h, SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR."""
+
+NOT_CONFIGURED = "Could not establish a configuration source"
+"""Slurm's programs are installed, and know of no cluster: none was asked. Source: observed on 22.05."""
+
+
+_VERDICT = re.compile(r"^\w+: error: Batch job submission failed: (.*)$", re.MULTILINE)
+"""The controller's own answer, after what a rule of the site says. Source: observed on 22.05, 24.11, 26.05."""
+
+NO_REASON = "Unspecified error"
+"""Its answer where a rule of the site (job_submit.lua) refuses. Source: observed on 22.05, 24.11, 26.05."""
+
+_MENTIONED = re.compile(r"(?<![\w-])(?:--([a-z][a-z-]+)|-([ACpqtwx]))(?![\w-])")
+_SHORT = {
+    "A": "account",
+    "C": "constraint",
+    "p": "partition",
+    "q": "qos",
+    "t": "time",
+    "w": "nodelist",
+    "x": "exclude",
+}
+"""Options that people call by a letter. Source: sbatch(1)."""
+
+
+def failure(argv: Sequence[str], done: Completed) -> BackendError:
+    """Return the error for a program that failed. No answer is never called a refusal."""
+    verdict = _verdict(done)
+    # The words of a site may look like anything, so that the controller's own decide where there are any.
+    if AWAY.search(verdict[1] if verdict else done.stderr):
+        return _away(argv, done, slurm_words(done))
+    words, sites = _words_and_sites(done)
+    found = next(((refusal, match) for refusal in REFUSALS if (match := refusal.says.search(words))), None)
+    if found is not None:
+        refusal, match = found
+        options, hint = refusal.options or match.groups()[:1], refusal.hint
+    elif verdict and verdict[1] == NO_REASON:
+        words = "a rule of the site (job_submit) refuses the job"
+        options = tuple(dict.fromkeys(long or _SHORT[short] for long, short in _MENTIONED.findall(sites)))
+        hint = _hint_of_rule(sites, options)
+    else:
+        options, hint = (), ""
+    named = " or ".join(f"--{option}" for option in options)
+    said = f'; the site says: "{sites}"' if sites else ""
+    message = f"{argv[0]} refuses{f' {named}' if named else ''}: {words}{said}"
+    fault = Fault(code="E503", message=message, hint=hint)
+    return RejectedError(fault, argv=tuple(argv), status=done.status, stderr=done.stderr, options=options)
+
+
+def _hint_of_rule(sites: str, options: Sequence[str]) -> str:
+    """Return what to do where a rule of the site refuses, with its words or without."""
+    if not sites:
+        return "the rule gives no reason: ask the site, whose slurmctld.log may have one"
+    keys = [f"`{option}`" for option in options if option in _SHORT.values()]
+    others = [f"`options: [--{option}=...]`" for option in options if option not in _SHORT.values()]
+    if options:
+        return f"write {' and '.join((*keys, *others))} under `extras.slurm`, as the site's words ask"
+    return "do as the site's words ask; an sbatch option without a key under `extras.slurm` goes into its `options`"
+
+
+def _verdict(done: Completed) -> re.Match[str] | None:
+    """Return the controller's answer, the last one: a site's words may look like one, too."""
+    return max(_VERDICT.finditer(done.stderr), key=lambda found: found.start(), default=None)
+
+
+def _words_and_sites(done: Completed) -> tuple[str, str]:
+    """Return what Slurm says, and what a rule of the site: what stands before the answer and is none of Slurm's own.
+
+    Of a heterogeneous job it begins with the number of the component, `0: `. Source: observed on 22.05, 24.11, 26.05.
+    """
+    verdict = _verdict(done)
+    if verdict is None:
+        return slurm_words(done), ""
+    lines = done.stderr[: verdict.start()].splitlines()
+    ruled = verdict[1] == NO_REASON
+    sites = [line for line in lines if ruled or not any(known.says.search(line) for known in REFUSALS)]
+    said = (re.sub(r"^\d+: ", "", _bare(line)) for line in sites)
+    own = (_bare(line) for line in (*(line for line in lines if line not in sites), verdict[0]))
+    return "; ".join(dict.fromkeys(own)), " ".join(line for line in dict.fromkeys(said) if line)
+
+
+def _away(argv: Sequence[str], done: Completed, words: str) -> UnreachableError:
+    """Return the error for no answer. A request that was sent may have been taken though the answer was lost."""
+    if NOT_CONFIGURED in done.stderr:
+        fault = Fault(
+            code="E506",
+            message=f"Slurm is not set up on this machine: `{argv[0]}` finds no slurm.conf and no controller",
+            hint="run this on a login node of the cluster, or use `--backend local` to run it on this machine",
+        )
+    elif NOT_CONNECTED in done.stderr:
+        asked = "nothing was submitted" if argv[0] == "sbatch" else "nothing is lost"
+        fault = Fault(code="E506", message=f"Slurm cannot be reached: {words}", hint=f"try again later: {asked}")
+    else:
+        unsure = "; it may have taken the job all the same" if argv[0] == "sbatch" else ""
+        fault = Fault(
+            code="E502",
+            message=f"Slurm gives no answer: {words}{unsure}",
+            hint="try again later: nothing is lost, and a job is not submitted twice",
+        )
+    return UnreachableError(fault, argv=tuple(argv), status=done.status, stderr=done.stderr)
+
+
+def slurm_words(done: Completed) -> str:
+    """Return what a program said, in one line, each thing once and without the program's name before it."""
+    lines = map(_bare, done.stderr.splitlines())
+    said = "; ".join(line for line in dict.fromkeys(lines) if line and not line.startswith("Try "))
+    return said or f"exit status {done.status}, and no message"
+
+
+def _bare(line: str) -> str:
+    """Return a line without the program's name before it."""
+    return re.sub(r"^\w+: (?:error: |fatal: )?", "", line).strip()

@@ -1,0 +1,93 @@
+"""Jobs of the local backend while the disk is full: what has its room can be written and renamed, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.slurm_emulator import processes, records
+from tests.cluster.processes import wait_until
+
+if TYPE_CHECKING:
+    from paislurm.backends.base import JobId
+
+    from ..running import Runs
+
+UNTIL_GO = "until [[ -e go ]]; do sleep 0.01; done\n"
+STANDINS = str(Path(records.__file__).parents[1])
+NO_ROOM = """
+import errno, sys
+sys.path.insert(0, sys.argv[1])
+from slurm_emulator import records, supervisor
+def refuse(path, value):
+    raise OSError(errno.ENOSPC, "No space left on device")
+records.write_json = refuse
+sys.exit(supervisor.main(sys.argv[2:]))
+"""
+
+
+def fill_disk_of(runs: Runs, job_id: JobId) -> tuple[Path, int]:
+    """Let no new record of the job be written; return what is in its way, and the process of the batch script."""
+    folder = runs.home / "local" / job_id
+    state = records.read_json(folder / "state.json")
+    assert state is not None
+    full = folder / f"state.json.{state['supervisor']}"
+    full.symlink_to("/dev/full")
+    return full, state["batch"]
+
+
+@pytest.mark.parametrize(("command", "state", "status"), [("true", "COMPLETED", 0), ("exit 3", "FAILED", 3)])
+def test_a_job_that_ends_meanwhile_has_ended_as_it_did(runs: Runs, command: str, state: str, status: int) -> None:
+    job_id = runs.submit(UNTIL_GO + command)
+    fill_disk_of(runs, job_id)
+    (runs.work(job_id) / "go").touch()
+    ended = runs.end(job_id)
+    assert (ended.state, ended.status) == (state, status)
+
+
+def test_a_job_that_is_cancelled_meanwhile_is_cancelled(runs: Runs) -> None:
+    job_id = runs.submit("sleep 600")
+    fill_disk_of(runs, job_id)
+    runs.backend.cancel(job_id)
+    assert runs.end(job_id).raw_state == f"CANCELLED by {os.getuid()}"
+
+
+def test_where_no_room_can_be_reserved_the_end_waits_for_some(runs: Runs) -> None:
+    job_id = runs.submit(UNTIL_GO + "exit 3")
+    full, batch = fill_disk_of(runs, job_id)
+    (runs.home / "local" / job_id / "state.json.end").unlink()
+    (runs.work(job_id) / "go").touch()
+    wait_until(lambda: processes.process(batch) is None, "the end of the script")
+    assert not runs.observe(job_id).final
+    full.unlink()
+    assert (runs.end(job_id).state, runs.end(job_id).status) == ("FAILED", 3)
+
+
+def test_a_job_that_cannot_be_recorded_is_not_started(tmp_path: Path) -> None:
+    folder = tmp_path / "1"
+    folder.mkdir()
+    job = {"argv": ["sleep", "600"], "directory": "/", "log": str(tmp_path / "log"), "limit": None, "warning": None}
+    (folder / "job.json").write_text(json.dumps(job))
+    done = subprocess.run(
+        [sys.executable, "-c", NO_ROOM, STANDINS, str(folder)],
+        env={**os.environ, processes.JOB_MARK: str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (1, "[Errno 28] No space left on device\n")
+    assert processes.members(processes.Marks(folder)) == []
+
+
+def test_a_step_that_cannot_be_recorded_ends_with_a_word(runs: Runs) -> None:
+    """A file is in the place of the folder of steps."""
+    log = runs.run('touch "$PAISLURM_LOCAL_JOB/steps"; srun true; echo $?')
+    assert log[-1] == "2"
+    assert log[0].startswith("srun: error: ")

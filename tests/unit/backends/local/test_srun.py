@@ -1,0 +1,149 @@
+"""What a script of the local backend can rely on in the stand-in of srun."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.slurm_emulator import processes
+
+if TYPE_CHECKING:
+    from ..running import Runs
+
+
+def test_tasks_know_their_place(runs: Runs) -> None:
+    log = runs.run(
+        "srun -N1 -n3 -c1 --mpi=none bash -c"
+        " 'echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NTASKS $SLURM_NODEID $SLURM_STEP_ID $SLURMD_NODENAME'"
+    )
+    assert sorted(log) == [f"{rank} {rank} 3 0 0 localhost" for rank in range(3)]
+
+
+def test_options_of_job_scripts_are_taken(runs: Runs) -> None:
+    log = runs.run(
+        "printf 'localhost\\nlocalhost\\n' >hosts\n"
+        "SLURM_HOSTFILE=hosts srun --mpi=none --export=ALL --kill-on-bad-exit=0 --wait=0 --het-group=1"
+        " --job-name=worker --ntasks=2 --distribution=arbitrary --cpus-per-task=2 --gres=none"
+        " --exact --mem=0 --overlap --input=none --chdir=/ --error=$PWD/err.log --nodelist=localhost"
+        " bash -c 'pwd; echo bad >&2'; cat err.log",
+        "#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -n2\n",
+    )
+    assert log == ["/", "/", "bad", "bad"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--no-such-option true", "unrecognized arguments: --no-such-option"),
+        ("--het-group=1 true", "Invalid --het-group value: 1"),
+        ("--nodelist=n7 true", "no such node: n7"),
+        ("--export=NONE true", "only ALL"),
+        ("-n1", "no command"),
+    ],
+)
+def test_anything_else_is_an_error(runs: Runs, words: str, message: str) -> None:
+    job_id = runs.submit(f"srun {words}")
+    assert runs.end(job_id).status == 2
+    assert message in "\n".join(runs.log(job_id))
+
+
+def test_a_host_file_must_name_this_machine(runs: Runs) -> None:
+    job_id = runs.submit("echo n7 >hosts; SLURM_HOSTFILE=hosts srun true")
+    assert runs.end(job_id).status == 2
+    assert "no such node: n7" in "\n".join(runs.log(job_id))
+
+
+def test_the_highest_status_counts(runs: Runs) -> None:
+    assert runs.run("srun -n4 bash -c 'exit $SLURM_PROCID' 2>/dev/null; echo $?") == ["3"]
+    assert runs.run("srun -n2 bash -c 'kill -TERM $$' 2>/dev/null; echo $?") == ["143"]
+    assert runs.run("srun nosuchprogram 2>/dev/null; echo $?") == ["2"]
+
+
+def test_a_failure_leaves_the_others_unless_told(runs: Runs) -> None:
+    task = "bash -c '[ $SLURM_PROCID = 0 ] && exit 5; sleep {}; echo survived'"
+    assert runs.run(f"srun -n2 -K0 {task.format(0.3)} 2>/dev/null; echo $?") == ["survived", "5"]
+    assert runs.run(f"srun -n2 --kill-on-bad-exit=1 {task.format(60)} 2>/dev/null; echo $?") == ["137"]
+
+
+def test_lines_of_many_tasks_stay_whole(runs: Runs) -> None:
+    log = runs.run(
+        'srun -n20 bash -c \'for ((i = 0; i < 50; i++)); do printf "$SLURM_PROCID "; printf "%0400d\\n" $i; done\''
+    )
+    assert len(log) == 1000
+    assert {len(line.split()[1]) for line in log} == {400}
+    assert [line for line in log if line.startswith("7 ")] == [f"7 {i:0400d}" for i in range(50)]
+
+
+def test_output_without_lines_flows(runs: Runs) -> None:
+    assert runs.run("srun -n2 head -c 20000000 /dev/zero | wc -c") == ["40000000"]
+
+
+def test_a_task_can_ask_before_its_line_has_ended(runs: Runs) -> None:
+    task = "srun --unbuffered bash -c 'printf ask; read -r line; echo \"$line\"'"
+    talk = 'read -rN3 word <&"${COPROC[0]}"; echo "$word and answer" >&"${COPROC[1]}"; cat <&"${COPROC[0]}"'
+    assert runs.run(f"coproc {task}; {talk}") == ["ask and answer"]
+
+
+def test_input_reaches_all_tasks(runs: Runs) -> None:
+    assert runs.run("printf 'a\\nb\\n' | srun -n3 cat | sort") == ["a"] * 3 + ["b"] * 3
+    assert runs.run("echo a | srun -n3 --input=none cat") == []
+    assert runs.run("echo a | srun -n3 --input=1 bash -c 'cat; cat >&2; echo $SLURM_PROCID' | sort") == [
+        "0",
+        "1",
+        "2",
+        "a",
+    ]
+
+
+def test_input_arrives_while_the_step_runs(runs: Runs) -> None:
+    log = runs.run(
+        "mkfifo in out; srun -n2 --input=all bash -c 'while read -r x; do echo got $x; done' <in >out &\n"
+        "exec 3>in 4<out\n"
+        "for word in one two; do echo $word >&3; read -r a <&4; read -r b <&4; echo $a $b; done\n"
+        "exec 3>&-; wait; echo $?"
+    )
+    assert log == ["got one got one", "got two got two", "0"]
+
+
+def test_much_input_is_not_lost(runs: Runs) -> None:
+    log = runs.run("head -c 3000000 /dev/zero | srun -n3 bash -c 'sleep 0.$SLURM_PROCID; wc -c'")
+    assert log == ["3000000"] * 3
+
+
+def test_step_ids_are_given_once(runs: Runs) -> None:
+    log = runs.run("for i in {1..12}; do srun bash -c 'echo $SLURM_STEP_ID' & done; wait")
+    assert sorted(map(int, log)) == list(range(12))
+
+
+def test_daemons_of_a_task_end_with_the_step(runs: Runs) -> None:
+    job_id = runs.submit(
+        "srun bash -c 'setsid sleep 600 & echo $!; sleep 600 & echo $!; env -i sleep 600 & echo $!'\n"
+        "echo ended; sleep 600"
+    )
+    runs.wait_for_line(job_id, "ended")
+    daemons = runs.log(job_id)[:-1]
+    assert len(daemons) == 3
+    assert [processes.process(int(pid)) for pid in daemons] == [None] * 3
+
+
+def test_term_to_srun_kills_its_tasks(runs: Runs) -> None:
+    log = runs.run(
+        "srun -n2 bash -c 'trap \"echo trapped\" TERM; touch up.$SLURM_PROCID; sleep 600' 2>/dev/null &\n"
+        "until [[ -e up.0 && -e up.1 ]]; do sleep 0.01; done; kill -TERM $!; wait $!; echo $?"
+    )
+    assert log == ["137"]
+
+
+def test_tasks_do_not_inherit_ignored_signals(runs: Runs) -> None:
+    log = runs.run("trap '' TERM INT PIPE; srun bash -c 'kill -TERM $$; echo alive' 2>/dev/null; echo $?")
+    assert log == ["143"]
+
+
+def test_sixty_four_tasks_are_quick(runs: Runs) -> None:
+    log = runs.run("s=$(date +%s%N); srun -n64 true; echo $((($(date +%s%N) - s) / 1000000))")
+    assert int(log[0]) < 1500
+
+
+def test_many_tasks_need_no_more_files_than_allowed(runs: Runs) -> None:
+    assert runs.run("ulimit -Sn 64; srun -n100 echo x | wc -l") == ["100"]

@@ -1,0 +1,169 @@
+"""What Slurm prints, read: states, rows, observations, job ids."""
+
+from __future__ import annotations
+
+import pytest
+
+from paislurm.backends.base import JobId, Submission
+from paislurm.backends.batch_script import components, seconds
+from paislurm.backends.slurm.commands import sbatch
+from paislurm.backends.slurm.observation import LONGEST_REASON, by_job, observation
+from paislurm.backends.slurm.output import Row, accounting_rows, queue_rows, submitted_id
+from paislurm.backends.slurm.states import CAUSES, STATES, Phase, bare, phase
+from paislurm.translator.errors import UnreachableError
+
+ACCOUNTS = "JobID|JobIDRaw|State|ExitCode|Submit|Start|End|NodeList|Reason\n"
+
+
+@pytest.mark.parametrize(
+    ("raw", "word"),
+    [
+        ("CANCELLED by 1000", "CANCELLED"),
+        ("CANCELLED+", "CANCELLED"),
+        ("OUT_OF_ME+", "OUT_OF_MEMORY"),
+        ("NODE_FAIL", "NODE_FAIL"),
+        ("CG", "COMPLETING"),
+        ("OOM", "OUT_OF_MEMORY"),
+        ("REQUEUE_+", "REQUEUE_"),
+        ("TELEPORTED", "TELEPORTED"),
+        ("TELEPORT+", "TELEPORT"),
+        ("", ""),
+    ],
+)
+def test_state_words(raw: str, word: str) -> None:
+    assert bare(raw) == word
+
+
+def test_every_state_has_a_phase_and_every_ending_a_rank() -> None:
+    assert {phase(word) for word in STATES} == {Phase.PENDING, Phase.RUNNING, Phase.ENDED}
+    assert {word for word in STATES if phase(word) is Phase.ENDED} == set(CAUSES)
+    assert phase("TELEPORTED") is Phase.UNKNOWN
+    shorts = [short for short, _ in STATES.values() if short]
+    assert len(shorts) == len(set(shorts))
+
+
+@pytest.mark.parametrize(
+    ("stdout", "job_id"),
+    [
+        ("123\n", "123"),
+        ("123;cluster\n", "123"),
+        ("Estimated cost: 3\n124\n", "124"),
+        ("Submitted batch job 5\n", None),
+        ("", None),
+    ],
+)
+def test_the_job_id_of_sbatch(stdout: str, job_id: str | None) -> None:
+    assert submitted_id(stdout) == job_id
+
+
+def test_columns_of_the_accounts_are_known_by_name() -> None:
+    reordered = "State|JobIDRaw|JobID|ExitCode|Reason|NodeList|Submit|Start|End\n"
+    [row] = accounting_rows(f"{reordered}FAILED|8|7+1|2:0|None|n[1-2]|10|20|30\n")
+    assert (row.leader, row.offset, row.status, row.nodes, row.ended) == ("7", 1, 2, "n[1-2]", 30)
+
+
+def test_a_line_that_is_no_row_is_passed_over() -> None:
+    assert queue_rows("slurmctld says hello\n\n") == []
+
+
+def test_a_name_of_a_pattern_is_no_pattern_in_the_log() -> None:
+    from pathlib import Path
+
+    folder = Path("/home/a/50%j\\n")
+    wanted = Submission(script=folder / "s", folder=folder, attempt=2, tag="t", log=folder / "slurm.log")
+    argv = sbatch(wanted)
+    assert r"--output=/home/a/50\%j\\n/slurm.log" in argv
+    assert argv[-4:] == [r"/home/a/50%j\n/s", r"/home/a/50%j\n", "2", "t"]
+
+
+def rows(text: str) -> list[Row]:
+    return by_job(accounting_rows(ACCOUNTS + text))[JobId("7")]
+
+
+def test_a_state_that_is_not_known_is_no_ending() -> None:
+    queue = by_job(queue_rows("7|7|TELEPORTED|10|20|30|n1|None\n"))[JobId("7")]
+    seen = observation(queue, (), components=1, accounted=True)
+    assert seen is not None
+    assert (seen.state, seen.raw_state, seen.final) == ("TELEPORTED", "TELEPORTED", False)
+
+
+def test_the_cause_is_the_state_and_the_scripts_status_the_status() -> None:
+    seen = observation(
+        (),
+        rows("7+0|7|FAILED|3:0|10|20|30|n1|None\n7+1|8|NODE_FAIL|0:0|10|20|31|n2|None\n"),
+        components=2,
+        accounted=True,
+    )
+    assert seen is not None
+    assert (seen.state, seen.status, seen.ended, seen.nodes, seen.final) == (
+        "NODE_FAIL",
+        3,
+        31,
+        "n1,n2",
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "components"),
+    [
+        ("7|7|FAILED|3:0|10|20|30|n1|None\n", 2),
+        ("7+0|7|FAILED|3:0|10|20|30|n1|None\n", 2),
+        ("7+0|7|FAILED|3:0|10|20|30|n1|None\n7+1|8|RUNNING|0:0|10|20|Unknown|n2|None\n", 2),
+        ("7+0|7|FAILED|3:0|10|20|30|n1|None\n7+2|9|FAILED|3:0|10|20|30|n3|None\n", 1),
+        ("7|7|PENDING|0:0|10|20|Unknown|n1|None\n", 1),
+        ("7|7|COMPLETED|0:0|10|20|Unknown|n1|None\n", 1),
+    ],
+)
+def test_accounts_are_final_only_when_complete(text: str, components: int) -> None:
+    seen = observation((), rows(text), components=components, accounted=True)
+    assert seen is not None
+    assert not seen.final
+
+
+def test_a_job_that_is_completing_still_runs() -> None:
+    queue = by_job(queue_rows("7+0|7|COMPLETING|10|20|30|n1|None\n7+1|8|CANCELLED|10|20|30|n2|None\n"))
+    accounts = rows("7+0|7|CANCELLED by 5|0:0|10|20|30|n1|None\n7+1|8|CANCELLED by 5|0:0|10|20|30|n2|None\n")
+    seen = observation(queue[JobId("7")], accounts, components=2, accounted=True)
+    assert seen is not None
+    assert (seen.state, seen.final) == ("COMPLETING", False)
+
+
+def test_nothing_is_known_of_a_job_without_rows() -> None:
+    assert observation((), (), components=1, accounted=True) is None
+
+
+def test_a_component_each_has_a_reason() -> None:
+    """As 22.05 prints it: the first component says nothing of what keeps the others."""
+    text = "28+0|28|PENDING|90|200|N/A||{}\n28+1|29|PENDING|90|N/A|N/A||PartitionTimeLimit\n"
+    for first, reason in (("Resources", "Resources"), ("None", "PartitionTimeLimit"), ("", "PartitionTimeLimit")):
+        seen = observation(queue_rows(text.format(first)), (), components=2, accounted=True)
+        assert seen is not None
+        assert seen.reason == reason
+        assert seen.reasons == ("Resources" if first == "Resources" else "", "PartitionTimeLimit")
+    running = observation(queue_rows("7|7|RUNNING|90|100|N/A|n1|None\n"), (), components=1, accounted=True)
+    assert running is not None
+    assert (running.reason, running.reasons) == ("", ())
+    long = observation(
+        queue_rows(f"7|7|PENDING|90|N/A|N/A||ReqNodeNotAvail, {'n' * 9999}\n"), (), components=1, accounted=True
+    )
+    assert long is not None
+    assert len(long.reasons[0]) == LONGEST_REASON
+
+
+def test_accounts_without_their_columns_are_no_answer() -> None:
+    """A wrapper of a site's, or another program of the name."""
+    for text in ("JobID|State\n7|FAILED\n", "7|7|FAILED|1:0|1|2|3|n1|None\n", "nonsense\n"):
+        with pytest.raises(UnreachableError, match="E543: sacct did not print the columns"):
+            accounting_rows(text)
+    assert accounting_rows("") == []
+
+
+@pytest.mark.parametrize("digits", ["9" * 10_000, "²", "٣", "+1", "1_0"])
+def test_digits_that_are_no_number(digits: str) -> None:
+    (row,) = accounting_rows(f"{ACCOUNTS}7+{digits}|7|FAILED|{digits}:{digits}|{digits}|{digits}|{digits}|n1|None\n")
+    assert (row.offset, row.status, row.signal, row.submitted, row.started, row.ended) == (None,) * 6
+    assert components(f"#SBATCH --nodes={digits}\n")[0].nodes == 1
+    assert submitted_id(digits) is None
+    with pytest.raises(ValueError, match="invalid time limit"):
+        seconds(digits)

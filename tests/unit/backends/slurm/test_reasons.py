@@ -1,0 +1,84 @@
+"""Slurm's words for why a job waits: all of them mean something, and what is not known stays as it is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.backends.slurm.reasons import explained
+
+THINGS = ("BB", "Billing", "Energy", "GRES", "License", "Mem", "Node", "Unknown")
+WORDS = """
+Priority Dependency Resources PartitionNodeLimit PartitionTimeLimit PartitionDown PartitionInactive JobHeldAdmin
+JobHeldUser BeginTime Licenses AssociationJobLimit AssociationResourceLimit AssociationTimeLimit Reservation
+ReqNodeNotAvail FrontEndDown SchedDefer NodeDown BadConstraints SystemFailure JobLaunchFailure InvalidAccount
+InvalidQOS QOSUsageThreshold QOSJobLimit QOSResourceLimit QOSTimeLimit Cleaning Prolog QOSNotAllowed AccountNotAllowed
+DependencyNeverSatisfied QOSGrpCpuLimit QOSGrpCPUMinutesLimit QOSGrpCPURunMinutesLimit QOSGrpJobsLimit QOSGrpMemLimit
+QOSGrpNodeLimit QOSGrpSubmitJobsLimit QOSGrpWallLimit QOSMaxCpuPerJobLimit QOSMaxCpuMinutesPerJobLimit
+QOSMaxNodePerJobLimit QOSMaxWallDurationPerJobLimit QOSMaxCpuPerUserLimit QOSMaxJobsPerUserLimit QOSMaxNodePerUserLimit
+QOSMaxSubmitJobPerUserLimit QOSMinCpuNotSatisfied AssocGrpCpuLimit AssocGrpCPUMinutesLimit AssocGrpCPURunMinutesLimit
+AssocGrpJobsLimit AssocGrpMemLimit AssocGrpNodeLimit AssocGrpSubmitJobsLimit AssocGrpWallLimit AssocMaxJobsLimit
+AssocMaxCpuPerJobLimit AssocMaxCpuMinutesPerJobLimit AssocMaxNodePerJobLimit AssocMaxWallDurationPerJobLimit
+AssocMaxSubmitJobLimit JobHoldMaxRequeue JobArrayTaskLimit BurstBufferResources BurstBufferStageIn BurstBufferOperation
+PartitionConfig AccountingPolicy FedJobLock DeadLine MaxMemPerLimit MaxBBPerAccount MaxCpuPerAccount MaxJobsPerAccount
+QOSMinGRES ReservationDeleted WaitingForScheduling
+"""
+"""The words of libslurm 22.05 and its documentation for jobs that have not begun, without those made of `THINGS`."""
+MADE = [
+    f"{of}{thing}{more}"
+    for thing in THINGS
+    for of, mores in (
+        ("AssocGrp", ("", "Minutes", "RunMinutes")),
+        ("QOSGrp", ("", "Minutes", "RunMinutes")),
+        ("AssocMax", ("PerJob", "PerNode", "MinutesPerJob")),
+        ("QOSMax", ("PerJob", "PerNode", "PerUser", "MinutesPerJob")),
+    )
+    for more in mores
+]
+
+
+@pytest.mark.parametrize("word", [*WORDS.split(), *MADE])
+def test_every_word_means_something_and_something_helps(word: str) -> None:
+    found = explained(word)
+    assert found.kind != "unknown"
+    assert found.meaning
+    assert found.help
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind", "says"),
+    [
+        ("AssocGrpGRES", "later", "all jobs of its account together have reached their limit (GPUs and other gres)"),
+        ("QOSGrpCpuLimit", "later", "all jobs of its QOS together have reached their limit (CPUs)"),
+        ("AssocGrpCPURunMinutesLimit", "later", "all jobs of its account together"),
+        ("AssocGrpCPUMinutesLimit", "stuck", "the budget of its account is used up"),
+        ("QOSMaxGRESPerUser", "later", "the jobs of its user or account together"),
+        ("QOSMaxJobsPerUserLimit", "later", "the jobs of its user or account together"),
+        ("AssocMaxJobsLimit", "later", "all jobs of its account together"),
+        ("QOSMaxGRESPerJob", "stuck", "this one job asks for more than its QOS allows a job (GPUs and other gres)"),
+        ("AssocMaxWallDurationPerJobLimit", "stuck", "more than its account allows a job (time)"),
+        ("ReqNodeNotAvail, UnavailableNodes:n[1-2]", "later", "down, drained, or reserved"),
+        (
+            "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions",
+            "later",
+            "kept for partitions with a higher priority",
+        ),
+        ("launch_failed_requeued_held", "stuck", "Slurm holds it"),
+        ("DependencyNeverSatisfied", "stuck", "ended in another way"),
+        ("Dependency", "later", "waits for other jobs"),
+    ],
+)
+def test_what_they_mean(reason: str, kind: str, says: str) -> None:
+    found = explained(reason)
+    assert found.kind == kind
+    assert says in found.meaning
+
+
+@given(
+    st.text() | st.sampled_from(["Assoc", "QOSMax", "QOSMin", "ReqNode"]).flatmap(lambda head: st.just(head + "{0}"))
+)
+def test_other_words_stay_as_they_are(reason: str) -> None:
+    found = explained(reason)
+    assert "{" not in found.meaning
+    assert found.kind != "unknown" or not found.meaning

@@ -1,0 +1,254 @@
+"""What sbatch refuses, and what is no answer: told apart, in Slurm's words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.backends.base import JobId
+from paislurm.backends.runner import Completed
+from paislurm.backends.slurm import commands
+from paislurm.backends.slurm.backend import SlurmBackend
+from paislurm.backends.slurm.refusal_table import REFUSALS as TABLE
+from paislurm.backends.slurm.refusals import failure
+from paislurm.translator.errors import RejectedError, UnreachableError
+from paislurm.translator.monitor.attempt import NEVER_SENT
+from paislurm.translator.protocol.extras_slurm import OURS, SlurmExtras
+
+from ..recording import Recording, Replay, read, submission
+
+REFUSALS = {
+    "account": ("--account", "Invalid account or account/partition combination"),
+    "constraint": ("--constraint", "Invalid feature specification"),
+    "cpus": ("--cpus-per-task", "CPU count per node can not be satisfied"),
+    "gres": ("--gres", "Invalid generic resource (gres) specification"),
+    "gres_count": (
+        "--nodes or --cpus-per-task or --mem or --gres",
+        "Requested node configuration is not available",
+    ),
+    "license": ("--licenses", "Invalid license specification"),
+    "memory": ("--mem", "Memory specification can not be satisfied"),
+    "nodelist": ("--nodelist or --exclude", "Invalid node name specified"),
+    "nodes_word": ("--nodes", '"many" is not a valid node count'),
+    "option": ("--no-such-option", "unrecognized option '--no-such-option=1'"),
+    "partition": ("--partition", "invalid partition specified: nosuch"),
+    "qos": ("--qos", "Invalid qos specification"),
+    "reservation": ("--reservation", "Requested reservation is invalid"),
+    "time_word": ("--time", "Invalid --time specification"),
+}
+
+
+@pytest.mark.parametrize("case", sorted(REFUSALS))
+def test_refusals_name_the_option_in_slurms_words(case: str) -> None:
+    option, words = REFUSALS[case]
+    name = f"refused_{case}"
+    with pytest.raises(RejectedError) as caught:
+        SlurmBackend(Replay(read(name))).submit(submission(name))
+    assert f"sbatch refuses {option}: " in caught.value.faults[0].message
+    assert words in caught.value.faults[0].message
+    assert caught.value.argv == tuple(commands.sbatch(submission(name)))
+    assert caught.value.status
+    assert words in caught.value.stderr
+
+
+def test_every_recorded_refusal_is_tested() -> None:
+    folder = Path(__file__).parents[3] / "slurm_output" / "22.05"
+    assert {f"refused_{case}" for case in REFUSALS} == {path.stem for path in folder.glob("refused_*")}
+
+
+def test_a_controller_that_is_away_is_no_refusal() -> None:
+    backend = SlurmBackend(Replay(read("controller_away")))
+    with pytest.raises(UnreachableError, match="nothing was submitted") as caught:
+        backend.submit(submission("controller_away"))
+    assert caught.value.faults[0].code in NEVER_SENT
+    with pytest.raises(UnreachableError, match="connect failure"):
+        backend.observe([JobId("1")])
+    with pytest.raises(UnreachableError, match="connect failure"):
+        backend.cancel(JobId("1"))
+
+
+def test_a_machine_without_a_cluster_has_submitted_nothing() -> None:
+    wanted = submission("x")
+    said = "sbatch: error: fetch_config: failed\nsbatch: fatal: Could not establish a configuration source\n"
+    answer = Recording(tuple(commands.sbatch(wanted)), Completed(status=1, stdout="", stderr=said))
+    with pytest.raises(UnreachableError, match="Slurm is not set up on this machine") as caught:
+        SlurmBackend(Replay([answer])).submit(wanted)
+    assert caught.value.faults[0].code in NEVER_SENT
+
+
+@pytest.mark.parametrize(
+    "stderr",
+    [
+        "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation\n",
+        "sbatch: error: Batch job submission failed: Unable to contact slurm controller (receive failure)\n",
+        "sbatch: error: Batch job submission failed: Zero Bytes were transmitted or received\n",
+        "sbatch: error: Batch job submission failed: Protocol authentication error\n",
+        "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n",
+    ],
+)
+def test_no_answer_is_never_called_a_refusal(stderr: str) -> None:
+    wanted = submission("x")
+    answer = Recording(tuple(commands.sbatch(wanted)), Completed(status=1, stdout="", stderr=stderr))
+    with pytest.raises(UnreachableError, match="may have taken the job all the same") as caught:
+        SlurmBackend(Replay([answer])).submit(wanted)
+    assert caught.value.faults[0].code not in NEVER_SENT
+
+
+def test_a_refusal_that_is_not_in_the_table_is_told_as_it_is() -> None:
+    wanted = submission("x")
+    said = Completed(status=1, stdout="", stderr="sbatch: error: Something\nsbatch: error: entirely new\n")
+    with pytest.raises(RejectedError, match="sbatch refuses: Something; entirely new"):
+        SlurmBackend(Replay([Recording(tuple(commands.sbatch(wanted)), said)])).submit(wanted)
+
+
+def test_an_answer_without_a_job_id_is_no_answer() -> None:
+    wanted = submission("x")
+    said = Completed(status=0, stdout="welcome\n", stderr="")
+    with pytest.raises(UnreachableError, match="printed no job id: welcome"):
+        SlurmBackend(Replay([Recording(tuple(commands.sbatch(wanted)), said)])).submit(wanted)
+
+
+SAID = {
+    "Time limit specification required, but not provided": ("time", "write `time: 2:00:00` under `extras.slurm`"),
+    "Requested time limit is invalid (missing or exceeds some limit)": ("time", "`sinfo -o '%P %l'`"),
+    "No partition specified or system default partition": ("partition", "write `partition` under `extras.slurm`"),
+    "Invalid partition name specified": ("partition", "write one as `partition` under `extras.slurm`"),
+    "User's group not permitted to use this partition": ("partition", "`scontrol show partition NAME`"),
+    "Required partition not available (inactive or drain)": ("partition", "write another one as `partition`"),
+    "Invalid account or account/partition combination specified": ("account", "write one as `account`"),
+    "Invalid qos specification": ("qos", "write one as `qos` under `extras.slurm`"),
+    "Invalid QOS specification, relative QOS can only be used in a single partition per cluster.": ("qos", "`qos`"),
+    "Memory required by task is not available": ("mem", "write a smaller `memoryMB`"),
+    "Invalid generic resource (gres) specification": ("gres", "`nodeTypes` of the site profile"),
+    "Duplicate generic resource (gres) specification": ("gres", "`sinfo -o '%N %G'`"),
+    "Invalid Trackable RESource (TRES) specification": ("gres", "`sinfo -o '%N %G'`"),
+    "Requested more tasks than available processors": ("cpus-per-task", "write a smaller `cpu`"),
+    "Invalid feature specification": ("constraint", "write them as `constraint` under `extras.slurm`"),
+    "Access denied to requested reservation": ("reservation", "write one as `reservation` under `extras.slurm`"),
+    "Requested reservation not usable now": ("reservation", "`scontrol show res`"),
+    "Requested nodes not in this partition": ("nodelist partition", "change `nodelist` or `partition`"),
+    "Invalid node name specified": ("nodelist exclude", "change `nodelist` or `exclude`"),
+    "Node count specification invalid": ("nodes", "fewer `instances`"),
+    "More processors requested than permitted": ("nodes", "fewer `instances`"),
+    "Invalid license specification": ("licenses", "write `options: [--licenses=NAME:1]`"),
+    "Burst Buffer request invalid": ("bb", "write `options: [--bb=...]`"),
+    "Burst Buffer permission denied": ("bb", "`scontrol show burst`"),
+    "Invalid wckey specification": ("wckey", "write `options: [--wckey=NAME]`"),
+    "Invalid mcs_label specified": ("mcs-label", "write `options: [--mcs-label=NAME]`"),
+    "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)": (
+        "account qos",
+        "fewer or smaller jobs at once",
+    ),
+    "Requested node configuration is not available": ("nodes cpus-per-task mem gres", "`memoryMB` or `gpu`"),
+    "Requested topology configuration is not available": ("nodes cpus-per-task mem gres", "`instances`"),
+    "Plugin initialization failed": ("", "show these words to its administrator"),
+    "Spank plugin failure, job failed": ("", "show these words to its administrator"),
+}
+"""Answers of controllers with the options that they are about. Source: libslurm of 22.05, 24.11 and 26.05."""
+
+
+def refused(stderr: str) -> RejectedError:
+    error = failure(["sbatch"], Completed(status=1, stdout="", stderr=stderr))
+    assert isinstance(error, RejectedError)
+    return error
+
+
+def verdict(answer: str) -> str:
+    return f"sbatch: error: Batch job submission failed: {answer}\n"
+
+
+@pytest.mark.parametrize("answer", SAID)
+def test_each_refusal_says_what_to_write(answer: str) -> None:
+    options, hint = SAID[answer]
+    error = refused(verdict(answer))
+    assert (" ".join(error.options), error.faults[0].code) == (options, "E503")
+    assert hint in error.faults[0].hint
+    assert answer in error.faults[0].message
+    assert "the site says" not in error.faults[0].message
+
+
+def test_what_is_to_be_written_can_be_written() -> None:
+    keys = {field.alias or name for name, field in SlurmExtras.model_fields.items()}
+    keys |= {"time.default", "virtualClusters", "priorities", "nodeTypes", "gpus", "partitions"}
+    keys |= {"instances", "cpu", "memoryMB", "gpu"}
+    for refusal in TABLE:
+        quoted = re.findall(r"`([^`]+)`", refusal.hint)
+        written = [word for word in quoted if re.fullmatch(r"[\w.]+", word) and word not in ("sinfo", "extras.slurm")]
+        assert set(written) <= keys, refusal.hint
+        for option in re.findall(r"options: \[--([a-z-]+)", refusal.hint):
+            assert option not in OURS
+
+
+LUA = (
+    "sbatch: error: Say which account pays:\n"
+    "sbatch: error: use --account=PROJECT or -q QOS --bb=x, see https://example.org\n" + verdict("Unspecified error")
+)
+"""What a site's job_submit.lua says by log_user() before it refuses. Source: observed on 22.05."""
+
+
+def test_the_words_of_a_sites_rule_are_quoted() -> None:
+    error = refused(LUA)
+    (fault,) = error.faults
+    assert fault.message == (
+        "sbatch refuses --account or --qos or --bb: a rule of the site (job_submit) refuses the job; the site says: "
+        '"Say which account pays: use --account=PROJECT or -q QOS --bb=x, see https://example.org"'
+    )
+    assert fault.hint == (
+        "write `account` and `qos` and `options: [--bb=...]` under `extras.slurm`, as the site's words ask"
+    )
+    assert error.options == ("account", "qos", "bb")
+
+
+def test_the_words_of_a_sites_rule_stand_beside_its_answer() -> None:
+    error = refused("sbatch: error: no partition, no job\n" + verdict("Invalid partition name specified"))
+    assert error.faults[0].message == (
+        "sbatch refuses --partition: Batch job submission failed: Invalid partition name specified; "
+        'the site says: "no partition, no job"'
+    )
+    assert error.options == ("partition",)
+
+
+def test_the_words_of_a_rule_are_the_sites_whatever_they_look_like() -> None:
+    error = refused("sbatch: error: invalid partition for you, and Invalid qos\n" + verdict("Unspecified error"))
+    assert error.options == ()
+    assert error.faults[0].message.endswith('; the site says: "invalid partition for you, and Invalid qos"')
+    # Even like no answer at all.
+    assert refused(verdict("Socket timed out on send/recv operation") + verdict("Unspecified error")).options == ()
+
+
+def test_a_rule_that_speaks_of_each_component_is_quoted_once() -> None:
+    said = "".join(f"sbatch: error: {number}: no account, no job\n" for number in range(3))
+    assert refused(said + verdict("Unspecified error")).faults[0].message.endswith('says: "no account, no job"')
+
+
+def test_a_rule_without_a_word_is_named() -> None:
+    (fault,) = refused(verdict("Unspecified error")).faults
+    assert fault.message == "sbatch refuses: a rule of the site (job_submit) refuses the job"
+    assert "ask the site" in fault.hint
+
+
+def test_what_slurm_says_beside_its_answer_is_not_the_sites() -> None:
+    said = "sbatch: error: Memory specification can not be satisfied\n"
+    (fault,) = refused(said + verdict("Requested node configuration is not available")).faults
+    assert fault.message.startswith("sbatch refuses --mem: Memory specification can not be satisfied; Batch job")
+
+
+@pytest.mark.parametrize("words", ["GPUs are temporarily unable to run", "MUNGE is down for you", "Socket timed out"])
+def test_a_sites_words_are_never_taken_for_no_answer(words: str) -> None:
+    error = refused(f"sbatch: error: {words}\n" + verdict("Unspecified error"))
+    assert f'the site says: "{words}"' in error.faults[0].message
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1), max_size=3))
+def test_whatever_a_site_says_the_refusal_stays_one(lines: list[str]) -> None:
+    before = "".join(f"sbatch: error: {line}\n" for line in lines)
+    (fault,) = refused(before + verdict("Unspecified error")).faults
+    assert fault.code == "E503"
+    for line in lines:
+        assert re.sub(r"^\d+: ", "", line.strip()) in fault.message
+    away = failure(["sbatch"], Completed(status=1, stdout="", stderr=before + verdict("Socket timed out on send/recv")))
+    assert isinstance(away, UnreachableError)

@@ -1,0 +1,1 @@
+"""Tests of commands for jobs."""

@@ -1,0 +1,188 @@
+"""One bad job folder, whatever is in it, takes nothing from the other jobs: they are listed and looked after."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.journal import read
+from paislurm.translator.state.records import Ended, dump
+
+from ...monitor.jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, job_folder, leave_result
+from ...state.test_safe_read import anything
+from ..running import ME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from paislurm.translator.state.records import Record
+
+    from ..running import Runner
+
+HEAD = "JobID|JobIDRaw|State|ExitCode|Submit|Start|End|NodeList|Reason"
+GOOD = f"7|7|CANCELLED by 0|0:15|{NOW}|{NOW}|{NOW}|n1|None"
+BAD = f"{user_name()}~bad"
+LATE = {"time": clock() - 30}
+
+
+@pytest.fixture(autouse=True)
+def good(surroundings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JobFolder:
+    """Make a job 7 that Slurm has cancelled, and programs of Slurm that know it and refuse what is no number."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    known = {"squeue": "", "sacct": f"{HEAD}\n{GOOD}\n", "scancel": "", "sinfo": ""}
+    for program, answer in known.items():
+        refuse = 'case "$*" in *jobs=*[!0-9,]*\\ *) exit 1 ;; esac'
+        text = f"#!/bin/sh\necho \"$0 $*\" >>{tmp_path}/asked\n{refuse}\nprintf '%s' '{answer}'\n"
+        (programs / program).write_text(text, encoding="utf-8")
+        (programs / program).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    return made(surroundings, ME)
+
+
+def made(jobs: Path, name: str, **changes: Any) -> JobFolder:
+    """Make a living job of one's own; `changes` are those of its records, whatever they hold."""
+    folder = job_folder(jobs, name=name)
+    records: tuple[Record, ...] = (
+        replace(CREATED, user=user_name(), **LATE),
+        replace(INTENT, **LATE),
+        replace(SUBMITTED, user=user_name(), **LATE),
+    )  # fmt: skip
+    raw = [json.loads(dump(record)) for record in records]
+    lines = [each | {key: value for key, value in changes.items() if key in each} for each in raw]
+    folder.journal.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
+    folder.script(0).write_text("#!/bin/bash\n", encoding="utf-8")
+    return folder
+
+
+def pipe(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+def endless(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.symlink_to("/dev/zero")
+
+
+def unclosed(path: Path) -> None:
+    path.write_text("#!/bin/bash\n#SBATCH --comment='it is\n#SBATCH --nodes=\u00b2\n", encoding="utf-8")
+
+
+def folder_in_place(path: Path) -> None:
+    if path.exists():
+        path.unlink()
+    path.mkdir()
+
+
+PLACES: dict[str, Callable[[JobFolder], Path]] = {
+    "journal": lambda folder: folder.journal,
+    "script": lambda folder: folder.script(0),
+    "result": lambda folder: folder.result(0),
+    "tasks": lambda folder: folder.attempt(0) / "tasks",
+}
+
+
+def stands(run: Runner) -> None:
+    """The good job is listed with its end, which the monitor has written down; nothing was asked but for numbers."""
+    listed = run("list", "--json")
+    assert listed.code == 0, listed.err
+    assert {"STOPPED"} == {line["state"] for line in json.loads(listed.out)["jobs"] if line["name"] == ME}
+    assert run("list").code == 0
+
+
+@pytest.mark.parametrize("spoil", [pipe, endless, unclosed, folder_in_place])
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", [BAD, "stranger~bad"])
+def test_a_file_that_is_none(
+    good: JobFolder, run: Runner, place: str, spoil: Callable[[Path], None], name: str
+) -> None:
+    bad = made(good.path.parent, name, user=name.partition("~")[0], job_id="7")
+    spoil(PLACES[place](bad))
+    done = run("monitor", "--once")
+    assert done.code == 0, done.err
+    assert isinstance(read(good.journal).records[-1], Ended), done.err
+    stands(run)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"backend": "nonsense"},
+        {"backend": "../../.."},
+        {"job_id": "--user=root"},
+        {"job_id": "99999999999999999999"},
+        {"attempt": 1 << 52},
+        {"roles": [{"name": "w", "folder": "0-w", "instances": 1 << 52}]},
+        {"time": -(1 << 52)},
+        {"time": 1 << 52},
+        {"user": "\x1b[2J\n"},
+        {"tag": "--all"},
+    ],
+)
+def test_records_that_make_no_sense(good: JobFolder, run: Runner, tmp_path: Path, changes: dict[str, Any]) -> None:
+    made(good.path.parent, BAD, **changes)
+    done = run("monitor", "--once")
+    assert done.code == 0, done.err
+    assert isinstance(read(good.journal).records[-1], Ended), done.err
+    stands(run)
+    asked = (tmp_path / "asked").read_text(encoding="utf-8")
+    assert "--user=root" not in asked
+    assert "9999999999" not in asked
+
+
+@given(
+    changes=st.dictionaries(
+        st.sampled_from([*json.loads(dump(CREATED)), *json.loads(dump(SUBMITTED)), "tag"]), anything
+    )
+)
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_records(good: JobFolder, run: Runner, changes: dict[str, Any]) -> None:
+    for name in (BAD, "stranger~bad"):
+        shutil.rmtree(good.path.parent / name, ignore_errors=True)
+        made(good.path.parent, name, **changes)
+    done = run("monitor", "--once")
+    assert done.code == 0, done.err
+    stands(run)
+
+
+def test_records_of_an_ended_job_that_make_no_sense(good: JobFolder, run: Runner) -> None:
+    for number, changes in enumerate(
+        ({"state": "\x1b]0;x\x07"}, {"time": 1 << 52}, {"ended": -(1 << 52)}, {"code": 1 << 52})
+    ):
+        job_folder(good.path.parent, CREATED, INTENT, SUBMITTED, replace(ENDED, **changes), name=f"x~{number}")
+    said = run("list", "--all")
+    assert said.code == 0
+    assert "\x1b" not in said.out
+    for number in range(4):
+        assert run("status", f"x~{number}").code == 0
+
+
+def test_no_line_of_the_monitors_log_can_be_forged(good: JobFolder, run: Runner) -> None:
+    forged = "2026-01-01 00:00:00 forged"
+    made(
+        good.path.parent,
+        f"x~{'y' * 9}",
+        tag=f"a\n{forged}",
+        backend=f"b\r\n{forged}",
+        user=f"c\n{forged}",
+    )
+    name = f"{user_name()}~a\n{forged}"
+    made(good.path.parent, name)
+    done = run("monitor", "--once")
+    assert done.code == 0
+    lines = [line for line in done.err.splitlines() if "forged" in line]
+    assert lines
+    assert not [line for line in lines if line.startswith(forged)]
+    leave_result(JobFolder(path=good.path.parent / ME), reason=f"x\n{forged}")
+    assert forged not in run("wait", ME).err.splitlines()

@@ -1,0 +1,262 @@
+"""`logs`: what tasks print, as it is and as it comes."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.backends.base import JobId
+from paislurm.translator.cli.jobs import waiting
+from paislurm.translator.cli.jobs.follow_logs import EVERYTHING, Follower, chosen
+from paislurm.translator.cli.jobs.log_tail import Prefixer, start_of_last_lines
+from paislurm.translator.cli.output import console
+from paislurm.translator.errors import NotFoundError
+from paislurm.translator.state.records import JobRole
+
+from ...monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, leave_result, observed
+from .. import running
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.translator.state.job_folder import JobFolder
+
+    from ..running import Runner
+
+JOB = "alice~demo"
+
+
+@pytest.fixture
+def folder(surroundings: Path, slurm: FakeBackend) -> JobFolder:
+    """Make a job that runs."""
+    slurm.observations[JobId("7")] = observed("RUNNING")
+    return job_folder(surroundings, CREATED, INTENT, SUBMITTED)
+
+
+def print_to(
+    folder: JobFolder, index: int, text: str, retry: int = 0, stream: str = "stdout", attempt: int = 0
+) -> None:
+    """Let a task print."""
+    path = folder.log(attempt, ROLES[0], index, retry, stream)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        file.write(text.encode())
+
+
+def test_one_task_is_shown_as_it_is(run: Runner, folder: JobFolder) -> None:
+    print_to(folder, 0, "one\r\x1b[31mtwo\n\n")
+    print_to(folder, 0, "wrong\n", stream="stderr")
+    assert run("logs", JOB, "worker-0").out == "one\r\x1b[31mtwo\n\n"
+    assert run("logs", JOB, "worker-0", "--stderr").out == "wrong\n"
+
+
+def test_several_tasks_are_shown_under_their_names(run: Runner, folder: JobFolder) -> None:
+    print_to(folder, 0, "one\ntwo\n")
+    print_to(folder, 1, "three")
+    expected = "worker-0 | one\nworker-0 | two\nworker-1 | three\n"
+    assert run("logs", JOB).out == expected
+    assert run("logs", JOB, "worker").out == expected
+    assert run("logs", "7").out == expected
+
+
+def test_the_last_lines(run: Runner, folder: JobFolder) -> None:
+    print_to(folder, 0, "one\ntwo\nthree\n")
+    print_to(folder, 1, "four\nfive")
+    assert run("logs", JOB, "--tail", "1").out == "worker-0 | three\nworker-1 | five\n"
+    assert run("logs", JOB, "worker-0", "--tail", "9").out == "one\ntwo\nthree\n"
+
+
+@given(st.lists(st.sampled_from([b"", b"a", b"bb" * 40]), max_size=9), st.integers(1, 12), st.booleans())
+def test_where_the_last_lines_begin(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], count: int, ended: bool
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "tail.log"
+    data = b"\n".join(lines) + (b"\n" if ended else b"")
+    path.write_bytes(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("paislurm.translator.cli.jobs.log_tail.CHUNK", 7)
+        start = start_of_last_lines(path, count, os.geteuid())
+    whole = data.split(b"\n")[: -1 if data.endswith(b"\n") else None]
+    assert data[start:].split(b"\n")[: -1 if data.endswith(b"\n") else None] == whole[-count:]
+
+
+def test_no_lines_at_all(run: Runner, folder: JobFolder) -> None:
+    print_to(folder, 0, "one\ntwo\n")
+    assert run("logs", JOB, "worker-0", "--tail", "0").out == ""
+
+
+def test_of_a_retried_task_the_newest_attempt_is_shown(run: Runner, folder: JobFolder) -> None:
+    print_to(folder, 0, "first\n")
+    print_to(folder, 0, "second\n", retry=1)
+    print_to(folder, 0, "third\n", retry=2)
+    assert run("logs", JOB, "worker-0").out == "third\n"
+    assert run("logs", JOB, "worker-0", "--task-attempt", "1").out == "second\n"
+    assert run("logs", JOB, "worker-0", "--task-attempt", "0").out == "first\n"
+
+
+def test_what_the_batch_script_says(run: Runner, folder: JobFolder) -> None:
+    assert "nothing is printed yet" in run("logs", JOB, "--batch").err
+    folder.batch_log(0).write_text("paislurm: all is well\n", encoding="utf-8")
+    assert run("logs", JOB, "--batch").out == "paislurm: all is well\n"
+
+
+def test_nothing_yet_and_nothing_ever(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    slurm.observations[JobId("7")] = observed("PENDING", reason="Priority")
+    said = run("logs", JOB)
+    assert (said.code, said.out) == (0, "")
+    assert said.err.startswith(f"nothing is printed yet: {JOB} is WAITING (Priority: jobs ")
+    leave_result(folder)
+    assert run("logs", JOB).err == f"nothing was printed; {JOB} SUCCEEDED: all is well\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "says"),
+    [
+        (["worker-2"], "E521", "it has worker-0 to worker-1"),
+        (["worker-"], "E521", "worker-"),
+        (["boss"], "E521", "boss"),
+        (["--attempt", "3"], "E522", "the last one is 0"),
+    ],
+)
+def test_what_there_is_not(run: Runner, folder: JobFolder, argv: list[str], code: str, says: str) -> None:
+    assert folder
+    said = run("logs", JOB, *argv)
+    assert (said.code, code in said.err, says in said.err) == (5, True, True)
+
+
+def test_a_role_may_be_called_like_a_task() -> None:
+    roles = [JobRole(name=name, folder=name, instances=2) for name in ("ps", "ps-1", "a-b")]
+    assert chosen(roles, "ps-1") == [(roles[1], 0), (roles[1], 1)]
+    assert chosen(roles, "ps-0") == [(roles[0], 0)]
+    assert chosen(roles, "a-b-1") == [(roles[2], 1)]
+    with pytest.raises(NotFoundError):
+        chosen(roles, "a-b-٣")
+
+
+def test_a_pipe_in_the_place_of_a_log_blocks_nothing(run: Runner, folder: JobFolder) -> None:
+    path = folder.log(0, ROLES[0], 0, 0, "stdout")
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
+    assert run("logs", JOB, "worker-0").out == ""
+
+
+def test_where_the_logs_are(run: Runner, folder: JobFolder) -> None:
+    print_to(folder, 0, "x")
+    first, second = json.loads(run("logs", JOB, "--json").out)["files"]
+    assert (first["path"], first["exists"]) == (str(folder.log(0, ROLES[0], 0, 0, "stdout")), True)
+    assert (second["task"], second["exists"]) == ("worker-1", False)
+
+
+def test_attempts_that_begin_and_end_between_two_looks_are_followed(
+    folder: JobFolder, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    follower = Follower(folder, EVERYTHING)
+    for attempt, text in enumerate(["first", "second\n", "third\n"]):
+        print_to(folder, 0, text, attempt=attempt)
+    follower.print_new()
+    assert capfdbinary.readouterr().out == b"".join(
+        b"worker-0 | %s\n" % text for text in (b"first", b"second", b"third")
+    )
+
+
+def test_following_until_the_end(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = iter(
+        [
+            lambda: print_to(folder, 0, "half a "),
+            lambda: print_to(folder, 1, "one\n"),
+            lambda: print_to(folder, 0, "line\n"),
+            lambda: print_to(folder, 0, "retried\n", retry=1),
+            lambda: (print_to(folder, 1, "last"), leave_result(folder)),
+        ]
+    )
+    monkeypatch.setattr(waiting.time, "sleep", lambda _: next(steps)())
+    said = run("logs", "-f", JOB)
+    assert said.code == 0
+    assert said.out == ("worker-1 | one\nworker-0 | half a line\nworker-0 | retried\nworker-1 | last\n")
+    assert f"{JOB} SUCCEEDED" in said.err
+    assert slurm.queries <= 2
+
+
+def test_a_log_that_the_job_cuts_short_is_read_from_its_beginning(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert slurm
+    path = folder.log(0, ROLES[0], 0, 0, "stdout")
+    print_to(folder, 0, "a long line\n")
+    steps = iter([lambda: path.write_text("short\n", encoding="utf-8"), lambda: leave_result(folder)])
+    monkeypatch.setattr(waiting.time, "sleep", lambda _: next(steps)())
+    assert run("logs", "-f", JOB, "worker-0").out == "a long line\nshort\n"
+
+
+@given(st.lists(st.binary(max_size=8)))
+def test_prefixes_lose_nothing(pieces: list[bytes]) -> None:
+    prefixer = Prefixer("w-0")
+    printed = b"".join(prefixer.lines(piece) for piece in pieces) + prefixer.rest()
+    whole = b"".join(pieces)
+    lines = whole.split(b"\n")
+    expected = b"".join(b"w-0 | " + line + b"\n" for line in lines[:-1])
+    if lines[-1]:
+        expected += b"w-0 | " + lines[-1] + b"\n"
+    assert printed == expected
+
+
+EVIL = "a\x1b[2Jb\x1b]0;title\x07\tc\x9b1Ad \u202e é 漢\r 50%\n"
+SHOWN = r"a\x1b[2Jb\x1b]0;title\x07" + "\tc" + r"\x9b1Ad \u202e" + " é 漢\r 50%\n"
+
+
+@pytest.mark.parametrize("argv", [("worker-0",), (), ("--batch",)])
+def test_on_a_terminal_nothing_that_tasks_print_acts(
+    run: Runner, folder: JobFolder, argv: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    print_to(folder, 0, EVIL)
+    folder.batch_log(0).write_text(EVIL, encoding="utf-8")
+    assert EVIL in run("logs", JOB, *argv).out
+    monkeypatch.setattr(console, "is_terminal", lambda _: True)
+    assert SHOWN in run("logs", JOB, *argv).out
+
+
+@pytest.mark.parametrize("size", range(1, 9))
+def test_characters_that_come_in_pieces_are_shown_whole(
+    run: Runner, folder: JobFolder, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    print_to(folder, 0, EVIL)
+    monkeypatch.setattr("paislurm.translator.cli.jobs.log_tail.CHUNK", size)
+    monkeypatch.setattr(console, "is_terminal", lambda _: True)
+    assert run("logs", JOB, "worker-0").out == SHOWN
+
+
+@pytest.mark.usefixtures("profile")
+def test_scripts_and_converted_files_act_on_no_terminal(
+    run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = running.JOB.replace("echo and bye", r'"echo \e]0;gone\a"')
+    file = running.job_file(tmp_path, text)
+    assert "\x1b]0;gone" in run("script", file).out
+    monkeypatch.setattr(console, "is_terminal", lambda _: True)
+    shown = run("script", file).out
+    assert r"\x1b]0;gone\x07" in shown
+    assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize("argv", ["worker-0", "worker-0 --tail 2", "", "--batch", "--batch --tail 2"])
+def test_a_hole_of_a_terabyte_is_passed_over(run: Runner, folder: JobFolder, argv: str) -> None:
+    """A program that cuts its log and writes on where it was leaves one, without a line's end in it."""
+    path = folder.log(0, ROLES[0], 0, 0, "stdout")
+    path.parent.mkdir(parents=True)
+    for log in (path, folder.batch_log(0)):
+        with log.open("wb") as file:
+            file.write(b"first\n")
+            file.seek(1 << 40)
+            file.write(b"last\nof all\n")
+    shown = run("logs", JOB, *argv.split()).out
+    assert shown.replace("\0", "").endswith("last\nof all\n" if argv else "last\nworker-0 | of all\n")
+    assert len(shown) < 1 << 20
+    os.truncate(path, 1 << 41)
+    assert len(run("logs", JOB, *argv.split()).out) < 1 << 20

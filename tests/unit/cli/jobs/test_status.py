@@ -1,0 +1,230 @@
+"""`list` and `status`: how jobs stand, as far as anybody knows."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.base import JobId
+
+from ...monitor.jobs import (
+    CREATED,
+    ENDED,
+    INTENT,
+    NOW,
+    SUBMITTED,
+    FakeBackend,
+    job_folder,
+    leave_result,
+    observed,
+    task,
+)
+from ..running import ME
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.translator.state.job_folder import JobFolder
+
+    from ..running import Runner
+
+
+def test_a_job_that_waits(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    slurm.observations[JobId("7")] = observed("PENDING", reason="Resources")
+    said = run("status", "demo")
+    assert (said.code, said.err) == (0, "")
+    lines = [line.split(maxsplit=1) for line in said.out.splitlines() if line]
+    assert [line for line in lines[:7] if line[0] not in ("since", "what")] == [
+        ["job", ME],
+        ["state", "WAITING"],
+        ["reason", "Resources: what it asks for is in use by other jobs"],
+        ["attempt", "0"],
+        ["slurm", "job 7, PENDING, Resources"],
+    ]
+    assert re.search(r"^since +\d{4}-\d\d-\d\d ", said.out, re.MULTILINE)
+    assert "what helps  a job with a shorter time limit" in said.out
+    assert ["worker-1", "WAITING  -     -       -     -      -        -"] in lines
+    assert str(folder.path) in said.out
+
+
+def test_why_a_job_waits_for_programs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    assert folder
+    slurm.observations[JobId("7")] = observed("PENDING", reason="JobHeldUser", reasons=("JobHeldUser",))
+    document = json.loads(run("status", "demo", "--json").out)
+    [wait] = document["waits"]
+    assert (wait["reason"], wait["kind"], wait["help"]) == ("JobHeldUser", "stuck", "`scontrol release 7` lets it go")
+    assert (document["reason"], document["backend_reason"]) == (
+        "it cannot start as it is: JobHeldUser: its user holds it",
+        "JobHeldUser",
+    )
+    assert isinstance(document["waits_since"], int)
+    [line] = json.loads(run("list", "--json").out)["jobs"]
+    assert (line["helps"], line["waits_since"]) == (wait["help"], document["waits_since"])
+
+
+def test_a_job_that_runs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    slurm.observations[JobId("7")] = observed("RUNNING", started=NOW)
+    reports = folder.attempt(0) / "tasks" / "0-worker"
+    reports.mkdir(parents=True)
+    (reports / "0.log").write_text(f"start 0 0 0 0 n1 4 {NOW}\nexit 0 0 0 0 0 0 success {NOW}\n", encoding="utf-8")
+    (reports / "1.log").write_text(f"start 0 1 1 0 n2 4 {NOW}\nexit 0 1 1", encoding="utf-8")
+    document = json.loads(run("status", "7", "--json").out)
+    assert (document["state"], document["backend_state"]) == ("RUNNING", "RUNNING")
+    assert [(t["state"], t["node"]) for t in document["tasks"]] == [("SUCCEEDED", "n1"), ("RUNNING", "n2")]
+    assert document["roles"] == {"worker": {"SUCCEEDED": 1, "RUNNING": 1}}
+    assert "1/2" in run("list").out
+
+
+def test_a_job_that_failed_is_shown_with_0(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    stopped = task(1, state="STOPPED", code=-220, status=143)
+    leave_result(folder, outcome="failed", code=220, reason="worker-0 failed", tasks=[task(0), stopped])
+    slurm.observations[JobId("7")] = observed("FAILED", final=True)
+    said = run("status", "demo")
+    assert said.code == 0
+    assert "FAILED (exit code 220, UserCommandExitWithError)" in said.out
+    assert "worker-1  STOPPED    n1    143     -220" in said.out
+
+
+def test_nothing_of_a_result_acts_on_a_terminal(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    evil = "\x1b[2J\r\n\u202e\x9b1m"
+    leave_result(folder, reason=evil, tasks=[task(0, node=evil), task(1)])
+    assert slurm
+    out = run("status", "demo").out
+    assert not {"\x1b", "\r", "\u202e", "\x9b"} & set(out)
+    assert r"\x1b[2J\r\n\u202e\x9b1m" in out
+
+
+def test_without_an_answer_the_last_known_state_is_shown(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    assert folder
+    slurm.observations[JobId("7")] = observed("PENDING", reason="Priority")
+    run("status", "demo")
+    slurm.fails = "away"
+    said = run("status", "demo")
+    assert said.code == 0
+    assert "WAITING" in said.out
+    assert "job 7, PENDING (last heard)" in said.out
+    assert "this is what was known last: Slurm gives no answer: timed out" in said.err
+    listed = run("list")
+    assert (listed.code, "WAITING" in listed.out, "known last: Slurm gives no answer" in listed.err) == (0, True, True)
+
+
+def test_an_ended_job_needs_no_backend(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+    job_folder(surroundings, CREATED, INTENT, SUBMITTED, ENDED)
+    slurm.fails = "away"
+    assert "FAILED (exit code 255" in run("status", "alice~demo").out
+    assert run("list").err == ""
+    assert slurm.queries == 0
+
+
+def test_a_damaged_journal_is_told_and_the_rest_of_it_used(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    slurm.observations[JobId("7")] = observed("PENDING")
+    with folder.journal.open("ab") as file:
+        file.write(b'{"version": 1, "ki')
+    said = run("status", "demo")
+    assert (said.code, said.err) == (0, "warning: journal.jsonl: its last line is torn\n")
+
+
+def test_no_such_job_is_5_with_near_names(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    assert slurm
+    assert folder
+    for command in ("status", "logs", "wait", "cancel"):
+        said = run(command, "dmeo")
+        assert (said.code, "did you mean `demo`?" in said.err) == (5, True)
+
+
+def test_the_list(run: Runner, slurm: FakeBackend, folder: JobFolder, surroundings: Path) -> None:
+    assert folder
+    assert run("list", "--json").code == 0
+    job_folder(surroundings, CREATED, INTENT, SUBMITTED, ENDED)
+    job_folder(surroundings, CREATED, INTENT, SUBMITTED, ENDED, name="alice~demo.1")
+    slurm.observations[JobId("7")] = observed("RUNNING")
+    rows = [line.split()[:5] for line in run("list").out.splitlines()]
+    assert rows == [
+        ["job", "state", "code", "id", "tasks"],
+        ["demo", "WAITING", "-", "7", "0/2"],
+        ["alice~demo", "FAILED", "255", "7", "2/2"],
+    ]
+    assert len(json.loads(run("list", "--all", "--json").out)["jobs"]) == 3
+    assert [line["name"] for line in json.loads(run("list", "--json", "--state", "failed").out)["jobs"]] == [
+        "alice~demo"
+    ]
+    assert run("list", "--state", "stopped").err == "no such jobs\n"
+
+
+def test_a_job_whose_journal_cannot_be_read_is_listed_with_that_as_its_reason(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, surroundings: Path
+) -> None:
+    assert folder
+    slurm.observations[JobId("7")] = observed("RUNNING")
+    job_folder(surroundings, CREATED, name="alice~lost").journal.unlink()
+    job_folder(surroundings, name="alice~empty")
+    job_folder(surroundings, name="alice~spoilt").journal.write_bytes(b"no\nJSON\n")
+    link = job_folder(surroundings, name="alice~loop").journal
+    link.unlink()
+    link.symlink_to(link)
+    (surroundings / "a~file").write_text("no job", encoding="utf-8")
+    said = run("list")
+    rows = {line.split()[0]: line.split()[1:] for line in said.out.splitlines()[1:]}
+    broken = ["UNKNOWN", "-", "-", "-/-", "-", "-"]
+    assert rows.pop("demo")[0] == "WAITING"
+    assert rows == dict.fromkeys(("alice~lost", "alice~empty", "alice~spoilt", "alice~loop"), broken)
+    assert "warning: alice~spoilt: its journal cannot be read (journal.jsonl: line 1 cannot be read: " in said.err
+    assert f"mend {surroundings}/alice~spoilt/journal.jsonl, or remove the folder" in said.err
+    told = {
+        line["name"]: line["reason"] for line in json.loads(run("list", "--json").out)["jobs"] if not line["readable"]
+    }
+    assert sorted(told) == ["alice~empty", "alice~loop", "alice~lost", "alice~spoilt"]
+    assert "(No such file or directory)" in told["alice~lost"]
+    assert "(it is empty)" in told["alice~empty"]
+    found = json.loads(run("list", "--json", "--state", "unknown").out)["jobs"]
+    assert {line["name"] for line in found} == told.keys()
+
+
+def test_an_empty_list(run: Runner, surroundings: Path) -> None:
+    said = run("list")
+    assert (said.code, said.out, said.err) == (0, "", f"no jobs in {surroundings}\n")
+    assert json.loads(run("list", "--json").out)["jobs"] == []
+
+
+def test_a_thousand_jobs_are_listed_quickly_with_one_question(
+    run: Runner, slurm: FakeBackend, surroundings: Path
+) -> None:
+    surroundings.mkdir(parents=True)
+    for number in range(1, 1001):
+        end = (replace(ENDED),) if number % 50 else ()
+        sent = replace(SUBMITTED, job_id=str(number), job=f"job{number}")
+        job_folder(surroundings, CREATED, INTENT, sent, *end, name=f"alice~job{number}")
+        slurm.observations[JobId(str(number))] = observed("RUNNING", job_id=str(number))
+    began = time.monotonic()
+    said = run("list")
+    took = time.monotonic() - began
+    assert len(said.out.splitlines()) == 1001
+    assert slurm.queries == 1
+    assert took < 5
+
+
+def test_a_job_of_which_only_the_intent_is_known_is_found_by_the_list(
+    run: Runner, slurm: FakeBackend, surroundings: Path
+) -> None:
+    job_folder(surroundings, CREATED, INTENT)
+    slurm.tags[INTENT.tag] = JobId("55")
+    slurm.observations[JobId("55")] = observed("PENDING", job_id="55")
+    assert " 55 " in run("list").out
+
+
+def test_a_table_on_a_terminal_has_colours_and_no_surprises(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_result(folder, tasks=[task(0, node="[bold]n1\x1b[2J"), task(1)])
+    assert slurm
+    monkeypatch.setattr("paislurm.translator.cli.output.tables.colourful", lambda _: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    out = run("status", "demo").out
+    assert r"[bold]n1\x1b[2J" in out
+    assert "\x1b[32mSUCCEEDED" in out

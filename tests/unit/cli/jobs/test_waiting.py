@@ -1,0 +1,223 @@
+"""`wait`, `cancel` and `monitor`: what goes on, or is ended, while a job lives."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.base import JobId
+from paislurm.translator.cli.commands.jobs import monitor
+from paislurm.translator.cli.context import user_name
+from paislurm.translator.cli.jobs import waiting
+from paislurm.translator.cli.jobs.waiting import Pace
+from paislurm.translator.state.journal import read
+from paislurm.translator.state.records import Cancelled, Ended, Seen
+
+from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
+from ..running import ME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from paislurm.translator.state.job_folder import JobFolder
+
+    from ..running import Runner
+
+
+def test_waiting_ends_with_the_job(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            leave_result(folder)
+
+    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    slurm.observations[JobId("7")] = observed("RUNNING")
+    said = run("wait", "demo")
+    assert (said.code, said.out) == (0, "")
+    assert f"{ME} SUCCEEDED: all is well" in said.err
+    assert len(slept) == 3
+    assert slurm.queries <= 3
+
+
+def test_waiting_for_a_job_that_fails_is_1(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    leave_result(folder, outcome="failed", code=255, reason="worker-0 failed")
+    slurm.observations[JobId("7")] = observed("FAILED", final=True)
+    said = run("wait", "demo", "--json")
+    assert said.code == 1
+    assert json.loads(said.out)["state"] == "FAILED"
+    assert f"see: paislurm status {ME}" in said.err
+    assert run("wait", "demo").code == 1
+
+
+def test_outages_are_waited_out_and_told_once(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slurm.fails = "away"
+    ticks = iter(range(1000))
+
+    def sleep(_: float) -> None:
+        if next(ticks) == 40:
+            slurm.fails = ""
+            slurm.observations[JobId("7")] = observed("CANCELLED", final=True, raw_state="CANCELLED by 0")
+
+    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    now = iter(range(10_000))
+    monkeypatch.setattr(waiting.time, "monotonic", lambda: next(now) / 2)
+    said = run("wait", "demo")
+    assert said.code == 1
+    assert said.err.count("still waiting: Slurm") == 1
+    assert "STOPPED" in said.err
+    assert folder
+
+
+def then(monkeypatch: pytest.MonkeyPatch, *changes: Callable[[], object]) -> None:
+    """Let something change at each tick of half a minute."""
+    left, now = iter(changes), iter(range(10_000))
+
+    def sleep(_: float) -> None:
+        next(left)()
+
+    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    monkeypatch.setattr(waiting.time, "monotonic", lambda: next(now) * 30.0)
+
+
+@pytest.mark.parametrize("watched", [False, True])
+def test_why_a_job_waits_is_told_once_for_each_reason(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch, watched: bool
+) -> None:
+    """By who asks Slurm, or by the journal, where a monitor asks."""
+
+    def says(*reasons: str) -> Callable[[], object]:
+        def change() -> None:
+            seen = observed("PENDING", reason=reasons[0], reasons=reasons)
+            slurm.observations[JobId("7")] = seen
+            if watched:
+                folder.append(Seen(time=1000, attempt=0, state="PENDING", reason=reasons[0], reasons=reasons))
+
+        return change
+
+    def ends() -> None:
+        monkeypatch.setattr(waiting, "_is_watched", lambda: False)
+        leave_result(folder)
+
+    monkeypatch.setattr(waiting, "_is_watched", lambda: watched)
+    says("None")()
+    queries = slurm.queries
+    held, line = says("JobHeldUser"), says("Resources")
+    then(monkeypatch, line, says("Priority"), line, held, held, says("None"), held, ends)
+    said = run("wait", "demo")
+    assert said.code == 0
+    told = [line for line in said.err.splitlines() if line.startswith((f"{ME} waits, since", "what helps"))]
+    assert [line.partition(": ")[2] for line in told] == [
+        "Resources: what it asks for is in use by other jobs",
+        "a job with a shorter time limit (`extras.slurm.time`), or one that asks for less, may start earlier",
+        "it cannot start as it is: JobHeldUser: its user holds it",
+        "`scontrol release 7` lets it go",
+    ]
+    assert slurm.queries - queries <= (1 if watched else 9)
+
+
+def test_what_a_look_itself_writes_is_no_reason_to_ask_again(tmp_path: Path) -> None:
+    journal, result = tmp_path / "journal.jsonl", tmp_path / "result.json"
+    pace = Pace(0.5, result, journal)
+    assert pace.due(0)
+    journal.write_text("why it waits\n", encoding="utf-8")
+    pace.settle(journal)
+    assert not pace.due(0.1)
+    result.write_text("{}", encoding="utf-8")
+    assert pace.due(0.2)
+
+
+def test_ctrl_c_while_waiting_leaves_the_job_alone(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sleep(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    slurm.observations[JobId("7")] = observed("RUNNING")
+    said = run("wait", "demo")
+    assert said.code == 130
+    assert f"interrupted; job {ME} goes on" in said.err
+    assert f"`paislurm cancel {ME}` ends it" in said.err
+    assert not slurm.cancelled
+    assert folder
+
+
+def test_a_job_that_nobody_knows_is_not_waited_for(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+    assert slurm
+    job_folder(surroundings, CREATED, INTENT, SUBMITTED)
+    said = run("wait", "alice~demo")
+    assert said.code == 5
+    assert "Slurm does not know job 7" in said.err
+    given_up = run("cancel", "alice~demo")
+    assert (given_up.code, "is given up" in given_up.out) == (0, True)
+    assert "STOPPED" in run("status", "alice~demo").out
+
+
+def test_the_backend_is_asked_less_and_less_often(tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    pace = Pace(0.5, result)
+    asked = [now / 10 for now in range(600) if pace.due(now / 10)]
+    pauses = [later - earlier for earlier, later in pairwise(asked)]
+    assert asked[0] == 0
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == pytest.approx(10)
+    result.write_text("{}", encoding="utf-8")
+    assert pace.due(60.1), "there is a new result"
+    assert not pace.due(60.2)
+    assert pace.due(60.7)
+
+
+def test_cancelling(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    slurm.observations[JobId("7")] = observed("RUNNING")
+    said = run("cancel", "demo")
+    assert (said.code, said.out) == (0, f"{ME} is being cancelled (job 7)\n")
+    assert slurm.cancelled == ["7"]
+    (record,) = [record for record in read(folder.journal).records if isinstance(record, Cancelled)]
+    assert record.user == user_name()
+    assert f"cancelled by {user_name()}" in run("status", "demo").out
+    slurm.observations[JobId("7")] = observed("CANCELLED", final=True)
+    again = run("cancel", "demo", "--json")
+    assert json.loads(again.out)["message"] == f"{ME} has already ended: STOPPED"
+    assert slurm.cancelled == ["7"]
+    assert sum(isinstance(record, Ended) for record in read(folder.journal).records) == 1
+
+
+def test_a_cancel_without_an_answer_is_6_and_not_written_down(
+    run: Runner, slurm: FakeBackend, folder: JobFolder
+) -> None:
+    slurm.fails = "away"
+    assert run("cancel", "demo").code == 6
+    assert not [record for record in read(folder.journal).records if isinstance(record, Cancelled)]
+
+
+def test_a_monitor_that_cannot_write_says_so_and_keeps_trying(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = folder.path.parents[1] / "monitor"
+    blocked.write_text("", encoding="utf-8")
+    slurm.observations[JobId("7")] = observed("COMPLETED", final=True)
+    leave_result(folder)
+    once = run("monitor", "--once")
+    assert (once.code, f"{blocked} cannot be written: " in once.err, slurm.queries) == (0, True, 0)
+    pauses: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == monitor.TRIES + 5:
+            blocked.unlink()
+
+    monkeypatch.setattr(monitor.time, "sleep", sleep)
+    said = run("monitor")
+    assert (said.code, len(pauses), read(folder.journal).records[-1]) == (0, monitor.TRIES + 5, folder.history().ended)
+    assert said.err.count(" cannot be written: ") == 1
+    assert f"{ME}: SUCCEEDED attempt 0" in said.err

@@ -1,0 +1,131 @@
+"""`watch`: how jobs stand, as it changes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.base import JobId
+from paislurm.translator.cli.commands.jobs import watch
+from paislurm.translator.cli.context import clock, user_name
+
+from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from paislurm.translator.state.job_folder import JobFolder
+
+    from ..running import Runner
+
+ME = user_name()
+
+
+@pytest.fixture
+def folder(surroundings: Path) -> JobFolder:
+    """Make a job that was submitted a moment ago, and one that ended long before."""
+    old = (replace(CREATED, user=ME, job="old"), INTENT, replace(SUBMITTED, user=ME, job="old"), ENDED)
+    job_folder(surroundings, *old, name=f"{ME}~old")
+    own = (replace(CREATED, user=ME, time=clock()), INTENT, replace(SUBMITTED, user=ME, time=clock()))
+    return job_folder(surroundings, *own, name=f"{ME}~demo")
+
+
+@pytest.fixture
+def then(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Let the world change, one change for each time that the command would rest for long enough to look again."""
+
+    def change(*changes: Callable[[], object]) -> None:
+        left = list(changes)
+        now = [0.0]
+
+        def sleep(seconds: float) -> None:
+            now[0] += seconds
+            if now[0] % 20 == 0:
+                left.pop(0)()
+
+        monkeypatch.setattr(watch.time, "sleep", sleep)
+        monkeypatch.setattr(watch.time, "monotonic", lambda: now[0])
+
+    return change
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_line_for_each_change_until_all_have_ended(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., None]
+) -> None:
+    slurm.observations[JobId("7")] = observed("PENDING", reason="Priority")
+
+    def runs() -> None:
+        slurm.observations[JobId("7")] = observed("RUNNING", reason="None")
+
+    def ends() -> None:
+        leave_result(folder)
+        slurm.observations[JobId("7")] = observed("COMPLETED", final=True)
+
+    then(runs, ends)
+    said = run("watch", "--json")
+    shown = [json.loads(line) for line in said.out.splitlines()]
+    assert (said.code, {line["name"] for line in shown}) == (0, {f"{ME}~demo"})
+    assert [(line["reason"], line["ended"]) for line in shown] == [
+        ("Priority: jobs with a higher priority are before it in line", False),
+        ("the nodes are there, the tasks are being started", False),
+        ("all is well", True),
+    ]
+
+
+def test_a_job_whose_journal_cannot_be_read_is_not_watched_for_ever(
+    run: Runner, folder: JobFolder, then: Callable[..., None]
+) -> None:
+    folder.journal.write_bytes(b"")
+    then(interrupt)
+    said = run("watch")
+    assert (said.code, said.err) == (0, "no job of yours is left to watch\n")
+    named = run("watch", folder.name)
+    assert (named.code, "its journal cannot be read (it is empty)" in named.out) == (0, True)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_it_goes_on_until_it_is_interrupted(
+    run: Runner,
+    slurm: FakeBackend,
+    folder: JobFolder,
+    then: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    terminal: bool,
+) -> None:
+    assert folder
+    slurm.observations[JobId("7")] = observed("PENDING", reason="Priority")
+    monkeypatch.setattr(watch, "colourful", lambda _: terminal)
+    then(lambda: None, lambda: None, interrupt)
+    said = run("watch")
+    assert (said.code, said.err) == (130, "interrupted\n")
+    assert "WAITING" in said.out
+    assert ("submitted" in said.out) is terminal
+    assert terminal or len(said.out.splitlines()) == 1
+
+
+def test_named_jobs_are_shown_though_they_have_ended(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    assert slurm
+    assert folder
+    said = run("watch", "old")
+    assert (said.code, said.out.count("FAILED 255"), len(said.out.splitlines())) == (0, 1, 1)
+
+
+def test_an_outage_is_told_once(run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., None]) -> None:
+    assert folder
+    slurm.fails = "away"
+    then(lambda: None, interrupt)
+    said = run("watch", "demo")
+    assert (said.code, said.err.count("does not answer")) == (130, 1)
+
+
+def test_nothing_to_watch(run: Runner, slurm: FakeBackend) -> None:
+    said = run("watch")
+    assert (said.code, said.out, said.err, slurm.queries) == (0, "", "no job of yours is left to watch\n", 0)

@@ -1,0 +1,196 @@
+"""Scripts of prerequisites around the commands, seen from the running task: real jobs on this machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+from tests.cluster.processes import wait_until
+
+from ...protocol.jobs import JOB, changed
+from ..ran import PREFIX, Ran, plugins, script
+from ..running import job_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..running import Runner
+
+
+def test_order_exports_and_places(ran: Callable[..., Ran]) -> None:
+    """One job shows the order of everything, what is carried from script to script, and what is not."""
+    done = ran(
+        ['echo "$C:$DATA_DIR:$LATE:$PWD:${BASH_ENV-none}:$#:$0"', "cat daemon", "exit 0"],
+        [
+            script(
+                "a", ("taskStarts", "echo a; export LATE=$DATA_DIR"), ("taskSucceeds", "echo a2"), require=["b", "c"]
+            ),
+            script(
+                "b",
+                ("containerStart", 'echo "b $#"; cd /; export DATA_DIR="da \'ta\n" FOLDER=/x ROLE=7 STOPPED=1; NOT=1'),
+                ("containerStart", "echo b again; exit 0; echo never"),
+                ("containerExit", "echo b end"),
+                require=["c"],
+            ),
+            script(
+                "c",
+                (
+                    "taskStarts",
+                    "trap 'echo c trap' EXIT; export C=kept; (sleep 0.1; echo up >daemon) & wait; sleep 60 &",
+                ),
+            ),
+            script("d", ("taskStarts", "echo d never")),
+        ],
+        taskRoles__worker__prerequisites=["a", "c", "a"],
+        extras=plugins(
+            {
+                "plugin": "cmd",
+                "parameters": {"preCommands": ["echo plugin $LATE"], "postCommands": ["echo plugin end"]},
+            },
+            {"plugin": "cmd", "parameters": {"preCommands": ["echo other role"]}, "taskroles": ["other"]},
+            {"plugin": "cmd", "parameters": {}},
+        ),
+    )
+    assert done.code == 0, done.said
+    assert done.order == [
+        "start c 0",
+        "start b 0",
+        "start a 0",
+        "start cmd 0",
+        "commands - 0",
+        "success cmd 0",
+        "success a 0",
+        "exit b 0",
+    ]
+    command = done.attempt / "commands" / "0-worker.sh"
+    assert done.log("stdout") == f"kept:da 'ta\n:da 'ta\n:{done.work()}:none:0:{command}\nup\n"
+    assert done.log("runtime").splitlines() == [
+        "c trap",
+        "b 0",
+        "b again",
+        "a",
+        "plugin da 'ta",
+        "plugin end",
+        "a2",
+        "b end",
+    ]
+    plan = json.loads((done.folder / "plan.json").read_text())
+    (role,) = plan["roles"]
+    assert [step["name"] for step in role["before"]] == ["c", "b", "a", "cmd"]
+    assert [(step["moment"], step["name"]) for step in role["after"]] == [
+        ("success", "cmd"),
+        ("success", "a"),
+        ("exit", "b"),
+    ]
+
+
+def test_a_failing_start_fails_the_task_with_its_status(ran: Callable[..., Ran], run: Runner) -> None:
+    done = ran(
+        ["echo never"],
+        [
+            script(
+                "a", ("taskStarts", "false; echo never"), ("containerExit", "echo end; false"), failurePolicy="fail"
+            ),
+            script("b", ("taskStarts", "echo b"), ("taskSucceeds", "echo never"), ("containerExit", "echo b end")),
+            script("c", ("taskStarts", "echo never")),
+        ],
+        taskRoles__worker__prerequisites=["b", "a", "c"],
+    )
+    assert (done.code, done.log("stdout")) == (1, "")
+    assert done.order == ["start b 0", "start a 1", "exit a 1", "exit b 0"]
+    assert run("logs", "demo", "--runtime").out.splitlines() == ["b", "end", "b end"]
+    (task,) = done.result["tasks"]
+    assert (task["status"], task["code"], task["state"]) == (1, 255, "FAILED")
+    (shown,) = json.loads(run("status", "demo", "--json").out)["tasks"]
+    assert [(each["moment"], each["name"], each["status"], each["attempt"]) for each in shown["scripts"]] == [
+        ("start", "b", 0, 0),
+        ("start", "a", 1, 0),
+        ("exit", "a", 1, 0),
+        ("exit", "b", 0, 0),
+    ]
+    assert all(shown["started"] <= each["began"] <= each["ended"] <= shown["ended"] for each in shown["scripts"])
+    assert "error: a failed with status 1 (start)" in done.log("stderr")
+
+
+def test_failures_that_are_ignored_and_exits_after_a_failure(ran: Callable[..., Ran]) -> None:
+    done = ran(
+        ["echo ran", "exit 9"],
+        [
+            script(
+                "a",
+                ("taskStarts", "false; export AFTER=1; exit 3"),
+                ("taskSucceeds", "echo never"),
+                ("containerExit", "echo end $AFTER"),
+                failurePolicy="ignore",
+            )
+        ],
+        taskRoles__worker__prerequisites=["a"],
+    )
+    assert (done.code, done.log("stdout"), done.log("runtime")) == (1, "ran\n", "end 1\n")
+    assert done.order == ["start a 3", "commands - 9", "exit a 0"]
+    assert done.result["tasks"][0]["status"] == 9
+
+
+def test_a_failing_success_script_fails_the_task_and_an_exit_script_does_not(ran: Callable[..., Ran]) -> None:
+    done = ran(
+        ["true"],
+        [
+            script("a", ("taskSucceeds", "echo never"), ("containerExit", "exit 4")),
+            script("b", ("taskSucceeds", "echo out of memory; exit 6"), ("containerExit", "exit 5")),
+        ],
+        taskRoles__worker__prerequisites=["a", "b"],
+    )
+    assert done.order == ["commands - 0", "success b 6", "exit b 5", "exit a 4"]
+    assert (done.code, done.result["tasks"][0]["status"]) == (1, 6)
+    assert "b ended with status 5 (exit), which changes nothing" in done.log("stderr")
+
+
+def test_a_stopped_task_runs_what_is_for_any_end(run: Runner, tmp_path: Path, surroundings: Path) -> None:
+    """The command ends well after TERM, but it was stopped, so nothing has succeeded; TERM comes more than once."""
+    again = "read -r _ _ _ task _ </proc/$PPID/stat; kill -TERM $task"
+    job = changed(JOB, "taskRoles/worker/commands", ["trap 'exit 0' TERM; touch ready; sleep 60 & wait"])
+    job["prerequisites"].append(
+        script("a", ("taskSucceeds", "echo never"), ("containerExit", f"{again}; sleep 0.2; echo end"))
+    )
+    job = changed(job, "taskRoles/worker/prerequisites", ["a"])
+    assert run("submit", job_file(tmp_path, yaml.safe_dump(job)), "--backend", "local").code == 0
+    folder = next(surroundings.glob("*~demo"))
+    ready = folder / "attempts" / "0" / "work" / "0-worker" / "0" / "ready"
+    wait_until(ready.exists, "the command to run")
+    run("cancel", "demo")
+    done = Ran(run("wait", "demo"), folder)
+    assert (done.code, done.log("runtime")) == (1, "end\n")
+    assert done.order == ["commands - 0", "exit a 0"]
+
+
+def test_own_parameters_and_those_of_the_role(ran: Callable[..., Ran]) -> None:
+    done = ran(
+        ["cat out"],
+        [
+            {"name": "set", "type": "data", "uri": ["x", "y"], "version": 1.0},
+            {
+                "name": "load",
+                "type": "data",
+                "uri": ["u", "<% $parameters.host %>/v"],
+                "key1": "<% $data.name %>",
+                "plugin": f"{PREFIX}.cmd",
+                "callbacks": [
+                    {
+                        "event": "taskStarts",
+                        "commands": [
+                            "echo <% this.parameters.name %> <% this.parameters.key1 %> >out",
+                            "echo '<% this.parameters.uri[1] %>' >>out",
+                            "echo '<% $data.uri[1] %> <% $parameters.host %>' >>out",
+                        ],
+                    }
+                ],
+            },
+        ],
+        parameters={"host": "it&<h>"},
+        taskRoles__worker__data="set",
+        taskRoles__worker__prerequisites=["load", "set"],
+    )
+    assert done.log("stdout") == "load set\nit&<h>/v\ny it&<h>\n"

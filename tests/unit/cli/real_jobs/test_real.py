@@ -1,0 +1,154 @@
+"""The whole program as a user runs it, on this machine, without Slurm."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..running import JOB, job_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
+
+
+def paislurm(*argv: str) -> subprocess.CompletedProcess[str]:
+    """Run the program."""
+    return subprocess.run([*PROGRAM, *argv], capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    """End all jobs when a test has ended."""
+    yield
+    for line in json.loads(paislurm("list", "--all", "--json").stdout)["jobs"]:
+        if not line["ended"]:
+            paislurm("cancel", line["name"])
+
+
+def test_a_job_from_its_file_to_its_end(tmp_path: Path) -> None:
+    done = paislurm("submit", job_file(tmp_path), "--backend", "local", "--follow")
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == [
+        "worker-0 | and bye",
+        "worker-0 | hello from 0",
+        "worker-1 | and bye",
+        "worker-1 | hello from 1",
+    ]
+    assert "SUCCEEDED" in done.stderr
+    assert "2/2" in paislurm("list").stdout
+    document = json.loads(paislurm("status", "demo", "--json").stdout)
+    assert (document["state"], [task["code"] for task in document["tasks"]]) == ("SUCCEEDED", [0, 0])
+
+
+def test_tasks_know_all_tasks(tmp_path: Path) -> None:
+    job = job_file(tmp_path, JOB.replace("echo and bye", 'echo "$PAI_TASK_ROLE_INSTANCES"'))
+    done = paislurm("submit", job, "--backend", "local", "--follow")
+    assert done.stdout.splitlines().count("worker-1 | worker:0,worker:1") == 1
+
+
+def test_variables_of_the_submitting_shell_mean_nothing_to_the_script(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have names of its own settings and state; commands, and what is called in a task, see them as they were."""
+    for name, value in {"FABRIC": "ib", "BEFORE": "x", "RANK": "7", "NODES": "4", "OUT": "it's"}.items():
+        monkeypatch.setenv(name, value)
+    say = "echo $FABRIC $BEFORE $RANK $NODES $OUT"
+    # Who has called waits for the other one, which would find nobody.
+    wait = "touch called; until [ -e ../$((1 - PAI_TASK_INDEX))/called ]; do sleep 0.02; done"
+    call = f"{say}; ssh -n worker-$((1 - PAI_TASK_INDEX)) '{say}'; {wait}"
+    done = paislurm("submit", job_file(tmp_path, JOB.replace("echo and bye", call)), "--backend", "local", "--follow")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines().count("worker-0 | ib x 7 4 it's") == 2
+
+
+def folder_for_calls() -> Path:
+    """Return the folder that the tasks of the only job had on this machine."""
+    (placement,) = Path(os.environ["PAISLURM_HOME"]).glob("jobs/*/attempts/0/placement.sh")
+    (line,) = (line for line in placement.read_text().splitlines() if line.startswith("PSL_NODE_FOLDER="))
+    return Path(line.partition("=")[2])
+
+
+def test_a_job_that_gives_up_leaves_nothing_in_tmp(tmp_path: Path) -> None:
+    """It has ports and pipes for its tasks already when it finds that there is no code."""
+    text = JOB + "extras: {slurm: {v1: {codeDir: /nowhere/code}}}\n"
+    done = paislurm("submit", job_file(tmp_path, text), "--backend", "local", "--wait")
+    assert done.returncode == 1
+    assert "codeDir /nowhere/code is not there" in done.stderr
+    assert not folder_for_calls().exists()
+
+
+def test_the_shell_of_a_task_is_killed_while_a_peer_runs(tmp_path: Path) -> None:
+    """The field after the state in /proc/PID/stat is the parent's number; the command's shell is a grandchild."""
+    kill = "read -r _ _ _ shell _ </proc/$PPID/stat; kill -KILL $shell"
+    job = job_file(tmp_path, JOB.replace("echo and bye", f"test $PAI_TASK_INDEX = 0 || {{ {kill}; }}; sleep 60"))
+    done = paislurm("submit", job, "--backend", "local", "--wait")
+    assert done.returncode == 1, done.stderr
+    shown = json.loads(paislurm("status", "demo", "--json").stdout)
+    assert (shown["code"], [task["state"] for task in shown["tasks"]]) == (255, ["STOPPED", "FAILED"])
+    assert "worker-1 failed with status 137" in shown["reason"]
+    assert not folder_for_calls().exists()
+
+
+def test_a_job_that_fails(tmp_path: Path) -> None:
+    job = job_file(tmp_path, JOB.replace("echo and bye", "exit 3"))
+    done = paislurm("submit", job, "--backend", "local", "--wait", "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["code"] == 255
+
+
+def test_a_monitor_stays_behind_and_retries(tmp_path: Path) -> None:
+    """Nobody asks, and the job comes to its end; the monitor ends with it."""
+    job = job_file(tmp_path, JOB.replace("echo and bye", "exit 3") + "jobRetryCount: 1\n")
+    assert paislurm("submit", job, "--backend", "local").returncode == 0
+    home = Path(os.environ["PAISLURM_HOME"])
+    log = home / "monitor" / "monitor.log"
+    deadline = time.monotonic() + 60
+    while "FAILED attempt 1" not in (log.read_text() if log.exists() else "") and time.monotonic() < deadline:
+        time.sleep(0.2)
+    document = json.loads(paislurm("status", "demo", "--json").stdout)
+    assert (document["state"], document["attempt"], document["retries"]) == ("FAILED", 1, 1)
+    assert [attempt["retried_because"] for attempt in document["attempts"]] == ["retry 1 of 1"]
+    logs = (home / "jobs").glob("*/attempts/*/logs/0-worker/0/stdout.log")
+    assert [path.read_text() for path in logs] == ["hello from 0\n"] * 2
+    followed = paislurm("logs", "--attempt", "0", "demo", "worker-0")
+    assert followed.stdout == "hello from 0\n"
+
+
+def test_following_goes_on_with_the_next_attempt(tmp_path: Path) -> None:
+    text = JOB.replace("instances: 2", "instances: 1").replace("echo and bye", 'test "$FC_FRAMEWORK_ATTEMPT_ID" = 1')
+    done = paislurm("submit", job_file(tmp_path, text + "jobRetryCount: 1\n"), "--backend", "local", "--follow")
+    assert (done.returncode, done.stdout) == (0, "hello from 0\n" * 2)
+    assert "attempt 1 of" in done.stderr
+
+
+def test_ctrl_c_leaves_the_job_alone_and_cancel_ends_it(tmp_path: Path) -> None:
+    job = job_file(tmp_path, JOB.replace("echo and bye", "sleep 60"))
+    # Whoever runs the tests in the background has SIGINT ignored, and children would inherit that.
+    follower = subprocess.Popen(
+        ["env", "--default-signal=INT", *PROGRAM, "submit", job, "--backend", "local", "--follow"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert follower.stdout is not None
+    assert "hello from" in follower.stdout.readline()
+    os.killpg(follower.pid, signal.SIGINT)
+    _, said = follower.communicate(timeout=30)
+    assert follower.returncode == 130
+    assert "goes on" in said
+    assert "Traceback" not in said
+    assert json.loads(paislurm("status", "demo", "--json").stdout)["state"] == "RUNNING"
+    assert paislurm("cancel", "demo").returncode == 0
+    waited = paislurm("wait", "demo", "--json")
+    assert (waited.returncode, json.loads(waited.stdout)["state"]) == (1, "STOPPED")

@@ -1,0 +1,106 @@
+"""OpenPAI's rules for retries and exit codes, seen from real jobs on this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..ran import Ran, plugins, script
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SYNTAX_ERROR = "echo 'SyntaxError: invalid syntax'; echo run >>runs; exit 1"
+"""A failure that is permanent: 231."""
+
+
+def test_a_barrier_is_the_plugins_own(ran: Callable[..., Ran]) -> None:
+    """A prerequisite has the name and the status of the plugin's, and what it says."""
+    command = "echo SSH barrier reaches max retry count; exit 10"
+    done = ran(["echo never"], [script("ssh", ("taskStarts", command))], taskRoles__worker__prerequisites=["ssh"])
+    assert (done.result["code"], done.result["behaviour"]) == (255, "unknown")
+    assert "in the prerequisite ssh, before its commands" in done.result["reason"]
+
+
+@pytest.mark.parametrize(
+    ("event", "when"), [("taskStarts", "before its commands"), ("taskSucceeds", "after its commands succeeded")]
+)
+def test_the_reason_names_the_script_that_failed(ran: Callable[..., Ran], event: str, when: str) -> None:
+    """Those that are ignored are no reason, nor is one of an attempt before."""
+    fails = "[[ -e again ]] && exit 3; touch again; exit 4"
+    done = ran(
+        ["true"],
+        [
+            script("good", ("taskStarts", "true"), require=["ignored"]),
+            script("bad", (event, fails)),
+            script("ignored", ("taskStarts", "exit 5"), ("containerExit", "exit 6"), failurePolicy="ignore"),
+        ],
+        taskRoles__worker__prerequisites=["good", "bad"],
+        taskRoles__worker__taskRetryCount=1,
+        extras={"gangAllocation": False},
+    )
+    words = f"task worker-0 failed with status 3 in the prerequisite bad, {when}: 1 failed of role worker end the job"
+    assert done.result["reason"] == words
+    assert words in done.said.err
+
+
+def test_commands_that_fail_after_a_script_failed_before_are_the_reason(ran: Callable[..., Ran]) -> None:
+    done = ran(
+        ["exit 7"],
+        [script("bad", ("taskStarts", "[[ -e again ]] || { touch again; exit 4; }"))],
+        taskRoles__worker__prerequisites=["bad"],
+        taskRoles__worker__taskRetryCount=1,
+        extras={"gangAllocation": False},
+    )
+    assert done.result["reason"] == "task worker-0 failed with status 7: 1 failed of role worker end the job"
+
+
+def test_a_plugin_is_named_too(ran: Callable[..., Ran]) -> None:
+    done = ran(["true"], extras=plugins({"plugin": "cmd", "parameters": {"preCommands": ["exit 9"]}}))
+    assert "failed with status 9 in the plugin cmd, before its commands" in done.result["reason"]
+
+
+def test_only_what_the_commands_print_makes_a_code(ran: Callable[..., Ran]) -> None:
+    """Before, between and after them others print what would make 232."""
+    harmless = "echo ImportError: harmless; echo ImportError: harmless >&2"
+    done = ran(
+        ["echo mine >&2; exit 1"],
+        [
+            script("a", ("taskStarts", harmless), ("containerExit", f"{harmless}; false"), require=["b"]),
+            script("b", ("taskStarts", f"{harmless}; false"), failurePolicy="ignore"),
+        ],
+        taskRoles__worker__prerequisites=["a"],
+        extras=plugins({"plugin": "cmd", "parameters": {"preCommands": [harmless]}}),
+    )
+    assert (done.result["code"], done.log("runtime")) == (255, "ImportError: harmless\n" * 8)
+    assert [line for line in done.log("stderr").splitlines() if not line.startswith("paislurm: ")] == ["mine"]
+
+
+def test_a_start_script_that_fails_has_printed_nothing_of_the_commands(ran: Callable[..., Ran]) -> None:
+    start = script("a", ("taskStarts", "echo ImportError: here >&2; exit 1"))
+    done = ran(["echo never"], [start], taskRoles__worker__prerequisites=["a"])
+    assert (done.result["code"], done.log("runtime")) == (255, "ImportError: here\n")
+    assert f"what it printed is in {done.attempt}/logs/0-worker/0/runtime.log" in done.log("stderr")
+
+
+def test_what_the_commands_print_makes_a_code(ran: Callable[..., Ran]) -> None:
+    assert ran(["echo ImportError: mine >&2; exit 1"]).result["code"] == 232
+
+
+@pytest.mark.parametrize("wanted", ["mended", "original"])
+def test_an_input_output_error_of_python_is_retried(ran: Callable[..., Ran], wanted: str) -> None:
+    """The first time the storage is at fault, the second time it is there again."""
+    done = ran(
+        ["[[ ! -e again ]] || exit 0; touch again; echo 'OSError: [Errno 5] Input/output error' >&2; exit 1"],
+        taskRoles__worker__taskRetryCount=1,
+        extras={"gangAllocation": False, "slurm": {"compat": {"exitPatterns": wanted}}},
+    )
+    assert (done.code, done.states) == (0, {"worker-0": "SUCCEEDED"}), done.said
+
+
+@pytest.mark.parametrize("count", [-2, -1, 3])
+def test_a_permanent_failure_ends_a_task_whatever_its_count(ran: Callable[..., Ran], count: int) -> None:
+    done = ran([SYNTAX_ERROR], taskRoles__worker__taskRetryCount=count, extras={"gangAllocation": False})
+    assert (done.code, done.result["code"]) == (1, 231), done.said
+    assert (done.work() / "runs").read_text() == "run\n"

@@ -1,0 +1,194 @@
+"""Job files of protocol v1, seen from the running task: real jobs on this machine."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import re
+import socket
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ...protocol.jobs_v1 import JOB, ROLE
+from ..ran import Ran
+from ..running import job_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from ..running import Runner
+
+SHOW = "cd code 2>/dev/null; false; echo $NOTHING; ls missing 2>/dev/null | true; env -0 >env; echo end"
+
+
+@pytest.fixture
+def ran(run: Runner, tmp_path: Path, surroundings: Path) -> Callable[..., Ran]:
+    def submit(roles: list[dict[str, Any]], site: str = "", **more: object) -> Ran:
+        text = json.dumps({**JOB, "taskRoles": [{**ROLE, "memoryMB": 100, **role} for role in roles], **more})
+        profile = ("--site", job_file(tmp_path, site, "site.yaml")) if site else ()
+        file = job_file(tmp_path, f"// a job\n{text}", "job.json")
+        said = run("submit", file, "--backend", "local", "--wait", *profile)
+        folder = next(surroundings.glob("*~demo"), None)
+        assert folder is not None, said.err
+        return Ran(said, folder)
+
+    return submit
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("", 0))
+        number: int = found.getsockname()[1]
+        return number
+
+
+def test_what_a_task_sees(ran: Callable[..., Ran]) -> None:
+    """Every variable of protocol v1, under the names of the role and of the controller; a command without errexit."""
+    fixed = free_port()
+    ports = [{"label": "web", "beginAt": fixed, "portNumber": 1}, {"label": "a.b", "beginAt": 0, "portNumber": 2}]
+    done = ran(
+        [
+            {"name": "ps_server", "taskNumber": 2, "command": SHOW, "minFailedTaskCount": None},
+            {"name": "x.y", "taskNumber": 1, "command": SHOW, "shmMB": 70, "portList": ports},
+            {"name": "..", "taskNumber": 1, "command": SHOW},
+        ],
+        dataDir="/data/$PAI_USERNAME/it's $HOME",
+        virtualCluster="default",
+        jobEnvs={"RATE": 0.1, "WORDS": "a  'b' $HOME `id`\n\"", "PAI_TASK_INDEX": 7, "COMMAND": "", "ROLE": "mine"},
+    )
+    assert done.code == 0
+    assert done.log("stdout", "0-ps_server", 1) == "\nend\n"
+    user = getpass.getuser()
+    seen = done.environment("0-ps_server", 1)
+    hosts = seen["PAI_TASK_ROLE_ps_server_HOST_LIST"]
+    [address, first], [_, second] = (host.split(":") for host in hosts.split(","))
+    expected = {
+        "PAI_JOB_NAME": "demo",
+        "PAI_USER_NAME": user,
+        "PAI_USERNAME": user,
+        "PAI_FRAMEWORK_NAME": f"{user}~demo",
+        "PAI_DEFAULT_FS_URI": "",
+        "PAI_JOB_VC_NAME": "default",
+        "PAI_VIRTUAL_CLUSTER": "default",
+        "PAI_DATA_DIR": f"/data/{user}/it's $HOME",
+        "PAI_OUTPUT_DIR": f"/Output/{user}/demo",
+        "PAI_CODE_DIR": "",
+        "PAI_JOB_TASK_COUNT": "4",
+        "PAI_TASKS_NUM": "4",
+        "PAI_TASK_ROLE_COUNT": "3",
+        "PAI_JOB_TASK_ROLE_COUNT": "3",
+        "PAI_TASK_ROLES_NUM": "3",
+        "PAI_TASK_ROLE_LIST": "ps_server,x.y,..",
+        "PAI_JOB_TASK_ROLE_LIST": "ps_server,x.y,..",
+        "PAI_TASK_ROLE_INSTANCES": "psserver:0,psserver:1,xy:0,..:0",
+        "PAI_TASK_ROLE_TASK_COUNT_ps_server": "2",
+        "PAI_TASK_ROLE_TASK_COUNT_xy": "1",
+        "PAI_RESOURCE_ps_server": "0,1,100,64",
+        "PAI_RESOURCE_xy": "0,1,100,70",
+        "PAI_MIN_FAILED_TASK_COUNT_ps_server": "",
+        "PAI_MIN_FAILED_TASK_COUNT_xy": "1",
+        "PAI_MIN_SUCCEEDED_TASK_COUNT_ps_server": "",
+        "PAI_TASK_ROLE_psserver_HOST_LIST": hosts,
+        "PAI_TASK_ROLE_0_HOST_LIST": hosts,
+        "PAI_HOST_IP_ps_server_1": address,
+        "PAI_HOST_IP_psserver_0": address,
+        "PAI_HOST_IP_xy_0": address,
+        "PAI_PORT_LIST_ps_server_0_http": first,
+        "PAI_PORT_LIST_psserver_1_http": second,
+        "PAI_ps_server_1_http_PORT": second,
+        "PAI_PORT_LIST_xy_0_web": str(fixed),
+        "PAI_xy_0_web_PORT": str(fixed),
+        "PAI_CURRENT_TASK_ROLE_NAME": "ps_server",
+        "PAI_TASK_ROLE_NAME": "ps_server",
+        "PAI_CURRENT_TASK_ROLE_TASK_COUNT": "2",
+        "PAI_TASK_ROLE_NUM": "2",
+        "PAI_CURRENT_TASK_ROLE_CPU_COUNT": "1",
+        "PAI_TASK_CPU_NUM": "1",
+        "PAI_CURRENT_TASK_ROLE_MEM_MB": "100",
+        "PAI_TASK_MEM_MB": "100",
+        "PAI_CURRENT_TASK_ROLE_GPU_COUNT": "0",
+        "PAI_TASK_GPU_NUM": "0",
+        "PAI_CURRENT_TASK_ROLE_SHM_MB": "64",
+        "PAI_CURRENT_TASK_ROLE_MIN_FAILED_TASK_COUNT": "",
+        "PAI_CURRENT_TASK_ROLE_MIN_SUCCEEDED_TASK_COUNT": "",
+        "PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX": "1",
+        "PAI_TASK_ROLE_INDEX": "1",
+        "PAI_CONTAINER_HOST_IP": address,
+        "PAI_CURRENT_CONTAINER_IP": address,
+        "PAI_CONTAINER_HOST_PORT": second,
+        "PAI_CURRENT_CONTAINER_PORT": second,
+        "PAI_CONTAINER_SSH_PORT": seen["PAI_PORT_LIST_ps_server_1_ssh"],
+        "PAI_CONTAINER_HOST_http_PORT_LIST": second,
+        "PAI_CONTAINER_HOST_PORT_LIST": f"http:{second};ssh:{seen['PAI_PORT_LIST_ps_server_1_ssh']};",
+        "NVIDIA_VISIBLE_DEVICES": "none",
+        "FC_TASKROLE_NAME": "psserver",
+        "FC_TASK_INDEX": "1",
+        "FC_TASK_ATTEMPT_ID": "0",
+        "FC_FRAMEWORK_ATTEMPT_ID": "0",
+        # jobEnvs are literal, come last, and reach nothing but the command
+        "PAI_TASK_INDEX": "7",
+        "RATE": "0.1",
+        "WORDS": "a  'b' $HOME `id`\n\"",
+        "COMMAND": "",
+        "ROLE": "mine",
+    }
+    assert {name: seen.get(name) for name in expected} == expected
+    assert "PAI_KILL_ALL_ON_COMPLETED_TASK_NUM" not in seen
+    dotted = done.environment("1-x.y")
+    assert dotted["PAI_CURRENT_TASK_ROLE_NAME"] == "x.y"
+    assert dotted["PAI_CONTAINER_HOST_web_PORT_LIST"] == str(fixed)
+    assert re.fullmatch(rf"web:{fixed};a\.b:\d+,\d+;http:\d+;ssh:\d+;", dotted["PAI_CONTAINER_HOST_PORT_LIST"])
+    nameless = done.environment("2-..")
+    assert re.fullmatch(r"http:\d+;ssh:\d+;", nameless["PAI_CONTAINER_HOST_PORT_LIST"])
+    assert nameless["PAI_TASK_ROLE_2_HOST_LIST"].endswith(":" + nameless["PAI_CONTAINER_HOST_PORT"])
+    assert (done.attempt / "logs" / "2-.." / "0" / "stderr.log").read_text() == ""
+
+
+def test_a_role_that_a_shell_takes_for_a_home(ran: Callable[..., Ran]) -> None:
+    done = ran([{"name": "~", "taskNumber": 1, "command": 'echo "$PAI_TASK_ROLE_INSTANCES"'}])
+    assert (done.code, done.log("stdout", "0-_")) == (0, "~:0\n")
+
+
+def test_as_many_tasks_of_any_role_as_kill_all_says(ran: Callable[..., Ran]) -> None:
+    """The tasks that succeed are of two roles; the shells wait, and are stopped."""
+    done = ran(
+        [
+            {"name": "one", "taskNumber": 1, "command": SHOW},
+            {"name": "idle", "taskNumber": 2, "command": "/bin/bash"},
+            {"name": "two", "taskNumber": 1, "command": "true"},
+        ],
+        killAllOnCompletedTaskNumber=2,
+    )
+    assert done.code == 0
+    assert done.result["outcome"] == "succeeded"
+    assert (done.result["trigger"]["rule"], done.result["trigger"]["threshold"]) == ("C3", 2)
+    assert "2 succeeded of all roles complete the job" in done.result["reason"]
+    assert done.environment("0-one")["PAI_KILL_ALL_ON_COMPLETED_TASK_NUM"] == "2"
+    assert done.states == {"one-0": "SUCCEEDED", "idle-0": "STOPPED", "idle-1": "STOPPED", "two-0": "SUCCEEDED"}
+
+
+def test_with_kill_all_the_first_failure_fails_the_job(ran: Callable[..., Ran]) -> None:
+    done = ran(
+        [{"name": "bad", "command": "exit 3"}, {"name": "idle", "command": "bash"}], killAllOnCompletedTaskNumber=2
+    )
+    assert done.code == 1
+    assert (done.result["outcome"], done.result["trigger"]["rule"]) == ("failed", "C2")
+
+
+def test_a_fixed_port_that_is_taken_ends_the_attempt(ran: Callable[..., Ran]) -> None:
+    """As on OpenPAI: a transient failure, which another node may not have; this site has no patience."""
+    partition = "partitions: {p: {nodes: [{count: 1, cpus: 8, memoryMB: 8000}]}}\ndefaultPartition: p\n"
+    site = f"{partition}retry: {{transientCeiling: 0}}\n"
+    with socket.socket() as taken:
+        taken.bind(("", 0))
+        taken.listen()
+        number = taken.getsockname()[1]
+        done = ran(
+            [{"taskNumber": 1, "portList": [{"label": "web", "beginAt": number, "portNumber": 1}], "command": "true"}],
+            site,
+        )
+    assert done.code == 1
+    assert (done.result["code"], done.result["behaviour"]) == (253, "transient")
+    assert f"port {number} of task worker-0 is taken" in (done.attempt / "srun" / "ports-0.log").read_text()

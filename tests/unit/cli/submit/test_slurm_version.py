@@ -1,0 +1,162 @@
+"""`submit` asks for the version of Slurm once a day; `plan` and `script` ask nobody."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.runner import Completed
+from paislurm.backends.slurm import commands
+from paislurm.backends.slurm.backend import SlurmBackend
+from paislurm.translator.cli.submit.slurm_version import DAY, installed_version
+
+from ...backends.recording import Recording, Replay
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ...monitor.jobs import FakeBackend
+    from ..running import Runner
+
+DANGEROUS = "slurm 24.11.3\n"
+
+
+@pytest.fixture(autouse=True)
+def home_there(surroundings: Path) -> None:
+    """Let a job have been submitted before."""
+    surroundings.mkdir(parents=True)
+
+
+def kept(surroundings: Path) -> list[Path]:
+    return sorted((surroundings.parent / "slurm-version").glob("*"))
+
+
+def test_it_is_asked_once(slurm: FakeBackend, surroundings: Path) -> None:
+    slurm.slurm = "slurm-wlm 22.05.8\n"
+    assert [installed_version("slurm") for _ in range(3)] == ["22.05.8"] * 3
+    assert slurm.asked == 1
+    (file,) = kept(surroundings)
+    assert (file.name, file.stat().st_mode & 0o777) == (f"slurm@{os.uname().nodename}", 0o600)
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_it_is_asked_again_after_a_day(slurm: FakeBackend, surroundings: Path) -> None:
+    slurm.slurm = "slurm 22.05.8"
+    installed_version("slurm")
+    slurm.slurm = "slurm 24.11.5"
+    (file,) = kept(surroundings)
+    now = time.time()
+    os.utime(file, (now, now - DAY - 1))
+    assert (installed_version("slurm"), slurm.asked) == ("24.11.5", 2)
+    os.utime(file, (now, now + DAY + 60))
+    assert (installed_version("slurm"), slurm.asked) == ("24.11.5", 3)
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"what?\n", b"24.11\n"])
+def test_what_cannot_be_read_is_asked_again(slurm: FakeBackend, surroundings: Path, data: bytes) -> None:
+    slurm.slurm = "slurm 22.05.8"
+    installed_version("slurm")
+    (file,) = kept(surroundings)
+    file.write_bytes(data)
+    assert (installed_version("slurm"), slurm.asked) == ("22.05.8", 2)
+    assert file.read_text() == "22.05.8\n"
+
+
+def test_backends_are_kept_apart(slurm: FakeBackend, surroundings: Path) -> None:
+    slurm.slurm = "slurm 22.05.8"
+    installed_version("slurm")
+    installed_version("other")
+    assert slurm.asked == len(kept(surroundings)) == 2
+
+
+@pytest.mark.parametrize("fails", ["away", "missing", "refuses"])
+def test_without_an_answer_nothing_is_assumed_or_kept(slurm: FakeBackend, surroundings: Path, fails: str) -> None:
+    slurm.fails = fails
+    assert (installed_version("slurm"), kept(surroundings)) == ("", [])
+
+
+def test_an_answer_without_a_version_is_not_kept(slurm: FakeBackend, surroundings: Path) -> None:
+    slurm.slurm = "welcome\n"
+    assert (installed_version("slurm"), kept(surroundings)) == ("", [])
+
+
+def test_a_home_that_cannot_be_written_is_no_failure(
+    slurm: FakeBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slurm.slurm = "slurm 22.05.8"
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("PAISLURM_HOME", str(tmp_path / "file"))
+    assert installed_version("slurm") == "22.05.8"
+
+
+def test_before_the_first_job_nothing_is_made(slurm: FakeBackend, surroundings: Path) -> None:
+    slurm.slurm = "slurm 22.05.8"
+    surroundings.rmdir()
+    surroundings.parent.rmdir()
+    assert installed_version("slurm") == "22.05.8"
+    assert not surroundings.parent.exists()
+
+
+@pytest.fixture
+def two_roles(tmp_path: Path) -> str:
+    (tmp_path / "two.yaml").write_text(
+        """\
+protocolVersion: 2
+name: demo
+type: job
+prerequisites: [{name: image, type: dockerimage, uri: /image}]
+taskRoles:
+  master: &role
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}
+    commands: ["true"]
+  worker: *role
+"""
+    )
+    return str(tmp_path / "two.yaml")
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> str:
+    partition = "{nodes: [{count: 4, cpus: 16, memoryMB: 100000}]}"
+    (tmp_path / "nodes.yaml").write_text(f"partitions: {{a: {partition}}}\ndefaultPartition: a\n")
+    return str(tmp_path / "nodes.yaml")
+
+
+def test_submit_chooses_by_it(run: Runner, slurm: FakeBackend, surroundings: Path, two_roles: str, nodes: str) -> None:
+    slurm.slurm = DANGEROUS
+    assert run("submit", two_roles, "--site", nodes).code == 0
+    (submission,) = slurm.submissions
+    assert "#SBATCH hetjob" not in submission.script.read_text()
+    (folder,) = surroundings.glob("*~demo")
+    assert '"slurm_version": "24.11.3"' in (folder / "plan.json").read_text()
+
+
+def test_plan_and_script_ask_nobody(run: Runner, slurm: FakeBackend, two_roles: str, nodes: str) -> None:
+    slurm.slurm = DANGEROUS
+    assert "#SBATCH hetjob" in run("script", two_roles, "--site", nodes).out
+    assert "24.11.3" not in run("plan", two_roles, "--site", nodes).out
+    assert slurm.asked == 0
+
+
+def test_the_profiles_word_comes_first(run: Runner, slurm: FakeBackend, tmp_path: Path, two_roles: str) -> None:
+    slurm.slurm = DANGEROUS
+    site = tmp_path / "nodes.yaml"
+    site.write_text(
+        "slurmVersion: 26.05.5\npartitions: {a: {nodes: [{count: 4, cpus: 16, memoryMB: 100000}]}}\n"
+        "defaultPartition: a\n"
+    )
+    said = run("submit", two_roles, "--site", str(site), "--dry-run")
+    assert "slurm       26.05.5\n" in said.out
+    assert slurm.asked == 0
+
+
+def test_sbatch_is_asked_and_not_the_controller() -> None:
+    argv = tuple(commands.sbatch_version())
+    answer = Recording(argv, Completed(status=0, stdout="slurm-wlm 22.05.8\n", stderr=""))
+    assert SlurmBackend(Replay([answer])).version() == "slurm-wlm 22.05.8\n"
+    assert argv == ("sbatch", "--version")

@@ -1,0 +1,172 @@
+"""`submit`: everything or nothing, once, and never over a job that lives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.base import JobId
+from paislurm.translator.cli.context import user_name
+from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.journal import read
+from paislurm.translator.state.records import Created, Intent, Submitted
+
+from ...monitor.jobs import FakeBackend, observed
+from ..running import JOB, everything, finish
+
+if TYPE_CHECKING:
+    from ..running import Runner
+
+
+def test_a_job_gets_a_folder_and_a_journal(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
+    said = run("submit", job)
+    assert (said.code, said.out) == (0, f"{user_name()}~demo is job 101\n")
+    assert "paislurm logs -f demo" in said.err
+    (submission,) = slurm.submissions
+    assert (submission.script, submission.folder) == (demo.script(0), demo.path)
+    assert (submission.attempt, submission.log) == (0, demo.batch_log(0))
+    created, intent, submitted = read(demo.journal).records
+    assert isinstance(created, Created)
+    assert isinstance(intent, Intent)
+    assert isinstance(submitted, Submitted)
+    assert (intent.tag, submitted.job_id) == (submission.tag, "101")
+    assert (demo.path / "job.yaml").read_text(encoding="utf-8") == JOB
+    assert isinstance(json.loads((demo.path / "plan.json").read_bytes()), dict)
+    assert demo.path.stat().st_mode & 0o777 == 0o700
+    assert sorted(path.name for path in demo.path.parent.iterdir()) == [demo.name]
+
+
+def test_the_intent_is_on_the_disk_before_the_backend_is_asked(
+    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds: list[str] = []
+
+    def submit(_: object) -> JobId:
+        kinds.extend(type(record).__name__ for record in read(demo.journal).records)
+        return JobId("9")
+
+    monkeypatch.setattr(slurm, "submit", submit)
+    assert run("submit", job).code == 0
+    assert kinds == ["Created", "Intent"]
+
+
+def test_as_json(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
+    assert slurm
+    document = json.loads(run("submit", job, "--json").out)
+    assert document["job"] == "demo"
+    assert document["user"] == user_name()
+    assert document["job_id"] == "101"
+    assert document["folder"] == str(demo.path)
+    assert document["backend"] == "slurm"
+    assert document["dry_run"] is False
+
+
+def test_a_dry_run_leaves_nothing(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
+    said = run("submit", job, "--dry-run")
+    assert said.code == 0
+    assert "would be made" in said.err
+    assert json.loads(run("submit", job, "--dry-run", "--json").out)["job_id"] is None
+    assert not slurm.submissions
+    assert not surroundings.parent.exists()
+
+
+def test_a_refusal_leaves_nothing(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
+    slurm.fails = "refuses"
+    said = run("submit", job)
+    assert said.code == 4
+    assert "error E503: sbatch refuses --qos: no such qos\nhint: ask" in said.err
+    assert list(surroundings.iterdir()) == []
+
+
+def test_without_slurm_nothing_is_left(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
+    slurm.fails = "missing"
+    assert run("submit", job).code == 6
+    assert list(surroundings.iterdir()) == []
+
+
+def test_a_refusal_brings_the_finished_job_back(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
+    run("submit", job)
+    finish(demo, slurm)
+    assert "SUCCEEDED" in run("status", "demo").out
+    before = everything(demo.path.parent)
+    slurm.fails = "refuses"
+    assert run("submit", job).code == 4
+    assert everything(demo.path.parent) == before
+    assert [path.name for path in demo.path.parent.iterdir()] == [demo.name]
+    slurm.fails = ""
+    assert run("submit", job).code == 0
+
+
+def test_no_answer_keeps_the_intent_and_the_name(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
+    slurm.fails = "away"
+    said = run("submit", job)
+    assert said.code == 6
+    assert "error E502: Slurm gives no answer: timed out" in said.err
+    assert "`paislurm status demo` finds out" in said.err
+    (tag,) = [record.tag for record in read(demo.journal).records if isinstance(record, Intent)]
+    assert tag in said.err
+
+    again = run("submit", job)
+    assert (again.code, "error E513" in again.err) == (6, True)
+    slurm.fails = ""
+    assert run("submit", job).code == 4, "the first one may still be on its way"
+    slurm.tags[tag] = JobId("33")
+    slurm.observations[JobId("33")] = observed("PENDING", job_id="33")
+    assert "job 33" in run("status", "demo").out
+    assert run("submit", job).code == 4
+
+
+def test_a_job_is_cancelled_of_which_nobody_knows_whether_it_was_taken(
+    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder
+) -> None:
+    slurm.fails = "away"
+    run("submit", job)
+    (tag,) = [record.tag for record in read(demo.journal).records if isinstance(record, Intent)]
+    said = run("cancel", "demo")
+    assert (said.code, "as soon as it is known" in said.out) == (0, True)
+    slurm.fails = ""
+    slurm.tags[tag] = JobId("33")
+    slurm.observations[JobId("33")] = observed("PENDING", job_id="33")
+    assert "STOPPING" in run("status", "demo").out
+    assert slurm.cancelled == ["33"]
+    run("status", "demo")
+    assert slurm.cancelled == ["33"]
+
+
+def test_an_unknown_backend_is_wrong_usage(run: Runner, job: str, surroundings: Path) -> None:
+    said = run("submit", job, "--backend", "cloud")
+    assert said.code == 2
+    assert "there is no backend 'cloud'" in said.err
+    assert not surroundings.exists() or not list(surroundings.iterdir())
+
+
+def test_a_job_id_that_cannot_be_written_down_is_found_again(
+    run: Runner, job: str, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("paislurm.translator.state.job_folder.append", fails)
+        said = run("submit", job)
+    assert said.code == 0
+    assert "cannot be written" in said.err
+    assert "No space left" in said.err
+    assert "job 101" in run("status", "demo").out
+    assert len(slurm.submissions) == 1
+
+
+def test_ctrl_c_while_submitting_says_that_nobody_knows(
+    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def submit(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(slurm, "submit", submit)
+    said = run("submit", job)
+    assert said.code == 130
+    assert "whether it was taken is not known" in said.err
+    assert demo.journal.exists()

@@ -1,0 +1,174 @@
+"""`submit` where files are the trouble: what cannot be written, and names that somebody else has or wants."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.submit import replace_job
+from paislurm.translator.state.job_folder import JobFolder
+
+from ...monitor.jobs import FakeBackend
+from ..running import JOB, everything, finish, job_file
+
+if TYPE_CHECKING:
+    from ..running import Runner
+
+
+def test_a_living_job_keeps_its_name(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
+    run("submit", job)
+    before = everything(demo.path.parent)
+    said = run("submit", job)
+    assert said.code == 4
+    assert f"error E511: {demo.name} has not ended yet: WAITING, job 101" in said.err
+    assert "--suffix" in said.err
+    after = everything(demo.path.parent)
+    assert {name: data for name, data in after.items() if "journal" not in name} == {
+        name: data for name, data in before.items() if "journal" not in name
+    }
+    assert len(slurm.submissions) == 1
+    assert run("submit", job, "--suffix", "-2").code == 0
+
+
+def test_a_finished_job_makes_room(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
+    for number in range(3):
+        assert run("submit", job).code == 0
+        finish(demo, slurm, reason=f"run {number}")
+    names = sorted(path.name for path in demo.path.parent.iterdir())
+    assert names == [demo.name, f"{demo.name}.1", f"{demo.name}.2"]
+    assert "run 0" in run("status", "demo.1").out
+    assert "run 2" in run("status", "demo").out
+    assert run("list").out.count("SUCCEEDED") == 1
+    assert run("list", "--all").out.count("SUCCEEDED") == 3
+
+
+def test_a_folder_that_is_no_job_is_not_touched(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
+    demo.path.mkdir(parents=True)
+    (demo.path / "precious").write_text("x", encoding="utf-8")
+    said = run("submit", job)
+    assert (said.code, "holds no job" in said.err) == (4, True)
+    assert (demo.path / "precious").exists()
+    assert not slurm.submissions
+
+
+def test_a_full_disk_leaves_nothing(
+    run: Runner, job: str, slurm: FakeBackend, surroundings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    monkeypatch.setattr(sys, "stdout", sys.stdout)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, limits[1]))
+    try:
+        from paislurm.translator.cli.main import main
+
+        code = main(["submit", job])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert code == 4
+    assert not slurm.submissions
+    assert list(surroundings.iterdir()) == []
+    assert run("submit", job).code == 0
+
+
+def test_a_full_disk_brings_the_finished_job_back(
+    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("submit", job)
+    finish(demo, slurm)
+    run("status", "demo")
+    before = everything(demo.path.parent)
+
+    def fails(*_: object) -> None:
+        raise OSError(122, "Disk quota exceeded", "somewhere")
+
+    monkeypatch.setattr(replace_job, "place", fails)
+    said = run("submit", job)
+    assert said.code == 4
+    assert everything(demo.path.parent) == before
+
+
+def test_a_home_without_permission_is_told(
+    run: Runner, job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    if os.access(closed, os.W_OK):
+        monkeypatch.setattr(Path, "mkdir", denied)
+    monkeypatch.setenv("PAISLURM_HOME", str(closed / "home"))
+    said = run("submit", job)
+    assert said.code == 4
+    assert f"error E510: cannot write {closed / 'home'}: Permission denied" in said.err
+    assert "set PAISLURM_HOME" in said.err
+
+
+def denied(path: Path, *_: object, **__: object) -> None:
+    """Refuse to make a folder as the kernel would refuse anybody but root."""
+    if not path.exists():
+        raise PermissionError(13, "Permission denied", str(path))
+
+
+def test_a_home_that_is_a_file_is_told(
+    run: Runner, job: str, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAISLURM_HOME", job)
+    said = run("submit", job)
+    assert (said.code, slurm.submissions) == (4, [])
+    assert f"error E510: cannot write {job}" in said.err
+    assert "hint: set PAISLURM_HOME" in said.err
+
+
+def test_a_name_that_is_too_long_is_told(run: Runner, tmp_path: Path, slurm: FakeBackend) -> None:
+    said = run("submit", job_file(tmp_path, JOB.replace("name: demo", f"name: {'x' * 254}")))
+    assert said.code in (3, 4)
+    assert "Traceback" not in said.err
+    assert not slurm.submissions
+
+
+RACE = """
+import sys, time
+from paislurm.translator.cli import context
+from paislurm.translator.cli.main import main
+
+class Slow:
+    def version(self): return ""
+    def submit(self, submission):
+        time.sleep(0.2)
+        print(submission.tag, flush=True)
+        return str(time.time_ns())
+    def observe(self, ids): return {}
+    def find(self, tag): return None
+
+context._choose = lambda name: Slow()
+while time.time() < float(sys.argv[2]): pass
+sys.exit(main(["submit", sys.argv[1]]))
+"""
+
+
+@pytest.mark.slow("five programs, four of them at once")
+@pytest.mark.parametrize("finished", [False, True])
+def test_of_submits_at_the_same_moment_one_wins(
+    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder, *, finished: bool
+) -> None:
+    if finished:
+        run("submit", job)
+        finish(demo, slurm)
+        run("status", "demo")
+    start = str(time.time() + 1)
+    submits = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACE, job, start], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(4)
+    ]
+    said = [submit.communicate() for submit in submits]
+    assert sorted(submit.returncode for submit in submits) == [0, 4, 4, 4], said
+    assert sum("paislurm-" in out for out, _ in said) == 1
+    names = [demo.name, f"{demo.name}.1"] if finished else [demo.name]
+    assert sorted(path.name for path in demo.path.parent.iterdir()) == names
+    assert sum("E511" in err or "E512" in err for _, err in said) == 3

@@ -1,0 +1,249 @@
+"""What the shell that submits has in its environment: commands see it as it was, and to the script it means nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from ...protocol.jobs import JOB, changed
+from ..ran import script
+from ..running import job_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
+VALUE = "s3cr3t-77e2"
+
+
+class Shell:
+    """A user's shell, and the folder it is in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.home = Path(os.environ["PAISLURM_HOME"])
+
+    def submit(
+        self,
+        command: str,
+        environment: Mapping[str, str],
+        *,
+        umask: int = 0o022,
+        cwd: Path | None = None,
+        code: int = 0,
+        **values: object,
+    ) -> str:
+        """Run a job of one task on this machine, and return what its command printed."""
+        job = changed(changed(JOB, "taskRoles/worker/commands", [command]), "taskRoles/worker/instances", 1)
+        for path, value in values.items():
+            job = changed(job, path.replace("__", "/"), value)
+        done = subprocess.run(
+            [*PROGRAM, "submit", job_file(self.folder, yaml.safe_dump(job)), "--backend", "local", "--wait"],
+            env={**os.environ, **environment},
+            umask=umask,
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        self.home = Path(environment.get("PAISLURM_HOME", self.home))
+        assert done.returncode == code, (done.stderr, [path.read_text() for path in self.home.rglob("*.log")])
+        return self.log("stdout.log")
+
+    def log(self, name: str) -> str:
+        found = self.home.glob(f"jobs/*/attempts/0/**/{name}")
+        newest = max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
+        return newest.read_text() if newest else ""
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    return Shell(tmp_path)
+
+
+@pytest.mark.slow("a whole job for each set of options")
+@pytest.mark.parametrize("options", ["xtrace:verbose", "noexec", "errexit:noglob:posix:noclobber", "nounset:onecmd"])
+def test_its_options_reach_no_bash_of_ours(shell: Shell, options: str) -> None:
+    """Nor does what bash starts with. A job with a secret, a script before the commands, and a call."""
+    start = shell.folder / "start"
+    start.write_text("echo started >&2")
+    environment = {
+        "SHELLOPTS": options,
+        "BASHOPTS": "nullglob:failglob:nocasematch",
+        "BASH_ENV": str(start),
+        "ENV": str(start),
+        "POSIXLY_CORRECT": "1",
+        "PS4": "$(echo traced >&2)",
+        "TMOUT": "1",
+    }
+    inner = "echo \"${SHELLOPTS//:/ }\" [x] $(env | grep -c -e ^SHELLOPTS -e ^BASHOPTS -e '^BASH_ENV')"
+    printed = shell.submit(
+        f"set +eu; echo '<% $secrets.token %>'; ssh -n worker-0 'shopt -q nullglob || echo off'; bash -c '{inner}'",
+        environment,
+        secrets={"token": VALUE},
+        prerequisites=[*JOB["prerequisites"], script("a", ("taskStarts", "export A=1"))],
+        taskRoles__worker__prerequisites=["a"],
+    )
+    assert printed == f"{VALUE}\noff\nbraceexpand hashall interactive-comments [x] 0\n"
+    assert shell.log("stderr.log") == ""
+    assert VALUE not in "".join(path.read_text() for path in shell.home.rglob("*.log") if path.name != "stdout.log")
+
+
+def test_its_functions_are_the_commands_alone(shell: Shell) -> None:
+    names = ("cd", "local", "rm", "read", "printf", "mkdir", "unset", "export", "set", "exec", "source", "quote", "say")
+    functions = {f"BASH_FUNC_{name}%%": f"() {{  echo my {name}\n}}" for name in names}
+    assert shell.submit("cd; rm -rf /nowhere; say; type -t emit || echo none", functions) == (
+        "my cd\nmy rm\nmy say\nnone\n"
+    )
+
+
+def test_its_idea_of_who_the_user_is(shell: Shell) -> None:
+    """Bash takes UID and EUID from its environment; what a script before the commands exports comes back by name."""
+    printed = shell.submit(
+        "echo '<% $secrets.token %>' $UID $EUID $A",
+        {"UID": "5", "EUID": "5", "PPID": "5"},
+        secrets={"token": "t"},
+        prerequisites=[*JOB["prerequisites"], script("a", ("taskStarts", "export A=1"))],
+        taskRoles__worker__prerequisites=["a"],
+    )
+    assert printed == f"t {os.getuid()} {os.geteuid()} 1\n"
+
+
+def test_its_values_stand_on_no_command_line(shell: Shell) -> None:
+    """The program that would be given them writes down how it is called."""
+    programs = shell.folder / "bin"
+    programs.mkdir()
+    (programs / "env").write_text(f'#!/bin/sh\necho "$*" >>{programs}/called\nexec {shutil.which("env")} "$@"\n')
+    (programs / "env").chmod(0o755)
+    environment = {"PATH": f"{programs}:{os.environ['PATH']}", "LOGIN_PASSWORD": VALUE, "OUT": "it's\n$(x)"}
+    command = 'echo "$LOGIN_PASSWORD $OUT"; ssh -n worker-0 \'echo "$LOGIN_PASSWORD"\'; env true'
+    assert shell.submit(command, environment) == f"{VALUE} it's\n$(x)\n{VALUE}\n"
+    called = (programs / "called").read_text().splitlines()
+    assert "true" in called
+    assert [line for line in called if VALUE in line] == []
+
+
+def test_an_environment_of_a_megabyte(shell: Shell) -> None:
+    """Under names of the script's own, and others; a single value has at most 128 KiB."""
+    big = "x" * 120_000
+    names = ("OUT", "NODES", "TEXT", *(f"BIG_{number}" for number in range(6)))
+    assert shell.submit("echo ${#OUT} ${#TEXT} ${#BIG_5}", dict.fromkeys(names, big)) == "120000 120000 120000\n"
+
+
+NAMES = "compgen -e | grep -v -e ^PAI -e ^FC_ -e ^SLURM -e MPI -e MCA_ -e FRAMEWORK_NAME | tr '\\n' ' '"
+SHELL = {
+    "name": VALUE,
+    "LICENSE": VALUE,
+    "MY_KEY": VALUE,
+    "MY_OTHER": "two\nlines=2",
+    "OUT": "mine",
+    "NODES": "mine",
+    "not-a-name": VALUE,
+    "BASH_FUNC_module%%": "() {  echo my module\n}",
+    "BASH_FUNC_other%%": "() {  echo my other\n}",
+    "LC_ALL": "C",
+    "TZ": "UTC",
+}
+LOOK = f"{NAMES}; echo; env | grep -c {VALUE[:-1]}.; type -t module other || echo none; echo ${{OUT-}} ${{NODES-}} $TZ"
+
+
+@pytest.mark.parametrize(
+    ("wish", "has", "lacks", "rest"),
+    [
+        ("all", {"name", "LICENSE", "MY_KEY", "OUT", "NODES"}, set(), ["4", "function", "function", "mine mine UTC"]),
+        ("none", {"LC_ALL", "HOME"}, {"name", "LICENSE", "MY_KEY", "OUT", "NODES"}, ["0", "none", "UTC"]),
+        (["LICENSE", "MY_*"], {"LICENSE", "MY_KEY", "MY_OTHER"}, {"name", "OUT"}, ["2", "none", "UTC"]),
+        (["OUT", "name", "module"], {"OUT", "name"}, {"LICENSE", "NODES"}, ["1", "function", "none", "mine UTC"]),
+    ],
+)
+def test_of_it_commands_have_what_the_job_says(
+    shell: Shell, wish: object, has: set[str], lacks: set[str], rest: list[str]
+) -> None:
+    """Under names of the script's own, too."""
+    names, *others = shell.submit(f"set +e\n{LOOK}", SHELL, extras__slurm={"exportEnv": wish}).splitlines()
+    assert has <= set(names.split())
+    assert not lacks & set(names.split())
+    assert {"PATH", "HOME"} <= set(names.split())
+    assert others == rest
+    assert not [path for path in shell.home.rglob("job.sbatch") if VALUE in path.read_text()]
+
+
+def test_calls_and_scripts_have_no_more(shell: Shell) -> None:
+    printed = shell.submit(
+        "echo ${A-no} ${B-no} $START; ssh -n worker-0 'echo ${A-no} ${B-no}'",
+        {"A": "a", "B": "b"},
+        extras__slurm={"exportEnv": ["B"]},
+        prerequisites=[*JOB["prerequisites"], script("a", ("taskStarts", "export START=${A-no}${B-no}"))],
+        taskRoles__worker__prerequisites=["a"],
+    )
+    assert printed == "no b nob\nno b\n"
+
+
+WHERE = 'pwd; echo "$PAISLURM_SUBMIT_DIR"; [ ! "$PWD" -ef "$PAI_WORK_DIR" ] || echo own'
+
+
+@pytest.mark.parametrize("name", ["here", "it's $(a) folder\n"])
+def test_the_folder_in_which_commands_start(shell: Shell, name: str) -> None:
+    """It is the submitting shell's, one that the job names, or the task's own; a role's word goes before the job's."""
+    here, there = shell.folder / name, shell.folder / "there"
+    here.mkdir()
+    there.mkdir()
+    own = "set +e\n" + WHERE
+    assert shell.submit(own, {}, cwd=here).endswith(f"/work/0-worker/0\n{here}\nown\n")
+    submit = {"workdir": "submit"}
+    assert shell.submit(own + "; ssh -n worker-0 pwd", {}, cwd=here, name="b", extras__slurm=submit) == (
+        f"{here}\n{here}\n{here}\n"
+    )
+    slurm = {"workdir": "submit", "taskRoles": {"worker": {"workdir": str(there)}}}
+    assert shell.submit(own, {}, cwd=here, name="c", extras__slurm=slurm) == f"{there}\n{here}\n"
+    assert [path.name for path in (*here.iterdir(), *there.iterdir())] == []
+
+
+@pytest.mark.parametrize(("name", "says"), [("missing", "there is no folder"), ("file", "there is no folder")])
+def test_a_folder_that_is_not_there(shell: Shell, name: str, says: str) -> None:
+    (shell.folder / "file").touch()
+    folder = shell.folder / name
+    assert shell.submit("echo ran", {}, code=1, extras__slurm={"workdir": str(folder)}) == ""
+    assert f"error: {says} {folder} on localhost (extras.slurm.workdir)\n" in shell.log("stderr.log")
+    (result,) = shell.home.glob("jobs/*/attempts/0/result.json")
+    (task,) = json.loads(result.read_text())["tasks"]
+    assert (task["state"], task["code"], task["behaviour"]) == ("FAILED", 252, "permanent")
+
+
+def test_whatever_its_umask_nothing_is_for_others_to_write(shell: Shell) -> None:
+    site = shell.folder / "site.yaml"
+    site.write_text("{}")
+    shell.submit("umask; touch made", {}, umask=0)
+    below = [shell.home, *shell.home.rglob("*")]
+    assert len(below) > 30
+    assert [path for path in below if path.lstat().st_mode & 0o022 and not path.is_symlink()] == []
+    target = shell.folder / "job.sbatch"
+    words = [*PROGRAM, "script", job_file(shell.folder), "-o", str(target)]
+    subprocess.run(words, umask=0, check=True, capture_output=True)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o644
+
+
+def test_a_colon_in_the_home(shell: Shell) -> None:
+    """In PATH it stands between folders, and the task's ssh is found all the same."""
+    home = shell.folder / "a:b"
+    job = yaml.safe_dump(JOB)
+    done = subprocess.run(
+        [*PROGRAM, "submit", job_file(shell.folder, job), "--backend", "local"],
+        env={**os.environ, "PAISLURM_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 4
+    assert re.search(r"error E504: .*a:b.* has a colon", done.stderr)

@@ -1,0 +1,153 @@
+"""Compiled templates are kept between runs in the user's own cache folder, and nothing depends on that."""
+
+from __future__ import annotations
+
+import os
+import resource
+import stat
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+import pytest
+
+from paislurm.translator.cli.input.template_folder import template_folder
+from paislurm.translator.pipeline import compile_job
+from paislurm.translator.rendering import engine
+from paislurm.translator.rendering.template_cache import template_cache
+
+from ..protocol.jobs import job
+from .running import job_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .running import Runner
+
+SCRIPT = compile_job(job()).script
+
+
+@pytest.fixture
+def above(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have the user's caches in a folder that is not there yet."""
+    folder = tmp_path / "caches"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder
+
+
+def compiles(folder: Path | None, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Compile a job as a new process would, and return how many templates that compiled."""
+    texts: list[str] = []
+    compile_template = jinja2.Environment.compile
+
+    def count(environment: jinja2.Environment, source: str, *args: Any, **options: Any) -> Any:
+        texts.append(source)
+        return compile_template(environment, source, *args, **options)
+
+    template_cache.cache_clear()
+    engine.engine.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(jinja2.Environment, "compile", count)
+        assert compile_job(job(), templates=folder).script == SCRIPT
+    return len(texts)
+
+
+def test_templates_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = compiles(tmp_path, monkeypatch)
+    assert first > 0
+    assert len(list(tmp_path.iterdir())) == first
+    assert compiles(tmp_path, monkeypatch) == 0
+
+
+def test_a_command_keeps_them_for_the_next_one(run: Runner, tmp_path: Path, above: Path) -> None:
+    assert run("script", job_file(tmp_path)).code == 0
+    assert {path.suffix for path in (above / "paislurm").iterdir()} == {".jinja2"}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (above, above / "paislurm")} == {0o700}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (above / "paislurm").iterdir()} == {0o600}
+
+
+def test_a_damaged_file_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the damage: each file is cut at another length, the last ones are no files of Jinja's at all."""
+    count = compiles(tmp_path, monkeypatch)
+    sound = {file: file.read_bytes() for file in sorted(tmp_path.iterdir())}
+    for share in (0.0, 0.01, 0.02, 0.05, 0.5, 0.999):
+        for file, content in sound.items():
+            file.write_bytes(content[: int(len(content) * share)])
+        assert compiles(tmp_path, monkeypatch) == count
+        assert {file: file.read_bytes() for file in tmp_path.iterdir()} == sound
+    for file in sound:
+        file.write_bytes(b"\x80\x04\x95nothing of Jinja's")
+    assert compiles(tmp_path, monkeypatch) == count
+
+
+def test_another_text_is_another_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiles(tmp_path, monkeypatch)
+    one, other = sorted(tmp_path.iterdir())[:2]
+    other.write_bytes(one.read_bytes())
+    assert compiles(tmp_path, monkeypatch) == 1
+
+
+def test_where_nothing_can_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    for folder in (None, tmp_path / "none", tmp_path / "file" / "folder"):
+        assert compiles(folder, monkeypatch) == compiles(folder, monkeypatch) > 0
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_full_disk_leaves_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file can be larger than 100 bytes: each write ends in its middle."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        compiles(tmp_path, monkeypatch)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("mask", [0, 0o077])
+def test_the_folder_is_made_private(above: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        assert template_folder() == above / "paislurm"
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((above / "paislurm").stat().st_mode) == 0o700
+
+
+def test_nothing_is_kept_or_taken_where_others_can_write(above: Path) -> None:
+    """It is code. Neither the folder nor the one above, in which another could take its place."""
+    folder = template_folder()
+    assert folder is not None
+    for place in (folder, above):
+        for mode in (0o777, 0o1777, 0o770):
+            place.chmod(mode)
+            assert template_folder() is None
+        place.chmod(0o755)
+        assert template_folder() == folder
+    folder.rmdir()
+    above.chmod(0o777)
+    assert template_folder() is None
+    assert list(above.iterdir()) == []
+
+
+def test_where_no_folder_can_be_made(above: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    above.touch()
+    assert template_folder() is None
+    monkeypatch.setenv("XDG_CACHE_HOME", str(above.parent / "not" / "there"))
+    assert template_folder() is None
+    assert list(above.parent.iterdir()) == [above]
+
+
+@pytest.mark.root("to be two users")
+def test_nothing_of_another_user_is_taken(above: Path) -> None:
+    """As where root works with the home of somebody else."""
+    folder = template_folder()
+    assert folder is not None
+    for place in (folder, above):
+        os.chown(place, 21002, -1)
+        assert template_folder() is None
+        os.chown(place, 0, -1)
+    folder.rmdir()
+    os.chown(above, 21002, -1)
+    assert template_folder() is None
+    assert list(above.iterdir()) == []

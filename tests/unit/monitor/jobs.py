@@ -1,0 +1,183 @@
+"""A job folder to be looked at, and a backend that says what a test wants."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paislurm.backends.base import JobId, Observation
+from paislurm.translator.errors import Fault, RejectedError, UnreachableError
+from paislurm.translator.monitor.poll import open_job
+from paislurm.translator.monitor.reconcile import Means, step
+from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.journal import read
+from paislurm.translator.state.records import Created, Ended, Intent, JobRole, Policy, Submitted, dump
+from paislurm.translator.state.result import parse_result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from paislurm.backends.base import Submission
+    from paislurm.translator.monitor.poll import View
+    from paislurm.translator.state.records import Record
+    from paislurm.translator.state.result import Result
+
+NOW = 1_000_000
+ROLES = (JobRole(name="worker", folder="0-worker", instances=2),)
+CREATED = Created(time=NOW - 100, job="demo", user="alice", backend="slurm", roles=ROLES)
+INTENT = Intent(time=NOW - 100, attempt=0, tag="paislurm-1")
+SUBMITTED = Submitted(time=NOW - 99, attempt=0, job_id="7", job="demo", user="alice", backend="slurm", tasks=2)
+ENDED = Ended(
+    time=NOW - 9,
+    attempt=0,
+    state="FAILED",
+    code=255,
+    reason="a task failed",
+    backend_state="FAILED",
+    started=NOW - 50,
+    ended=NOW - 10,
+    completed=2,
+)
+FAILED = {"outcome": "failed", "code": 255, "behaviour": "unknown", "reason": "worker-0 failed"}
+"""The result of a job that failed."""
+
+
+def job_folder(jobs: Path, *records: Record, name: str = "alice~demo") -> JobFolder:
+    """Make a job folder with these records in its journal."""
+    folder = JobFolder(path=jobs / name)
+    folder.attempt(0).mkdir(parents=True)
+    folder.journal.write_bytes(b"".join(dump(record) for record in records))
+    return folder
+
+
+def job(path: Path, *records: Record, **policy: Any) -> JobFolder:
+    """Make the folder of a job with a retry policy, which was submitted unless the records say more."""
+    folder = job_folder(path, replace(CREATED, policy=Policy(**policy)), INTENT, *(records or (SUBMITTED,)))
+    folder.script(0).write_text("#!/bin/bash\n")
+    return folder
+
+
+def kinds(folder: JobFolder) -> list[str]:
+    """Return what the monitor has added to the journal of such a job."""
+    return [type(record).__name__ for record in read(folder.journal).records][3:]
+
+
+def task(index: int, **changes: Any) -> dict[str, Any]:
+    """Return a task as it stands in a result."""
+    return {
+        "role": "worker", "index": index, "attempt": 0, "state": "SUCCEEDED", "status": 0, "code": 0,
+        "behaviour": "success", "node": "n1", "started": NOW - 50, "ended": NOW - 10,
+    } | changes  # fmt: skip
+
+
+def result(**changes: Any) -> dict[str, Any]:
+    """Return a result of a job of two tasks that succeeded."""
+    return {
+        "version": 1, "job": "demo", "attempt": 0, "job_id": "7", "outcome": "succeeded", "code": 0,
+        "behaviour": "success", "reason": "all is well", "trigger": None, "started": NOW - 60,
+        "ended": NOW - 10, "tasks": [task(0), task(1)],
+    } | changes  # fmt: skip
+
+
+def left(**changes: Any) -> Result:
+    """Return a result as it is read."""
+    return parse_result(json.dumps(result(**changes)).encode())
+
+
+def leave_result(folder: JobFolder, **changes: Any) -> None:
+    """Write a result into the folder of attempt 0."""
+    folder.result(0).write_text(json.dumps(result(**changes)), encoding="utf-8")
+
+
+def observed(state: str, *, final: bool = False, job_id: str = "7", **changes: Any) -> Observation:
+    """Return an observation; `final` ones have ended half a minute ago."""
+    values = {"raw_state": state, "status": 0 if final else None, "ended": NOW - 30 if final else None}
+    return Observation(job_id=JobId(job_id), state=state, final=final, **(values | changes))
+
+
+def ended(backend: FakeBackend, job_id: str = "7", state: str = "FAILED", **changes: Any) -> None:
+    """Let a job end, as the backend sees it."""
+    backend.observations[JobId(job_id)] = observed(state, final=True, job_id=job_id, **changes)
+
+
+def stepped(folder: JobFolder, backend: FakeBackend, now: int, *, held: Callable[[], bool] = lambda: True) -> View:
+    """Let the monitor take one step with a job."""
+    means = Means(backend=lambda _: backend, clock=lambda: now, held=held, own=lambda _: True)
+    return step([open_job(folder)], means)[0]
+
+
+def failed_job(path: Path) -> tuple[JobFolder, FakeBackend]:
+    """Make the folder of a job that may be retried once, and whose first attempt has just failed."""
+    folder, backend = job(path, limit=1), FakeBackend()
+    leave_result(folder, **FAILED)
+    ended(backend)
+    return folder, backend
+
+
+class FakeBackend:
+    """A backend that answers from memory. `fails` makes every request fail, in the way that it names."""
+
+    name = "slurm"
+
+    def __init__(self, *observations: Observation) -> None:
+        self.observations = {observation.job_id: observation for observation in observations}
+        self.submissions: list[Submission] = []
+        self.cancelled: list[JobId] = []
+        self.tags: dict[str, JobId] = {}
+        self.queries = 0
+        self.lost: dict[str, str] = {}
+        self.node_queries = 0
+        self.fails = ""
+        self.slurm = ""
+        self.asked = 0
+
+    def version(self) -> str:
+        """Tell the version, and count how often it is asked."""
+        self.asked += 1
+        self._fail()
+        return self.slurm
+
+    def submit(self, submission: Submission) -> JobId:
+        """Take the script."""
+        self._fail()
+        assert submission.script.is_file()
+        self.submissions.append(submission)
+        job_id = JobId(str(100 + len(self.submissions)))
+        self.tags[submission.tag] = job_id
+        self.observations[job_id] = observed("PENDING", job_id=job_id, reason="Priority")
+        return job_id
+
+    def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
+        """Answer for the jobs that are asked for, and no others."""
+        self.queries += 1
+        self._fail()
+        return {job_id: self.observations[job_id] for job_id in ids if job_id in self.observations}
+
+    def find(self, tag: str) -> JobId | None:
+        """Look a tag up."""
+        self._fail()
+        return self.tags.get(tag)
+
+    def environment(self, job_id: JobId) -> Mapping[str, str]:
+        return {"JOB": job_id}
+
+    def lost_nodes(self, nodes: str) -> Mapping[str, str]:
+        """Tell which nodes are lost, of those that are asked for."""
+        self.node_queries += 1
+        self._fail()
+        return {node: self.lost[node] for node in nodes.split(",") if node in self.lost}
+
+    def cancel(self, job_id: JobId) -> None:
+        """Remember what was cancelled."""
+        self._fail()
+        self.cancelled.append(job_id)
+
+    def _fail(self) -> None:
+        if self.fails == "away":
+            raise UnreachableError(Fault(code="E502", message="Slurm gives no answer: timed out"))
+        if self.fails == "missing":
+            raise UnreachableError(Fault(code="E501", message="there is no `sbatch` here"))
+        if self.fails == "refuses":
+            raise RejectedError(Fault(code="E503", message="sbatch refuses --qos: no such qos", hint="ask"))

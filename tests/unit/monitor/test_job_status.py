@@ -1,0 +1,164 @@
+"""What is believed when the backend, the result and the reports disagree: a table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from paislurm.translator.exit_codes.table import ExitTable, SiteRow
+from paislurm.translator.monitor.job_status import Facts, Standing, job_state
+from paislurm.translator.state.history import history
+from paislurm.translator.state.records import Cancelled, Seen
+
+from .jobs import CREATED, INTENT, NOW, SUBMITTED, left, observed, task
+
+if TYPE_CHECKING:
+    from paislurm.backends.base import Observation
+    from paislurm.translator.state.result import Result
+
+RUNNING_TASK = task(1, state="STOPPED", ended=None, status=None, code=-220)
+
+
+SUCCEEDED = left()
+FAILED = left(outcome="failed", code=255)
+DECIDED = left(outcome="failed", code=255, tasks=[task(0), RUNNING_TASK])
+INTERRUPTED = left(outcome="interrupted", code=-210)
+TIMED = left(outcome="failed", code=-1004)
+REQUEUED = left(outcome="requeued", code=-100)
+
+
+def standing(seen: Observation | None = None, found: Result | None = None, *more: Any, **changes: Any) -> Standing:
+    facts = Facts(
+        history=history([CREATED, INTENT, SUBMITTED, *more]),
+        observation=seen,
+        answered=True,
+        result=found,
+        started=True,
+        now=NOW,
+    )
+    return job_state(replace(facts, **changes))
+
+
+ENDINGS = [
+    # what the backend says, the result, then: state, code, has it ended
+    (observed("NODE_FAIL", final=True), None, "FAILED", -1001, True),
+    (observed("NODE_FAIL", final=True), INTERRUPTED, "FAILED", -1001, True),
+    (observed("NODE_FAIL", final=True), SUCCEEDED, "SUCCEEDED", 0, True),
+    (observed("NODE_FAIL", final=True), FAILED, "FAILED", 255, True),
+    (observed("BOOT_FAIL", final=True), None, "FAILED", -1006, True),
+    (observed("PREEMPTED", final=True), INTERRUPTED, "FAILED", -1003, True),
+    (observed("TIMEOUT", final=True), INTERRUPTED, "FAILED", -1004, True),
+    (observed("TIMEOUT", final=True), TIMED, "FAILED", -1004, True),
+    (observed("DEADLINE", final=True), None, "FAILED", -1004, True),
+    (observed("CANCELLED", final=True), None, "STOPPED", -210, True),
+    (observed("CANCELLED", final=True), INTERRUPTED, "STOPPED", -210, True),
+    (observed("CANCELLED", final=True), SUCCEEDED, "SUCCEEDED", 0, True),
+    (observed("OUT_OF_MEMORY", final=True), None, "FAILED", -1200, True),
+    (observed("OUT_OF_MEMORY", final=True), SUCCEEDED, "SUCCEEDED", 0, True),
+    (observed("OUT_OF_MEMORY", final=True), FAILED, "FAILED", 255, True),
+    # the accounts have not said their last word
+    (observed("NODE_FAIL"), INTERRUPTED, "STOPPING", None, False),
+    (observed("CANCELLED"), None, "RUNNING", None, False),
+    (observed("COMPLETED"), SUCCEEDED, "SUCCEEDED", 0, True),
+    (observed("RUNNING"), INTERRUPTED, "STOPPING", None, False),
+    # interrupted, and the backend does not say why, or has forgotten the job
+    (observed("FAILED", final=True), INTERRUPTED, "FAILED", -101, True),
+    (None, INTERRUPTED, "STOPPED", -210, True),
+    # the result
+    (observed("COMPLETED", final=True), SUCCEEDED, "SUCCEEDED", 0, True),
+    (observed("FAILED", final=True, status=1), FAILED, "FAILED", 255, True),
+    (observed("RUNNING"), FAILED, "FAILED", 255, True),
+    (observed("RUNNING"), DECIDED, "RUNNING", None, False),
+    (observed("FAILED", final=True), DECIDED, "FAILED", 255, True),
+    (None, DECIDED, "FAILED", 255, True),
+    (None, SUCCEEDED, "SUCCEEDED", 0, True),
+    (observed("PENDING"), REQUEUED, "FAILED", -100, True),
+    # no result
+    (observed("COMPLETED", final=True), None, "SUCCEEDED", 0, True),
+    (observed("COMPLETED", final=True, ended=NOW - 1), None, "RUNNING", None, False),
+    (observed("FAILED", final=True, status=4), None, "FAILED", 255, True),
+    (observed("FAILED", final=True, status=0, signal=9), None, "FAILED", 137, True),
+    # alive
+    (observed("PENDING", reason="Resources"), None, "WAITING", None, False),
+    (observed("CONFIGURING"), None, "WAITING", None, False),
+    (observed("RUNNING"), None, "RUNNING", None, False),
+    (observed("COMPLETING"), None, "RUNNING", None, False),
+    (observed("SUSPENDED"), None, "RUNNING", None, False),
+    (observed("FUTURE_WORD"), None, "UNKNOWN", None, False),
+    (None, None, "UNKNOWN", None, False),
+]
+
+
+@pytest.mark.parametrize(("seen", "found", "state", "code", "ended"), ENDINGS)
+def test_what_is_believed(
+    seen: Observation | None, found: Result | None, state: str, code: int | None, *, ended: bool
+) -> None:
+    known = standing(seen, found)
+    assert (known.state, known.code, known.ended) == (state, code, ended)
+
+
+@pytest.mark.parametrize("found", [None, SUCCEEDED, FAILED, DECIDED, INTERRUPTED])
+@pytest.mark.parametrize("last", ["PENDING", "RUNNING", "CANCELLED", "NODE_FAIL", "COMPLETED", None])
+def test_no_answer_is_never_an_ending(last: str | None, found: Result | None) -> None:
+    seen = [Seen(time=NOW, attempt=0, state=last, reason="")] if last else []
+    known = standing(None, found, *seen, answered=False)
+    complete = found in (SUCCEEDED, FAILED)
+    assert known.ended == complete
+    if not complete:
+        assert known.state in ("WAITING", "RUNNING", "STOPPING")
+
+
+def test_without_an_answer_the_last_known_state_stands() -> None:
+    pending = Seen(time=NOW, attempt=0, state="PENDING", reason="Priority")
+    assert standing(None, None, pending, answered=False, started=False).state == "WAITING"
+    assert standing(None, None, pending, answered=False, started=False).reason.startswith("Priority: ")
+    running = Seen(time=NOW, attempt=0, state="RUNNING", reason="")
+    assert standing(None, None, running, answered=False, started=True).state == "RUNNING"
+    assert standing(None, None, answered=False, started=False).state == "WAITING"
+
+
+def test_a_job_runs_once_a_task_of_it_ran() -> None:
+    assert standing(observed("RUNNING"), started=False).state == "WAITING"
+    assert standing(observed("RUNNING"), started=True).state == "RUNNING"
+
+
+def test_a_job_that_is_being_cancelled_is_stopping_until_its_end() -> None:
+    asked = Cancelled(time=NOW, attempt=0, user="alice")
+    assert standing(observed("PENDING"), None, asked) == Standing(
+        state="STOPPING", code=None, reason="cancelled by alice", ended=False
+    )
+    assert standing(observed("CANCELLED", final=True), None, asked, canceller="bob").reason == (
+        "the job was cancelled by bob"
+    )
+
+
+def test_a_clock_that_is_behind_does_not_wait_for_ever() -> None:
+    ahead = observed("COMPLETED", final=True, ended=NOW + 3600)
+    assert not standing(ahead).ended
+    first = Seen(time=NOW - 11, attempt=0, state="COMPLETED", reason="")
+    assert standing(ahead, None, first).ended
+
+
+def test_a_new_job_may_be_unknown_to_the_backend() -> None:
+    assert standing(None, None, now=SUBMITTED.time + 5).state == "WAITING"
+    assert job_state(
+        Facts(
+            history=history([CREATED, INTENT]),
+            observation=None,
+            answered=True,
+            result=None,
+            started=False,
+            now=NOW,
+        )
+    ).state == "WAITING"  # fmt: skip
+
+
+def test_a_site_says_what_an_end_means() -> None:
+    row = SiteRow(code=-2000, phrase="Taken", behaviour="permanent", states={"PREEMPTED": "taken by a paying job"})
+    seen = observed("PREEMPTED", final=True)
+    assert standing(seen, None, table=ExitTable((row,))) == Standing(
+        state="FAILED", code=-2000, reason="taken by a paying job", ended=True
+    )
+    assert standing(observed("NODE_FAIL", final=True), table=ExitTable((row,))).code == -1001

@@ -1,0 +1,156 @@
+"""The loop asks seldom when nothing happens, at once when something does, and ends when nothing is left."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from paislurm.backends.base import JobId
+from paislurm.translator.monitor.loop import Monitor
+from paislurm.translator.monitor.notify import Deliveries
+from paislurm.translator.monitor.reconcile import Means
+from paislurm.translator.state.job_folder import Store
+from paislurm.translator.state.records import Policy
+
+from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, leave_result, observed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from pathlib import Path
+
+    from paislurm.backends.base import Observation, Submission
+
+
+class Clock:
+    """Time that passes when somebody sleeps; at chosen times something happens."""
+
+    def __init__(self, **happens: Callable[[], Any]) -> None:
+        self.seconds = 0.0
+        self._happens = {int(when[1:]): act for when, act in happens.items()}
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+        for when in sorted(self._happens):
+            if self.seconds >= when:
+                self._happens.pop(when)()
+
+    def now(self) -> int:
+        return NOW + int(self.seconds)
+
+
+def monitor(path: Path, backend: FakeBackend, clock: Clock, said: list[str]) -> Monitor:
+    means = Means(backend=lambda _: backend, clock=clock.now, held=lambda: True, own=lambda _: True)
+    return Monitor(Store(path), means, Deliveries(), said.append)
+
+
+@pytest.fixture
+def backend() -> FakeBackend:
+    return FakeBackend(observed("RUNNING"))
+
+
+def test_it_asks_ever_less_often_and_ends_with_the_last_job(tmp_path: Path) -> None:
+    job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
+    asked: list[float] = []
+    clock = Clock(t600=lambda: slurm.observations.update({JobId("7"): observed("CANCELLED", final=True)}))
+
+    class Backend(FakeBackend):
+        def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
+            asked.append(clock.seconds)
+            return super().observe(ids)
+
+    slurm = Backend(observed("RUNNING"))
+    said: list[str] = []
+    monitor(tmp_path, slurm, clock, said).run(30, sleep=clock.sleep)
+    pauses = [later - before for before, later in pairwise(asked)]
+    assert 1.5 <= pauses[0] <= 2.5
+    assert all(pause <= 36.1 for pause in pauses)
+    assert min(pauses[10:]) >= 23.9
+    assert len(set(pauses[10:])) > 1, "there is no jitter"
+    assert 600 <= clock.seconds <= 650
+    assert [line.partition(":")[2].split()[0] for line in said] == ["RUNNING", "STOPPED"]
+
+
+def test_a_result_and_a_new_job_are_seen_at_once(tmp_path: Path, backend: FakeBackend) -> None:
+    folder = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
+
+    def submit_another() -> None:
+        records = (replace(CREATED, job="b"), INTENT, replace(SUBMITTED, job_id="8", job="b"))
+        job_folder(tmp_path / "jobs", *records, name="alice~b")
+        backend.observations[JobId("8")] = observed("PENDING", job_id="8")
+
+    seen: dict[str, float] = {}
+
+    def finish() -> None:
+        backend.observations[JobId("8")] = observed("CANCELLED", final=True, job_id="8")
+
+    clock = Clock(t300=submit_another, t500=lambda: leave_result(folder), t700=finish)
+    said: list[str] = []
+
+    class Log(list[str]):
+        def append(self, text: str) -> None:
+            seen.setdefault(text.split(maxsplit=1)[0] + text.split()[1], clock.seconds)
+
+    monitor(tmp_path, backend, clock, Log(said)).run(30, sleep=clock.sleep)
+    assert 300 <= seen["alice~b:WAITING"] <= 304
+    assert 500 <= seen["alice~demo:SUCCEEDED"] <= 504
+    assert 700 <= seen["alice~b:STOPPED"] <= 740
+
+
+def test_a_retry_is_not_overslept(tmp_path: Path) -> None:
+    folder = job_folder(tmp_path / "jobs", replace(CREATED, policy=Policy()), INTENT, SUBMITTED)
+    folder.script(0).write_text("")
+    leave_result(folder, outcome="failed", code=251, behaviour="conflict")
+    clock = Clock()
+    submitted: list[float] = []
+
+    class Backend(FakeBackend):
+        def submit(self, submission: Submission) -> JobId:
+            submitted.append(clock.seconds)
+            leave_result(folder)
+            folder.result(1).write_bytes(folder.result(0).read_bytes())
+            return super().submit(submission)
+
+    monitor(tmp_path, Backend(observed("FAILED", final=True)), clock, []).run(3600, sleep=clock.sleep)
+    due = folder.history().retries[0].due - NOW
+    assert 60 <= due <= 900
+    assert due <= submitted[0] <= due + 3
+
+
+def test_a_job_that_nobody_knows_keeps_no_monitor(tmp_path: Path) -> None:
+    job_folder(tmp_path / "jobs", CREATED, INTENT, replace(SUBMITTED, time=NOW - 1000))
+    job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED, ENDED, name="alice~old")
+    watching = monitor(tmp_path, FakeBackend(), Clock(), [])
+    assert watching.step() is False
+    assert not watching.left()
+
+
+def test_an_outage_is_told_once_and_outlasted(tmp_path: Path, backend: FakeBackend) -> None:
+    job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
+    backend.fails = "away"
+
+    def back() -> None:
+        backend.fails = ""
+        backend.observations[JobId("7")] = observed("CANCELLED", final=True)
+
+    said: list[str] = []
+    clock = Clock(t3600=back)
+    monitor(tmp_path, backend, clock, said).run(30, sleep=clock.sleep)
+    assert [("timed out" in line, "STOPPED" in line) for line in said] == [(True, False), (False, True)]
+
+
+def test_what_is_no_job_is_passed_over(tmp_path: Path, backend: FakeBackend) -> None:
+    (tmp_path / "jobs" / "alice~nothing").mkdir(parents=True)
+    job_folder(tmp_path / "jobs", name="alice~empty")
+    assert monitor(tmp_path, backend, Clock(), []).step() is False
+    assert monitor(tmp_path / "nowhere", backend, Clock(), []).step() is False
+
+
+def test_one_question_for_all_jobs(tmp_path: Path) -> None:
+    backend = FakeBackend(*(observed("RUNNING", job_id=str(k)) for k in range(300)))
+    for k in range(300):
+        job_folder(tmp_path / "jobs", CREATED, INTENT, replace(SUBMITTED, job_id=str(k)), name=f"alice~{k}")
+    assert monitor(tmp_path, backend, Clock(), []).step()
+    assert backend.queries == 1

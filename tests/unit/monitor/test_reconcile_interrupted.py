@@ -1,0 +1,175 @@
+"""A step of the monitor that is killed, replaced, met by a cancel, or left without an answer: nothing runs twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from paislurm.backends.base import JobId
+from paislurm.translator.errors import Fault, UnreachableError
+from paislurm.translator.monitor import reconcile as stepping
+from paislurm.translator.monitor.attempt import SETTLED_SECONDS
+from paislurm.translator.state.journal import append, read
+from paislurm.translator.state.records import Cancelled, Intent, Retry, Submitted
+
+from .jobs import INTENT, NOW, FakeBackend, ended, failed_job, job, observed, stepped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def test_no_answer_to_sbatch_is_looked_up_before_a_second_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the controller accepted or not: one attempt, and never a second sbatch before that is certain."""
+    folder, backend = failed_job(tmp_path)
+
+    def silent(_: object) -> JobId:
+        raise UnreachableError(Fault(code="E502", message="away"))
+
+    monkeypatch.setattr(backend, "submit", silent)
+    assert "away" in stepped(folder, backend, NOW).problem
+    monkeypatch.undo()
+    assert stepped(folder, backend, NOW + SETTLED_SECONDS).standing.state == "WAITING"
+    assert not backend.submissions
+    backend.fails = "away"
+    stepped(folder, backend, NOW + SETTLED_SECONDS + 1)
+    backend.fails = ""
+    view = stepped(folder, backend, NOW + SETTLED_SECONDS + 1)
+    assert (view.history.attempt, view.history.job_id) == (1, "101")
+    assert [submission.attempt for submission in backend.submissions] == [1]
+    assert [record.attempt for record in read(folder.journal).records if isinstance(record, Intent)] == [0, 1, 1]
+
+
+class KilledError(BaseException):
+    """The end of a process, at a place that a test chooses."""
+
+
+def killed_at(monkeypatch: pytest.MonkeyPatch, number: int, backend: FakeBackend) -> Callable[[], None]:
+    """Let the process die before its effect of this number; return what counts effects."""
+    count = 0
+
+    def dying(act: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapper(*args: Any, **options: Any) -> Any:
+            nonlocal count
+            count += 1
+            if count == number:
+                raise KilledError
+            return act(*args, **options)
+
+        return wrapper
+
+    monkeypatch.setattr(stepping, "prepare", dying(stepping.prepare))
+    monkeypatch.setattr("paislurm.translator.state.job_folder.append", dying(append))
+    monkeypatch.setattr(backend, "submit", dying(backend.submit))
+
+    def check() -> None:
+        assert count >= number, "there are not so many effects"
+
+    return check
+
+
+@pytest.mark.parametrize("number", range(1, 6))
+def test_killed_before_any_effect_the_next_step_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    folder, backend = failed_job(tmp_path)
+    with monkeypatch.context() as patch:
+        check = killed_at(patch, number, backend)
+        with pytest.raises(KilledError):
+            stepped(folder, backend, NOW)
+        check()
+    for now in (NOW, NOW + SETTLED_SECONDS + 1, NOW + SETTLED_SECONDS + 2):
+        view = stepped(folder, backend, now)
+    assert (view.history.attempt, view.history.job_id, view.history.counters.used) == (1, "101", 1)
+    assert [submission.tag for submission in backend.submissions] == [f"{INTENT.tag}.1"]
+
+
+def test_who_is_not_the_owner_any_more_does_nothing(tmp_path: Path) -> None:
+    folder, backend = failed_job(tmp_path)
+    before = folder.journal.read_bytes()
+    view = stepped(folder, backend, NOW, held=lambda: False)
+    assert "attempt 1 follows" in view.standing.reason
+    assert (folder.journal.read_bytes(), backend.submissions) == (before, [])
+
+
+@pytest.mark.parametrize("answers", range(1, 5))
+def test_an_owner_that_is_replaced_in_the_middle_leaves_off(tmp_path: Path, answers: int) -> None:
+    """Two monitors that both take themselves for the owner still submit one attempt."""
+    folder, backend = failed_job(tmp_path)
+    left = answers
+
+    def held() -> bool:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            stepped(folder, backend, NOW)
+        return True
+
+    stepped(folder, backend, NOW, held=held)
+    for _ in range(3):
+        view = stepped(folder, backend, NOW)
+    assert [submission.tag for submission in backend.submissions] == [f"{INTENT.tag}.1"]
+    assert (view.history.attempt, view.history.counters.used) == (1, 1)
+
+
+def test_a_job_that_is_cancelled_between_two_attempts_ends(tmp_path: Path) -> None:
+    folder, backend = job(tmp_path, ceiling=3), FakeBackend()
+    retry = Retry(
+        time=NOW, attempt=0, code=251, behaviour="conflict", reason="no room", why="conflict", due=NOW + 500,
+        total=1, used=0, transient=1, nodes=(), backend_state="", started=None, ended=None,
+    )  # fmt: skip
+    append(folder.journal, retry)
+    assert stepped(folder, backend, NOW + 499).standing.state == "RUNNING"
+    append(folder.journal, Cancelled(time=NOW, attempt=0, user="alice"))
+    view = stepped(folder, backend, NOW + 501)
+    assert (view.standing.state, view.standing.code, backend.submissions) == ("STOPPED", -210, [])
+    assert "cancelled by alice" in view.standing.reason
+    assert backend.queries == 0
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_cancel_that_meets_a_fresh_attempt_reaches_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    folder, backend = failed_job(tmp_path)
+    submit = backend.submit
+
+    def meanwhile(submission: Any) -> JobId:
+        job_id = submit(submission) if when == "after" else JobId("")
+        append(folder.journal, Cancelled(time=NOW, attempt=0, user="alice", job_id="7"))
+        return job_id or submit(submission)
+
+    monkeypatch.setattr(backend, "submit", meanwhile)
+    stepped(folder, backend, NOW)
+    assert backend.cancelled == ["101"]
+    ended(backend, "101", "CANCELLED")
+    last = stepped(folder, backend, NOW)
+    assert (last.standing.state, last.standing.code, len(backend.submissions)) == ("STOPPED", -210, 1)
+
+
+def test_a_duplicate_that_was_taken_for_the_attempt_gives_way_to_its_owner(tmp_path: Path) -> None:
+    folder, backend = job(tmp_path), FakeBackend(observed("RUNNING", job_id="6"))
+    folder.claim(0).parent.mkdir()
+    folder.claim(0).write_text("6 0\n")
+    ended(backend, status=5)
+    stepped(folder, backend, NOW)
+    view = stepped(folder, backend, NOW)
+    assert (view.history.job_id, view.standing.ended) == ("6", False)
+    assert [record.job_id for record in read(folder.journal).records if isinstance(record, Submitted)] == ["7", "6"]
+
+
+def test_a_journal_that_cannot_be_written_stops_what_would_follow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, backend = failed_job(tmp_path)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("paislurm.translator.state.job_folder.append", full)
+        view = stepped(folder, backend, NOW)
+    assert "No space left on device" in view.problem
+    assert not backend.submissions
+    assert stepped(folder, backend, NOW).history.job_id == "101"

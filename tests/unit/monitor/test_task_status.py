@@ -1,0 +1,54 @@
+"""How tasks stand, by the result where there is one, else by their reports."""
+
+from __future__ import annotations
+
+from paislurm.translator.monitor.task_status import task_views
+from paislurm.translator.state.task_reports import Report
+
+from .jobs import ROLES, left, task
+
+DECIDED = left(
+    outcome="failed", code=255, tasks=[task(0), task(1, state="STOPPED", ended=None, status=None, code=-220)]
+)
+
+
+def test_tasks_while_the_job_runs() -> None:
+    reports = {
+        "0-worker": {
+            0: Report(index=0, attempt=1, node="n1", started=5, status=0, code=0, behaviour="success", ended=9),
+        }
+    }
+    first, second = task_views(ROLES, None, reports, ended=False)
+    assert (first.state, first.attempt, first.node, first.code) == ("SUCCEEDED", 1, "n1", 0)
+    assert (second.state, second.code) == ("WAITING", None)
+    running = {"0-worker": {1: Report(index=1, attempt=0, node="n2", started=5)}}
+    assert task_views(ROLES, None, running, ended=False)[1].state == "RUNNING"
+
+
+def test_tasks_that_the_end_of_the_job_stopped() -> None:
+    running = {"0-worker": {1: Report(index=1, attempt=0, node="n2", started=5)}}
+    first, second = task_views(ROLES, None, running, ended=True)
+    assert (first.state, first.code) == ("STOPPED", -220)
+    assert (second.state, second.code, second.node) == ("STOPPED", -220, "n2")
+    _, lingering = task_views(ROLES, DECIDED, {}, ended=False)
+    assert lingering.state == "STOPPING"
+    _, stopped = task_views(ROLES, DECIDED, {}, ended=True)
+    assert stopped.state == "STOPPED"
+
+
+def test_a_result_names_no_tasks_but_those_of_the_job() -> None:
+    liar = left(tasks=[task(0), task(99), task(0, role="\x1b[2J")])
+    assert [(t.role, t.index) for t in task_views(ROLES, liar, {}, ended=True)] == [
+        ("worker", 0),
+        ("worker", 1),
+    ]
+
+
+def test_a_task_that_never_began_is_none_that_completed() -> None:
+    """Its node is to blame: it failed with that node's name, and without a start."""
+    never = task(1, state="FAILED", started=None, ended=None, status=None, code=-1402, node="n2")
+    views = task_views(ROLES, left(outcome="failed", code=-1402, tasks=[task(0), never]), {}, ended=True)
+    assert [(view.state, view.node, view.completed) for view in views] == [
+        ("SUCCEEDED", "n1", True),
+        ("FAILED", "n2", False),
+    ]

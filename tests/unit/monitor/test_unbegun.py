@@ -1,0 +1,176 @@
+"""A job that Slurm cancelled because a node could not begin it, and one that root cancelled: both are by user 0."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from paislurm.translator.state.journal import read
+from paislurm.translator.state.records import Cancelled, Ended, Retry
+
+from .jobs import NOW, SUBMITTED, FakeBackend, job, leave_result, observed, stepped, task
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from paislurm.translator.monitor.poll import View
+    from paislurm.translator.state.job_folder import JobFolder
+
+PROLOG = "srun: error: Task launch for StepId=2.0 failed on node n2: Job prolog failed\n"
+NOTHING_BEGAN = [task(index, state="STOPPED", started=None, ended=None, status=None, node=None) for index in (0, 1)]
+
+
+def cancelled(**changes: Any) -> FakeBackend:
+    """Return a backend that says that root, or slurmd, cancelled a job which had two nodes."""
+    return FakeBackend(
+        observed("CANCELLED", final=True, **({"raw_state": "CANCELLED by 0", "nodes": "n1,n2"} | changes))
+    )
+
+
+def said(folder: JobFolder, text: str) -> None:
+    """Leave what srun said of a step."""
+    (folder.attempt(0) / "srun").mkdir()
+    (folder.attempt(0) / "srun" / "ports-0.log").write_text(text)
+
+
+def end(view: View) -> Retry | Ended:
+    (record,) = [each for each in read(view.folder.journal).records if isinstance(each, Retry | Ended)]
+    return record
+
+
+@pytest.mark.parametrize("why", ["Prolog error", "Duplicate jobid", "batch job complete, prolog failed"])
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_node_that_could_not_begin_the_job(tmp_path: Path, why: str, interrupted: bool) -> None:
+    """Transient, with Slurm's reason, on other nodes; the nodes are asked for once."""
+    folder, backend = job(tmp_path), cancelled()
+    backend.lost = {"n1": why, "n2": "Kill task failed", "n9": why}
+    if interrupted:
+        # The script had begun, and no task yet.
+        leave_result(folder, outcome="interrupted", code=-210, behaviour="stop", tasks=NOTHING_BEGAN)
+    view = stepped(folder, backend, NOW)
+    record = end(view)
+    assert isinstance(record, Retry)
+    code = -1403 if "rolog" in why else -1402
+    assert (record.code, record.behaviour, record.nodes, record.used) == (code, "transient", ("n1",), 0)
+    assert why in record.reason
+    assert [each.exclude for each in backend.submissions] == [("n1",)]
+    assert backend.node_queries == 1
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        None,
+        {"outcome": "interrupted", "code": -210, "behaviour": "stop"},
+        {"outcome": "failed", "code": -1402, "behaviour": "transient", "tasks": NOTHING_BEGAN},
+    ],
+)
+def test_srun_has_said_that_the_prolog_failed(tmp_path: Path, result: dict[str, Any] | None) -> None:
+    """Even if tasks had begun on other nodes, and though nobody is asked."""
+    folder, backend = job(tmp_path), cancelled()
+    said(folder, PROLOG)
+    if result is not None:
+        leave_result(folder, **result)
+    record = end(stepped(folder, backend, NOW))
+    assert isinstance(record, Retry)
+    assert (record.code, record.nodes) == (-1403, ("n2",))
+    assert "Job prolog failed" in record.reason
+
+
+@pytest.mark.parametrize(
+    ("changes", "lost"),
+    [
+        ({}, {}),
+        ({}, {"n1": "Kill task failed", "n2": "Epilog error"}),
+        ({"raw_state": "CANCELLED by 1000"}, {"n1": "Prolog error"}),
+        # It never had a node.
+        ({"nodes": "", "started": None}, {"n1": "Prolog error"}),
+    ],
+)
+def test_root_itself_cancelled(tmp_path: Path, changes: dict[str, Any], lost: dict[str, str]) -> None:
+    folder, backend = job(tmp_path), cancelled(**changes)
+    backend.lost = lost
+    record = end(stepped(folder, backend, NOW))
+    assert isinstance(record, Ended)
+    assert (record.state, record.code) == ("STOPPED", -210)
+
+
+def test_slurm_cancelled_a_job_that_it_began_twice(tmp_path: Path) -> None:
+    """Its first script was killed in the middle: a task had begun, and there is no result."""
+    folder, backend = job(tmp_path), cancelled()
+    (folder.attempt(0) / "tasks/0-worker").mkdir(parents=True)
+    (folder.attempt(0) / "tasks/0-worker/0.log").write_text("start 0 0 0 0 n1 1 1\n")
+    backend.lost = {"n1": "Prolog error", "n2": "Duplicate jobid"}
+    record = end(stepped(folder, backend, NOW))
+    assert isinstance(record, Retry)
+    assert (record.code, record.nodes) == (-1402, ("n2",))
+
+
+def test_root_cancelled_a_job_that_had_begun(tmp_path: Path) -> None:
+    """A node of it may be drained for another job's sake."""
+    folder, backend = job(tmp_path), cancelled()
+    backend.lost = {"n1": "Prolog error"}
+    said(folder, "srun: Force Terminated job\n")
+    leave_result(folder, outcome="interrupted", code=-210, behaviour="stop")
+    assert end(stepped(folder, backend, NOW)).code == -210
+    assert backend.node_queries == 0
+
+
+def test_what_the_user_cancelled_or_the_script_decided_stands(tmp_path: Path) -> None:
+    asked = Cancelled(time=NOW, attempt=0, user="alice", job_id="7")
+    for name, records, outcome, code in (
+        ("user", (SUBMITTED, asked), None, -210),
+        ("script", (SUBMITTED,), {"outcome": "failed", "code": 255, "behaviour": "unknown"}, 255),
+    ):
+        folder, backend = job(tmp_path / name, *records), cancelled()
+        backend.lost = {"n1": "Prolog error"}
+        if outcome is not None:
+            leave_result(folder, **outcome)
+        assert end(stepped(folder, backend, NOW)).code == code
+        assert backend.node_queries == 0
+
+
+def test_a_node_is_drained_a_moment_after_the_job_has_ended(tmp_path: Path) -> None:
+    """Until then nobody knows; a clock that is behind does not wait for ever."""
+    folder, backend = job(tmp_path), cancelled(ended=NOW + 3600)
+    early = stepped(folder, backend, NOW)
+    assert (early.standing.ended, backend.submissions) == (False, [])
+    backend.lost = {"n2": "Prolog error"}
+    assert end(stepped(folder, backend, NOW + 1)).code == -1403
+    folder, backend = job(tmp_path / "root"), cancelled(ended=NOW + 3600)
+    assert not stepped(folder, backend, NOW).standing.ended
+    assert not stepped(folder, backend, NOW + 9).standing.ended
+    assert end(stepped(folder, backend, NOW + 10)).code == -210
+
+
+def test_no_answer_about_the_nodes_is_no_ending(tmp_path: Path) -> None:
+    class Silent(FakeBackend):
+        def lost_nodes(self, nodes: str) -> Mapping[str, str]:
+            self.fails = "away"
+            return super().lost_nodes(nodes)
+
+    folder, backend = job(tmp_path), Silent(*cancelled().observations.values())
+    view = stepped(folder, backend, NOW)
+    assert (view.standing.ended, bool(view.problem)) == (False, True)
+    assert not [each for each in read(folder.journal).records if isinstance(each, Retry | Ended)]
+
+
+def test_what_stands_in_the_place_of_the_logs_does_no_harm(tmp_path: Path) -> None:
+    folder, backend = job(tmp_path), cancelled()
+    said(folder, "srun: error: Task launch for StepId=2.0 failed on node \x1b[31m: Job prolog failed\n" + "x" * 99)
+    os.mkfifo(folder.attempt(0) / "srun" / "a.log")
+    (folder.attempt(0) / "srun" / "b.log").mkdir()
+    (folder.attempt(0) / "srun" / "c.log").write_bytes(b"\xff\x00" * 99999)
+    assert end(stepped(folder, backend, NOW)).code == -210
+
+
+def test_the_site_may_retry_what_root_cancels(tmp_path: Path) -> None:
+    """That is another thing, and stays as it is."""
+    folder, backend = job(tmp_path, replace(SUBMITTED), on_root_cancel="retry"), cancelled()
+    record = end(stepped(folder, backend, NOW))
+    assert isinstance(record, Retry)
+    assert (record.code, record.nodes) == (-210, ())

@@ -1,0 +1,29 @@
+"""What is warned of is what the script does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from paislurm.translator.pipeline import compile_job
+from paislurm.translator.planning.warnings import MOST_EXPORTED_BYTES
+
+from ..protocol.jobs import JOB, changed
+
+RUNTIME = Path(__file__).parents[3] / "templates" / "runtime"
+
+
+def test_the_script_exports_as_much_as_the_planner_says() -> None:
+    texts = "".join(file.read_text(encoding="utf-8") for file in sorted(RUNTIME.rglob("*.sh")))
+    assert re.findall(r"^readonly PSL_MAX_PEER_BYTES=(\d+)$", texts, re.MULTILINE) == [str(MOST_EXPORTED_BYTES)]
+
+
+@pytest.mark.parametrize(("instances", "told"), [(2, False), (10_000, True)])
+def test_an_environment_that_is_not_exported_is_told(instances: int, *, told: bool) -> None:
+    many = changed(JOB, "taskRoles/worker/instances", instances)
+    text = yaml.safe_dump(changed(many, "taskRoles/worker/resourcePerInstance/ports", {"http": 1}))
+    warnings = compile_job(text).warnings
+    assert ("W404" in [fault.code for fault in warnings]) is told

@@ -1,0 +1,143 @@
+"""What a job says to Slurm under `extras.slurm`: what may stand there, and what it comes to."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from paislurm.translator.protocol.extras_slurm import OURS
+from paislurm.translator.slurm_options import RoleWishes
+
+from .jobs import check, error_codes, job
+
+
+@pytest.mark.parametrize(
+    ("written", "limit"),
+    [
+        ("60", timedelta(hours=1)),
+        ("010", timedelta(minutes=10)),
+        ("90.0", None),
+        ("2:30", timedelta(minutes=2, seconds=30)),
+        ("1:30:00", timedelta(minutes=90)),
+        ("01:30:00", timedelta(minutes=90)),
+        ("'1:30:00'", timedelta(minutes=90)),
+        ("36:00:00", timedelta(hours=36)),
+        ("1-12", timedelta(days=1, hours=12)),
+        ("1-12:30", timedelta(days=1, hours=12, minutes=30)),
+        ("7-00:00:01", timedelta(days=7, seconds=1)),
+        ("2020-01-01", None),
+        ("0", None),
+        ("0:00", None),
+        ("-5", None),
+        ("1:2:3:4", None),
+        ("1::2", None),
+        ("':30'", None),
+        ("1-", None),
+        ("unlimited", None),
+        ("'60\n'", None),
+        ("true", None),
+        ("99999999999999", None),
+    ],
+)
+def test_time_limits(written: str, limit: timedelta | None) -> None:
+    """YAML reads 1:30:00 as 5400 and 010 as 8; Slurm and the user mean 90 minutes and 10 minutes."""
+    text = job() + f"extras:\n  slurm:\n    time: {written}\n"
+    if limit is None:
+        assert error_codes(text) == ["E203"]
+    else:
+        assert check(text).job.wishes.job.time == limit
+
+
+@pytest.mark.parametrize("value", ["a b", "a\nb", "a'b", 'a"b', "a\\b", "a#b", "", "\x1b", "a\u2028b", 5, None])
+@pytest.mark.parametrize("key", ["account", "partition", "constraint"])
+def test_values_that_cannot_stand_in_an_sbatch_line(key: str, value: object) -> None:
+    text = job(f"extras/slurm/{key}", value)
+    if value is None:
+        assert check(text).job.wishes.job == RoleWishes()
+    else:
+        assert error_codes(text) == ["E203"]
+
+
+@pytest.mark.parametrize("constraint", ["a100|v100", "[rack1|rack2]", "ib&gpu*4", "(a|b)&c"])
+def test_constraints(constraint: str) -> None:
+    assert check(job("extras/slurm/constraint", constraint)).job.wishes.job.constraint == constraint
+
+
+@pytest.mark.parametrize("hosts", ["node1", "node[01-04,7],gpu-3.cluster", "n[1-2]m[3-4]"])
+def test_host_lists(hosts: str) -> None:
+    wishes = check(job("extras/slurm", {"exclude": hosts, "nodelist": hosts})).job.wishes.job
+    assert (wishes.exclude, wishes.nodelist) == (hosts, hosts)
+
+
+@pytest.mark.parametrize("hosts", ["", ",", "a,", "a,,b", "node[1-", "node]", "/etc/hosts", "a b", "-x", "node[]"])
+def test_no_host_lists(hosts: str) -> None:
+    assert error_codes(job("extras/slurm/exclude", hosts)) == ["E203"]
+
+
+@pytest.mark.parametrize("option", ["--nice=5", "--exclusive", "--licenses=a:1", "--hint=nomultithread", "--begin=now"])
+def test_raw_options(option: str) -> None:
+    assert check(job("extras/slurm/options", [option])).job.wishes.job.options == (option,)
+
+
+@pytest.mark.parametrize(
+    "option", ["nice=5", "-N4", "--", "--nice 5", "--nice=5\n--wrap=id", "--nice=", "--Nice=5", 5, "--x=a'b"]
+)
+def test_no_raw_options(option: object) -> None:
+    assert error_codes(job("extras/slurm/options", [option])) == ["E203"]
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_options_of_ours_and_their_abbreviations_are_refused(name: str) -> None:
+    assert error_codes(job("extras/slurm/options", [f"--{name}", f"--{name}=1", f"--{name[:-1]}=1"])) == ["E207"] * 3
+
+
+def test_wishes_of_a_role() -> None:
+    slurm = {
+        "layout": "shared",
+        "partition": "cpu",
+        "taskRoles": {"worker": {"partition": "gpu", "slots": 2, "options": ["--nice=1"]}},
+    }
+    checked = check(job("extras", {"slurm": slurm, "gangAllocation": False}))
+    assert not checked.warnings
+    assert checked.job.wishes.layout == "shared"
+    assert checked.job.wishes.job.partition == "cpu"
+    assert checked.job.roles[0].wishes == RoleWishes(partition="gpu", slots=2, options=("--nice=1",))
+
+
+@pytest.mark.parametrize(
+    ("written", "names"),
+    [
+        (True, None),
+        ("all", None),
+        (None, None),
+        (False, ()),
+        ("none", ()),
+        ([], ()),
+        (["A", "MY_*", "_x1", "A"], ("A", "MY_*", "_x1")),
+    ],
+)
+def test_variables_that_tasks_get(written: object, names: tuple[str, ...] | None) -> None:
+    assert check(job("extras/slurm/exportEnv", written)).job.wishes.export_env == names
+
+
+@pytest.mark.parametrize("name", ["*", "A=1", "", "A B", "A|B", "1A", "A*B", "$A", "\u00c4", "A\n", 5, None, ["A"]])
+def test_no_names_of_variables(name: object) -> None:
+    assert error_codes(job("extras/slurm/exportEnv", ["HOME", name])) == ["E203"]
+
+
+@pytest.mark.parametrize("value", ["some", "HOME", 1, {}, {"HOME": "/"}])
+def test_no_choice_of_variables(value: object) -> None:
+    assert error_codes(job("extras/slurm/exportEnv", value)) == ["E203"]
+
+
+@pytest.mark.parametrize("folder", ["task", "submit", "/", "/data/it's $HOME #1", "/daten/\u00fcber"])
+def test_folders_in_which_commands_start(folder: str) -> None:
+    slurm = {"workdir": folder, "taskRoles": {"worker": {"workdir": "/role"}}}
+    checked = check(job("extras/slurm", slurm)).job
+    assert (checked.wishes.job.workdir, checked.roles[0].wishes.workdir) == (folder, "/role")
+
+
+@pytest.mark.parametrize("folder", ["", "data", "./data", "~", "~/data", "$HOME", "/a\nb", "/a\u2028b", 5, ["/a"]])
+def test_no_folders_in_which_commands_start(folder: object) -> None:
+    assert error_codes(job("extras/slurm/workdir", folder)) == ["E203"]

@@ -1,0 +1,140 @@
+"""Which folder a user means, and how folders come and go."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.errors import FolderError, NotFoundError
+from paislurm.translator.state import publish as publishing
+from paislurm.translator.state.job_folder import JobFolder, Store
+from paislurm.translator.state.publish import place, restore, retire, stage, write_durably
+
+from ..monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_job_is_found_by_name_full_name_and_id(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    mine = job_folder(store.jobs, CREATED, INTENT, SUBMITTED)
+    hers = job_folder(store.jobs, CREATED, INTENT, name="bob~demo")
+    only = job_folder(store.jobs, CREATED, INTENT, name="bob~other")
+    (store.jobs / ".new-1").mkdir()
+    (store.jobs / "no-job").mkdir()
+    assert store.find("demo", user="alice") == mine
+    assert store.find("demo", user="bob") == hers
+    assert store.find("other", user="alice") == only
+    assert store.find("alice~demo", user="bob") == mine
+    assert store.find("7", user="alice") == mine
+    assert store.find("7+1", user="alice") == mine
+
+
+def test_of_two_jobs_with_one_id_the_living_then_the_newest_is_meant(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    old = job_folder(store.jobs, SUBMITTED, ENDED, name="alice~a")
+    new = job_folder(store.jobs, replace(SUBMITTED, time=SUBMITTED.time + 5), replace(ENDED), name="alice~b")
+    assert store.find("7", user="alice") == new
+    with old.journal.open("r+b") as file:
+        file.truncate(file.read().index(b"\n") + 1)
+    assert store.find("7", user="alice") == old
+
+
+@pytest.mark.parametrize("address", ["", ".", "..", "../jobs", "/etc", "alice~", "a\0b", "99", "demp", "~"])
+def test_what_is_not_there_is_not_found(tmp_path: Path, address: str) -> None:
+    store = Store(tmp_path)
+    job_folder(store.jobs, CREATED, INTENT, SUBMITTED)
+    with pytest.raises(NotFoundError) as caught:
+        store.find(address, user="alice")
+    (fault,) = caught.value.faults
+    assert fault.code == "E520"
+    if address == "demp":
+        assert fault.hint == "did you mean `demo`?"
+
+
+def test_an_empty_home_has_no_jobs(tmp_path: Path) -> None:
+    assert Store(tmp_path / "nothing").all() == []
+
+
+def test_a_folder_is_staged_private_and_placed_once(tmp_path: Path) -> None:
+    store = Store(tmp_path / "home")
+    staged = stage(store, {"job.yaml": b"x", "attempts/0/job.sbatch": b"y"})
+    folder = store.folder("alice", "demo")
+    modes = {path.stat().st_mode & 0o777 for path in (store.home, store.jobs, *staged.rglob("*")) if path.is_dir()}
+    assert modes == {0o700}
+    assert place(staged, folder)
+    assert folder.script(0).read_bytes() == b"y"
+    again = stage(store, {"job.yaml": b"z"})
+    assert not place(again, folder)
+    assert (folder.path / "job.yaml").read_bytes() == b"x"
+
+
+def test_a_finished_folder_makes_room_and_can_come_back(tmp_path: Path) -> None:
+    folder = job_folder(tmp_path, CREATED, name="alice~demo")
+    job_folder(tmp_path, CREATED, name="alice~demo.1")
+    with opened(folder) as checked:
+        old = retire(folder, checked)
+    assert old is not None
+    assert old.name == "alice~demo.2"
+    assert not folder.path.exists()
+    restore(old, folder)
+    assert folder.journal.exists()
+    assert not (folder.path / "retired").exists()
+
+
+def test_of_two_who_retire_a_folder_one_does(tmp_path: Path) -> None:
+    folder = job_folder(tmp_path, CREATED)
+    with opened(folder) as first, opened(folder) as second:
+        assert retire(folder, first) is not None
+        new = job_folder(tmp_path, CREATED, INTENT)
+        assert retire(new, second) is None, "the mark is in the folder that was checked, which has moved"
+    assert new.journal.exists()
+
+
+def test_a_mark_that_a_dead_process_left_is_taken_over_later(tmp_path: Path) -> None:
+    folder = job_folder(tmp_path, CREATED)
+    mark = folder.path / "retired"
+    mark.mkdir()
+    with opened(folder) as checked:
+        assert retire(folder, checked) is None
+        os.utime(mark, (1, 1))
+        assert retire(folder, checked) is not None
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "file"
+    target.write_bytes(b"old")
+
+    def fails(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(publishing.os, "fsync", fails)
+    with pytest.raises(OSError, match="No space left"):
+        write_durably(target, b"new")
+    assert target.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_home_that_cannot_be_made_is_a_fault_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(FolderError) as caught:
+        stage(Store(tmp_path / "file" / "home"), {"job.yaml": b""})
+    assert str(tmp_path / "file") in caught.value.faults[0].message
+
+
+class opened:  # noqa: N801 - reads as the function that it stands for
+    """Hold a descriptor of a job folder."""
+
+    def __init__(self, folder: JobFolder) -> None:
+        self._path = folder.path
+
+    def __enter__(self) -> int:
+        self._descriptor = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY)
+        return self._descriptor
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)

@@ -1,0 +1,289 @@
+"""One owner at a time, whatever the order in which two processes' operations on files happen."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from paislurm.translator.state.lock import STALE_SECONDS, Lock
+from paislurm.translator.state.shared_files import SharedFiles, Stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+
+class Server:
+    """A file server: names of files, and one clock."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, list[float]] = {}
+        self.clock = 1000.0
+
+    def owner(self) -> list[float] | None:
+        """Return the file that is the owner's."""
+        numbers = [int(name[5:]) for name in self.names if name.startswith("lock.")]
+        return self.names[f"lock.{max(numbers)}"] if numbers else None
+
+
+class Client:
+    """A process's view of the server; before each operation it waits for its turn."""
+
+    def __init__(self, server: Server, turn: Callable[[], None] = lambda: None) -> None:
+        self._server = server
+        self._turn = turn
+
+    def _stamp(self, file: list[float]) -> Stamp:
+        return Stamp(id(file), file[0])
+
+    def create(self, name: str, _: str) -> Stamp:
+        self._turn()
+        file = self._server.names[name] = [self._server.clock]
+        return self._stamp(file)
+
+    def link(self, old: str, new: str) -> bool:
+        self._turn()
+        return self._server.names.setdefault(new, self._server.names[old]) is self._server.names[old]
+
+    def names(self) -> list[str]:
+        self._turn()
+        return list(self._server.names)
+
+    def stamp(self, name: str) -> Stamp | None:
+        self._turn()
+        file = self._server.names.get(name)
+        return self._stamp(file) if file else None
+
+    def touch(self, name: str, *, at: float | None = None) -> bool:
+        self._turn()
+        file = self._server.names.get(name)
+        if file:
+            file[0] = self._server.clock if at is None else at
+        return file is not None
+
+    def remove(self, name: str) -> None:
+        self._turn()
+        self._server.names.pop(name, None)
+
+
+class Process(threading.Thread):
+    """A process that does one operation when it is told to, and stands still otherwise."""
+
+    def __init__(self, server: Server, act: Callable[[Lock], object]) -> None:
+        super().__init__(daemon=True)
+        self._go, self._stopped = threading.Semaphore(0), threading.Semaphore(0)
+        self.over = False
+        self.answer: object = None
+        self._lock = Lock(Client(server, self._wait))
+        self._act = act
+        self.start()
+        self._stopped.acquire()
+
+    def _wait(self) -> None:
+        self._stopped.release()
+        self._go.acquire()
+
+    def run(self) -> None:
+        self.answer = self._act(self._lock)
+        self.over = True
+        self._stopped.release()
+
+    def step(self) -> None:
+        """Do one operation, up to the next."""
+        if not self.over:
+            self._go.release()
+            self._stopped.acquire()
+
+
+def take(lock: Lock) -> bool:
+    return lock.take()
+
+
+def take_and_give_up(lock: Lock) -> bool:
+    taken = lock.take()
+    lock.give_up()
+    return taken
+
+
+def run(processes: list[Process], order: Iterable[int]) -> None:
+    """Let processes do one operation each in this order, and then come to their ends."""
+    for number in order:
+        processes[number].step()
+    for process in processes:
+        while not process.over:
+            process.step()
+
+
+def orders(first: int, second: int) -> list[tuple[int, ...]]:
+    """Return every order in which two processes can do so many operations."""
+    places = itertools.combinations(range(first + second), first)
+    return [tuple(0 if k in chosen else 1 for k in range(first + second)) for chosen in map(set, places)]
+
+
+OPERATIONS = 6
+"""Of a `take`, up to the point from which on only what is old is removed."""
+
+
+@pytest.mark.parametrize("before", ["nothing", "given up", "stale"])
+def test_of_two_that_want_it_one_gets_it_in_every_order(before: str) -> None:
+    for order in orders(OPERATIONS, OPERATIONS):
+        server = Server()
+        if before != "nothing":
+            server.names["lock.7"] = [0.0 if before == "given up" else server.clock - STALE_SECONDS - 1]
+        processes = [Process(server, take) for _ in range(2)]
+        run(processes, order)
+        assert {process.answer for process in processes} == {False, True}, order
+        assert [name for name in server.names if name != "lock.7"] == ["lock.8" if before != "nothing" else "lock.1"]
+
+
+def test_an_owner_that_lives_keeps_it_in_every_order() -> None:
+    for order in orders(OPERATIONS, 3):
+        server = Server()
+        owner = Lock(Client(server))
+        assert owner.take()
+        other = Process(server, take)
+        beating = Process(server, lambda lock: [lock.beat() for _ in range(3)])
+        beating._lock._number = 1
+        run([other, beating], order)
+        assert other.answer is False
+        assert owner.held()
+
+
+def test_an_owner_that_gives_up_while_others_look() -> None:
+    """Whoever gets it, nobody gets it beside the first, and somebody can have it afterwards."""
+    for order in orders(OPERATIONS + 2, OPERATIONS):
+        server = Server()
+        run(processes := [Process(server, take_and_give_up), Process(server, take)], order)
+        assert any(process.answer for process in processes)
+        last = Lock(Client(server))
+        assert last.take() != bool(processes[1].answer), order
+
+
+@given(
+    some.lists(some.tuples(some.integers(0, 2), some.sampled_from([0, 0, 0, STALE_SECONDS // 2, STALE_SECONDS + 1]))),
+    some.booleans(),
+)
+def test_halted_processes_never_both_hold_it(schedule: list[tuple[int, int]], left: bool) -> None:
+    """Three processes, any of which may stand still until it is stale: `held` is true for one at most."""
+    server = Server()
+    if left:
+        server.names["lock.3"] = [0.0]
+    locks: list[Lock] = []
+
+    def act(lock: Lock) -> bool:
+        locks.append(lock)
+        return lock.take()
+
+    processes = [Process(server, act) for _ in range(3)]
+    for number, pause in schedule:
+        server.clock += pause
+        processes[number].step()
+    for process in processes:
+        while not process.over:
+            process.step()
+    for lock in locks:
+        lock._files = Client(server)
+    held = [lock for lock in locks if lock.held()]
+    assert len(held) <= 1
+    if held:
+        assert server.owner() is not None
+        assert id(server.owner()) == held[0]._inode
+
+
+def test_who_was_replaced_learns_of_it() -> None:
+    server = Server()
+    first, second = Lock(Client(server)), Lock(Client(server))
+    assert first.take()
+    assert first.held()
+    server.clock += STALE_SECONDS + 1
+    assert second.take()
+    assert (first.held(), second.held()) == (False, True)
+    first.beat()
+    first.give_up()
+    assert second.held()
+    assert not Lock(Client(server)).take()
+    second.give_up()
+    assert first.take()
+
+
+def test_a_heartbeat_keeps_it_and_a_time_ahead_does_not() -> None:
+    server = Server()
+    owner = Lock(Client(server))
+    assert owner.take()
+    for _ in range(5):
+        server.clock += STALE_SECONDS - 1
+        owner.beat()
+        assert not Lock(Client(server)).take()
+    assert Lock(Client(server)).owned()
+    server.clock -= 3600
+    assert Lock(Client(server)).take()
+
+
+def test_on_a_real_file_system(tmp_path: Path) -> None:
+    files = SharedFiles(tmp_path / "monitor")
+    first, second = Lock(files, "first"), Lock(files, "second")
+    assert not first.owned()
+    with first.taken() as mine:
+        assert mine
+        assert first.held()
+        assert second.owned()
+        assert not second.take()
+        assert abs(first.now() - int((tmp_path / "monitor").stat().st_mtime)) <= 1
+    assert not second.owned()
+    with second.taken() as mine:
+        assert mine
+    assert sorted(path.name for path in (tmp_path / "monitor").iterdir()) == ["lock.2"]
+    assert (tmp_path / "monitor" / "lock.2").read_text() == "second"
+
+
+def test_a_folder_that_cannot_be_written_has_no_owner(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    lock = Lock(SharedFiles(tmp_path / "file" / "monitor"))
+    with lock.taken() as mine:
+        assert not mine
+    assert lock.problem == "Not a directory"
+
+
+def test_a_full_disk_has_an_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.write", write)
+    lock = Lock(SharedFiles(tmp_path), "first")
+    with lock.taken() as mine:
+        assert (mine, lock.problem) == (True, "")
+
+
+def test_of_many_threads_one_gets_it(tmp_path: Path) -> None:
+    locks = [Lock(SharedFiles(tmp_path)) for _ in range(16)]
+    start = threading.Barrier(len(locks))
+    taken: list[bool] = []
+
+    def race(lock: Lock) -> None:
+        start.wait()
+        taken.append(lock.take())
+
+    threads = [threading.Thread(target=race, args=(lock,)) for lock in locks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(taken) == 1
+
+
+@pytest.mark.parametrize("age", [0, 3600])
+def test_a_pipe_in_place_of_a_lock_is_not_waited_for(tmp_path: Path, age: int) -> None:
+    """A lock it is, and one of its age: where it is a heartbeat's, it is somebody's."""
+    os.mkfifo(tmp_path / "lock.3")
+    then = time.time() - age
+    os.utime(tmp_path / "lock.3", (then, then))
+    lock = Lock(SharedFiles(tmp_path))
+    assert lock.owned() == (age == 0)
+    assert lock.take() == (age > 0)

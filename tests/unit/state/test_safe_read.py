@@ -1,0 +1,165 @@
+"""Results and reports can be written by anybody: whatever they are, nothing breaks."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.translator.state import result as result_module
+from paislurm.translator.state import script_reports as scripts_module
+from paislurm.translator.state import task_reports as reports_module
+from paislurm.translator.state.result import Result, parse_result, read_result
+from paislurm.translator.state.safe_read import DamagedError, open_regular
+from paislurm.translator.state.script_reports import ScriptRun, read_scripts
+from paislurm.translator.state.task_reports import Report, read_reports, take_in
+
+from ..monitor.jobs import result, task
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.sampled_from(sorted(result())), anything)
+def test_a_result_with_one_wrong_value_is_read_or_refused(key: str, value: Any) -> None:
+    data = json.dumps(result(**{key: value})).encode()
+    try:
+        assert isinstance(parse_result(data), Result)
+    except DamagedError as error:
+        assert str(error)
+
+
+@given(st.sampled_from(sorted(task(0))), anything)
+def test_a_task_with_one_wrong_value_is_read_or_refused(key: str, value: Any) -> None:
+    data = json.dumps(result(tasks=[task(0) | {key: value}])).encode()
+    try:
+        assert isinstance(parse_result(data), Result)
+    except DamagedError as error:
+        assert str(error)
+
+
+@given(st.binary(max_size=200))
+def test_bytes_are_read_or_refused(data: bytes) -> None:
+    with pytest.raises(DamagedError):
+        parse_result(data)
+
+
+def test_a_result_that_is_not_there_or_not_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "result.json"
+    assert read_result(path) is None
+    os.mkfifo(path)
+    assert read_result(path) is None
+    path.unlink()
+    path.write_text(json.dumps(result()), encoding="utf-8")
+    assert isinstance(read_result(path), Result)
+    monkeypatch.setattr(result_module, "LARGEST", 10)
+    with pytest.raises(DamagedError, match="too large"):
+        read_result(path)
+
+
+def test_a_folder_or_a_pipe_is_no_file(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path, tmp_path / "nothing"):
+        with pytest.raises(OSError, match=r"not a regular file|No such file"):
+            open_regular(path)
+
+
+START = b"start 0 0 3 0 n1 4 1000"
+EXIT = b"exit 0 0 3 0 1 255 unknown 1010"
+
+
+def taken(*lines: bytes) -> dict[int, Report]:
+    latest: dict[int, Report] = {}
+    take_in(latest, lines)
+    return latest
+
+
+def test_what_a_task_reports() -> None:
+    assert taken(START) == {3: Report(index=3, attempt=0, node="n1", started=1000)}
+    ended = Report(index=3, attempt=0, node="n1", started=1000, status=1, code=255, behaviour="unknown", ended=1010)
+    assert taken(START, EXIT) == {3: ended}
+    retry = b"start 0 0 3 1 n2 4 1020"
+    assert taken(START, EXIT, retry)[3] == Report(index=3, attempt=1, node="n2", started=1020)
+    assert taken(START, retry, EXIT)[3].ended is None, "the end of an attempt that is over"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"start",
+        b"exit 0 0 3 0 1 255 unknown",
+        b"exit 0 0 3 0 one 255 unknown 1010",
+        b"exit 0 0 4 0 1 255 unknown 1010",
+        b"start 0 0 3 0 n1 4 " + b"9" * 5000,
+        b"start 0 0 3 0 " + b"n" * 600 + b" 4 1000",
+        b"start 0 0 \xff 0 n1 4 1000",
+        "start 0 0 ٣ 0 n1 4 1000".encode(),
+    ],
+)
+def test_what_is_no_report_is_passed_over(line: bytes) -> None:
+    assert taken(START, line) == taken(START)
+
+
+@given(st.lists(st.binary(max_size=60)))
+def test_any_bytes_are_passed_over(lines: list[bytes]) -> None:
+    taken(*lines)
+
+
+def test_report_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_reports(tmp_path / "nothing") == {}
+    (tmp_path / "0.log").write_bytes(START + b"\n" + EXIT[:-1])
+    assert read_reports(tmp_path)[3].ended is None, "a torn last line"
+    (tmp_path / "0.log").write_bytes(START + b"\n" + EXIT + b"\n")
+    assert read_reports(tmp_path)[3].code == 255
+    os.mkfifo(tmp_path / "1.log")
+    (tmp_path / "2.log").mkdir()
+    assert list(read_reports(tmp_path)) == [3]
+    monkeypatch.setattr(reports_module, "LARGEST", len(START) + len(EXIT))
+    assert read_reports(tmp_path) == {}, "the beginning of the first line is missing"
+
+
+def test_scripts_that_are_none_are_passed_over(tmp_path: Path) -> None:
+    good = ["0 start 0 10 12 install-git", "1 commands 3 12 13 -"]
+    bad = [
+        "0 start 0 10 12",
+        "0 born 0 10 12 x",
+        "0 start x 10 12 x",
+        f"0 start {1 << 60} 1 2 x",
+        f"0 exit 0 1 2 {'x' * 600}",
+    ]
+    (tmp_path / "4.scripts").write_text("\n".join([*bad, *good, "0 exit 0 13 14 torn"]))
+    (tmp_path / "x.scripts").write_text(good[0] + "\n")
+    (tmp_path / "5.scripts").mkdir()
+    os.mkfifo(tmp_path / "6.scripts")
+    assert read_scripts(tmp_path) == {
+        4: (
+            ScriptRun(attempt=0, moment="start", name="install-git", status=0, began=10, ended=12),
+            ScriptRun(attempt=1, moment="commands", name="", status=3, began=12, ended=13),
+        )
+    }
+    assert read_scripts(tmp_path / "nowhere") == {}
+
+
+def test_of_a_large_record_of_scripts_the_end_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scripts_module, "LARGEST", 50)
+    lines = [f"{attempt} start 0 10 12 name\n" for attempt in range(9)]
+    (tmp_path / "0.scripts").write_text("".join(lines))
+    assert [each.attempt for each in read_scripts(tmp_path)[0]] == [7, 8]
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_record_of_scripts(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "0.scripts").write_bytes(data)
+        assert all(isinstance(each, ScriptRun) for each in read_scripts(Path(folder))[0])

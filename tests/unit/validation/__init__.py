@@ -1,0 +1,1 @@
+"""Tests of models, and of what is said of a wrong file."""

@@ -1,0 +1,71 @@
+"""The group of all commands: it knows a line about each, and imports a command only to run it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COMMANDS: Mapping[str, str] = {
+    "check": "Say what is wrong with a job file.",
+    "plan": "Show what would be asked of Slurm, and why.",
+    "script": "Print the batch script.",
+    "explain": "Say which lines of the script come from where.",
+    "convert": "Rewrite a job file of protocol v1 as protocol v2.",
+    "submit": "Compile a job file and submit it.",
+    "list": "List your jobs.",
+    "status": "Show how a job and its tasks stand.",
+    "logs": "Show what the tasks print.",
+    "watch": "Show how jobs stand, as it changes.",
+    "exec": "Open a shell in a task that runs, or run a command there.",
+    "ssh": "The same as exec.",
+    "wait": "Wait for the end of a job.",
+    "cancel": "End a job.",
+    "monitor": "Look after your jobs: retry what is to be retried.",
+    "explain-exit": "Say what an exit code or a state of Slurm means.",
+    "verify": "Tell whether a script is what paislurm makes.",
+    "runtime": "Print the part of scripts that is the same in every job.",
+    "schema": "Print the JSON Schema of job files, for editors.",
+}
+"""In the order of a job's life; each is `command` of the module of its name in a folder of `commands`, `_` for `-`."""
+_OF_COMPILER = frozenset({"check", "plan", "script", "explain", "convert", "schema", "verify", "runtime"})
+"""The commands in the folder `compiler`; all others are in `jobs`."""
+
+
+class LazyGroup(click.Group):
+    """A group whose `--help` imports none of its commands."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        folder = "compiler" if cmd_name in _OF_COMPILER else "jobs"
+        module = f".commands.{folder}.{cmd_name.replace('-', '_')}"
+        command = import_module(module, __package__).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the table."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Suggest a near name for one that there is not."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else "there are: " + ", ".join(COMMANDS)
+            ctx.fail(f"there is no command '{args[0]}'; {hint}")
+        return super().resolve_command(ctx, args)

@@ -1,0 +1,1 @@
+"""Commands that read a job file and leave it at that."""

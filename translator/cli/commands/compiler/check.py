@@ -1,0 +1,51 @@
+"""`paislurm check`: everything that can be said of a job file without submitting it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ....errors import ProtocolError, Severity
+from ...input.bash_syntax import syntax_faults
+from ...input.job_input import compile_source, job_file, shown_name
+from ...options import examples, json_option
+from ...output.console import put, put_json, say_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ....errors import Fault
+    from ...input.job_input import Source
+
+
+@click.command(
+    epilog=examples(
+        "paislurm check job.yaml",
+        "paislurm check job.yaml --set lr=0.1 --json",
+    )
+)
+@job_file
+@json_option
+def command(source: Source, *, as_json: bool) -> int:
+    """Say what is wrong with a job file, all of it at once, with lines.
+
+    FILE is a job file, or - for standard input. It is read and checked against the protocol and the site, and
+    bash reads the commands of each role without running them.
+    """
+    _, compiled = compile_source(source)
+    faults = syntax_faults(compiled.job, shown_name(source.file))
+    if any(fault.severity is Severity.ERROR for fault in faults):
+        raise ProtocolError(faults)
+    say_faults(faults)
+    warnings = [*compiled.warnings, *faults]
+    if as_json:
+        put_json({"job": compiled.job.name, "faults": [fault.as_dict() for fault in warnings]})
+    else:
+        put(_summary(shown_name(source.file), compiled.job.name, warnings))
+    return 0
+
+
+def _summary(file: str, job: str, warnings: Sequence[Fault]) -> str:
+    count = f", with {len(warnings)} warning{'s' * (len(warnings) != 1)}" if warnings else ""
+    return f"{file}: job {job} can be submitted{count}"

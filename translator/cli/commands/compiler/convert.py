@@ -1,0 +1,60 @@
+"""`paislurm convert`: a job file of protocol v1 as one of protocol v2."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path, PurePath
+
+import click
+
+from ....errors import Fault, ProtocolError
+from ...input.job_input import read_source, shown_name
+from ...options import examples, json_option
+from ...output.console import put_file, put_json, say, say_faults
+from ...output.output_file import write_output
+
+
+@click.command(
+    epilog=examples(
+        "paislurm convert job.json > job.yaml",
+        "paislurm convert job.json -o job.yaml && paislurm plan job.yaml",
+    )
+)
+@click.argument("file", metavar="FILE")
+@click.option("-o", "--output", metavar="FILE", help="Write the job file there instead of to standard output.")
+@json_option
+def command(file: str, output: str | None, *, as_json: bool) -> int:
+    """Print a job file of protocol v1 (JSON) as one of protocol v2 (YAML).
+
+    FILE is a job file, or - for standard input. What protocol v2 cannot say goes under `extras.slurm.v1`, and what
+    has to change is a warning and a comment. The comments of FILE are not kept.
+    """
+    from ....convert import converted
+    from ....protocol.validate import validate
+    from ....protocol.versions import is_v1
+    from ....reading.document import path_of
+    from ....reading.read import read
+
+    name = shown_name(file)
+    document = read(read_source(file), file=name)
+    if not is_v1(document):
+        place = document.place((), key=True)
+        hint = "a file of protocol v2 needs no converting: `paislurm check` reads it as it is"
+        raise ProtocolError(Fault(code="E310", message="this is no job file of protocol v1", place=place, hint=hint))
+    checked = validate(document)
+    text, changed = converted(checked.job, document.mapping(("extras",)), source=PurePath(name).name)
+    warnings = [
+        *checked.warnings,
+        *(replace(fault, place=document.place(path_of(fault.path), key=True)) for fault in changed),
+    ]
+    say_faults(warnings)
+    if output is not None:
+        write_output(Path(output), text.encode())
+    if as_json:
+        faults = [fault.as_dict() for fault in warnings]
+        put_json({"job": checked.job.name, "output": output, "text": text, "faults": faults})
+    elif output is None:
+        put_file(text)
+    else:
+        say(f"wrote {output}")
+    return 0

@@ -1,0 +1,78 @@
+"""`paislurm explain`: which lines of the script come from which lines of the job file, and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ...input.job_input import compile_source, job_file
+from ...options import examples, json_option
+from ...output.console import put_json, say
+from ...output.tables import put_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ....rendering.provenance import Origin
+    from ...input.job_input import Source
+
+WIDEST = 70
+"""Characters of a line of the script that are shown, enough to know it by."""
+_WITH_LINE = re.compile(r"(?P<file>.+):(?P<line>[1-9]\d{0,8})", re.DOTALL)
+
+
+@click.command(
+    epilog=examples(
+        "paislurm explain job.yaml",
+        "paislurm explain job.yaml:12",
+    )
+)
+@job_file
+@json_option
+def command(source: Source, *, as_json: bool) -> int:
+    """Say where the lines of the script come from: lines of the job file, or rules.
+
+    FILE is a job file, or - for standard input; FILE:LINE asks about one line of it.
+    """
+    from ....rendering.provenance import origins
+
+    name, line = _split(source.file)
+    _, compiled = compile_source(replace(source, file=name))
+    found = origins(compiled.plan, compiled.document)
+    if line:
+        found = [origin for origin in found if line in origin.job_lines]
+    if as_json:
+        put_json({"lines": [asdict(origin) for origin in found]})
+    elif found:
+        put_table(("SCRIPT", "JOB FILE", "LINE", "RULE"), [_row(origin) for origin in found])
+    else:
+        say(f"nothing in the script comes from line {line} of {name}")
+    return 0
+
+
+def _split(file: str) -> tuple[str, int]:
+    """Return the file, and the line that is asked about, or 0."""
+    match = _WITH_LINE.fullmatch(file)
+    if match is None or Path(file).exists():
+        return file, 0
+    return match["file"], int(match["line"])
+
+
+def _row(origin: Origin) -> tuple[str, str, str, str]:
+    text = origin.text if len(origin.text) <= WIDEST else origin.text[: WIDEST - 3] + "..."
+    return str(origin.line), _ranges(origin.job_lines), text, origin.rule
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Return line numbers in short: `3, 7-9`."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1] = [parts[-1][0], number]
+        else:
+            parts.append([number])
+    return ", ".join("-".join(map(str, part)) for part in parts)

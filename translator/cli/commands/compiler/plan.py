@@ -1,0 +1,36 @@
+"""`paislurm plan`: what would be asked of Slurm."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ....planning.plan_text import plan_dict, plan_text
+from ...input.job_input import compile_source, job_file
+from ...options import examples, json_option
+from ...output.console import harmless, put, put_json
+
+if TYPE_CHECKING:
+    from ...input.job_input import Source
+
+
+@click.command(
+    epilog=examples(
+        "paislurm plan job.yaml",
+        "paislurm plan job.yaml --site my-cluster.yaml --json",
+    )
+)
+@job_file
+@json_option
+def command(source: Source, *, as_json: bool) -> int:
+    """Show what would be asked of Slurm, and why: layout, components, roles, ports.
+
+    FILE is a job file, or - for standard input.
+    """
+    _, compiled = compile_source(source)
+    if as_json:
+        put_json(plan_dict(compiled.plan))
+    else:
+        put(harmless(plan_text(compiled.plan)).rstrip("\n"))
+    return 0

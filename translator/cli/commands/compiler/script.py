@@ -1,0 +1,49 @@
+"""`paislurm script`: the batch script itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ....rendering.runtime_bundle import SEAL
+from ...input.job_input import compile_source, job_file
+from ...options import examples, json_option
+from ...output.console import put_file, put_json, say
+from ...output.output_file import write_output
+
+if TYPE_CHECKING:
+    from ...input.job_input import Source
+
+
+@click.command(
+    epilog=examples(
+        "paislurm script job.yaml",
+        "paislurm script --head job.yaml",
+        "paislurm script job.yaml -o job.sbatch && sbatch job.sbatch",
+    )
+)
+@job_file
+@click.option("--head", is_flag=True, help="Only the job's own part, for review, up to the seal of the runtime.")
+@click.option("-o", "--output", metavar="FILE", help="Write the script there instead of to standard output.")
+@json_option
+def command(source: Source, output: str | None, *, head: bool, as_json: bool) -> int:
+    """Print the batch script of a job file. `sbatch` runs it, without paislurm.
+
+    FILE is a job file, or - for standard input.
+    """
+    _, compiled = compile_source(source)
+    script = compiled.script.partition(SEAL)[0] if head else compiled.script
+    if compiled.plan.secrets:
+        where = f"{compiled.plan.job_name}.secrets, in the folder it is submitted from"
+        say(f"submitted by hand, the script wants a file for each secret in {where}: {' '.join(compiled.plan.secrets)}")
+    if output is not None:
+        write_output(Path(output), script.encode(errors="surrogateescape"), mode=0o644)
+    if as_json:
+        put_json({"job": compiled.job.name, "output": output, "script": script})
+    elif output is None:
+        put_file(script)
+    else:
+        say(f"wrote {output}")
+    return 0

@@ -1,0 +1,78 @@
+"""`paislurm verify`: is a script what paislurm makes."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from paislurm import __version__
+
+from ...context import store, user_name
+from ...options import examples, json_option
+from ...output.console import harmless, put, put_json
+
+if TYPE_CHECKING:
+    from ....rendering.verify import Verdict
+
+
+@click.command(
+    epilog=examples(
+        "paislurm verify job.sbatch",
+        "paislurm verify my-job",
+        "paislurm script job.yaml | paislurm verify -",
+    )
+)
+@click.argument("script", metavar="FILE|JOB")
+@json_option
+def command(script: str, *, as_json: bool) -> int:
+    """Tell whether a script is what paislurm makes, and what in it is left for a person to read.
+
+    FILE is a script, or - for standard input; JOB is a job's name, user~name, or its Slurm id, whose last script is
+    meant. The runtime must be that of this version, byte for byte, and the head must have the form that the compiler
+    writes. A head that was edited is told, and allowed. The exit code is 0 if both hold, else 1.
+    """
+    from ....rendering.verify import verify
+
+    verdict = verify(_text(script), __version__)
+    if as_json:
+        put_json({"version": 1, "genuine": verdict.is_genuine, **_as_dict(verdict)})
+    else:
+        put(harmless(_report(verdict)))
+    return 0 if verdict.is_genuine else 1
+
+
+def _text(script: str) -> str:
+    """Return the script that is meant, as it stands there."""
+    if script == "-":
+        data = sys.stdin.buffer.read()
+    else:
+        path = Path(script)
+        if not path.is_file():
+            folder = store().find(script, user=user_name())
+            path = folder.script(folder.history().attempt)
+        data = path.read_bytes()
+    return data.decode(errors="surrogateescape")
+
+
+def _as_dict(verdict: Verdict) -> dict[str, object]:
+    return {
+        "runtime": verdict.version,
+        "uses": list(verdict.uses),
+        "edited": verdict.edited,
+        "faults": [{"line": line, "message": message} for line, message in verdict.faults],
+        "to_read": [asdict(passage) for passage in verdict.to_read],
+    }
+
+
+def _report(verdict: Verdict) -> str:
+    lines = [f"line {line}: {message}" for line, message in verdict.faults]
+    if verdict.is_genuine:
+        uses = f", with {', '.join(verdict.uses)}" if verdict.uses else ""
+        lines.append(f"runtime: paislurm {verdict.version}{uses}, as released")
+        lines.append("head: edited since it was compiled, of the right form" if verdict.edited else "head: as compiled")
+    lines += [f"read lines {each.first} to {each.last}: {each.what}" for each in verdict.to_read]
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Commands for jobs that run, and for those that ran."""

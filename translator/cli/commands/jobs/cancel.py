@@ -1,0 +1,27 @@
+"""`paislurm cancel`: end a job."""
+
+from __future__ import annotations
+
+import click
+
+from ...context import store, user_name
+from ...jobs.cancelling import cancel
+from ...options import examples, job_argument, json_option
+from ...output.console import one_line, put, put_json
+from ...output.views import ending_dict
+
+
+@click.command(epilog=examples("paislurm cancel my-job", "paislurm cancel 1234"))
+@job_argument
+@json_option
+def command(job: str, *, as_json: bool) -> int:
+    """End a job. A job that has ended already is no error.
+
+    JOB is a job's name, user~name, or its Slurm id. Tasks get TERM and some seconds to save what they have.
+    """
+    done, view = cancel(store().find(job, user=user_name()))
+    if as_json:
+        put_json(ending_dict(view) | {"message": done})
+    else:
+        put(one_line(done))
+    return 0

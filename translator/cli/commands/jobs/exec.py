@@ -1,0 +1,84 @@
+"""`paislurm exec`: a shell or a command in a task that runs."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from paislurm.backends.base import JobId
+
+from ....errors import Fault, NotFoundError
+from ....rendering.shell import quote
+from ...context import backend, store, user_name
+from ...jobs.follow_logs import chosen
+from ...jobs.refresh import look_at
+from ...options import examples, job_argument, json_option
+from ...output.console import put_json
+from ...ownership import check_script
+
+if TYPE_CHECKING:
+    from ....monitor.poll import View
+    from ....state.records import JobRole
+
+
+@click.command(
+    context_settings={"allow_interspersed_args": False},
+    epilog=examples(
+        "paislurm exec my-job worker-0",
+        "paislurm exec my-job worker-0 -- nvidia-smi",
+        "paislurm exec my-job worker-0 -- bash -c 'ps aux | grep python'",
+        "paislurm exec my-job worker-0 -- tar c . > work.tar",
+    ),
+)
+@json_option
+@job_argument
+@click.argument("task", metavar="ROLE-INDEX")
+@click.argument("words", metavar="[--] [COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+def command(job: str, task: str, words: tuple[str, ...], *, as_json: bool) -> int:
+    """Open a shell in a task that runs, or run a command there; nothing of ssh is needed on the nodes.
+
+    JOB is a job's name, user~name, or its Slurm id. It runs beside the task's own command: in its container, with its
+    devices, within its limits, in its working directory and with its variables. It has a terminal if standard input
+    and output are one here. The exit code is that of the command, 255 if the way to the task fails later than this
+    command can tell. With --json nothing is run: what would be is printed.
+    """
+    view = look_at(store().find(job, user=user_name()))
+    check_script(view.folder, view.history.attempt, "exec")
+    role, index = _one(view, task)
+    _check_that_it_runs(view, role, index)
+    argv = _argv(view, role, index, words)
+    environment = backend(view.history.backend).environment(JobId(view.history.job_id))
+    if as_json:
+        put_json({"argv": argv, "task": f"{role.name}-{index}", "job_id": view.history.job_id})
+    else:
+        # Terminal, signals and exit status are those of the call.
+        os.execvpe(argv[0], argv, environment)  # noqa: S606 - the words are quoted
+    return 0
+
+
+def _one(view: View, word: str) -> tuple[JobRole, int]:
+    """Return the task that is meant; the name of a role is enough for its only task."""
+    tasks = chosen(view.history.roles, word)
+    if len(tasks) > 1:
+        raise click.UsageError(f"{word} has {len(tasks)} tasks: say which, {word}-0 to {word}-{len(tasks) - 1}")
+    return tasks[0]
+
+
+def _check_that_it_runs(view: View, role: JobRole, index: int) -> None:
+    state = next((task.state for task in view.tasks if (task.role, task.index) == (role.name, index)), "WAITING")
+    if state in ("RUNNING", "STOPPING") and not view.standing.ended:
+        return
+    message = f"task {role.name}-{index} of {view.folder.name} does not run: it is {state}"
+    hint = f"see: paislurm status {view.folder.name}"
+    raise NotFoundError(Fault(code="E525", message=message, hint=hint))
+
+
+def _argv(view: View, role: JobRole, index: int, words: tuple[str, ...]) -> list[str]:
+    """Return what calls the task: the job's own script, which knows the way."""
+    attempt, position = view.history.attempt, view.history.roles.index(role)
+    script = view.folder.script(attempt)
+    # Of options that stand after arguments click makes nothing, the first `--` among them.
+    text = " ".join(quote(word) for word in (words[1:] if words[:1] == ("--",) else words))
+    return ["bash", "-p", str(script), "--exec", str(view.folder.path), str(attempt), str(position), str(index), text]

@@ -1,0 +1,130 @@
+"""`paislurm explain-exit`: what an exit code or a state of Slurm means, and what it leads to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from paislurm.backends.slurm.states import STATES, Phase, bare, phase
+
+from ....errors import Fault, NotFoundError
+from ....exit_codes.rules import conditions
+from ....exit_codes.table import ExitTable
+from ....text_tables import pairs_text
+from ....validation.diagnostics import near_hint
+from ...input.sites import find_site
+from ...options import examples, json_option
+from ...output.console import put, put_json
+
+if TYPE_CHECKING:
+    from ....exit_codes.table import Behaviour, ExitCode
+
+REACTIONS: dict[Behaviour, str] = {
+    "transient": "retried always, up to the site's ceiling, without using up `jobRetryCount`",
+    "conflict": "retried always, up to the site's ceiling, after a random delay of 1 to 15 minutes",
+    "permanent": "never retried",
+    "unknown": "retried as often as `jobRetryCount` says",
+}
+LIVING = {
+    Phase.PENDING: "the job waits: WAITING",
+    Phase.RUNNING: "the job lives: RUNNING once a task of it ran",
+    Phase.UNKNOWN: "not known to this version: the job is UNKNOWN until Slurm says something else",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Hold a row, and the state that led to it; no row for a state that is no end."""
+
+    row: ExitCode | None
+    state: str = ""
+    sentence: str = ""
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True},
+    epilog=examples(
+        "paislurm explain-exit 137",
+        "paislurm explain-exit -1001",
+        "paislurm explain-exit NODE_FAIL --json",
+    ),
+)
+@click.argument("what", metavar="CODE|STATE")
+@click.option("--site", metavar="FILE", help="The site profile, which may change what codes and states mean.")
+@json_option
+def command(what: str, site: str | None, *, as_json: bool) -> int:
+    """Say what an exit code means, or a state of Slurm, and whether a job that ends so is retried.
+
+    CODE is OpenPAI's exit code of a job or task, or its name. STATE is Slurm's word, long or short.
+    """
+    explanation = explain(what, ExitTable(find_site(site).exit_rows))
+    if as_json:
+        put_json(_as_dict(explanation))
+    else:
+        put(_as_text(explanation))
+    return 0
+
+
+def explain(what: str, table: ExitTable) -> Explanation:
+    """Return what a code, a phrase or a state means; NotFoundError for what is none of them."""
+    if what.removeprefix("-").isdecimal() and len(what) < 10:
+        return Explanation(row=table.describe(int(what)))
+    named = table.named(what)
+    if named is not None:
+        return Explanation(row=named)
+    word = bare(what.upper())
+    if word in table.states:
+        row, sentence = table.states[word]
+        return Explanation(row=row, state=word, sentence=sentence)
+    if word in STATES:
+        return Explanation(row=None, state=word, sentence=LIVING[phase(word)])
+    known = [*STATES, *(row.phrase for row in table.codes.values())]
+    fault = Fault(code="E524", message=f"`{what}` is no exit code and no state of Slurm", hint=near_hint(what, known))
+    raise NotFoundError(fault)
+
+
+def _as_dict(explanation: Explanation) -> dict[str, object]:
+    row = explanation.row
+    state: dict[str, object] = {"state": explanation.state or None, "sentence": explanation.sentence or None}
+    if row is None:
+        return state
+    return state | {
+        "code": row.code,
+        "phrase": row.phrase,
+        "behaviour": row.behaviour,
+        "reaction": _reaction(row),
+        "type": row.type,
+        "issuer": row.issuer,
+        "causer": row.causer,
+        "stage": row.stage,
+        "leaves_node": row.leaves_node,
+        "states": dict(row.states),
+        "conditions": list(conditions(row.code)),
+    }
+
+
+def _reaction(row: ExitCode) -> str:
+    """Return what a job that ends so comes to. Source: OpenPAI retry policy."""
+    return "the job succeeded" if row.code == 0 else REACTIONS[row.behaviour]
+
+
+def _as_text(explanation: Explanation) -> str:
+    row = explanation.row
+    if row is None:
+        return f"{explanation.state}  {explanation.sentence}"
+    rows = [
+        ("state", f"{explanation.state}: {explanation.sentence}" if explanation.state else ""),
+        ("code", str(row.code)),
+        ("phrase", row.phrase),
+        ("behaviour", f"{row.behaviour}: {_reaction(row)}" if row.code else _reaction(row)),
+        ("node", "left out of the next attempts" if row.leaves_node else ""),
+        ("type", row.type),
+        ("reported by", row.issuer),
+        ("caused by", row.causer),
+        ("when", row.stage),
+        ("states", ", ".join(row.states)),
+        *(("found by", condition) for condition in conditions(row.code)),
+    ]
+    return pairs_text(rows)

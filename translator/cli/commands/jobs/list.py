@@ -1,0 +1,44 @@
+"""`paislurm list`: all jobs at a glance."""
+
+from __future__ import annotations
+
+import click
+
+from ...context import clock, store
+from ...jobs.listing import COLUMNS, lines, row
+from ...options import examples, json_option
+from ...output.console import put_json, say
+from ...output.tables import put_table
+from ...output.views import STATES
+
+
+@click.command(
+    epilog=examples("paislurm list", "paislurm list --state running --state waiting", "paislurm list --all --json")
+)
+@click.option("--all", "everything", is_flag=True, help="Also jobs whose name was used again.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice([*STATES, "UNKNOWN"], case_sensitive=False),
+    help="Only jobs in this state; can be repeated.",
+)
+@json_option
+def command(states: tuple[str, ...], *, everything: bool, as_json: bool) -> int:
+    """List your jobs, the newest first."""
+    now = clock()
+    found, problems = lines(store(), everything=everything)
+    if states:
+        found = [line for line in found if line.state in states]
+    if as_json:
+        put_json({"jobs": [line.as_dict() for line in found]})
+    elif found:
+        put_table(COLUMNS, [row(line, now) for line in found])
+    else:
+        say(f"no jobs in {store().jobs}" if not states else "no such jobs")
+    for line in found:
+        if not line.readable:
+            say(f"warning: {line.name}: {line.reason}")
+    for problem in problems:
+        say(f"states are those that were known last: {problem}")
+    return 0

@@ -1,0 +1,112 @@
+"""`paislurm logs`: what the tasks print."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ...context import store, user_name
+from ...jobs.follow_logs import Wanted, follow_job, show_file, show_once, task_logs
+from ...jobs.refresh import look_at
+from ...options import examples, job_argument, json_option
+from ...output.console import put_json, say
+from ...output.exit_status import say_ending
+
+if TYPE_CHECKING:
+    from ....state.history import History
+    from ....state.job_folder import JobFolder
+
+
+@click.command(
+    epilog=examples(
+        "paislurm logs my-job",
+        "paislurm logs -f my-job worker-0",
+        "paislurm logs my-job worker --stderr --tail 20",
+        "paislurm logs my-job --batch",
+    )
+)
+@job_argument
+@click.argument("tasks", metavar="[ROLE[-INDEX]]", required=False)
+@click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
+@click.option("--stderr", is_flag=True, help="Standard error instead of standard output.")
+@click.option("--runtime", is_flag=True, help="What prerequisites and plugins print, instead of the commands.")
+@click.option("--attempt", type=click.IntRange(min=0), metavar="N", help="Of the job's attempt N; default: the last.")
+@click.option(
+    "--task-attempt",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Of the task's attempt N; default: the newest.",
+)
+@click.option("--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N lines of each task.")
+@click.option("--batch", is_flag=True, help="What the batch script itself says, instead of the tasks.")
+@json_option
+def command(
+    job: str,
+    tasks: str | None,
+    *,
+    follow: bool,
+    stderr: bool,
+    runtime: bool,
+    attempt: int | None,
+    task_attempt: int | None,
+    tail: int | None,
+    batch: bool,
+    as_json: bool,
+) -> int:
+    """Show what the tasks of a job print: as it is for one task, under the tasks' names for several.
+
+    JOB is a job's name, user~name, or its Slurm id. With --json: which files there are, not what is in them.
+    A terminal is shown escape sequences as text; a pipe or a file gets everything as it was printed.
+    """
+    if follow and (as_json or batch):
+        raise click.UsageError("--follow shows the logs of tasks: it goes neither with --json nor with --batch")
+    if stderr and runtime:
+        raise click.UsageError(
+            "--stderr shows the standard error of the commands, --runtime what prerequisites and plugins print"
+        )
+    folder = store().find(job, user=user_name())
+    known = folder.history()
+    wanted = Wanted(
+        tasks=tasks,
+        stream="runtime" if runtime else "stderr" if stderr else "stdout",
+        attempt=attempt,
+        task_attempt=task_attempt,
+        tail=tail,
+    )
+    if as_json:
+        put_json({"files": _files(folder, known, wanted)})
+    elif batch:
+        log = folder.batch_log(known.attempt if attempt is None else attempt)
+        if not show_file(log, tail, folder.path.stat().st_uid):
+            _say_nothing_yet(folder)
+    elif follow:
+        say_ending(follow_job(folder, wanted))
+    elif not show_once(folder, known, wanted):
+        _say_nothing_yet(folder)
+    return 0
+
+
+def _files(folder: JobFolder, known: History, wanted: Wanted) -> list[dict[str, object]]:
+    return [
+        {
+            "task": log.label,
+            "role": log.role,
+            "index": log.index,
+            "task_attempt": log.task_attempt,
+            "stream": log.stream,
+            "path": str(log.path),
+            "exists": log.path.is_file(),
+        }
+        for log in task_logs(folder, known, wanted)
+    ]
+
+
+def _say_nothing_yet(folder: JobFolder) -> None:
+    """Say why there is nothing to show."""
+    standing = look_at(folder).standing
+    if standing.ended:
+        say(f"nothing was printed; {folder.name} {standing.state}: {standing.reason}")
+    else:
+        reason = f" ({standing.reason})" if standing.reason else ""
+        say(f"nothing is printed yet: {folder.name} is {standing.state}{reason}")

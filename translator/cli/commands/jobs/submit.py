@@ -1,0 +1,76 @@
+"""`paislurm submit`: compile a job file and hand it to a backend."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from ....planning.plan_text import plan_text
+from ...input.job_input import job_file
+from ...jobs.follow_logs import follow_job
+from ...jobs.waiting import wait_for_end
+from ...options import examples, json_option
+from ...output.console import harmless, put, put_json, say
+from ...output.exit_status import exit_code, say_ending
+from ...output.views import ending_dict
+from ...submit.submit import submit
+
+if TYPE_CHECKING:
+    from ...input.job_input import Source
+
+
+@click.command(
+    epilog=examples(
+        "paislurm submit job.yaml",
+        "paislurm submit job.yaml --suffix -2 --set lr=0.1 --follow",
+        "paislurm submit job.yaml --wait && echo it worked",
+        "paislurm submit job.yaml --backend local --follow    # on this machine, without Slurm",
+    )
+)
+@job_file
+@click.option("--backend", default="slurm", metavar="NAME", help="Where it runs: slurm (default) or local.")
+@click.option("--wait", is_flag=True, help="Wait for the end; exit code 1 if the job did not succeed.")
+@click.option("--follow", is_flag=True, help="Show what the tasks print until the end; exit code as --wait.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+@json_option
+def command(
+    source: Source,
+    backend: str,
+    *,
+    wait: bool,
+    follow: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
+    """Compile a job file and submit it.
+
+    FILE is a job file, or - for standard input. The job gets a folder in $PAISLURM_HOME. A finished job of
+    the same name is kept as NAME.1, NAME.2 and so on; a living one is not replaced.
+
+    Ctrl-C while waiting leaves the job alone.
+    """
+    if follow and as_json:
+        raise click.UsageError("--follow prints logs, --json one document: use --wait --json")
+    submitted = submit(replace(source, backend=backend), dry_run=dry_run)
+    if dry_run:
+        if as_json:
+            put_json(submitted.as_dict())
+        else:
+            put(harmless(plan_text(submitted.compiled.plan)).rstrip("\n"))
+            say(f"dry run: {submitted.folder.path} would be made, and its script submitted to {backend}")
+        return 0
+    if not (wait or follow):
+        if as_json:
+            put_json(submitted.as_dict())
+        else:
+            put(f"{submitted.folder.name} is job {submitted.job_id}")
+            say(f"watch it: paislurm status {submitted.job}; paislurm logs -f {submitted.job}")
+        return 0
+    say(f"{submitted.folder.name} is job {submitted.job_id}, in {submitted.folder.path}")
+    view = follow_job(submitted.folder) if follow else wait_for_end(submitted.folder)
+    if as_json:
+        put_json(submitted.as_dict() | ending_dict(view))
+    say_ending(view)
+    return exit_code(view)

@@ -1,0 +1,27 @@
+"""`paislurm wait`: until a job has ended."""
+
+from __future__ import annotations
+
+import click
+
+from ...context import store, user_name
+from ...jobs.waiting import wait_for_end
+from ...options import examples, job_argument, json_option
+from ...output.console import put_json
+from ...output.exit_status import exit_code, say_ending
+from ...output.views import view_dict
+
+
+@click.command(epilog=examples("paislurm wait my-job && paislurm submit next.yaml", "paislurm wait 1234 --json"))
+@job_argument
+@json_option
+def command(job: str, *, as_json: bool) -> int:
+    """Wait for the end of a job. The exit code is 0 if it succeeded, else 1.
+
+    JOB is a job's name, user~name, or its Slurm id. Ctrl-C stops the waiting, not the job.
+    """
+    view = wait_for_end(store().find(job, user=user_name()))
+    if as_json:
+        put_json(view_dict(view))
+    say_ending(view)
+    return exit_code(view)

@@ -1,0 +1,88 @@
+"""Who the user is, where the user's job folders are, and which backend is meant."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import time
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import Fault, FolderError, UsageError
+from ..state.job_folder import Store
+from .ownership import check_group_home, check_home, check_private
+
+if TYPE_CHECKING:
+    from paislurm.backends.base import Backend, JobId
+
+
+def user_name() -> str:
+    """Return the user's name as the system has it: `$USER` can be anything."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
+
+
+def store() -> Store:
+    """Return the job folders of `$PAISLURM_HOME`; FolderError if others own it or can write to it."""
+    home = os.environ.get("PAISLURM_HOME") or "~/.paislurm"
+    try:
+        path = Path(home).expanduser()
+    except RuntimeError:
+        fault = Fault(code="E540", message="there is no home folder", hint="set PAISLURM_HOME to a folder of your own")
+        raise UsageError(fault) from None
+    # Not resolved: where home folders are behind a link, the link is what all nodes have.
+    path = Path(os.path.abspath(path))  # noqa: PTH100
+    try:
+        check_home(path)
+    except FolderError:
+        from .input.sites import find_site
+
+        if not find_site(None).group_home:
+            raise
+        check_group_home(path)
+    return Store(path)
+
+
+def monitor_folder() -> Path:
+    """Return where the monitor of this user's jobs keeps its lock and its log: in a group's folder, each has one."""
+    home = store().home
+    shared = home.exists() and home.stat().st_uid != os.geteuid()
+    folder = home / (f"monitor-{user_name()}" if shared else "monitor")
+    check_private(folder)
+    return folder
+
+
+def backend(name: str) -> Backend:
+    """Return a backend by name."""
+    return _choose(name)
+
+
+@cache
+def _choose(name: str) -> Backend:
+    from paislurm.backends.registry import backend as choose
+
+    if name == "local":
+        check_private(store().home / name)
+    return choose(name, store().home, lambda job_id: _components(name, job_id))
+
+
+def _components(backend_name: str, job_id: JobId) -> int:
+    """Return how many components the script of a job has; 1 if it cannot be read."""
+    from paislurm.backends.batch_script import components
+    from paislurm.backends.slurm_emulator.files import read_text
+
+    folder = store().by_id(job_id, backend=backend_name)
+    if folder is None:
+        return 1
+    try:
+        return len(components(read_text(folder.script(0))))
+    except OSError:
+        return 1
+
+
+def clock() -> int:
+    """Return the time in seconds since 1970."""
+    return int(time.time())

@@ -1,0 +1,1 @@
+"""What a command is given: job files, secrets, site profiles."""

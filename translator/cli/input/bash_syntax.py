@@ -1,0 +1,75 @@
+"""Let bash read the commands of each role without running them, and report faults by line of the job file."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from ...errors import Fault, Place
+from ...protocol.expressions.secrets import without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ...job import Command, Job, Script
+
+_LINE = re.compile(r"^bash: line (\d+): (.*)$")
+_ECHO = re.compile(r"^`.*'$")
+"""bash repeats the offending line on a line of its own."""
+
+
+def syntax_faults(job: Job, file: str) -> list[Fault]:
+    """Return what bash says of the roles' commands and of what runs around them; nothing where there is no bash."""
+    found: dict[Fault, None] = {}
+    for position, role in enumerate(job.roles):
+        v1, v2 = f"$.taskRoles[{position}].command", f"$.taskRoles.{role.name}.commands"
+        found |= dict.fromkeys(_faults(v1 if job.protocol == "1" else v2, role.command, job, file))
+        for each in (*role.around.known, *role.around.plugins):
+            for script in each.scripts:
+                found |= dict.fromkeys(_faults("", script, job, file))
+    return list(found)
+
+
+def _faults(path: str, command: Command | Script, job: Job, file: str) -> Iterable[Fault]:
+    text = without_secrets(command.text) if job.secrets else command.text
+    said = _bash_says(text)
+    if said and "extglob" in text:
+        # The commands may well switch it on themselves, which a bash that runs nothing does not see.
+        said = _bash_says(text, "-O", "extglob")
+    for number, message in said:
+        warning = message.startswith("warning: ")
+        yield Fault(
+            code="W350" if warning else "E350",
+            message=f"bash: {message[9:]}" if warning else f"bash cannot read the commands: {message}",
+            place=Place(file=file, line=file_line(command, number), column=1),
+            path=path,
+        )
+
+
+def file_line(command: Command | Script, number: int) -> int:
+    """Return the line of the job file from which line `number` (from 1) of the command came, or 0."""
+    starts = [start for start, _ in command.lines]
+    item = bisect_right(starts, number - 1) - 1
+    return command.lines[item][1] if item >= 0 else 0
+
+
+def _bash_says(text: str, *options: str) -> list[tuple[int, str]]:
+    """Return the line and the text of each message of `bash -n`."""
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+    try:
+        done = subprocess.run(
+            ["bash", "--norc", "--noprofile", *options, "-n"],
+            input=text.encode(errors="surrogateescape") + b"\n",
+            env=environment,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    lines = done.stderr.decode(errors="replace").splitlines()
+    found = [(int(match[1]), match[2]) for line in lines if (match := _LINE.match(line))]
+    return [(number, message) for number, message in found if not _ECHO.match(message)]

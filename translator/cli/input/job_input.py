@@ -1,0 +1,141 @@
+"""Job files from the command line to the compiler: read, compile, and say what the compiler warns of."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...errors import Fault, Place, PlanError, ProtocolError
+from ...pipeline import compile_job
+from ...reading.decode import LARGEST_FILE
+from ..output.console import say_faults
+from .secret_file import read_secrets
+from .sites import find_site, hint_at_profile, local_site, read_at_most
+from .template_folder import template_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...pipeline import Compiled
+    from ...site.profile import Site
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Say what to compile: a job file (`-` is standard input), for which site, with what changed."""
+
+    file: str
+    site: str | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    suffix: str = ""
+    secrets: str | None = None
+    backend: str = "slurm"
+
+
+def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    for value in values:
+        if not value.partition("=")[0] or "=" not in value:
+            raise click.BadParameter(f"expected NAME=VALUE, found '{value}'")
+    return tuple((name, text) for name, _, text in (value.partition("=") for value in values))
+
+
+_ARGUMENTS = (
+    click.argument("file", metavar="FILE"),
+    click.option(
+        "--site",
+        metavar="FILE",
+        help="The site profile. Default: $PAISLURM_SITE, ~/.config/paislurm/site.yaml, /etc/paislurm/site.yaml.",
+    ),
+    click.option(
+        "--set",
+        "parameters",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=_pairs,
+        help="Give a parameter of the job file another value; can be repeated.",
+    ),
+    click.option("--suffix", default="", metavar="TEXT", help="Append TEXT to the job's name."),
+    click.option(
+        "--secrets",
+        metavar="FILE",
+        help="Secrets of the job, a YAML mapping in a file of mode 0600 or 0400; they go before the job file's own.",
+    ),
+)
+
+
+def job_file(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the job file, and what changes its meaning; the command is handed all of it as its `Source`."""
+
+    @wraps(command)
+    def with_source(
+        *,
+        file: str,
+        site: str | None,
+        parameters: tuple[tuple[str, str], ...],
+        suffix: str,
+        secrets: str | None,
+        **others: Any,
+    ) -> int:
+        source = Source(file=file, site=site, parameters=parameters, suffix=suffix, secrets=secrets)
+        return command(source, **others)
+
+    for add in reversed(_ARGUMENTS):
+        with_source = add(with_source)
+    return with_source
+
+
+def compile_source(source: Source, version: Callable[[str], str] | None = None) -> tuple[bytes, Compiled]:
+    """Read and compile a job file, say the warnings, and return its text and what was made of it.
+
+    `version` is asked for the version of the backend's Slurm where the profile does not say it. Without it nothing
+    but the job file and the profile decides what comes out.
+    """
+    text, site = read_source(source.file), site_of(source)
+    if version and not site.slurm_version:
+        site = replace(site, slurm_version=version(source.backend))
+    secrets = read_secrets(source.secrets) if source.secrets else {}
+    try:
+        compiled = compile_job(
+            text,
+            file=shown_name(source.file),
+            site=site,
+            parameters=dict(source.parameters),
+            suffix=source.suffix,
+            secrets=secrets,
+            templates=template_folder(),
+        )
+    except PlanError:
+        hint_at_profile(site)
+        raise
+    hint_at_profile(site)
+    say_faults(compiled.warnings)
+    return text, compiled
+
+
+def site_of(source: Source) -> Site:
+    """Return the site that a job is for: the local backend has its own, unless one is named for it."""
+    if source.backend == "local" and source.site is None:
+        return local_site()
+    return find_site(source.site)
+
+
+def read_source(file: str) -> bytes:
+    """Return the text of a job file; ProtocolError if it cannot be read."""
+    try:
+        return sys.stdin.buffer.read(LARGEST_FILE + 1) if file == STDIN else read_at_most(Path(file))
+    except OSError as error:
+        message = f"the job file cannot be read: {error.strerror or error}"
+        fault = Fault(code="E100", message=message, place=Place(file=shown_name(file)))
+        raise ProtocolError(fault) from None
+
+
+def shown_name(file: str) -> str:
+    """Return what messages call a job file."""
+    return "<stdin>" if file == STDIN else file

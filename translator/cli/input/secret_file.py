@@ -1,0 +1,55 @@
+"""Secrets beside the job file: `--secrets FILE`, a YAML mapping that nobody else can read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...errors import Fault, Place, ProtocolError
+from ...reading.decode import LARGEST_FILE
+from ...reading.read import read
+from ...validation.diagnostic_codes import CODES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...reading.document import Value
+
+_MODES = (0o600, 0o400)
+
+
+def read_secrets(file: str) -> Mapping[str, Value]:
+    """Return the secrets of a file; ProtocolError if it is none, or open to others."""
+    try:
+        with open(file, "rb", opener=_opener) as stream:
+            status = os.fstat(stream.fileno())
+            text = stream.read(LARGEST_FILE + 1) if stat.S_ISREG(status.st_mode) else b""
+    except OSError as error:
+        raise _refusal(file, f"the secrets cannot be read: {error.strerror or error}") from None
+    mode = stat.S_IMODE(status.st_mode)
+    if not stat.S_ISREG(status.st_mode):
+        raise _refusal(file, "the secrets are not in a file")
+    if status.st_uid != os.geteuid():
+        raise _refusal(file, "the file of secrets is another user's")
+    if mode not in _MODES:
+        message = f"the file of secrets has the mode {mode:04o}, where only you may read it"
+        raise _refusal(file, message, hint=f"chmod 600 {file}")
+    try:
+        document = read(text, file=file)
+    except ProtocolError as error:
+        # What is wrong with a value may quote it.
+        raise ProtocolError(replace(fault, message=CODES[fault.code], hint="") for fault in error.faults) from None
+    if document.secrets is not None:
+        raise _refusal(file, "a file of secrets is one document, without `---`")
+    return document.mapping(())
+
+
+def _opener(path: str, flags: int) -> int:
+    """Open without waiting for the other end of a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def _refusal(file: str, message: str, hint: str = "") -> ProtocolError:
+    return ProtocolError(Fault(code="E115", message=message, place=Place(file=file), hint=hint))

@@ -1,0 +1,78 @@
+"""Which site profile is used: `--site`, `$PAISLURM_SITE`, the user's, the system's, or none."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ...errors import Fault, SiteError
+from ...reading.decode import LARGEST_FILE
+from ...site.profile import Partition, RetrySettings, Shape, Site
+from ..output.console import say
+
+SYSTEM = Path("/etc/paislurm/site.yaml")
+UNLIMITED = 1_000_000
+"""CPUs, GPUs and MiB * 1000 of this machine: a job is tried out here whatever it asks for."""
+
+
+def find_site(option: str | None) -> Site:
+    """Load the profile that is to be used; without one, the safe defaults."""
+    path = site_path(option)
+    if path is None:
+        return Site()
+    try:
+        text = read_at_most(path)
+    except OSError as error:
+        message = f"cannot read the site profile {path}: {error.strerror or error}"
+        raise SiteError(Fault(code="E460", message=message, hint=_origin(option))) from None
+    from ...site.load import load_site
+
+    return load_site(text, file=str(path))
+
+
+def read_at_most(path: Path) -> bytes:
+    """Return what is in a file, of one that is too large just enough for that to be seen: `/dev/full` has no end."""
+    with path.open("rb") as file:
+        return file.read(LARGEST_FILE + 1)
+
+
+def hint_at_profile(site: Site) -> None:
+    """Say what a profile would be good for, where there is none."""
+    if not site.known:
+        say(
+            "hint: no site profile, so nothing is known of the cluster's nodes and partitions; "
+            f"describe it in {user_path()} for better plans"
+        )
+
+
+def site_path(option: str | None) -> Path | None:
+    """Return the profile's file, None where there is none. One that was named must be there."""
+    named = option or os.environ.get("PAISLURM_SITE")
+    if named:
+        return Path(named)
+    return next((path for path in (user_path(), SYSTEM) if path.is_file()), None)
+
+
+def _origin(option: str | None) -> str:
+    return "it was named by --site" if option else "it was named by $PAISLURM_SITE"
+
+
+def user_path() -> Path:
+    """Return where the user's own profile is."""
+    from platformdirs import user_config_path
+
+    return user_config_path("paislurm") / "site.yaml"
+
+
+def local_site() -> Site:
+    """Return this machine as a site of one node that holds any job: the local backend queues nothing."""
+    shape = Shape(count=1, cpus=UNLIMITED, memory_mib=UNLIMITED * 1000, gpus=UNLIMITED)
+    return Site(
+        known=True,
+        takes_any_name=True,
+        name="local",
+        mpi=(),
+        partitions=(Partition(name="local", shapes=(shape,)),),
+        address="node-address",
+        retry=RetrySettings(restart_limit=RetrySettings().transient_ceiling),
+    )

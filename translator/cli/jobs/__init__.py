@@ -1,0 +1,1 @@
+"""What commands do with jobs that were submitted."""

@@ -1,0 +1,63 @@
+"""Cancel a job: say in its journal that it is to end, and ask the backend; nothing is retried afterwards."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from paislurm.backends.base import JobId
+
+from ...monitor.retry import STOPPED
+from ...monitor.transition import given_up
+from ...state.records import Cancelled
+from ..context import backend, clock, user_name
+from ..ownership import check_own
+from .refresh import look_at
+
+if TYPE_CHECKING:
+    from ...monitor.poll import View
+    from ...state.job_folder import JobFolder
+
+TRIES = 3
+"""While one attempt is being cancelled, it may end and another one begin."""
+
+
+def cancel(folder: JobFolder) -> tuple[str, View]:
+    """Cancel a job and return what was done; BackendError if it could not be asked for."""
+    check_own(folder, "cancel")
+    view = look_at(folder)
+    if view.standing.ended:
+        return f"{folder.name} has already ended: {view.standing.state}", view
+    if view.standing.state == "UNKNOWN" and not view.problem and view.observation is None:
+        known = view.history
+        reason = f"given up by the user: {known.keeper} does not know the job, and it left no result"
+        view.folder.append(given_up(known, clock(), STOPPED, reason))
+        return f"{folder.name} is given up: {known.keeper} does not know job {known.job_id}", look_at(folder)
+    asked = ""
+    for _ in range(TRIES):
+        asked = _ask(view)
+        view = look_at(folder)
+        if view.standing.ended or view.history.job_id in ("", asked):
+            break
+    if view.standing.ended and not view.history.job_id:
+        return f"{folder.name} is cancelled", view
+    known = view.history
+    which = f"job {known.job_id}" if asked else f"as soon as it is known whether it reached {known.keeper}"
+    return f"{folder.name} is being cancelled ({which})", view
+
+
+def _ask(view: View) -> str:
+    """Cancel the backend's job, if there is one, and write down that the job is to end; return the backend's id.
+
+    Where there is none, the journal alone stops the next attempt, so that it must be written.
+    """
+    known = view.history
+    job_id = "" if known.retry is not None else known.job_id
+    record = Cancelled(time=clock(), attempt=known.attempt, user=user_name(), job_id=job_id)
+    if not job_id:
+        view.folder.append(record)
+        return ""
+    backend(known.backend).cancel(JobId(job_id))
+    with suppress(OSError):
+        view.folder.append(record)
+    return job_id

@@ -1,0 +1,143 @@
+"""Wait for the end of a job: look at its folder often, at the backend seldom."""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+from typing import TYPE_CHECKING
+
+from ...errors import Fault, InterruptedWaitError, NotFoundError
+from ...monitor.poll import open_job
+from ...monitor.waits import SETTLED_SECONDS, helps, sentence, waits_by_journal
+from ...state.shared_files import time_written
+from ..output.console import say
+from ..output.views import moment
+from .refresh import look_at, monitor_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from ...monitor.poll import View
+    from ...monitor.waits import Wait
+    from ...state.job_folder import JobFolder
+
+TICK = 0.5
+LONGEST = 10.0
+
+
+class Pace:
+    """Say when to look: at once, at growing intervals, and at once when one of the files that are signs is new."""
+
+    def __init__(self, shortest: float, *signs: Path) -> None:
+        self._shortest = shortest
+        self._pause = shortest
+        self._next = 0.0
+        self._signs = signs
+        self._written = [time_written(sign) for sign in signs]
+
+    def due(self, now: float) -> bool:
+        """Tell whether to ask now; if so, the next time is later."""
+        written = [time_written(sign) for sign in self._signs]
+        if written != self._written:
+            self._written, self._pause, self._next = written, self._shortest, now
+        if now < self._next:
+            return False
+        self._next = now + self._pause
+        self._pause = min(LONGEST, self._pause * 1.5)
+        return True
+
+    def settle(self, own: Path) -> None:
+        """Take what a look itself has written into one of the signs for no sign: nothing has happened."""
+        self._written[self._signs.index(own)] = time_written(own)
+
+
+class _Teller:
+    """Say why a job waits, once for each reason; to wait for one's turn is one reason, whatever Slurm calls it.
+
+    A reason that comes again is not said more than once in a while: Slurm's words come and go.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._last: frozenset[object] = frozenset()
+        self._told: dict[frozenset[object], float] = {}
+
+    def tell(self, found: Sequence[Wait], since: int | None) -> None:
+        """Say it if it is not what was said last; that nothing is known now changes nothing."""
+        other = frozenset((wait.roles, wait.reason) for wait in found if wait.kind != "turn")
+        reasons: frozenset[object] = other or frozenset(["turn"])
+        now = time.monotonic()
+        if not found or reasons == self._last or now - self._told.get(reasons, -math.inf) < SETTLED_SECONDS:
+            return
+        self._last, self._told[reasons] = reasons, now
+        say(f"{self._name} waits, since {moment(since)}: {sentence(found)}")
+        say(f"what helps: {helps(found)}")
+
+
+def wait_for_end(folder: JobFolder, *, shortest: float = TICK, between: Callable[[], object] = lambda: None) -> View:
+    """Return how the job ended. `between` is called about twice a second meanwhile.
+
+    A backend that does not answer is waited for. Raises `InterruptedWaitError` on Ctrl-C, and `NotFoundError`
+    for a job of which nobody knows anything any more.
+    """
+    try:
+        return _wait_for_end(folder, shortest, between)
+    except KeyboardInterrupt:
+        name = folder.name
+        fault = Fault(
+            code="E530",
+            message=f"interrupted; job {name} goes on",
+            hint=f"`paislurm wait {name}` waits again, `paislurm cancel {name}` ends it",
+        )
+        raise InterruptedWaitError(fault) from None
+
+
+def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], object]) -> View:
+    gc.enable()
+    attempt = folder.history().attempt
+    pace = Pace(shortest, folder.result(attempt), folder.journal)
+    outage, state, teller = "", "", _Teller(folder.name)
+    while True:
+        if pace.due(time.monotonic()) and (view := _look(folder, teller)) is not None:
+            teller.tell(view.standing.waits, view.standing.since)
+            if view.standing.state == state == "WAITING" and view.history.attempt == attempt:
+                pace.settle(folder.journal)
+            state = view.standing.state
+            if view.standing.ended:
+                between()
+                return view
+            if view.problem and not outage:
+                say(f"still waiting: {view.problem}")
+            elif outage and not view.problem:
+                say(f"{view.history.keeper} answers again")
+            outage = view.problem
+            if view.standing.state == "UNKNOWN" and not view.problem and view.observation is None:
+                raise _lost(view)
+            if view.history.attempt != attempt:
+                attempt = view.history.attempt
+                pace = Pace(shortest, folder.result(attempt), folder.journal)
+        between()
+        time.sleep(TICK)
+
+
+def _look(folder: JobFolder, teller: _Teller) -> View | None:
+    """Return how the job stands; None while a monitor is at work, which writes down why it waits, and its end."""
+    known = open_job(folder).history
+    if known.ended is None and _is_watched():
+        teller.tell(waits_by_journal(known), known.seen.time if known.seen else None)
+        return None
+    return look_at(folder)
+
+
+def _is_watched() -> bool:
+    try:
+        return monitor_lock().owned()
+    except OSError:
+        return False
+
+
+def _lost(view: View) -> NotFoundError:
+    hint = f"`paislurm cancel {view.folder.name}` gives it up, so that the name can be used again"
+    return NotFoundError(Fault(code="E523", message=view.standing.reason, hint=hint))

@@ -1,0 +1,1 @@
+"""What a command shows: messages, tables, views, exit codes."""

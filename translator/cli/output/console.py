@@ -1,0 +1,131 @@
+"""What a person reads: results on standard output, talk on standard error; nothing acts on a terminal."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import re
+import sys
+from typing import IO, TYPE_CHECKING, TextIO
+
+import click
+
+from ...errors import Severity, fault_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from typing_extensions import Buffer
+
+    from ...errors import Fault
+
+
+JSON_VERSION = 1
+"""Of the keys that `--json` prints: another one when a key goes, or means something else."""
+_MAY_ACT = re.compile(r"[^\x20-\x7e\n\r\t]+")
+
+
+def colourful(stream: TextIO) -> bool:
+    """Tell whether colours are welcome: on a terminal that has them, unless NO_COLOR is set."""
+    try:
+        terminal = stream.isatty()
+    except (AttributeError, ValueError):
+        return False
+    return terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Tell whether a person reads a stream."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        return False
+
+
+def harmless(text: str) -> str:
+    r"""Return text in which nothing but line breaks acts on a terminal: `\x1b[2J` is shown, not obeyed."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def visible(text: str) -> str:
+    """Return the text of a file as a person can look at it: like `harmless`, but tabs and progress bars stay."""
+    return _MAY_ACT.sub(lambda found: harmless(found[0]), text)
+
+
+def one_line(text: str) -> str:
+    """Return text that keeps to one line and acts on nothing: for a cell of a table."""
+    return harmless(text).replace("\n", "\\n")
+
+
+def put(text: str) -> None:
+    """Print a result."""
+    click.echo(harmless(text))
+
+
+def put_file(text: str) -> None:
+    """Print what is to be a file: as it is, but on a terminal nothing in it acts."""
+    click.echo(visible(text) if is_terminal(sys.stdout) else text, nl=False)
+
+
+class Shown(io.RawIOBase):
+    """A terminal for bytes that anybody wrote: what would act on it is shown as text."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        super().__init__()
+        self._terminal = terminal
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+
+    def write(self, data: Buffer) -> int:
+        """Show what is complete of a text in UTF-8."""
+        self._terminal.write(visible(self._decoder.decode(bytes(data))))
+        return memoryview(data).nbytes
+
+    def flush(self) -> None:
+        """Hand on to the terminal what was written."""
+        self._terminal.flush()
+
+
+def raw_output() -> IO[bytes] | Shown:
+    """Return standard output for what is printed byte by byte; a closed one takes everything."""
+    if sys.stdout is None:
+        return io.BytesIO()
+    return Shown(sys.stdout) if is_terminal(sys.stdout) else sys.stdout.buffer
+
+
+def put_json(value: Mapping[str, object]) -> None:
+    """Print a result for programs, with the version of its keys."""
+    import json
+
+    click.echo(json.dumps({"version": JSON_VERSION, **value}, indent=2))
+
+
+def put_schema(value: Mapping[str, object]) -> None:
+    """Print a JSON Schema: it has no keys of ours."""
+    import json
+
+    click.echo(json.dumps(value, indent=2))
+
+
+def say(text: str) -> None:
+    """Tell the user something that is no result."""
+    click.echo(harmless(text), err=True)
+
+
+def say_faults(faults: Iterable[Fault]) -> None:
+    """Tell the user what is wrong, with a blank line between two faults."""
+    colours = colourful(sys.stderr)
+    texts = [_fault(fault, colours=colours) for fault in faults]
+    if texts:
+        click.echo("\n\n".join(texts), err=True, color=colours)
+
+
+def _fault(fault: Fault, *, colours: bool) -> str:
+    text = harmless(fault_text(fault))
+    if not colours:
+        return text
+    colour = "red" if fault.severity is Severity.ERROR else "yellow"
+    word = f"{fault.severity.value} {fault.code}:"
+    return text.replace(word, click.style(word, fg=colour, bold=True), 1)

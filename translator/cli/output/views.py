@@ -1,0 +1,216 @@
+"""How jobs stand, as text and as JSON."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from ...monitor.waits import helps
+from ...state.script_reports import read_scripts
+from ...text_tables import pairs_text
+from .console import one_line, put
+from .exit_status import state_text
+from .tables import put_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...monitor.job_status import State
+    from ...monitor.poll import View
+    from ...monitor.task_status import TaskView
+    from ...state.records import Retry
+
+STATES: tuple[State, ...] = ("WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED")
+
+
+def ending_dict(view: View) -> dict[str, object]:
+    """Return state, code and reason for `--json`."""
+    known = view.history
+    end = known.ended
+    return {
+        "name": view.folder.name,
+        "job": known.job,
+        "user": known.user,
+        "state": view.standing.state,
+        "code": view.standing.code,
+        "reason": view.standing.reason,
+        "ended": view.standing.ended,
+        "attempt": known.attempt,
+        "retries": known.counters.total,
+        "backend": known.backend,
+        "job_id": known.job_id or None,
+        "submitted_at": known.submitted,
+        "started_at": end.started if end else (view.observation.started if view.observation else None),
+        "ended_at": end.ended if end else None,
+        "folder": str(view.folder.path),
+    }
+
+
+def view_dict(view: View) -> dict[str, object]:
+    """Return everything about a job for `--json`."""
+    known = view.history
+    return ending_dict(view) | {
+        "backend_state": backend_state(view) or None,
+        "backend_reason": (view.observation.reason if view.observation else "") or None,
+        "waits": [asdict(wait) for wait in view.standing.waits],
+        "waits_since": view.standing.since,
+        "answered": not view.problem,
+        "problem": view.problem or None,
+        "damage": list(view.damage),
+        "attempts": [attempt_dict(retry) for retry in known.retries],
+        "left_out": list(known.left_out(int(time.time()))),
+        "roles": {
+            role.name: dict(Counter(task.state for task in view.tasks if task.role == role.name))
+            for role in view.history.roles
+        },
+        "tasks": _tasks(view),
+    }
+
+
+def _tasks(view: View) -> list[dict[str, object]]:
+    """Return the tasks, each with what it ran of prerequisites and plugins in the last attempt."""
+    known = view.history
+    scripts = {role.name: read_scripts(view.folder.reports(known.attempt, role)) for role in known.roles}
+    found = ((task, scripts[task.role].get(task.index, ())) for task in view.tasks)
+    return [asdict(task) | {"scripts": [asdict(each) for each in runs]} for task, runs in found]
+
+
+def attempt_dict(retry: Retry) -> dict[str, object]:
+    """Return how an earlier attempt ended, and why there was another one."""
+    return {
+        "attempt": retry.attempt,
+        "code": retry.code,
+        "behaviour": retry.behaviour,
+        "reason": retry.reason,
+        "retried_because": retry.why,
+        "backend_state": retry.backend_state or None,
+        "nodes": list(retry.nodes),
+        "started_at": retry.started,
+        "ended_at": retry.ended,
+        "next_due_at": retry.due,
+    }
+
+
+def backend_state(view: View) -> str:
+    """Return the backend's own word for the state, as it was last heard."""
+    if view.observation is not None:
+        return view.observation.raw_state
+    if view.history.ended is not None:
+        return view.history.ended.backend_state
+    return view.history.seen.state if view.history.seen else ""
+
+
+def put_view(view: View) -> None:
+    """Print a job: what matters of it, its roles, its tasks."""
+    known = view.history
+    rows = [
+        ("job", view.folder.name),
+        ("state", state_text(view.standing)),
+        ("reason", view.standing.reason),
+        ("since", moment(view.standing.since)),
+        ("what helps", helps(view.standing.waits)),
+        ("attempt", str(known.attempt)),
+        (known.backend or "backend", _backend_text(view)),
+        ("submitted", moment(known.submitted)),
+        ("started", moment(_started(view))),
+        ("ended", moment(known.ended.ended if known.ended else None)),
+        ("folder", str(view.folder.path)),
+    ]
+    put(pairs_text((name, "" if text == "-" else one_line(text)) for name, text in rows))
+    if known.retries:
+        put("")
+        _put_retries(known.retries)
+    if view.tasks:
+        put("")
+        _put_roles(view)
+        put("")
+        _put_tasks(view.tasks, view.folder.name)
+
+
+def _started(view: View) -> int | None:
+    if view.history.ended is not None:
+        return view.history.ended.started
+    return view.observation.started if view.observation else None
+
+
+def _backend_text(view: View) -> str:
+    if not view.history.job_id:
+        return "it is not known whether the job was taken"
+    state = backend_state(view)
+    heard = " (last heard)" if view.problem and state else ""
+    reason = view.observation.reason if view.observation else ""
+    why = f", {reason}" if reason not in ("", "None") else ""
+    return f"job {view.history.job_id}" + (f", {state}{heard}{why}" if state else "")
+
+
+def _put_retries(retries: Sequence[Retry]) -> None:
+    """Print why there was more than one attempt."""
+    rows = [
+        (
+            str(retry.attempt),
+            str(retry.code),
+            moment(retry.ended),
+            ", ".join(retry.nodes) or "-",
+            f"{retry.reason}; {retry.why}",
+        )
+        for retry in retries
+    ]
+    put_table(("attempt", "code", "ended", "blamed on", "why there was another"), rows)
+
+
+def _put_roles(view: View) -> None:
+    counts = {role.name: Counter(t.state for t in view.tasks if t.role == role.name) for role in view.history.roles}
+    shown = [state for state in STATES if any(count[state] for count in counts.values())]
+    rows = [
+        (name, str(sum(count.values())), *(str(count[state] or "-") for state in shown))
+        for name, count in counts.items()
+    ]
+    put_table(("role", "tasks", *(state.lower() for state in shown)), rows)
+
+
+def _put_tasks(tasks: tuple[TaskView, ...], job: str) -> None:
+    rows = [
+        (
+            f"{task.role}-{task.index}",
+            task.state,
+            task.node or "-",
+            number(task.status),
+            number(task.code),
+            str(task.attempt) if task.attempt else "-",
+            moment(task.started),
+            moment(task.ended),
+        )
+        for task in tasks
+    ]
+    put_table(("task", "state", "node", "status", "code", "retry", "started", "ended"), rows)
+    for task in tasks:
+        if task.held is not None:
+            name = f"{task.role}-{task.index}"
+            kept = f"its place on {task.node} is kept until {moment(task.held)} (isDebug)"
+            put(one_line(f"{name} failed with status {task.status}; {kept}"))
+            put(one_line(f"  look into it: paislurm exec {job} {name}; give the place back: paislurm cancel {job}"))
+
+
+def number(value: int | None) -> str:
+    """Return a number for a table."""
+    return "-" if value is None else str(value)
+
+
+def moment(seconds: int | None) -> str:
+    """Return a time for people, in their own time zone."""
+    if seconds is None:
+        return "-"
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+    except (OverflowError, OSError, ValueError):
+        return str(seconds)
+
+
+def age(seconds: int) -> str:
+    """Return how long ago something was, in the largest unit that fits: `3h`."""
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return f"{max(0, seconds)}s"

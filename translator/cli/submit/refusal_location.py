@@ -1,0 +1,70 @@
+"""Trace what Slurm refuses back to the job file: from an sbatch option to the field that it was made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...errors import RejectedError
+from ...reading.document import path_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ...reading.document import Document, Path
+
+_ROLE_FIELDS: dict[str, Path] = {
+    "nodes": ("instances",),
+    "cpus-per-task": ("resourcePerInstance", "cpu"),
+    "mem": ("resourcePerInstance", "memoryMB"),
+    "gres": ("resourcePerInstance", "gpu"),
+}
+_ROLE_FIELDS_V1 = {"nodes": "taskNumber", "cpus-per-task": "cpuNumber", "mem": "memoryMB", "gres": "gpuNumber"}
+_OF_VIRTUAL_CLUSTER = ("partition", "account", "qos", "reservation")
+
+
+def traced(error: RejectedError, document: Document) -> RejectedError:
+    """Return the refusal with the place in the job file that it is about, as far as that is known.
+
+    Where several fields can be meant, those whose value Slurm repeats go first, and the others are named in the hint.
+    """
+    fields = [path for option in error.options for path in _fields(option, document)]
+    if not fields:
+        return error
+    words = error.stderr.split()
+    fields.sort(key=lambda path: str(document.at(path)) not in words)
+    first, *others = fields
+    if str(document.at(first)) in words:
+        others = []
+    fault = error.faults[0]
+    also = f"or it is about {', '.join(map(path_text, others))}" if others else ""
+    fault = replace(
+        fault,
+        place=document.place(first),
+        path=path_text(first),
+        hint="; ".join(part for part in (fault.hint, also) if part),
+    )
+    return RejectedError(fault, argv=error.argv, status=error.status, stderr=error.stderr, options=error.options)
+
+
+def _fields(option: str, document: Document) -> Iterator[Path]:
+    """Yield the fields of the job file that an option can come from, those of the whole job first."""
+    wishes: Path = ("extras", "slurm")
+    homes = [wishes, *((*wishes, "taskRoles", role) for role in document.mapping((*wishes, "taskRoles")))]
+    found = False
+    for home in homes:
+        if document.at((*home, option)) is not None:
+            found = True
+            yield (*home, option)
+        for path, text in document.texts((*home, "options")):
+            if text.partition("=")[0] == f"--{option}":
+                yield path
+    names: tuple[Path, ...] = (("defaults", "virtualCluster"), ("virtualCluster",))
+    if option in _OF_VIRTUAL_CLUSTER and not found:
+        yield from (name for name in names if document.at(name) is not None)
+    if option in _ROLE_FIELDS_V1:
+        for role_path, _ in document.mappings(("taskRoles",)):
+            yield (*role_path, _ROLE_FIELDS_V1[option])
+    if option in _ROLE_FIELDS:
+        for role in document.mapping(("taskRoles",)):
+            yield ("taskRoles", role, *_ROLE_FIELDS[option])

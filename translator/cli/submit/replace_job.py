@@ -1,0 +1,104 @@
+"""Give a new job's folder its name, which a finished job may have: that one is moved away; all of it or nothing."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from ...errors import Fault, FolderError, UnreachableError
+from ...state.publish import discard, place, restore, retire
+from ..jobs.refresh import look_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from ...monitor.poll import View
+    from ...state.job_folder import JobFolder
+
+
+def finished_in(folder: JobFolder) -> View | None:
+    """Return the finished job that has the name, or None.
+
+    Raises FolderError if a job that lives has it, and UnreachableError if nobody knows whether it lives.
+    """
+    try:
+        view = look_at(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        if not folder.path.exists():
+            return None
+        message = f"{folder.path} is there and holds no job"
+        hint = "move it away, or submit under another name: `--suffix TEXT`"
+        raise FolderError(Fault(code="E515", message=message, hint=hint)) from None
+    if view.standing.ended:
+        return view
+    if view.problem:
+        hint = f"try again when {view.history.keeper} answers, or submit under another name: `--suffix TEXT`"
+        message = f"a job of the name {folder.name} is there, and whether it has ended is not known: {view.problem}"
+        raise UnreachableError(Fault(code="E513", message=message, hint=hint))
+    known = view.history
+    what = f"job {known.job_id}" if known.job_id else f"it may or may not have reached {known.keeper}"
+    message = f"{folder.name} has not ended yet: {view.standing.state}, {what}"
+    hint = f"`paislurm cancel {known.job}` ends it; `--suffix TEXT` submits under another name"
+    raise FolderError(Fault(code="E511", message=message, hint=hint))
+
+
+def put_in_place(staged: Path, folder: JobFolder, finished: View | None) -> JobFolder | None:
+    """Give the new folder its name, and return the finished job's, moved away; or undo it and raise."""
+    old: JobFolder | None = None
+    placed = False
+    try:
+        if finished is not None:
+            old = _retire(finished)
+        placed = place(staged, folder)
+    finally:
+        if not placed:
+            discard(staged)
+            if old is not None:
+                restore(old, folder)
+    if not placed:
+        raise _taken(folder)
+    return old
+
+
+def undo(folder: JobFolder, old: JobFolder | None) -> None:
+    """Take the new folder away, its secrets first, then out of its name, then as a whole; put the old one back."""
+    discard(folder.secrets)
+    gone = folder.path.with_name(f".new-{token_hex(8)}")
+    with suppress(OSError):
+        folder.path.rename(gone)
+        discard(gone)
+    if old is not None:
+        restore(old, folder)
+
+
+def _retire(finished: View) -> JobFolder:
+    """Move the folder away that was found finished, and only that one."""
+    folder = finished.folder
+    try:
+        with _opened(folder.path) as checked:
+            if folder.history().tag != finished.history.tag:
+                raise _taken(folder)
+            old = retire(folder, checked)
+    except FileNotFoundError:
+        raise _taken(folder) from None
+    if old is None:
+        raise _taken(folder)
+    return old
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _taken(folder: JobFolder) -> FolderError:
+    message = f"another submit of {folder.name} was faster"
+    hint = "`paislurm list` shows it; `--suffix TEXT` submits under another name"
+    return FolderError(Fault(code="E512", message=message, hint=hint))

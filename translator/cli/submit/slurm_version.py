@@ -1,0 +1,53 @@
+"""Which version of Slurm this machine submits to: asked once a day, and kept beside the job folders."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ...errors import BackendError
+from ...site.slurm_version import slurm_version
+from ...state.publish import write_durably
+from ..context import backend, clock, store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DAY = 24 * 3600
+
+
+def installed_version(backend_name: str) -> str:
+    """Return the version, "" where it cannot be found out: then nothing is known of its faults."""
+    host = re.sub(r"[^\w.-]", "_", os.uname().nodename, flags=re.ASCII)
+    file = store().home / "slurm-version" / f"{backend_name}@{host}"
+    kept = _kept(file)
+    if kept:
+        return kept
+    try:
+        found = slurm_version(backend(backend_name).version())
+    except BackendError:
+        # Whatever keeps it from answering, submitting says it better.
+        return ""
+    if found:
+        _keep(file, str(found))
+    return str(found or "")
+
+
+def _kept(file: Path) -> str:
+    """Return what was kept in the last day, "" where there is nothing, or nothing that can be read."""
+    try:
+        if abs(clock() - file.stat().st_mtime) >= DAY:
+            return ""
+        found = slurm_version(file.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return ""
+    return str(found or "")
+
+
+def _keep(file: Path, version: str) -> None:
+    """Keep the answer where the first job has made a home; what cannot be kept is asked again."""
+    with suppress(OSError):
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        write_durably(file, f"{version}\n".encode())

@@ -1,0 +1,161 @@
+"""Submit a job: compile it, give it a folder of its own, hand it to the backend; all of it or nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...errors import BackendError, Fault, InterruptedWaitError, RejectedError, UnreachableError
+from ...monitor.attempt import NEVER_SENT, new_intent, submit_attempt
+from ...planning.plan_text import plan_dict
+from ...state.history import history
+from ...state.publish import stage, write_files
+from ...state.records import Created, JobRole, dump
+from ..context import backend, clock, store, user_name
+from ..input.job_input import compile_source
+from ..output.console import say
+from .background import leave_monitor
+from .masking import kept_text
+from .refusal_location import traced
+from .replace_job import finished_in, put_in_place, undo
+from .retry_policy import policy_of
+from .slurm_version import installed_version
+
+if TYPE_CHECKING:
+    from ...monitor.poll import View
+    from ...pipeline import Compiled
+    from ...state.history import History
+    from ...state.job_folder import JobFolder
+    from ..input.job_input import Source
+
+
+SUBMIT_DIR = "submit-dir"
+"""The file in which the script of any attempt finds where `submit` was called."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """Say what was submitted; `job_id` is None for a dry run."""
+
+    folder: JobFolder
+    job: str
+    user: str
+    backend: str
+    job_id: str | None
+    compiled: Compiled
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the record for `--json`."""
+        return {
+            "job": self.job,
+            "user": self.user,
+            "name": f"{self.user}~{self.job}",
+            "backend": self.backend,
+            "job_id": self.job_id,
+            "attempt": 0,
+            "folder": str(self.folder.path),
+            "script": str(self.folder.script(0)),
+            "tasks": self.compiled.job.task_count,
+            "dry_run": self.job_id is None,
+            "faults": [fault.as_dict() for fault in self.compiled.warnings],
+        }
+
+
+def submit(source: Source, *, dry_run: bool) -> Submitted:
+    """Submit a job file. A backend that refuses leaves everything as it was."""
+    backend(source.backend)
+    text, compiled = compile_source(source, installed_version)
+    folder = store().folder(user_name(), compiled.job.name)
+    finished = finished_in(folder)
+    job_id = None
+    if not dry_run:
+        try:
+            job_id = _submit(folder, finished, text, compiled, source.backend)
+        finally:
+            # Also where it is not known whether the job was taken: the monitor finds out.
+            leave_monitor(compiled.site)
+    return Submitted(
+        folder=folder,
+        job=compiled.job.name,
+        user=user_name(),
+        backend=source.backend,
+        job_id=job_id,
+        compiled=compiled,
+    )
+
+
+def _submit(folder: JobFolder, finished: View | None, text: bytes, compiled: Compiled, backend_name: str) -> str:
+    """Make the folder, move a finished job's away, submit; undo it all if the backend refuses."""
+    files, known = _files(folder, text, compiled, backend_name)
+    old = put_in_place(stage(store(), files), folder, finished)
+    try:
+        # Only now: of a folder that has its name the monitor knows, so that they go even if this process is killed.
+        secrets = compiled.secrets.items()
+        write_files(folder.path, {f"{folder.secrets.name}/{name}": secret.encode() for name, secret in secrets})
+    except BaseException:
+        undo(folder, old)
+        raise
+    try:
+        job_id, unwritten = submit_attempt(folder, known, backend(backend_name), clock)
+    except BackendError as error:
+        if isinstance(error, RejectedError) or error.faults[0].code in NEVER_SENT:
+            undo(folder, old)
+            raise (traced(error, compiled.document) if isinstance(error, RejectedError) else error) from None
+        raise _unsure(error, folder, known) from None
+    except KeyboardInterrupt:
+        raise _unsure_by_user(folder, known) from None
+    except Exception:
+        undo(folder, old)
+        raise
+    if unwritten is not None:
+        say(f"warning: {folder.journal} cannot be written ({unwritten}); the job is found again by its tag")
+    return job_id
+
+
+def _unsure(error: BackendError, folder: JobFolder, known: History) -> UnreachableError:
+    """Return the error for no answer: the job may have been taken, and its tag will tell."""
+    fault = Fault(
+        code="E502",
+        message=error.faults[0].message,
+        hint=f"`paislurm status {known.job}` finds out as soon as {known.keeper} answers; "
+        f"its tag is {known.tag}, its folder {folder.path}",
+    )
+    return UnreachableError(fault, argv=error.argv, status=error.status, stderr=error.stderr)
+
+
+def _unsure_by_user(folder: JobFolder, known: History) -> InterruptedWaitError:
+    message = f"interrupted while {folder.name} was being submitted: whether it was taken is not known"
+    hint = f"`paislurm status {known.job}` finds out, `paislurm cancel {known.job}` ends it"
+    return InterruptedWaitError(Fault(code="E531", message=message, hint=hint))
+
+
+def _files(folder: JobFolder, text: bytes, compiled: Compiled, backend_name: str) -> tuple[dict[str, bytes], History]:
+    """Return the files of a new job folder, the journal with the intent among them."""
+    now = clock()
+    roles = tuple(JobRole(name=role.name, folder=role.folder, instances=role.instances) for role in compiled.plan.roles)
+    records = (
+        Created(
+            time=now,
+            job=compiled.job.name,
+            user=user_name(),
+            backend=backend_name,
+            roles=roles,
+            policy=policy_of(compiled),
+            exit_rows=compiled.site.exit_rows,
+            notify=compiled.job.notify,
+        ),
+        new_intent(0, now),
+    )
+    files = {
+        "job.yaml": kept_text(text, compiled.document),
+        "plan.json": json.dumps(plan_dict(compiled.plan), indent=2).encode() + b"\n",
+        str(folder.script(0).relative_to(folder.path)): compiled.script.encode(errors="surrogateescape"),
+        folder.journal.name: b"".join(dump(record) for record in records),
+    }
+    with suppress(FileNotFoundError):
+        files[SUBMIT_DIR] = os.fsencode(Path.cwd())
+    return files, history(records)

@@ -1,0 +1,1 @@
+"""What an exit code means, and which failures become which."""

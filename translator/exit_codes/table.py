@@ -1,0 +1,115 @@
+"""The exit specification: what an exit code means, and which failures of a command or ends of a job become which.
+
+The table itself is `table.yaml`; a site may add to it. Source: OpenPAI exit specification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any, Literal, get_args
+
+Behaviour = Literal["transient", "conflict", "permanent", "unknown"]
+BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
+
+UNLISTED = 256
+UNLISTED_NEGATIVE = -8000
+"""The rows that describe every code without a row of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExitCode:
+    """Describe one exit code. `behaviour` decides about retries, `leaves_node` about where to; the rest is for people.
+
+    `states` are Slurm's words for an end that means this code, each with a sentence.
+    """
+
+    code: int
+    phrase: str
+    behaviour: Behaviour
+    type: str
+    issuer: str
+    causer: str
+    stage: str
+    states: Mapping[str, str] = field(default_factory=dict)
+    leaves_node: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteRow:
+    """Change or add a row: None leaves what the shipped row says."""
+
+    code: int
+    phrase: str | None = None
+    behaviour: Behaviour | None = None
+    states: Mapping[str, str] = field(default_factory=dict)
+    leaves_node: bool | None = None
+
+
+class ExitTable:
+    """Look codes and Slurm's states up, in the shipped table with a site's rows over it."""
+
+    def __init__(self, rows: tuple[SiteRow, ...] = ()) -> None:
+        self._rows = rows
+
+    @cached_property
+    def codes(self) -> Mapping[int, ExitCode]:
+        """Every code that has a row of its own."""
+        codes = dict(exit_codes())
+        for row in self._rows:
+            codes[row.code] = _over(row, codes.get(row.code))
+        return codes
+
+    @cached_property
+    def states(self) -> Mapping[str, tuple[ExitCode, str]]:
+        """What each end means, by Slurm's word for it. A site's row takes a state away from the row that has it."""
+        shipped = {word: (code, text) for code in self.codes.values() for word, text in code.states.items()}
+        return shipped | {word: (self.codes[row.code], text) for row in self._rows for word, text in row.states.items()}
+
+    def describe(self, code: int) -> ExitCode:
+        """Return the row of a code; one that is not listed has the texts of its kind, and is unknown."""
+        unlisted = self.codes[UNLISTED if code > 0 else UNLISTED_NEGATIVE]
+        return self.codes.get(code) or replace(unlisted, code=code, states={})
+
+    def named(self, phrase: str) -> ExitCode | None:
+        """Return the row of a phrase, in any case."""
+        return next((row for row in self.codes.values() if row.phrase.lower() == phrase.lower()), None)
+
+
+def _over(row: SiteRow, shipped: ExitCode | None) -> ExitCode:
+    """Return a site's row over the shipped one of its code, or a new one."""
+    base = shipped or ExitCode(
+        code=row.code, phrase=f"SiteExitCode{row.code}", behaviour="unknown", type="site", issuer="SITE",
+        causer="UNKNOWN", stage="unknown",
+    )  # fmt: skip
+    return replace(
+        base,
+        phrase=row.phrase or base.phrase,
+        behaviour=row.behaviour or base.behaviour,
+        states={**base.states, **row.states},
+        leaves_node=base.leaves_node if row.leaves_node is None else row.leaves_node,
+    )
+
+
+@cache
+def rows() -> tuple[dict[str, Any], ...]:
+    """Return the rows of the shipped table as they are written."""
+    import yaml
+
+    text = (files("paislurm") / "translator" / "exit_codes" / "table.yaml").read_text(encoding="utf-8")
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return tuple(yaml.load(text, Loader=loader))  # noqa: S506 - a safe loader, in C where there is one
+
+
+@cache
+def exit_codes() -> Mapping[int, ExitCode]:
+    """Return every shipped exit code by its number, in the order of the table."""
+    plain = {each.name for each in fields(ExitCode)}
+    return {
+        row["code"]: ExitCode(
+            **{key: value for key, value in row.items() if key in plain}, leaves_node=row.get("leavesNode", False)
+        )
+        for row in rows()
+    }

@@ -1,0 +1,128 @@
+"""Hand an attempt to the backend such that nothing is lost: the intent is written down before it is asked."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import replace
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from paislurm.backends.base import Submission
+
+from ..errors import PaislurmError, RejectedError
+from ..state.publish import sync_folder, write_durably
+from ..state.records import Intent, Submitted
+from ..state.safe_read import read_end
+from .retry import STOPPED
+from .transition import given_up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from paislurm.backends.base import Backend, JobId
+
+    from ..state.history import History
+    from ..state.job_folder import JobFolder
+    from ..state.records import Record
+
+NEVER_SENT = ("E501", "E506")
+"""The faults of a program that is not there, and of a Slurm that nobody reaches: nothing was asked of them."""
+SETTLED_SECONDS = 180
+"""After so long an attempt that the backend does not show was never taken: sbatch gives up after 120 s."""
+NEVER_TAKEN = -120
+LARGEST_SCRIPT = 64 << 20
+
+
+def new_intent(attempt: int, now: int, *, before: str = "") -> Intent:
+    """Return an intent; `before` is the tag of another attempt of the job.
+
+    The tag names the job by chance and the attempt by number, so that two monitors that are about to submit the same
+    attempt do it under the same tag.
+    """
+    job = before.partition(".")[0] or f"paislurm-{token_hex(8)}"
+    return Intent(time=now, attempt=attempt, tag=f"{job}.{attempt}" if attempt else job)
+
+
+def prepare(folder: JobFolder, attempt: int) -> None:
+    """Give a fresh attempt its folder, with the script of the first; OSError if it cannot be written."""
+    path = folder.attempt(attempt)
+    path.mkdir(mode=0o700, exist_ok=True)
+    script = folder.script(attempt)
+    if not script.exists():
+        data, whole = read_end(folder.script(0), LARGEST_SCRIPT)
+        if not whole:
+            raise OSError(errno.EFBIG, "it is too large for a script", str(folder.script(0)))
+        write_durably(script, data)
+        sync_folder(path.parent)
+
+
+def submit_attempt(
+    folder: JobFolder, known: History, backend: Backend, clock: Callable[[], int], *, exclude: tuple[str, ...] = ()
+) -> tuple[JobId, OSError | None]:
+    """Submit the attempt whose intent is in the journal; BackendError if the backend did not take it.
+
+    `exclude` are nodes that it had better not run on: if it cannot do without, they are not left out. Returns its
+    id and, where it could not be written down, why: the job runs all the same, its tag finds it.
+    """
+    submission = Submission(
+        script=folder.script(known.attempt),
+        folder=folder.path,
+        attempt=known.attempt,
+        tag=known.tag,
+        log=folder.batch_log(known.attempt),
+        exclude=exclude,
+    )
+    try:
+        job_id = backend.submit(submission)
+    except RejectedError:
+        if not exclude:
+            raise
+        job_id = backend.submit(replace(submission, exclude=()))
+    try:
+        folder.append(submitted(known, job_id, clock()))
+    except OSError as error:
+        return job_id, error
+    return job_id, None
+
+
+def submitted(known: History, job_id: JobId, now: int) -> Submitted:
+    """Return the record of an attempt that the backend took."""
+    return Submitted(
+        time=now,
+        attempt=known.attempt,
+        job_id=job_id,
+        job=known.job,
+        user=known.user,
+        backend=known.backend,
+        tasks=known.tasks,
+    )
+
+
+def adopt(known: History, backend: Callable[[str], Backend], now: int) -> tuple[History, tuple[Record, ...], str]:
+    """Find out what became of an attempt of which only the intent is known; return news, or why there are none.
+
+    The first attempt that was never taken ends the job: its user has been told so. A later one is submitted again.
+    """
+    if not known.tag or known.job_id or known.ended is not None:
+        return known, (), ""
+    try:
+        job_id = backend(known.backend).find(known.tag)
+    except PaislurmError as error:
+        return known, (), "; ".join(fault.message for fault in error.faults)
+    if job_id is not None:
+        record = submitted(known, job_id, known.asked)
+        return replace(known, job_id=job_id, submitted=record.time), (record,), ""
+    if not settled(known, now):
+        return known, (), ""
+    if known.cancelled is not None:
+        end = given_up(known, now, STOPPED, f"cancelled by {known.cancelled.user}; it never reached {known.keeper}")
+    elif known.attempt == 0:
+        end = given_up(known, now, NEVER_TAKEN, f"it never reached {known.keeper}")
+    else:
+        return known, (), ""
+    return replace(known, ended=end), (end,), ""
+
+
+def settled(known: History, now: int) -> bool:
+    """Tell whether an attempt that the backend does not know was never taken."""
+    return bool(known.tag) and not known.job_id and now - known.asked > SETTLED_SECONDS

@@ -1,0 +1,206 @@
+"""Observations -> how a job stands: what to believe when backend, result and reports disagree. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from paislurm.backends.slurm.states import Phase, phase
+
+from ..exit_codes.table import ExitTable
+from ..state.history import reasons_of
+from .waits import is_news, sentence, waits
+
+if TYPE_CHECKING:
+    from paislurm.backends.base import Observation
+
+    from ..exit_codes.table import ExitCode
+    from ..state.history import History
+    from ..state.result import Result
+    from .unbegun import NodeFailure
+    from .waits import Wait
+
+State = Literal["WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED", "UNKNOWN"]
+"""Source: OpenPAI job states."""
+
+FINAL: tuple[State, ...] = ("SUCCEEDED", "FAILED", "STOPPED")
+OF_JOB_END = -220
+"""The code of a task that the end of its job stopped. Source: OpenPAI exit specification."""
+STOP_CODES = (-210, OF_JOB_END)
+"""The codes that leave a job STOPPED: its user's word, and that of the end of a job. Source: OpenPAI job states."""
+OF_THE_SCRIPT = ("COMPLETED", "FAILED")
+"""Slurm's words for a script that ended by itself: then its result tells more."""
+UNEXPLAINED = -101
+"""The code of an end from outside of which nobody says why. Source: OpenPAI exit specification, PodExternalDeleted."""
+RESULT_LAG = 10
+"""Seconds for which an ended job's result may be on its way: network file systems show new files late.
+
+So may the reason for which a node is drained: it comes some milliseconds after the end of the job. Observed on 22.05.
+"""
+QUEUE_LAG = 60
+"""Seconds for which a job may be new to the backend."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Gather all that is known of a job's last attempt.
+
+    `answered` tells "the backend does not know the job" from "the backend did not answer"; `started` whether
+    any task ever ran; `canceller` is who cancelled the job, as far as the backend says, and `unbegun` why it was
+    Slurm itself; `table` says what codes and states mean on this site.
+    """
+
+    history: History
+    observation: Observation | None
+    answered: bool
+    result: Result | None
+    started: bool
+    now: int
+    canceller: str = ""
+    unbegun: NodeFailure | None = None
+    table: ExitTable = field(default_factory=ExitTable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Say how a job stands. `ended` is true when nothing can change any more.
+
+    `waits` is why the backend does not start it, and `since` from when on the journal knows that.
+    """
+
+    state: State
+    code: int | None
+    reason: str
+    ended: bool
+    waits: tuple[Wait, ...] = ()
+    since: int | None = None
+
+
+def job_state(facts: Facts) -> Standing:
+    """Return how a job stands.
+
+    Believed first: that a node could not begin it; an ending from outside where the script left no outcome of its
+    own; then the result; then how the backend says it ended; then that it lives; then what was known last. No answer
+    is never an ending.
+    """
+    seen, result = facts.observation, facts.result
+    if facts.unbegun is not None:
+        return Standing(state="FAILED", code=facts.unbegun.code, reason=facts.unbegun.reason, ended=True)
+    undecided = result is None or result.outcome == "interrupted"
+    if seen is not None and seen.final and undecided and seen.state not in OF_THE_SCRIPT:
+        outside = facts.table.states.get(seen.state)
+        if outside is not None:
+            return _from_outside(seen.state, *outside, facts)
+    if result is not None and (not undecided or _no_more_is_known(facts)):
+        return _from_result(result, facts)
+    if result is not None:
+        asked = facts.history.cancelled
+        unexplained = f"told to end from outside; {facts.history.keeper} has not yet said why"
+        return _standing("STOPPING", f"cancelled by {asked.user}" if asked else unexplained)
+    if seen is not None and seen.final:
+        return _without_result(seen, facts)
+    if seen is not None:
+        return _alive(seen.state, seen, facts)
+    return _unseen(facts)
+
+
+def _standing(state: State, reason: str) -> Standing:
+    return Standing(state=state, code=None, reason=reason, ended=False)
+
+
+def state_of(code: int) -> State:
+    """Return the final state that an exit code means. Source: OpenPAI, final state of a job."""
+    if code == 0:
+        return "SUCCEEDED"
+    return "STOPPED" if code in STOP_CODES else "FAILED"
+
+
+def _from_outside(word: str, row: ExitCode, sentence: str, facts: Facts) -> Standing:
+    by = f" by {facts.canceller}" if word == "CANCELLED" and facts.canceller else ""
+    return Standing(state=state_of(row.code), code=row.code, reason=sentence + by, ended=True)
+
+
+def _no_more_is_known(facts: Facts) -> bool:
+    """Tell whether the backend has said its last word about an interrupted job."""
+    if facts.observation is not None:
+        return facts.observation.final
+    return facts.answered
+
+
+def _from_result(result: Result, facts: Facts) -> Standing:
+    """The outcome stands as soon as it is written; the job has ended when its last task has."""
+    seen = facts.observation
+    gone = seen.final if seen is not None else facts.answered
+    if result.outcome == "interrupted" and seen is not None and facts.history.cancelled is None:
+        # Slurm would say CANCELLED, TIMEOUT and so on. It says FAILED if the script alone got a signal, and in rare
+        # cases of a requeue: observed on 22.05, the end of the first run counted as that of the second.
+        reason = f"the job was told to end from outside, and {facts.history.keeper} says {seen.raw_state}, not why"
+        return Standing(state=state_of(UNEXPLAINED), code=UNEXPLAINED, reason=reason, ended=True)
+    if result.complete or gone:
+        return Standing(state=state_of(result.code), code=result.code, reason=result.reason, ended=True)
+    return _standing("RUNNING", f"{result.outcome}, the remaining tasks are being stopped: {result.reason}")
+
+
+def has_just_ended(seen: Observation, known: History, now: int) -> bool:
+    """Tell whether more of an end may be on its way; where clocks differ, from when the end was first seen."""
+    waited = now - known.seen.time if known.seen is not None and known.seen.state == seen.state else 0
+    return waited < RESULT_LAG and now - (seen.ended or 0) < RESULT_LAG
+
+
+def _without_result(seen: Observation, facts: Facts) -> Standing:
+    """The script ended by itself, and should have left a result."""
+    says = f"{facts.history.keeper} says {seen.raw_state}"
+    if has_just_ended(seen, facts.history, facts.now):
+        return _standing("RUNNING", f"{says}; the result is not there yet")
+    if seen.state == "COMPLETED" and not seen.status and not seen.signal:
+        return Standing(state="SUCCEEDED", code=0, reason=f"{says}; there is no result", ended=True)
+    code = 128 + seen.signal if seen.signal else 255
+    how = f"by signal {seen.signal}" if seen.signal else f"with status {seen.status}"
+    reason = f"{says}: the batch script ended {how} and left no result"
+    return Standing(state="FAILED", code=code, reason=reason, ended=True)
+
+
+def _alive(word: str, seen: Observation | None, facts: Facts) -> Standing:
+    """A job is RUNNING once a task of it ran. Source: OpenPAI job states."""
+    if facts.history.cancelled is not None:
+        return _standing("STOPPING", f"cancelled by {facts.history.cancelled.user}")
+    match phase(word):
+        case Phase.PENDING:
+            return _waiting(seen, facts)
+        case Phase.RUNNING if not facts.started:
+            return _standing("WAITING", "the nodes are there, the tasks are being started")
+        case Phase.RUNNING | Phase.ENDED:
+            return _standing("RUNNING", "" if facts.started else f"{facts.history.keeper} says {word}")
+        case Phase.UNKNOWN:
+            return _standing("UNKNOWN", f"{facts.history.keeper} says {word}, which means nothing to this version")
+
+
+def _waiting(seen: Observation | None, facts: Facts) -> Standing:
+    """A reason stands from when on the journal has it; one that is new is written down with this time."""
+    last = facts.history.seen
+    told = seen or last
+    found = waits(reasons_of(told), facts.history) if told else ()
+    if not found:
+        return _standing("WAITING", "")
+    since = facts.now if last is None or (seen and is_news(facts.history, seen, facts.now)) else last.time
+    return replace(_standing("WAITING", sentence(found)), waits=found, since=since)
+
+
+def _unseen(facts: Facts) -> Standing:
+    known = facts.history
+    if not known.job_id:
+        return _standing("WAITING", f"it is being submitted, or {known.keeper} did not say whether it took the job")
+    if not facts.answered:
+        return _last_known(facts)
+    if facts.now - (known.submitted or 0) < QUEUE_LAG:
+        return _standing("WAITING", f"{known.keeper} does not show the job yet")
+    return _standing("UNKNOWN", f"{known.keeper} does not know job {known.job_id}, and the job left no result")
+
+
+def _last_known(facts: Facts) -> Standing:
+    last = facts.history.seen
+    if facts.started:
+        return _alive("RUNNING", None, facts)
+    if last is None:
+        return _standing("WAITING", "it has been submitted")
+    return _alive(last.state, None, facts)

@@ -1,0 +1,70 @@
+"""What a user wants to be told of and has not been told yet. Pure.
+
+Source: PAI protocol v2, jobStatusChangeNotification: each once for a job, `retried` once for each growth of the count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..state.history import History
+
+OLDEST_SECONDS = 24 * 3600
+"""After so long nobody is told of an event any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """Hold an event as a program is told of it. `key` is the same whenever the same event is told again."""
+
+    key: str
+    event: str
+    job: str
+    user: str
+    state: str
+    code: int | None
+    reason: str
+    attempt: int
+    retries: int
+    job_id: str
+    time: int
+
+
+def due_notices(known: History) -> tuple[Notice, ...]:
+    """Return the events that the user asked to be told of and that are in no `notified` record."""
+    found = (_notice(known, event) for event in known.notify)
+    return tuple(notice for notice in found if notice is not None and notice.key not in known.notified)
+
+
+def _notice(known: History, event: str) -> Notice | None:
+    end, key = known.ended, f"{known.tag.partition('.')[0]}/{event}"
+    state, code, reason = (end.state, end.code, end.reason) if end else ("RUNNING", None, "")
+    if event == "running":
+        # Also of a job that succeeded before anybody saw it run.
+        if not known.ran and state != "SUCCEEDED":
+            return None
+        time = end.time if end else known.seen.time if known.seen else known.asked
+    elif event == "retried":
+        if not known.retries:
+            return None
+        last = known.retries[-1]
+        key, time, state, code, reason = f"{key}/{last.total}", last.time, "RUNNING", last.code, last.reason
+    elif end is None or event != end.state.lower():
+        return None
+    else:
+        time = end.time
+    return Notice(
+        key=key,
+        event=event,
+        job=known.job,
+        user=known.user,
+        state=state,
+        code=code,
+        reason=reason,
+        attempt=known.attempt,
+        retries=known.counters.total,
+        job_id=known.job_id,
+        time=time,
+    )

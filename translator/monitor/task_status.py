@@ -1,0 +1,97 @@
+"""Result and reports -> how each task stands. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .job_status import OF_JOB_END
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..state.records import JobRole
+    from ..state.result import Result, TaskResult
+    from ..state.task_reports import Report
+    from .job_status import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskView:
+    """Say how a task stands; None where something never came to be. Times are seconds since 1970."""
+
+    role: str
+    index: int
+    attempt: int
+    state: State
+    status: int | None = None
+    code: int | None = None
+    node: str = ""
+    started: int | None = None
+    ended: int | None = None
+    held: int | None = None
+    """Until when the task, which has failed, keeps its place (isDebug)."""
+
+    @property
+    def completed(self) -> bool:
+        """Tell whether the task came to an end of its own; one that never began has none."""
+        return self.state in ("SUCCEEDED", "FAILED") and self.started is not None
+
+
+def task_views(
+    roles: tuple[JobRole, ...],
+    result: Result | None,
+    reports: Mapping[str, Mapping[int, Report]],
+    *,
+    ended: bool,
+) -> tuple[TaskView, ...]:
+    """Return every task of a job in the order of the job file; `reports` are by role folder and index.
+
+    What the result says of a task goes before its report. `ended` is whether the job has.
+    """
+    results = {(task.role, task.index): task for task in result.tasks} if result else {}
+
+    def view(role: JobRole, index: int) -> TaskView:
+        task = results.get((role.name, index))
+        if task is not None:
+            return _ended_task(task, ended=ended)
+        return _reported_task(role.name, index, reports.get(role.folder, {}).get(index), ended=ended)
+
+    return tuple(view(role, index) for role in roles for index in range(role.instances))
+
+
+def _ended_task(task: TaskResult, *, ended: bool) -> TaskView:
+    return TaskView(
+        role=task.role,
+        index=task.index,
+        attempt=task.attempt,
+        state=task.state if ended or not task.lingers else "STOPPING",
+        status=task.status,
+        code=task.code,
+        node=task.node,
+        started=task.started,
+        ended=task.ended,
+    )
+
+
+def _reported_task(role: str, index: int, report: Report | None, *, ended: bool) -> TaskView:
+    """Tasks that have no end of their own when the job has one were stopped."""
+    if report is None:
+        state: State = "STOPPED" if ended else "WAITING"
+        return TaskView(role=role, index=index, attempt=0, state=state, code=OF_JOB_END if ended else None)
+    if report.ended is None:
+        state, code = ("STOPPED", OF_JOB_END) if ended else ("RUNNING", None)
+    else:
+        state, code = ("SUCCEEDED" if report.behaviour == "success" else "FAILED"), report.code
+    return TaskView(
+        role=role,
+        index=index,
+        attempt=report.attempt,
+        state=state,
+        status=report.status,
+        code=code,
+        node=report.node,
+        started=report.started,
+        ended=report.ended,
+        held=None if ended or report.ended is not None else report.held,
+    )

@@ -1,0 +1,100 @@
+"""Why a job waits, in words for all of its components: what the backend says, what it means, what would help. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from paislurm.backends.slurm.reasons import Kind, code_of, explained
+from paislurm.backends.slurm.states import Phase, phase
+
+from ..state.history import MOST_REASONS, NOTHING, key, reasons_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from paislurm.backends.base import Observation
+
+    from ..state.history import History
+    from ..state.records import JobRole
+
+SETTLED_SECONDS = 60
+"""For so long a reason stands in the journal before it gives way to one that was there: Slurm's words come and go."""
+_MOST_NAMES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Say why components wait: those of `roles`, of all where it names none. `reason` is the backend's own word."""
+
+    roles: tuple[str, ...]
+    reason: str
+    kind: Kind
+    meaning: str
+    help: str
+
+
+def waits(reasons: Sequence[str], known: History) -> tuple[Wait, ...]:
+    """Return why a job waits by what the backend says of each component; components with one reason go together."""
+    found: dict[str, list[int]] = {}
+    for component, reason in enumerate(reasons):
+        if reason not in NOTHING:
+            found.setdefault(reason, []).append(component)
+    alone = len(found) == 1 and len(reasons) in (1, *map(len, found.values()))
+    return tuple(
+        _wait(reason, () if alone else _roles(components, len(reasons), known.roles), known.job_id, len(reasons))
+        for reason, components in found.items()
+    )
+
+
+def _roles(components: Iterable[int], number: int, roles: Sequence[JobRole]) -> tuple[str, ...]:
+    """Return the names of components: a component is a role, unless all roles share one."""
+    named = len(roles) == number
+    return tuple(roles[k].name if named else f"component {k}" for k in components)
+
+
+def _wait(reason: str, roles: tuple[str, ...], job_id: str, components: int) -> Wait:
+    row = explained(reason)
+    what = row.help.replace("JOBID", job_id)
+    if code_of(reason) == "Resources" and components > 1:
+        what += f"; its {components} components share no node: they never start where there are too few"
+    return Wait(roles=roles, reason=reason, kind=row.kind, meaning=row.meaning, help=what)
+
+
+def sentence(found: Sequence[Wait]) -> str:
+    """Say why a job waits."""
+    stuck = "it cannot start as it is: " if any(wait.kind == "stuck" for wait in found) else ""
+    return stuck + "; ".join(_clause(wait) for wait in found)
+
+
+def _clause(wait: Wait) -> str:
+    more = len(wait.roles) - _MOST_NAMES
+    names = ", ".join(wait.roles[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    of = f" ({names})" if names else ""
+    return f"{wait.reason}{of}" + (f": {wait.meaning}" if wait.meaning else "")
+
+
+def helps(found: Sequence[Wait]) -> str:
+    """Say what would help, first of all against what a job cannot start with."""
+    first = sorted(found, key=lambda wait: ("stuck", "unknown", "later", "turn").index(wait.kind))
+    return "; ".join(dict.fromkeys(wait.help for wait in first if wait.kind == first[0].kind))
+
+
+def waits_by_journal(known: History) -> tuple[Wait, ...]:
+    """Return why a job waits as its journal has it, which is what another process was told."""
+    seen = known.seen
+    if seen is None or phase(seen.state) is not Phase.PENDING or known.ended is not None or known.retry is not None:
+        return ()
+    return waits(reasons_of(seen), known)
+
+
+def is_news(known: History, seen: Observation, now: int) -> bool:
+    """Tell whether a job is in another state than the journal has, or waits for another reason."""
+    last = known.seen
+    if last is None or last.state != seen.state:
+        return True
+    after = key(reasons_of(seen))
+    if phase(seen.state) is not Phase.PENDING or after in ((), key(reasons_of(last))):
+        return False
+    new = after not in known.waited and len(known.waited) < MOST_REASONS
+    return new or now - last.time >= SETTLED_SECONDS

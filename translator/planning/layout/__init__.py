@@ -1,0 +1,1 @@
+"""Which components a job has, and how many tasks a node takes."""

@@ -1,0 +1,112 @@
+"""How many tasks a node takes, and how many nodes a role needs. Memory in MiB."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...job import Job, Resources
+    from ...site.profile import Partition, Shape, Site
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """Ask for `slots` tasks of equal size at a time; `extra_memory_mib` is kept free on each node beside them.
+
+    `apart` keeps them on nodes of their own, as far as they are concerned: they have fixed ports. `gpu_type` is the
+    gres type of their GPUs, "" for any.
+    """
+
+    slots: int
+    resources: Resources
+    extra_memory_mib: int = 0
+    apart: bool = False
+    gpu_type: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nodes:
+    """Give a role `count` nodes, at most `tasks_per_node` tasks on each."""
+
+    count: int
+    tasks_per_node: int
+
+
+def divided_up(amount: int, size: int) -> int:
+    """Return the quotient of two whole numbers, rounded up."""
+    return -(-amount // size)
+
+
+def tasks_on(shape: Shape, demand: Demand) -> int:
+    """Return how many tasks fit on one node of a shape, 0 if none does."""
+    wanted = demand.resources
+    if demand.gpu_type and demand.gpu_type != shape.gpu_type:
+        return 0
+    limits = [shape.cpus // wanted.cpus, *([1] if demand.apart else [])]
+    if wanted.memory_mib:
+        limits.append((shape.memory_mib - demand.extra_memory_mib) // wanted.memory_mib)
+    if wanted.gpus:
+        limits.append(shape.gpus // wanted.gpus)
+    return max(0, min(limits))
+
+
+def nodes_for(shapes: Sequence[Shape], demand: Demand) -> Nodes | None:
+    """Return the fewest nodes for a demand, tasks spread evenly over them; None if the shapes can never hold it.
+
+    Spreading evenly keeps the last node from being paid for and left empty: 9 tasks, 4 a node, are 3+3+3.
+    """
+    best: Nodes | None = None
+    for most in sorted({tasks_on(shape, demand) for shape in shapes} - {0}, reverse=True):
+        count = divided_up(demand.slots, most)
+        tasks_per_node = divided_up(demand.slots, count)
+        able = sum(shape.count for shape in shapes if tasks_on(shape, demand) >= tasks_per_node)
+        if count <= able and (best is None or count < best.count):
+            best = Nodes(count=count, tasks_per_node=tasks_per_node)
+    return best
+
+
+def fit_together(shapes: Sequence[Shape], demands: Sequence[Demand]) -> tuple[Nodes, ...] | None:
+    """Return nodes for all demands where no two share a node, or None if there are not enough nodes.
+
+    The demands that the fewest nodes can serve choose first, and take the smallest nodes that will do.
+    """
+    needs: list[Nodes] = []
+    for demand in demands:
+        need = nodes_for(shapes, demand)
+        if need is None:
+            return None
+        needs.append(need)
+    free = [shape.count for shape in shapes]
+    ways = [
+        [k for k, s in enumerate(shapes) if tasks_on(s, demand) >= need.tasks_per_node]
+        for demand, need in zip(demands, needs, strict=True)
+    ]
+    for position in sorted(range(len(demands)), key=lambda p: sum(shapes[k].count for k in ways[p])):
+        missing = needs[position].count
+        for k in sorted(ways[position], key=lambda k: (shapes[k].gpus, shapes[k].cpus)):
+            used = min(missing, free[k])
+            free[k] -= used
+            missing -= used
+        if missing:
+            return None
+    return tuple(needs)
+
+
+def whole_cores(job: Job, site: Site, partitions: Sequence[Partition]) -> Job:
+    """Return a job whose tasks take whole cores, as Slurm gives them out.
+
+    Half a core of a task is nobody else's anyway; and of an allocation that several tasks share, Slurm counts the
+    cores once for all of them, and for a step once for each task, which then never starts (observed on 22.05).
+    Source: slurm.conf(5), CR_Core.
+    """
+    if site.cpu_unit == "core":
+        return job
+    roles = []
+    for role, partition in zip(job.roles, partitions, strict=True):
+        threads = partition.threads_per_core
+        cpus = divided_up(role.resources.cpus, threads) * threads
+        roles.append(replace(role, resources=replace(role.resources, cpus=cpus)))
+    return replace(job, roles=tuple(roles))

@@ -1,0 +1,1 @@
+"""What is asked of Slurm, where, and what is dangerous with its version."""

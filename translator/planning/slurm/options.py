@@ -1,0 +1,192 @@
+"""What is asked of Slurm: sbatch options of components, srun options of steps. Memory in MiB."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from ..infiniband import fabric_gres, fabric_options, joined_constraint
+from ..layout.capacity import divided_up
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ...job import Job, Role
+    from ...site.profile import Fabric, Site
+    from ..layout.capacity import Nodes
+    from ..layout.packing import Packing
+    from .target import Place
+
+Options = tuple[tuple[str, str | None], ...]
+
+WARNED_FROM = timedelta(minutes=5)
+"""Jobs of this time limit or less get no warning signal: it comes up to a minute early. Source: sbatch(1), --signal."""
+
+
+def batch_memory_mib(roles: int) -> int:
+    """Return the memory that the batch script and its sruns need beside the tasks of the first node.
+
+    Source: observed on Slurm 22.05: an srun is two processes of about 5 MB, all charged to component 0.
+    """
+    return 64 + 8 * roles
+
+
+def role_component(
+    job: Job,
+    role: Role,
+    site: Site,
+    place: Place,
+    nodes: Nodes | None,
+    slots: int,
+    *,
+    by_node: bool,
+    extra: int,
+) -> Options:
+    """Return the options of the component of one role; `extra` memory goes to component 0.
+
+    `by_node`: memory is asked for each node, else for each CPU; one job must not mix the two. The job's raw options
+    stand in every component, because Slurm forgets most of them from one to the next; mail comes once.
+    A last node that is to hold fewer tasks than the others gets only their GPUs: Slurm counts them by task then, and
+    gives whole nodes where the number of tasks on one is stated (observed on 22.05). Where no number of nodes is
+    stated, GPUs are counted by task, and Slurm packs as many tasks on a node as it has GPUs for.
+    Source: sbatch(1), --nodes --ntasks --ntasks-per-node --cpus-per-task --mem --mem-per-cpu --gres --gpus-per-task.
+    """
+    wanted, fabric = role.resources, fabric_of(role, site)
+    counted_by_task = nodes is None or site.gres_style == "gpus-per-task" or is_uneven(role, nodes, slots, site)
+    by_task = wanted.gpus > 0 and counted_by_task
+    options: list[tuple[str, str | None]] = [*_where(place, fabric)]
+    if nodes is not None:
+        options.append(("nodes", str(nodes.count)))
+    options.append(("ntasks", str(slots)))
+    if nodes is not None and not (by_task and slots % nodes.tasks_per_node):
+        options.append(("ntasks-per-node", str(nodes.tasks_per_node)))
+    options += _cpus(wanted.cpus, site)
+    if wanted.memory_mib and by_node and nodes is not None:
+        options.append(("mem", f"{nodes.tasks_per_node * wanted.memory_mib + extra}M"))
+    elif wanted.memory_mib:
+        options.append(("mem-per-cpu", f"{divided_up(wanted.memory_mib + extra, wanted.cpus)}M"))
+    gres = list(fabric_gres(fabric))
+    if by_task:
+        options.append(("gpus-per-task", _typed(place.gpu_type, wanted.gpus)))
+    elif wanted.gpus:
+        assert nodes is not None
+        gres.insert(0, f"{site.gpus.gres}:{_typed(place.gpu_type, wanted.gpus * nodes.tasks_per_node)}")
+    if gres:
+        options.append(("gres", ",".join(gres)))
+    mailed = [option for option in job.wishes.job.options if not extra and option.startswith("--mail-")]
+    return (
+        *options,
+        *fabric_options(fabric),
+        *_raw(o for o in job.wishes.job.options if o not in mailed),
+        *_raw(role.wishes.options),
+    )
+
+
+def is_uneven(role: Role, nodes: Nodes | None, slots: int, site: Site) -> bool:
+    """Tell whether GPUs of the last node would be taken and left idle if every node were asked for as many.
+
+    Slurm counts by task only what it calls `gpu`. Source: sbatch(1), --gpus-per-task.
+    """
+    uneven = nodes is not None and slots % nodes.tasks_per_node > 0
+    return uneven and role.resources.gpus > 0 and site.gpus.gres == "gpu"
+
+
+def fabric_of(role: Role, site: Site) -> Fabric | None:
+    """Return the InfiniBand for a role that asks for it."""
+    return site.fabric if role.resources.infiniband else None
+
+
+def shared_component(job: Job, place: Place, packing: Packing, site: Site, *, extra: int) -> Options:
+    """Return the options of the one component of the shared layout: equal nodes, each as the fullest needs."""
+    asking = [fabric for role in job.roles if (fabric := fabric_of(role, site))]
+    fabric = asking[0] if asking else None
+    options: list[tuple[str, str | None]] = [
+        *_where(place, fabric),
+        ("nodes", str(packing.nodes)),
+        ("ntasks", str(packing.nodes)),
+        ("ntasks-per-node", "1"),
+        *_cpus(packing.cpus, site),
+    ]
+    if packing.memory_mib:
+        options.append(("mem", f"{packing.memory_mib + extra}M"))
+    gres = [f"{site.gpus.gres}:{_typed(place.gpu_type, packing.gpus)}"] if packing.gpus else []
+    gres += fabric_gres(fabric, len(asking))
+    if gres:
+        options.append(("gres", ",".join(gres)))
+    return (*options, *fabric_options(fabric), *_raw(job.wishes.job.options))
+
+
+def _cpus(cpus: int, site: Site) -> Options:
+    """Return CPUs of a task: hardware threads, or cores of which Slurm leaves the other threads idle.
+
+    Source: sbatch(1), --cpus-per-task --hint.
+    """
+    count = ("cpus-per-task", str(cpus))
+    return (count, ("hint", "nomultithread")) if site.cpu_unit == "core" else (count,)
+
+
+def _typed(gpu_type: str | None, number: int) -> str:
+    return f"{gpu_type}:{number}" if gpu_type else str(number)
+
+
+def first_component(job: Job, time_limit: timedelta | None, warning: timedelta) -> Options:
+    """Return the options that hold for the whole job and stand in its first component."""
+    options: list[tuple[str, str | None]] = [("job-name", job.name)]
+    if time_limit is not None:
+        options.append(("time", slurm_time(time_limit)))
+    if warning:
+        options.append(("signal", f"B:USR1@{int(warning.total_seconds())}"))
+    return tuple(options)
+
+
+def _where(place: Place, fabric: Fabric | None) -> list[tuple[str, str | None]]:
+    """Return where a component goes. `--no-requeue` stands in every one: a part of a het job must not come back."""
+    pairs = (
+        ("partition", place.partition),
+        ("account", place.account),
+        ("qos", place.qos),
+        ("reservation", place.reservation),
+        ("constraint", joined_constraint(place.constraint, fabric)),
+        ("nodelist", place.nodelist),
+        ("exclude", place.exclude),
+        ("nice", None if place.nice is None else str(place.nice)),
+    )
+    return [("no-requeue", None), *((name, value) for name, value in pairs if value)]
+
+
+def _raw(options: Iterable[str]) -> Options:
+    split = (option.removeprefix("--").partition("=") for option in options)
+    return tuple((name, value if equals else None) for name, equals, value in split)
+
+
+def step_options(role: Role, site: Site, *, shared: bool, tasks_per_node: int = 1, ranks: int = 1) -> Options:
+    """Return the srun options of a role's step: what its tasks take of the allocation.
+
+    In the shared layout the step takes its own CPUs, memory and GPUs (`--exact`); else its component is all its own.
+    Where a task is several ranks, they have its CPUs between them. GPUs under another name than `gpu`, and those of
+    ranks, cannot be counted by task: the step has those of the node, and tasks divide them.
+    Source: srun(1), --exact --gpus-per-task --gres --mem-per-cpu --hint.
+    """
+    wanted = role.resources
+    cpus_of_rank = wanted.cpus // ranks
+    options: list[tuple[str, str | None]] = [*_cpus(cpus_of_rank, site)]
+    gres = list(fabric_gres(fabric_of(role, site)))
+    if wanted.gpus and site.gpus.gres == "gpu" and ranks == 1:
+        options.append(("gpus-per-task", str(wanted.gpus)))
+    elif wanted.gpus:
+        gres.insert(0, f"{site.gpus.gres}:{wanted.gpus * tasks_per_node}")
+    if gres or not wanted.gpus:
+        options.append(("gres", ",".join(gres) or "none"))
+    if shared:
+        # CPUs that do not come out even among the ranks are not the step's, and bring it no memory.
+        memory = divided_up(wanted.memory_mib, cpus_of_rank * ranks)
+        options += [("exact", None), ("mem-per-cpu", f"{memory}M") if memory else ("mem", "0")]
+    return tuple(options)
+
+
+def slurm_time(limit: timedelta) -> str:
+    """Return a time limit as sbatch reads it, rounded up to whole minutes: `1-02:30:00`. Source: sbatch(1), --time."""
+    minutes = divided_up(int(limit.total_seconds()), 60)
+    days, rest = divmod(minutes, 24 * 60)
+    clock = f"{rest // 60:02d}:{rest % 60:02d}:00"
+    return f"{days}-{clock}" if days else clock

@@ -1,0 +1,186 @@
+"""Where on the site a role goes: partition, account, qos, reservation; and how long it may run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from ...errors import Fault, PlanError, did_you_mean
+from ...site.profile import NodeType, Partition, Priority, VirtualCluster
+
+if TYPE_CHECKING:
+    from ...job import Job, Role
+    from ...site.profile import Site
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Say what to ask for; None leaves it to Slurm's own default."""
+
+    partition: str | None
+    account: str | None
+    qos: str | None
+    reservation: str | None
+    constraint: str | None
+    nodelist: str | None
+    exclude: str | None
+    nice: int | None
+    gpu_type: str | None
+
+
+def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Fault, ...]]:
+    """Return where the job's virtual cluster goes, by the profile or by a partition of the same name.
+
+    Raises PlanError where a profile is there and knows neither. Source: PAI protocol v2, defaults.virtualCluster.
+    """
+    name = job.virtual_cluster
+    mapped = site.virtual_cluster(name)
+    if mapped is not None:
+        return mapped, ()
+    if any(partition.name == name for partition in site.partitions):
+        return VirtualCluster(partition=name), ()
+    if name == "default" or job.wishes.job.partition:
+        return VirtualCluster(), ()
+    path = "$.defaults.virtualCluster" if job.protocol == "2" else "$.virtualCluster"
+    if not site.known:
+        hint = "write a site profile that maps virtual clusters to partitions, or set extras.slurm.partition"
+        message = f"virtual cluster {name!r} is not known here; the job goes to Slurm's default partition"
+        return VirtualCluster(), (Fault(code="W401", message=message, path=path, hint=hint),)
+    known = [*site.virtual_clusters, *(partition.name for partition in site.partitions)]
+    raise PlanError(
+        Fault(
+            code="E401",
+            message=f"the site has no virtual cluster {name!r}; it has {', '.join(known) or 'none'}",
+            path=path,
+            hint=did_you_mean(name, known) or "map it to a partition under virtualClusters in site.yaml",
+        )
+    )
+
+
+def place_of(role: Role, job: Job, cluster: VirtualCluster, site: Site) -> Place:
+    """Return where a role goes: its own words before the job's, and those before what the site has for its names.
+
+    Raises PlanError for a node type that the site does not have, where it is known which it has.
+    """
+    own, whole = role.wishes, job.wishes.job
+    priority, kind = _priority(job, site) or Priority(), _node_type(role, job, site) or NodeType()
+    return Place(
+        partition=own.partition or whole.partition or cluster.partition,
+        account=own.account or whole.account or cluster.account,
+        qos=own.qos or whole.qos or priority.qos or cluster.qos,
+        reservation=own.reservation or whole.reservation or cluster.reservation,
+        constraint=own.constraint or whole.constraint or kind.constraint,
+        nodelist=own.nodelist or whole.nodelist or kind.nodelist,
+        exclude=own.exclude or whole.exclude,
+        nice=priority.nice,
+        gpu_type=kind.gpu_type if role.resources.gpus else None,
+    )
+
+
+def alike(job: Job, site: Site, places: list[Place]) -> bool:
+    """Tell whether one allocation can have what all roles ask for. Tasks divide GPUs only among those of one role."""
+    types = {place.gpu_type for place, role in zip(places, job.roles, strict=True) if role.resources.gpus}
+    elsewhere = {replace(place, gpu_type=None) for place in places}
+    return len(elsewhere) == 1 and len(types) <= 1 and (not types or site.gpus.gres == "gpu")
+
+
+_DEFAULT_PRIORITIES = {"test": Priority(), "oppo": Priority(nice=1000)}
+"""What any Slurm can do: `test` is OpenPAI's own default, and `oppo` is to wait for everybody else."""
+
+
+def _priority(job: Job, site: Site) -> Priority | None:
+    """Return what the job's priority class is to Slurm, None where nothing can be done for it."""
+    name = job.priority or "test"
+    return site.priorities.get(name) or _DEFAULT_PRIORITIES.get(name)
+
+
+def _node_type(role: Role, job: Job, site: Site) -> NodeType | None:
+    """Return the nodes that a role's node type means: by the profile's own word, else by the type of their GPUs."""
+    if role.node_type is None:
+        return None
+    found = site.node_types.get(role.node_type)
+    if found is not None:
+        return found
+    same = [each for each in _gpu_types(site) if each.casefold() == role.node_type.casefold()]
+    if same:
+        return NodeType(gpu_type=same[0])
+    known = [*site.node_types, *_gpu_types(site)]
+    if not known or job.compat.gpu_type == "any":
+        return None
+    near = did_you_mean(role.node_type, known)
+    raise PlanError(
+        Fault(
+            code="E405",
+            message=f"the site has no node type {role.node_type!r}; it has {', '.join(known)}",
+            path=_node_type_path(role, job),
+            hint=(f"{near} Or " if near else "") + "map it under nodeTypes in site.yaml; "
+            "`gpuType: any` under extras.slurm.compat takes any nodes",
+        )
+    )
+
+
+def _gpu_types(site: Site) -> list[str]:
+    return sorted({shape.gpu_type for partition in site.partitions for shape in partition.shapes if shape.gpu_type})
+
+
+def _node_type_path(role: Role, job: Job) -> str:
+    return f"$.extras.hivedScheduler.taskRoles.{role.name}" if job.protocol == "2" else "$.gpuType"
+
+
+def unmapped(job: Job, site: Site) -> tuple[Fault, ...]:
+    """Warn of what OpenPAI's scheduler was told, and the site profile says nothing about."""
+    faults: list[Fault] = []
+    if _priority(job, site) is None:
+        message = f"the priority class {job.priority!r} changes nothing: the site profile does not map it"
+        path = "$.extras.hivedScheduler.jobPriorityClass"
+        hint = "map it under priorities in site.yaml, or set extras.slurm.qos"
+        faults.append(Fault(code="W407", message=message, path=path, hint=hint))
+    for role in job.roles:
+        if role.node_type is not None and _node_type(role, job, site) is None:
+            known = ", ".join([*site.node_types, *_gpu_types(site)])
+            why = (
+                f"the site has {known}, and `gpuType: any` takes any nodes"
+                if known
+                else "no type of nodes is known here"
+            )
+            message = f"the node type {role.node_type!r} changes nothing: {why}"
+            path = _node_type_path(role, job)
+            hint = "map it under nodeTypes in site.yaml, or set extras.slurm.constraint"
+            faults.append(Fault(code="W408", message=message, path=path, hint=hint))
+    return tuple(dict.fromkeys(faults))
+
+
+def partition_of(place: Place, site: Site) -> Partition:
+    """Return what the site knows of a place's partition; nothing but the name where it knows none."""
+    found = site.partition(place.partition)
+    if found is not None:
+        return found
+    if site.partitions and place.partition is not None:
+        names = [partition.name for partition in site.partitions]
+        raise PlanError(
+            Fault(
+                code="E402",
+                message=f"the site has no partition {place.partition!r}; it has {', '.join(names)}",
+                path="$.extras.slurm.partition",
+                hint=did_you_mean(place.partition, names),
+            )
+        )
+    return Partition(name=place.partition or "")
+
+
+def time_limit(job: Job, site: Site, partitions: list[Partition]) -> timedelta | None:
+    """Return the job's time limit, None for the partition's default. PlanError if a partition allows less."""
+    wanted = job.wishes.job.time or site.default_time
+    for partition in partitions:
+        if wanted is not None and partition.time_limit is not None and wanted > partition.time_limit:
+            raise PlanError(
+                Fault(
+                    code="E403",
+                    message=f"a time limit of {wanted} is more than partition {partition.name} allows "
+                    f"({partition.time_limit})",
+                    path="$.extras.slurm.time",
+                    hint="ask for less, or for another partition",
+                )
+            )
+    return wanted

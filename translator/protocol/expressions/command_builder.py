@@ -1,0 +1,131 @@
+"""Put a role's command together: the active deployment's commands around its own, and references resolved.
+
+`Context` has what the texts of one role may refer to.
+
+Source: PAI protocol v2, commands and deployments; PAI rest-server: each item stripped, joined by line breaks,
+rendered, and the whole stripped.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from .references import OPEN, render
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ...reading.document import Document, Path, Value
+    from ...validation.diagnostics import Collector
+
+_CONTROLLER_WORDS = re.compile(r"\{\{FC_\w+\}\}|\$\(FC_\w+\)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """Hold commands as one text; `lines` pairs a line of it (from 0) with one of the job file (from 1)."""
+
+    text: str
+    lines: tuple[tuple[int, int], ...]
+
+
+def assemble(
+    items: Sequence[tuple[Path, str]],
+    roots: Mapping[str, Value],
+    collector: Collector,
+    *,
+    keep: bool,
+) -> Assembled:
+    """Return the command that runs the items one after the other in one shell.
+
+    `roots` are the values that references may lead to; `keep` leaves those in that lead to nothing.
+    """
+    stripped = [text.strip() for _, text in items]
+    joined = "\n".join(stripped)
+    starts = [0]
+    for text in stripped:
+        starts.append(starts[-1] + len(text) + 1)
+    rendered = render(joined, roots, keep=keep)
+    for problem in rendered.problems:
+        if collector.is_full(problem.code):
+            continue
+        item = bisect_right(starts, problem.offset) - 1
+        before = joined[starts[item] : problem.offset]
+        path = items[item][0]
+        place = collector.document.place_in(path, OPEN, before.count(OPEN))
+        collector.add(problem.code, path, problem.message, hint=problem.hint, near=problem.near, place=place)
+    _warn_of_controller_words(items, collector)
+    text = rendered.text.strip()
+    dropped = rendered.text[: len(rendered.text) - len(rendered.text.lstrip())].count("\n")
+    lines: dict[int, int] = {}
+    counted, breaks = 0, -dropped
+    for (path, source), start, content in zip(items, starts, stripped, strict=False):
+        for offset, line in _file_lines(path, source, content, collector):
+            moved = rendered.moved(start + offset)
+            if moved is not None:
+                breaks += rendered.text.count("\n", counted, moved)
+                counted = moved
+                lines.setdefault(max(breaks, 0), line)
+    return Assembled(text, tuple(sorted(lines.items())))
+
+
+def _file_lines(path: Path, source: str, content: str, collector: Collector) -> list[tuple[int, int]]:
+    """Return the offset of an item's lines in it and the lines they have in the file.
+
+    Only the first line where the lines are not those of the file, as in folded or quoted text.
+    """
+    span = collector.document.spans.get(path)
+    if span is None:
+        return []
+    skipped = source[: len(source) - len(source.lstrip())].count("\n") if span.literal else 0
+    first = span.text_line + skipped
+    if not span.literal:
+        return [(0, first)]
+    offsets = [0, *(match.end() for match in re.finditer("\n", content))]
+    return [(offset, first + number) for number, offset in enumerate(offsets)]
+
+
+def _warn_of_controller_words(items: Sequence[tuple[Path, str]], collector: Collector) -> None:
+    """Warn of what OpenPAI's controller replaced before the shell saw it. Source: frameworkcontroller."""
+    for path, text in items:
+        match = _CONTROLLER_WORDS.search(text)
+        if match:
+            place = collector.document.place_in(path, match[0], 0)
+            message = f"`{match[0]}` was replaced by OpenPAI's controller; here the shell sees it as it stands"
+            name = match[0].strip("{}$()")
+            collector.add("W306", path, message, hint=f"write `${name}`, a variable of the task", place=place)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Hold the roots of a role's references; `keep` leaves references to nothing as they are."""
+
+    collector: Collector
+    roots: Mapping[str, Value]
+    keep: bool
+
+    @property
+    def document(self) -> Document:
+        """Return the job file."""
+        return self.collector.document
+
+    def of(self, parameters: Mapping[str, Value]) -> Context:
+        """Return the context of a prerequisite's own texts, in which `this.parameters` are these."""
+        return replace(self, roots={**self.roots, "this": {"parameters": parameters}})
+
+    def commands(self, items: Sequence[tuple[Path, str]]) -> Assembled:
+        """Return the commands as one text."""
+        return assemble(items, self.roots, self.collector, keep=self.keep)
+
+    def resolved(self, path: Path, value: Value) -> Value:
+        """Return a value with every reference in it resolved, however deep."""
+        if isinstance(value, str):
+            return self.commands([(path, value)]).text
+        if isinstance(value, dict):
+            return {key: self.resolved((*path, key), inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self.resolved((*path, number), inner) for number, inner in enumerate(value)]
+        return value

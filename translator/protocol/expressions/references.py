@@ -1,0 +1,233 @@
+"""Put values in place of `<% $parameters.x %>` and its like, without escaping.
+
+A reference to nothing is an error here, and so are mustache's other tags, of which OpenPAI said nothing. A value
+that is put in is not looked at again, but for references to secrets: OpenPAI put those into what all others had made.
+Source: PAI rest-server, rendering by mustache.js 2.3 with the delimiters `<%` and `%>`; PAI runtime, which rendered
+the commands that the server left it with the secrets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from .js_string import NoTextError, js_text
+from .offsets import Moves
+from .secrets import mark
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ...reading.document import Value
+    from .offsets import Replaced
+
+OPEN, CLOSE = "<%", "%>"
+ROOTS = ("parameters", "script", "output", "data", "secrets")
+_INDEX = re.compile(r"\[(\d+)\]", re.ASCII)
+_POSITION = re.compile(r"0|[1-9]\d{0,5}", re.ASCII)
+_ROOT = re.compile(r"\$[A-Za-z_]\w*", re.ASCII)
+_FORM = "a reference is `<% $parameters.name %>`; the other roots are $secrets, $data, $script and $output"
+
+Near = tuple[str, "Iterable[str]"]
+"""A name that is unknown, and those that are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Say what is wrong with the reference that begins at `offset` of the text; `near` can make a hint of its own."""
+
+    offset: int
+    code: str
+    message: str
+    hint: str = ""
+    near: Near | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """Hold the text with its values, what is wrong, and how its characters moved, pass after pass."""
+
+    text: str
+    problems: tuple[Problem, ...]
+    passes: tuple[Moves, ...]
+
+    def moved(self, offset: int) -> int | None:
+        """Return where a character of the original text is now, None where it was replaced."""
+        now: int | None = offset
+        for moves in self.passes:
+            now = None if now is None else moves.forward(now)
+        return now
+
+
+class _UnresolvedError(Exception):
+    """A reference that leads to nothing; `hint` or `near` may name what was meant."""
+
+    def __init__(self, message: str, hint: str = "", near: Near | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.near = near
+
+
+def render(text: str, roots: Mapping[str, Value], *, keep: bool = False) -> Rendered:
+    """Return the text with the values of `roots` in place of its references.
+
+    In place of a secret stands its mark (see `secrets.py`).
+    A root that is None is known but empty: the role selects no such prerequisite. With `keep`, a reference to
+    nothing stays as OpenPAI left it, `<% $root.key.0 %>`, and the problem is a warning.
+    """
+    problems: list[Problem] = []
+    stays: list[tuple[int, str]] = []
+
+    def put(start: int, tag: str) -> str:
+        value, problem = _replacement(start, tag, roots, keep=keep)
+        if problem:
+            problems.append(problem)
+            stays.append((start, value))
+        return value
+
+    def put_secret(start: int, tag: str) -> str:
+        value, problem = _secret(first.back(start), tag, roots, keep=keep)
+        problems.extend([problem] if problem else [])
+        return value
+
+    new, replaced, unclosed = _pass(text, put, {})
+    if unclosed is not None:
+        message = "`<%` begins a reference that has no `%>`"
+        hint = "close it with `%>`; where the shell is to see the two characters, write `<''%`"
+        problems.append(Problem(unclosed, "E311", message, hint))
+    first = Moves(replaced)
+    left = {first.forward(start) or 0: len(value) for start, value in stays}
+    new, replaced, _ = _pass(new, put_secret, left)
+    return Rendered(new, tuple(problems), (first, Moves(replaced)))
+
+
+def _pass(text: str, put: Callable[[int, str], str], left: Mapping[int, int]) -> tuple[str, list[Replaced], int | None]:
+    """Return the text with what `put` returns in place of its tags, those parts, and where a tag has no end.
+
+    `left` are tags to be left alone, with their lengths.
+    """
+    parts: list[str] = []
+    replaced: list[Replaced] = []
+    position, unclosed = 0, None
+    start = text.find(OPEN)
+    while start >= 0:
+        if start in left:
+            start = text.find(OPEN, start + left[start])
+            continue
+        close = text.find(CLOSE, start + len(OPEN))
+        if close < 0:
+            unclosed = start
+            break
+        end = close + len(CLOSE)
+        value = put(start, text[start:end])
+        parts += [text[position:start], value]
+        replaced.append((start, end, len(value)))
+        position = end
+        start = text.find(OPEN, end)
+    return "".join([*parts, text[position:]]), replaced, unclosed
+
+
+def _name(tag: str) -> str:
+    return tag[len(OPEN) : -len(CLOSE)].strip()
+
+
+def _replacement(start: int, tag: str, roots: Mapping[str, Value], *, keep: bool) -> tuple[str, Problem | None]:
+    """Return the text for a tag, and what is wrong with it."""
+    name = _name(tag)
+    if name[:1] in tuple("#^/!>&{="):
+        message = f"`{_short(tag)}` is no reference, and OpenPAI put nothing in its place"
+        return tag, Problem(start, "E312", message, _FORM)
+    try:
+        return _resolve(name, roots), None
+    except NoTextError:
+        message = f"`{name}` is a mapping, which has no text of its own"
+        return tag, Problem(start, "E314", message, "name one of the values in it")
+    except _UnresolvedError as error:
+        if keep:
+            kept = " ".join((OPEN, _INDEX.sub(r".\1", name), CLOSE))
+            message = f"{error.message}; the command keeps `{_short(kept)}`"
+            return kept, Problem(start, "W305", message, error.hint, error.near)
+        return tag, Problem(start, "E313", error.message, error.hint, error.near)
+
+
+def _secret(start: int, tag: str, roots: Mapping[str, Value], *, keep: bool) -> tuple[str, Problem | None]:
+    """Return the text for a tag that a value brought in, and what is wrong with it.
+
+    Source: PAI runtime, which rendered commands with the secrets if the job has any, and nothing in place of others.
+    """
+    path = _path(_name(tag))
+    if path is None or path[0] != "secrets":
+        if not roots.get("secrets"):
+            return tag, None
+        message = f"a value that is put in here has `{_short(tag)}` in it, in whose place OpenPAI put nothing"
+        hint = "only references to secrets are looked for in values; write out what is meant"
+        if keep:
+            return tag, Problem(start, "W320", f"{message}; the command keeps it", hint)
+        return tag, Problem(start, "E320", message, hint)
+    found, problem = _replacement(start, tag, roots, keep=keep)
+    if problem is None:
+        return found, None
+    return tag, replace(problem, message=f"in a value that is put in here, {problem.message}")
+
+
+def _path(name: str) -> tuple[str, list[str]] | None:
+    """Return the root that a name begins with and the steps from there on, None if it is no reference."""
+    root, *steps = _INDEX.sub(r".\1", name).split(".")
+    if not all(steps) or not (_ROOT.fullmatch(root) or [root, *steps[:1]] == ["this", "parameters"]):
+        return None
+    return root.removeprefix("$"), steps
+
+
+def _resolve(name: str, roots: Mapping[str, Value]) -> str:
+    """Return the text that a reference stands for. Raises `_UnresolvedError` and `NoTextError`."""
+    path = _path(name)
+    if path is None:
+        meant = _path("$" + name)
+        near = f"did you mean `${name}`?" if meant and meant[0] in ROOTS else _FORM
+        raise _UnresolvedError(f"`{_short(name)}` is no reference", near)
+    root, steps = path
+    if root == "this" and "this" not in roots:
+        raise _UnresolvedError(f"`{_short(name)}` has a meaning only in the callbacks of a prerequisite", _FORM)
+    if root not in (*ROOTS, "this"):
+        near_root = (f"${root}", [f"${each}" for each in ROOTS])
+        raise _UnresolvedError(f"`${root}` is nothing that can be referred to", near=near_root)
+    value, shown = roots.get(root), root if root == "this" else f"${root}"
+    if value is None:
+        missing = f"the job has no `{root}`" if root in ("parameters", "secrets") else f"the role selects no `{root}`"
+        hint = "give them in a file of their own: `--secrets FILE`" if root == "secrets" else ""
+        raise _UnresolvedError(f"`{_short(name)}` leads to nothing: {missing}", hint)
+    for step in steps:
+        value = _inside(value, step, name, shown)
+        shown += f".{step}"
+    text = js_text(value)
+    if text is not None and root == "secrets":
+        return mark(steps)
+    if text is None:
+        raise _UnresolvedError(
+            f"`{_short(name)}` leads to nothing: its value is null", "give it a value, '' for an empty one"
+        )
+    return text
+
+
+def _inside(value: Value, step: str, name: str, shown: str) -> Value:
+    """Return the value one step further. Raises `_UnresolvedError`."""
+    if isinstance(value, Mapping):
+        if step in value:
+            return value[step]
+        message = f"`{_short(name)}` leads to nothing: `{shown}` has no `{_short(step)}`"
+        raise _UnresolvedError(message, near=(step, value))
+    if isinstance(value, list):
+        if _POSITION.fullmatch(step) and int(step) < len(value):
+            inner: Value = value[int(step)]
+            return inner
+        count = f"{len(value)} item{'' if len(value) == 1 else 's'}"
+        raise _UnresolvedError(f"`{_short(name)}` leads to nothing: `{shown}` has {count}, counted from 0")
+    raise _UnresolvedError(f"`{_short(name)}` leads to nothing: `{shown}` has no parts")
+
+
+def _short(text: str) -> str:
+    longest = 60
+    return " ".join(text.split()) if len(text) <= longest else " ".join(text.split())[: longest - 3] + "..."

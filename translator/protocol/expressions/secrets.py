@@ -1,0 +1,88 @@
+"""References to secrets: they pass through the compiler as marks, and stand in the script as what they were.
+
+`<% $secrets.token %>` in a script is put in place by the task, from a file of its own; no value is in the job that
+the planner and the renderer see. Source: PAI protocol v2, secrets; this project's docs, secrets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
+
+from .js_string import js_text
+
+if TYPE_CHECKING:
+    from ...job import Job, Role, Script
+    from ...reading.document import Value
+
+TAG = "<% $secrets."
+"""How a reference begins in a script; it ends with ` %>`. A reference without a name stands for these characters."""
+_MARK = re.compile("\0([^\0]*)\0")
+"""No text of a job file holds a NUL."""
+
+
+def mark(steps: list[str]) -> str:
+    """Return the mark of a reference to a secret by its path: a name of letters, digits and `_.-~%`."""
+    return f"\0{quote('.'.join(steps), safe='')}\0"
+
+
+def secret_texts(names: tuple[str, ...], secrets: Value) -> dict[str, str]:
+    """Return the text of each secret by its name; all are known to be there."""
+    found: dict[str, str] = {}
+    for name in names:
+        value = secrets
+        for step in unquote(name).split("."):
+            value = value[step] if isinstance(value, Mapping) else value[int(step)] if isinstance(value, list) else None
+        found[name] = js_text(value) or ""
+    return found
+
+
+def unmarked(text: str, secrets: Value) -> str:
+    """Return a text with the secrets in place of their marks."""
+    return _MARK.sub(lambda match: secret_texts((match[1],), secrets)[match[1]], text)
+
+
+def settled(job: Job) -> Job:
+    """Return the job with tags in place of marks, and the names of the secrets that it uses."""
+    texts = [role.command.text for role in job.roles]
+    texts += [text for role in job.roles for script in _scripts(role) for text in _texts(script)]
+    names = tuple(dict.fromkeys(name for text in texts for name in _MARK.findall(text)))
+    if not names:
+        return job
+    return replace(job, roles=tuple(map(_role, job.roles)), secrets=names)
+
+
+def without_secrets(text: str) -> str:
+    """Return the text of a job that uses secrets with a word in place of each, for bash to look at."""
+    return re.sub(re.escape(TAG) + r"\S* %>", "secret", text)
+
+
+def _scripts(role: Role) -> list[Script]:
+    return [script for each in (*role.around.known, *role.around.plugins) for script in each.scripts]
+
+
+def _texts(script: Script) -> tuple[str, ...]:
+    return (script.text, *(value for _, value in script.settings))
+
+
+def _role(role: Role) -> Role:
+    known, plugins = (
+        tuple(replace(each, scripts=tuple(map(_script, each.scripts))) for each in group)
+        for group in (role.around.known, role.around.plugins)
+    )
+    around = replace(role.around, known=known, plugins=plugins)
+    return replace(role, command=replace(role.command, text=_shown(role.command.text)), around=around)
+
+
+def _script(script: Script) -> Script:
+    settings = tuple((name, _shown(value)) for name, value in script.settings)
+    return replace(script, text=_shown(script.text), settings=settings)
+
+
+def _shown(text: str) -> str:
+    """Return a text with its marks as tags; what looks like a tag and is none is told apart."""
+    plain, *rest = _MARK.split(text.replace(TAG, f"{TAG} %>"))
+    return plain + "".join(f"{TAG}{name} %>{after}" for name, after in zip(rest[::2], rest[1::2], strict=True))

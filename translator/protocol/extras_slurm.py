@@ -1,0 +1,207 @@
+"""The table `extras.slurm`: a job's own words to Slurm, none of which can break out of its `#SBATCH` line.
+
+Source: this project's docs, `extras.slurm`; sbatch(1) for the forms of values.
+"""
+
+# ruff: noqa: RUF012 - pydantic copies the defaults
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ..reading.document import SourceInt
+from ..sbatch_forms import is_plain, seconds_of
+from ..slurm_options import Switches
+from ..validation.strict_model import Boolean, Check, Closed, Text, expected, one_of, whole, words
+
+_OURS = """
+    account array chdir clusters comment constraint container container-id cpus-per-gpu cpus-per-task
+    distribution error exclude export export-file get-user-env gid gpu-bind gpus gpus-per-node gpus-per-socket
+    gpus-per-task gres gres-flags help het-group hetjob hold ignore-pbs input job job-name mem mem-bind
+    mem-per-cpu mem-per-gpu no-kill no-requeue nodefile nodelist nodes ntasks ntasks-per-core ntasks-per-gpu
+    ntasks-per-node ntasks-per-socket open-mode output overcommit parsable partition qos quiet requeue
+    reservation signal test-only time time-min tres-per-job tres-per-node tres-per-socket tres-per-task uid
+    usage verbose version wait wait-all-nodes wrap
+"""
+OURS = frozenset(_OURS.split())
+"""The sbatch options that the planner writes, or that would take the script from it. Source: sbatch(1)."""
+_OWN_KEYS = ("account", "constraint", "exclude", "nodelist", "partition", "qos", "reservation", "time")
+_LONGEST_TIME = 3650 * 24 * 3600
+_TIME_FORMS = "a time limit: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS"
+_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*\*?"
+_HOSTS = re.compile(r"(?:[A-Za-z0-9_.-]|\[[0-9,-]+\]|(?<=[^,]),(?=[^,]))+", re.ASCII)
+
+
+def time_limit(value: object) -> timedelta:
+    """Return a time limit in any of sbatch's forms. A number is minutes, however YAML reads `1:30:00`.
+
+    Source: sbatch(1), --time.
+    """
+    text = value.text if isinstance(value, SourceInt) else str(value)
+    if not isinstance(value, (str, int)) or isinstance(value, bool) or len(text) > len("99999-23:59:59"):
+        raise expected(_TIME_FORMS)
+    try:
+        total = seconds_of(text)
+    except ValueError:
+        raise expected(_TIME_FORMS) from None
+    if not 0 < total <= _LONGEST_TIME:
+        raise expected("a time limit from one second to 3650 days")
+    return timedelta(seconds=total)
+
+
+def sbatch_value(value: object) -> str:
+    """Return a text that stands for itself in an `#SBATCH` line."""
+    if not isinstance(value, str) or not value or not is_plain(value):
+        raise expected("text without blanks, quotes, backslashes or `#`")
+    return value
+
+
+def host_list(value: object) -> str:
+    """Return a list of hosts as Slurm writes them. Source: sbatch(1), --nodelist."""
+    if not isinstance(value, str) or not _HOSTS.fullmatch(value) or value[0] in "-,":
+        raise expected("a list of hosts such as `node[01-04],node7`")
+    return value
+
+
+def raw_option(value: object) -> str:
+    """Return a raw sbatch option; one of ours is refused, and so is what sbatch takes for one.
+
+    Source: sbatch(1); getopt_long(3) completes abbreviated names.
+    """
+    name, equals, setting = str(value).partition("=")
+    plain = is_plain(setting) and (setting or not equals)
+    if not isinstance(value, str) or not re.fullmatch(r"--[a-z][a-z0-9-]*", name) or not plain:
+        raise expected("an sbatch option `--name` or `--name=value`, without blanks, quotes, backslashes or `#`")
+    owned = sorted(option for option in OURS if option.startswith(name[2:]))
+    if owned:
+        full = name[2:] if name[2:] in owned else owned[0]
+        hint = (
+            f"write `{full}` under `extras.slurm` instead"
+            if full in _OWN_KEYS
+            else "leave it out"
+            if full == name[2:]
+            else f"sbatch reads it as `--{full}`"
+        )
+        raise expected("an option that paislurm does not set itself", hint, 7)
+    return value
+
+
+def workdir(value: object) -> str:
+    """Return where the commands start: `task`, `submit`, or an absolute path."""
+    text = value if isinstance(value, str) else ""
+    if text in ("task", "submit") or (text.startswith("/") and text.isprintable()):
+        return text
+    below = "~/" if text.startswith("~") else ""
+    raise expected("`task`, `submit` or an absolute path", f"the commands can go on from there: `cd {below}data`")
+
+
+def export_env(value: object) -> tuple[str, ...] | None:
+    """Return the variables that tasks get, beginnings with a `*`; None for all."""
+    if value is True or value == "all":
+        return None
+    if value is False or value == "none":
+        return ()
+    what = "true, false or a list of names of variables"
+    if not isinstance(value, list):
+        raise expected(what)
+    for name in value:
+        if not isinstance(name, str) or not re.fullmatch(_VARIABLE, name, re.ASCII):
+            hint = (
+                "write `exportEnv: all`"
+                if name == "*"
+                else f"{name!r} is no name such as `LICENSE`, or `MY_*` for many"
+            )
+            raise expected(what, hint)
+    return tuple(dict.fromkeys(value))
+
+
+SbatchText = Annotated[str, Check(sbatch_value, {"type": "string", "pattern": r"^[^\s\"'`\\#]+$"})]
+HostList = Annotated[str, Check(host_list, {"type": "string"})]
+Time = Annotated[timedelta, Check(time_limit, {"type": ["string", "integer"]})]
+RawOption = Annotated[str, Check(raw_option, {"type": "string", "pattern": "^--[a-z]"})]
+Workdir = Annotated[str, Check(workdir, {"type": "string", "pattern": "^(?:task|submit|/.*)$"})]
+_NAMES = {"type": "array", "items": {"type": "string", "pattern": f"^{_VARIABLE}$"}}
+ExportEnv = Annotated[tuple[str, ...], Check(export_env, {"anyOf": [{"enum": [True, False, "all", "none"]}, _NAMES]})]
+Slots = Annotated[int, whole(1)]
+Plugin = Annotated[str, words("an MPI plugin of srun such as `pmix`", r"(?!none$)[a-z0-9_.]{1,32}")]
+Ranks = Annotated[int, whole(1, 1024)]
+
+
+class SlurmCompat(Closed):
+    """Choices between readings of OpenPAI. Source: this project's docs, `extras.slurm.compat`."""
+
+    min_succeeded: Annotated[Literal["all", "instances"] | None, one_of("all", "instances")] = None
+    job_name: Annotated[Literal["plain", "full"] | None, one_of("plain", "full")] = None
+    nounset: Boolean | None = None
+    unresolved: Annotated[Literal["error", "keep"] | None, one_of("error", "keep")] = None
+    exit_patterns: Annotated[Literal["mended", "original"] | None, one_of("mended", "original")] = None
+    gpu_type: Annotated[Literal["error", "any"] | None, one_of("error", "any")] = None
+
+    def over(self, defaults: Switches) -> Switches:
+        """Return the switches with the choices made here in place of the defaults."""
+        return Switches(
+            min_succeeded=self.min_succeeded or defaults.min_succeeded,
+            job_name=self.job_name or defaults.job_name,
+            nounset=defaults.nounset if self.nounset is None else self.nounset,
+            unresolved=self.unresolved or defaults.unresolved,
+            exit_patterns=self.exit_patterns or defaults.exit_patterns,
+            gpu_type=self.gpu_type or defaults.gpu_type,
+        )
+
+
+class SlurmMpi(Closed):
+    """How srun starts the commands as ranks. Source: srun(1), --mpi."""
+
+    plugin: Plugin = ""
+    ranks_per_instance: Ranks | None = None
+
+
+class SlurmWorld(SlurmMpi):
+    """Roles whose ranks are one world; all roles where it names none."""
+
+    roles: Annotated[list[Text], Field(min_length=1)] | None = None
+
+
+class SlurmRole(Closed):
+    """Wishes of a role, or of a job for all its roles. Source: sbatch(1), options of these names."""
+
+    account: SbatchText | None = None
+    qos: SbatchText | None = None
+    partition: SbatchText | None = None
+    reservation: SbatchText | None = None
+    constraint: SbatchText | None = None
+    exclude: HostList | None = None
+    nodelist: HostList | None = None
+    slots: Slots | None = None
+    mpi: SlurmMpi | None = None
+    workdir: Workdir | None = None
+    options: list[RawOption] = []
+
+
+class SlurmV1(Closed):
+    """What protocol v1 can say and v2 cannot: `paislurm convert` puts it here. Source: PAI protocol v1."""
+
+    retry_count: Annotated[int, whole(-2, -1)] | None = None
+    kill_all_on_completed_task_number: Annotated[int, whole(1)] | None = None
+    fixed_ports: dict[str, dict[str, Annotated[int, whole(1, 65535)]]] = {}
+    auth_file: Text = ""
+    data_dir: Text | None = None
+    output_dir: Text | None = None
+    code_dir: Text | None = None
+    is_debug: Boolean = False
+
+
+class SlurmExtras(SlurmRole):
+    """Wishes of the whole job. Source: this project's docs, `extras.slurm`."""
+
+    mpi: SlurmWorld | None = None
+    time: Time | None = None
+    layout: Annotated[Literal["het", "shared"] | None, one_of("het", "shared")] = None
+    on_timeout: Annotated[Literal["fail", "retry"] | None, one_of("fail", "retry")] = None
+    export_env: ExportEnv | None = None
+    compat: SlurmCompat = SlurmCompat.model_construct()
+    task_roles: dict[str, SlurmRole] = {}
+    v1: SlurmV1 = SlurmV1.model_construct()

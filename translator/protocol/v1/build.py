@@ -1,0 +1,179 @@
+"""Validate a job file of protocol v1, and build the job that it means.
+
+Source: PAI protocol v1 in its three generations; PAI rest-server and launcher, where they say more.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ...errors import ProtocolError, Severity
+from ...job import NEVER, Command, Completion, Directories, Image, Job, Lines, PortRequest, Resources, Role
+from ...slurm_options import RoleWishes
+from ...validation.schema_errors import mirror
+from ..extras_slurm import SlurmExtras
+from ..v2.build import wishes_of, wishes_of_job
+from ..v2.semantic_checks import controller_name
+from . import schema
+from .idle_keys import warn_of_idle_wishes
+from .semantic_checks import check_v1
+
+if TYPE_CHECKING:
+    from ...reading.document import Path
+    from ...slurm_options import Switches
+    from ...validation.diagnostics import Collector
+
+DEFAULT_SHM_MIB = 64
+"""Source: PAI rest-server, shmMB of protocol v1."""
+_IMPLICIT_LABELS = ("http", "ssh")
+"""Every task has one port of each. Source: PAI rest-server, portList of protocol v1."""
+_REQUIRED: tuple[str, ...] = ("taskNumber", "cpuNumber", "memoryMB", "gpuNumber")
+_REQUIRED_OF_PORTS = ("beginAt", "portNumber")
+_BARE_SHELL = re.compile(r"(?:exec )?(?:(?:/usr)?/bin/)?(?:ba|da|k|z)?sh(?: -[il]+)* ?;?")
+IDLE = "sleep infinity"
+
+
+def validate_v1(collector: Collector, switches: Switches) -> Job:
+    """Return the job that the collector's document means. Raises `ProtocolError` with all that is wrong."""
+    file = mirror(schema.JobFileV1, collector, wording=schema.WORDING)
+    check_v1(collector)
+    errors = collector.of(Severity.ERROR)
+    if errors or file is None:
+        raise ProtocolError(errors)
+    slurm = file.extras.slurm or SlurmExtras()
+    switches = slurm.compat.over(switches)
+    job = Job(
+        protocol="1",
+        name=file.job_name,
+        virtual_cluster=file.virtual_cluster or "default",
+        retry_limit=file.retry_count,
+        gang=True,
+        roles=tuple(_role(position, file, collector) for position in range(len(file.task_roles))),
+        wishes=wishes_of_job(slurm),
+        compat=switches.later,
+        min_succeeded=_min_succeeded(file, collector),
+        variables=_variables(file, collector),
+        directories=Directories(data=file.data_dir, output=file.output_dir, code=file.code_dir),
+        auth_file=file.auth_file,
+        debug=_switch("isDebug", collector),
+    )
+    warn_of_idle_wishes(collector)
+    return job
+
+
+def _role(position: int, file: schema.JobFileV1, collector: Collector) -> Role:
+    role, path = file.task_roles[position], ("taskRoles", position)
+    _warn_of_defaults(path, role, collector)
+    if controller_name(role.name) != role.name and not re.fullmatch(r"\w+", role.name, re.ASCII):
+        short = controller_name(role.name)
+        message = f"no shell variable can have `{role.name}` in its name: " + (
+            f"the variables about this role have `{short}` instead" if short else "the role has no variables"
+        )
+        collector.add("W335", (*path, "name"), message, hint="rename the role: letters, digits and `_` can stand there")
+    failed, succeeded = role.min_failed_task_count, role.min_succeeded_task_count
+    wishes = (file.extras.slurm or SlurmExtras()).task_roles.get(role.name)
+    span = collector.document.spans[path]
+    return Role(
+        name=role.name,
+        controller_name=controller_name(role.name),
+        instances=role.task_number,
+        completion=Completion(
+            min_failed=NEVER if failed is None else failed, min_succeeded=NEVER if succeeded is None else succeeded
+        ),
+        task_retry_limit=0,
+        image=Image(name=file.image, uri=file.image),
+        resources=Resources(
+            cpus=role.cpu_number,
+            memory_mib=role.memory_mb,
+            gpus=role.gpu_number,
+            shm_mib=role.shm_mb or DEFAULT_SHM_MIB,
+            declared_shm_mib=DEFAULT_SHM_MIB if role.shm_mb is None else role.shm_mb,
+            infiniband=_switch("paiAzRDMA", collector),
+        ),
+        ports=_ports(path, role, collector),
+        command=_command(path, role, collector),
+        wishes=wishes_of(wishes) if wishes else RoleWishes(),
+        lines=Lines(first=span.line, last=span.last_line),
+        node_type=file.gpu_type or None,
+    )
+
+
+def _command(path: Path, role: schema.TaskRole, collector: Collector) -> Command:
+    """Return the command as it stands; a shell that waited at its terminal for ever becomes a task that waits."""
+    text = role.command
+    if _BARE_SHELL.fullmatch(" ".join(text.split())):
+        message = f"`{text.strip()}` waits for ever, as it did at the terminal that OpenPAI gave it: `{IDLE}`"
+        collector.add("W334", (*path, "command"), message, hint=f'write `"command": "{IDLE}"` to say so')
+        text = IDLE
+    line = collector.document.place((*path, "command")).line
+    return Command(text=text, errexit=False, nounset=False, pipefail=False, lines=((0, line),))
+
+
+def _ports(path: Path, role: schema.TaskRole, collector: Collector) -> tuple[PortRequest, ...]:
+    """Return the ports of a task: the declared labels in their order, then http and ssh."""
+    requests = {
+        port.label: PortRequest(label=port.label, count=port.port_number, first=port.begin_at)
+        for port in role.port_list
+    }
+    for position, label in enumerate(requests):
+        if not re.fullmatch(r"\w+", label, re.ASCII):
+            message = f"no shell variable can have `{label}` in its name: these ports have none but the whole list"
+            hint = "rename the label: letters, digits and `_` can stand there"
+            collector.add("W335", (*path, "portList", position, "label"), message, hint=hint)
+    for label in _IMPLICIT_LABELS:
+        requests.setdefault(label, PortRequest(label=label, count=1))
+    return tuple(requests.values())
+
+
+def _warn_of_defaults(path: Path, role: schema.TaskRole, collector: Collector) -> None:
+    """Warn of what is left out and the documents require."""
+    document = collector.document
+    wanted = [(path, _REQUIRED, document.mapping(path), role.model_dump(by_alias=True))]
+    for position, port in enumerate(role.port_list):
+        where: Path = (*path, "portList", position)
+        wanted.append((where, _REQUIRED_OF_PORTS, document.mapping(where), port.model_dump(by_alias=True)))
+    for where, keys, stated, values in wanted:
+        absent = [f"`{key}` counts as {values[key]}" for key in keys if key not in stated]
+        if absent:
+            collector.add("W331", where, "left out: " + ", ".join(absent), hint="write them down")
+
+
+def _min_succeeded(file: schema.JobFileV1, collector: Collector) -> int:
+    """Return how many succeeded tasks complete the job.
+
+    Source: PAI protocol v1 of 2018; later servers ignored it, and had thresholds of each role in its place.
+    """
+    number, path = file.kill_all_on_completed_task_number, ("killAllOnCompletedTaskNumber",)
+    if not number:
+        return NEVER
+    tasks = sum(role.task_number for role in file.task_roles)
+    for role in file.task_roles:
+        if role.model_fields_set & {"min_failed_task_count", "min_succeeded_task_count"}:
+            message = f"it has no effect, because the role `{role.name}` has a threshold of its own"
+            hint = "leave out either this or `minFailedTaskCount` and `minSucceededTaskCount` of all roles"
+            collector.add("W333", path, message, hint=hint, key=True)
+            return NEVER
+    if number > tasks:
+        message = f"{number} tasks never succeed, because the job has {tasks}: it ends when all of them have ended"
+        collector.add("W333", path, message, hint=f"write at most {tasks}, or leave it out", key=True)
+    return number
+
+
+def _variables(file: schema.JobFileV1, collector: Collector) -> tuple[tuple[str, str], ...]:
+    """Return the variables of `jobEnvs` but for those that a shell cannot have."""
+    for name in file.job_envs:
+        if not name.isidentifier():
+            message = f"no shell variable can be called `{name}`: tasks do not get it"
+            collector.add("W335", ("jobEnvs", name), message, hint="begin the name with a letter or `_`", key=True)
+    return tuple((name, value) for name, value in file.job_envs.items() if name.isidentifier())
+
+
+def _switch(name: str, collector: Collector) -> bool:
+    """Tell whether a variable of `jobEnvs` that switches something on is true, or the text of it."""
+    value = collector.document.at(("jobEnvs", name))
+    if isinstance(value, str) and value.lower() == "true":
+        message = f"`{name}` is text, which OpenPAI did not take for true; here it is"
+        collector.add("W332", ("jobEnvs", name), message, hint="write `true` without quotes")
+        return True
+    return value is True

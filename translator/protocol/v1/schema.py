@@ -1,0 +1,149 @@
+"""Mirror the job protocol v1 in its three generations, as OpenPAI's server accepted it.
+
+What the documents call required and the server filled in has the server's default here, and a warning. Numbers may be
+written as text, since the server converted them.
+Source: PAI protocol v1 (2018, January 2019, May 2019); PAI rest-server, schema of protocol v1 jobs.
+"""
+
+# ruff: noqa: RUF012 - pydantic copies the defaults
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ...validation.schema_errors import Wording
+from ...validation.strict_model import (
+    LAST_PORT,
+    MOST,
+    NUMBER_OR_TEXT,
+    Check,
+    Closed,
+    Open,
+    Text,
+    expected,
+    integer,
+    number_of,
+    whole,
+    words,
+)
+from ..expressions.js_string import js_text
+from ..extras_slurm import SlurmExtras
+from ..v2.schema import MOST_INSTANCES, ImageUri
+from ..versions import NAME_PATTERN_V1, NAME_V1
+
+_WORD = r"[A-Za-z0-9._~]{1,255}"
+_Name = Annotated[str, words(NAME_V1, NAME_PATTERN_V1, number=4)]
+_RoleName = Annotated[str, words("a role name of letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD, number=4)]
+_Label = Annotated[str, words("a port label of letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD, number=4)]
+_VariableName = Annotated[str, words("the name of a variable: letters (a-z, A-Z), digits and `_`", r"\w+", number=4)]
+
+
+def _threshold(value: object) -> int | None:
+    number = integer(number_of(value))
+    if value is not None and (number is None or not 1 <= number <= MOST):
+        raise expected("null (never) or a whole number of at least 1")
+    return number
+
+
+def _command(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise expected("a shell command")
+    return value
+
+
+def _scalar(value: object) -> str:
+    if value is not None and not isinstance(value, (str, int, float)):
+        raise expected("text, a number, true or false")
+    return js_text(value) or ""
+
+
+_THRESHOLD = {**NUMBER_OR_TEXT, "type": ["integer", "string", "null"], "minimum": 1, "maximum": MOST}
+Threshold = Annotated[int | None, Check(_threshold, _THRESHOLD)]
+Command = Annotated[str, Check(_command, {"type": "string", "pattern": r"\S"})]
+Scalar = Annotated[str, Check(_scalar, {"type": ["string", "number", "boolean", "null"]})]
+"""The text that OpenPAI made of a value. Source: PAI rest-server, mustache.js."""
+
+
+class Port(Closed):
+    """Ports of every task under a label; `beginAt` 0 leaves their numbers to the system.
+
+    Source: PAI protocol v1, portList.
+    """
+
+    label: _Label
+    begin_at: Annotated[int, whole(0, LAST_PORT, texts=True)] = 0
+    port_number: Annotated[int, whole(1, LAST_PORT, texts=True)] = 1
+
+
+class TaskRole(Closed):
+    """A task role; memory in MiB. null for a threshold is never. Source: PAI protocol v1, taskRoles."""
+
+    name: _RoleName
+    task_number: Annotated[int, whole(1, MOST_INSTANCES, texts=True)] = 1
+    cpu_number: Annotated[int, whole(1, texts=True)] = 1
+    memory_mb: Annotated[int, whole(100, texts=True), Field(alias="memoryMB")] = 100
+    shm_mb: Annotated[int | None, whole(0, texts=True), Field(alias="shmMB")] = None
+    gpu_number: Annotated[int, whole(0, texts=True)] = 0
+    port_list: list[Port] = []
+    command: Command
+    min_failed_task_count: Threshold = 1
+    min_succeeded_task_count: Threshold = None
+
+
+class ExtrasV1(Open):
+    """What the server only stored; and our own table. Source: PAI protocol v1, extras; this project's docs."""
+
+    slurm: SlurmExtras | None = None
+
+
+class JobFileV1(Closed):
+    """A job file. Source: PAI protocol v1."""
+
+    job_name: _Name
+    image: ImageUri
+    auth_file: Text = ""
+    data_dir: Text = ""
+    output_dir: Text = ""
+    code_dir: Text = ""
+    virtual_cluster: Text = "default"
+    task_roles: Annotated[list[TaskRole], Field(min_length=1)]
+    gpu_type: Text = ""
+    kill_all_on_completed_task_number: Annotated[int, whole(0, texts=True)] = 0
+    retry_count: Annotated[int, whole(-2, texts=True)] = 0
+    job_envs: dict[_VariableName, Scalar] = {}
+    extras: ExtrasV1 = ExtrasV1()
+
+
+WORDING = Wording(
+    missing={
+        "jobName": 'add `"jobName": "my_job"`',
+        "image": 'name the container image of all roles: `"image": "repository/image:tag"`',
+        "taskRoles": "add a role with its `name` and `command`",
+        "name": "give the role a name, which no other role has",
+        "command": "say what the tasks run, in one line of shell",
+        "label": "give the ports a name",
+    },
+    elsewhere={
+        **dict.fromkeys(("paiAzRDMA", "isDebug"), "it stands under `jobEnvs`"),
+        **dict.fromkeys(
+            ("taskNumber", "cpuNumber", "memoryMB", "gpuNumber", "shmMB", "portList", "command"),
+            "it stands in each of the `taskRoles`",
+        ),
+        **dict.fromkeys(
+            ("image", "dataDir", "outputDir", "codeDir", "authFile", "gpuType", "jobEnvs"),
+            "it stands at the top of the file, for all roles",
+        ),
+        "name": "protocol v1 calls it `jobName`",
+        "instances": "protocol v1 calls it `taskNumber`",
+        "cpu": "protocol v1 calls it `cpuNumber`",
+        "gpu": "protocol v1 calls it `gpuNumber`",
+        "ports": "protocol v1 calls it `portList`",
+        "commands": "protocol v1 has one `command`",
+        "jobRetryCount": "protocol v1 calls it `retryCount`",
+        "minFailedInstances": "protocol v1 calls it `minFailedTaskCount`",
+        "minSucceededInstances": "protocol v1 calls it `minSucceededTaskCount`",
+        "slurm": "it stands under `extras`",
+    },
+)
+"""What to write for a key that is missing, and where or how a key is known that is not."""

@@ -1,0 +1,235 @@
+"""Build the job that a right job file means: every default filled in, with warnings of what cannot hold.
+
+Source: PAI protocol v2 and PAI rest-server for the defaults.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...job import (
+    EVENTS,
+    NEVER,
+    Command,
+    Completion,
+    Event,
+    Image,
+    Job,
+    Lines,
+    PortRequest,
+    Resources,
+    Role,
+    Storage,
+    Storages,
+)
+from ...slurm_options import Mpi, RoleWishes, SlurmWishes
+from ..extras_slurm import SlurmExtras, SlurmWorld
+from .semantic_checks import PLUGINS, controller_name, prerequisite
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...job import Around
+    from ...reading.document import Document, Path
+    from ...slurm_options import Switches
+    from ...validation.diagnostics import Collector
+    from ..expressions.command_builder import Assembled
+    from ..extras_slurm import SlurmMpi, SlurmRole
+    from . import schema
+
+DEFAULT_SHM_MIB = 512
+"""Source: PAI rest-server, shmMB of protocol v2."""
+_IMPLICIT_LABELS = ("ssh", "http")
+"""Every task has one port of each. Source: PAI rest-server, getPortList."""
+
+
+def build(
+    file: schema.JobFile,
+    commands: Mapping[str, Assembled],
+    arounds: Mapping[str, Around],
+    switches: Switches,
+    collector: Collector,
+) -> Job:
+    """Return the job that a file means; `commands` are those of its roles, `arounds` what runs around them."""
+    slurm = file.extras.slurm or SlurmExtras.model_construct()
+    return Job(
+        protocol="2",
+        name=file.name,
+        virtual_cluster=file.defaults.virtual_cluster,
+        retry_limit=file.job_retry_count,
+        gang=file.extras.gang_allocation,
+        roles=tuple(
+            replace(_role(name, file, commands[name], switches, collector), around=arounds[name])
+            for name in file.task_roles
+        ),
+        wishes=wishes_of_job(slurm),
+        storages=_storages(file, collector),
+        priority=file.extras.hived_scheduler.job_priority_class if file.extras.hived_scheduler else None,
+        notify=_notify(collector.document),
+        compat=switches.later,
+    )
+
+
+def _notify(document: Document) -> tuple[Event, ...]:
+    """Return what the user wants to be told of. The server takes any values. Source: PAI protocol v2, extras."""
+    wanted = document.mapping(("extras", "jobStatusChangeNotification"))
+    return tuple(event for event in EVENTS if wanted.get(event))
+
+
+def _role(name: str, file: schema.JobFile, command: Assembled, switches: Switches, collector: Collector) -> Role:
+    role, path = file.task_roles[name], ("taskRoles", name)
+    wishes = (file.extras.slurm or SlurmExtras.model_construct()).task_roles.get(name)
+    image = prerequisite(collector.document, "dockerimage", role.docker_image) or {}
+    if file.extras.gang_allocation and role.task_retry_count != 0:
+        message = "`taskRetryCount` has no effect while all tasks of the job start together"
+        hint = "write `gangAllocation: false` under `extras` to have single tasks retried"
+        collector.add("W301", (*path, "taskRetryCount"), message, hint=hint)
+    span = collector.document.spans[path]
+    return Role(
+        name=name,
+        controller_name=controller_name(name),
+        instances=role.instances,
+        completion=_completion(role, path, switches, collector),
+        task_retry_limit=role.task_retry_count,
+        image=Image(name=role.docker_image, uri=str(image.get("uri", ""))),
+        resources=_resources(role, path, collector),
+        ports=_ports(role, path, collector),
+        command=Command(text=command.text, errexit=True, nounset=switches.nounset, pipefail=True, lines=command.lines),
+        wishes=wishes_of(wishes) if wishes else RoleWishes(),
+        lines=Lines(first=span.key_line, last=max(span.key_line, span.last_line)),
+        node_type=_node_type(name, file, collector),
+    )
+
+
+def _node_type(name: str, file: schema.JobFile, collector: Collector) -> str | None:
+    """Return the SKU or the pinned cell of a role, of which it can have one."""
+    wanted = file.extras.hived_scheduler.task_roles.get(name) if file.extras.hived_scheduler else None
+    if wanted is None:
+        return None
+    if wanted.sku_type and wanted.pinned_cell_id:
+        path: Path = ("extras", "hivedScheduler", "taskRoles", name, "pinnedCellId")
+        message = "`skuType` and `pinnedCellId` both choose the nodes of the role"
+        collector.add("E318", path, message, hint="leave one of them out", key=True)
+    return wanted.pinned_cell_id or wanted.sku_type or None
+
+
+def _storages(file: schema.JobFile, collector: Collector) -> Storages | None:
+    """Return the storages of a job: those of `extras`, else those of the plugin that was there before.
+
+    Source: PAI rest-server, which made the one of the other.
+    """
+    document = collector.document
+    path: Path = ("extras", "storages")
+    if file.extras.storages is not None:
+        named = [(each.name, each.mount_path) for each in file.extras.storages if each.name]
+        if file.extras.storages and not named:
+            return None
+        return _storages_at(path, {name: mount or f"/mnt/{name}" for name, mount in named}, collector)
+    for where, plugin in document.mappings(("extras", PLUGINS)):
+        if plugin.get("plugin") == "teamwise_storage":
+            names = [name for _, name in document.texts((*where, "parameters", "storageConfigNames"))]
+            return _storages_at(where, {name: f"/mnt/{name}" for name in names}, collector)
+    return None
+
+
+def _storages_at(path: Path, wanted: Mapping[str, str], collector: Collector) -> Storages:
+    span = collector.document.spans[path]
+    return Storages(
+        wanted=tuple(Storage(name=name, mount_path=mount) for name, mount in wanted.items()),
+        lines=Lines(first=span.key_line, last=max(span.key_line, span.last_line)),
+    )
+
+
+def _completion(role: schema.Role, path: Path, switches: Switches, collector: Collector) -> Completion:
+    """Return the thresholds: 1 failed task and no succeeded one where the file says nothing."""
+    thresholds = role.completion
+    for key, value in (
+        ("minFailedInstances", thresholds.min_failed_instances),
+        ("minSucceededInstances", thresholds.min_succeeded_instances),
+    ):
+        where: Path = (*path, "completion", key)
+        if value is None and key in collector.document.mapping((*path, "completion")):
+            collector.add("W201", where, f"`{key}` has no value and counts as left out", key=True)
+        if value is not None and value > role.instances:
+            tasks = "1 task" if role.instances == 1 else f"{role.instances} tasks"
+            message = f"`{key}: {value}` never comes true: the role has {tasks}"
+            collector.add("W203", where, message, hint=f"write -1 for never, or at most {role.instances}")
+    default = NEVER if switches.min_succeeded == "all" else role.instances
+    failed, succeeded = thresholds.min_failed_instances, thresholds.min_succeeded_instances
+    return Completion(
+        min_failed=1 if failed is None else failed, min_succeeded=default if succeeded is None else succeeded
+    )
+
+
+def _resources(role: schema.Role, path: Path, collector: Collector) -> Resources:
+    """Return what a task gets: at least one CPU, and nothing below zero."""
+    wanted, options = role.resource_per_instance, role.extra_container_options
+    where: Path = (*path, "resourcePerInstance")
+    if wanted.cpu < 1:
+        collector.add("W204", (*where, "cpu"), f"`cpu: {wanted.cpu}` counts as 1: a task needs a CPU")
+    if wanted.gpu < 0:
+        collector.add("W205", (*where, "gpu"), f"`gpu: {wanted.gpu}` counts as 0")
+    if wanted.memory_mb <= 0:
+        message = f"`memoryMB: {wanted.memory_mb}` counts as none stated: the site decides"
+        collector.add("W206", (*where, "memoryMB"), message)
+    if options.shm_mb < 0:
+        message = f"`shmMB: {options.shm_mb}` counts as left out, which is {DEFAULT_SHM_MIB}"
+        collector.add("W207", (*path, "extraContainerOptions", "shmMB"), message)
+    shm = max(options.shm_mb, 0)
+    return Resources(
+        cpus=max(wanted.cpu, 1),
+        memory_mib=max(wanted.memory_mb, 0),
+        gpus=max(wanted.gpu, 0),
+        shm_mib=shm or DEFAULT_SHM_MIB,
+        declared_shm_mib=shm,
+        infiniband=bool(options.infiniband),
+    )
+
+
+def _ports(role: schema.Role, path: Path, collector: Collector) -> tuple[PortRequest, ...]:
+    """Return the ports of a task: the declared labels in their order, then ssh and http."""
+    declared = role.resource_per_instance.ports or {}
+    counts: dict[str, int] = {}
+    for label, count in declared.items():
+        counts[label] = count if count > 0 else int(label in _IMPLICIT_LABELS)
+        if count <= 0:
+            meaning = "one port, as every task has it" if counts[label] else "no port"
+            message = f"`{label}: {count}` means {meaning}: the number is how many ports a task gets"
+            collector.add("W208", (*path, "resourcePerInstance", "ports", label), message)
+    for label in _IMPLICIT_LABELS:
+        counts.setdefault(label, 1)
+    return tuple(PortRequest(label=label, count=count) for label, count in counts.items() if count)
+
+
+def wishes_of_job(slurm: SlurmExtras) -> SlurmWishes:
+    """Return what the whole table `extras.slurm` asks for."""
+    return SlurmWishes(
+        job=wishes_of(slurm),
+        layout=slurm.layout,
+        on_timeout=slurm.on_timeout or "fail",
+        export_env=slurm.export_env,
+    )
+
+
+def wishes_of(wishes: SlurmRole) -> RoleWishes:
+    """Return what a table of `extras.slurm` asks for."""
+    return RoleWishes(
+        time=wishes.time if isinstance(wishes, SlurmExtras) else None,
+        account=wishes.account,
+        qos=wishes.qos,
+        partition=wishes.partition,
+        reservation=wishes.reservation,
+        constraint=wishes.constraint,
+        exclude=wishes.exclude,
+        nodelist=wishes.nodelist,
+        slots=wishes.slots,
+        mpi=_mpi(wishes.mpi) if wishes.mpi else None,
+        options=tuple(wishes.options),
+        workdir=wishes.workdir,
+    )
+
+
+def _mpi(wish: SlurmMpi) -> Mpi:
+    roles = tuple(wish.roles) if isinstance(wish, SlurmWorld) and wish.roles is not None else None
+    return Mpi(plugin=wish.plugin, ranks=wish.ranks_per_instance or 0, roles=roles)

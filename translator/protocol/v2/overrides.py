@@ -1,0 +1,64 @@
+"""Words of the command line that take the place of values in the job file: parameters, secrets and the job's name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...errors import Fault
+from ...reading.scalars import plain_value
+from ...validation.diagnostics import near_hint
+from ..versions import NAME_PATTERN_V1, NAME_V1, is_v1
+from .schema import NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...reading.document import Document, Value
+
+
+def overridden(
+    document: Document, *, parameters: Mapping[str, str], name: str | None, secrets: Mapping[str, Value]
+) -> tuple[Document, tuple[Fault, ...]]:
+    """Return the document with these values in place of its own, and what is wrong with them.
+
+    A parameter that the job does not have is a fault: its name is a slip. The file's second document holds secrets,
+    too; `secrets` go before both.
+    """
+    faults: list[Fault] = []
+    own = document.mapping(("parameters",))
+    for key in parameters:
+        if key not in own:
+            message = f"--set {key}: the job has no parameter of that name"
+            faults.append(Fault(code="E309", message=message, hint=near_hint(key, own)))
+    v1 = is_v1(document)
+    pattern, form = (NAME_PATTERN_V1, NAME_V1) if v1 else (r"[a-zA-Z0-9_-]{1,255}", NAME)
+    if name is not None and not re.fullmatch(pattern, name, re.ASCII):
+        faults.append(Fault(code="E309", message=f"--name {name!r}: expected {form}"))
+    root = dict(document.mapping(()))
+    if parameters and not faults:
+        root["parameters"] = {**own, **{key: value_of(text) for key, text in parameters.items()}}
+    if name is not None and not faults:
+        root["jobName" if v1 else "name"] = name
+    given = {**(document.secrets or {}), **secrets}
+    if given and v1:
+        faults.append(Fault(code="E309", message="there are secrets for a job of protocol v1, which can have none"))
+    elif given:
+        root["secrets"] = {**document.mapping(("secrets",)), **given}
+    return replace(document, root=root), tuple(faults)
+
+
+def value_of(text: str) -> Value:
+    """Return the value of a word as a YAML file would read it there; an empty word is empty text.
+
+    Quotes around all of it make it text: `'010'` is not 8.
+
+    >>> value_of("1e-3"), value_of("'1e-3'"), value_of("[1")
+    (0.001, '1e-3', '[1')
+    """
+    if not text:
+        return ""
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1]
+    return plain_value(text)

@@ -1,0 +1,237 @@
+"""Mirror the job protocol v2 as OpenPAI's server accepts it, before any meaning is given to it.
+
+Where the server accepts what can only be a slip (a threshold of 0, `gangAllocation: "no"`), it is refused
+here, and the field says so. Source: PAI protocol v2, and the schema of PAI's rest-server where they differ.
+"""
+
+# ruff: noqa: RUF012 - pydantic copies the defaults
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from ...job import PriorityClass
+from ...validation.strict_model import (
+    MOST,
+    Boolean,
+    Check,
+    Closed,
+    Open,
+    Text,
+    TextOrNumber,
+    expected,
+    integer,
+    one_of,
+    whole,
+    words,
+)
+from ..extras_slurm import SlurmExtras
+
+MOST_INSTANCES = 10_000
+"""Source: frameworkcontroller, taskNumber maximum."""
+NAME = "a name of at most 255 letters (a-z, A-Z), digits, `_` and `-`"
+Name = Annotated[str, words(NAME, r"[a-zA-Z0-9_-]{1,255}", number=4)]
+_WORD = r"[a-zA-Z_][a-zA-Z0-9_]*"
+RoleName = Annotated[
+    str, words("a role name of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD, number=4)
+]
+Label = Annotated[
+    str, words("a port label of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD, number=4)
+]
+ImageUri = Annotated[str, words("an image such as `repository/image:tag`, without blanks", r"[^\s\x00-\x20\x7f]+")]
+MountPath = Annotated[str, words("a path such as `/mnt/data`, from `/` on and without tabs", r"/[^\t\n]*")]
+Version = Annotated[Any, one_of(2, "2")]
+Int = Annotated[int, whole()]
+TextList = Annotated[list[Text], Field(min_length=1)]
+
+
+def _threshold(value: object) -> int | None:
+    number = integer(value)
+    if value is None or (number is not None and (number == -1 or 1 <= number <= MOST)):
+        return number
+    raise expected("-1 (never) or a whole number of at least 1")
+
+
+Threshold = Annotated[int | None, Check(_threshold, {"type": ["integer", "null"], "minimum": -1, "not": {"const": 0}})]
+"""The server takes 0 for left out, and numbers below -1, with which its controller fails the job."""
+
+
+def _secrets(value: object) -> dict[str, Any]:
+    if isinstance(value, str) and value and not value.strip("*"):
+        hint = "OpenPAI hides the secrets of a job that it shows or exports: give them in a file, `--secrets FILE`"
+        raise expected("the job's secrets", hint, 6)
+    if not isinstance(value, dict):
+        raise expected("a mapping")
+    return value
+
+
+class _Described(Closed):
+    """Informational keys that any prerequisite may have. Source: PAI protocol v2, prerequisites."""
+
+    name: Name
+    protocol_version: Version = 2
+    version: TextOrNumber = ""
+    contributor: Text = ""
+    description: Text = ""
+
+
+class DockerImage(_Described):
+    """A container image; the one kind that is closed. Source: PAI protocol v2, prerequisites."""
+
+    type: Literal["dockerimage"]
+    uri: ImageUri
+    auth: dict[str, Text] = {}
+
+
+class Script(_Described):
+    """A script or an output; unknown keys are its plugin's. Source: PAI protocol v2, prerequisites."""
+
+    model_config = ConfigDict(extra="allow")
+    type: Literal["script", "output"]
+    uri: Text = ""
+    plugin: Text = ""
+    require: list[Text] = []
+
+
+class Data(_Described):
+    """A data set of several uris; unknown keys are its plugin's. Source: PAI protocol v2, prerequisites."""
+
+    model_config = ConfigDict(extra="allow")
+    type: Literal["data"]
+    uri: list[Text] = []
+    plugin: Text = ""
+    require: list[Text] = []
+
+
+Prerequisite = Annotated[DockerImage | Script | Data, Field(discriminator="type")]
+
+
+class Completion(Closed):
+    """When a role decides the job; null counts as left out. Source: PAI protocol v2, completion."""
+
+    min_failed_instances: Threshold = None
+    min_succeeded_instances: Threshold = None
+
+
+class ContainerOptions(Open):
+    """Size of /dev/shm in MiB, 0 for the default; `infiniband` may be any value.
+
+    Source: PAI protocol v2, extraContainerOptions.
+    """
+
+    shm_mb: Annotated[Int, Field(alias="shmMB")] = 0
+    infiniband: Any = False
+
+
+class Resources(Closed):
+    """What one task may use; memory in MiB; `ports` are counts. There are no lower bounds (see `build.py`).
+
+    Source: PAI protocol v2, resourcePerInstance.
+    """
+
+    cpu: Int
+    memory_mb: Annotated[Int, Field(alias="memoryMB")]
+    gpu: Int
+    ports: Annotated[dict[Label, Int] | None, Field(min_length=1)] = None
+
+
+class Role(Closed):
+    """A task role; its `protocolVersion` means nothing more. Source: PAI protocol v2, taskRoles."""
+
+    instances: Annotated[int, whole(1, MOST_INSTANCES)] = 1
+    completion: Completion = Completion.model_construct()
+    task_retry_count: Annotated[int, whole(-2)] = 0
+    prerequisites: list[Text] = []
+    docker_image: Text
+    data: Text = ""
+    output: Text = ""
+    script: Text = ""
+    extra_container_options: ContainerOptions = ContainerOptions.model_construct()
+    resource_per_instance: Resources
+    commands: TextList
+    protocol_version: Version = 2
+
+
+class DeploymentRole(Closed):
+    """Commands around those of a role. Source: PAI protocol v2, deployments."""
+
+    pre_commands: TextList = []
+    post_commands: TextList = []
+
+
+class Deployment(Open):
+    """A named set of commands around those of roles. Source: PAI protocol v2, deployments."""
+
+    name: Name
+    protocol_version: Version = 2
+    task_roles: Annotated[dict[RoleName, DeploymentRole], Field(min_length=1)]
+
+
+class Defaults(Open):
+    """Which deployment is active, and the virtual cluster. Source: PAI protocol v2, defaults."""
+
+    deployment: Text = ""
+    virtual_cluster: Text = "default"
+
+
+class Plugin(Open):
+    """A runtime plugin; `taskroles` is a filter. Source: PAI protocol v2, extras."""
+
+    plugin: Text
+    parameters: dict[str, Any] | None = None
+    taskroles: list[Text] | None = None
+
+
+class StorageMount(Open):
+    """A storage of the site; `/mnt/<name>` without a path; skipped without a name. Source: PAI protocol v2, extras."""
+
+    name: Text | None = None
+    mount_path: MountPath | None = None
+
+
+class HivedRole(Open):
+    """On which nodes a role runs; `skuNum` and its like are the server's own. Source: PAI protocol v2, extras."""
+
+    sku_type: Text | None = None
+    pinned_cell_id: Text | None = None
+
+
+class HivedScheduler(Open):
+    """Priority and kinds of nodes. Source: PAI protocol v2, extras."""
+
+    job_priority_class: Annotated[PriorityClass | None, one_of("crit", "prod", "test", "oppo")] = None
+    task_roles: dict[str, HivedRole] = {}
+
+
+class Extras(Open):
+    """What lies outside the protocol proper; any key may stand here.
+
+    The server takes any `gangAllocation` and only `false` counts; here it has to be true or false.
+    Source: PAI protocol v2, extras; this project's docs for `slurm`.
+    """
+
+    gang_allocation: Boolean = True
+    plugins: Annotated[list[Plugin] | None, Field(alias="com.microsoft.pai.runtimeplugin")] = None
+    storages: list[StorageMount] | None = None
+    hived_scheduler: HivedScheduler | None = None
+    slurm: SlurmExtras | None = None
+
+
+class JobFile(Closed):
+    """A job file. Source: PAI protocol v2."""
+
+    protocol_version: Version
+    name: Name
+    type: Annotated[str, one_of("job")]
+    version: TextOrNumber = ""
+    contributor: Text = ""
+    description: Text = ""
+    prerequisites: Annotated[list[Prerequisite], Field(min_length=1)] = []
+    parameters: dict[str, Any] = {}
+    secrets: Annotated[dict[str, Any], Check(_secrets, {"type": "object"})] = {}
+    job_retry_count: Annotated[int, whole(0)] = 0
+    task_roles: Annotated[dict[RoleName, Role], Field(min_length=1)]
+    deployments: Annotated[list[Deployment], Field(min_length=1)] = []
+    defaults: Defaults = Defaults.model_construct()
+    extras: Extras = Extras.model_construct()

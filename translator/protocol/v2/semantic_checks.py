@@ -1,0 +1,211 @@
+"""Check the names by which parts of a job file refer to each other.
+
+It looks at the values as they stand, and so finds what is wrong with names in a file that has other faults
+too.
+
+Source: PAI rest-server, semantic checks of protocol v2 jobs; PAI issue 5145 for `require`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from ...reading.document import Document, Path, Value
+    from ...validation.diagnostics import Collector
+
+SELECTIONS = {"dockerImage": "dockerimage", "data": "data", "output": "output", "script": "script"}
+"""The keys of a role that name one prerequisite, and the type it has to be of."""
+PLUGINS = "com.microsoft.pai.runtimeplugin"
+LONGEST_CONTROLLER_NAME = 63
+"""Letters and digits of a role's name. Source: OpenPAI FrameworkController, name of a task role."""
+
+
+def check_names(collector: Collector) -> None:
+    """Add a fault for each name that is taken twice, and for each that names nothing."""
+    _check_unique(collector)
+    _check_roles(collector)
+    _check_requirements(collector)
+    document = collector.document
+    default = document.at(("defaults", "deployment"))
+    deployments = _names(document, "deployments")
+    if isinstance(default, str) and default not in deployments:
+        message = f"there is no deployment `{default}`"
+        collector.add("E305", ("defaults", "deployment"), message, near=(default, deployments))
+    roles = document.mapping(("taskRoles",))
+    for path, name in _role_mentions(document):
+        if name not in roles:
+            code = "E308" if path[:2] == ("extras", "slurm") else "W303"
+            message = f"the job has no role `{name}`" + ("" if code == "E308" else ", so this does nothing")
+            collector.add(code, path, message, near=(name, roles), key=isinstance(path[-1], str))
+
+
+def controller_name(role: str) -> str:
+    """Return the name that OpenPAI's controller gave a role. Source: PAI rest-server, convertName."""
+    return re.sub(r"[^a-z0-9]", "", role.lower())
+
+
+def prerequisite(document: Document, kind: str, name: Value) -> Mapping[str, Value] | None:
+    """Return the prerequisite of that type and name."""
+    each = document.mappings(("prerequisites",))
+    return next((value for _, value in each if value.get("type") == kind and value.get("name") == name), None)
+
+
+Named = dict[str, list[tuple["Path", "Mapping[str, Value]"]]]
+"""The prerequisites of each name, with their paths."""
+
+
+def named_prerequisites(document: Document) -> Named:
+    """Return the prerequisites by name: of several of one name, those that do something, where any does."""
+    found: Named = {}
+    for path, value in document.mappings(("prerequisites",)):
+        name = value.get("name")
+        if isinstance(name, str):
+            found.setdefault(name, []).append((path, value))
+    return {name: [each for each in several if acts(each[1])] or several for name, several in found.items()}
+
+
+def acts(value: Mapping[str, Value]) -> bool:
+    """Tell whether a prerequisite does something for a role that lists it.
+
+    Source: PAI issue 5145: commands without a plugin are the cmd plugin's.
+    """
+    return value.get("type") != "dockerimage" and any(
+        value.get(key) for key in ("plugin", "callbacks", "preCommands", "postCommands")
+    )
+
+
+def required(document: Document, named: Named, names: Iterable[str]) -> Iterator[str]:
+    """Yield the names that a role's list stands for: those in it, and all that they require; each once.
+
+    A name that there is not is left out. Source: PAI issue 5145, require.
+    """
+    seen: set[str] = set()
+    stack = [*names]
+    while stack:
+        each = stack.pop()
+        if each not in seen and each in named:
+            seen.add(each)
+            yield each
+            stack += [text for _, text in _requirements(document, named, each)]
+
+
+def _check_unique(collector: Collector) -> None:
+    seen: dict[tuple[Value, Value, Value], int] = {}
+    for key, code in (("prerequisites", "E301"), ("deployments", "E302")):
+        for path, value in collector.document.mappings((key,)):
+            name, kind = value.get("name"), value.get("type") if key == "prerequisites" else key
+            place = collector.document.place((*path, "name"))
+            if not isinstance(name, str) or not isinstance(kind, str):
+                continue
+            first = seen.setdefault((key, kind, name), place.line)
+            if first != place.line:
+                what = f"prerequisite of type {kind}" if key == "prerequisites" else "deployment"
+                message = f"there already is a {what} named `{name}`, at line {first}"
+                collector.add(code, (*path, "name"), message, hint="rename one of the two")
+
+
+def _check_roles(collector: Collector) -> None:
+    document = collector.document
+    seen: dict[str, str] = {}
+    named = named_prerequisites(document)
+    for role in document.mapping(("taskRoles",)):
+        path: Path = ("taskRoles", role)
+        short = controller_name(role)
+        if role.isascii() and (not short or len(short) > LONGEST_CONTROLLER_NAME):
+            message = f"the role name needs from 1 to {LONGEST_CONTROLLER_NAME} letters and digits"
+            collector.add("E307", path, message, key=True)
+        elif seen.setdefault(short, role) != role:
+            message = f"the roles `{seen[short]}` and `{role}` are both `{short}` to the variables of tasks"
+            collector.add("E307", path, message, hint="rename one: case and `_` do not tell roles apart", key=True)
+        for key, kind in SELECTIONS.items():
+            name = document.at((*path, key))
+            if isinstance(name, str) and prerequisite(document, kind, name) is None:
+                _no_such(collector, (*path, key), kind, name)
+        for where, name in document.texts((*path, "prerequisites")):
+            if name not in named:
+                collector.add("E303", where, f"there is no prerequisite `{name}`", near=(name, named))
+            elif len(named[name]) > 1:
+                kinds = " and ".join(str(value.get("type")) for _, value in named[name])
+                message = f"`{name}` is the name of several prerequisites: {kinds}"
+                collector.add("W304", where, message, hint="rename all but one of them")
+
+
+def _no_such(collector: Collector, path: Path, kind: str, name: str) -> None:
+    """Add the fault for a role that selects a prerequisite of a type where there is none of that name."""
+    every = collector.document.mappings(("prerequisites",))
+    others = [str(value.get("type")) for _, value in every if value.get("name") == name]
+    if any(other not in SELECTIONS.values() for other in others):
+        return  # that type is the fault
+    same = [str(value.get("name")) for _, value in every if value.get("type") == kind]
+    message = f"there is no prerequisite of type {kind} named `{name}`"
+    hint = f"`{name}` is of type {others[0]}" if others else ""
+    if not every:
+        hint = "add `prerequisites:` with an item of `type: dockerimage`, a `name` and a `uri`"
+    collector.add("E304", path, message, hint=hint, near=(name, same))
+
+
+def _check_requirements(collector: Collector) -> None:
+    """Add faults for requirements that do not exist, and one for each that closes a circle."""
+    document = collector.document
+    named = named_prerequisites(document)
+    open_names: dict[str, bool] = {}
+    for root in named:
+        # Each name is entered once; a requirement that leads to a name still open closes a circle.
+        stack: list[tuple[str, deque[tuple[Path, str]]]] = []
+        if root not in open_names:
+            stack.append((root, deque(_requirements(document, named, root))))
+            open_names[root] = True
+        while stack:
+            name, rest = stack[-1]
+            if not rest:
+                open_names[name] = False
+                stack.pop()
+                continue
+            where, wanted = rest.popleft()
+            if wanted not in named:
+                collector.add("E303", where, f"there is no prerequisite `{wanted}`", near=(wanted, named))
+            elif wanted not in open_names:
+                open_names[wanted] = True
+                stack.append((wanted, deque(_requirements(document, named, wanted))))
+            elif open_names[wanted]:
+                collector.add("E306", where, _circle([each for each, _ in stack], wanted))
+            if wanted in named and all(value.get("type") == "dockerimage" for _, value in named[wanted]):
+                message = f"`{wanted}` is a container image, which a requirement cannot put in place"
+                collector.add("W309", where, message, hint="a role names its image as `dockerImage`")
+
+
+def _circle(open_names: list[str], wanted: str) -> str:
+    """Return what is said of a requirement that leads back to a name whose requirements are being looked at."""
+    circle = [*open_names[open_names.index(wanted) :], wanted]
+    if len(circle) == 2:
+        return f"`{wanted}` requires itself"
+    longest = 8
+    if len(circle) > longest:
+        circle[longest // 2 : -longest // 2] = ["..."]
+    return "prerequisites require each other in a circle: " + " > ".join(circle)
+
+
+def _requirements(document: Document, named: Named, name: str) -> list[tuple[Path, str]]:
+    return [item for path, _ in named.get(name, ()) for item in document.texts((*path, "require"))]
+
+
+def _names(document: Document, key: str) -> list[str]:
+    found = (value.get("name") for _, value in document.mappings((key,)))
+    return [name for name in found if isinstance(name, str)]
+
+
+def _role_mentions(document: Document) -> Iterator[tuple[Path, str]]:
+    """Yield each role that is named outside `taskRoles`, and where."""
+    tables: list[Path] = [("extras", "slurm", "taskRoles"), ("extras", "hivedScheduler", "taskRoles")]
+    tables.append(("extras", "slurm", "v1", "fixedPorts"))
+    tables += [(*path, "taskRoles") for path, _ in document.mappings(("deployments",))]
+    for table in tables:
+        for role in document.mapping(table):
+            yield (*table, role), role
+    for path, _ in document.mappings(("extras", PLUGINS)):
+        yield from document.texts((*path, "taskroles"))

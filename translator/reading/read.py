@@ -1,0 +1,143 @@
+"""Read a job file, YAML or JSON: text becomes plain values with the place of each, and has no meaning yet."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import yaml
+
+from ..errors import Fault, Place, ProtocolError
+from .decode import UndecodableError, decode, lines_of
+from .document import Document, Path, Span
+from .json_nodes import JsonReader, looks_like_v1
+from .yaml_errors import syntax_fault
+from .yaml_nodes import Composer, HopelessError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .document import Value
+    from .nodes import Node
+
+_LOADER: type = getattr(yaml, "CLoader", yaml.Loader)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+"""An escape for half a character, which the fast loader refuses even in a pair, where js-yaml took it."""
+
+
+def read(text: str | bytes, *, file: str) -> Document:
+    """Return the values of a YAML file and their places; what looks like a job of protocol v1 is read as JSON.
+
+    Raises `ProtocolError` with all that is wrong: invalid UTF-8, YAML or JSON, duplicate keys, tags, more than
+    two documents. Source: PAI protocol v2; js-yaml 3.13, with which OpenPAI's server read job files.
+    """
+    try:
+        source = decode(text, file=file)
+    except UndecodableError as error:
+        raise ProtocolError(error.faults) from None
+    lines = lines_of(source)
+    composer = Composer(file)
+    roots: list[Node] = []
+    json = JsonReader(source, file=file) if looks_like_v1(source) else None
+    try:
+        roots.extend(composer.documents(json.events() if json else yaml_events(source)))
+    except yaml.YAMLError as error:
+        raise ProtocolError([*composer.faults, syntax_fault(error, lines, file=file)]) from None
+    except HopelessError as error:
+        raise ProtocolError([*composer.faults, error.fault]) from None
+    faults = composer.faults + _shape_faults(roots, file)
+    if faults:
+        raise ProtocolError(faults)
+    secrets = roots[1].value if len(roots) > 1 else None
+    return Document(
+        file=file,
+        root=roots[0].value,
+        spans=dict(_spans(roots[0], (), (roots[0].line, roots[0].column), lines)),
+        lines=lines,
+        secrets=secrets if isinstance(secrets, dict) else None,
+        warnings=(*(json.warnings if json else ()), *(_secrets_warning(root, file) for root in roots[1:])),
+    )
+
+
+def yaml_events(source: str) -> Iterator[yaml.Event]:
+    """Return the events of a YAML text. Raises `yaml.YAMLError`."""
+    events: Iterator[yaml.Event] = yaml.parse(source, Loader=yaml.Loader if _SURROGATE.search(source) else _LOADER)
+    return events
+
+
+def _shape_faults(roots: list[Node], file: str) -> list[Fault]:
+    """Return what is wrong with the documents as wholes: one mapping, and at most one more."""
+    if not roots or (len(roots) == 1 and roots[0].value is None):
+        hint = "a job file begins with `protocolVersion: 2`"
+        return [Fault(code="E111", message="the file is empty", place=Place(file=file), hint=hint)]
+    faults: list[Fault] = []
+    if roots[0].pairs is None:
+        message = f"expected a mapping at the top of the file, found {kind_of(roots[0].value)}"
+        faults.append(
+            Fault(code="E112", message=message, place=_place(roots[0], file), hint="write `key: value` lines")
+        )
+    second = roots[1:2]
+    if second and second[0].pairs is None:
+        message = "a second document (after `---`) can only be a mapping of secrets"
+        hint = "remove the `---`, or write one job to a file"
+        faults.append(Fault(code="E113", message=message, place=_place(second[0], file), hint=hint))
+    if len(roots) > 2:
+        message = f"the file has {len(roots)} documents, where a job and its secrets are the most"
+        hint = "write one job to a file"
+        faults.append(Fault(code="E113", message=message, place=_place(roots[2], file), hint=hint))
+    return faults
+
+
+def _secrets_warning(root: Node, file: str) -> Fault:
+    return Fault(
+        code="W101",
+        message="the second document of the file is read as the job's secrets",
+        place=_place(root, file),
+        hint="keep secrets in a file of their own, out of version control",
+    )
+
+
+def _place(node: Node, file: str) -> Place:
+    return Place(file=file, line=node.line, column=node.column)
+
+
+def kind_of(value: Value) -> str:
+    """Return what a value is, in the words of messages."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return "a mapping"
+    return "a list" if isinstance(value, list) else "a single value"
+
+
+def _spans(node: Node, path: Path, key: tuple[int, int], lines: tuple[str, ...]) -> Iterator[tuple[Path, Span]]:
+    """Yield the span of a node and of everything inside it; `key` is where its key stands."""
+    block = node.style in ("|", ">")
+    line, column = _inside(node.line, node.column, lines)
+    key_line, key_column = _inside(*key, lines)
+    last = min(node.last_line, len(lines))
+    while last > line and not lines[last - 1].strip():
+        last -= 1
+    yield (
+        path,
+        Span(
+            line=line,
+            column=column,
+            last_line=max(last, line),
+            key_line=key_line,
+            key_column=key_column,
+            text_line=min(line + 1, len(lines)) if block else line,
+            literal=node.style == "|",
+        ),
+    )
+    for name, (child, *where) in (node.pairs or {}).items():
+        yield from _spans(child, (*path, name), (where[0], where[1]), lines)
+    for position, child in enumerate(node.items or []):
+        yield from _spans(child, (*path, position), (child.line, child.column), lines)
+
+
+def _inside(line: int, column: int, lines: tuple[str, ...]) -> tuple[int, int]:
+    """Return a place, or the end of the file: the library puts a value that is left out behind that."""
+    if line > len(lines):
+        line, column = len(lines), len(lines[-1]) + 1
+    return line, min(column, len(lines[line - 1]) + 1)

@@ -1,0 +1,106 @@
+"""What a profile says about GPUs and InfiniBand."""
+
+# ruff: noqa: RUF012 - pydantic copies the defaults
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from ..protocol.extras_slurm import SbatchText
+from ..validation.strict_model import Check, Closed, TextOrNumber, expected, integer, one_of, words
+from .profile import Fabric, Gpus, GpuVendor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .profile import Overrides
+
+_GPUS = Gpus()
+_SYSFS = "/sys/class"
+UNLIMITED = "unlimited"
+
+_WORD = r"[A-Za-z][A-Za-z0-9_.-]*"
+Adapter = Annotated[
+    str,
+    words("the name of an adapter such as `mlx5_0`, or with a port `mlx5_0:1`", r"[A-Za-z0-9_.-]+(?::[1-9]\d{0,2})?"),
+]
+Interface = Annotated[str, words("the name of a network interface such as `ib0`", r"[A-Za-z0-9_.@-]{1,15}")]
+GresName = Annotated[str, words("the name of a generic resource, without a type or a number", _WORD)]
+Gres = Annotated[str, words("a generic resource of a node, such as `hca:1`", rf"{_WORD}(?::{_WORD})?:[1-9]\d{{0,5}}")]
+SwitchCount = Annotated[
+    str, words("a number of switches such as `1`, or with a time to wait for them `1@30:00`", r"\d+(?:@[\d:-]+)?")
+]
+Folder = Annotated[str, words("the path of a folder", r"/[A-Za-z0-9_./-]*[A-Za-z0-9_-]")]
+Variable = Annotated[str, words("the name of an environment variable", r"[A-Za-z_][A-Za-z0-9_]*")]
+
+
+def _memlock(value: object) -> int | None:
+    number = integer(value)
+    if value == UNLIMITED:
+        return None
+    if number is None or not 1 <= number <= 1 << 30:
+        raise expected("`unlimited`, or a whole number of MiB of at least 1")
+    return number
+
+
+Memlock = Annotated[int | None, Check(_memlock, {"oneOf": [{"const": UNLIMITED}, {"type": "integer", "minimum": 1}]})]
+
+
+class GpuSettings(Closed):
+    """What Slurm calls the GPUs, and whose they are. Source: gres.conf(5), Name and Flags."""
+
+    gres: GresName = _GPUS.gres
+    vendor: Annotated[GpuVendor, one_of("nvidia", "amd")] = _GPUS.vendor
+
+    def settings(self) -> Gpus:
+        """Return the settings as the planner sees them."""
+        return Gpus(gres=self.gres, vendor=self.vendor)
+
+
+class FabricVariables(Closed):
+    """Variables over those that come by default; null takes one away."""
+
+    with_: Annotated[dict[Variable, TextOrNumber | None], Field(alias="with")] = {}
+    without: dict[Variable, TextOrNumber | None] = {}
+
+
+class Infiniband(Closed):
+    """The site's InfiniBand.
+
+    Source: sbatch(1), options of these names; Linux, Documentation/ABI/stable/sysfs-class-infiniband.
+    """
+
+    adapters: Annotated[list[Adapter], Field(min_length=1)]
+    interface: Interface | None = None
+    ethernet: Interface | None = None
+    constraint: SbatchText | None = None
+    gres: Gres | None = None
+    network: SbatchText | None = None
+    switches: SwitchCount | None = None
+    memlock_mb: Annotated[Memlock, Field(alias="memlockMB")] = None
+    sysfs: Folder = _SYSFS
+    variables: FabricVariables = FabricVariables()
+
+    def settings(self) -> Fabric:
+        """Return the settings as the planner sees them."""
+        return Fabric(
+            adapters=tuple(self.adapters),
+            interface=self.interface or "",
+            ethernet=self.ethernet or "",
+            constraint=self.constraint,
+            gres=self.gres,
+            network=self.network,
+            switches=self.switches,
+            memlock_mib=self.memlock_mb,
+            sysfs=self.sysfs,
+            variables_with=_overrides(self.variables.with_),
+            variables_without=_overrides(self.variables.without),
+        )
+
+
+def _overrides(variables: Mapping[str, str | float | None]) -> Overrides:
+    return tuple((name, None if value is None else str(value)) for name, value in variables.items())
+
+
+CpuUnits = Annotated[Literal["thread", "core"], one_of("thread", "core")]

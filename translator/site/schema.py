@@ -1,0 +1,265 @@
+"""A site profile as it is written: a mirror of the file, which says what each key may be.
+
+GPUs, InfiniBand, containers and policies have mirrors of their own beside this one.
+"""
+
+# ruff: noqa: RUF012 - pydantic copies the defaults
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated
+
+from pydantic import Field
+
+from ..protocol.extras_slurm import HostList, Plugin, SbatchText, SlurmCompat, Time
+from ..slurm_options import Switches
+from ..validation.strict_model import Boolean, Check, Closed, Text, expected, integer, one_of, whole, words
+from .containers import Containers
+from .devices import CpuUnits, GpuSettings, Infiniband
+from .policies import ExitRow, Monitor, Notifications, Retry
+from .profile import (
+    AddressMethod,
+    GresStyle,
+    NodeType,
+    Partition,
+    PortRange,
+    Priority,
+    Shape,
+    Site,
+    SiteStorage,
+    VirtualCluster,
+)
+from .slurm_version import slurm_version
+
+VERSION = 1
+"""Of the keys of a profile and what they mean."""
+_DEFAULTS = Site()
+
+Count = Annotated[int, whole(0)]
+Positive = Annotated[int, whole(1)]
+Port = Annotated[int, whole(1024, 65535)]
+
+
+def _address(value: object) -> tuple[AddressMethod, str]:
+    if value == "getent":
+        return "getent", ""
+    if value == "nodeAddress":
+        return "node-address", ""
+    suffix = value.get("suffix") if isinstance(value, dict) and len(value) == 1 else None
+    if isinstance(suffix, str) and suffix and all(char.isalnum() or char in "-." for char in suffix):
+        return "suffix", suffix
+    raise expected("`getent`, `nodeAddress` or a mapping such as `{suffix: -ib0}`")
+
+
+def _file_system(value: object) -> str:
+    if not isinstance(value, str) or not value.isprintable() or value.endswith("/"):
+        raise expected("the beginning of a path such as `hdfs://host:9000`, without a `/` at its end")
+    return value
+
+
+def _version(value: object) -> str:
+    found = slurm_version(value) if isinstance(value, str) else None
+    if found is None:
+        raise expected("a version of Slurm with all its three numbers, such as `24.11.5`")
+    return str(found)
+
+
+def _format(value: object) -> int:
+    if integer(value) != VERSION:
+        raise expected(f"the version {VERSION} of site profiles", "a later version needs a newer paislurm")
+    return VERSION
+
+
+def _seconds(longest: int) -> Check:
+    def check(value: object) -> timedelta:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= longest:
+            raise expected(f"a number of seconds, above 0 and at most {longest}")
+        return timedelta(seconds=value)
+
+    return Check(check, {"type": "number", "exclusiveMinimum": 0, "maximum": longest})
+
+
+Seconds = Annotated[timedelta, _seconds(24 * 3600)]
+Week = Annotated[timedelta, _seconds(7 * 24 * 3600)]
+Address = Annotated[
+    tuple[AddressMethod, str],
+    Check(_address, {"oneOf": [{"enum": ["getent", "nodeAddress"]}, {"type": "object"}]}),
+]
+
+
+class _Nodes(Closed):
+    """Equal nodes; memory in MiB is what Slurm may give away. Source: slurm.conf(5), NodeName."""
+
+    count: Positive
+    cpus: Positive
+    memory_mb: Annotated[Positive, Field(alias="memoryMB")]
+    gpus: Count = 0
+    gpu_type: SbatchText | None = None
+    threads_per_core: Annotated[int, whole(1, 8)] = 1
+
+    def settings(self) -> Shape:
+        """Return the settings as the planner sees them."""
+        return Shape(
+            count=self.count,
+            cpus=self.cpus,
+            memory_mib=self.memory_mb,
+            gpus=self.gpus,
+            gpu_type=self.gpu_type or "",
+            threads_per_core=self.threads_per_core,
+        )
+
+
+class _Partition(Closed):
+    """Source: slurm.conf(5), PartitionName."""
+
+    nodes: list[_Nodes] = []
+    time_limit: Time | None = None
+
+    def settings(self, name: str) -> Partition:
+        """Return the settings as the planner sees them."""
+        return Partition(name=name, shapes=tuple(each.settings() for each in self.nodes), time_limit=self.time_limit)
+
+
+class _VirtualCluster(Closed):
+    """Where the jobs of an OpenPAI virtual cluster go. Source: sbatch(1), options of these names."""
+
+    partition: SbatchText | None = None
+    account: SbatchText | None = None
+    qos: SbatchText | None = None
+    reservation: SbatchText | None = None
+
+    def settings(self) -> VirtualCluster:
+        """Return the settings as the planner sees them."""
+        return VirtualCluster(
+            partition=self.partition, account=self.account, qos=self.qos, reservation=self.reservation
+        )
+
+
+class _Ports(Closed):
+    first: Port = _DEFAULTS.ports.first
+    last: Port = _DEFAULTS.ports.last
+
+    def settings(self) -> PortRange:
+        """Return the settings as the planner sees them."""
+        return PortRange(first=self.first, last=self.last)
+
+
+class _Time(Closed):
+    """`default` is in sbatch's forms, the others are in seconds.
+
+    Source: sbatch(1), --time; slurm.conf(5), KillWait.
+    """
+
+    default: Time | None = None
+    warning: Seconds = _DEFAULTS.warning
+    grace: Seconds = _DEFAULTS.grace
+    kill_wait: Seconds = _DEFAULTS.kill_wait
+    debug: Week = _DEFAULTS.debug
+
+
+class _Storage(Closed):
+    path: Annotated[str, words("a path such as `/data`, from `/` on and without tabs", r"/[^\t\n]*")]
+    shared: Boolean = True
+    default: Boolean = False
+
+    def settings(self) -> SiteStorage:
+        """Return the settings as the planner sees them."""
+        return SiteStorage(path=self.path, shared=self.shared, default=self.default)
+
+
+class _Priority(Closed):
+    """Source: sbatch(1), --qos, --nice."""
+
+    qos: SbatchText | None = None
+    nice: Annotated[int, whole(0, 2147483645)] | None = None
+
+    def settings(self) -> Priority:
+        """Return the settings as the planner sees them."""
+        return Priority(qos=self.qos, nice=self.nice)
+
+
+class _Priorities(Closed):
+    """Source: PAI protocol v2, hivedScheduler."""
+
+    crit: _Priority | None = None
+    prod: _Priority | None = None
+    test: _Priority | None = None
+    oppo: _Priority | None = None
+
+
+class _NodeType(Closed):
+    """Source: sbatch(1), --constraint, --nodelist, --gres."""
+
+    constraint: SbatchText | None = None
+    nodelist: HostList | None = None
+    gpu_type: SbatchText | None = None
+
+    def settings(self) -> NodeType:
+        """Return the settings as the planner sees them."""
+        return NodeType(constraint=self.constraint, nodelist=self.nodelist, gpu_type=self.gpu_type)
+
+
+class SiteFile(Closed):
+    """A site profile as it is written. Source: this project's docs, site profile."""
+
+    version: Annotated[int, Check(_format, {"const": VERSION})] = VERSION
+    name: Text = ""
+    slurm_version: Annotated[str, Check(_version, {"type": "string"})] = ""
+    partitions: dict[str, _Partition] = {}
+    default_partition: SbatchText | None = None
+    virtual_clusters: dict[str, _VirtualCluster] = {}
+    gres_style: Annotated[GresStyle, one_of("gres", "gpus-per-task")] = _DEFAULTS.gres_style
+    gpus: GpuSettings = GpuSettings()
+    cpu_unit: CpuUnits = _DEFAULTS.cpu_unit
+    infiniband: Infiniband | None = None
+    address: Address = ("getent", "")
+    ports: _Ports = _Ports()
+    time: _Time = _Time()
+    storages: dict[str, _Storage] = {}
+    priorities: _Priorities = _Priorities()
+    node_types: dict[str, _NodeType] = {}
+    containers: Containers = Containers()
+    mpi: list[Plugin] | None = None
+    default_file_system: Annotated[str, Check(_file_system, {"type": "string"})] = ""
+    retry: Retry = Retry()
+    exit_spec: list[ExitRow] = []
+    monitor: Monitor = Monitor()
+    notifications: Notifications = Notifications()
+    group_home: Boolean = _DEFAULTS.group_home
+    compat: SlurmCompat = SlurmCompat()
+
+    def settings(self) -> Site:
+        """Return the site as the planner and the monitor see it."""
+        method, suffix = self.address
+        return Site(
+            known=True,
+            name=self.name,
+            slurm_version=self.slurm_version,
+            partitions=tuple(each.settings(name) for name, each in self.partitions.items()),
+            default_partition=self.default_partition,
+            virtual_clusters={name: each.settings() for name, each in self.virtual_clusters.items()},
+            gres_style=self.gres_style,
+            gpus=self.gpus.settings(),
+            cpu_unit=self.cpu_unit,
+            fabric=self.infiniband.settings() if self.infiniband else None,
+            address=method,
+            node_suffix=suffix,
+            ports=self.ports.settings(),
+            default_time=self.time.default,
+            warning=self.time.warning,
+            grace=self.time.grace,
+            kill_wait=self.time.kill_wait,
+            debug=self.time.debug,
+            storages={name: each.settings() for name, each in self.storages.items()},
+            priorities={name: each.settings() for name, each in self.priorities if each is not None},
+            node_types={name: each.settings() for name, each in self.node_types.items()},
+            containers=self.containers.settings(),
+            mpi=None if self.mpi is None else tuple(self.mpi),
+            default_file_system=self.default_file_system,
+            retry=self.retry.settings(),
+            exit_rows=tuple(each.row() for each in self.exit_spec),
+            monitor=self.monitor.settings(),
+            notifier=self.notifications.notifier(),
+            group_home=self.group_home,
+            compat=self.compat.over(Switches()),
+        )

@@ -1,0 +1,1 @@
+"""What is kept about a job: its folder, its journal, its results."""

@@ -1,0 +1,175 @@
+"""What a journal amounts to: the records of a job, folded into how it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from paislurm.backends.slurm.reasons import code_of, explained
+
+from .records import UNRETRIED, Cancelled, Counters, Created, Ended, Intent, Notified, Retry, Seen, Submitted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from paislurm.backends.base import Observation
+
+    from ..exit_codes.table import SiteRow
+    from .records import JobRole, Policy, Record
+
+LEFT_OUT_SECONDS = 24 * 3600
+MOST_LEFT_OUT = 16
+
+
+NOTHING = ("", "None")
+
+MOST_REASONS = 16
+"""So many different reasons stand in the journal at once when they come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Hold what is known of a job from its journal; what belongs to an attempt is that of the last one.
+
+    `job_id` is "" while it is not known whether the backend took the attempt, though it was asked to.
+    `retries` are the ends of earlier attempts; the last attempt's own is there too while the next one is due.
+    """
+
+    job: str = ""
+    user: str = ""
+    backend: str = ""
+    roles: tuple[JobRole, ...] = ()
+    policy: Policy = UNRETRIED
+    exit_rows: tuple[SiteRow, ...] = ()
+    notify: tuple[str, ...] = ()
+    notified: frozenset[str] = frozenset()
+    tasks: int = 0
+    created: int = 0
+    retries: tuple[Retry, ...] = ()
+    cancelled: Cancelled | None = None
+    ran: bool = False
+    attempt: int = 0
+    tag: str = ""
+    asked: int = 0
+    job_id: str = ""
+    submitted: int | None = None
+    seen: Seen | None = None
+    waited: frozenset[tuple[str, ...]] = frozenset()
+    """For what the last attempt has waited, as `key` has it."""
+    ended: Ended | None = None
+
+    @property
+    def keeper(self) -> str:
+        """What people call the backend that the job is with."""
+        return "the local backend" if self.backend == "local" else "Slurm"
+
+    @property
+    def full_name(self) -> str:
+        """The name that OpenPAI gave the job, `user~name`."""
+        return f"{self.user}~{self.job}"
+
+    @property
+    def retry(self) -> Retry | None:
+        """The end of the last attempt, where another one is due and has not been submitted."""
+        return self.retries[-1] if self.retries and self.retries[-1].attempt == self.attempt else None
+
+    @property
+    def counters(self) -> Counters:
+        """How often the job has been retried."""
+        last = self.retries[-1] if self.retries else None
+        return Counters(total=last.total, used=last.used, transient=last.transient) if last else Counters()
+
+    def left_out(self, now: int) -> tuple[str, ...]:
+        """Return the nodes that a fresh attempt leaves out: those that failed last, and not long ago."""
+        recent = (retry for retry in reversed(self.retries) if now - retry.time < LEFT_OUT_SECONDS)
+        nodes = dict.fromkeys(node for retry in recent for node in retry.nodes)
+        most = MOST_LEFT_OUT if self.policy.spare is None else min(MOST_LEFT_OUT, self.policy.spare)
+        return tuple(nodes)[:most]
+
+
+def history(records: Iterable[Record]) -> History:
+    """Fold records, oldest first. What comes late about an earlier attempt changes nothing; a cancel is the job's."""
+    return advanced(History(), records)
+
+
+def advanced(known: History, records: Iterable[Record]) -> History:
+    """Return a history that has taken in more records."""
+    notified, retries = set(known.notified), list(known.retries)
+    for record in records:
+        if isinstance(record, Created):
+            known = _created(known, record)
+        elif isinstance(record, Notified):
+            notified.add(record.key)
+        elif isinstance(record, Cancelled):
+            known = replace(known, cancelled=record)
+        elif record.attempt < known.attempt:
+            continue
+        elif isinstance(record, Retry):
+            known = _of_attempt(known, record.attempt)
+            decided = bool(retries) and retries[-1].attempt == known.attempt
+            if not decided and known.ended is None:
+                retries.append(record)
+        else:
+            known = _next(_of_attempt(known, record.attempt), record)
+    return replace(known, notified=frozenset(notified), retries=tuple(retries))
+
+
+def _created(known: History, record: Created) -> History:
+    return replace(
+        known,
+        job=record.job,
+        user=record.user,
+        backend=record.backend,
+        roles=record.roles,
+        policy=record.policy,
+        exit_rows=record.exit_rows,
+        notify=record.notify,
+        tasks=sum(role.instances for role in record.roles),
+        created=record.time,
+    )
+
+
+def _of_attempt(known: History, attempt: int) -> History:
+    """Return the history at the beginning of an attempt, unless it is at that one already."""
+    if attempt == known.attempt:
+        return known
+    return replace(
+        known, attempt=attempt, tag="", asked=0, job_id="", submitted=None, seen=None, waited=frozenset(), ended=None
+    )
+
+
+def _next(known: History, record: Intent | Submitted | Seen | Ended) -> History:
+    """Take in a record of the last attempt. How an attempt ended is said once; later words are none."""
+    match record:
+        case Intent():
+            return replace(known, tag=record.tag, asked=record.time)
+        case Submitted():
+            return replace(
+                known, job_id=record.job_id, submitted=record.time, job=record.job, user=record.user,
+                backend=record.backend, tasks=record.tasks, created=known.created or record.time,
+            )  # fmt: skip
+        case Seen():
+            if len(known.waited) < MOST_REASONS:
+                known = replace(known, waited=known.waited | {key(reasons_of(record))})
+            return replace(known, seen=record, ran=known.ran or record.state == "RUNNING")
+        case Ended():
+            return replace(known, ended=known.ended or record)
+
+
+def key(reasons: Sequence[str]) -> tuple[str, ...]:
+    """Return what differs where a job waits for another reason; to wait for one's turn is one reason, however called.
+
+    That is () where nothing is said.
+    """
+    said = [reason for reason in reasons if reason not in NOTHING]
+    other = [f"{k} {code_of(reason)}" for k, reason in enumerate(reasons) if reason in said and not _in_turn(reason)]
+    return tuple(other) or (("turn",) if said else ())
+
+
+def _in_turn(reason: str) -> bool:
+    return explained(reason).kind == "turn"
+
+
+def reasons_of(seen: Observation | Seen) -> tuple[str, ...]:
+    """Return the reason of each component, as far as they were told apart."""
+    return seen.reasons or (seen.reason,)

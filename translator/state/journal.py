@@ -1,0 +1,101 @@
+"""The journal of a job: JSON lines, only ever appended, each by one write that is on the disk at once."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from dataclasses import dataclass
+from shutil import rmtree
+from typing import TYPE_CHECKING
+
+from .records import Created, Ended, Submitted, dump, parse
+from .safe_read import DamagedError, read_end
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .records import Record
+
+SECRETS = "secrets"
+"""The folder of a job's secrets, beside its journal."""
+LARGEST = 64 << 20
+TOLD, MOST_DAMAGE = 20, 100_000
+"""Lines that are no records: how many are told one by one, and after how many a journal is read no further."""
+_LINE = re.compile(rb"[^\n]+")
+END = 32 << 10
+"""How much of a journal's end tells how a job stands: its last records are some 200 bytes each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """Hold the records of a journal in order, and in words what could not be read."""
+
+    records: tuple[Record, ...]
+    damage: tuple[str, ...] = ()
+
+
+def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
+    """Add a record; it is on the disk when this returns. OSError if it cannot be.
+
+    A line that a crash or a full disk left torn is closed first, so that it spoils no record but its own.
+    With `inode`, that of the journal from which the record follows, nothing is written to another job's that has
+    taken its place. With the end of the job its secrets go: no attempt will want them any more.
+    """
+    descriptor = os.open(journal, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        status = os.fstat(descriptor)
+        if inode is not None and inode != status.st_ino:
+            raise OSError(errno.ESTALE, "it is another job's now", str(journal))
+        if isinstance(record, Ended):
+            rmtree(journal.with_name(SECRETS), ignore_errors=True)
+        size = status.st_size
+        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        line = b"\n" * torn + dump(record)
+        if os.write(descriptor, line) != len(line):
+            # The disk filled up in the middle of a line; asking again gives the error its name.
+            os.write(descriptor, b"\n")
+            raise OSError(errno.ENOSPC, "the record was written in part", str(journal))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read(journal: Path) -> Read:
+    """Return all records; what cannot be read is left out and reported. OSError if there is no journal."""
+    data, whole = read_end(journal, LARGEST)
+    return _records(data, first=1 if whole else 2)
+
+
+def read_last(journal: Path) -> Read:
+    """Return the last records of a journal, enough to tell how the job stands."""
+    data, whole = read_end(journal, END)
+    found = _records(data, first=1 if whole else 2)
+    if whole or any(isinstance(record, (Created, Submitted, Ended)) for record in found.records):
+        return found
+    return read(journal)
+
+
+def _records(data: bytes, *, first: int) -> Read:
+    """Read lines; `first` is 2 where the first one may be the end of a longer one."""
+    records: list[Record] = []
+    damage: list[str] = []
+    number, seen, bad = 1, 0, 0
+    for match in _LINE.finditer(data):
+        number += data.count(b"\n", seen, match.start())
+        seen = match.start()
+        line = match[0]
+        if number < first or not line.strip(b"\0 \r"):
+            continue
+        try:
+            records.append(parse(line))
+        except DamagedError as error:
+            bad += 1
+            last = match.end() == len(data)
+            if bad <= TOLD:
+                damage.append("its last line is torn" if last else f"line {number} cannot be read: {error}")
+            if bad == MOST_DAMAGE:
+                break
+    if bad > TOLD:
+        damage.append(f"{bad - TOLD} more lines cannot be read" + ("; the rest was not tried" * (bad == MOST_DAMAGE)))
+    return Read(records=tuple(records), damage=tuple(damage))

@@ -1,0 +1,200 @@
+"""What a journal can hold: a closed set of records, each with the time at which it was written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Annotated, Literal, TypeAlias
+
+from ..exit_codes.table import Behaviour, SiteRow
+from .codec import Only, shaped
+from .safe_read import DamagedError, is_job_number, json_object, text, whole
+
+VERSION = 1
+"""Of the format; a reader leaves alone what a later version wrote."""
+
+MOST_ROLES, MOST_TASKS = 10_000, 250_000
+"""Of a job: a journal that names more has been written by something else."""
+
+Count = Annotated[int, Only(range(1_000_000_000).__contains__, "a count")]
+TaskCount = Annotated[int, Only(range(MOST_TASKS + 1).__contains__, "a number of tasks")]
+JobNumber = Annotated[str, Only(lambda word: not word or is_job_number(word), "the number of a job")]
+FolderName = Annotated[str, Only(lambda name: "/" not in name and name not in ("", ".", ".."), "the name of a folder")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Say how often a job is retried: `limit` as in the job file, the bounds as the site says.
+
+    `ceiling` bounds the retries that use no budget, `restart_limit` those of a job that is restarted for ever.
+    `spare` is how many nodes an attempt may leave out and still start, None where nobody knows.
+    """
+
+    limit: int = 0
+    ceiling: int = 10
+    restart_limit: int = 0
+    on_timeout: Literal["fail", "retry"] = "fail"
+    on_root_cancel: Literal["stop", "retry"] = "stop"
+    spare: int | None = None
+
+
+UNRETRIED = Policy(limit=0, ceiling=0)
+"""The policy of a job whose journal names none: it was submitted when no job was retried."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRole:
+    """Name a role, its folder below `logs` and `tasks`, and its number of tasks."""
+
+    name: str
+    folder: FolderName
+    instances: TaskCount
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Created:
+    """Begin a journal: what the job is, where it runs, how often it is retried, and of what its user is told.
+
+    `exit_rows` are the site's changes of the exit specification; `notify` are events.
+    """
+
+    time: int
+    job: str
+    user: str
+    backend: str
+    roles: tuple[JobRole, ...]
+    policy: Policy = UNRETRIED
+    exit_rows: tuple[SiteRow, ...] = ()
+    notify: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """Say before the backend is asked that an attempt is about to be submitted under a tag."""
+
+    time: int
+    attempt: Count
+    tag: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """Say that the backend took an attempt, with enough of `Created` for who reads a journal's end only."""
+
+    time: int
+    attempt: Count
+    job_id: JobNumber
+    job: str
+    user: str
+    backend: str
+    tasks: TaskCount
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Keep the backend's own state of an attempt whenever it changed: what is known without an answer.
+
+    `reasons` are why each component waits.
+    """
+
+    time: int
+    attempt: Count
+    state: str
+    reason: str
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancelled:
+    """Say who wants the job's end, and which of the backend's jobs was asked for it: "" where none was known."""
+
+    time: int
+    attempt: Count
+    user: str
+    job_id: JobNumber = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """Say how an attempt ended, and that the next one is due at `due`; the counters are those after it.
+
+    `why` is the rule that it is retried by; `nodes` are those that the end is blamed on.
+    """
+
+    time: int
+    attempt: Count
+    code: int
+    behaviour: Behaviour
+    reason: str
+    why: str
+    due: int
+    total: Count
+    used: Count
+    transient: Count
+    nodes: tuple[str, ...]
+    backend_state: str
+    started: int | None
+    ended: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """Say how the job ended. `state` is OpenPAI's word, `backend_state` the backend's, or ""."""
+
+    time: int
+    attempt: Count
+    state: str
+    code: int | None
+    reason: str
+    backend_state: str
+    started: int | None
+    ended: int | None
+    completed: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notified:
+    """Say that the site's program was told of an event, or that no more is tried; `key` is the event's own."""
+
+    time: int
+    attempt: Count
+    key: str
+    delivered: bool
+
+
+Record: TypeAlias = Created | Intent | Submitted | Seen | Cancelled | Retry | Ended | Notified
+_KINDS: tuple[type[Record], ...] = (Created, Intent, Submitted, Seen, Cancelled, Retry, Ended, Notified)
+
+
+def dump(record: Record) -> bytes:
+    """Return a record as one line of JSON, line break included."""
+    kind = type(record).__name__.lower()
+    return json.dumps({"version": VERSION, "kind": kind, **asdict(record)}).encode() + b"\n"
+
+
+def parse(line: bytes) -> Record:
+    """Return the record of a line; DamagedError if it is none."""
+    raw = json_object(line)
+    if whole(raw, "version") > VERSION:
+        raise DamagedError("it was written by a later version")
+    kind = text(raw, "kind")
+    for shape in _KINDS:
+        if shape.__name__.lower() == kind:
+            return _checked(shaped(shape, raw))
+    raise DamagedError("no such kind of record")
+
+
+def _checked(record: Record) -> Record:
+    roles = record.roles if isinstance(record, Created) else ()
+    if len(roles) > MOST_ROLES or sum(role.instances for role in roles) > MOST_TASKS:
+        raise DamagedError(f"it has more than {MOST_ROLES} roles, or {MOST_TASKS} tasks")
+    return record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counters:
+    """Count retries: all of them, those that used the budget, those that did not."""
+
+    total: int = 0
+    used: int = 0
+    transient: int = 0

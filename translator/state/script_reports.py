@@ -1,0 +1,69 @@
+"""Which scripts of prerequisites and plugins tasks ran, and when: a file for each task; its last line may be torn.
+
+Source: this project's docs, run folder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .safe_read import read_end, whole_word
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LARGEST = 1 << 16
+"""How much of a task's file is read, from its end; a script takes about 50 bytes."""
+LONGEST_LINE = 512
+MOMENTS = ("start", "commands", "success", "exit")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptRun:
+    """Say how a script ended that a task ran; `name` is that of its prerequisite or plugin, empty for the commands.
+
+    Times are seconds since 1970.
+    """
+
+    attempt: int
+    moment: str
+    name: str
+    status: int
+    began: int
+    ended: int
+
+
+def read_scripts(folder: Path) -> dict[int, tuple[ScriptRun, ...]]:
+    """Return what the tasks of a role ran, by index, in the order in which it ended; `folder` is below `tasks`."""
+    found: dict[int, tuple[ScriptRun, ...]] = {}
+    try:
+        files = sorted(folder.glob("*.scripts"))
+    except OSError:
+        return {}
+    for file in files:
+        index = whole_word(file.stem)
+        try:
+            data, whole = read_end(file, LARGEST)
+        except OSError:
+            continue
+        lines = data.split(b"\n")[0 if whole else 1 : -1]
+        if index is not None:
+            found[index] = tuple(run for run in map(_run, lines) if run is not None)
+    return found
+
+
+def _run(line: bytes) -> ScriptRun | None:
+    """Return what a line says; None for one that is none of ours."""
+    words = line.decode("utf-8", errors="replace").split(" ", 5) if len(line) <= LONGEST_LINE else []
+    match words:
+        case [attempt, moment, status, began, ended, name] if moment in MOMENTS:
+            numbers = [whole_word(word) for word in (attempt, status, began, ended)]
+        case _:
+            return None
+    match numbers:
+        case [int(first), int(second), int(third), int(fourth)]:
+            called = "" if moment == "commands" else name
+            return ScriptRun(attempt=first, moment=moment, name=called, status=second, began=third, ended=fourth)
+        case _:
+            return None

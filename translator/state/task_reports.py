@@ -1,0 +1,98 @@
+"""What tasks report while they run: lines in a file for each slot, of which the last may be torn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from .safe_read import read_end, whole_word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+LARGEST = 1 << 20
+"""How much of a slot's file is read, from its end; a task takes about 150 bytes."""
+LONGEST_LINE = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Say what a task reported of its last attempt: that it started and, with `ended`, how it ended."""
+
+    index: int
+    attempt: int
+    node: str
+    started: int
+    status: int | None = None
+    code: int | None = None
+    behaviour: str = ""
+    ended: int | None = None
+    held: int | None = None
+    """Until when a failed task keeps its place for somebody to look at it."""
+
+
+def read_reports(folder: Path) -> dict[int, Report]:
+    """Return the last report of each task of a role, by index; `folder` is the role's below `tasks`."""
+    latest: dict[int, Report] = {}
+    try:
+        files = sorted(folder.glob("*.log"))
+    except OSError:
+        return {}
+    for file in files:
+        try:
+            data, whole = read_end(file, LARGEST)
+        except OSError:
+            continue
+        lines = data.split(b"\n")[0 if whole else 1 : -1]
+        take_in(latest, lines)
+    return latest
+
+
+def take_in(latest: dict[int, Report], lines: Iterable[bytes]) -> None:
+    """Add what complete lines report to what is known; a line that is none of ours is passed over."""
+    for line in lines:
+        words = line.decode("ascii", errors="replace").split(" ") if len(line) <= LONGEST_LINE else []
+        match words:
+            case ["start", _, _, index, attempt, node, _, time]:
+                _on_start(latest, whole_word(index), whole_word(attempt), node, whole_word(time))
+            case ["exit", _, _, index, attempt, status, code, behaviour, time]:
+                _on_exit(
+                    latest, whole_word(index), whole_word(attempt), whole_word(status), whole_word(code), behaviour,
+                    whole_word(time),
+                )  # fmt: skip
+            case ["held", _, _, index, attempt, status, until]:
+                _on_held(latest, whole_word(index), whole_word(attempt), whole_word(status), whole_word(until))
+            case _:
+                pass
+
+
+def _on_start(latest: dict[int, Report], index: int | None, attempt: int | None, node: str, time: int | None) -> None:
+    if index is None or attempt is None or time is None:
+        return
+    known = latest.get(index)
+    if known is None or known.attempt < attempt:
+        latest[index] = Report(index=index, attempt=attempt, node=node, started=time)
+
+
+def _on_exit(
+    latest: dict[int, Report],
+    index: int | None,
+    attempt: int | None,
+    status: int | None,
+    code: int | None,
+    behaviour: str,
+    time: int | None,
+) -> None:
+    known = latest.get(index) if index is not None else None
+    if known is None or known.attempt != attempt or time is None or status is None or code is None:
+        return
+    latest[known.index] = replace(known, status=status, code=code, behaviour=behaviour, ended=time)
+
+
+def _on_held(
+    latest: dict[int, Report], index: int | None, attempt: int | None, status: int | None, until: int | None
+) -> None:
+    known = latest.get(index) if index is not None else None
+    if known is not None and known.attempt == attempt and status is not None and until is not None:
+        latest[known.index] = replace(known, status=status, held=until)

@@ -1,0 +1,1 @@
+"""Strict models of files, and everything that is wrong with one, gathered."""

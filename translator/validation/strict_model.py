@@ -1,0 +1,165 @@
+"""The kinds of values that job files and site profiles have; each refuses what it is not in the user's words.
+
+Nothing is turned into something else: text is no number and a number is no text. A whole number may be
+written 1.0.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError, core_schema
+
+from ..reading.document import Bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+
+MOST = 2**31 - 1
+"""What JSON schema validators, bash and Slurm all can count to."""
+LAST_PORT = 65535
+
+
+class Closed(BaseModel):
+    """A mapping with the keys of its fields and no others; keys are written in camelCase.
+
+    Validators are built when the outermost mapping is first read, once for all inside it. That is why defaults are
+    made by `model_construct`, which needs none.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, defer_build=True)
+
+
+class Open(BaseModel):
+    """A mapping that may have any keys beside those of its fields."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, alias_generator=to_camel, defer_build=True)
+
+
+class Check:
+    """Mark a field, `Annotated[int, Check(...)]`: `check` returns the value or raises `expected(...)`.
+
+    `schema` says the same to an editor, as JSON schema.
+    """
+
+    def __init__(self, check: Callable[[object], object], schema: dict[str, Any]) -> None:
+        self._check = check
+        self._schema = schema
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        """Let the function decide alone."""
+        return core_schema.no_info_plain_validator_function(self._check)
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Return the JSON schema as it was given."""
+        return dict(self._schema)
+
+
+def expected(what: str, hint: str = "", number: int = 3) -> PydanticCustomError:
+    """Return the error for a value that is not `what`; the fault made of it says what was found instead.
+
+    `number` is the last digit of its code: 3 for a wrong value, `E203` in a job file and `E453` in a site
+    profile.
+    """
+    return PydanticCustomError("expected", "expected {what}", {"what": what, "hint": hint, "number": number})
+
+
+def integer(value: object) -> int | None:
+    """Return a value as a whole number, or None. Source: JSON schema, where 1.0 is an integer."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_LONGEST_NUMBER = 40
+NUMBER_OR_TEXT = {"type": ["integer", "string"], "pattern": rf"^\s*(?:{_NUMBER.pattern})\s*$"}
+
+
+def number_of(value: object) -> object:
+    """Return the number that a text spells, anything else as it is. Source: Joi, which converts such text."""
+    text = value.strip() if isinstance(value, str) else ""
+    if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
+        return value
+    return float(text) if re.search("[.eE]", text) else int(text)
+
+
+def whole(least: int | None = None, most: int = MOST, *, texts: bool = False) -> Check:
+    """Accept whole numbers from `least` to `most`; with `texts` also written as text."""
+    what = "a whole number"
+    if least is not None:
+        what += f" of at least {least}" if most == MOST else f" from {least} to {most}"
+    lowest = -MOST if least is None else least
+
+    def check(value: object) -> int:
+        number = integer(number_of(value) if texts else value)
+        if number is None or not lowest <= number <= most:
+            raise expected(what)
+        return number
+
+    schema = {"type": "integer", "minimum": lowest, "maximum": most}
+    return Check(check, {**schema, **NUMBER_OR_TEXT} if texts else schema)
+
+
+_NAME = 4
+"""The number of faults of names: E204."""
+
+
+def words(what: str, pattern: str, *, number: int = 3) -> Check:
+    """Accept texts that match a pattern from end to end; `what` names them in messages.
+
+    Of a name (4) that does not match, one that is near and does is the hint.
+    """
+    expression = re.compile(pattern, re.ASCII)
+
+    def check(value: object) -> str:
+        if isinstance(value, str) and not isinstance(value, Bytes) and expression.fullmatch(value):
+            return value
+        near = re.sub(r"\W", "_", value, flags=re.ASCII) if number == _NAME and isinstance(value, str) else ""
+        raise expected(what, number=number, hint=f"call it `{near}`" if near and expression.fullmatch(near) else "")
+
+    return Check(check, {"type": "string", "pattern": f"^(?:{pattern})$"})
+
+
+def one_of(*choices: str | int) -> Check:
+    """Accept one of a few values."""
+    shown = [str(choice) if isinstance(choice, int) else f"`{choice}`" for choice in choices]
+    what = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+
+    def check(value: object) -> str | int:
+        for choice in choices:
+            if value == choice and not isinstance(value, bool):
+                return choice
+        raise expected(what)
+
+    return Check(check, {"enum": list(choices)})
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or isinstance(value, Bytes):
+        raise expected("text")
+    return value
+
+
+def _boolean(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise expected("true or false")
+    return value
+
+
+def _text_or_number(value: object) -> str | int | float:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise expected("text or a number")
+    return value
+
+
+Text = Annotated[str, Check(_text, {"type": "string"})]
+Boolean = Annotated[bool, Check(_boolean, {"type": "boolean"})]
+TextOrNumber = Annotated[str | int | float, Check(_text_or_number, {"type": ["string", "number"]})]
