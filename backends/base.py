@@ -77,7 +77,7 @@ class Backend(Protocol):
         """Return the job that was submitted with this tag: what to ask before submitting again."""
         ...
 
-    def lost_nodes(self, nodes: str) -> Mapping[str, str]:
+    def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
         """Return those of a host list that are out of order now, each with the reason that is given, or ""."""
         ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from paislurm.translator.errors import Fault, UsageError
+from paislurm.translator.errors import Diagnostic, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def _slurm(_: Path, components: Components) -> Backend:
-    from .runner import HereRunner
+    from .runner import LocalRunner
     from .slurm.backend import SlurmBackend
 
-    return SlurmBackend(HereRunner(), components)
+    return SlurmBackend(LocalRunner(), components)
 
 
 def _local(home: Path, _: Components) -> Backend:
@@ -38,5 +38,5 @@ def backend(name: str, home: Path, components: Components = lambda _: 1) -> Back
     """
     if name not in BACKENDS:
         known = ", ".join(sorted(BACKENDS))
-        raise UsageError(Fault(code="E505", message=f"there is no backend '{name}'", hint=f"there are: {known}"))
+        raise UsageError(Diagnostic(code="E505", message=f"there is no backend '{name}'", hint=f"there are: {known}"))
     return BACKENDS[name](home, components)

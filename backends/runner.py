@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from paislurm.translator.errors import Fault, UnreachableError
+from paislurm.translator.errors import Diagnostic, UnreachableError
 
 from .environment import scrubbed
 
@@ -42,7 +42,7 @@ class CommandRunner(Protocol):
         ...
 
 
-class HereRunner:
+class LocalRunner:
     """Run programs on this machine."""
 
     def run(
@@ -74,19 +74,19 @@ class HereRunner:
 
 def missing(argv: Sequence[str]) -> UnreachableError:
     """Return the error for a program that is not on PATH."""
-    fault = Fault(
+    diagnostic = Diagnostic(
         code="E501",
         message=f"there is no `{argv[0]}` here",
         hint="run this on a login node of the cluster, or use `--backend local` to run it on this machine",
     )
-    return UnreachableError(fault, argv=tuple(argv))
+    return UnreachableError(diagnostic, argv=tuple(argv))
 
 
 def silent(argv: Sequence[str], timeout: float) -> UnreachableError:
     """Return the error for a program that gave no answer in time."""
-    fault = Fault(
+    diagnostic = Diagnostic(
         code="E502",
         message=f"`{argv[0]}` gave no answer within {timeout:g} s; what was asked may have been done or not",
         hint="try again later: nothing is lost, and a job is not submitted twice",
     )
-    return UnreachableError(fault, argv=tuple(argv))
+    return UnreachableError(diagnostic, argv=tuple(argv))

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 REMEDY = "`make golden` makes it again; read the difference before you commit it"
-MOST_LINES = 60
+MAX_LINES = 60
 """Of a difference; git shows the rest once the file is made again."""
 
 
@@ -21,8 +21,8 @@ def difference(file: Path, now: bytes) -> str:
     name = f"{file.parent.name}/{file.name}"
     found = difflib.unified_diff(_lines(kept or b""), _lines(now), f"{name}, kept", f"{name}, now", lineterm="", n=2)
     lines = list(found)
-    if len(lines) > MOST_LINES:
-        lines[MOST_LINES:] = [f"... and {len(lines) - MOST_LINES} lines more"]
+    if len(lines) > MAX_LINES:
+        lines[MAX_LINES:] = [f"... and {len(lines) - MAX_LINES} lines more"]
     what = "is not there" if kept is None else "is not what comes out now"
     return "\n".join([f"{name} {what}", *lines, REMEDY])
 

@@ -41,7 +41,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         item.add_marker(pytest.mark.cluster)
         together = item.nodeid.startswith(TOGETHER)
-        (alone if item.get_closest_marker("alone") and not together else waiting).append(item)
+        (alone if item.get_closest_marker("exclusive") and not together else waiting).append(item)
     # What needs Horovod comes when that is built, which began with all this.
     waiting.sort(
         key=lambda item: ("horovod_venv" in getattr(item, "fixturenames", ()), not item.nodeid.startswith(TOGETHER))

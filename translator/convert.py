@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from .errors import Fault
+from .errors import Diagnostic
 from .job import NEVER
 from .protocol.expressions.references import OPEN
-from .protocol.v2.semantic_checks import LONGEST_CONTROLLER_NAME, controller_name
+from .protocol.v2.semantic_checks import MAX_CONTROLLER_NAME, controller_name
 from .reading.document import SourceInt
 from .reading.scalars import plain_value
 from .rendering.shell import export
@@ -39,11 +39,11 @@ _MEANT_BY_V2 = frozenset(
 _SECRET = re.compile(OPEN + r"\s*\$secrets\b")
 _JOB_NAME = re.compile(r"\$PAI_JOB_NAME(?!\w)", re.ASCII)
 _DEFAULT_OUTPUT = "$PAI_DEFAULT_FS_URI/Output/$PAI_USER_NAME/$PAI_JOB_NAME"
-_WIDEST = 1 << 30
+_MAX_WIDTH = 1 << 30
 """Commands are not folded: a line of them is a line of the file."""
 
 
-def converted(job: Job, extras: Mapping[str, Any], *, source: str) -> tuple[str, tuple[Fault, ...]]:
+def converted(job: Job, extras: Mapping[str, Any], *, source: str) -> tuple[str, tuple[Diagnostic, ...]]:
     """Return the job file of protocol v2, and warnings of what it says otherwise.
 
     `extras` are those of the file, and `source` is what the file is called in a comment.
@@ -57,13 +57,13 @@ class _Converter:
     def __init__(self, job: Job, extras: Mapping[str, Any]) -> None:
         self._job = job
         self._given = extras
-        self._changed: list[Fault] = []
+        self._changed: list[Diagnostic] = []
         self._texts: dict[str, str] = {}
         self._keeps = False
         self._names = _role_names(job.roles)
         self._labels = [_labels(role) for role in job.roles]
 
-    def text(self, source: str) -> tuple[str, tuple[Fault, ...]]:
+    def text(self, source: str) -> tuple[str, tuple[Diagnostic, ...]]:
         job = self._job
         name = re.sub(r"[^a-zA-Z0-9_-]", "_", job.name)
         if name != job.name:
@@ -85,7 +85,7 @@ class _Converter:
         kept = {key: value for key, value in file.items() if value or key == "jobRetryCount"}
         head = [f"Converted from {source}, a job file of PAI protocol v1.", *(each.message for each in self._changed)]
         comments = "".join("# " + "".join(c if c.isprintable() else " " for c in line) + "\n" for line in head)
-        text = yaml.dump(kept, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDEST)
+        text = yaml.dump(kept, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_MAX_WIDTH)
         return comments + text, tuple(self._changed)
 
     def _paths_move(self, name: str) -> None:
@@ -100,7 +100,7 @@ class _Converter:
                 self._change("W321", f"$.{key}", f"`{what}` moves: `{self._job.name}` is `{name}` in `{text}`")
 
     def _change(self, code: str, path: str, message: str) -> None:
-        self._changed.append(Fault(code=code, message=message, path=path))
+        self._changed.append(Diagnostic(code=code, message=message, path=path))
 
     def _role(self, position: int) -> dict[str, Any]:
         role, name = self._job.roles[position], self._names[position]
@@ -158,7 +158,7 @@ class _Converter:
         slurm.pop("v1", None)
         if slurm.get("taskRoles"):
             names = dict(zip((role.name for role in job.roles), self._names, strict=True))
-            slurm["taskRoles"] = {names[name]: wishes for name, wishes in slurm["taskRoles"].items()}
+            slurm["taskRoles"] = {names[name]: slurm_options for name, slurm_options in slurm["taskRoles"].items()}
         slurm["v1"] = self._only_v1()
         if self._keeps:
             # Protocol v1 has no secrets, and a reference to one is text as any other.
@@ -199,7 +199,7 @@ def _role_names(roles: Iterable[Role]) -> list[str]:
     for position, role in enumerate(roles):
         name = _word(role.name)
         short = controller_name(name)
-        if not short or len(short) > LONGEST_CONTROLLER_NAME or short in found:
+        if not short or len(short) > MAX_CONTROLLER_NAME or short in found:
             name = f"role{position}"
             while controller_name(name) in found:
                 name += "x"

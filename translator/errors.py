@@ -33,14 +33,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 class Severity(str, Enum):
-    """How much a fault matters: an error stops the pipeline, a warning does not."""
+    """How much a diagnostic matters: an error stops the pipeline, a warning does not."""
 
     ERROR = "error"
     WARNING = "warning"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Location:
     """Name a place in a file: `line` and `column` count from 1; 0 means the whole file."""
 
     file: str
@@ -52,7 +52,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class Diagnostic:
     """Say what is wrong, where, and what to do about it.
 
     `code` is stable (`E104`, `W201`): E1xx reading, E2xx schema, E3xx meaning and references, E4xx site and plan,
@@ -61,7 +61,7 @@ class Fault:
 
     code: str
     message: str
-    place: Place | None = None
+    location: Location | None = None
     path: str = ""
     hint: str = ""
 
@@ -79,34 +79,38 @@ class Fault:
             "path": self.path,
             "hint": self.hint,
         }
-        if self.place is not None:
-            fields |= {"file": self.place.file, "line": self.place.line, "column": self.place.column}
+        if self.location is not None:
+            fields |= {"file": self.location.file, "line": self.location.line, "column": self.location.column}
         return {key: value for key, value in fields.items() if value not in ("", 0)}
 
 
-def fault_text(fault: Fault) -> str:
-    """Return a fault as the user reads it: place and path, then the message, then the hint."""
-    where = "  ".join(part for part in (str(fault.place) if fault.place else "", fault.path) if part)
+def diagnostic_text(diagnostic: Diagnostic) -> str:
+    """Return a diagnostic as the user reads it: place and path, then the message, then the hint."""
+    where = "  ".join(
+        part for part in (str(diagnostic.location) if diagnostic.location else "", diagnostic.path) if part
+    )
     lines = [where] if where else []
-    lines.append(f"{fault.severity.value} {fault.code}: {fault.message}")
-    if fault.hint:
-        lines.append(f"hint: {fault.hint}")
+    lines.append(f"{diagnostic.severity.value} {diagnostic.code}: {diagnostic.message}")
+    if diagnostic.hint:
+        lines.append(f"hint: {diagnostic.hint}")
     return "\n".join(lines)
 
 
-def faults_text(faults: Iterable[Fault]) -> str:
-    """Return many faults, one after the other, with a blank line between."""
-    return "\n\n".join(fault_text(fault) for fault in faults)
+def diagnostics_text(diagnostics: Iterable[Diagnostic]) -> str:
+    """Return many diagnostics, one after the other, with a blank line between."""
+    return "\n\n".join(diagnostic_text(diagnostic) for diagnostic in diagnostics)
 
 
 class PaislurmError(Exception):
-    """Carry one or more faults to the edge, where they become text and an exit code."""
+    """Carry one or more diagnostics to the edge, where they become text and an exit code."""
 
     exit_code: ClassVar[int] = 1
 
-    def __init__(self, faults: Iterable[Fault] | Fault) -> None:
-        self.faults: tuple[Fault, ...] = (faults,) if isinstance(faults, Fault) else tuple(faults)
-        super().__init__(faults_text(self.faults))
+    def __init__(self, diagnostics: Iterable[Diagnostic] | Diagnostic) -> None:
+        self.diagnostics: tuple[Diagnostic, ...] = (
+            (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
+        )
+        super().__init__(diagnostics_text(self.diagnostics))
 
 
 class UsageError(PaislurmError):
@@ -161,14 +165,14 @@ class BackendError(PaislurmError):
 
     def __init__(
         self,
-        faults: Iterable[Fault] | Fault,
+        diagnostics: Iterable[Diagnostic] | Diagnostic,
         *,
         argv: tuple[str, ...] = (),
         status: int | None = None,
         stderr: str = "",
         options: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(faults)
+        super().__init__(diagnostics)
         self.argv = argv
         self.status = status
         self.stderr = stderr
@@ -176,7 +180,7 @@ class BackendError(PaislurmError):
 
 
 class RejectedError(BackendError):
-    """Report a request that the backend refused: sending it again changes nothing."""
+    """Report a request that the backend refused: sending it again has no effect."""
 
     exit_code = 4
 

@@ -1,6 +1,6 @@
 """What a job means, whichever protocol it came from: frozen, with every default filled in.
 
-Nothing here knows about Slurm; a job's own words about it are in `wishes`.
+Nothing here knows about Slurm; a job's own words about it are in `slurm_options`.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from .slurm_options import Compat, RoleWishes, SlurmWishes
+from .slurm_options import JobCompatOptions, RoleSlurmOptions, SlurmOptions
 
 Protocol = Literal["1", "2"]
 Event = Literal["running", "succeeded", "failed", "stopped", "retried"]
 EVENTS: tuple[Event, ...] = get_args(Event)
 """What a user can be told of. Source: PAI protocol v2, jobStatusChangeNotification."""
-FOR_EVER = -2
+RESTART_ALWAYS = -2
 """The retry count of a job that is restarted after any end, success too. Source: PAI protocol v1, retryCount."""
 NEVER = -1
 """The completion threshold that never fires. Source: PAI protocol v2, completion."""
@@ -96,7 +96,7 @@ class Command:
     """For each line of `text`: (0-based line of `text` at which an item starts, its line in the job file)."""
 
 
-Moment = Literal["start", "success", "exit"]
+Phase = Literal["start", "success", "exit"]
 """When a script of a prerequisite runs: before the commands, after they succeeded, after they ended anyhow."""
 
 
@@ -108,7 +108,7 @@ class Script:
     Source: PAI runtime, plugins.
     """
 
-    moment: Moment
+    phase: Phase
     text: str = ""
     lines: tuple[tuple[int, int], ...] = ()
     """As those of a `Command`."""
@@ -120,7 +120,7 @@ class Script:
 class Prerequisite:
     """Describe what runs around a role's commands: a prerequisite of the job file, or a runtime plugin.
 
-    With `ignore_failure` a failing script changes nothing, else it fails the task. `requires` are the names of
+    With `ignore_failure` a failing script has no effect, else it fails the task. `requires` are the names of
     the prerequisites that come before it. Source: PAI protocol v2, prerequisites; PAI issue 5145.
     """
 
@@ -133,15 +133,15 @@ class Prerequisite:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
+class Hooks:
     """Hold all that runs around a role's commands.
 
-    `listed` are the names that the role lists, in their order; `known` the prerequisites that these names and
+    `requested` are the names that the role lists, in their order; `known` the prerequisites that these names and
     their requirements stand for, in the order of the file; `plugins` come after them.
     """
 
-    listed: tuple[str, ...] = ()
-    known: tuple[Prerequisite, ...] = ()
+    requested: tuple[str, ...] = ()
+    resolved: tuple[Prerequisite, ...] = ()
     plugins: tuple[Prerequisite, ...] = ()
 
 
@@ -196,9 +196,9 @@ class Role:
     resources: Resources
     ports: tuple[PortRequest, ...]
     command: Command
-    wishes: RoleWishes
+    slurm_options: RoleSlurmOptions
     lines: Lines
-    around: Around = field(default_factory=Around)
+    hooks: Hooks = field(default_factory=Hooks)
     node_type: str | None = None
     """A SKU or a pinned cell of OpenPAI's scheduler, or v1's type of GPU, which the site profile knows as nodes."""
 
@@ -214,7 +214,7 @@ class Job:
 
     `retry_limit` is signed: -1 retries every failure, -2 restarts for ever (v1 only). `min_succeeded` tasks that
     succeeded, of whatever role, complete the job. `variables` are set last and as they are, in the shell of the
-    commands. `notify` is what its user is told of. With `debug` a failed task keeps its place for a while.
+    commands. `notify` is what its user is told of. With `debug` a failed task is held for a while.
     `auth_file` is the path of a file with the server, user and password of the image's registry, written as the
     `Directories` are.
     Source: PAI protocol v1, killAllOnCompletedTaskNumber, jobEnvs, isDebug and authFile.
@@ -226,9 +226,9 @@ class Job:
     retry_limit: int
     gang: bool
     roles: tuple[Role, ...]
-    wishes: SlurmWishes
+    slurm_options: SlurmOptions
     notify: tuple[Event, ...] = ()
-    compat: Compat = field(default_factory=Compat)
+    compat: JobCompatOptions = field(default_factory=JobCompatOptions)
     storages: Storages | None = None
     priority: PriorityClass | None = None
     secrets: tuple[str, ...] = ()

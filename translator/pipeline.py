@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from paislurm import __version__
 
-from .errors import Fault, PlanError
+from .errors import Diagnostic, PlanError
 from .planning.planner import plan
 from .protocol.validate import validate
 from .protocol.versions import is_v1
@@ -40,7 +40,7 @@ class Compiled:
     job: Job
     plan: Plan
     script: str
-    warnings: tuple[Fault, ...]
+    warnings: tuple[Diagnostic, ...]
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The texts of the secrets that the script needs, by name; they are in nothing else here but the document."""
 
@@ -70,8 +70,8 @@ def compile_job(
     try:
         planned = plan(checked.job, site, source=PurePath(file).name, version=version)
     except PlanError as error:
-        raise PlanError(_placed(fault, document) for fault in error.faults) from None
-    planned = replace(planned, warnings=tuple(_placed(fault, document) for fault in planned.warnings))
+        raise PlanError(_placed(diagnostic, document) for diagnostic in error.diagnostics) from None
+    planned = replace(planned, warnings=tuple(_placed(diagnostic, document) for diagnostic in planned.warnings))
     return Compiled(
         document=document,
         site=site,
@@ -89,8 +89,8 @@ def _name(document: Document, suffix: str) -> str | None:
     return f"{name}{suffix}" if suffix and isinstance(name, str) else None
 
 
-def _placed(fault: Fault, document: Document) -> Fault:
-    """Return the planner's fault with its line: the planner knows paths only."""
-    if fault.place is not None or not fault.path.startswith("$."):
-        return fault
-    return replace(fault, place=document.place(path_of(fault.path), key=True))
+def _placed(diagnostic: Diagnostic, document: Document) -> Diagnostic:
+    """Return the planner's diagnostic with its line: the planner knows paths only."""
+    if diagnostic.location is not None or not diagnostic.path.startswith("$."):
+        return diagnostic
+    return replace(diagnostic, location=document.location(path_of(diagnostic.path), key=True))

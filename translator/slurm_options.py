@@ -21,7 +21,7 @@ class Mpi:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoleWishes:
+class RoleSlurmOptions:
     """Hold a role's (or the job's) own words to Slurm. Source: this project's docs, `extras.slurm`."""
 
     time: timedelta | None = None
@@ -41,10 +41,10 @@ class RoleWishes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlurmWishes:
+class SlurmOptions:
     """Hold everything under `extras.slurm` of a job file."""
 
-    job: RoleWishes = field(default_factory=RoleWishes)
+    job: RoleSlurmOptions = field(default_factory=RoleSlurmOptions)
     layout: Literal["het", "shared"] | None = None
     on_timeout: Literal["fail", "retry"] = "fail"
     export_env: tuple[str, ...] | None = None
@@ -52,7 +52,7 @@ class SlurmWishes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compat:
+class JobCompatOptions:
     """Hold the switches between readings of OpenPAI that outlive validation.
 
     `job_name` full makes `PAI_JOB_NAME` `user~name`; `exit_patterns` original searches logs for the
@@ -61,12 +61,12 @@ class Compat:
     """
 
     job_name: Literal["plain", "full"] = "plain"
-    exit_patterns: Literal["mended", "original"] = "mended"
+    exit_patterns: Literal["fixed", "original"] = "fixed"
     gpu_type: Literal["error", "any"] = "error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Switches:
+class CompatOptions:
     """Hold all switches between readings of OpenPAI: a site may set them, and a job overrules it.
 
     `min_succeeded` is what a role waits for that states no `minSucceededInstances`: `all` is -1, `instances`
@@ -78,10 +78,10 @@ class Switches:
     job_name: Literal["plain", "full"] = "plain"
     nounset: bool = True
     unresolved: Literal["error", "keep"] = "error"
-    exit_patterns: Literal["mended", "original"] = "mended"
+    exit_patterns: Literal["fixed", "original"] = "fixed"
     gpu_type: Literal["error", "any"] = "error"
 
     @property
-    def later(self) -> Compat:
+    def for_plan(self) -> JobCompatOptions:
         """The switches that outlive validation."""
-        return Compat(job_name=self.job_name, exit_patterns=self.exit_patterns, gpu_type=self.gpu_type)
+        return JobCompatOptions(job_name=self.job_name, exit_patterns=self.exit_patterns, gpu_type=self.gpu_type)

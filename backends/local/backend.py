@@ -12,13 +12,13 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 from typing import TYPE_CHECKING, Any
 
-from paislurm.translator.errors import Fault, NotFoundError, RejectedError
+from paislurm.translator.errors import Diagnostic, NotFoundError, RejectedError
 
 from ..base import JobId, Observation
 from ..slurm_emulator import files, processes, records
 from ..slurm_emulator.scancel import end_job
 from .environment import called_environment, job_environment
-from .records import is_state, whole_or_none
+from .records import is_state, optional_int
 from .script import job_record
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class LocalBackend:
         script = files.read_text(submission.script)
         if ":" in str(self._jobs.absolute()):
             message = f"{self._jobs} has a colon in its path, so that its programs cannot be on PATH"
-            raise RejectedError(Fault(code="E504", message=message, hint="choose another folder as PAISLURM_HOME"))
+            raise RejectedError(Diagnostic(code="E504", message=message, hint="choose another folder as PAISLURM_HOME"))
         job_id = str(records.take_number(self._jobs, 1))
         folder = (self._jobs / job_id).absolute()
         record = job_record(submission, script)
@@ -55,8 +55,8 @@ class LocalBackend:
         environment = job_environment(os.environ, script, record, job_id, folder, _write_programs(folder))
         error = _start(folder, environment)
         if error:
-            fault = Fault(code="E504", message=f"the script cannot be started: {error}")
-            raise RejectedError(fault, argv=tuple(record["argv"]), stderr=error)
+            diagnostic = Diagnostic(code="E504", message=f"the script cannot be started: {error}")
+            raise RejectedError(diagnostic, argv=tuple(record["argv"]), stderr=error)
         return JobId(job_id)
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
@@ -80,7 +80,7 @@ class LocalBackend:
         """Return the caller's environment with the stand-ins of the job first on its PATH."""
         return called_environment(os.environ, (self._jobs / job_id).absolute())
 
-    def lost_nodes(self, nodes: str) -> Mapping[str, str]:  # noqa: ARG002 - all of them are this machine
+    def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:  # noqa: ARG002 - all of them are this machine
         """Return none: there is no other machine to go to."""
         return {}
 
@@ -89,7 +89,7 @@ class LocalBackend:
         folder = (self._jobs / job_id).absolute()
         state = records.read_json(folder / "state.json")
         if state is None or not is_state(state):
-            raise NotFoundError(Fault(code="E520", message=f"there is no local job {job_id}"))
+            raise NotFoundError(Diagnostic(code="E520", message=f"there is no local job {job_id}"))
         if "ended" not in state:
             end_job(folder, state)
 
@@ -156,7 +156,7 @@ def _is_lost(folder: Path, state: Mapping[str, Any]) -> bool:
     supervisor = processes.process(state["supervisor"])
     if supervisor and supervisor.started == state["supervisor_started"]:
         return False
-    return not processes.members(processes.Marks(folder))
+    return not processes.members(processes.ProcessFilter(folder))
 
 
 def _loss(folder: Path) -> dict[str, Any]:
@@ -173,11 +173,11 @@ def _observation(job_id: JobId, job: Mapping[str, Any], state: Mapping[str, Any]
         state=(state["state"].split() or [""])[0],
         raw_state=state["state"],
         final="ended" in state,
-        status=whole_or_none(state.get("status")),
-        signal=whole_or_none(state.get("signal")),
+        status=optional_int(state.get("status")),
+        signal=optional_int(state.get("signal")),
         reason=state["reason"],
         nodes="localhost",
-        submitted=whole_or_none(job.get("submitted")),
+        submitted=optional_int(job.get("submitted")),
         started=state["started"],
-        ended=whole_or_none(state.get("ended")),
+        ended=optional_int(state.get("ended")),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LARGEST_NUMBER = 1 << 53
+MAX_NUMBER = 1 << 53
 TEXTS = ("state", "reason", "host", "boot")
 NUMBERS = ("supervisor", "supervisor_started", "batch", "started")
 NUMBERS_AT_THE_END = ("status", "signal", "ended")
@@ -17,12 +17,12 @@ def is_state(record: Mapping[str, object]) -> bool:
     """Tell whether a record is one of how a job stands: each field there is, and of its kind."""
     numbers = NUMBERS + NUMBERS_AT_THE_END if "ended" in record else NUMBERS
     return all(isinstance(record.get(name), str) for name in TEXTS) and all(
-        whole_or_none(record.get(name)) is not None for name in numbers
+        optional_int(record.get(name)) is not None for name in numbers
     )
 
 
-def whole_or_none(value: object) -> int | None:
+def optional_int(value: object) -> int | None:
     """Return a whole number that is no less than 0 and of sensible size; None for anything else."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LARGEST_NUMBER:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_NUMBER:
         return None
     return value

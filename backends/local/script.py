@@ -6,7 +6,7 @@ import signal
 import time
 from typing import TYPE_CHECKING, Any
 
-from paislurm.translator.errors import Fault, RejectedError
+from paislurm.translator.errors import Diagnostic, RejectedError
 
 from ..batch_script import components, seconds
 from ..slurm_emulator.records import VERSION
@@ -24,8 +24,8 @@ def job_record(submission: Submission, script: str) -> dict[str, Any]:
         first = components(script)[0].options
         limit = seconds(first.get("time", "UNLIMITED"))
         warning = _warning(first.get("signal", ""))
-    except (ValueError, KeyError) as fault:
-        raise RejectedError(Fault(code="E504", message=f"a #SBATCH line cannot be read: {fault}")) from None
+    except (ValueError, KeyError) as diagnostic:
+        raise RejectedError(Diagnostic(code="E504", message=f"a #SBATCH line cannot be read: {diagnostic}")) from None
     script_file, folder = submission.script.absolute(), submission.folder.absolute()
     return {
         "version": VERSION,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from paislurm.translator.errors import Fault, UnreachableError
+from paislurm.translator.errors import Diagnostic, UnreachableError
 
 from ..base import JobId
 from ..environment import scrubbed
 from . import commands
 from .observation import by_job, has_ended, observation
-from .output import accounting_records, accounting_rows, lost_nodes, queue_rows, submitted_id
+from .output import accounting_records, accounting_rows, queue_rows, submitted_id, unavailable_nodes
 from .refusals import failure
 
 if TYPE_CHECKING:
@@ -62,8 +62,10 @@ class SlurmBackend:
             raise failure(argv, done)
         job_id = submitted_id(done.stdout)
         if job_id is None:
-            fault = Fault(code="E502", message=f"sbatch printed no job id: {done.stdout.strip() or 'nothing'}")
-            raise UnreachableError(fault, argv=tuple(argv), status=done.status, stderr=done.stderr)
+            diagnostic = Diagnostic(
+                code="E502", message=f"sbatch printed no job id: {done.stdout.strip() or 'nothing'}"
+            )
+            raise UnreachableError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
         return job_id
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
@@ -83,9 +85,9 @@ class SlurmBackend:
         """Return the caller's environment, without what Slurm left in it."""
         return scrubbed(os.environ)
 
-    def lost_nodes(self, nodes: str) -> Mapping[str, str]:
+    def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
         """Return those of a host list that are down, drained or failing now, or do not respond, and Slurm's reason."""
-        return lost_nodes(self._answer(commands.sinfo(nodes)))
+        return unavailable_nodes(self._answer(commands.sinfo(nodes)))
 
     def cancel(self, job_id: JobId) -> None:
         """Cancel a job with all its components; scancel does not mind one that has ended."""

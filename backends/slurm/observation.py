@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..base import JobId, Observation
-from .states import Phase, explains, phase
+from .states import Phase, phase, precedence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from .output import Row
 
-LONGEST_REASON = 300
+MAX_REASON = 300
 """A reason may name all nodes that are out of order."""
 
 
@@ -70,7 +70,7 @@ def _liveliest(rows: Sequence[Row]) -> Row:
 
 def _cause(rows: Sequence[Row]) -> Row:
     """Return the row whose ending explains those of the others."""
-    return min(rows, key=lambda row: explains(row.state))
+    return min(rows, key=lambda row: precedence(row.state))
 
 
 def _from_row(row: Row, rows: Sequence[Row], *, final: bool) -> Observation:
@@ -81,7 +81,7 @@ def _from_row(row: Row, rows: Sequence[Row], *, final: bool) -> Observation:
     leader = rows[0]
     ends = [other.ended for other in rows if other.ended is not None]
     ended = phase(row.state) is Phase.ENDED
-    reasons = tuple(other.reason[:LONGEST_REASON] if phase(other.state) is Phase.PENDING else "" for other in rows)
+    reasons = tuple(other.reason[:MAX_REASON] if phase(other.state) is Phase.PENDING else "" for other in rows)
     return Observation(
         job_id=row.leader,
         state=row.state,

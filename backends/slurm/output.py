@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from paislurm.translator.errors import Fault, UnreachableError
+from paislurm.translator.errors import Diagnostic, UnreachableError
 
 from ..base import JobId
 from .commands import ACCOUNTING_FIELDS, QUEUE_FIELDS
-from .states import bare
+from .states import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -82,7 +82,7 @@ def accounting_records(stdout: str, wanted: Sequence[str]) -> list[dict[str, str
     if missing:
         message = f"sacct did not print the columns that it was asked for: {', '.join(missing)} of {', '.join(wanted)}"
         hint = "see whether `sacct` is a wrapper of the site's, and what it prints with --parsable2"
-        raise UnreachableError(Fault(code="E543", message=message, hint=hint))
+        raise UnreachableError(Diagnostic(code="E543", message=message, hint=hint))
     return _records(rest, names)
 
 
@@ -93,7 +93,7 @@ def _records(text: str, names: Iterable[str]) -> list[dict[str, str]]:
     return [dict(zip(keys, fields, strict=True)) for fields in lines if len(fields) == len(keys)]
 
 
-def lost_nodes(stdout: str) -> dict[str, str]:
+def unavailable_nodes(stdout: str) -> dict[str, str]:
     """Return the nodes that do not work, and why. `mixed*` does not respond, and is not down for another moment.
 
     Source: sinfo(1), NODE STATE CODES; observed on 22.05: a job is NODE_FAIL before its node is `down*`.
@@ -112,7 +112,7 @@ def _row(values: Mapping[str, str]) -> Row:
     return Row(
         leader=JobId(leader),
         offset=_whole(offset) if plus else None,
-        state=bare(values["state"]),
+        state=normalize(values["state"]),
         raw_state=values["state"],
         status=status,
         signal=signal,

@@ -33,7 +33,7 @@ _ASK = "ask those who run the cluster"
 _LIMIT = "`sacctmgr show association` and `sacctmgr show qos` show the limits"
 _SHORTER = "a job with a shorter time limit (`extras.slurm.time`), or one that asks for less, may start earlier"
 _CANCEL = "cancel the job, and submit it again"
-_ADMIN = "what is down has to be mended; or cancel the job and name another partition in `extras.slurm`"
+_ADMIN = "what is down has to be fixed; or cancel the job and name another partition in `extras.slurm`"
 
 _ROWS: tuple[tuple[str, Kind, str, str], ...] = (
     ("Resources", "turn", "what it asks for is in use by other jobs", _SHORTER),
@@ -164,7 +164,7 @@ def code_of(reason: str) -> str:
 
 @lru_cache(maxsize=256)
 def explained(reason: str) -> Reason:
-    """Return what a reason means; the words that come after its code change nothing."""
+    """Return what a reason means; the words that come after its code have no effect."""
     code = code_of(reason)
     found = next((row for pattern, row in _TABLE if pattern.fullmatch(code)), _UNKNOWN)
     if "{" not in found.meaning:

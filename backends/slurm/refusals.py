@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from paislurm.translator.errors import BackendError, Fault, RejectedError, UnreachableError
+from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, UnreachableError
 
 from .refusal_table import REFUSALS
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ..runner import Completed
 
-AWAY = re.compile(
+UNREACHABLE = re.compile(
     r"Unable to contact slurm controller"
     r"|Socket timed out"
     r"|Connection (?:refused|timed out|reset)"
@@ -65,8 +65,8 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
     """Return the error for a program that failed. No answer is never called a refusal."""
     verdict = _verdict(done)
     # The words of a site may look like anything, so that the controller's own decide where there are any.
-    if AWAY.search(verdict[1] if verdict else done.stderr):
-        return _away(argv, done, slurm_words(done))
+    if UNREACHABLE.search(verdict[1] if verdict else done.stderr):
+        return _unreachable(argv, done, slurm_words(done))
     words, sites = _words_and_sites(done)
     found = next(((refusal, match) for refusal in REFUSALS if (match := refusal.says.search(words))), None)
     if found is not None:
@@ -81,8 +81,8 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
     named = " or ".join(f"--{option}" for option in options)
     said = f'; the site says: "{sites}"' if sites else ""
     message = f"{argv[0]} refuses{f' {named}' if named else ''}: {words}{said}"
-    fault = Fault(code="E503", message=message, hint=hint)
-    return RejectedError(fault, argv=tuple(argv), status=done.status, stderr=done.stderr, options=options)
+    diagnostic = Diagnostic(code="E503", message=message, hint=hint)
+    return RejectedError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr, options=options)
 
 
 def _hint_of_rule(sites: str, options: Sequence[str]) -> str:
@@ -117,25 +117,27 @@ def _words_and_sites(done: Completed) -> tuple[str, str]:
     return "; ".join(dict.fromkeys(own)), " ".join(line for line in dict.fromkeys(said) if line)
 
 
-def _away(argv: Sequence[str], done: Completed, words: str) -> UnreachableError:
+def _unreachable(argv: Sequence[str], done: Completed, words: str) -> UnreachableError:
     """Return the error for no answer. A request that was sent may have been taken though the answer was lost."""
     if NOT_CONFIGURED in done.stderr:
-        fault = Fault(
+        diagnostic = Diagnostic(
             code="E506",
             message=f"Slurm is not set up on this machine: `{argv[0]}` finds no slurm.conf and no controller",
             hint="run this on a login node of the cluster, or use `--backend local` to run it on this machine",
         )
     elif NOT_CONNECTED in done.stderr:
         asked = "nothing was submitted" if argv[0] == "sbatch" else "nothing is lost"
-        fault = Fault(code="E506", message=f"Slurm cannot be reached: {words}", hint=f"try again later: {asked}")
+        diagnostic = Diagnostic(
+            code="E506", message=f"Slurm cannot be reached: {words}", hint=f"try again later: {asked}"
+        )
     else:
         unsure = "; it may have taken the job all the same" if argv[0] == "sbatch" else ""
-        fault = Fault(
+        diagnostic = Diagnostic(
             code="E502",
-            message=f"Slurm gives no answer: {words}{unsure}",
+            message=f"Slurm does not respond: {words}{unsure}",
             hint="try again later: nothing is lost, and a job is not submitted twice",
         )
-    return UnreachableError(fault, argv=tuple(argv), status=done.status, stderr=done.stderr)
+    return UnreachableError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
 
 
 def slurm_words(done: Completed) -> str:

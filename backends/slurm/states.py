@@ -62,7 +62,7 @@ CAUSES = (
 """Endings, those first that explain the others: where a node fails, other components may be called FAILED."""
 
 
-def bare(raw: str) -> str:
+def normalize(raw: str) -> str:
     """Return the state word of what Slurm printed; a word that is not known stays as it is.
 
     `CANCELLED by 1000` is CANCELLED; `OUT_OF_ME+` is what fits into a narrow column; `CA` is a short form.
@@ -80,6 +80,6 @@ def phase(state: str) -> Phase:
     return STATES[state][1] if state in STATES else Phase.UNKNOWN
 
 
-def explains(state: str) -> int:
+def precedence(state: str) -> int:
     """Return the rank of an ending among those of one job's components: the lowest one is the job's."""
     return CAUSES.index(state) if state in CAUSES else len(CAUSES)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-LARGEST_SCRIPT = 64 << 20
+MAX_SCRIPT = 64 << 20
 
 
 def private(path: str, flags: int) -> int:
@@ -30,7 +30,7 @@ def make_private(folder: Path) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
 
 
-def read_text(path: Path, limit: int = LARGEST_SCRIPT) -> str:
+def read_text(path: Path, limit: int = MAX_SCRIPT) -> str:
     """Return what is in a regular file; OSError for anything else and for more than `limit` bytes.
 
     What is none is not opened: with some devices that does something. O_NONBLOCK: opening a pipe that takes its place

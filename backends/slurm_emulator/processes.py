@@ -28,7 +28,7 @@ class Process(NamedTuple):
     started: int
 
 
-class Marks(NamedTuple):
+class ProcessFilter(NamedTuple):
     """Say which processes are meant: those of `job` (a folder) or of a step of it; "" is the batch script."""
 
     job: Path
@@ -49,7 +49,7 @@ def boot_id() -> str:
     return (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
-def members(marks: Marks, sessions: Collection[int] = ()) -> list[Process]:
+def members(process_filter: ProcessFilter, sessions: Collection[int] = ()) -> list[Process]:
     """Return the living processes of a job or step.
 
     A process belongs to it when it is in one of its sessions, or when it was started with its marks in the
@@ -58,7 +58,7 @@ def members(marks: Marks, sessions: Collection[int] = ()) -> list[Process]:
     return [
         found
         for found in _all_processes()
-        if found.pid != os.getpid() and (found.session in sessions or _is_marked(found.pid, marks))
+        if found.pid != os.getpid() and (found.session in sessions or _matches(found.pid, process_filter))
     ]
 
 
@@ -68,19 +68,19 @@ def _all_processes() -> Iterator[Process]:
             yield found
 
 
-def _is_marked(pid: int, marks: Marks) -> bool:
+def _matches(pid: int, process_filter: ProcessFilter) -> bool:
     """Tell whether a process started with these marks; another user's cannot be read and is not ours."""
     try:
         environment = (PROC / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
         return False
-    if os.fsencode(f"{JOB_MARK}={marks.job}") not in environment:
+    if os.fsencode(f"{JOB_MARK}={process_filter.job}") not in environment:
         return False
-    if marks.step is None:
+    if process_filter.step is None:
         return True
-    if not marks.step:
+    if not process_filter.step:
         return not any(entry.startswith(f"{STEP_MARK}=".encode()) for entry in environment)
-    return f"{STEP_MARK}={marks.step}".encode() in environment
+    return f"{STEP_MARK}={process_filter.step}".encode() in environment
 
 
 def send(number: int, targets: Collection[Process]) -> None:
@@ -90,10 +90,10 @@ def send(number: int, targets: Collection[Process]) -> None:
             os.kill(target.pid, number)
 
 
-def kill_all(marks: Marks, sessions: Collection[int] = (), *, patience: float = 5.0) -> bool:
+def kill_all(process_filter: ProcessFilter, sessions: Collection[int] = (), *, patience: float = 5.0) -> bool:
     """KILL the processes of a job or step until none is left; False when some are after `patience` s."""
     deadline = time.monotonic() + patience
-    while left := members(marks, sessions):
+    while left := members(process_filter, sessions):
         if time.monotonic() > deadline:
             return False
         send(signal.SIGKILL, left)

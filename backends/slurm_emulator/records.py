@@ -24,7 +24,7 @@ VERSION = 1
 SESSIONS = "sessions"
 ROOM = 4096
 """Bytes that are reserved for a record."""
-LARGEST = 1 << 20
+MAX_BYTES = 1 << 20
 NUMBER = re.compile(r"[0-9]{1,15}")
 
 
@@ -62,7 +62,7 @@ def _reserved(path: Path) -> Path:
 def read_json(path: Path) -> dict[str, Any] | None:
     """Return a record, None where there is none that can be read: it is in a folder that others may have written."""
     try:
-        value = json.loads(read_text(path, LARGEST))
+        value = json.loads(read_text(path, MAX_BYTES))
     except (OSError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -113,7 +113,7 @@ def sessions_of(job: Path, step: str = "*") -> set[int]:
     found: set[int] = set()
     for file in (job / "steps").glob(f"{step}/{SESSIONS}"):
         try:
-            found.update(int(word) for word in read_text(file, LARGEST).split() if NUMBER.fullmatch(word))
+            found.update(int(word) for word in read_text(file, MAX_BYTES).split() if NUMBER.fullmatch(word))
         except OSError:  # noqa: PERF203 - steps end while we look
             continue
     return found

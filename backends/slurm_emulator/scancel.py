@@ -65,7 +65,7 @@ def _complain(asked: argparse.Namespace, target: str, why: str) -> bool:
 def _signal_step(job: Path, step: str, number: int) -> None:
     """Signal every process of a step, as the container of a step on a node does."""
     sessions = records.sessions_of(job, step)
-    processes.send(number, processes.members(processes.Marks(job, step), sessions))
+    processes.send(number, processes.members(processes.ProcessFilter(job, step), sessions))
 
 
 def _signal_job(job: Path, state: dict[str, object], asked: argparse.Namespace) -> None:
@@ -77,7 +77,7 @@ def _signal_job(job: Path, state: dict[str, object], asked: argparse.Namespace) 
     for step in records.running_steps(job):
         _signal_step(job, step, asked.signal)
     if asked.full:
-        processes.send(asked.signal, processes.members(processes.Marks(job, "")))
+        processes.send(asked.signal, processes.members(processes.ProcessFilter(job, "")))
 
 
 def end_job(job: Path, state: dict[str, object]) -> None:
@@ -88,4 +88,4 @@ def end_job(job: Path, state: dict[str, object]) -> None:
     if supervisor is not None and supervisor.started == started:
         processes.send(signal.SIGTERM, [supervisor])
     else:
-        processes.kill_all(processes.Marks(job), records.sessions_of(job))
+        processes.kill_all(processes.ProcessFilter(job), records.sessions_of(job))

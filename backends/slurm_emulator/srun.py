@@ -46,7 +46,7 @@ def main(words: list[str]) -> int:
         return _Step(job, step, options, tasks, wakeup).run()
     except OSError as fault:
         print(f"srun: error: {fault}", file=sys.stderr)
-        processes.kill_all(processes.Marks(job, step))
+        processes.kill_all(processes.ProcessFilter(job, step))
         return 2
     finally:
         records.close_step(job, step)
@@ -77,7 +77,7 @@ class _Step:
     """A step that runs: its tasks and the highest exit status so far."""
 
     def __init__(self, job: Path, step: str, options: Options, tasks: list[Task], wakeup: int) -> None:
-        self._marks = processes.Marks(job, step)
+        self._process_filter = processes.ProcessFilter(job, step)
         self._kill_on_bad_exit = options.kill_on_bad_exit
         self._running = {task.pid: task for task in tasks}
         self._sessions = frozenset(self._running)
@@ -99,7 +99,7 @@ class _Step:
         self._reap()
 
     def _kill(self) -> None:
-        if not processes.kill_all(self._marks, self._sessions):
+        if not processes.kill_all(self._process_filter, self._sessions):
             print("srun: error: some processes of the step cannot be killed", file=sys.stderr)
 
     def _reap(self) -> None:

@@ -7,14 +7,14 @@ import os
 from dataclasses import dataclass
 
 FLAGS = ("--exact", "--exclusive", "--overlap", "--quiet", "-Q")
-"""Options without a value that change nothing on one machine."""
+"""Options without a value that have no effect on one machine."""
 
 VALUES = (
     "--cpu-bind", "--cpus-per-task", "-c", "--distribution", "-m", "--gpu-bind", "--gpus-per-task", "--gres", "--hint",
     "--job-name", "-J", "--jobid", "--mem", "--mem-per-cpu", "--mem-per-gpu", "--mpi", "--nodes", "-N", "--time", "-t",
     "--wait", "-W",
 )  # fmt: skip
-"""Options with a value that change nothing on one machine."""
+"""Options with a value that have no effect on one machine."""
 
 
 @dataclass(frozen=True)

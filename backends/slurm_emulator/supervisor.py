@@ -67,7 +67,7 @@ class _Supervisor:
     def __init__(self, folder: Path, job: dict[str, Any]) -> None:
         self._folder = folder
         self._job = job
-        self._marks = processes.Marks(folder)
+        self._process_filter = processes.ProcessFilter(folder)
         self._batch = 0
         self._cause = ""
         self._due: list[_Due] = []
@@ -96,7 +96,7 @@ class _Supervisor:
 
     def give_up(self, fault: OSError) -> None:
         """End what has been started, and record it as failed if that can be."""
-        processes.kill_all(self._marks, self._sessions())
+        processes.kill_all(self._process_filter, self._sessions())
         with contextlib.suppress(OSError):
             self.record("FAILED", status=1, reason=str(fault))
 
@@ -140,7 +140,7 @@ class _Supervisor:
             if pid:
                 break
             self._do_due()
-        processes.kill_all(self._marks, self._sessions())
+        processes.kill_all(self._process_filter, self._sessions())
         code = os.waitstatus_to_exitcode(status)
         state = self._cause or ("FAILED" if code else "COMPLETED")
         while True:
@@ -175,7 +175,7 @@ class _Supervisor:
             elif what == "limit":
                 self._begin_end("TIMEOUT")
             else:
-                processes.kill_all(self._marks, self._sessions())
+                processes.kill_all(self._process_filter, self._sessions())
 
     def _warn(self) -> None:
         number, _, batch_only = self._job["warning"]
@@ -187,7 +187,7 @@ class _Supervisor:
     def _signal_steps(self, number: int) -> None:
         for step in records.running_steps(self._folder):
             sessions = records.sessions_of(self._folder, step)
-            processes.send(number, processes.members(processes.Marks(self._folder, step), sessions))
+            processes.send(number, processes.members(processes.ProcessFilter(self._folder, step), sessions))
 
     def _begin_end(self, cause: str) -> None:
         """TERM to the batch script's shell and to all tasks, KILL to everything after KILL_WAIT.

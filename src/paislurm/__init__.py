@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from .translator.errors import Fault as Fault
+    from .translator.errors import Diagnostic as Fault
     from .translator.errors import PaislurmError as PaislurmError
     from .translator.job import Job as Job
     from .translator.pipeline import Compiled as Compiled
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "Compiled": "pipeline",
-    "Fault": "errors",
+    "Diagnostic": "errors",
     "Job": "job",
     "PaislurmError": "errors",
     "Plan": "planning.plan",
@@ -36,7 +36,7 @@ _WHERE = {
 
 __all__ = [
     "Compiled",
-    "Fault",
+    "Diagnostic",
     "Job",
     "PaislurmError",
     "Plan",

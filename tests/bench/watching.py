@@ -12,7 +12,7 @@ from pathlib import Path
 from pwd import getpwuid
 from typing import TYPE_CHECKING
 
-from paislurm.translator.state.records import Created, Intent, JobRole, Policy, Seen, Submitted, dump
+from paislurm.translator.state.records import Created, Intent, JobRole, Observed, RetryPolicy, Submitted, dump
 
 from .measure import Ratio
 
@@ -53,10 +53,10 @@ def _home(folder: Path, jobs: int) -> dict[str, str]:
         path = folder / "home/jobs" / f"{user}~{name}"
         (path / "attempts/0").mkdir(parents=True)
         records = (
-            Created(time=now, job=name, user=user, backend="slurm", roles=roles, policy=Policy(limit=2)),
+            Created(time=now, job=name, user=user, backend="slurm", roles=roles, policy=RetryPolicy(limit=2)),
             Intent(time=now, attempt=0, tag=f"paislurm-{number}"),
             Submitted(time=now, attempt=0, job_id=job_id, job=name, user=user, backend="slurm", tasks=4),
-            Seen(time=now, attempt=0, state="RUNNING", reason="None"),
+            Observed(time=now, attempt=0, state="RUNNING", reason="None"),
         )
         (path / "journal.jsonl").write_bytes(b"".join(dump(record) for record in records))
         lines.append(f"{job_id}|{job_id}|RUNNING|{now}|{now}|{now + 86400}|n[1-4]|None\n")

@@ -28,7 +28,7 @@ name: NAME
 type: job
 prerequisites: [{name: plain, type: dockerimage, uri: debian}]
 """
-ONE_ATTEMPT = "retry: {transientCeiling: 0}\nmonitor: {background: false}\n"
+ONE_ATTEMPT = "retry: {maxTransientRetries: 0}\nmonitor: {background: false}\n"
 """What most tests look at is how one attempt ends; retries have tests of their own."""
 WHERE = 'echo "$SLURMD_NODENAME $PAI_CURRENT_TASK_ROLE_NAME-$PAI_TASK_INDEX $PWD"'
 """Where a task is: its node, its name and its folder."""

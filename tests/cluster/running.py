@@ -40,8 +40,8 @@ def running(slurm: str = BOOKWORM) -> Iterator[Cluster]:
 
 @contextlib.contextmanager
 def in_turn(item: pytest.Item, slurm: str = BOOKWORM) -> Iterator[None]:
-    """Let tests of several processes share a cluster, but those that are marked `alone` have it to themselves."""
-    marks = {mark: item.get_closest_marker(mark) is not None for mark in ("alone", "fragile")}
+    """Let tests of several processes share a cluster, but those that are marked `exclusive` have it to themselves."""
+    marks = {mark: item.get_closest_marker(mark) is not None for mark in ("exclusive", "disruptive")}
     with contextlib.ExitStack() as stack:
         if sys.platform == "linux" and os.geteuid() == 0:
             with contextlib.suppress(ClusterError):

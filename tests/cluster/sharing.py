@@ -16,19 +16,19 @@ LOCKS = ("fragile.lock", "gate.lock", "room.lock")
 
 
 @contextlib.contextmanager
-def turn(instance: Instance, *, alone: bool, fragile: bool) -> Iterator[None]:
+def turn(instance: Instance, *, exclusive: bool, disruptive: bool) -> Iterator[None]:
     """Have the cluster with others, or alone: then everyone else's turn has ended, and none begins before this ends.
 
     Who waits to be alone keeps the gate, so that those who come later cannot keep it waiting for ever. One at a time
-    is `fragile`: it takes nodes away that no one else uses.
+    is `disruptive`: it takes nodes away that no one else uses.
     """
     instance.folder.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         nodes, gate, room = (stack.enter_context((instance.folder / name).open("w")) for name in LOCKS)
-        if fragile:
+        if disruptive:
             fcntl.flock(nodes, fcntl.LOCK_EX)
         fcntl.flock(gate, fcntl.LOCK_EX)
-        fcntl.flock(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        fcntl.flock(room, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
         fcntl.flock(gate, fcntl.LOCK_UN)
         yield
 

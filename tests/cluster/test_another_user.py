@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 UNDER = "import os, sys; os.umask(int(sys.argv[1], 8)); os.execvp(sys.argv[2], sys.argv[2:])"
-"""Start a program under a umask and change nothing else; a shell would change what the environment says of it."""
+"""Start a program under a umask and have no effect else; a shell would change what the environment says of it."""
 
 
 def script_of(cluster: Cluster, folder: Path, command: str, extras: str = "") -> str:

@@ -101,7 +101,7 @@ def sleepers(cluster: Cluster) -> list[int]:
     return [pid for pid in residents(cluster.instance, HOSTS) if b"sleep\x004321\x00" in command(pid)]
 
 
-@pytest.mark.fragile
+@pytest.mark.disruptive
 def test_a_node_is_lost_and_comes_back(cluster: Cluster, workdir: Path) -> None:
     job = submit(
         cluster, workdir, "#SBATCH --no-requeue --partition=fragile --nodelist=n8\ntouch ready\nsleep 600", wait=False
@@ -115,7 +115,7 @@ def test_a_node_is_lost_and_comes_back(cluster: Cluster, workdir: Path) -> None:
     assert final_state(cluster, later) == "COMPLETED"
 
 
-@pytest.mark.alone
+@pytest.mark.exclusive
 def test_accounting_is_away_and_catches_up(cluster: Cluster, workdir: Path) -> None:
     cluster.stop_daemon("slurmdbd")
     try:
@@ -127,7 +127,7 @@ def test_accounting_is_away_and_catches_up(cluster: Cluster, workdir: Path) -> N
     assert final_state(cluster, job) == "COMPLETED"
 
 
-@pytest.mark.alone
+@pytest.mark.exclusive
 def test_the_controller_is_away_and_jobs_go_on(cluster: Cluster, workdir: Path) -> None:
     job = submit(cluster, workdir, "touch ready\nuntil [[ -e go ]]; do sleep 0.1; done", wait=False)
     wait_until((workdir / "ready").exists, "the job does not start")
@@ -160,7 +160,7 @@ def test_an_unknown_account_is_refused(cluster: Cluster) -> None:
     assert refused("bob", "extra")
 
 
-@pytest.mark.alone
+@pytest.mark.exclusive
 def test_up_leaves_a_healthy_cluster_alone(cluster: Cluster) -> None:
     def pids() -> list[int | None]:
         return [recorded_pid(cluster.instance.pidfile(name)) for name in (*HOSTS, *daemons(cluster.instance))]

@@ -26,7 +26,7 @@ infiniband:
   gres: hca:1
   memlockMB: MEMLOCK
   sysfs: SYSFS
-  variables: {with: {NCCL_IB_GID_INDEX: 3}}
+  variables: {enabled: {NCCL_IB_GID_INDEX: 3}}
 """
 ON = "    extraContainerOptions: {infiniband: true}\n"
 LAUNCHERS = "^(OMPI_MCA_(plm|ras|btl_sm_exclusivity|coll_han_priority)|I_MPI_HYDRA)"

@@ -82,7 +82,7 @@ def test_a_task_that_takes_too_much_memory(installed: Cluster, workdir: Path, la
     assert "memory" in status(job)["reason"]
 
 
-@pytest.mark.fragile
+@pytest.mark.disruptive
 def test_a_lost_node_ends_the_job_whatever_it_tolerates(installed: Cluster, workdir: Path) -> None:
     """With or without the batch node; in both layouts; thresholds do not count, though one of them is about to."""
     two = role("a", 1, SAVES, failed=-1) + role("b", 1, SAVES, failed=-1)

@@ -40,7 +40,7 @@ def test_a_role_tolerates_as_many_failures_as_it_says(
     assert [task["status"] for task in result["tasks"] if task["state"] == "FAILED"] == [3, 3]
 
 
-@pytest.mark.alone
+@pytest.mark.exclusive
 def test_one_failure_of_64_tasks_ends_the_job_and_the_others_get_term(installed: Cluster, workdir: Path) -> None:
     # A task of `a` fails in its second second; every other one traps TERM and says so.
     command = (

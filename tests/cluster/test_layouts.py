@@ -114,7 +114,7 @@ def test_the_script_alone_does_the_same_for_another_user(installed: Cluster, wor
     assert {path.stat().st_mode & 0o077 for path in (by_hand.parents[1], *by_hand.rglob("*"))} == {0}
 
 
-@pytest.mark.alone
+@pytest.mark.exclusive
 def test_three_roles_fill_four_nodes_and_twenty_roles_share_two(installed: Cluster, workdir: Path) -> None:
     full = role("a", 32, "echo $SLURMD_NODENAME") + role("b", 16, "true") + role("c", 16, "true")
     many = "".join(role(f"r{number}", 1, f"echo {number}") for number in range(20))
@@ -145,7 +145,7 @@ def test_three_roles_fill_four_nodes_and_twenty_roles_share_two(installed: Clust
     assert not (installed.home("alice") / ".paislurm" / "jobs" / f"alice~{name}").exists()
 
 
-@pytest.mark.alone
+@pytest.mark.exclusive
 def test_slurm_packs_gpus_where_no_profile_describes_the_nodes(installed: Cluster, workdir: Path) -> None:
     """Twelve tasks of one GPU start on four nodes with four GPUs each; each task has a GPU of its own."""
     counts = {"a": 2, "b": 4, "c": 6}

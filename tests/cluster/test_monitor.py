@@ -82,12 +82,12 @@ def jobs(installed: Cluster, ground: Path, killed: object) -> dict[str, Watched]
         "two-monitors": {"command": "exit 1", "retries": 2, "site": ALONE},
         "clock-back": {
             "command": f"{FIRST} && sleep 8; kill -9 $$",
-            "site": f"retry: {{transientCeiling: 2}}\n{ALONE}",
+            "site": f"retry: {{maxTransientRetries: 2}}\n{ALONE}",
         },
         "cut-journal": {"command": "sleep 8; exit 1", "retries": 1, "site": ALONE},
         "cancel-between": {
             "command": "kill -9 $$",
-            "site": "retry: {transientCeiling: 9}\nexitSpec: [{code: 137, behaviour: conflict}]\n",
+            "site": "retry: {maxTransientRetries: 9}\nexitSpec: [{code: 137, behaviour: conflict}]\n",
         },
         "told": {
             "command": "exit 1",
@@ -225,7 +225,7 @@ def test_a_kill_of_its_own_is_retried_to_the_ceiling(jobs: dict[str, Watched]) -
     assert "which is the most that the site allows" in shown["reason"]
 
 
-@pytest.mark.alone
+@pytest.mark.exclusive
 @pytest.mark.parametrize("daemon", ["slurmctld", "slurmdbd"])
 def test_an_outage_changes_nothing_but_delay(installed: Cluster, ground: Path, daemon: str) -> None:
     job = watched(installed, ground / daemon, "sleep 3; exit 1", retries=1)

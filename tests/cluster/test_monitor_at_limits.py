@@ -31,7 +31,7 @@ def ground(installed: Cluster) -> Path:
     return folder_of_alice(installed.home("alice") / f"limits-{os.getpid()}-{time.monotonic_ns()}")
 
 
-@pytest.mark.alone
+@pytest.mark.exclusive
 def test_a_lost_node_is_left_out(installed: Cluster, ground: Path) -> None:
     """A node beside the batch node is cut off, a batch node is, and a slurmd is killed for good.
 
@@ -68,7 +68,7 @@ def test_a_lost_node_is_left_out(installed: Cluster, ground: Path) -> None:
     for fault, job in jobs.items():
         shown = check(fault, job, "SUCCEEDED", 0, 2)
         (attempt,) = shown["attempts"]
-        assert (attempt["code"], attempt["nodes"], shown["left_out"]) == (-1001, [lost[fault]], [lost[fault]])
+        assert (attempt["code"], attempt["nodes"], shown["excluded_nodes"]) == (-1001, [lost[fault]], [lost[fault]])
         assert retries(job) == [0], "the budget was used"
         assert f"ExcNodeList={lost[fault]}" in installed.admin(["scontrol", "show", "job", job.latest()])
 

@@ -90,7 +90,7 @@ def test_more_than_any_node_has(installed: Cluster, workdir: Path) -> None:
     done = paislurm(installed, workdir, "submit", "--json", "job.yaml", env=home)
     answer = json.loads(done.stdout)
     assert (done.returncode, answer["exit_code"]) == (4, 4)
-    (fault,) = answer["faults"]
+    (fault,) = answer["diagnostics"]
     assert "CPU count per node can not be satisfied" in fault["message"]
     assert fault["path"].endswith(".resourcePerInstance.cpu")
     assert left_behind(workdir) == []
@@ -120,7 +120,7 @@ def test_a_living_job_keeps_its_name(installed: Cluster, workdir: Path) -> None:
     assert paislurm(installed, workdir, "wait", job.name).returncode == 1
 
 
-@pytest.mark.alone
+@pytest.mark.exclusive
 def test_a_controller_that_is_away(installed: Cluster, workdir: Path) -> None:
     installed.stop_daemon("slurmctld")
     try:
@@ -166,7 +166,7 @@ def rules(cluster: Cluster, plugin: str) -> Iterator[None]:
         rule.unlink()
 
 
-@pytest.mark.alone
+@pytest.mark.exclusive
 def test_a_site_that_requires_a_time_limit(installed: Cluster, workdir: Path) -> None:
     with rules(installed, "require_timelimit"):
         done = submit_two(installed, workdir, "{}")
@@ -179,7 +179,7 @@ def test_a_site_that_requires_a_time_limit(installed: Cluster, workdir: Path) ->
         assert (again.returncode, len(left_behind(workdir))) == (0, 1), again.stderr
 
 
-@pytest.mark.alone
+@pytest.mark.exclusive
 def test_a_site_with_rules_of_its_own(installed: Cluster, workdir: Path) -> None:
     with rules(installed, "lua"):
         done = submit_two(installed, workdir, "{}")

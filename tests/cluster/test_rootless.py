@@ -60,7 +60,7 @@ partitions: {all: {nodes: [{count: 1, cpus: 4, memoryMB: 4000}]}}
 defaultPartition: all
 containers: {CONTAINERS, certificates: CERTIFICATE}
 monitor: {background: false}
-retry: {transientCeiling: 0}
+retry: {maxTransientRetries: 0}
 """
 PODMAN = """\
 mount --make-rshared / && mount -t cgroup2 none /sys/fs/cgroup && mount -t tmpfs -o mode=1777 tmpfs /tmp || exit

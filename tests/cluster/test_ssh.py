@@ -50,8 +50,8 @@ def test_what_a_killed_ssh_had_started_is_killed(installed: Cluster, workdir: Pa
     job = submit(installed, workdir, role("master", 1, command) + role("worker", 1, WAITS), nodes, partition="watched")
     where = job.work("1-worker/0") / "where"
     wait_until(lambda: where.exists() and len(where.read_text().splitlines()) == 2, "the remote command to run")
-    pids, place = where.read_text().splitlines()
-    assert place == f"n6 worker-0 {where.parent} {mount_of_node(installed, 'n6')}"
+    pids, location = where.read_text().splitlines()
+    assert location == f"n6 worker-0 {where.parent} {mount_of_node(installed, 'n6')}"
     # All hosts of the cluster have their processes in common.
     remote_processes = [Path("/proc", pid) for pid in pids.split()]
     carriers = f"--relay {job.attempt.parents[1]} "
@@ -86,7 +86,7 @@ def command_lines() -> list[str]:
     return [read(path).replace("\0", " ") for path in Path("/proc").glob("[0-9]*/cmdline")]
 
 
-@pytest.mark.fragile
+@pytest.mark.disruptive
 def test_a_node_that_does_not_answer(installed: Cluster, workdir: Path, image: Path) -> None:
     """A call to its tasks ends with an error, before Slurm has noticed; one that runs ends when Slurm gives it up."""
     # In a session of its own the call that runs hears nothing of the end of the job, which comes with that of the node.

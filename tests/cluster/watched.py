@@ -122,7 +122,9 @@ def watched(
     text = job_text(job.name, role("w", tasks, f"{line}; {command}", failed=failed), extras)
     text = text.replace("cpu: 1", f"cpu: {cpus}") + f"jobRetryCount: {retries}\n"
     (folder / "job.yaml").write_text(text.replace("memoryMB: 100", f"memoryMB: {memory}"))
-    (folder / "site.yaml").write_text((partitions or profile("watched")) + (site or "retry: {transientCeiling: 2}\n"))
+    (folder / "site.yaml").write_text(
+        (partitions or profile("watched")) + (site or "retry: {maxTransientRetries: 2}\n")
+    )
     for path in folder.iterdir():
         path.chmod(0o644)
     done = job.run("submit", "job.yaml", env=env)

@@ -62,13 +62,13 @@ def test_a_time_limit_warns_the_tasks(site: Site, folder: Path, layout: str) -> 
     assert job.log("0-w/0").split()[:2] == ["ready", "saved"]
 
 
-@pytest.mark.fragile
+@pytest.mark.disruptive
 @BOTH
 def test_a_lost_node_is_retried_elsewhere(site: Site, folder: Path, layout: str) -> None:
     """The job is transient, the node is left out of the next attempt, and no threshold counts."""
     cluster = site.administrator
     command = f"{FIRST} || {{ echo $SLURMD_NODENAME; exit 0; }}; echo $SLURMD_NODENAME; {SAVES}"
-    settings = "retry: {transientCeiling: 1}\nmonitor: {background: false}\n"
+    settings = "retry: {maxTransientRetries: 1}\nmonitor: {background: false}\n"
     job = site.submit(
         folder, role("w", 1, command, failed=-1), f"{{slurm: {{layout: {layout}}}}}", settings, partition="fragile"
     )
@@ -84,7 +84,7 @@ def test_a_lost_node_is_retried_elsewhere(site: Site, folder: Path, layout: str)
 
 def test_a_requeue_by_an_administrator_is_a_fresh_attempt(site: Site, folder: Path) -> None:
     cluster = site.administrator
-    settings = "retry: {transientCeiling: 1}\nmonitor: {background: false}\n"
+    settings = "retry: {maxTransientRetries: 1}\nmonitor: {background: false}\n"
     job = site.submit(folder, role("w", 1, f"{FIRST} || exit 0; {SAVES}"), settings=settings)
     job.wait_for("ready", "0-w/0")
     number = job.number
@@ -98,7 +98,7 @@ def test_a_requeue_by_an_administrator_is_a_fresh_attempt(site: Site, folder: Pa
     assert [attempt["code"] for attempt in job.status()["attempts"]] in ([-100], [-101])
 
 
-@pytest.mark.alone
+@pytest.mark.exclusive
 def test_slurmdbd_is_stopped(site: Site, folder: Path) -> None:
     cluster = site.administrator
     cluster.stop_daemon("slurmdbd")
@@ -108,7 +108,7 @@ def test_slurmdbd_is_stopped(site: Site, folder: Path) -> None:
         cluster.start_daemon("slurmdbd")
 
 
-@pytest.mark.alone
+@pytest.mark.exclusive
 def test_there_is_no_accounting(site: Site, folder: Path) -> None:
     """Of a job that is cancelled before it begins only the queue knows, as long as it remembers."""
     cluster = site.administrator

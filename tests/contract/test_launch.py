@@ -98,7 +98,7 @@ def test_a_step_that_srun_does_not_start_is_not_the_users_failure(installed: Clu
         assert words in (job.attempt / "slurm.log").read_text()
 
 
-@pytest.mark.fragile
+@pytest.mark.disruptive
 @pytest.mark.parametrize("target", ["ports", "b"])
 def test_a_node_whose_slurmd_starts_no_step(installed: Cluster, workdir: Path, target: str) -> None:
     """The node is named and blamed; a task that runs elsewhere meanwhile does not count."""
@@ -151,7 +151,7 @@ def prologs(cluster: Cluster, flags: str = "") -> Iterator[Path]:
         cluster.wait_idle()
 
 
-RETRIED = "retry: {transientCeiling: 3}\nmonitor: {background: false}\n"
+RETRIED = "retry: {maxTransientRetries: 3}\nmonitor: {background: false}\n"
 ONE = role("w", 1, WHERE)
 TWO_NODES = role("a", 1, WHERE) + role("b", 1, WHERE)
 WIDE = role("w", 2, WHERE).replace("cpu: 1", "cpu: 9")
@@ -165,7 +165,7 @@ PROLOGS = [
 """PrologFlags, the node whose Prolog fails, and a job that gets it first: as the batch node, or as its second one."""
 
 
-@pytest.mark.alone
+@pytest.mark.exclusive
 @pytest.mark.parametrize("flags", ["", "Alloc"])
 def test_a_node_whose_prolog_fails(installed: Cluster, workdir: Path, flags: str) -> None:
     """The failure is transient, the node is left out, and what Slurm gives as the reason is told."""
@@ -192,7 +192,7 @@ def restart(cluster: Cluster, *, crash: bool) -> None:
     cluster.start_daemon("slurmctld")
 
 
-@pytest.mark.alone
+@pytest.mark.exclusive
 def test_a_job_that_a_controller_without_memory_begins_twice(installed: Cluster, workdir: Path) -> None:
     """The node says that the job runs there already, and both are gone: the node's failure, not root's word."""
     extras = "{slurm: {layout: het, nodelist: n8}}"

@@ -70,7 +70,7 @@ def test_without_gang_tasks_take_turns_and_are_retried(site: Site, folder: Path)
     assert [task["attempt"] for task in result["tasks"]] == [0, 0, 0, 1, 0, 0, 0, 0, 0]
 
 
-@pytest.mark.alone
+@pytest.mark.exclusive
 def test_a_job_fills_its_nodes(site: Site, folder: Path) -> None:
     """64 tasks in three roles on four nodes of 16 CPUs, in both layouts."""
     assert site.administrator

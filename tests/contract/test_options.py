@@ -54,7 +54,7 @@ def groups(program: str) -> list[list[str]]:
     return [[name for name in names if name not in apart], *([name] for name in apart)]
 
 
-@pytest.mark.alone
+@pytest.mark.exclusive
 def test_sbatch_takes_every_option(site: Site, folder: Path) -> None:
     cluster = site.administrator
     reservation = ["reservationname=held", "starttime=now", "duration=10", "users=alice", "nodes=n1"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tests.contract.site import Site
 
-QUICK = "retry: {transientCeiling: 2}\nmonitor: {background: false}\n"
+QUICK = "retry: {maxTransientRetries: 2}\nmonitor: {background: false}\n"
 FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
 RETRY = "{slurm: {}, jobRetryCount: 2}"
 
@@ -82,7 +82,7 @@ taskRoles:
 
 
 def test_the_monitor_in_the_background_retries_and_ends(site: Site, folder: Path) -> None:
-    job = site.submit(folder, role("w", 1, f"! {FIRST} || kill -KILL $$"), settings="retry: {transientCeiling: 1}\n")
+    job = site.submit(folder, role("w", 1, f"! {FIRST} || kill -KILL $$"), settings="retry: {maxTransientRetries: 1}\n")
     code, result = job.ended(attempt=1)
     assert (code, result["outcome"]) == (0, "succeeded")
 

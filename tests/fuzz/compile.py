@@ -21,9 +21,9 @@ def compile_anything(data: bytes) -> None:
     try:
         compiled = compile_job(data)
     except PaislurmError as error:
-        assert error.faults
-        for fault in error.faults:
-            assert fault.message
+        assert error.diagnostics
+        for diagnostic in error.diagnostics:
+            assert diagnostic.message
     else:
         assert "\0" not in compiled.script
 

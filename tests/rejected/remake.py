@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from paislurm.translator.errors import PaislurmError, faults_text
+from paislurm.translator.errors import PaislurmError, diagnostics_text
 from paislurm.translator.protocol.validate import validate
 from paislurm.translator.reading.read import read
 from paislurm.translator.site.load import load_site
@@ -33,8 +33,8 @@ def said_of(file: Path) -> str:
             name=next(iter(re.findall(r"^(?:#|//) --name (.*)$", head, re.MULTILINE)), None),
         )
     except PaislurmError as error:
-        return faults_text(error.faults) + "\n"
-    return faults_text(checked.warnings) + "\n"
+        return diagnostics_text(error.diagnostics) + "\n"
+    return diagnostics_text(checked.warnings) + "\n"
 
 
 def remake() -> None:

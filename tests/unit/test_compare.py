@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.compare import MOST_LINES, REMEDY, difference
+from tests.compare import MAX_LINES, REMEDY, difference
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,5 +40,5 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_a_long_difference_is_cut(tmp_path: Path) -> None:
     said = difference(tmp_path / "new.txt", b"a\n" * 1000).split("\n")
-    assert len(said) == MOST_LINES + 3
+    assert len(said) == MAX_LINES + 3
     assert said[-2].endswith(" lines more")

@@ -101,7 +101,7 @@ partitions:
 defaultPartition: normal
 virtualClusters: {default: {partition: normal}, your_virtual_cluster: {partition: pair, account: research}}
 defaultFileSystem: "hdfs://host:9000"
-retry: {restartLimit: 5}
+retry: {maxRestarts: 5}
 """
 
 
@@ -232,7 +232,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["convert", str(file), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["job"], found["text"]) == ("a.b", (tmp_path / "job.yaml").read_text(encoding="utf-8"))
-    assert [fault["code"] for fault in found["faults"]] == ["W341", "W321"]
+    assert [fault["code"] for fault in found["diagnostics"]] == ["W341", "W321"]
 
 
 @pytest.mark.root("which could replace a device")

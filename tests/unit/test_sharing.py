@@ -25,7 +25,7 @@ def is_free(path: Path, how: int) -> bool:
 
 @pytest.mark.parametrize(("alone", "others"), [(False, True), (True, False)])
 def test_others_have_their_turn_unless_one_is_alone(tmp_path: Path, alone: bool, others: bool) -> None:
-    with turn(Instance(tmp_path), alone=alone, fragile=False):
+    with turn(Instance(tmp_path), exclusive=alone, disruptive=False):
         assert is_free(tmp_path / "gate.lock", fcntl.LOCK_EX)
         assert is_free(tmp_path / "fragile.lock", fcntl.LOCK_EX)
         assert is_free(tmp_path / "room.lock", fcntl.LOCK_SH) == others
@@ -34,7 +34,10 @@ def test_others_have_their_turn_unless_one_is_alone(tmp_path: Path, alone: bool,
 
 
 def test_one_at_a_time_takes_nodes_away(tmp_path: Path) -> None:
-    with turn(Instance(tmp_path), alone=False, fragile=True), turn(Instance(tmp_path), alone=False, fragile=False):
+    with (
+        turn(Instance(tmp_path), exclusive=False, disruptive=True),
+        turn(Instance(tmp_path), exclusive=False, disruptive=False),
+    ):
         assert not is_free(tmp_path / "fragile.lock", fcntl.LOCK_EX)
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, FolderError, UsageError
+from ..errors import Diagnostic, FolderError, UsageError
 from ..state.job_folder import Store
 from .ownership import check_group_home, check_home, check_private
 
@@ -31,8 +31,10 @@ def store() -> Store:
     try:
         path = Path(home).expanduser()
     except RuntimeError:
-        fault = Fault(code="E540", message="there is no home folder", hint="set PAISLURM_HOME to a folder of your own")
-        raise UsageError(fault) from None
+        diagnostic = Diagnostic(
+            code="E540", message="there is no home folder", hint="set PAISLURM_HOME to a folder of your own"
+        )
+        raise UsageError(diagnostic) from None
     # Not resolved: where home folders are behind a link, the link is what all nodes have.
     path = Path(os.path.abspath(path))  # noqa: PTH100
     try:

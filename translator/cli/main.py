@@ -14,9 +14,9 @@ import click
 
 from paislurm import __version__
 
-from ..errors import Fault, PaislurmError
+from ..errors import Diagnostic, PaislurmError
 from .command_group import LazyGroup
-from .output.console import put_json, say, say_faults
+from .output.console import log, log_diagnostics, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,12 +26,12 @@ BROKEN_PIPE = 141
 """As the shell shows a program that SIGPIPE ended, which is what other programs do here."""
 USAGE = 2
 CANNOT_WRITE = 4
-OWN_FAULT = 70
+INTERNAL_ERROR = 70
 """EX_SOFTWARE of sysexits(3)."""
 
 
 @dataclass
-class Wishes:
+class OutputMode:
     """Hold what the error handler must know of the command line."""
 
     json: bool = False
@@ -56,7 +56,7 @@ Exit codes:
   3  the job file is wrong
 
 With --json there is one JSON document on standard output whatever happens; if something is wrong it is
-{"error": TEXT, "exit_code": NUMBER, "faults": [...]}. Messages for people always go to standard error.
+{"error": TEXT, "exit_code": NUMBER, "diagnostics": [...]}. Messages for people always go to standard error.
 
 Job folders are in $PAISLURM_HOME (default ~/.paislurm), which must be the same path on all nodes.
 """,
@@ -68,13 +68,13 @@ def cli() -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    wishes = Wishes()
+    output_mode = OutputMode()
     # What a terminal cannot show is escaped; a message must never fail because of its characters.
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = _run(argv, wishes)
+        code = _run(argv, output_mode)
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
@@ -83,12 +83,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         _close_output()
         with suppress(OSError):
-            say(f"error: cannot write the output: {error.strerror or error}")
+            log(f"error: cannot write the output: {error.strerror or error}")
         return CANNOT_WRITE
     return code
 
 
-def _run(argv: Sequence[str] | None, wishes: Wishes) -> int:
+def _run(argv: Sequence[str] | None, output_mode: OutputMode) -> int:
     """Run a command; what it raises becomes words here and nowhere else.
 
     `cli.main` is passed by, because it has its own idea of a broken pipe; it completes words for the shell.
@@ -96,54 +96,56 @@ def _run(argv: Sequence[str] | None, wishes: Wishes) -> int:
     if "_PAISLURM_COMPLETE" in os.environ:
         cli.main(prog_name="paislurm")
     try:
-        with cli.make_context("paislurm", list(sys.argv[1:] if argv is None else argv), obj=wishes) as context:
+        with cli.make_context("paislurm", list(sys.argv[1:] if argv is None else argv), obj=output_mode) as context:
             code = cli.invoke(context)
     except PaislurmError as error:
-        return _failed(error.faults, error.exit_code, wishes)
+        return _failed(error.diagnostics, error.exit_code, output_mode)
     except click.ClickException as error:
         # What the user typed can come from anywhere, a name that was completed for example.
         text = io.StringIO()
         error.show(text)
-        say(text.getvalue().rstrip("\n"))
-        if wishes.json:
-            put_json({"error": error.format_message(), "exit_code": USAGE, "faults": []})
+        log(text.getvalue().rstrip("\n"))
+        if output_mode.json:
+            print_json({"error": error.format_message(), "exit_code": USAGE, "diagnostics": []})
         return USAGE
     except click.exceptions.Exit as end:
         return end.exit_code
     except (KeyboardInterrupt, click.Abort):
-        say("interrupted")
+        log("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         raise
     except OSError as error:
         if error.filename is None:
             raise
-        fault = Fault(code="E500", message=f"{error.filename}: {error.strerror}")
-        return _failed((fault,), CANNOT_WRITE, wishes)
+        diagnostic = Diagnostic(code="E500", message=f"{error.filename}: {error.strerror}")
+        return _failed((diagnostic,), CANNOT_WRITE, output_mode)
     except Exception as error:  # noqa: BLE001 - the edge: a user is shown no traceback
-        return _own_fault(error, wishes)
+        return _internal_error(error, output_mode)
     return code if isinstance(code, int) else 0
 
 
-def _failed(faults: tuple[Fault, ...], code: int, wishes: Wishes) -> int:
-    say_faults(faults)
-    if wishes.json:
-        message = "; ".join(fault.message for fault in faults)
-        put_json({"error": message, "exit_code": code, "faults": [fault.as_dict() for fault in faults]})
+def _failed(diagnostics: tuple[Diagnostic, ...], code: int, output_mode: OutputMode) -> int:
+    log_diagnostics(diagnostics)
+    if output_mode.json:
+        message = "; ".join(diagnostic.message for diagnostic in diagnostics)
+        print_json(
+            {"error": message, "exit_code": code, "diagnostics": [diagnostic.as_dict() for diagnostic in diagnostics]}
+        )
     return code
 
 
-def _own_fault(error: Exception, wishes: Wishes) -> int:
+def _internal_error(error: Exception, output_mode: OutputMode) -> int:
     if os.environ.get("PAISLURM_DEBUG"):
         import traceback
 
-        say(traceback.format_exc())
-    fault = Fault(
+        log(traceback.format_exc())
+    diagnostic = Diagnostic(
         code="E599",
-        message=f"a fault of paislurm itself: {type(error).__name__}: {error}",
+        message=f"internal error: {type(error).__name__}: {error}",
         hint="please report it, with what PAISLURM_DEBUG=1 prints",
     )
-    return _failed((fault,), OWN_FAULT, wishes)
+    return _failed((diagnostic,), INTERNAL_ERROR, output_mode)
 
 
 def _close_output() -> None:

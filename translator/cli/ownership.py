@@ -7,7 +7,7 @@ import pwd
 import stat
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, FolderError
+from ..errors import Diagnostic, FolderError
 from ..rendering.shell import quote
 from .start import OTHERS_WRITE
 
@@ -41,7 +41,7 @@ def check_group_home(home: Path) -> None:
         mode = _mode(folder)
         if mode is not None and mode & OTHERS_WRITE and not mode & stat.S_ISVTX:
             message = f"members of its group can replace what is not theirs in {folder} (mode {mode:04o})"
-            raise FolderError(Fault(code="E542", message=message, hint=f"chmod +t {quote(str(folder))}"))
+            raise FolderError(Diagnostic(code="E542", message=message, hint=f"chmod +t {quote(str(folder))}"))
 
 
 def check_private(folder: Path) -> None:
@@ -52,10 +52,10 @@ def check_private(folder: Path) -> None:
     uid = folder.stat().st_uid
     if uid not in (os.geteuid(), TRUSTED):
         message = f"{folder} belongs to {owner_name(uid)}, and PAISLURM_HOME must be a folder of your own"
-        raise FolderError(Fault(code="E542", message=message, hint='export PAISLURM_HOME="$HOME/.paislurm"'))
+        raise FolderError(Diagnostic(code="E542", message=message, hint='export PAISLURM_HOME="$HOME/.paislurm"'))
     if mode & OTHERS_WRITE:
         message = f"others can write to {folder} (mode {mode:04o}), and PAISLURM_HOME must be yours alone"
-        raise FolderError(Fault(code="E542", message=message, hint=f"chmod go-w {quote(str(folder))}"))
+        raise FolderError(Diagnostic(code="E542", message=message, hint=f"chmod go-w {quote(str(folder))}"))
 
 
 def _mode(folder: Path) -> int | None:
@@ -76,7 +76,7 @@ def check_own(folder: JobFolder, what: str) -> None:
             name = owner_name(uid)
             message = f"{what} is for your own jobs, and {path} belongs to {name}"
             hint = f"let {name} do it; root can, as {name}: `runuser -u {name} -- paislurm {what} ...`"
-            raise FolderError(Fault(code="E541", message=message, hint=hint))
+            raise FolderError(Diagnostic(code="E541", message=message, hint=hint))
 
 
 def check_script(folder: JobFolder, attempt: int, what: str) -> None:
@@ -89,7 +89,7 @@ def check_script(folder: JobFolder, attempt: int, what: str) -> None:
             who = owner_name(status.st_uid) if status.st_uid != os.geteuid() else "others"
             message = f"{what} runs the script of the job, and {who} can write to {path}"
             hint = f"see what is there, and if it is as it was: chmod go-w {quote(str(path))}"
-            raise FolderError(Fault(code="E541", message=message, hint=hint))
+            raise FolderError(Diagnostic(code="E541", message=message, hint=hint))
 
 
 def is_private(paths: Iterable[Path]) -> bool:

@@ -44,14 +44,14 @@ def conditions(code: int) -> tuple[str, ...]:
             )
             if part
         )
-        for rule in exit_rules("mended")
+        for rule in exit_rules("fixed")
         if rule.code == code
     )
 
 
 @cache
-def exit_rules(patterns: Literal["mended", "original"]) -> tuple[ExitRule, ...]:
-    """Return the rules in matching order; `original` leaves out the expressions that were mended."""
+def exit_rules(patterns: Literal["fixed", "original"]) -> tuple[ExitRule, ...]:
+    """Return the rules in matching order; `original` leaves out the expressions that were fixed."""
     return tuple(rule for row in rows() if "when" in row for rule in _rules(row, patterns))
 
 
@@ -67,5 +67,5 @@ def _rules(row: dict[str, Any], patterns: str) -> list[ExitRule]:
             pattern=entry["expression"],
         )
         for entry in entries
-        if patterns == "mended" or not entry.get("mended")
+        if patterns == "fixed" or not entry.get("fixed")
     ]

@@ -21,7 +21,7 @@ UNLISTED_NEGATIVE = -8000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExitCode:
-    """Describe one exit code. `behaviour` decides about retries, `leaves_node` about where to; the rest is for people.
+    """Describe one exit code. `behaviour` decides about retries, `exclude_node` about where to; the rest is for people.
 
     `states` are Slurm's words for an end that means this code, each with a sentence.
     """
@@ -34,7 +34,7 @@ class ExitCode:
     causer: str
     stage: str
     states: Mapping[str, str] = field(default_factory=dict)
-    leaves_node: bool = False
+    exclude_node: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class SiteRow:
     phrase: str | None = None
     behaviour: Behaviour | None = None
     states: Mapping[str, str] = field(default_factory=dict)
-    leaves_node: bool | None = None
+    exclude_node: bool | None = None
 
 
 class ExitTable:
@@ -89,7 +89,7 @@ def _over(row: SiteRow, shipped: ExitCode | None) -> ExitCode:
         phrase=row.phrase or base.phrase,
         behaviour=row.behaviour or base.behaviour,
         states={**base.states, **row.states},
-        leaves_node=base.leaves_node if row.leaves_node is None else row.leaves_node,
+        exclude_node=base.exclude_node if row.exclude_node is None else row.exclude_node,
     )
 
 
@@ -109,7 +109,7 @@ def exit_codes() -> Mapping[int, ExitCode]:
     plain = {each.name for each in fields(ExitCode)}
     return {
         row["code"]: ExitCode(
-            **{key: value for key, value in row.items() if key in plain}, leaves_node=row.get("leavesNode", False)
+            **{key: value for key, value in row.items() if key in plain}, exclude_node=row.get("excludeNode", False)
         )
         for row in rows()
     }

@@ -14,7 +14,7 @@ from ..state.publish import sync_folder, write_durably
 from ..state.records import Intent, Submitted
 from ..state.safe_read import read_end
 from .retry import STOPPED
-from .transition import given_up
+from .transition import abandoned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ NEVER_SENT = ("E501", "E506")
 SETTLED_SECONDS = 180
 """After so long an attempt that the backend does not show was never taken: sbatch gives up after 120 s."""
 NEVER_TAKEN = -120
-LARGEST_SCRIPT = 64 << 20
+MAX_SCRIPT = 64 << 20
 
 
 def new_intent(attempt: int, now: int, *, before: str = "") -> Intent:
@@ -49,7 +49,7 @@ def prepare(folder: JobFolder, attempt: int) -> None:
     path.mkdir(mode=0o700, exist_ok=True)
     script = folder.script(attempt)
     if not script.exists():
-        data, whole = read_end(folder.script(0), LARGEST_SCRIPT)
+        data, whole = read_end(folder.script(0), MAX_SCRIPT)
         if not whole:
             raise OSError(errno.EFBIG, "it is too large for a script", str(folder.script(0)))
         write_durably(script, data)
@@ -98,7 +98,7 @@ def submitted(known: History, job_id: JobId, now: int) -> Submitted:
     )
 
 
-def adopt(known: History, backend: Callable[[str], Backend], now: int) -> tuple[History, tuple[Record, ...], str]:
+def recover(known: History, backend: Callable[[str], Backend], now: int) -> tuple[History, tuple[Record, ...], str]:
     """Find out what became of an attempt of which only the intent is known; return news, or why there are none.
 
     The first attempt that was never taken ends the job: its user has been told so. A later one is submitted again.
@@ -108,21 +108,23 @@ def adopt(known: History, backend: Callable[[str], Backend], now: int) -> tuple[
     try:
         job_id = backend(known.backend).find(known.tag)
     except PaislurmError as error:
-        return known, (), "; ".join(fault.message for fault in error.faults)
+        return known, (), "; ".join(diagnostic.message for diagnostic in error.diagnostics)
     if job_id is not None:
         record = submitted(known, job_id, known.asked)
         return replace(known, job_id=job_id, submitted=record.time), (record,), ""
-    if not settled(known, now):
+    if not is_settled(known, now):
         return known, (), ""
     if known.cancelled is not None:
-        end = given_up(known, now, STOPPED, f"cancelled by {known.cancelled.user}; it never reached {known.keeper}")
+        end = abandoned(
+            known, now, STOPPED, f"cancelled by {known.cancelled.user}; it never reached {known.backend_label}"
+        )
     elif known.attempt == 0:
-        end = given_up(known, now, NEVER_TAKEN, f"it never reached {known.keeper}")
+        end = abandoned(known, now, NEVER_TAKEN, f"it never reached {known.backend_label}")
     else:
         return known, (), ""
     return replace(known, ended=end), (end,), ""
 
 
-def settled(known: History, now: int) -> bool:
+def is_settled(known: History, now: int) -> bool:
     """Tell whether an attempt that the backend does not know was never taken."""
     return bool(known.tag) and not known.job_id and now - known.asked > SETTLED_SECONDS

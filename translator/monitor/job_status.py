@@ -42,17 +42,17 @@ QUEUE_LAG = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Evidence:
     """Gather all that is known of a job's last attempt.
 
-    `answered` tells "the backend does not know the job" from "the backend did not answer"; `started` whether
+    `backend_reachable` tells "the backend does not know the job" from "the backend did not answer"; `started` whether
     any task ever ran; `canceller` is who cancelled the job, as far as the backend says, and `unbegun` why it was
     Slurm itself; `table` says what codes and states mean on this site.
     """
 
     history: History
     observation: Observation | None
-    answered: bool
+    backend_reachable: bool
     result: Result | None
     started: bool
     now: int
@@ -62,7 +62,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class JobStatus:
     """Say how a job stands. `ended` is true when nothing can change any more.
 
     `waits` is why the backend does not start it, and `since` from when on the journal knows that.
@@ -76,36 +76,36 @@ class Standing:
     since: int | None = None
 
 
-def job_state(facts: Facts) -> Standing:
+def determine_status(evidence: Evidence) -> JobStatus:
     """Return how a job stands.
 
     Believed first: that a node could not begin it; an ending from outside where the script left no outcome of its
     own; then the result; then how the backend says it ended; then that it lives; then what was known last. No answer
     is never an ending.
     """
-    seen, result = facts.observation, facts.result
-    if facts.unbegun is not None:
-        return Standing(state="FAILED", code=facts.unbegun.code, reason=facts.unbegun.reason, ended=True)
+    seen, result = evidence.observation, evidence.result
+    if evidence.unbegun is not None:
+        return JobStatus(state="FAILED", code=evidence.unbegun.code, reason=evidence.unbegun.reason, ended=True)
     undecided = result is None or result.outcome == "interrupted"
     if seen is not None and seen.final and undecided and seen.state not in OF_THE_SCRIPT:
-        outside = facts.table.states.get(seen.state)
+        outside = evidence.table.states.get(seen.state)
         if outside is not None:
-            return _from_outside(seen.state, *outside, facts)
-    if result is not None and (not undecided or _no_more_is_known(facts)):
-        return _from_result(result, facts)
+            return _from_outside(seen.state, *outside, evidence)
+    if result is not None and (not undecided or _no_more_is_known(evidence)):
+        return _from_result(result, evidence)
     if result is not None:
-        asked = facts.history.cancelled
-        unexplained = f"told to end from outside; {facts.history.keeper} has not yet said why"
-        return _standing("STOPPING", f"cancelled by {asked.user}" if asked else unexplained)
+        asked = evidence.history.cancelled
+        unexplained = f"told to end from outside; {evidence.history.backend_label} has not yet said why"
+        return _status("STOPPING", f"cancelled by {asked.user}" if asked else unexplained)
     if seen is not None and seen.final:
-        return _without_result(seen, facts)
+        return _without_result(seen, evidence)
     if seen is not None:
-        return _alive(seen.state, seen, facts)
-    return _unseen(facts)
+        return _live(seen.state, seen, evidence)
+    return _unknown_to_backend(evidence)
 
 
-def _standing(state: State, reason: str) -> Standing:
-    return Standing(state=state, code=None, reason=reason, ended=False)
+def _status(state: State, reason: str) -> JobStatus:
+    return JobStatus(state=state, code=None, reason=reason, ended=False)
 
 
 def state_of(code: int) -> State:
@@ -115,92 +115,96 @@ def state_of(code: int) -> State:
     return "STOPPED" if code in STOP_CODES else "FAILED"
 
 
-def _from_outside(word: str, row: ExitCode, sentence: str, facts: Facts) -> Standing:
-    by = f" by {facts.canceller}" if word == "CANCELLED" and facts.canceller else ""
-    return Standing(state=state_of(row.code), code=row.code, reason=sentence + by, ended=True)
+def _from_outside(word: str, row: ExitCode, sentence: str, evidence: Evidence) -> JobStatus:
+    by = f" by {evidence.canceller}" if word == "CANCELLED" and evidence.canceller else ""
+    return JobStatus(state=state_of(row.code), code=row.code, reason=sentence + by, ended=True)
 
 
-def _no_more_is_known(facts: Facts) -> bool:
+def _no_more_is_known(evidence: Evidence) -> bool:
     """Tell whether the backend has said its last word about an interrupted job."""
-    if facts.observation is not None:
-        return facts.observation.final
-    return facts.answered
+    if evidence.observation is not None:
+        return evidence.observation.final
+    return evidence.backend_reachable
 
 
-def _from_result(result: Result, facts: Facts) -> Standing:
+def _from_result(result: Result, evidence: Evidence) -> JobStatus:
     """The outcome stands as soon as it is written; the job has ended when its last task has."""
-    seen = facts.observation
-    gone = seen.final if seen is not None else facts.answered
-    if result.outcome == "interrupted" and seen is not None and facts.history.cancelled is None:
+    seen = evidence.observation
+    gone = seen.final if seen is not None else evidence.backend_reachable
+    if result.outcome == "interrupted" and seen is not None and evidence.history.cancelled is None:
         # Slurm would say CANCELLED, TIMEOUT and so on. It says FAILED if the script alone got a signal, and in rare
         # cases of a requeue: observed on 22.05, the end of the first run counted as that of the second.
-        reason = f"the job was told to end from outside, and {facts.history.keeper} says {seen.raw_state}, not why"
-        return Standing(state=state_of(UNEXPLAINED), code=UNEXPLAINED, reason=reason, ended=True)
+        reason = (
+            f"the job was told to end from outside, and {evidence.history.backend_label} says {seen.raw_state}, not why"
+        )
+        return JobStatus(state=state_of(UNEXPLAINED), code=UNEXPLAINED, reason=reason, ended=True)
     if result.complete or gone:
-        return Standing(state=state_of(result.code), code=result.code, reason=result.reason, ended=True)
-    return _standing("RUNNING", f"{result.outcome}, the remaining tasks are being stopped: {result.reason}")
+        return JobStatus(state=state_of(result.code), code=result.code, reason=result.reason, ended=True)
+    return _status("RUNNING", f"{result.outcome}, the remaining tasks are being stopped: {result.reason}")
 
 
 def has_just_ended(seen: Observation, known: History, now: int) -> bool:
     """Tell whether more of an end may be on its way; where clocks differ, from when the end was first seen."""
-    waited = now - known.seen.time if known.seen is not None and known.seen.state == seen.state else 0
+    waited = now - known.observed.time if known.observed is not None and known.observed.state == seen.state else 0
     return waited < RESULT_LAG and now - (seen.ended or 0) < RESULT_LAG
 
 
-def _without_result(seen: Observation, facts: Facts) -> Standing:
+def _without_result(seen: Observation, evidence: Evidence) -> JobStatus:
     """The script ended by itself, and should have left a result."""
-    says = f"{facts.history.keeper} says {seen.raw_state}"
-    if has_just_ended(seen, facts.history, facts.now):
-        return _standing("RUNNING", f"{says}; the result is not there yet")
+    says = f"{evidence.history.backend_label} says {seen.raw_state}"
+    if has_just_ended(seen, evidence.history, evidence.now):
+        return _status("RUNNING", f"{says}; the result is not there yet")
     if seen.state == "COMPLETED" and not seen.status and not seen.signal:
-        return Standing(state="SUCCEEDED", code=0, reason=f"{says}; there is no result", ended=True)
+        return JobStatus(state="SUCCEEDED", code=0, reason=f"{says}; there is no result", ended=True)
     code = 128 + seen.signal if seen.signal else 255
     how = f"by signal {seen.signal}" if seen.signal else f"with status {seen.status}"
     reason = f"{says}: the batch script ended {how} and left no result"
-    return Standing(state="FAILED", code=code, reason=reason, ended=True)
+    return JobStatus(state="FAILED", code=code, reason=reason, ended=True)
 
 
-def _alive(word: str, seen: Observation | None, facts: Facts) -> Standing:
+def _live(word: str, seen: Observation | None, evidence: Evidence) -> JobStatus:
     """A job is RUNNING once a task of it ran. Source: OpenPAI job states."""
-    if facts.history.cancelled is not None:
-        return _standing("STOPPING", f"cancelled by {facts.history.cancelled.user}")
+    if evidence.history.cancelled is not None:
+        return _status("STOPPING", f"cancelled by {evidence.history.cancelled.user}")
     match phase(word):
         case Phase.PENDING:
-            return _waiting(seen, facts)
-        case Phase.RUNNING if not facts.started:
-            return _standing("WAITING", "the nodes are there, the tasks are being started")
+            return _waiting(seen, evidence)
+        case Phase.RUNNING if not evidence.started:
+            return _status("WAITING", "the nodes are there, the tasks are being started")
         case Phase.RUNNING | Phase.ENDED:
-            return _standing("RUNNING", "" if facts.started else f"{facts.history.keeper} says {word}")
+            return _status("RUNNING", "" if evidence.started else f"{evidence.history.backend_label} says {word}")
         case Phase.UNKNOWN:
-            return _standing("UNKNOWN", f"{facts.history.keeper} says {word}, which means nothing to this version")
+            return _status("UNKNOWN", f"{evidence.history.backend_label} says {word}, which this version does not know")
 
 
-def _waiting(seen: Observation | None, facts: Facts) -> Standing:
+def _waiting(seen: Observation | None, evidence: Evidence) -> JobStatus:
     """A reason stands from when on the journal has it; one that is new is written down with this time."""
-    last = facts.history.seen
+    last = evidence.history.observed
     told = seen or last
-    found = waits(reasons_of(told), facts.history) if told else ()
+    found = waits(reasons_of(told), evidence.history) if told else ()
     if not found:
-        return _standing("WAITING", "")
-    since = facts.now if last is None or (seen and is_news(facts.history, seen, facts.now)) else last.time
-    return replace(_standing("WAITING", sentence(found)), waits=found, since=since)
+        return _status("WAITING", "")
+    since = evidence.now if last is None or (seen and is_news(evidence.history, seen, evidence.now)) else last.time
+    return replace(_status("WAITING", sentence(found)), waits=found, since=since)
 
 
-def _unseen(facts: Facts) -> Standing:
-    known = facts.history
+def _unknown_to_backend(evidence: Evidence) -> JobStatus:
+    known = evidence.history
     if not known.job_id:
-        return _standing("WAITING", f"it is being submitted, or {known.keeper} did not say whether it took the job")
-    if not facts.answered:
-        return _last_known(facts)
-    if facts.now - (known.submitted or 0) < QUEUE_LAG:
-        return _standing("WAITING", f"{known.keeper} does not show the job yet")
-    return _standing("UNKNOWN", f"{known.keeper} does not know job {known.job_id}, and the job left no result")
+        return _status(
+            "WAITING", f"it is being submitted, or {known.backend_label} did not say whether it took the job"
+        )
+    if not evidence.backend_reachable:
+        return _last_known(evidence)
+    if evidence.now - (known.submitted or 0) < QUEUE_LAG:
+        return _status("WAITING", f"{known.backend_label} does not show the job yet")
+    return _status("UNKNOWN", f"{known.backend_label} does not know job {known.job_id}, and the job left no result")
 
 
-def _last_known(facts: Facts) -> Standing:
-    last = facts.history.seen
-    if facts.started:
-        return _alive("RUNNING", None, facts)
+def _last_known(evidence: Evidence) -> JobStatus:
+    last = evidence.history.observed
+    if evidence.started:
+        return _live("RUNNING", None, evidence)
     if last is None:
-        return _standing("WAITING", "it has been submitted")
-    return _alive(last.state, None, facts)
+        return _status("WAITING", "it has been submitted")
+    return _live(last.state, None, evidence)

@@ -16,7 +16,7 @@ OLDEST_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
+class Notification:
     """Hold an event as a program is told of it. `key` is the same whenever the same event is told again."""
 
     key: str
@@ -32,20 +32,22 @@ class Notice:
     time: int
 
 
-def due_notices(known: History) -> tuple[Notice, ...]:
+def due_notifications(known: History) -> tuple[Notification, ...]:
     """Return the events that the user asked to be told of and that are in no `notified` record."""
-    found = (_notice(known, event) for event in known.notify)
-    return tuple(notice for notice in found if notice is not None and notice.key not in known.notified)
+    found = (_notification(known, event) for event in known.notify)
+    return tuple(
+        notification for notification in found if notification is not None and notification.key not in known.notified
+    )
 
 
-def _notice(known: History, event: str) -> Notice | None:
+def _notification(known: History, event: str) -> Notification | None:
     end, key = known.ended, f"{known.tag.partition('.')[0]}/{event}"
     state, code, reason = (end.state, end.code, end.reason) if end else ("RUNNING", None, "")
     if event == "running":
         # Also of a job that succeeded before anybody saw it run.
         if not known.ran and state != "SUCCEEDED":
             return None
-        time = end.time if end else known.seen.time if known.seen else known.asked
+        time = end.time if end else known.observed.time if known.observed else known.asked
     elif event == "retried":
         if not known.retries:
             return None
@@ -55,7 +57,7 @@ def _notice(known: History, event: str) -> Notice | None:
         return None
     else:
         time = end.time
-    return Notice(
+    return Notification(
         key=key,
         event=event,
         job=known.job,

@@ -12,20 +12,20 @@ from subprocess import DEVNULL, PIPE, Popen
 from typing import TYPE_CHECKING
 
 from ..state.records import Notified
-from .notification import OLDEST_SECONDS, due_notices
+from .notification import OLDEST_SECONDS, due_notifications
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ..state.job_folder import JobFolder
-    from .notification import Notice
+    from .notification import Notification
     from .poll import View
 
-MOST_AT_ONCE = 4
-LONGEST_SECONDS = 60
-LONGEST_TEXT, LONGEST_SUBJECT = 1000, 200
+MAX_AT_ONCE = 4
+MAX_SECONDS = 60
+MAX_TEXT, MAX_SUBJECT = 1000, 200
 _PLAIN = frozenset(map(chr, range(32, 127)))
-FIRST_PAUSE, LONGEST_PAUSE = 10.0, 600.0
+FIRST_PAUSE, MAX_PAUSE = 10.0, 600.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,12 +33,12 @@ class _Try:
     """One program that is being told of one event."""
 
     folder: JobFolder
-    notice: Notice
+    notification: Notification
     process: Popen[bytes]
     began: float
 
 
-class Deliveries:
+class NotificationSender:
     """Hand events to a program, as JSON or as a mail. What fails is tried again, later each time, for a day.
 
     Without an `argv` nobody is told of anything.
@@ -56,7 +56,7 @@ class Deliveries:
 
     def wanted(self, view: View) -> bool:
         """Tell whether there is something left to tell of a job."""
-        return bool(self._argv) and any(n.key not in self._done for n in due_notices(view.history))
+        return bool(self._argv) and any(n.key not in self._done for n in due_notifications(view.history))
 
     def deliver(self, views: Iterable[View], now: int) -> None:
         """Take in what was delivered, and start to deliver what is due; `now` is in seconds since 1970."""
@@ -64,44 +64,46 @@ class Deliveries:
         if not self._argv:
             return
         for view in views:
-            for notice in due_notices(view.history):
-                if notice.key in self._done:
+            for notification in due_notifications(view.history):
+                if notification.key in self._done:
                     continue
-                if now - notice.time > OLDEST_SECONDS:
-                    _write_down(view.folder, notice, now, delivered=False)
-                elif len(self._running) < MOST_AT_ONCE and self._is_due(notice.key):
-                    self._start(view.folder, notice)
+                if now - notification.time > OLDEST_SECONDS:
+                    _write_down(view.folder, notification, now, delivered=False)
+                elif len(self._running) < MAX_AT_ONCE and self._is_due(notification.key):
+                    self._start(view.folder, notification)
 
     def finish(self, now: int) -> None:
         """Wait for the programs that run."""
         for running in list(self._running.values()):
             with suppress(Exception):
-                running.process.wait(max(0.0, LONGEST_SECONDS - (self._monotonic() - running.began)))
+                running.process.wait(max(0.0, MAX_SECONDS - (self._monotonic() - running.began)))
         self._reap(now)
 
     def _is_due(self, key: str) -> bool:
         _, after = self._pauses.get(key, (0.0, 0.0))
         return key not in self._running and self._monotonic() >= after
 
-    def _start(self, folder: JobFolder, notice: Notice) -> None:
+    def _start(self, folder: JobFolder, notification: Notification) -> None:
         try:
             process = Popen(
                 self._argv, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, cwd="/", start_new_session=True
             )  # fmt: skip
         except OSError:
-            self._postpone(notice.key)
+            self._postpone(notification.key)
             return
         assert process.stdin is not None
         with suppress(OSError):
-            process.stdin.write(message(notice, mail=self._mail))
+            process.stdin.write(message(notification, mail=self._mail))
         with suppress(OSError):
             process.stdin.close()
-        self._running[notice.key] = _Try(folder=folder, notice=notice, process=process, began=self._monotonic())
+        self._running[notification.key] = _Try(
+            folder=folder, notification=notification, process=process, began=self._monotonic()
+        )
 
     def _reap(self, now: int) -> None:
         for key, running in list(self._running.items()):
             status = running.process.poll()
-            if status is None and self._monotonic() - running.began < LONGEST_SECONDS:
+            if status is None and self._monotonic() - running.began < MAX_SECONDS:
                 continue
             if status is None:
                 with suppress(OSError):
@@ -111,39 +113,43 @@ class Deliveries:
             if status == 0:
                 # The journal says so, too, but a view that was taken before it did is still about.
                 self._done.add(key)
-                _write_down(running.folder, running.notice, now, delivered=True)
+                _write_down(running.folder, running.notification, now, delivered=True)
             else:
                 self._postpone(key)
 
     def _postpone(self, key: str) -> None:
         pause, _ = self._pauses.get(key, (FIRST_PAUSE / 2, 0.0))
-        pause = min(LONGEST_PAUSE, pause * 2)
+        pause = min(MAX_PAUSE, pause * 2)
         self._pauses[key] = (pause, self._monotonic() + pause)
 
 
-def _write_down(folder: JobFolder, notice: Notice, now: int, *, delivered: bool) -> None:
+def _write_down(folder: JobFolder, notification: Notification, now: int, *, delivered: bool) -> None:
     """Say that it is done with; where that cannot be written, it is told again."""
     with suppress(OSError):
-        folder.append(Notified(time=now, attempt=notice.attempt, key=notice.key, delivered=delivered))
+        folder.append(Notified(time=now, attempt=notification.attempt, key=notification.key, delivered=delivered))
 
 
-def message(notice: Notice, *, mail: bool) -> bytes:
+def message(notification: Notification, *, mail: bool) -> bytes:
     """Return what the program reads: a JSON object, or a mail to the user with it. It fits into a pipe.
 
     What a journal says can be anything: no text of it ends a header, or begins another.
     """
-    fields = {name: value[:LONGEST_TEXT] if isinstance(value, str) else value for name, value in asdict(notice).items()}
+    fields = {
+        name: value[:MAX_TEXT] if isinstance(value, str) else value for name, value in asdict(notification).items()
+    }
     text = json.dumps(fields, indent=2 if mail else None) + "\n"
     if not mail:
         return text.encode()
-    subject = "".join(char if char in _PLAIN else "?" for char in f"{notice.user}~{notice.job}: {notice.event}")
+    subject = "".join(
+        char if char in _PLAIN else "?" for char in f"{notification.user}~{notification.job}: {notification.event}"
+    )
     head = (
-        f"To: {_word(notice.user)}\nSubject: [paislurm] {subject[:LONGEST_SUBJECT]}\nMIME-Version: 1.0\n"
+        f"To: {_word(notification.user)}\nSubject: [paislurm] {subject[:MAX_SUBJECT]}\nMIME-Version: 1.0\n"
         "Content-Type: text/plain; charset=utf-8\n"
     )
-    return f"{head}Message-ID: <{_word(notice.key.replace('/', '.'))}@paislurm>\n\n{text}".encode()
+    return f"{head}Message-ID: <{_word(notification.key.replace('/', '.'))}@paislurm>\n\n{text}".encode()
 
 
 def _word(text: str) -> str:
     """Return what a header can have as one word."""
-    return "".join(char for char in text if char in _PLAIN and (char.isalnum() or char in "._-"))[:LONGEST_SUBJECT]
+    return "".join(char for char in text if char in _PLAIN and (char.isalnum() or char in "._-"))[:MAX_SUBJECT]

@@ -11,16 +11,16 @@ from paislurm.backends.base import JobId
 
 from ..errors import BackendError, PaislurmError
 from ..exit_codes.table import ExitTable
-from ..state.history import advanced, history
+from ..state.history import apply, history
 from ..state.journal import read
 from ..state.records import Ended
 from ..state.result import read_result
-from ..state.safe_read import DamagedError, is_job_number, read_end, whole_word
+from ..state.safe_read import CorruptDataError, is_job_number, parse_int, read_end
 from ..state.task_reports import read_reports
-from .attempt import adopt, submitted
-from .job_status import FINAL, Facts, Standing, State, has_just_ended, job_state
+from .attempt import recover, submitted
+from .job_status import FINAL, Evidence, JobStatus, State, determine_status, has_just_ended
 from .task_status import TaskView, task_views
-from .transition import between_attempts, outcome
+from .transition import between_attempts, transition
 from .unbegun import may_be_slurms_own, node_failure
 
 if TYPE_CHECKING:
@@ -46,29 +46,29 @@ class Opened:
 
     folder: JobFolder
     history: History
-    damage: tuple[str, ...] = ()
+    read_errors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """Hold how a job stands. `problem`: why the backend did not answer; `damage`: what cannot be read.
+    """Hold how a job stands. `backend_error`: why the backend did not answer; `read_errors`: what cannot be read.
 
     `news` are the records that its journal lacks; `history` has taken them in.
     """
 
     folder: JobFolder
     history: History
-    standing: Standing
+    job_status: JobStatus
     observation: Observation | None = None
     result: Result | None = None
     tasks: tuple[TaskView, ...] = ()
-    problem: str = ""
-    damage: tuple[str, ...] = ()
+    backend_error: str = ""
+    read_errors: tuple[str, ...] = ()
     news: tuple[Record, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
+class PollResult:
     """Hold what the backends said: observations by backend and id, and for each that said nothing, why."""
 
     observations: Mapping[tuple[str, str], Observation]
@@ -79,26 +79,26 @@ def open_job(folder: JobFolder) -> Opened:
     """Read a job's journal; OSError if it has none that can be read."""
     folder = replace(folder, inode=folder.journal.stat().st_ino)
     journal = read(folder.journal)
-    damage = tuple(f"{folder.journal.name}: {what}" for what in journal.damage)
-    return Opened(folder=folder, history=history(journal.records), damage=damage)
+    read_errors = tuple(f"{folder.journal.name}: {what}" for what in journal.read_errors)
+    return Opened(folder=folder, history=history(journal.records), read_errors=read_errors)
 
 
-def survey(jobs: Sequence[Opened], backend: Callable[[str], Backend], now: int, *, tasks: bool = True) -> list[View]:
+def poll_jobs(jobs: Sequence[Opened], backend: Callable[[str], Backend], now: int, *, tasks: bool = True) -> list[View]:
     """Look at jobs, and ask each backend once for all of them; of those that have ended nothing is asked.
 
     Without `tasks`, what the tasks of a living job report is not read: that can be thousands of files.
     """
-    found = [adopt(job.history, backend, now) for job in jobs]
-    answers = ask((known for known, _, _ in found), backend)
+    found = [recover(job.history, backend, now) for job in jobs]
+    answers = poll_backends((known for known, _, _ in found), backend)
     views: list[View] = []
-    for job, (known, news, problem) in zip(jobs, found, strict=True):
-        view = examine(job.folder, known, answers, now, backend, tasks=tasks)
-        damage, problem = job.damage + view.damage, problem or view.problem
-        views.append(replace(view, damage=damage, problem=problem, news=(*news, *view.news)))
+    for job, (known, news, backend_error) in zip(jobs, found, strict=True):
+        view = evaluate(job.folder, known, answers, now, backend, tasks=tasks)
+        read_errors, backend_error = job.read_errors + view.read_errors, backend_error or view.backend_error
+        views.append(replace(view, read_errors=read_errors, backend_error=backend_error, news=(*news, *view.news)))
     return views
 
 
-def ask(histories: Iterable[History], backend: Callable[[str], Backend]) -> Answers:
+def poll_backends(histories: Iterable[History], backend: Callable[[str], Backend]) -> PollResult:
     """Ask each backend once about all its jobs; that one does not answer is an answer too."""
     ids: dict[str, set[JobId]] = {}
     for known in histories:
@@ -112,7 +112,7 @@ def ask(histories: Iterable[History], backend: Callable[[str], Backend]) -> Answ
             problems[name] = answer
         else:
             observations |= {(name, job_id): observation for job_id, observation in answer.items()}
-    return Answers(observations=observations, problems=problems)
+    return PollResult(observations=observations, problems=problems)
 
 
 def _observe(backend: Callable[[str], Backend], name: str, ids: set[JobId]) -> Mapping[JobId, Observation] | str:
@@ -120,35 +120,35 @@ def _observe(backend: Callable[[str], Backend], name: str, ids: set[JobId]) -> M
     try:
         return backend(name).observe(ids)
     except PaislurmError as error:
-        return "; ".join(fault.message for fault in error.faults)
+        return "; ".join(diagnostic.message for diagnostic in error.diagnostics)
 
 
-def examine(
-    folder: JobFolder, known: History, answers: Answers, now: int, backend: Callable[[str], Backend], *, tasks: bool
+def evaluate(
+    folder: JobFolder, known: History, answers: PollResult, now: int, backend: Callable[[str], Backend], *, tasks: bool
 ) -> View:
     """Put together how a job stands, and what is new about it."""
     if known.ended is not None:
         return _ended(folder, known, tasks=tasks)
     if known.retry is not None:
-        standing, news = between_attempts(known, known.retry, now)
-        return View(folder=folder, history=advanced(known, news), standing=standing, news=news)
+        job_status, news = between_attempts(known, known.retry, now)
+        return View(folder=folder, history=apply(known, news), job_status=job_status, news=news)
     observation = answers.observations.get((known.backend, known.job_id))
     owner = _owner_of_duplicate(folder, known, observation)
     if owner is not None:
         news = (submitted(known, owner, now),)
-        standing = Standing(state="WAITING", code=None, reason=f"it is job {owner} that runs it", ended=False)
-        return View(folder=folder, history=advanced(known, news), standing=standing, news=news)
-    problem = answers.problems.get(known.backend, "")
-    result, damage = _result(folder, known, late=tasks or (observation is not None and observation.final))
+        job_status = JobStatus(state="WAITING", code=None, reason=f"it is job {owner} that runs it", ended=False)
+        return View(folder=folder, history=apply(known, news), job_status=job_status, news=news)
+    backend_error = answers.problems.get(known.backend, "")
+    result, read_errors = _result(folder, known, late=tasks or (observation is not None and observation.final))
     reports = _reports(folder, known) if tasks else {}
     unbegun = None
     if observation is not None and may_be_slurms_own(known, observation, result):
-        observation, unbegun, silence = _looked_into(folder, known, observation, result, backend, now)
-        problem = silence or problem
-    facts = Facts(
+        observation, unbegun, silence = _investigate(folder, known, observation, result, backend, now)
+        backend_error = silence or backend_error
+    evidence = Evidence(
         history=known,
         observation=observation,
-        answered=not problem,
+        backend_reachable=not backend_error,
         result=result,
         started=not tasks or any(reports.values()) or bool(result and any(task.started for task in result.tasks)),
         now=now,
@@ -156,20 +156,20 @@ def examine(
         unbegun=unbegun,
         table=ExitTable(known.exit_rows) if known.exit_rows else _SHIPPED,
     )
-    standing = job_state(facts)
-    if standing.ended and result is None:
+    job_status = determine_status(evidence)
+    if job_status.ended and result is None:
         reports = _reports(folder, known)
-    found = task_views(known.roles, result, reports, ended=standing.ended) if tasks or standing.ended else ()
-    standing, news = outcome(facts, standing, completed=sum(task.completed for task in found))
+    found = task_views(known.roles, result, reports, ended=job_status.ended) if tasks or job_status.ended else ()
+    job_status, news = transition(evidence, job_status, completed=sum(task.completed for task in found))
     return View(
         folder=folder,
-        history=advanced(known, news),
-        standing=standing,
+        history=apply(known, news),
+        job_status=job_status,
         observation=observation,
         result=result,
         tasks=found,
-        problem=problem,
-        damage=damage,
+        backend_error=backend_error,
+        read_errors=read_errors,
         news=news,
     )
 
@@ -178,16 +178,18 @@ def _ended(folder: JobFolder, known: History, *, tasks: bool) -> View:
     """The journal knows the end; only the tasks are looked up."""
     assert known.ended is not None
     if not tasks:
-        return View(folder=folder, history=known, standing=recorded(known.ended))
-    result, damage = _result(folder, known)
+        return View(folder=folder, history=known, job_status=recorded_status(known.ended))
+    result, read_errors = _result(folder, known)
     found = task_views(known.roles, result, _reports(folder, known) if result is None else {}, ended=True)
-    return View(folder=folder, history=known, standing=recorded(known.ended), tasks=found, damage=damage)
+    return View(
+        folder=folder, history=known, job_status=recorded_status(known.ended), tasks=found, read_errors=read_errors
+    )
 
 
-def recorded(end: Ended) -> Standing:
+def recorded_status(end: Ended) -> JobStatus:
     """Return how a job stands whose end is in the journal."""
     state: State = next((state for state in FINAL if state == end.state), "UNKNOWN")
-    return Standing(state=state, code=end.code, reason=end.reason, ended=True)
+    return JobStatus(state=state, code=end.code, reason=end.reason, ended=True)
 
 
 def _result(folder: JobFolder, known: History, *, late: bool = True) -> tuple[Result | None, tuple[str, ...]]:
@@ -198,7 +200,7 @@ def _result(folder: JobFolder, known: History, *, late: bool = True) -> tuple[Re
             list(path.parent.iterdir())
     try:
         return read_result(path), ()
-    except (OSError, DamagedError) as error:
+    except (OSError, CorruptDataError) as error:
         return None, (f"{path.name} cannot be read: {error}",)
 
 
@@ -206,7 +208,7 @@ def _reports(folder: JobFolder, known: History) -> dict[str, Mapping[int, Report
     return {role.folder: read_reports(folder.reports(known.attempt, role)) for role in known.roles}
 
 
-def _looked_into(
+def _investigate(
     folder: JobFolder,
     known: History,
     seen: Observation,
@@ -219,9 +221,9 @@ def _looked_into(
     begun = told or any(_reports(folder, known).values())
     try:
         # The script of a job that had begun was told to end: that was root.
-        lost = {} if told else backend(known.backend).lost_nodes(seen.nodes)
+        lost = {} if told else backend(known.backend).unavailable_nodes(seen.nodes)
     except BackendError as error:
-        return None, None, "; ".join(fault.message for fault in error.faults)
+        return None, None, "; ".join(diagnostic.message for diagnostic in error.diagnostics)
     failure = node_failure(folder.attempt(known.attempt) / "srun", lost, begun=begun)
     more = failure is None and not told and has_just_ended(seen, known, now)
     return replace(seen, final=False) if more else seen, failure, ""
@@ -230,7 +232,7 @@ def _looked_into(
 def _canceller(observation: Observation | None) -> str:
     """Return who cancelled a job: sacct says `CANCELLED by 1000`."""
     word = observation.raw_state.rpartition(" by ")[2] if observation else ""
-    uid = whole_word(word)
+    uid = parse_int(word)
     if uid is None or uid < 0:
         return ""
     try:

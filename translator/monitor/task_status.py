@@ -30,7 +30,7 @@ class TaskView:
     started: int | None = None
     ended: int | None = None
     held: int | None = None
-    """Until when the task, which has failed, keeps its place (isDebug)."""
+    """Until when the task, which has failed, is held (isDebug)."""
 
     @property
     def completed(self) -> bool:

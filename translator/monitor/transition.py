@@ -4,46 +4,46 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..state.records import Ended, Retry, Seen
-from .job_status import Standing, state_of
-from .retry import STOPPED, Again, Ending, decide
+from ..state.records import Ended, Observed, Retry
+from .job_status import JobStatus, state_of
+from .retry import STOPPED, AttemptEnd, RetryAfter, decide_retry
 from .waits import is_news
 
 if TYPE_CHECKING:
     from ..state.history import History
     from ..state.records import Record
-    from .job_status import Facts
+    from .job_status import Evidence
 
 
-def outcome(facts: Facts, standing: Standing, *, completed: int) -> tuple[Standing, tuple[Record, ...]]:
+def transition(evidence: Evidence, job_status: JobStatus, *, completed: int) -> tuple[JobStatus, tuple[Record, ...]]:
     """Return how the job stands whose last attempt stands so, and what is new about it."""
-    known = facts.history
-    if not standing.ended or standing.code is None:
-        return standing, _seen(facts)
-    row = facts.table.describe(standing.code)
-    ending = Ending(code=row.code, behaviour=row.behaviour, canceller=facts.canceller)
-    decision = decide(ending, known.counters, known.policy, known.tag)
-    if isinstance(decision, Again):
-        retry = _retry(facts, standing, ending, decision)
+    known = evidence.history
+    if not job_status.ended or job_status.code is None:
+        return job_status, _seen(evidence)
+    row = evidence.table.describe(job_status.code)
+    ending = AttemptEnd(code=row.code, behaviour=row.behaviour, canceller=evidence.canceller)
+    decision = decide_retry(ending, known.counters, known.policy, known.tag)
+    if isinstance(decision, RetryAfter):
+        retry = _retry(evidence, job_status, ending, decision)
         if known.cancelled is None:
-            return waiting(retry, facts.now), (retry,)
-        standing = _cancelled(known.cancelled.user, retry)
-    elif decision.why:
-        standing = Standing(
-            state=standing.state, code=standing.code, reason=f"{standing.reason}; {decision.why}", ended=True
+            return waiting_status(retry, evidence.now), (retry,)
+        job_status = _cancelled(known.cancelled.user, retry)
+    elif decision.rule:
+        job_status = JobStatus(
+            state=job_status.state, code=job_status.code, reason=f"{job_status.reason}; {decision.rule}", ended=True
         )
-    return standing, (_end(facts, standing, completed),)
+    return job_status, (_end(evidence, job_status, completed),)
 
 
-def between_attempts(known: History, retry: Retry, now: int) -> tuple[Standing, tuple[Record, ...]]:
+def between_attempts(known: History, retry: Retry, now: int) -> tuple[JobStatus, tuple[Record, ...]]:
     """Return how a job stands whose next attempt is due, or was until somebody cancelled it."""
     if known.cancelled is None:
-        return waiting(retry, now), ()
-    standing = _cancelled(known.cancelled.user, retry)
-    return standing, (given_up(known, now, STOPPED, standing.reason),)
+        return waiting_status(retry, now), ()
+    job_status = _cancelled(known.cancelled.user, retry)
+    return job_status, (abandoned(known, now, STOPPED, job_status.reason),)
 
 
-def given_up(known: History, now: int, code: int, reason: str) -> Ended:
+def abandoned(known: History, now: int, code: int, reason: str) -> Ended:
     """Return an end that nobody but the user or this program has decided."""
     return Ended(
         time=now,
@@ -58,11 +58,11 @@ def given_up(known: History, now: int, code: int, reason: str) -> Ended:
     )
 
 
-def waiting(retry: Retry, now: int) -> Standing:
+def waiting_status(retry: Retry, now: int) -> JobStatus:
     """Return how a job stands between two attempts. Source: OpenPAI job states, AttemptCompleted."""
-    wait = f" in {retry.due - now} s" if retry.due > now else ""
-    reason = f"{attempt_text(retry)}; attempt {retry.attempt + 1} follows{wait} ({retry.why})"
-    return Standing(state="RUNNING", code=None, reason=reason, ended=False)
+    wait = f" in {retry.retry_at - now} s" if retry.retry_at > now else ""
+    reason = f"{attempt_text(retry)}; attempt {retry.attempt + 1} follows{wait} ({retry.rule})"
+    return JobStatus(state="RUNNING", code=None, reason=reason, ended=False)
 
 
 def attempt_text(retry: Retry) -> str:
@@ -70,69 +70,71 @@ def attempt_text(retry: Retry) -> str:
     return f"attempt {retry.attempt} ended with {retry.code}: {retry.reason}"
 
 
-def _cancelled(user: str, retry: Retry) -> Standing:
+def _cancelled(user: str, retry: Retry) -> JobStatus:
     reason = f"cancelled by {user} before another attempt; {attempt_text(retry)}"
-    return Standing(state=state_of(STOPPED), code=STOPPED, reason=reason, ended=True)
+    return JobStatus(state=state_of(STOPPED), code=STOPPED, reason=reason, ended=True)
 
 
-def _seen(facts: Facts) -> tuple[Record, ...]:
-    known, seen = facts.history, facts.observation
-    if seen is None or not is_news(known, seen, facts.now):
+def _seen(evidence: Evidence) -> tuple[Record, ...]:
+    known, seen = evidence.history, evidence.observation
+    if seen is None or not is_news(known, seen, evidence.now):
         return ()
-    return (Seen(time=facts.now, attempt=known.attempt, state=seen.state, reason=seen.reason, reasons=seen.reasons),)
+    return (
+        Observed(time=evidence.now, attempt=known.attempt, state=seen.state, reason=seen.reason, reasons=seen.reasons),
+    )
 
 
-def _times(facts: Facts) -> tuple[int | None, int]:
+def _times(evidence: Evidence) -> tuple[int | None, int]:
     """Return when the attempt started and ended, by its script or else by the backend."""
-    seen, result = facts.observation, facts.result
+    seen, result = evidence.observation, evidence.result
     started = (result.started if result else None) or (seen.started if seen else None)
-    return started, (result.ended if result else None) or (seen.ended if seen else None) or facts.now
+    return started, (result.ended if result else None) or (seen.ended if seen else None) or evidence.now
 
 
-def _backend_state(facts: Facts) -> str:
-    seen = facts.observation
+def _backend_state(evidence: Evidence) -> str:
+    seen = evidence.observation
     return seen.raw_state if seen is not None and seen.final else ""
 
 
-def _retry(facts: Facts, standing: Standing, ending: Ending, decision: Again) -> Retry:
-    started, ended = _times(facts)
+def _retry(evidence: Evidence, job_status: JobStatus, ending: AttemptEnd, decision: RetryAfter) -> Retry:
+    started, ended = _times(evidence)
     return Retry(
-        time=facts.now,
-        attempt=facts.history.attempt,
+        time=evidence.now,
+        attempt=evidence.history.attempt,
         code=ending.code,
         behaviour=ending.behaviour,
-        reason=standing.reason,
-        why=decision.why,
-        due=facts.now + decision.delay,
+        reason=job_status.reason,
+        rule=decision.rule,
+        retry_at=evidence.now + decision.delay,
         total=decision.counters.total,
         used=decision.counters.used,
         transient=decision.counters.transient,
-        nodes=_blamed(facts, ending.code),
-        backend_state=_backend_state(facts),
+        nodes=_blamed(evidence, ending.code),
+        backend_state=_backend_state(evidence),
         started=started,
         ended=ended,
     )
 
 
-def _blamed(facts: Facts, code: int) -> tuple[str, ...]:
+def _blamed(evidence: Evidence, code: int) -> tuple[str, ...]:
     """Return the nodes on which tasks failed with this code, where it is the node's fault, or the job did not begin."""
-    if facts.unbegun is not None:
-        return facts.unbegun.nodes
-    if facts.result is None or not facts.table.describe(code).leaves_node:
+    if evidence.unbegun is not None:
+        return evidence.unbegun.nodes
+    if evidence.result is None or not evidence.table.describe(code).exclude_node:
         return ()
-    nodes = (task.node for task in facts.result.tasks if task.state == "FAILED" and task.code == code)
+    nodes = (task.node for task in evidence.result.tasks if task.state == "FAILED" and task.code == code)
     return tuple(dict.fromkeys(node for node in nodes if node))
 
 
-def _end(facts: Facts, standing: Standing, completed: int) -> Ended:
-    started, ended = _times(facts)
+def _end(evidence: Evidence, job_status: JobStatus, completed: int) -> Ended:
+    started, ended = _times(evidence)
     return Ended(
-        time=facts.now,
-        attempt=facts.history.attempt,
-        state=standing.state,
-        code=standing.code,
-        reason=standing.reason,
-        backend_state=_backend_state(facts),
+        time=evidence.now,
+        attempt=evidence.history.attempt,
+        state=job_status.state,
+        code=job_status.code,
+        reason=job_status.reason,
+        backend_state=_backend_state(evidence),
         started=started,
         ended=ended,
         completed=completed,

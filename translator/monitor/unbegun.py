@@ -32,7 +32,7 @@ _NOT_BEGUN = re.compile(r"prolog|launch fail|duplicate job", re.IGNORECASE)
 _BEGUN_TWICE = re.compile(r"duplicate job", re.IGNORECASE)
 """Slurm's reasons for which a node is drained. Source: slurmctld of 22.05, drain_nodes."""
 _SAID = re.compile(rb"^srun: error: Task launch for .* failed on node ([^ :]+): (.*prolog failed)", re.MULTILINE)
-_LONGEST, _MOST_LOGS = 1 << 16, 500
+_LONGEST, _MAX_LOGS = 1 << 16, 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ def node_failure(logs: Path, lost: Mapping[str, str], *, begun: bool) -> NodeFai
     """
     told: dict[str, str] = {}
     with suppress(OSError):
-        for path in islice(sorted(logs.iterdir()), _MOST_LOGS):
+        for path in islice(sorted(logs.iterdir()), _MAX_LOGS):
             told |= _said_of_nodes(path)
     counts = _BEGUN_TWICE if begun else _NOT_BEGUN
     told = told or {node: why for node, why in lost.items() if counts.search(why)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from paislurm.backends.slurm.reasons import Kind, code_of, explained
 from paislurm.backends.slurm.states import Phase, phase
 
-from ..state.history import MOST_REASONS, NOTHING, key, reasons_of
+from ..state.history import MAX_REASONS, NOTHING, news_key, reasons_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SETTLED_SECONDS = 60
 """For so long a reason stands in the journal before it gives way to one that was there: Slurm's words come and go."""
-_MOST_NAMES = 4
+_MAX_NAMES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,13 +68,13 @@ def sentence(found: Sequence[Wait]) -> str:
 
 
 def _clause(wait: Wait) -> str:
-    more = len(wait.roles) - _MOST_NAMES
-    names = ", ".join(wait.roles[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    more = len(wait.roles) - _MAX_NAMES
+    names = ", ".join(wait.roles[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
     of = f" ({names})" if names else ""
     return f"{wait.reason}{of}" + (f": {wait.meaning}" if wait.meaning else "")
 
 
-def helps(found: Sequence[Wait]) -> str:
+def advice(found: Sequence[Wait]) -> str:
     """Say what would help, first of all against what a job cannot start with."""
     first = sorted(found, key=lambda wait: ("stuck", "unknown", "later", "turn").index(wait.kind))
     return "; ".join(dict.fromkeys(wait.help for wait in first if wait.kind == first[0].kind))
@@ -82,7 +82,7 @@ def helps(found: Sequence[Wait]) -> str:
 
 def waits_by_journal(known: History) -> tuple[Wait, ...]:
     """Return why a job waits as its journal has it, which is what another process was told."""
-    seen = known.seen
+    seen = known.observed
     if seen is None or phase(seen.state) is not Phase.PENDING or known.ended is not None or known.retry is not None:
         return ()
     return waits(reasons_of(seen), known)
@@ -90,11 +90,11 @@ def waits_by_journal(known: History) -> tuple[Wait, ...]:
 
 def is_news(known: History, seen: Observation, now: int) -> bool:
     """Tell whether a job is in another state than the journal has, or waits for another reason."""
-    last = known.seen
+    last = known.observed
     if last is None or last.state != seen.state:
         return True
-    after = key(reasons_of(seen))
-    if phase(seen.state) is not Phase.PENDING or after in ((), key(reasons_of(last))):
+    after = news_key(reasons_of(seen))
+    if phase(seen.state) is not Phase.PENDING or after in ((), news_key(reasons_of(last))):
         return False
-    new = after not in known.waited and len(known.waited) < MOST_REASONS
+    new = after not in known.waited and len(known.waited) < MAX_REASONS
     return new or now - last.time >= SETTLED_SECONDS

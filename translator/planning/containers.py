@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from ..errors import Fault
+from ..errors import Diagnostic
 from .directories import parts
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ def _folders(site: Site) -> tuple[str, ...]:
 
 def workdir(job: Job, role: Role) -> str:
     """Return where the commands of a role start; its own word goes before that of the job."""
-    return role.wishes.workdir or job.wishes.job.workdir or "task"
+    return role.slurm_options.workdir or job.slurm_options.job.workdir or "task"
 
 
-def container_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[Fault, ...]:
+def container_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[Diagnostic, ...]:
     """Warn that the site runs tasks on the node itself, or of what its runtime cannot do; `found` are the storages."""
     runtime = site.containers.runtime
     if runtime != "none":
@@ -80,31 +80,31 @@ def container_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[
     names = dict.fromkeys(role.image.uri for role in job.roles)
     message = f"tasks run on the node itself; the container image is not used: {', '.join(names)}"
     path = "$.prerequisites" if job.protocol == "2" else "$.image"
-    return (Fault(code="W402", message=message, path=path),)
+    return (Diagnostic(code="W402", message=message, path=path),)
 
 
-def _unmounted(job: Job, points: list[str]) -> Iterator[Fault]:
+def _unmounted(job: Job, points: list[str]) -> Iterator[Diagnostic]:
     """Warn of a workdir that containers have from their image or not at all; that of `submit` is mounted."""
     asked: dict[tuple[str, str], list[str]] = {}
     for role in job.roles:
-        own = f"taskRoles.{role.name}." if role.wishes.workdir else ""
+        own = f"taskRoles.{role.name}." if role.slurm_options.workdir else ""
         asked.setdefault((workdir(job, role), f"$.extras.slurm.{own}workdir"), []).append(role.name)
     for (folder, path), names in asked.items():
         if folder in ("task", "submit") or any(PurePath(folder).is_relative_to(point) for point in points):
             continue
         message = f"the site mounts nothing at {folder}: the image of role {', '.join(names)} must have this folder"
         hint = "the site profile names folders to mount under `containers.mounts`"
-        yield Fault(code="W424", message=message, path=path, hint=hint)
+        yield Diagnostic(code="W424", message=message, path=path, hint=hint)
 
 
-def _shortcomings(job: Job, runtime: str) -> tuple[Fault, ...]:
+def _shortcomings(job: Job, runtime: str) -> tuple[Diagnostic, ...]:
     """Warn of what a runtime cannot do. Source: Apptainer User Guide, bind paths, persistent overlays."""
     if runtime not in _WITHOUT_SHM:
         return ()
     most = max(role.resources.shm_mib for role in job.roles)
     path = "$.taskRoles"
-    faults = [
-        Fault(
+    diagnostics = [
+        Diagnostic(
             code="W423",
             message=f"{runtime} gives tasks the /dev/shm of the node, of whatever size it is, not one of {most} MiB",
             path=path,
@@ -112,7 +112,7 @@ def _shortcomings(job: Job, runtime: str) -> tuple[Fault, ...]:
     ]
     if runtime == "singularity":
         message = "what tasks write into the image is held in memory, up to `sessiondir max size` of singularity.conf"
-        faults.append(
-            Fault(code="W423", message=message, path=path, hint="have tasks write to their working directory")
+        diagnostics.append(
+            Diagnostic(code="W423", message=message, path=path, hint="have tasks write to their working directory")
         )
-    return tuple(faults)
+    return tuple(diagnostics)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ..errors import Fault
+from ..errors import Diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,25 +25,25 @@ _USER = re.compile(r"\$PAI_USER_?NAME(?!\w)", re.ASCII)
 Paths = tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def path_variables(job: Job, site: Site) -> tuple[Paths, tuple[Fault, ...]]:
+def path_variables(job: Job, site: Site) -> tuple[Paths, tuple[Diagnostic, ...]]:
     """Return the variables with the parts of their values, between which stands the user's name; and warnings."""
     if job.directories is None:
         return (), ()
     texts = {"data": job.directories.data, "output": job.directories.output, "code": job.directories.code}
     table = "$" if job.protocol == "1" else "$.extras.slurm.v1"
-    faults = _nowhere(texts, table) if not site.default_file_system else ()
+    diagnostics = _nowhere(texts, table) if not site.default_file_system else ()
     texts["output"] = texts["output"] or DEFAULT_OUTPUT
-    return tuple((f"PAI_{kind.upper()}_DIR", parts(text, job, site)) for kind, text in texts.items()), faults
+    return tuple((f"PAI_{kind.upper()}_DIR", parts(text, job, site)) for kind, text in texts.items()), diagnostics
 
 
-def _nowhere(texts: Mapping[str, str], table: str) -> tuple[Fault, ...]:
+def _nowhere(texts: Mapping[str, str], table: str) -> tuple[Diagnostic, ...]:
     """Warn of paths on a file system that the site does not name."""
     keys = [f"{kind}Dir" for kind, text in texts.items() if _FILE_SYSTEM in text]
     if not keys:
         return ()
     message = f"`{_FILE_SYSTEM}` in {', '.join(keys)} is empty: the site names no default file system"
     hint = "write `defaultFileSystem: hdfs://host:port` or the path of a folder into site.yaml, or give whole paths"
-    return (Fault(code="W422", message=message, path=f"{table}.{keys[0]}", hint=hint),)
+    return (Diagnostic(code="W422", message=message, path=f"{table}.{keys[0]}", hint=hint),)
 
 
 def parts(text: str, job: Job, site: Site) -> tuple[str, ...]:

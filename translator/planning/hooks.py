@@ -7,25 +7,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .plan import Step
+from .plan import HookScript
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..job import Around, Moment, Prerequisite
+    from ..job import Hooks, Phase, Prerequisite
 
 
-def ordered(around: Around) -> tuple[Prerequisite, ...]:
+def ordered_hooks(hooks: Hooks) -> tuple[Prerequisite, ...]:
     """Return what runs around the commands, in the order of the start.
 
     What a prerequisite requires comes before it, depth first and once; plugins come last. A requirement that is
-    not known does nothing. The requirements have no circle: validation refuses one.
+    not known does nothing. The requirements have no cycle: validation refuses one.
     """
-    known = {each.name: each for each in around.known}
+    known = {each.name: each for each in hooks.resolved}
     found: dict[str, Prerequisite] = {}
-    for name in around.listed:
+    for name in hooks.requested:
         _add(name, known, found)
-    return (*found.values(), *around.plugins)
+    return (*found.values(), *hooks.plugins)
 
 
 def _add(name: str, known: Mapping[str, Prerequisite], found: dict[str, Prerequisite]) -> None:
@@ -41,7 +41,7 @@ def _add(name: str, known: Mapping[str, Prerequisite], found: dict[str, Prerequi
             stack.pop()
 
 
-def steps(ordering: tuple[Prerequisite, ...]) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+def hook_scripts(ordering: tuple[Prerequisite, ...]) -> tuple[tuple[HookScript, ...], tuple[HookScript, ...]]:
     """Return the scripts that run before the commands, and those that run after them: in reverse.
 
     Of one prerequisite, the script for success runs before the one for any end.
@@ -52,10 +52,10 @@ def steps(ordering: tuple[Prerequisite, ...]) -> tuple[tuple[Step, ...], tuple[S
     return before, after
 
 
-def _of(number: int, prerequisite: Prerequisite, *moments: Moment) -> list[Step]:
+def _of(number: int, prerequisite: Prerequisite, *moments: Phase) -> list[HookScript]:
     return [
-        Step(
-            moment=moment,
+        HookScript(
+            phase=phase,
             number=number,
             name=prerequisite.name,
             kind=prerequisite.kind,
@@ -63,7 +63,7 @@ def _of(number: int, prerequisite: Prerequisite, *moments: Moment) -> list[Step]
             script=script,
             lines=prerequisite.lines,
         )
-        for moment in moments
+        for phase in moments
         for script in prerequisite.scripts
-        if script.moment == moment
+        if script.phase == phase
     ]

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, PlanError, did_you_mean
+from ..errors import Diagnostic, PlanError, did_you_mean
 
 if TYPE_CHECKING:
     from ..job import Job
@@ -79,9 +79,9 @@ def image_plans(job: Job, site: Site) -> tuple[ImagePlan, ...]:
         return tuple(ImagePlan() for _ in job.roles)
     path = "$.prerequisites" if job.protocol == "2" else "$.image"
     uris = dict.fromkeys(role.image.uri for role in job.roles)
-    faults = [fault for uri in uris if (fault := _fault(uri, site, path))]
-    if faults:
-        raise PlanError(faults)
+    diagnostics = [diagnostic for uri in uris if (diagnostic := _image_error(uri, site, path))]
+    if diagnostics:
+        raise PlanError(diagnostics)
     return tuple(_plan(role.image.uri, site) for role in job.roles)
 
 
@@ -98,24 +98,24 @@ def _path(uri: str, site: Site) -> str:
     return images.get(uri) or images.get(uri.removeprefix("docker://")) or ""
 
 
-def _fault(uri: str, site: Site, where: str) -> Fault | None:
+def _image_error(uri: str, site: Site, where: str) -> Diagnostic | None:
     settings, path = site.containers, _path(uri, site)
     if path:
         return _wrong_kind(path, settings.runtime, where)
     if reference_of(uri) is None:
         message = f"{uri!r} is no path and no reference to an image"
         hint = "write `registry/name:tag`, `name@sha256:...` or an absolute path"
-        return Fault(code="E418", message=message, path=where, hint=hint)
+        return Diagnostic(code="E418", message=message, path=where, hint=hint)
     if settings.fetches:
         return None
     hint = did_you_mean(uri, settings.images) or (
         f"name its folder in the site profile, `containers: {{images: {{{uri!r}: /path}}}}`, or let images be fetched: "
         "`containers: {cache: /path}`"
     )
-    return Fault(code="E415", message=f"the image {uri!r} is not on this site", path=where, hint=hint)
+    return Diagnostic(code="E415", message=f"the image {uri!r} is not on this site", path=where, hint=hint)
 
 
-def _wrong_kind(path: str, runtime: str, where: str) -> Fault | None:
+def _wrong_kind(path: str, runtime: str, where: str) -> Diagnostic | None:
     readers = next((readers for suffix, readers in _SUFFIXES.items() if path.endswith(suffix)), None)
     if readers is None and runtime not in _ENROOT:
         return None
@@ -124,4 +124,4 @@ def _wrong_kind(path: str, runtime: str, where: str) -> Fault | None:
     kind = "a folder" if readers is None else f"a {path.rpartition('.')[2]} file"
     message = f"the image {path!r} is {kind}, which the runtime {runtime} does not read"
     hint = "a `.sqsh` file" if runtime in _ENROOT else "a folder with the image's files"
-    return Fault(code="E419", message=message, path=where, hint=f"name {hint}, or a reference to a registry")
+    return Diagnostic(code="E419", message=message, path=where, hint=f"name {hint}, or a reference to a registry")

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
-from ..errors import Fault
-from ..job import FOR_EVER, Command, Completion, Image, Lines, Moment, PortRequest, Resources, Script
+from ..errors import Diagnostic
+from ..job import RESTART_ALWAYS, Command, Completion, Image, Lines, Phase, PortRequest, Resources, Script
 from .containers import ContainerPlan
 from .images import ImagePlan
-from .infiniband import RoleFabric
+from .infiniband import RoleInfiniband
 from .layout.layout import Layout
 from .slurm.hazards import Hazard
 
@@ -29,13 +29,13 @@ class Component:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class HookScript:
     """Say which script runs at one place around a role's commands.
 
     `number` is the position of its prerequisite (or plugin) among those of the role, in the order of the start.
     """
 
-    moment: Moment
+    phase: Phase
     number: int
     name: str
     kind: Literal["prerequisite", "plugin"]
@@ -46,11 +46,11 @@ class Step:
     @property
     def word(self) -> str:
         """Return the word by which the script knows the step; names of prerequisites and plugins have no dots."""
-        return f"{self.moment}.{self.number}.{self.kind}.{self.name}.{'ignore' if self.ignore_failure else 'fail'}"
+        return f"{self.phase}.{self.number}.{self.kind}.{self.name}.{'ignore' if self.ignore_failure else 'fail'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class MpiGroup:
     """Name the roles, by position, whose ranks srun starts as one MPI world, and the plugin of `srun --mpi`."""
 
     plugin: str
@@ -83,21 +83,21 @@ class RolePlan:
     task_retry_limit: int
     ranks: int
     """How many ranks of an MPI world one task is, 0 where srun starts no ranks."""
-    world: World | None
+    mpi_group: MpiGroup | None
     """The world of which the role is a part."""
     image: Image
     image_plan: ImagePlan
-    before: tuple[Step, ...]
+    before: tuple[HookScript, ...]
     """What runs before the commands, in order."""
     command: Command
-    after: tuple[Step, ...]
+    after: tuple[HookScript, ...]
     """What runs after the commands, in order."""
     environment: tuple[tuple[str, str], ...]
     """Variables of every task of the role that are known now."""
     workdir: str
     """Where the commands start: `task`, `submit`, or an absolute path."""
-    fabric: RoleFabric | None
-    """How it stands to the InfiniBand; its variables are among `environment`."""
+    infiniband: RoleInfiniband | None
+    """The role's InfiniBand settings; its variables are among `environment`."""
     lines: Lines
 
 
@@ -116,7 +116,7 @@ class Plan:
     protocol: Literal["1", "2"]
     virtual_cluster: str
     full_job_name: bool
-    exit_patterns: Literal["mended", "original"]
+    exit_patterns: Literal["fixed", "original"]
     gang: bool
     retry_limit: int
     layout: Layout
@@ -159,13 +159,13 @@ class Plan:
     notify: tuple[str, ...]
     """What the user is told of. Source: PAI protocol v2, jobStatusChangeNotification."""
     debug: timedelta
-    """How long a failed task keeps its place, for somebody to look at it; 0: not at all."""
-    warnings: tuple[Fault, ...]
+    """How long a failed task is held, for somebody to look at it; 0: not at all."""
+    warnings: tuple[Diagnostic, ...]
 
     @property
     def restarts_tasks(self) -> bool:
         """Tell whether tasks run again however they end."""
-        return not self.gang and any(role.task_retry_limit == FOR_EVER for role in self.roles)
+        return not self.gang and any(role.task_retry_limit == RESTART_ALWAYS for role in self.roles)
 
     @property
     def fetches_images(self) -> bool:
@@ -185,7 +185,7 @@ class Plan:
     @property
     def checks_fabric(self) -> bool:
         """Tell whether nodes are looked at before any task starts."""
-        return any(role.fabric and role.fabric.checks for role in self.roles)
+        return any(role.infiniband and role.infiniband.checks for role in self.roles)
 
     @property
     def task_count(self) -> int:

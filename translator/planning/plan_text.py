@@ -10,7 +10,7 @@ from ..text_tables import columns_text, pairs_text
 
 if TYPE_CHECKING:
     from ..job import PortRequest
-    from .plan import Plan, RolePlan, Step, World
+    from .plan import HookScript, MpiGroup, Plan, RolePlan
 
 PLAN_VERSION = 1
 """Of the keys of `plan.json` and of `paislurm plan --json`."""
@@ -51,7 +51,7 @@ def plan_text(plan: Plan) -> str:
     if plan.notify:
         head.append(("notify", ", ".join(plan.notify)))
     if plan.debug:
-        head.append(("debug", f"a failed task keeps its place for up to {plan.debug}"))
+        head.append(("debug", f"a failed task is held for up to {plan.debug}"))
     if plan.export_env is not None:
         head.append(("exports", f"of the submitting shell: {', '.join(plan.export_env) or 'nothing'}"))
     folders = dict.fromkeys(role.workdir for role in plan.roles)
@@ -67,15 +67,15 @@ def plan_text(plan: Plan) -> str:
         asked.append(f"component {number}: {options}")
         if component.note:
             asked.append(f"  {component.note}")
-    worlds = dict.fromkeys(role.world for role in plan.roles if role.world)
-    asked += [f"srun --mpi={world.plugin} starts {_ranks(plan, world)} as one world" for world in worlds]
+    groups = dict.fromkeys(role.mpi_group for role in plan.roles if role.mpi_group)
+    asked += [f"srun --mpi={mpi_group.plugin} starts {_ranks(plan, mpi_group)} as one world" for mpi_group in groups]
     around = [*_hazards(plan), *_fabric(plan), *(line for role in plan.roles for line in _around(role))]
     return "\n".join([pairs_text(head), "", columns_text(rows), "", *around, *asked]) + "\n"
 
 
-def _ranks(plan: Plan, world: World) -> str:
+def _ranks(plan: Plan, mpi_group: MpiGroup) -> str:
     """Return how many ranks each role of a world has."""
-    roles = [plan.roles[position] for position in world.roles]
+    roles = [plan.roles[position] for position in mpi_group.roles]
     return " and ".join(f"{role.instances * role.ranks} ranks of {role.name}" for role in roles)
 
 
@@ -123,8 +123,8 @@ def _fabric(plan: Plan) -> list[str]:
     """Return how roles stand to the InfiniBand; roles that stand to it alike share a line."""
     named: dict[str, list[str]] = {}
     for role in plan.roles:
-        if role.fabric:
-            named.setdefault(role.fabric.summary, []).append(role.name)
+        if role.infiniband:
+            named.setdefault(role.infiniband.summary, []).append(role.name)
     return [*(f"{', '.join(names)} {summary}" for summary, names in named.items()), *([""] if named else [])]
 
 
@@ -146,8 +146,8 @@ def _around(role: RolePlan) -> list[str]:
     return [f"each task of {role.name} runs", *(f"  {number}. {step}" for number, step in enumerate(steps, 1)), ""]
 
 
-def _step(step: Step) -> str:
-    when = {"start": "start", "success": "after success", "exit": "after any end"}[step.moment]
+def _step(step: HookScript) -> str:
+    when = {"start": "start", "success": "after success", "exit": "after any end"}[step.phase]
     what = f"plugin {step.name}" if step.kind == "plugin" else step.name
     return f"{what}, {when}" + (", failure ignored" if step.ignore_failure else "")
 

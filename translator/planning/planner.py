@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from .containers import container_plan, container_warnings, workdir
 from .directories import path_variables
 from .environment import job_variables, role_variables, variable_names
-from .hooks import ordered, steps
+from .hooks import hook_scripts, ordered_hooks
 from .images import image_plans
-from .infiniband import fabric_warnings, role_fabric
+from .infiniband import infiniband_warnings, role_infiniband
 from .layout.capacity import whole_cores
-from .layout.choose_layout import arrange
-from .layout.layout import Needs
-from .mpi import can_be, has_pmix, has_several_ranks, worlds
+from .layout.choose_layout import choose_layout
+from .layout.layout import Overheads
+from .mpi import has_pmix, has_several_ranks, is_feasible, mpi_groups
 from .plan import Component, Plan, RolePlan
 from .slurm.hazards import met, reason
 from .slurm.hazards import warnings as hazard_warnings
@@ -28,9 +28,9 @@ from .slurm.options import (
     shared_component,
     step_options,
 )
-from .slurm.target import alike, partition_of, place_of, time_limit, unmapped, virtual_cluster
+from .slurm.target import compatible, ignored_hints, partition_of, target_of, time_limit, virtual_cluster
 from .storages import mounts, storage_prerequisite
-from .warnings import caveats, restarts
+from .warnings import plan_warnings, restarts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from ..job import Job, Role
     from ..site.profile import Partition, Site
     from .images import ImagePlan
-    from .layout.choose_layout import Arrangement
-    from .mpi import Ranks
+    from .layout.choose_layout import Allocation
+    from .mpi import RankCount
     from .slurm.hazards import Concern, Hazard
-    from .slurm.target import Place
+    from .slurm.target import SlurmTarget
     from .storages import Mount
 
 
@@ -51,23 +51,25 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     `source` is the job file's base name. The same arguments give the same plan.
     """
     cluster, warnings = virtual_cluster(job, site)
-    places = [place_of(role, job, cluster, site) for role in job.roles]
+    targets = [target_of(role, job, cluster, site) for role in job.roles]
     mounted, storage_warnings = mounts(job, site)
-    partitions = [partition_of(place, site) for place in places]
+    partitions = [partition_of(target, site) for target in targets]
     limit = time_limit(job, site, partitions)
     images = image_plans(job, site)
     restart_warnings = restarts(job, site)
     asked = whole_cores(job, site, partitions)
-    needs = Needs(
+    overheads = Overheads(
         batch_memory_mib=batch_memory_mib(len(job.roles)),
-        gpu_types=tuple(place.gpu_type or "" for place in places),
+        gpu_types=tuple(target.gpu_type or "" for target in targets),
         gpus_by_node=tuple(site.gpus.gres != "gpu" or has_several_ranks(job, role) for role in job.roles),
     )
     known = _hazards(job, site, partitions)
-    danger = reason(site.slurm_version, known) if known and can_be(job, site, "shared") else ""
-    arrangement = arrange(asked, partitions, needs, alike=alike(job, site, places), danger=danger)
+    danger = reason(site.slurm_version, known) if known and is_feasible(job, site, "shared") else ""
+    allocation = choose_layout(
+        asked, partitions, overheads, compatible_roles=compatible(job, site, targets), danger=danger
+    )
     paths, path_warnings = path_variables(job, site)
-    native, native_warnings = worlds(job, site, arrangement.layout.kind)
+    native, native_warnings = mpi_groups(job, site, allocation.layout.kind)
     warning = site.warning if limit is not None and limit > WARNED_FROM else timedelta(0)
     return Plan(
         job_name=job.name,
@@ -79,10 +81,10 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         exit_patterns=job.compat.exit_patterns,
         gang=job.gang,
         retry_limit=job.retry_limit,
-        layout=arrangement.layout,
-        components=_components(asked, site, places, arrangement, first_component(job, limit, warning)),
+        layout=allocation.layout,
+        components=_components(asked, site, targets, allocation, first_component(job, limit, warning)),
         roles=tuple(
-            _role(job, asked.roles[position], site, arrangement, mounted, images[position], native, position)
+            _role(job, asked.roles[position], site, allocation, mounted, images[position], native, position)
             for position in range(len(job.roles))
         ),
         containers=container_plan(job, site, mounted),
@@ -91,11 +93,11 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         paths=paths,
         makes_output=bool(paths and not (job.directories and job.directories.output) and site.default_file_system),
         variables=job.variables,
-        export_env=job.wishes.export_env,
+        export_env=job.slurm_options.export_env,
         min_succeeded=job.min_succeeded,
         gpu_vendor=site.gpus.vendor,
         gpu_gres=_other_gres(job, site),
-        sysfs=site.fabric.sysfs if site.fabric else "",
+        sysfs=site.infiniband.sysfs if site.infiniband else "",
         address=site.address,
         node_suffix=site.node_suffix,
         first_port=site.ports.first,
@@ -107,20 +109,22 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         grace=site.grace,
         interrupted_grace=max(timedelta(seconds=1), min(site.grace, site.kill_wait - timedelta(seconds=2))),
         notify=job.notify,
-        debug=site.debug if job.debug else timedelta(0),
+        debug=site.debug_hold if job.debug else timedelta(0),
         warnings=(
             *warnings,
-            *unmapped(job, site),
+            *ignored_hints(job, site),
             *storage_warnings,
-            *fabric_warnings(job, site),
+            *infiniband_warnings(job, site),
             *container_warnings(job, site, mounted),
             *native_warnings,
             *path_warnings,
-            *caveats(job, site, arrangement),
-            *hazard_warnings(site.slurm_version, known, arrangement.layout.kind, wished=job.wishes.layout is not None),
+            *plan_warnings(job, site, allocation),
+            *hazard_warnings(
+                site.slurm_version, known, allocation.layout.kind, requested=job.slurm_options.layout is not None
+            ),
             *restart_warnings,
         ),
-        transient_ceiling=site.retry.transient_ceiling,
+        transient_ceiling=site.retry.max_transient_retries,
         restart_limit=site.retry.most_restarts,
     )
 
@@ -138,20 +142,20 @@ def _hazards(job: Job, site: Site, partitions: list[Partition]) -> tuple[Hazard,
 def _components(
     job: Job,
     site: Site,
-    places: list[Place],
-    arrangement: Arrangement,
+    targets: list[SlurmTarget],
+    allocation: Allocation,
     first: tuple[tuple[str, str | None], ...],
 ) -> tuple[Component, ...]:
     extra = batch_memory_mib(len(job.roles))
     note = f"memory raised by {extra} MiB for the batch script and its sruns"
-    if arrangement.packing is not None:
-        place = next((place for place in places if place.gpu_type), places[0])
-        options = shared_component(job, place, arrangement.packing, site, extra=extra)
+    if allocation.packing is not None:
+        target = next((target for target in targets if target.gpu_type), targets[0])
+        options = shared_component(job, target, allocation.packing, site, extra=extra)
         roles = tuple(range(len(job.roles)))
-        return (Component(directives=(*first, *options), roles=roles, nodes=arrangement.packing.nodes, note=note),)
-    by_node = all(arrangement.nodes) and not any(
+        return (Component(directives=(*first, *options), roles=roles, nodes=allocation.packing.nodes, note=note),)
+    by_node = all(allocation.nodes) and not any(
         is_uneven(role, nodes, slots, site)
-        for role, nodes, slots in zip(job.roles, arrangement.nodes, arrangement.slots, strict=True)
+        for role, nodes, slots in zip(job.roles, allocation.nodes, allocation.slots, strict=True)
     )
     return tuple(
         Component(
@@ -161,15 +165,15 @@ def _components(
                     job,
                     role,
                     site,
-                    places[position],
-                    arrangement.nodes[position],
-                    arrangement.slots[position],
+                    targets[position],
+                    allocation.nodes[position],
+                    allocation.slots[position],
                     by_node=by_node,
                     extra=extra if position == 0 else 0,
                 ),
             ),
             roles=(position,),
-            nodes=nodes.count if (nodes := arrangement.nodes[position]) else None,
+            nodes=nodes.count if (nodes := allocation.nodes[position]) else None,
             note=note if position == 0 and role.resources.memory_mib else "",
         )
         for position, role in enumerate(job.roles)
@@ -180,18 +184,18 @@ def _role(
     job: Job,
     asked: Role,
     site: Site,
-    arrangement: Arrangement,
+    allocation: Allocation,
     mounted: tuple[Mount, ...],
     image: ImagePlan,
-    native: Mapping[int, Ranks],
+    native: Mapping[int, RankCount],
     position: int,
 ) -> RolePlan:
-    role, nodes, packing = job.roles[position], arrangement.nodes[position], arrangement.packing
-    around = ordered(role.around)
+    role, nodes, packing = job.roles[position], allocation.nodes[position], allocation.packing
+    hooks = ordered_hooks(role.hooks)
     if mounted and job.storages and site.containers.runtime == "none":
-        around = (storage_prerequisite(mounted, site, job.storages.lines), *around)
-    before, after = steps(around)
-    fabric = role_fabric(job, role, site)
+        hooks = (storage_prerequisite(mounted, site, job.storages.lines), *hooks)
+    before, after = hook_scripts(hooks)
+    infiniband = role_infiniband(job, role, site)
     ranks = native.get(position)
     return RolePlan(
         position=position,
@@ -200,7 +204,7 @@ def _role(
         folder=f"{position}-{folder_name(role.name)}",
         component=0 if packing else position,
         instances=role.instances,
-        slots=arrangement.slots[position],
+        slots=allocation.slots[position],
         tasks_per_node=nodes.tasks_per_node if nodes else None,
         placement=packing.placements[position] if packing else (),
         step_options=step_options(
@@ -215,15 +219,15 @@ def _role(
         completion=role.completion,
         task_retry_limit=role.task_retry_limit,
         ranks=ranks.count if ranks else 0,
-        world=ranks.world if ranks else None,
+        mpi_group=ranks.mpi_group if ranks else None,
         image=role.image,
         image_plan=image,
         before=before,
         command=role.command,
         after=after,
-        environment=(*role_variables(job, role), *(fabric.variables if fabric else ())),
+        environment=(*role_variables(job, role), *(infiniband.variables if infiniband else ())),
         workdir=workdir(job, role),
-        fabric=fabric,
+        infiniband=infiniband,
         lines=role.lines,
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ..job import FOR_EVER, NEVER
+from ..job import NEVER, RESTART_ALWAYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -147,7 +147,7 @@ _JOB: tuple[Row[Plan], ...] = (
         lambda plan: plan.transient_ceiling,
         "10",
         (),
-        "the site profile, retry.transientCeiling",
+        "the site profile, retry.maxTransientRetries",
     ),
     Row(
         "MAX_RESTARTS",
@@ -155,7 +155,7 @@ _JOB: tuple[Row[Plan], ...] = (
         lambda plan: plan.restart_limit if plan.restarts_tasks else 10,
         "10",
         (),
-        "the site profile, retry.restartLimit; without it retry.transientCeiling",
+        "the site profile, retry.maxRestarts; without it retry.maxTransientRetries",
     ),
     Row(
         "CONTAINER_RUNTIME",
@@ -276,7 +276,7 @@ _JOB: tuple[Row[Plan], ...] = (
         lambda plan: str(_seconds(plan.debug)) if plan.debug else "",
         "''",
         ("debug",),
-        "the site profile, time.debug; without it OpenPAI's 7 days",
+        "the site profile, time.debugHold; without it OpenPAI's 7 days",
     ),
     Row(
         "SECRET_NAMES",
@@ -346,7 +346,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "TASK_RETRIES",
-        f"retries of a failed task (-1: no limit, {FOR_EVER}: whatever its end)",
+        f"retries of a failed task (-1: no limit, {RESTART_ALWAYS}: whatever its end)",
         lambda of: of.role.task_retry_limit,
         "0",
         ("task-retries",),
@@ -409,7 +409,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     Row(
         "INFINIBAND_CHECKS",
         "checked on its nodes before the job starts",
-        lambda of: " ".join(of.role.fabric.checks) if of.role.fabric else "",
+        lambda of: " ".join(of.role.infiniband.checks) if of.role.infiniband else "",
         None,
         ("infiniband",),
         "the site profile, infiniband: what nodes are looked at for",
@@ -425,7 +425,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     Row(
         "MPI_WORLD_OF",
         "roles of its MPI world, by their number",
-        lambda of: " ".join(str(position) for position in of.role.world.roles) if of.role.world else "",
+        lambda of: " ".join(str(position) for position in of.role.mpi_group.roles) if of.role.mpi_group else "",
         None,
         ("mpi",),
         "the positions of the roles that are one world",

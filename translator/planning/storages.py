@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, PlanError, did_you_mean
+from ..errors import Diagnostic, PlanError, did_you_mean
 from ..job import Prerequisite, Script
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Mount = tuple[str, str, str]
 """Whether it is the user's own part of a storage (`own`, else `all`), its path on the nodes, and where it is wanted."""
 
 
-def mounts(job: Job, site: Site) -> tuple[tuple[Mount, ...], tuple[Fault, ...]]:
+def mounts(job: Job, site: Site) -> tuple[tuple[Mount, ...], tuple[Diagnostic, ...]]:
     """Return the storages of a job by the site profile, and warnings; PlanError for one that the site does not have."""
     if job.storages is None:
         return (), ()
@@ -30,11 +30,11 @@ def mounts(job: Job, site: Site) -> tuple[tuple[Mount, ...], tuple[Fault, ...]]:
         found = {wanted.name: wanted.mount_path for wanted in job.storages.wanted}
     if not found:
         message = "the job asks for its user's default storages, and the site profile has none"
-        return (), (Fault(code="W405", message=message, path=_PATH),)
+        return (), (Diagnostic(code="W405", message=message, path=_PATH),)
     missing = [name for name in found if name not in site.storages]
     if missing and site.storages:
         raise PlanError(
-            Fault(
+            Diagnostic(
                 code="E404",
                 message=f"the site has no storage {missing[0]!r}; it has {', '.join(site.storages)}",
                 path=_PATH,
@@ -52,7 +52,7 @@ def mounts(job: Job, site: Site) -> tuple[tuple[Mount, ...], tuple[Fault, ...]]:
         return tuple(made), ()
     message = f"tasks run on the node itself, where each storage must be in its place already: {', '.join(moved)}"
     hint = "have a link there on every node, or write the path that the nodes know as its `mountPath`"
-    return tuple(made), (Fault(code="W406", message=message, path=_PATH, hint=hint),)
+    return tuple(made), (Diagnostic(code="W406", message=message, path=_PATH, hint=hint),)
 
 
 def storage_prerequisite(found: tuple[Mount, ...], site: Site, lines: Lines) -> Prerequisite:
@@ -61,7 +61,7 @@ def storage_prerequisite(found: tuple[Mount, ...], site: Site, lines: Lines) -> 
     Where the site says nothing of storages, one that is missing is told, and the commands find out what it means.
     """
     settings = (("MOUNTS", "\n".join("\t".join(mount) for mount in found)),)
-    script = Script(moment="start", program="storages", settings=settings)
+    script = Script(phase="start", program="storages", settings=settings)
     return Prerequisite(
         name="storages", kind="plugin", scripts=(script,), lines=lines, ignore_failure=not site.storages
     )

@@ -5,96 +5,100 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, PlanError
-from ..job import FOR_EVER
+from ..errors import Diagnostic, PlanError
+from ..job import RESTART_ALWAYS
 
 if TYPE_CHECKING:
     from ..job import Job, Role
     from ..site.profile import Site
-    from .layout.choose_layout import Arrangement
+    from .layout.choose_layout import Allocation
 
-MOST_EXPORTED_BYTES = 1 << 20
+MAX_EXPORTED_BYTES = 1 << 20
 """The script exports what tasks know of their peers up to this size; a test holds it to that of the script."""
 _BYTES_PER_PORT_VARIABLE = 48
 
 
-def caveats(job: Job, site: Site, arrangement: Arrangement) -> tuple[Fault, ...]:
+def plan_warnings(job: Job, site: Site, allocation: Allocation) -> tuple[Diagnostic, ...]:
     """Return the warnings that need the whole plan."""
     return (
-        *_nodes_not_known(job, arrangement),
+        *_nodes_not_known(job, allocation),
         *_large_environment(job),
-        *_fixed_ports(job, arrangement),
-        *_nobody_told(job, site),
+        *_fixed_ports(job, allocation),
+        *_no_notifier(job, site),
     )
 
 
-def restarts(job: Job, site: Site) -> tuple[Fault, ...]:
+def restarts(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     """Warn of a job that is to be restarted for ever; PlanError where a profile does not say how often that is.
 
     Source: PAI protocol v1, retryCount -2.
     """
-    if job.retry_limit != FOR_EVER or site.retry.restart_limit is not None:
+    if job.retry_limit != RESTART_ALWAYS or site.retry.max_restarts is not None:
         return ()
     path = "$.extras.slurm.v1.retryCount" if job.protocol == "2" else "$.retryCount"
     if not site.known:
-        message = f"the job is not restarted for ever, but {site.retry.transient_ceiling} times at most"
-        hint = "a site profile can say more: `retry: {restartLimit: 100}`"
-        return (Fault(code="W410", message=message, path=path, hint=hint),)
+        message = f"the job is not restarted for ever, but {site.retry.max_transient_retries} times at most"
+        hint = "a site profile can say more: `retry: {maxRestarts: 100}`"
+        return (Diagnostic(code="W410", message=message, path=path, hint=hint),)
     message = "a job that is restarted for ever needs a site that says how often that is"
-    hint = "set `retry: {restartLimit: 100}` in the site profile, or give the job a retry count of its own"
-    raise PlanError(Fault(code="E406", message=message, path=path, hint=hint))
+    hint = "set `retry: {maxRestarts: 100}` in the site profile, or give the job a retry count of its own"
+    raise PlanError(Diagnostic(code="E406", message=message, path=path, hint=hint))
 
 
-def _nodes_not_known(job: Job, arrangement: Arrangement) -> tuple[Fault, ...]:
+def _nodes_not_known(job: Job, allocation: Allocation) -> tuple[Diagnostic, ...]:
     """Warn of a job that may never start, because nobody says how many nodes there are."""
-    if arrangement.nodes_known or len(job.roles) == 1:
+    if allocation.nodes_known or len(job.roles) == 1:
         return ()
-    least = sum(nodes.count if nodes else 1 for nodes in arrangement.nodes)
+    least = sum(nodes.count if nodes else 1 for nodes in allocation.nodes)
     message = (
         f"the {len(job.roles)} components need at least {least} nodes, because components share none; "
         "on a smaller partition the job stays pending for ever"
     )
     hint = "describe the partition's nodes in a site profile, and the planner takes a layout that fits"
-    return (Fault(code="W403", message=message, path="$.taskRoles", hint=hint),)
+    return (Diagnostic(code="W403", message=message, path="$.taskRoles", hint=hint),)
 
 
-def _fixed_ports(job: Job, arrangement: Arrangement) -> tuple[Fault, ...]:
+def _fixed_ports(job: Job, allocation: Allocation) -> tuple[Diagnostic, ...]:
     """Warn of tasks of two roles that the shared layout puts on one node, although both have the same fixed port."""
-    placements = arrangement.packing.placements if arrangement.packing else ()
-    faults: list[Fault] = []
+    placements = allocation.packing.placements if allocation.packing else ()
+    diagnostics: list[Diagnostic] = []
     for (one, first), (other, second) in combinations(enumerate(placements), 2):
         same = sorted(_ports_of(job.roles[one]) & _ports_of(job.roles[other]))
         if same and any(a and b for a, b in zip(first, second, strict=True)):
             names = f"{job.roles[one].name} and {job.roles[other].name}"
             message = f"tasks of the roles {names} share nodes, and both have the fixed port {same[0]}: one will fail"
-            faults.append(Fault(code="W421", message=message, path="$.taskRoles", hint="give them different ports"))
-    return tuple(faults)
+            diagnostics.append(
+                Diagnostic(code="W421", message=message, path="$.taskRoles", hint="give them different ports")
+            )
+    return tuple(diagnostics)
 
 
 def _ports_of(role: Role) -> set[int]:
     return {number for port in role.ports if port.first for number in range(port.first, port.first + port.count)}
 
 
-def _nobody_told(job: Job, site: Site) -> tuple[Fault, ...]:
+def _no_notifier(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     if not job.notify or site.notifier is not None:
         return ()
-    message = f"nobody will be told that the job is {', '.join(job.notify)}: the site profile names no notifier"
+    message = (
+        f"no notifications will be sent when the job is {', '.join(job.notify)}: the site profile names no notifier"
+    )
     hint = "set `notifications: {command: [...]}` or `notifications: {sendmail: /usr/sbin/sendmail}` there"
-    return (Fault(code="W409", message=message, path="$.extras.jobStatusChangeNotification", hint=hint),)
+    return (Diagnostic(code="W409", message=message, path="$.extras.jobStatusChangeNotification", hint=hint),)
 
 
-def _large_environment(job: Job) -> tuple[Fault, ...]:
+def _large_environment(job: Job) -> tuple[Diagnostic, ...]:
     """Warn where tasks will have too many peers for the environment of a process."""
     if not job.gang:
         return ()
     size = sum(
         role.instances * (1 + 2 * len(role.ports)) * (_BYTES_PER_PORT_VARIABLE + len(role.name)) for role in job.roles
     )
-    if size <= MOST_EXPORTED_BYTES:
+    if size <= MAX_EXPORTED_BYTES:
         return ()
     message = (
         f"the variables about all {job.task_count} tasks come to about {size >> 20} MiB, more than a process can "
         "be given: they stay in env.sh and are not exported"
     )
     hint = "a command that needs them can `source` the file env.sh of the attempt's folder"
-    return (Fault(code="W404", message=message, path="$.taskRoles", hint=hint),)
+    return (Diagnostic(code="W404", message=message, path="$.taskRoles", hint=hint),)

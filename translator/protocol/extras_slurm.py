@@ -14,10 +14,10 @@ from pydantic import Field
 
 from ..reading.document import SourceInt
 from ..sbatch_forms import is_plain, seconds_of
-from ..slurm_options import Switches
-from ..validation.strict_model import Boolean, Check, Closed, Text, expected, one_of, whole, words
+from ..slurm_options import CompatOptions
+from ..validation.strict_model import Boolean, StrictModel, Text, Validator, choice, expected, int_range, pattern
 
-_OURS = """
+_RESERVED_REASONS = """
     account array chdir clusters comment constraint container container-id cpus-per-gpu cpus-per-task
     distribution error exclude export export-file get-user-env gid gpu-bind gpus gpus-per-node gpus-per-socket
     gpus-per-task gres gres-flags help het-group hetjob hold ignore-pbs input job job-name mem mem-bind
@@ -26,10 +26,10 @@ _OURS = """
     reservation signal test-only time time-min tres-per-job tres-per-node tres-per-socket tres-per-task uid
     usage verbose version wait wait-all-nodes wrap
 """
-OURS = frozenset(_OURS.split())
+RESERVED = frozenset(_RESERVED_REASONS.split())
 """The sbatch options that the planner writes, or that would take the script from it. Source: sbatch(1)."""
 _OWN_KEYS = ("account", "constraint", "exclude", "nodelist", "partition", "qos", "reservation", "time")
-_LONGEST_TIME = 3650 * 24 * 3600
+_MAX_TIME = 3650 * 24 * 3600
 _TIME_FORMS = "a time limit: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*\*?"
 _HOSTS = re.compile(r"(?:[A-Za-z0-9_.-]|\[[0-9,-]+\]|(?<=[^,]),(?=[^,]))+", re.ASCII)
@@ -47,7 +47,7 @@ def time_limit(value: object) -> timedelta:
         total = seconds_of(text)
     except ValueError:
         raise expected(_TIME_FORMS) from None
-    if not 0 < total <= _LONGEST_TIME:
+    if not 0 < total <= _MAX_TIME:
         raise expected("a time limit from one second to 3650 days")
     return timedelta(seconds=total)
 
@@ -75,7 +75,7 @@ def raw_option(value: object) -> str:
     plain = is_plain(setting) and (setting or not equals)
     if not isinstance(value, str) or not re.fullmatch(r"--[a-z][a-z0-9-]*", name) or not plain:
         raise expected("an sbatch option `--name` or `--name=value`, without blanks, quotes, backslashes or `#`")
-    owned = sorted(option for option in OURS if option.startswith(name[2:]))
+    owned = sorted(option for option in RESERVED if option.startswith(name[2:]))
     if owned:
         full = name[2:] if name[2:] in owned else owned[0]
         hint = (
@@ -118,31 +118,33 @@ def export_env(value: object) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(value))
 
 
-SbatchText = Annotated[str, Check(sbatch_value, {"type": "string", "pattern": r"^[^\s\"'`\\#]+$"})]
-HostList = Annotated[str, Check(host_list, {"type": "string"})]
-Time = Annotated[timedelta, Check(time_limit, {"type": ["string", "integer"]})]
-RawOption = Annotated[str, Check(raw_option, {"type": "string", "pattern": "^--[a-z]"})]
-Workdir = Annotated[str, Check(workdir, {"type": "string", "pattern": "^(?:task|submit|/.*)$"})]
+SbatchText = Annotated[str, Validator(sbatch_value, {"type": "string", "pattern": r"^[^\s\"'`\\#]+$"})]
+HostList = Annotated[str, Validator(host_list, {"type": "string"})]
+Time = Annotated[timedelta, Validator(time_limit, {"type": ["string", "integer"]})]
+RawOption = Annotated[str, Validator(raw_option, {"type": "string", "pattern": "^--[a-z]"})]
+Workdir = Annotated[str, Validator(workdir, {"type": "string", "pattern": "^(?:task|submit|/.*)$"})]
 _NAMES = {"type": "array", "items": {"type": "string", "pattern": f"^{_VARIABLE}$"}}
-ExportEnv = Annotated[tuple[str, ...], Check(export_env, {"anyOf": [{"enum": [True, False, "all", "none"]}, _NAMES]})]
-Slots = Annotated[int, whole(1)]
-Plugin = Annotated[str, words("an MPI plugin of srun such as `pmix`", r"(?!none$)[a-z0-9_.]{1,32}")]
-Ranks = Annotated[int, whole(1, 1024)]
+ExportEnv = Annotated[
+    tuple[str, ...], Validator(export_env, {"anyOf": [{"enum": [True, False, "all", "none"]}, _NAMES]})
+]
+Slots = Annotated[int, int_range(1)]
+Plugin = Annotated[str, pattern("an MPI plugin of srun such as `pmix`", r"(?!none$)[a-z0-9_.]{1,32}")]
+RanksPerInstance = Annotated[int, int_range(1, 1024)]
 
 
-class SlurmCompat(Closed):
+class SlurmCompat(StrictModel):
     """Choices between readings of OpenPAI. Source: this project's docs, `extras.slurm.compat`."""
 
-    min_succeeded: Annotated[Literal["all", "instances"] | None, one_of("all", "instances")] = None
-    job_name: Annotated[Literal["plain", "full"] | None, one_of("plain", "full")] = None
+    min_succeeded: Annotated[Literal["all", "instances"] | None, choice("all", "instances")] = None
+    job_name: Annotated[Literal["plain", "full"] | None, choice("plain", "full")] = None
     nounset: Boolean | None = None
-    unresolved: Annotated[Literal["error", "keep"] | None, one_of("error", "keep")] = None
-    exit_patterns: Annotated[Literal["mended", "original"] | None, one_of("mended", "original")] = None
-    gpu_type: Annotated[Literal["error", "any"] | None, one_of("error", "any")] = None
+    unresolved: Annotated[Literal["error", "keep"] | None, choice("error", "keep")] = None
+    exit_patterns: Annotated[Literal["fixed", "original"] | None, choice("fixed", "original")] = None
+    gpu_type: Annotated[Literal["error", "any"] | None, choice("error", "any")] = None
 
-    def over(self, defaults: Switches) -> Switches:
+    def over(self, defaults: CompatOptions) -> CompatOptions:
         """Return the switches with the choices made here in place of the defaults."""
-        return Switches(
+        return CompatOptions(
             min_succeeded=self.min_succeeded or defaults.min_succeeded,
             job_name=self.job_name or defaults.job_name,
             nounset=defaults.nounset if self.nounset is None else self.nounset,
@@ -152,20 +154,20 @@ class SlurmCompat(Closed):
         )
 
 
-class SlurmMpi(Closed):
+class SlurmMpi(StrictModel):
     """How srun starts the commands as ranks. Source: srun(1), --mpi."""
 
     plugin: Plugin = ""
-    ranks_per_instance: Ranks | None = None
+    ranks_per_instance: RanksPerInstance | None = None
 
 
-class SlurmWorld(SlurmMpi):
+class SlurmMpiGroup(SlurmMpi):
     """Roles whose ranks are one world; all roles where it names none."""
 
     roles: Annotated[list[Text], Field(min_length=1)] | None = None
 
 
-class SlurmRole(Closed):
+class SlurmRole(StrictModel):
     """Wishes of a role, or of a job for all its roles. Source: sbatch(1), options of these names."""
 
     account: SbatchText | None = None
@@ -181,12 +183,12 @@ class SlurmRole(Closed):
     options: list[RawOption] = []
 
 
-class SlurmV1(Closed):
+class SlurmV1(StrictModel):
     """What protocol v1 can say and v2 cannot: `paislurm convert` puts it here. Source: PAI protocol v1."""
 
-    retry_count: Annotated[int, whole(-2, -1)] | None = None
-    kill_all_on_completed_task_number: Annotated[int, whole(1)] | None = None
-    fixed_ports: dict[str, dict[str, Annotated[int, whole(1, 65535)]]] = {}
+    retry_count: Annotated[int, int_range(-2, -1)] | None = None
+    kill_all_on_completed_task_number: Annotated[int, int_range(1)] | None = None
+    fixed_ports: dict[str, dict[str, Annotated[int, int_range(1, 65535)]]] = {}
     auth_file: Text = ""
     data_dir: Text | None = None
     output_dir: Text | None = None
@@ -197,10 +199,10 @@ class SlurmV1(Closed):
 class SlurmExtras(SlurmRole):
     """Wishes of the whole job. Source: this project's docs, `extras.slurm`."""
 
-    mpi: SlurmWorld | None = None
+    mpi: SlurmMpiGroup | None = None
     time: Time | None = None
-    layout: Annotated[Literal["het", "shared"] | None, one_of("het", "shared")] = None
-    on_timeout: Annotated[Literal["fail", "retry"] | None, one_of("fail", "retry")] = None
+    layout: Annotated[Literal["het", "shared"] | None, choice("het", "shared")] = None
+    on_timeout: Annotated[Literal["fail", "retry"] | None, choice("fail", "retry")] = None
     export_env: ExportEnv | None = None
     compat: SlurmCompat = SlurmCompat.model_construct()
     task_roles: dict[str, SlurmRole] = {}

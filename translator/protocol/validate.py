@@ -5,27 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, ProtocolError, Severity
+from ..errors import Diagnostic, ProtocolError, Severity
 from ..job import Job
-from ..slurm_options import Switches
-from ..validation.diagnostics import Collector, near_hint
-from ..validation.schema_errors import mirror
-from .expressions.command_builder import Context
-from .expressions.secrets import secret_texts, settled
+from ..slurm_options import CompatOptions
+from ..validation.diagnostics import DiagnosticCollector, near_hint
+from ..validation.schema_errors import parse_model
+from .expressions.command_builder import RoleContext
+from .expressions.secrets import secret_texts, substitute_placeholders
 from .v2.build import build
-from .v2.overrides import overridden
-from .v2.prerequisites import around
-from .v2.registry_credentials import logins
+from .v2.overrides import apply_overrides
+from .v2.prerequisites import role_hooks
+from .v2.registry_credentials import registry_credentials
 from .v2.schema import JobFile
-from .v2.semantic_checks import check_names, prerequisite
+from .v2.semantic_checks import check_semantics, prerequisite
 from .v2.v1_extras import with_v1
-from .versions import draft_fault, is_v1
+from .versions import draft_error, is_v1
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..reading.document import Document, Path, Value
-    from .expressions.command_builder import Assembled
+    from .expressions.command_builder import BuiltCommand
 
 _EXTRAS = (
     "submitFrom",
@@ -46,7 +46,7 @@ class Checked:
     """Hold a job and the warnings about its file, in the order of the file."""
 
     job: Job
-    warnings: tuple[Fault, ...]
+    warnings: tuple[Diagnostic, ...]
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The texts of the secrets that the job uses, by name."""
 
@@ -57,7 +57,7 @@ def validate(
     parameters: Mapping[str, str] = _NO_PARAMETERS,
     name: str | None = None,
     secrets: Mapping[str, Value] = _NO_SECRETS,
-    defaults: Switches | None = None,
+    defaults: CompatOptions | None = None,
 ) -> Checked:
     """Return the job that a document means.
 
@@ -65,57 +65,61 @@ def validate(
     read it there. `defaults` are the site's choices, which `extras.slurm.compat` overrules.
     Raises `ProtocolError` with all that is wrong. Source: PAI protocol, v1 and v2.
     """
-    draft = draft_fault(document)
+    draft = draft_error(document)
     if draft:
         raise ProtocolError(draft)
-    document, faults = overridden(document, parameters=parameters, name=name, secrets=secrets)
-    collector = Collector(document)
-    collector.extend([*document.warnings, *faults])
+    document, diagnostics = apply_overrides(document, parameters=parameters, name=name, secrets=secrets)
+    collector = DiagnosticCollector(document)
+    collector.extend([*document.warnings, *diagnostics])
     if is_v1(document):
         from .v1.build import validate_v1
 
-        job = validate_v1(collector, defaults or Switches())
+        job = validate_v1(collector, defaults or CompatOptions())
         return Checked(job=job, warnings=collector.of(Severity.WARNING))
-    file = mirror(JobFile, collector)
-    check_names(collector)
-    switches = defaults or Switches()
+    file = parse_model(JobFile, collector)
+    check_semantics(collector)
+    switches = defaults or CompatOptions()
     keep = _keeps_unresolved(document, switches)
     contexts = {role: _context(role, collector, keep=keep) for role in document.mapping(("taskRoles",))}
     commands = {role: _command(role, context) for role, context in contexts.items()}
-    arounds = {role: around(role, context) for role, context in contexts.items()}
-    found = logins(Context(collector=collector, roots={"secrets": document.at(("secrets",))}, keep=keep))
+    hooks_by_role = {role: role_hooks(role, context) for role, context in contexts.items()}
+    found = registry_credentials(
+        RoleContext(collector=collector, roots={"secrets": document.at(("secrets",))}, keep=keep)
+    )
     errors = collector.of(Severity.ERROR)
     if errors or file is None:
         raise ProtocolError(errors)
     if file.extras.slurm:
         switches = file.extras.slurm.compat.over(switches)
-    job = replace(settled(build(file, commands, arounds, switches, collector)), logins=tuple(found))
+    job = replace(
+        substitute_placeholders(build(file, commands, hooks_by_role, switches, collector)), logins=tuple(found)
+    )
     if file.extras.slurm:
         job = with_v1(job, file.extras.slurm.v1, collector)
     if errors := collector.of(Severity.ERROR):
         raise ProtocolError(errors)
-    _warn_of_slips(file, collector)
-    _warn_of_idle_slots(file, collector)
+    _warn_likely_mistakes(file, collector)
+    _warn_unused_slots(file, collector)
     texts = {**secret_texts(job.secrets, document.at(("secrets",))), **found}
     return Checked(job=job, warnings=collector.of(Severity.WARNING), secrets=texts)
 
 
-def _keeps_unresolved(document: Document, defaults: Switches) -> bool:
-    """Tell whether references to nothing are kept; looked up before it is known that the file is right."""
+def _keeps_unresolved(document: Document, defaults: CompatOptions) -> bool:
+    """Tell whether references to nothing are kept; looked up before it is known that the file is valid."""
     own = document.at(("extras", "slurm", "compat", "unresolved"))
     return own == "keep" or (own is None and defaults.unresolved == "keep")
 
 
-def _context(role: str, collector: Collector, *, keep: bool) -> Context:
+def _context(role: str, collector: DiagnosticCollector, *, keep: bool) -> RoleContext:
     """Return what the texts of a role may refer to."""
     document = collector.document
     roots = {root: document.at((root,)) for root in ("parameters", "secrets")}
     for kind in ("script", "output", "data"):
         roots[kind] = prerequisite(document, kind, document.at(("taskRoles", role, kind)))
-    return Context(collector=collector, roots=roots, keep=keep)
+    return RoleContext(collector=collector, roots=roots, keep=keep)
 
 
-def _command(role: str, context: Context) -> Assembled:
+def _command(role: str, context: RoleContext) -> BuiltCommand:
     """Return the command of a role, with that of the active deployment around it."""
     document = context.document
     items = document.texts(("taskRoles", role, "commands"))
@@ -132,7 +136,7 @@ def _command(role: str, context: Context) -> Assembled:
     return context.commands(items)
 
 
-def _warn_of_slips(file: JobFile, collector: Collector) -> None:
+def _warn_likely_mistakes(file: JobFile, collector: DiagnosticCollector) -> None:
     """Warn of what is allowed but hardly meant."""
     document = collector.document
     silent = [role for role, each in file.task_roles.items() if each.completion.min_succeeded_instances is None]
@@ -152,10 +156,10 @@ def _warn_of_slips(file: JobFile, collector: Collector) -> None:
     for key in document.mapping(("extras",)):
         near = near_hint(key, known)
         if key not in known and near.startswith("did you mean"):
-            collector.add("W307", ("extras", key), f"`{key}` means nothing under `extras`", hint=near, key=True)
+            collector.add("W307", ("extras", key), f"`{key}` has no effect under `extras`", hint=near, key=True)
 
 
-def _warn_of_idle_slots(file: JobFile, collector: Collector) -> None:
+def _warn_unused_slots(file: JobFile, collector: DiagnosticCollector) -> None:
     """Warn of slots where they do nothing."""
     slurm = file.extras.slurm
     if slurm is None or not file.extras.gang_allocation:

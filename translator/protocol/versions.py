@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..errors import Fault
+from ..errors import Diagnostic
 
 if TYPE_CHECKING:
     from ..reading.document import Document
@@ -23,18 +23,18 @@ def is_v1(document: Document) -> bool:
     return "jobName" in root or isinstance(root.get("taskRoles"), list)
 
 
-def draft_fault(document: Document) -> Fault | None:
-    """Return the fault for a document of the draft between the protocols, None for any other."""
+def draft_error(document: Document) -> Diagnostic | None:
+    """Return the diagnostic for a document of the draft between the protocols, None for any other."""
     root = document.root
     if not isinstance(root, Mapping) or "protocolVersion" in root or "taskRoles" in root:
         return None
     draft = next((key for key in ("protocol_version", "tasks") if key in root), None)
     if draft is None:
         return None
-    return Fault(
+    return Diagnostic(
         code="E122",
         message=f"`{draft}` belongs to a draft of the job protocol that OpenPAI gave up",
-        place=document.place((draft,), key=True),
+        location=document.location((draft,), key=True),
         path=f"$.{draft}",
         hint="write the job as protocol v2: `protocolVersion: 2`, `prerequisites`, `taskRoles`",
     )

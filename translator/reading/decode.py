@@ -1,12 +1,12 @@
-"""Bytes become text: UTF-8 without control characters, or a fault that names the place."""
+"""Bytes become text: UTF-8 without control characters, or a diagnostic that names the place."""
 
 from __future__ import annotations
 
 import re
 
-from ..errors import Fault, Place
+from ..errors import Diagnostic, Location
 
-LARGEST_FILE = 16 * 1024 * 1024
+MAX_FILE = 16 * 1024 * 1024
 """The size in bytes beyond which a file is not read: it is no job file."""
 _FAULTS_SHOWN = 10
 _NOT_ALLOWED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
@@ -14,23 +14,23 @@ _BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
 
 class UndecodableError(Exception):
-    """Bytes or characters that no job file can have; `faults` say which."""
+    """Bytes or characters that no job file can have; `diagnostics` say which."""
 
-    def __init__(self, faults: list[Fault]) -> None:
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
         super().__init__()
-        self.faults = faults
+        self.diagnostics = diagnostics
 
 
 def decode(source: str | bytes, *, file: str) -> str:
     """Return the text of a file, without a byte order mark. Raises `UndecodableError`."""
-    if len(source) > LARGEST_FILE:
-        message = f"the file is too large to be read: more than {LARGEST_FILE >> 20} MB"
-        raise UndecodableError([Fault(code="E103", message=message, place=Place(file=file))])
+    if len(source) > MAX_FILE:
+        message = f"the file is too large to be read: more than {MAX_FILE >> 20} MB"
+        raise UndecodableError([Diagnostic(code="E103", message=message, location=Location(file=file))])
     text = source if isinstance(source, str) else _utf8(source, file)
     text = text.removeprefix("\ufeff")
-    faults = [_control_fault(text, match, file) for match in _first_of_lines(text)]
-    if faults:
-        raise UndecodableError(faults)
+    diagnostics = [_control_character_error(text, match, file) for match in _first_of_lines(text)]
+    if diagnostics:
+        raise UndecodableError(diagnostics)
     return text
 
 
@@ -49,14 +49,14 @@ def _utf8(source: bytes, file: str) -> str:
         return source.decode("utf-8")
     except UnicodeDecodeError as error:
         before = lines_of(source[: error.start].decode("utf-8"))
-        place = Place(file=file, line=len(before), column=len(before[-1]) + 1)
+        location = Location(file=file, line=len(before), column=len(before[-1]) + 1)
         byte = source[error.start]
         if source[:2] in (b"\xff\xfe", b"\xfe\xff"):
             message, hint = "the file is in UTF-16, not in UTF-8", "save it as UTF-8 in your editor"
         else:
             message = f"the file is not UTF-8 text: byte 0x{byte:02x} stands where a character should"
             hint = "save it as UTF-8 in your editor, or type this character again"
-        raise UndecodableError([Fault(code="E101", message=message, place=place, hint=hint)]) from None
+        raise UndecodableError([Diagnostic(code="E101", message=message, location=location, hint=hint)]) from None
 
 
 def _first_of_lines(text: str) -> list[re.Match[str]]:
@@ -72,13 +72,13 @@ def _first_of_lines(text: str) -> list[re.Match[str]]:
     return found
 
 
-def _control_fault(text: str, match: re.Match[str], file: str) -> Fault:
+def _control_character_error(text: str, match: re.Match[str], file: str) -> Diagnostic:
     before = lines_of(text[: match.start()])
-    place = Place(file=file, line=len(before), column=len(before[-1]) + 1)
+    location = Location(file=file, line=len(before), column=len(before[-1]) + 1)
     name = f"U+{ord(match[0]):04X}"
-    return Fault(
+    return Diagnostic(
         code="E102",
         message=f"the character {name} is not allowed here" + (" (a NUL byte)" if match[0] == "\0" else ""),
-        place=place,
+        location=location,
         hint='delete it; inside double quotes most control characters can be written as an escape, "\\x1b"',
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Union
 
-from ..errors import Fault, Place
+from ..errors import Diagnostic, Location
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -77,31 +77,31 @@ class Document:
     spans: Mapping[Path, Span] = field(repr=False)
     lines: tuple[str, ...] = field(default=(), repr=False)
     secrets: Mapping[str, Value] | None = field(default=None, repr=False)
-    warnings: tuple[Fault, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
 
-    def place(self, path: Path, *, key: bool = False) -> Place:
+    def location(self, path: Path, *, key: bool = False) -> Location:
         """Return the place of the value at `path`, or of the nearest value around it that exists."""
         for length in range(len(path), -1, -1):
             span = self.spans.get(path[:length])
             if span is not None:
                 if key or length < len(path):
-                    return Place(file=self.file, line=span.key_line, column=span.key_column)
-                return Place(file=self.file, line=span.line, column=span.column)
-        return Place(file=self.file)
+                    return Location(file=self.file, line=span.key_line, column=span.key_column)
+                return Location(file=self.file, line=span.line, column=span.column)
+        return Location(file=self.file)
 
-    def place_in(self, path: Path, text: str, occurrence: int) -> Place:
+    def location_in(self, path: Path, text: str, occurrence: int) -> Location:
         """Return the place of the n-th (from 0) `text` inside the scalar at `path`, or that of the scalar."""
         span = self.spans.get(path)
         if span is None or not self.lines:
-            return self.place(path)
+            return self.location(path)
         for number in range(span.line, span.last_line + 1):
             column = self.lines[number - 1].find(text, span.column - 1 if number == span.line else 0)
             while column >= 0:
                 if occurrence == 0:
-                    return Place(file=self.file, line=number, column=column + 1)
+                    return Location(file=self.file, line=number, column=column + 1)
                 occurrence -= 1
                 column = self.lines[number - 1].find(text, column + len(text))
-        return self.place(path)
+        return self.location(path)
 
     def mapping(self, path: Path) -> Mapping[str, Value]:
         """Return the mapping at `path`, an empty one where there is none."""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from ..errors import Fault, Place
+from ..errors import Diagnostic, Location
 from .decode import line_starts
-from .yaml_nodes import HopelessError
+from .yaml_nodes import FatalReadError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,12 +62,12 @@ def after_blanks(text: str, at: int = 0) -> int:
 class JsonReader:
     """Turn a text into events; `warnings` gathers what is not JSON, but plain to see through.
 
-    `events` raises `HopelessError` at the first thing that cannot be read. It goes as deep as values are nested, so
+    `events` raises `FatalReadError` at the first thing that cannot be read. It goes as deep as values are nested, so
     whoever takes the events has to stop somewhere.
     """
 
     def __init__(self, text: str, *, file: str) -> None:
-        self.warnings: list[Fault] = []
+        self.warnings: list[Diagnostic] = []
         self._text = text
         self._file = file
         self._at = 0
@@ -80,7 +80,7 @@ class JsonReader:
         yield from self._value()
         self._skip_blanks()
         if self._at < len(self._text):
-            raise self._fault("the job ends with its last `}`, and something follows", "remove it")
+            raise self._diagnostic("the job ends with its last `}`, and something follows", "remove it")
         yield yaml.DocumentEndEvent()
 
     def _value(self) -> Iterator[yaml.Event]:
@@ -111,9 +111,11 @@ class JsonReader:
                 break
             self._step()
             if self._next() == close:
-                place = self._place(comma)
+                location = self._location(comma)
                 hint = "delete it: OpenPAI's own reader took no such comma"
-                self.warnings.append(Fault(code="W102", message="a comma after the last value", place=place, hint=hint))
+                self.warnings.append(
+                    Diagnostic(code="W102", message="a comma after the last value", location=location, hint=hint)
+                )
         if self._next() != close:
             raise self._unclosed(opened, close)
         yield end(self._mark(self._at), self._mark(self._at + 1))
@@ -125,11 +127,11 @@ class JsonReader:
             hint = _hint(word[0]) if word else ""
             if word and word[0].isidentifier():
                 hint = f'write `"{word[0][:40]}"`'
-            raise self._fault("a key in double quotes is expected here", hint)
+            raise self._diagnostic("a key in double quotes is expected here", hint)
         yield self._string()
         self._skip_blanks()
         if self._next() != ":":
-            raise self._fault("a `:` is missing after the key", 'write `"key": value`')
+            raise self._diagnostic("a `:` is missing after the key", 'write `"key": value`')
         self._step()
 
     def _string(self) -> yaml.Event:
@@ -138,16 +140,16 @@ class JsonReader:
             value, self._at = _DECODER.raw_decode(self._text, start)
         except json.JSONDecodeError as error:
             message, hint = next(row[1:] for row in _STRINGS if re.match(row[0], error.msg))
-            raise self._fault(message, hint, start if message == _UNCLOSED else error.pos) from None
+            raise self._diagnostic(message, hint, start if message == _UNCLOSED else error.pos) from None
         return self._scalar(start, value, '"')
 
     def _word(self) -> yaml.Event:
         start = self._at
         word = _WORD.match(self._text, start)
         if word is None:
-            raise self._fault("a value is missing here", "")
+            raise self._diagnostic("a value is missing here", "")
         if not _SCALAR.fullmatch(word[0]):
-            raise self._fault(f"`{word[0][:40]}` is no value of JSON", _hint(word[0]))
+            raise self._diagnostic(f"`{word[0][:40]}` is no value of JSON", _hint(word[0]))
         self._at = word.end()
         return self._scalar(start, word[0], None)
 
@@ -170,27 +172,27 @@ class JsonReader:
         line = bisect_right(self._starts, at) - 1
         return yaml.error.Mark(self._file, at, line, at - self._starts[line], None, 0)
 
-    def _place(self, at: int) -> Place:
+    def _location(self, at: int) -> Location:
         mark = self._mark(at)
-        return Place(file=self._file, line=mark.line + 1, column=mark.column + 1)
+        return Location(file=self._file, line=mark.line + 1, column=mark.column + 1)
 
-    def _unclosed(self, opened: int, close: str) -> HopelessError:
-        """Return the fault for a list or mapping that goes on where it cannot."""
+    def _unclosed(self, opened: int, close: str) -> FatalReadError:
+        """Return the diagnostic for a list or mapping that goes on where it cannot."""
         if not self._next():
-            return self._fault(f"this `{self._text[opened]}` is not closed", f"add the missing `{close}`", opened)
+            return self._diagnostic(f"this `{self._text[opened]}` is not closed", f"add the missing `{close}`", opened)
         if self._next() in "]}":
-            where = self._place(opened)
+            where = self._location(opened)
             began = f"`{self._text[opened]}` at {where.line}:{where.column}"
-            return self._fault(f"a `{close}` is missing before this: it closes the {began}", f"add the `{close}`")
+            return self._diagnostic(f"a `{close}` is missing before this: it closes the {began}", f"add the `{close}`")
         if _WORD.match(self._text, self._at):
             self._word()
-        return self._fault("a `,` is missing before this", "put a `,` after the value in front of it")
+        return self._diagnostic("a `,` is missing before this", "put a `,` after the value in front of it")
 
-    def _fault(self, message: str, hint: str, at: int | None = None) -> HopelessError:
+    def _diagnostic(self, message: str, hint: str, at: int | None = None) -> FatalReadError:
         at = self._at if at is None else at
         if at >= len(self._text):
             message, at = "the file ends before the job does", len(self._text)
-        return HopelessError(Fault(code="E114", message=message, place=self._place(at), hint=hint))
+        return FatalReadError(Diagnostic(code="E114", message=message, location=self._location(at), hint=hint))
 
 
 def _hint(word: str) -> str:

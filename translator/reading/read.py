@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from ..errors import Fault, Place, ProtocolError
+from ..errors import Diagnostic, Location, ProtocolError
 from .decode import UndecodableError, decode, lines_of
 from .document import Document, Path, Span
 from .json_nodes import JsonReader, looks_like_v1
-from .yaml_errors import syntax_fault
-from .yaml_nodes import Composer, HopelessError
+from .yaml_errors import yaml_error
+from .yaml_nodes import Composer, FatalReadError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ def read(text: str | bytes, *, file: str) -> Document:
     try:
         source = decode(text, file=file)
     except UndecodableError as error:
-        raise ProtocolError(error.faults) from None
+        raise ProtocolError(error.diagnostics) from None
     lines = lines_of(source)
     composer = Composer(file)
     roots: list[Node] = []
@@ -42,12 +42,12 @@ def read(text: str | bytes, *, file: str) -> Document:
     try:
         roots.extend(composer.documents(json.events() if json else yaml_events(source)))
     except yaml.YAMLError as error:
-        raise ProtocolError([*composer.faults, syntax_fault(error, lines, file=file)]) from None
-    except HopelessError as error:
-        raise ProtocolError([*composer.faults, error.fault]) from None
-    faults = composer.faults + _shape_faults(roots, file)
-    if faults:
-        raise ProtocolError(faults)
+        raise ProtocolError([*composer.diagnostics, yaml_error(error, lines, file=file)]) from None
+    except FatalReadError as error:
+        raise ProtocolError([*composer.diagnostics, error.diagnostic]) from None
+    diagnostics = composer.diagnostics + _root_errors(roots, file)
+    if diagnostics:
+        raise ProtocolError(diagnostics)
     secrets = roots[1].value if len(roots) > 1 else None
     return Document(
         file=file,
@@ -65,40 +65,42 @@ def yaml_events(source: str) -> Iterator[yaml.Event]:
     return events
 
 
-def _shape_faults(roots: list[Node], file: str) -> list[Fault]:
+def _root_errors(roots: list[Node], file: str) -> list[Diagnostic]:
     """Return what is wrong with the documents as wholes: one mapping, and at most one more."""
     if not roots or (len(roots) == 1 and roots[0].value is None):
         hint = "a job file begins with `protocolVersion: 2`"
-        return [Fault(code="E111", message="the file is empty", place=Place(file=file), hint=hint)]
-    faults: list[Fault] = []
+        return [Diagnostic(code="E111", message="the file is empty", location=Location(file=file), hint=hint)]
+    diagnostics: list[Diagnostic] = []
     if roots[0].pairs is None:
         message = f"expected a mapping at the top of the file, found {kind_of(roots[0].value)}"
-        faults.append(
-            Fault(code="E112", message=message, place=_place(roots[0], file), hint="write `key: value` lines")
+        diagnostics.append(
+            Diagnostic(
+                code="E112", message=message, location=_location(roots[0], file), hint="write `key: value` lines"
+            )
         )
     second = roots[1:2]
     if second and second[0].pairs is None:
         message = "a second document (after `---`) can only be a mapping of secrets"
         hint = "remove the `---`, or write one job to a file"
-        faults.append(Fault(code="E113", message=message, place=_place(second[0], file), hint=hint))
+        diagnostics.append(Diagnostic(code="E113", message=message, location=_location(second[0], file), hint=hint))
     if len(roots) > 2:
         message = f"the file has {len(roots)} documents, where a job and its secrets are the most"
         hint = "write one job to a file"
-        faults.append(Fault(code="E113", message=message, place=_place(roots[2], file), hint=hint))
-    return faults
+        diagnostics.append(Diagnostic(code="E113", message=message, location=_location(roots[2], file), hint=hint))
+    return diagnostics
 
 
-def _secrets_warning(root: Node, file: str) -> Fault:
-    return Fault(
+def _secrets_warning(root: Node, file: str) -> Diagnostic:
+    return Diagnostic(
         code="W101",
         message="the second document of the file is read as the job's secrets",
-        place=_place(root, file),
+        location=_location(root, file),
         hint="keep secrets in a file of their own, out of version control",
     )
 
 
-def _place(node: Node, file: str) -> Place:
-    return Place(file=file, line=node.line, column=node.column)
+def _location(node: Node, file: str) -> Location:
+    return Location(file=file, line=node.line, column=node.column)
 
 
 def kind_of(value: Value) -> str:

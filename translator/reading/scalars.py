@@ -44,7 +44,7 @@ _DATE = re.compile(
       | \d{4}-\d\d?-\d\d?(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::\d\d)?))?""",
     re.VERBOSE | re.ASCII,
 )
-_LONGEST_NUMBER = 200
+_MAX_DIGITS = 200
 """Longer digits are text: nothing in a job counts that far, and converting them takes quadratic time."""
 
 
@@ -66,7 +66,7 @@ def plain_value(text: str) -> Value:
 
 def whole_number(text: str) -> int | None:
     """Return the integer that a text spells, or None."""
-    match = _INT.fullmatch(text) if len(text) <= _LONGEST_NUMBER else None
+    match = _INT.fullmatch(text) if len(text) <= _MAX_DIGITS else None
     if match is None:
         return None
     digits = match[match.lastgroup or ""].replace("_", "")
@@ -79,7 +79,7 @@ def whole_number(text: str) -> int | None:
 
 def decimal_number(text: str) -> float | None:
     """Return the floating-point number that a text spells, or None."""
-    if len(text) > _LONGEST_NUMBER or text.endswith("_") or not _FLOAT.fullmatch(text):
+    if len(text) > _MAX_DIGITS or text.endswith("_") or not _FLOAT.fullmatch(text):
         return None
     digits = text.replace("_", "").lower()
     if ":" in digits:

@@ -1,11 +1,11 @@
-"""Invalid YAML in human words: what the YAML library says becomes a fault with a place and a hint."""
+"""Invalid YAML in human words: what the YAML library says becomes a diagnostic with a place and a hint."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, Place
+from ..errors import Diagnostic, Location
 
 if TYPE_CHECKING:
     import yaml
@@ -92,8 +92,8 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def syntax_fault(error: yaml.YAMLError, lines: tuple[str, ...], *, file: str) -> Fault:
-    """Return the fault for a file that is not YAML."""
+def yaml_error(error: yaml.YAMLError, lines: tuple[str, ...], *, file: str) -> Diagnostic:
+    """Return the diagnostic for a file that is not YAML."""
     # The library sets these on all errors but those of characters, which never come this far.
     problem, context = str(getattr(error, "problem", "") or ""), str(getattr(error, "context", "") or "")
     mark, began = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
@@ -102,9 +102,9 @@ def syntax_fault(error: yaml.YAMLError, lines: tuple[str, ...], *, file: str) ->
     if mark and began and _UNFINISHED.search(problem):
         message += f", noticed at line {mark.line + 1}" if mark.line > began.line else ""
         mark = began
-    place = Place(file=file, line=mark.line + 1, column=mark.column + 1) if mark else Place(file=file)
-    unseen = _unseen(lines[max(place.line - 2, 0) : place.line])
-    return Fault(code="E104", message=unseen[0] or message, place=place, hint=unseen[1] or hint)
+    location = Location(file=file, line=mark.line + 1, column=mark.column + 1) if mark else Location(file=file)
+    unseen = _unseen(lines[max(location.line - 2, 0) : location.line])
+    return Diagnostic(code="E104", message=unseen[0] or message, location=location, hint=unseen[1] or hint)
 
 
 def _unseen(lines: tuple[str, ...]) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from ..errors import Fault, Place
+from ..errors import Diagnostic, Location
 from .nodes import Node, shape
 from .scalars import TAGGED, is_null, plain_value
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from .document import Value
     from .nodes import Pairs
 
-DEEPEST = 100
+MAX_DEPTH = 100
 """How deep values may be nested."""
-MOST_VALUES = 500_000
+MAX_VALUES = 500_000
 """How many values a file may have, each alias counted with all that it stands for."""
 _FAULTS_SHOWN = 50
 _PREFIX = "tag:yaml.org,2002:"
@@ -47,23 +47,23 @@ class _Frame:
     """The keys that came through a merge key: one of the mapping's own may take their place."""
 
 
-class HopelessError(Exception):
-    """A file that is not worth reading further; `fault` says why."""
+class FatalReadError(Exception):
+    """A file that is not worth reading further; `diagnostic` says why."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__()
-        self.fault = fault
+        self.diagnostic = diagnostic
 
 
 class Composer:
     """Turn the events of one file into the root nodes of its documents.
 
-    `faults` gathers what is wrong but does not keep the rest from being read. `documents` raises
-    `HopelessError` for what does, and `yaml.MarkedYAMLError` for text that is not YAML.
+    `diagnostics` gathers what is wrong but does not keep the rest from being read. `documents` raises
+    `FatalReadError` for what does, and `yaml.MarkedYAMLError` for text that is not YAML.
     """
 
     def __init__(self, file: str) -> None:
-        self.faults: list[Fault] = []
+        self.diagnostics: list[Diagnostic] = []
         self._file = file
         self._anchors: dict[str, Node | None] = {}
         self._stack: list[_Frame] = []
@@ -88,21 +88,21 @@ class Composer:
             elif isinstance(event, yaml.DocumentEndEvent) and self._root is not None:
                 yield self._root
 
-    def _fault(self, code: str, message: str, node: Node, hint: str = "") -> None:
-        self.faults.append(self._fault_at(node, code, message, hint))
-        if len(self.faults) >= _FAULTS_SHOWN:
-            raise HopelessError(self.faults.pop())
+    def _diagnostic(self, code: str, message: str, node: Node, hint: str = "") -> None:
+        self.diagnostics.append(self._diagnostic_at(node, code, message, hint))
+        if len(self.diagnostics) >= _FAULTS_SHOWN:
+            raise FatalReadError(self.diagnostics.pop())
 
-    def _fault_at(self, node: Node, code: str, message: str, hint: str = "") -> Fault:
-        place = Place(file=self._file, line=node.line, column=node.column)
-        return Fault(code=code, message=message, place=place, hint=hint)
+    def _diagnostic_at(self, node: Node, code: str, message: str, hint: str = "") -> Diagnostic:
+        location = Location(file=self._file, line=node.line, column=node.column)
+        return Diagnostic(code=code, message=message, location=location, hint=hint)
 
     def _node(self, event: yaml.NodeEvent) -> Node:
         line, column = _position(event.start_mark)
         node = Node(line=line, column=column, last_line=line)
         self._count += 1
-        if self._count > MOST_VALUES:
-            raise HopelessError(self._fault_at(node, "E109", f"the file has more than {MOST_VALUES:,} values"))
+        if self._count > MAX_VALUES:
+            raise FatalReadError(self._diagnostic_at(node, "E109", f"the file has more than {MAX_VALUES:,} values"))
         return node
 
     def _scalar(self, event: yaml.ScalarEvent) -> Node:
@@ -127,7 +127,7 @@ class Composer:
         odd = next((char for char in text if char == "\0" or "\ud800" <= char <= "\udfff"), None)
         if odd is not None:
             message = f"this text contains the character U+{ord(odd):04X}, which no shell can hold"
-            self._fault("E102", message, node, "remove the escape that stands for it")
+            self._diagnostic("E102", message, node, "remove the escape that stands for it")
 
     def _tagged(self, tag: str, text: str, node: Node) -> Value:
         if tag == _NULL_TAG and is_null(text):
@@ -139,10 +139,10 @@ class Composer:
         if value is None:
             shown = "!!" + tag.removeprefix(_PREFIX) if tag.startswith(_PREFIX) else tag
             known = tag in TAGGED or tag == _NULL_TAG
-            message = f"`{text[:40]}` is no {shown}" if known else f"the tag `{shown}` means nothing here"
+            message = f"`{text[:40]}` is no {shown}" if known else f"the tag `{shown}` is unknown here"
             if self._is_secret():
                 message = "a secret that begins with `!`, or does not fit the tag in front of it"
-            self._fault("E107", message, node, "remove the tag; put text that begins with `!` in quotes")
+            self._diagnostic("E107", message, node, "remove the tag; put text that begins with `!` in quotes")
         return value
 
     def _is_secret(self) -> bool:
@@ -159,10 +159,10 @@ class Composer:
             node.value, node.pairs, node.items = target.value, target.pairs, target.items
             node.source, node.size, node.depth = target.source, target.size, target.depth
         elif name in self._anchors:
-            self._fault("E108", f"{shown} stands inside the value that it repeats", node)
+            self._diagnostic("E108", f"{shown} stands inside the value that it repeats", node)
         else:
             message = f"{shown} repeats a value that is nowhere marked with {anchor}"
-            self._fault("E108", message, node, "put text that begins with `*` in quotes")
+            self._diagnostic("E108", message, node, "put text that begins with `*` in quotes")
         self._complete(node, None)
 
     def _start(self, event: yaml.CollectionStartEvent) -> None:
@@ -170,7 +170,7 @@ class Composer:
         mapping = isinstance(event, yaml.MappingStartEvent)
         if not event.implicit and event.tag not in (None, "!", *(_MAPPINGS if mapping else _LISTS)):
             shown = "in front of a secret" if self._is_secret() else f"`{(event.tag or '').replace(_PREFIX, '!!')}`"
-            self._fault("E107", f"the tag {shown} means nothing here", node, "remove the tag")
+            self._diagnostic("E107", f"the tag {shown} is unknown here", node, "remove the tag")
         if mapping:
             node.pairs = {}
         else:
@@ -178,14 +178,14 @@ class Composer:
         if event.anchor:
             self._anchors[event.anchor] = None
         self._stack.append(_Frame(node, event.anchor, event.tag or ""))
-        if len(self._stack) > DEEPEST:
-            raise HopelessError(self._fault_at(node, "E109", f"values are nested more than {DEEPEST} deep"))
+        if len(self._stack) > MAX_DEPTH:
+            raise FatalReadError(self._diagnostic_at(node, "E109", f"values are nested more than {MAX_DEPTH} deep"))
 
     def _end(self, event: yaml.CollectionEndEvent) -> None:
         frame = self._stack.pop()
         node = frame.node
         if problem := shape(node, frame.tag.removeprefix(_PREFIX)):
-            self._fault("E107", problem, node, "remove the tag")
+            self._diagnostic("E107", problem, node, "remove the tag")
         inner = [pair[0] for pair in node.pairs.values()] if node.pairs is not None else node.items or []
         node.size = 1 + sum(each.size for each in inner)
         node.depth = 1 + max((each.depth for each in inner), default=0)
@@ -194,9 +194,11 @@ class Composer:
         if end[0] == start[0] and end[1] > start[1]:
             # A `]` or a `}`; the end of a block, which has no width, is placed at what comes after it.
             node.last_line = max(node.last_line, end[0])
-        if node.size > MOST_VALUES or node.depth > DEEPEST:
-            bound = f"more than {MOST_VALUES:,} values" if node.size > MOST_VALUES else "too deep a nesting"
-            raise HopelessError(self._fault_at(node, "E109", f"the aliases (`*name`) in this value make {bound} of it"))
+        if node.size > MAX_VALUES or node.depth > MAX_DEPTH:
+            bound = f"more than {MAX_VALUES:,} values" if node.size > MAX_VALUES else "too deep a nesting"
+            raise FatalReadError(
+                self._diagnostic_at(node, "E109", f"the aliases (`*name`) in this value make {bound} of it")
+            )
         if node.pairs is not None:
             node.value = {key: pair[0].value for key, pair in node.pairs.items()}
         else:
@@ -222,13 +224,13 @@ class Composer:
     def _pair(self, pairs: Pairs, merged: set[str], key: Node, node: Node) -> None:
         """Give a mapping one more key, or several; `merged` are those of its keys that came through a merge key."""
         if key.source is None:
-            self._fault("E106", "a list or a mapping cannot be a key", key, "use text as the key")
+            self._diagnostic("E106", "a list or a mapping cannot be a key", key, "use text as the key")
         elif key.source == "<<" and key.style in (None, ""):
             self._merge(pairs, merged, node)
         elif key.source in pairs and key.source not in merged:
             line, column = pairs[key.source][1:]
-            message = f"the key `{key.source[:60]}` stands twice in this mapping, first at {line}:{column}"
-            self._fault("E105", message, key, "delete or rename one of the two")
+            message = f"duplicate key `{key.source[:60]}`, first at {line}:{column}"
+            self._diagnostic("E105", message, key, "delete or rename one of the two")
         else:
             merged.discard(key.source)
             pairs[key.source] = (node, key.line, key.column)
@@ -238,7 +240,7 @@ class Composer:
         for source in node.items if node.items is not None else [node]:
             if source.pairs is None:
                 message = "the merge key `<<` needs a mapping, or a list of mappings"
-                self._fault("E110", message, node, "write `<<: *name`")
+                self._diagnostic("E110", message, node, "write `<<: *name`")
                 return
             for key, pair in source.pairs.items():
                 if key not in pairs:

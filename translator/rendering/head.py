@@ -17,7 +17,7 @@ from .summary import completion_sentence, component_comment
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..planning.plan import Component, Plan, RolePlan, Step
+    from ..planning.plan import Component, HookScript, Plan, RolePlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,14 +120,14 @@ def _title(role: RolePlan, plan: Plan) -> str:
 def _srun(role: RolePlan, plan: Plan) -> list[Line]:
     if started_by(role) != role.position:
         return []
-    roles = role.world.roles if role.world else (role.position,)
+    roles = role.mpi_group.roles if role.mpi_group else (role.position,)
     return [Line(text=text, entry=("lines", "srun"), roles=roles) for text in srun(role, plan)]
 
 
 def _environment(role: RolePlan) -> Iterator[Line]:
     for name, value in role.environment:
         entry = ("exports", name)
-        if role.fabric and name in dict(role.fabric.variables):
+        if role.infiniband and name in dict(role.infiniband.variables):
             entry = ("lines", "fabric")
         yield Line(text=our_own([f"  {export(name, value)}"]), entry=entry, roles=(role.position,))
 
@@ -165,10 +165,10 @@ _WHEN = {
 }
 
 
-def _step(step: Step, role: RolePlan) -> StepSection:
+def _step(step: HookScript, role: RolePlan) -> StepSection:
     script = step.script
     failure = "a failure is ignored" if step.ignore_failure else "a failure fails the task"
-    when = _WHEN[step.moment] + ("" if step.moment == "exit" else f"; {failure}")
+    when = _WHEN[step.phase] + ("" if step.phase == "exit" else f"; {failure}")
     if script.program:
         rule = f"what the plugin {script.program} does: PAI runtime, plugins"
         job_lines = tuple(range(step.lines.first, step.lines.last + 1))
@@ -179,7 +179,7 @@ def _step(step: Step, role: RolePlan) -> StepSection:
         document = _text("END_OF_SCRIPT", script.text, script.lines)
     return StepSection(
         title=f"{step.kind.capitalize()} {step.name}, {step.lines}, {when}.",
-        function=our_own([f"{step.moment}_{step.number}_of_role_{role.position}"]),
+        function=our_own([f"{step.phase}_{step.number}_of_role_{role.position}"]),
         document=document,
     )
 

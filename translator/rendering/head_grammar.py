@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..planning.settings import job_setting_names, role_setting_names
-from ..protocol.extras_slurm import OURS
+from ..protocol.extras_slurm import RESERVED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ class Passage:
 class Reading:
     """Hold what was found in a head: lines that do not belong there, by number, and passages for a person."""
 
-    faults: list[tuple[int, str]] = field(default_factory=list)
+    diagnostics: list[tuple[int, str]] = field(default_factory=list)
     to_read: list[Passage] = field(default_factory=list)
 
 
@@ -78,12 +78,12 @@ class _Reader:
         """Read line after line, or what several lines are together."""
         first = ("#!/bin/bash -p\n", "expected the line of every script, #!/bin/bash -p")
         if not self._take(re.escape(first[0])):
-            self._fault(first[1])
+            self._diagnostic(first[1])
         # sbatch reads options up to the first line that is neither blank nor a comment.
         self._lines(self._options)
         for line in ('unset -v "${!PSL_@}"\n', "set -u +o posix\n"):
             if not self._take(re.escape(line)):
-                self._fault(f"expected {line.rstrip()}")
+                self._diagnostic(f"expected {line.rstrip()}")
         self._lines(self._body)
         return self._found
 
@@ -97,15 +97,15 @@ class _Reader:
             name = match[2]
             if name and name not in OURS_OF_SBATCH:
                 line = self._line(match.start())
-                if name in OURS:
-                    self._found.faults.append((line, f"#SBATCH --{name} is not the job's to set"))
+                if name in RESERVED:
+                    self._found.diagnostics.append((line, f"#SBATCH --{name} is not the job's to set"))
                 else:
                     self._found.to_read.append(Passage(line, line, f"raw option of sbatch, --{name}"))
             return True
         if self._text.startswith("unset ", self._at):
             return False
         if self._text.startswith("#SBATCH", self._at) or not self._take(_COMMENT):
-            self._fault("neither an option of sbatch nor a comment")
+            self._diagnostic("neither an option of sbatch nor a comment")
         return True
 
     def _body(self) -> bool:
@@ -113,11 +113,11 @@ class _Reader:
             return True
         if match := self._take(_SETTING):
             if match[1] not in self._settings[bool(match[2])]:
-                self._found.faults.append((self._line(match.start()), f"PSL_{match[1]} is no setting"))
+                self._found.diagnostics.append((self._line(match.start()), f"PSL_{match[1]} is no setting"))
         elif match := self._take(_FUNCTION):
             self._function(match)
         else:
-            self._fault("neither a setting nor a function of the job")
+            self._diagnostic("neither a setting nor a function of the job")
         return True
 
     def _function(self, match: re.Match[str]) -> None:
@@ -135,12 +135,12 @@ class _Reader:
         elif kind == "commands" or _STEP.fullmatch(kind):
             self._texts(f"{kind} of task role {match[1].rpartition('_')[2]}")
         else:
-            self._found.faults.append((start, f"{match[1]} is no function of a job"))
+            self._found.diagnostics.append((start, f"{match[1]} is no function of a job"))
         self._expect("}\n")
 
     def _srun(self) -> None:
         if not self._take(_SRUN):
-            self._fault("expected srun")
+            self._diagnostic("expected srun")
             return
         while self._take(_SRUN_WORD):
             if not self._take(_BLANK):
@@ -153,7 +153,7 @@ class _Reader:
             first, end = self._line(self._at), re.compile(rf"^{document[1]}\n", re.MULTILINE)
             closing = end.search(self._text, self._at)
             if closing is None:
-                self._fault(f"the here-document {document[1]} has no end")
+                self._diagnostic(f"the here-document {document[1]} has no end")
                 return
             self._at = closing.end()
             self._found.to_read.append(Passage(first, self._line(closing.start()) - 1, what))
@@ -164,7 +164,7 @@ class _Reader:
 
     def _expect(self, text: str) -> None:
         if not self._take(re.escape(text)):
-            self._fault(f"expected {text.rstrip() or 'the end of the line'}")
+            self._diagnostic(f"expected {text.rstrip() or 'the end of the line'}")
 
     def _take(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
         """Read what matches here, and return it."""
@@ -173,12 +173,12 @@ class _Reader:
             self._at = match.end()
         return match
 
-    def _fault(self, message: str) -> None:
+    def _diagnostic(self, message: str) -> None:
         """Note a fault in the rest of the line, and pass over it."""
         line = self._line(self._at)
         end = self._text.find("\n", self._at)
         self._at = len(self._text) if end < 0 else end + 1
-        self._found.faults.append((line, message))
+        self._found.diagnostics.append((line, message))
 
     def _line(self, position: int) -> int:
         return self._text.count("\n", 0, position) + 1

@@ -104,7 +104,7 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "registry": plan.fetches_images and plan.containers.runtime != "none",
         "hooks": any(role.before or role.after for role in plan.roles),
         "secrets": bool(plan.secrets),
-        "native-mpi": any(role.world for role in plan.roles),
+        "native-mpi": any(role.mpi_group for role in plan.roles),
         "slots": not plan.gang,
         "infiniband": plan.checks_fabric,
         "code": plan.stages_code or plan.makes_output,
@@ -169,7 +169,7 @@ def _text(section: Section, wanted: frozenset[str]) -> str:
     if section.file == "common/start":
         return text + _set_defaults()
     if section.file == "task/exit_rules":
-        return text + _exit_rules("original" if "openpai-exit-rules" in wanted else "mended")
+        return text + _exit_rules("original" if "openpai-exit-rules" in wanted else "fixed")
     return text
 
 

@@ -96,7 +96,7 @@ def sbatch_line(name: str, value: str | None) -> ShellWord:
 
 
 def here_document(text: str, label: str) -> tuple[ShellWord, ShellWord]:
-    """Return a delimiter that occurs as no line of `text`, and the text: a quoted here-document changes nothing."""
+    """Return a delimiter that occurs as no line of `text`, and the text: a quoted here-document has no effect."""
     if "\0" in text:
         raise ValueError("a NUL character cannot stand in a script")
     lines = set(text.split("\n"))

@@ -19,13 +19,13 @@ _EVERY_STEP = ("--export=ALL", "--kill-on-bad-exit=0", "--wait=0", "--distributi
 
 def started_by(role: RolePlan) -> int:
     """Return the position of the role whose srun starts this one: the first of its MPI world, or itself."""
-    return role.world.roles[0] if role.world else role.position
+    return role.mpi_group.roles[0] if role.mpi_group else role.position
 
 
 def srun(role: RolePlan, plan: Plan) -> list[ShellWord]:
     """Return the lines of the srun that starts a role and those of its MPI world, as bash reads them."""
-    together = [plan.roles[position] for position in role.world.roles] if role.world else [role]
-    if plan.layout.kind == "het" and role.world:
+    together = [plan.roles[position] for position in role.mpi_group.roles] if role.mpi_group else [role]
+    if plan.layout.kind == "het" and role.mpi_group:
         parts = [list(_words(each, [each], together, plan)) for each in together]
         words = parts[0] + [word for part in parts[1:] for word in (our_own([":"]), *part)]
         return _wrapped(our_own(["exec srun"]), words)
@@ -43,8 +43,8 @@ def _words(
     yield option("ntasks", str(sum(each.slots * max(each.ranks, 1) for each in counted)))
     for name, value in role.step_options:
         yield option(name, value)
-    yield option("mpi", role.world.plugin if role.world else "none")
-    if plan.layout.kind == "het" and role.world:
+    yield option("mpi", role.mpi_group.plugin if role.mpi_group else "none")
+    if plan.layout.kind == "het" and role.mpi_group:
         yield our_own([f'--nodelist="$PSL_SCRATCH/hosts.{role.position}"'])
     yield from our_own_words(*_EVERY_STEP, "--input=none" if plan.gang else "--input=all")
     task = f'bash -p "$PSL_SCRIPT" --task "$PSL_FOLDER" "$PSL_ATTEMPT" {started_by(role)}'

@@ -62,7 +62,7 @@ def _ends(plan: Plan) -> str:
 
 
 def _starts(plan: Plan) -> str:
-    worlds = {role.world.roles for role in plan.roles if role.world}
+    worlds = {role.mpi_group.roles for role in plan.roles if role.mpi_group}
     if worlds:
         return "each task role, or the roles of one MPI world together,"
     return "each task role"

@@ -18,21 +18,21 @@ _SEAL = re.compile(
 class Verdict:
     """Say what a script is made of.
 
-    `faults` are lines (from 1) and what is wrong there; without any, the runtime is the one of `version` and the head
-    has the form that the compiler writes. `edited` tells whether somebody has changed the head since. `to_read` is what
-    is left for a person.
+    `diagnostics` are lines (from 1) and what is wrong there; without any, the runtime is the one of `version` and the
+    head has the form that the compiler writes. `edited` tells whether somebody has changed the head since. `to_read` is
+    what is left for a person.
     """
 
     version: str
     uses: tuple[str, ...]
     edited: bool
-    faults: tuple[tuple[int, str], ...]
+    diagnostics: tuple[tuple[int, str], ...]
     to_read: tuple[Passage, ...]
 
     @property
     def is_genuine(self) -> bool:
         """Tell whether all but the passages for a person is as paislurm makes it."""
-        return not self.faults
+        return not self.diagnostics
 
 
 def verify(script: str, version: str) -> Verdict:
@@ -45,20 +45,20 @@ def verify(script: str, version: str) -> Verdict:
     head, body = script[:start], script[seal.end() :]
     uses = tuple(seal[3].split(", ")) if seal[3] else ()
     line, reading = head.count("\n") + 1, read_head(head)
-    faults = [*reading.faults, *_runtime_faults(body, seal, uses, version, line)]
+    diagnostics = [*reading.diagnostics, *_runtime_faults(body, seal, uses, version, line)]
     return Verdict(
         version=seal[1],
         uses=uses,
         edited=digest(head) != seal[4],
-        faults=tuple(faults),
+        diagnostics=tuple(diagnostics),
         to_read=tuple(reading.to_read),
     )
 
 
 def _refused(script: str, start: int) -> Verdict:
     what = "the seal is not of the form that paislurm writes" if start else "there is no seal of a paislurm runtime"
-    fault = (script.count("\n", 0, start) + 1, what)
-    return Verdict(version="", uses=(), edited=True, faults=(fault,), to_read=())
+    diagnostic = (script.count("\n", 0, start) + 1, what)
+    return Verdict(version="", uses=(), edited=True, diagnostics=(diagnostic,), to_read=())
 
 
 def _runtime_faults(

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from typing import Annotated, get_args
 
-from ..validation.strict_model import Boolean, Closed, one_of, words
+from ..validation.strict_model import Boolean, StrictModel, choice, pattern
 from .profile import ContainerRuntime, ContainerSettings
 
-Path = Annotated[str, words("an absolute path", "/[^\x00-\x1f:]*")]
-Cache = Annotated[str, words("an absolute path, or one that begins with `~/`", "(?:~?/[^\x00-\x1f:,]+)?")]
+Path = Annotated[str, pattern("an absolute path", "/[^\x00-\x1f:]*")]
+Cache = Annotated[str, pattern("an absolute path, or one that begins with `~/`", "(?:~?/[^\x00-\x1f:,]+)?")]
 
 
-class Containers(Closed):
+class Containers(StrictModel):
     """The runtime that tasks run in, where images are, and what of the nodes tasks see.
 
     `images` gives the path of an image for the reference that job files have. `mounts` are folders that tasks find
@@ -20,7 +20,7 @@ class Containers(Closed):
     each user; one below `~/` is the user's own. `certificates` is a file of certificates that registries are known by.
     """
 
-    runtime: Annotated[ContainerRuntime, one_of(*get_args(ContainerRuntime))] = "none"
+    runtime: Annotated[ContainerRuntime, choice(*get_args(ContainerRuntime))] = "none"
     images: dict[str, Path] = {}
     mounts: list[Path] = []
     cache: Cache = ""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from ..protocol.extras_slurm import SbatchText
-from ..validation.strict_model import Check, Closed, TextOrNumber, expected, integer, one_of, words
-from .profile import Fabric, Gpus, GpuVendor
+from ..validation.strict_model import StrictModel, TextOrNumber, Validator, choice, expected, integer, pattern
+from .profile import Gpus, GpuVendor, InfinibandSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,16 +23,16 @@ UNLIMITED = "unlimited"
 _WORD = r"[A-Za-z][A-Za-z0-9_.-]*"
 Adapter = Annotated[
     str,
-    words("the name of an adapter such as `mlx5_0`, or with a port `mlx5_0:1`", r"[A-Za-z0-9_.-]+(?::[1-9]\d{0,2})?"),
+    pattern("the name of an adapter such as `mlx5_0`, or with a port `mlx5_0:1`", r"[A-Za-z0-9_.-]+(?::[1-9]\d{0,2})?"),
 ]
-Interface = Annotated[str, words("the name of a network interface such as `ib0`", r"[A-Za-z0-9_.@-]{1,15}")]
-GresName = Annotated[str, words("the name of a generic resource, without a type or a number", _WORD)]
-Gres = Annotated[str, words("a generic resource of a node, such as `hca:1`", rf"{_WORD}(?::{_WORD})?:[1-9]\d{{0,5}}")]
+Interface = Annotated[str, pattern("the name of a network interface such as `ib0`", r"[A-Za-z0-9_.@-]{1,15}")]
+GresName = Annotated[str, pattern("the name of a generic resource, without a type or a number", _WORD)]
+Gres = Annotated[str, pattern("a generic resource of a node, such as `hca:1`", rf"{_WORD}(?::{_WORD})?:[1-9]\d{{0,5}}")]
 SwitchCount = Annotated[
-    str, words("a number of switches such as `1`, or with a time to wait for them `1@30:00`", r"\d+(?:@[\d:-]+)?")
+    str, pattern("a number of switches such as `1`, or with a time to wait for them `1@30:00`", r"\d+(?:@[\d:-]+)?")
 ]
-Folder = Annotated[str, words("the path of a folder", r"/[A-Za-z0-9_./-]*[A-Za-z0-9_-]")]
-Variable = Annotated[str, words("the name of an environment variable", r"[A-Za-z_][A-Za-z0-9_]*")]
+Folder = Annotated[str, pattern("the path of a folder", r"/[A-Za-z0-9_./-]*[A-Za-z0-9_-]")]
+Variable = Annotated[str, pattern("the name of an environment variable", r"[A-Za-z_][A-Za-z0-9_]*")]
 
 
 def _memlock(value: object) -> int | None:
@@ -44,28 +44,30 @@ def _memlock(value: object) -> int | None:
     return number
 
 
-Memlock = Annotated[int | None, Check(_memlock, {"oneOf": [{"const": UNLIMITED}, {"type": "integer", "minimum": 1}]})]
+Memlock = Annotated[
+    int | None, Validator(_memlock, {"oneOf": [{"const": UNLIMITED}, {"type": "integer", "minimum": 1}]})
+]
 
 
-class GpuSettings(Closed):
+class GpuSettings(StrictModel):
     """What Slurm calls the GPUs, and whose they are. Source: gres.conf(5), Name and Flags."""
 
     gres: GresName = _GPUS.gres
-    vendor: Annotated[GpuVendor, one_of("nvidia", "amd")] = _GPUS.vendor
+    vendor: Annotated[GpuVendor, choice("nvidia", "amd")] = _GPUS.vendor
 
     def settings(self) -> Gpus:
         """Return the settings as the planner sees them."""
         return Gpus(gres=self.gres, vendor=self.vendor)
 
 
-class FabricVariables(Closed):
+class InfinibandVariables(StrictModel):
     """Variables over those that come by default; null takes one away."""
 
-    with_: Annotated[dict[Variable, TextOrNumber | None], Field(alias="with")] = {}
-    without: dict[Variable, TextOrNumber | None] = {}
+    enabled: dict[Variable, TextOrNumber | None] = {}
+    disabled: dict[Variable, TextOrNumber | None] = {}
 
 
-class Infiniband(Closed):
+class Infiniband(StrictModel):
     """The site's InfiniBand.
 
     Source: sbatch(1), options of these names; Linux, Documentation/ABI/stable/sysfs-class-infiniband.
@@ -80,11 +82,11 @@ class Infiniband(Closed):
     switches: SwitchCount | None = None
     memlock_mb: Annotated[Memlock, Field(alias="memlockMB")] = None
     sysfs: Folder = _SYSFS
-    variables: FabricVariables = FabricVariables()
+    variables: InfinibandVariables = InfinibandVariables()
 
-    def settings(self) -> Fabric:
+    def settings(self) -> InfinibandSettings:
         """Return the settings as the planner sees them."""
-        return Fabric(
+        return InfinibandSettings(
             adapters=tuple(self.adapters),
             interface=self.interface or "",
             ethernet=self.ethernet or "",
@@ -94,8 +96,8 @@ class Infiniband(Closed):
             switches=self.switches,
             memlock_mib=self.memlock_mb,
             sysfs=self.sysfs,
-            variables_with=_overrides(self.variables.with_),
-            variables_without=_overrides(self.variables.without),
+            variables_enabled=_overrides(self.variables.enabled),
+            variables_disabled=_overrides(self.variables.disabled),
         )
 
 
@@ -103,4 +105,4 @@ def _overrides(variables: Mapping[str, str | float | None]) -> Overrides:
     return tuple((name, None if value is None else str(value)) for name, value in variables.items())
 
 
-CpuUnits = Annotated[Literal["thread", "core"], one_of("thread", "core")]
+CpuUnits = Annotated[Literal["thread", "core"], choice("thread", "core")]

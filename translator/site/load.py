@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import ProtocolError, Severity, SiteError
 from ..reading.read import read
-from ..validation.diagnostics import Collector
-from ..validation.schema_errors import mirror
+from ..validation.diagnostics import DiagnosticCollector
+from ..validation.schema_errors import parse_model
 from .policies import check_exit_spec, check_notifications
 from .schema import SiteFile
 
@@ -25,9 +25,9 @@ def load_site(text: str | bytes, *, file: str) -> Site:
         document = read(text, file=file)
     except ProtocolError as error:
         # The hint for an empty file is about job files.
-        raise SiteError(replace(f, hint="") if f.code == "E111" else f for f in error.faults) from None
-    collector = Collector(document)
-    profile = mirror(SiteFile, collector, codes=_FIRST_CODE)
+        raise SiteError(replace(f, hint="") if f.code == "E111" else f for f in error.diagnostics) from None
+    collector = DiagnosticCollector(document)
+    profile = parse_model(SiteFile, collector, codes=_FIRST_CODE)
     if document.secrets is not None:
         collector.add("E113", (), "a site profile is one document, without `---`")
     _check_partitions(collector)
@@ -42,8 +42,8 @@ def load_site(text: str | bytes, *, file: str) -> Site:
     return profile.settings()
 
 
-def _check_partitions(collector: Collector) -> None:
-    """Add a fault for each partition that is named but not listed, where the profile lists any."""
+def _check_partitions(collector: DiagnosticCollector) -> None:
+    """Add a diagnostic for each partition that is named but not listed, where the profile lists any."""
     document = collector.document
     listed = document.mapping(("partitions",))
     for name in listed:

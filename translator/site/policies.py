@@ -7,49 +7,59 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from ..exit_codes.table import BEHAVIOURS, Behaviour, ExitTable, SiteRow
 from ..validation.diagnostics import near_hint
-from ..validation.strict_model import Boolean, Check, Closed, Text, expected, integer, one_of, whole, words
+from ..validation.strict_model import (
+    Boolean,
+    StrictModel,
+    Text,
+    Validator,
+    choice,
+    expected,
+    int_range,
+    integer,
+    pattern,
+)
 from .profile import MonitorSettings, Notifier, RetrySettings
 
 if TYPE_CHECKING:
-    from ..validation.diagnostics import Collector
+    from ..validation.diagnostics import DiagnosticCollector
 
-LARGEST_CODE = 99999
+MAX_CODE = 99999
 _RETRY, _MONITOR = RetrySettings(), MonitorSettings()
-Seconds = Annotated[int, whole(2, 3600)]
-Program = Annotated[str, words("the path of a program", "/[^\x00-\x1f]+")]
+Seconds = Annotated[int, int_range(2, 3600)]
+Program = Annotated[str, pattern("the path of a program", "/[^\x00-\x1f]+")]
 
 
 def _code(value: object) -> int:
     number = integer(value)
-    if not number or abs(number) > LARGEST_CODE:
-        raise expected(f"an exit code: a whole number from -{LARGEST_CODE} to {LARGEST_CODE}, and not 0")
+    if not number or abs(number) > MAX_CODE:
+        raise expected(f"an exit code: a whole number from -{MAX_CODE} to {MAX_CODE}, and not 0")
     return number
 
 
-class Retry(Closed):
+class Retry(StrictModel):
     """Bounds of retries that OpenPAI did not have. Source: this project's docs, monitor."""
 
-    transient_ceiling: Annotated[int, whole(0)] = _RETRY.transient_ceiling
-    restart_limit: Annotated[int, whole(1)] | None = None
-    on_root_cancel: Annotated[Literal["stop", "retry"], one_of("stop", "retry")] = _RETRY.on_root_cancel
+    max_transient_retries: Annotated[int, int_range(0)] = _RETRY.max_transient_retries
+    max_restarts: Annotated[int, int_range(1)] | None = None
+    on_root_cancel: Annotated[Literal["stop", "retry"], choice("stop", "retry")] = _RETRY.on_root_cancel
 
     def settings(self) -> RetrySettings:
         """Return the settings as the planner and the monitor see them."""
         return RetrySettings(
-            transient_ceiling=self.transient_ceiling,
-            restart_limit=self.restart_limit,
+            max_transient_retries=self.max_transient_retries,
+            max_restarts=self.max_restarts,
             on_root_cancel=self.on_root_cancel,
         )
 
 
-class ExitRow(Closed):
+class ExitRow(StrictModel):
     """A row over the shipped exit specification: what is left out stays as it is there."""
 
-    code: Annotated[int, Check(_code, {"type": "integer", "not": {"const": 0}})]
-    phrase: Annotated[str, words("a phrase of letters and digits", "[A-Za-z][A-Za-z0-9]*")] | None = None
-    behaviour: Annotated[Behaviour, one_of(*BEHAVIOURS)] | None = None
+    code: Annotated[int, Validator(_code, {"type": "integer", "not": {"const": 0}})]
+    phrase: Annotated[str, pattern("a phrase of letters and digits", "[A-Za-z][A-Za-z0-9]*")] | None = None
+    behaviour: Annotated[Behaviour, choice(*BEHAVIOURS)] | None = None
     states: dict[str, Text] = {}
-    leaves_node: Boolean | None = None
+    exclude_node: Boolean | None = None
 
     def row(self) -> SiteRow:
         """Return the row for the exit table."""
@@ -58,22 +68,22 @@ class ExitRow(Closed):
             phrase=self.phrase,
             behaviour=self.behaviour,
             states=self.states,
-            leaves_node=self.leaves_node,
+            exclude_node=self.exclude_node,
         )
 
 
-class Monitor(Closed):
+class Monitor(StrictModel):
     """Whether `submit` leaves a monitor behind, and how seldom it asks Slurm, in seconds."""
 
     background: Boolean = _MONITOR.background
-    longest_poll: Seconds = _MONITOR.longest_poll
+    max_poll_interval: Seconds = _MONITOR.max_poll_interval
 
     def settings(self) -> MonitorSettings:
         """Return the settings as the monitor sees them."""
-        return MonitorSettings(background=self.background, longest_poll=self.longest_poll)
+        return MonitorSettings(background=self.background, max_poll_interval=self.max_poll_interval)
 
 
-class Notifications(Closed):
+class Notifications(StrictModel):
     """What is told of changes: a program with its arguments, or the path of sendmail."""
 
     command: list[Text] = []
@@ -86,8 +96,8 @@ class Notifications(Closed):
         return Notifier(argv=tuple(self.command), mail=False) if self.command else None
 
 
-def check_exit_spec(collector: Collector) -> None:
-    """Add a fault for each state that is no ending, and for each that two rows claim."""
+def check_exit_spec(collector: DiagnosticCollector) -> None:
+    """Add a diagnostic for each state that is no ending, and for each that two rows claim."""
     claimed: dict[str, int] = {}
     endings = ExitTable().states
     for path, row in collector.document.mappings(("exitSpec",)):
@@ -102,8 +112,8 @@ def check_exit_spec(collector: Collector) -> None:
                 claimed[word] = integer(row.get("code")) or 0
 
 
-def check_notifications(collector: Collector) -> None:
-    """Add a fault where two notifiers are named."""
+def check_notifications(collector: DiagnosticCollector) -> None:
+    """Add a diagnostic where two notifiers are named."""
     both = collector.document.mapping(("notifications",))
     if both.get("command") and both.get("sendmail"):
         message = "there are two notifiers, `command` and `sendmail`: leave one out"

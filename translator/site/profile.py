@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
-from ..slurm_options import Switches
+from ..slurm_options import CompatOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,7 +101,7 @@ class Gpus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fabric:
+class InfinibandSettings:
     """Describe the site's InfiniBand.
 
     `adapters` are the ones that jobs may use, each with a port (`mlx5_0:1`) or without. `interface` is the network
@@ -119,8 +119,8 @@ class Fabric:
     switches: str | None = None
     memlock_mib: int | None = None
     sysfs: str = "/sys/class"
-    variables_with: Overrides = ()
-    variables_without: Overrides = ()
+    variables_enabled: Overrides = ()
+    variables_disabled: Overrides = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,20 +154,20 @@ class PortRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrySettings:
-    """Bound retries. `transient_ceiling` is for the transient retries of one task, and of one job.
+    """Bound retries. `max_transient_retries` is for the transient retries of one task, and of one job.
 
-    `restart_limit` bounds the restarts of a v1 job with `retryCount: -2`; without one such a job is refused.
+    `max_restarts` bounds the restarts of a v1 job with `retryCount: -2`; without one such a job is refused.
     `on_root_cancel` says whether a job that root cancelled is stopped, as one that its user did, or retried.
     """
 
-    transient_ceiling: int = 10
-    restart_limit: int | None = None
+    max_transient_retries: int = 10
+    max_restarts: int | None = None
     on_root_cancel: Literal["stop", "retry"] = "stop"
 
     @property
     def most_restarts(self) -> int:
         """Return how often anything is restarted that has no limit of its own."""
-        return self.transient_ceiling if self.restart_limit is None else self.restart_limit
+        return self.max_transient_retries if self.max_restarts is None else self.max_restarts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +175,7 @@ class MonitorSettings:
     """Say whether `submit` leaves a monitor behind, and the longest time between two questions, in seconds."""
 
     background: bool = True
-    longest_poll: int = 30
+    max_poll_interval: int = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,10 +190,10 @@ class Notifier:
 class Site:
     """Describe a cluster. `known` is false for the built-in defaults, when no profile was found.
 
-    `cpu_unit` is what a CPU of a job file is; `fabric` is None where the site has no InfiniBand, or says nothing of it.
-    `node_suffix` is what the address method `suffix` appends to a node's name (`-ib0`).
+    `cpu_unit` is what a CPU of a job file is; `infiniband` is None where the site has no InfiniBand, or says nothing of
+    it. `node_suffix` is what the address method `suffix` appends to a node's name (`-ib0`).
     `default_time` is used for a job that names no time limit; None leaves it to the partition.
-    `debug` is how long a failed task of a job with `isDebug` keeps its place, at most.
+    `debug_hold` is how long a failed task of a job with `isDebug` is held, at most.
     `warning` is how long before the time limit tasks get TERM; `grace` is the time between TERM and KILL.
     `exit_rows` change the exit specification; `notifier` is None where nobody is told of changes.
     """
@@ -210,7 +210,7 @@ class Site:
     gres_style: GresStyle = "gres"
     gpus: Gpus = field(default_factory=Gpus)
     cpu_unit: CpuUnit = "thread"
-    fabric: Fabric | None = None
+    infiniband: InfinibandSettings | None = None
     address: AddressMethod = "getent"
     node_suffix: str = ""
     ports: PortRange = field(default_factory=PortRange)
@@ -218,7 +218,7 @@ class Site:
     warning: timedelta = timedelta(seconds=120)
     grace: timedelta = timedelta(seconds=20)
     kill_wait: timedelta = timedelta(seconds=30)
-    debug: timedelta = timedelta(days=7)
+    debug_hold: timedelta = timedelta(days=7)
     storages: Mapping[str, SiteStorage] = field(default_factory=dict)
     priorities: Mapping[str, Priority] = field(default_factory=dict)
     node_types: Mapping[str, NodeType] = field(default_factory=dict)
@@ -233,7 +233,7 @@ class Site:
     notifier: Notifier | None = None
     group_home: bool = False
     """Whether PAISLURM_HOME may be a folder of a group, which others own or can write to."""
-    compat: Switches = field(default_factory=Switches)
+    compat: CompatOptions = field(default_factory=CompatOptions)
     """The site's defaults for the switches under `extras.slurm.compat` of job files."""
 
     def partition(self, name: str | None) -> Partition | None:

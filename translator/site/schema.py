@@ -12,8 +12,18 @@ from typing import Annotated
 from pydantic import Field
 
 from ..protocol.extras_slurm import HostList, Plugin, SbatchText, SlurmCompat, Time
-from ..slurm_options import Switches
-from ..validation.strict_model import Boolean, Check, Closed, Text, expected, integer, one_of, whole, words
+from ..slurm_options import CompatOptions
+from ..validation.strict_model import (
+    Boolean,
+    StrictModel,
+    Text,
+    Validator,
+    choice,
+    expected,
+    int_range,
+    integer,
+    pattern,
+)
 from .containers import Containers
 from .devices import CpuUnits, GpuSettings, Infiniband
 from .policies import ExitRow, Monitor, Notifications, Retry
@@ -35,9 +45,9 @@ VERSION = 1
 """Of the keys of a profile and what they mean."""
 _DEFAULTS = Site()
 
-Count = Annotated[int, whole(0)]
-Positive = Annotated[int, whole(1)]
-Port = Annotated[int, whole(1024, 65535)]
+Count = Annotated[int, int_range(0)]
+Positive = Annotated[int, int_range(1)]
+Port = Annotated[int, int_range(1024, 65535)]
 
 
 def _address(value: object) -> tuple[AddressMethod, str]:
@@ -70,24 +80,24 @@ def _format(value: object) -> int:
     return VERSION
 
 
-def _seconds(longest: int) -> Check:
+def _seconds(longest: int) -> Validator:
     def check(value: object) -> timedelta:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= longest:
             raise expected(f"a number of seconds, above 0 and at most {longest}")
         return timedelta(seconds=value)
 
-    return Check(check, {"type": "number", "exclusiveMinimum": 0, "maximum": longest})
+    return Validator(check, {"type": "number", "exclusiveMinimum": 0, "maximum": longest})
 
 
 Seconds = Annotated[timedelta, _seconds(24 * 3600)]
 Week = Annotated[timedelta, _seconds(7 * 24 * 3600)]
 Address = Annotated[
     tuple[AddressMethod, str],
-    Check(_address, {"oneOf": [{"enum": ["getent", "nodeAddress"]}, {"type": "object"}]}),
+    Validator(_address, {"oneOf": [{"enum": ["getent", "nodeAddress"]}, {"type": "object"}]}),
 ]
 
 
-class _Nodes(Closed):
+class _Nodes(StrictModel):
     """Equal nodes; memory in MiB is what Slurm may give away. Source: slurm.conf(5), NodeName."""
 
     count: Positive
@@ -95,7 +105,7 @@ class _Nodes(Closed):
     memory_mb: Annotated[Positive, Field(alias="memoryMB")]
     gpus: Count = 0
     gpu_type: SbatchText | None = None
-    threads_per_core: Annotated[int, whole(1, 8)] = 1
+    threads_per_core: Annotated[int, int_range(1, 8)] = 1
 
     def settings(self) -> Shape:
         """Return the settings as the planner sees them."""
@@ -109,7 +119,7 @@ class _Nodes(Closed):
         )
 
 
-class _Partition(Closed):
+class _Partition(StrictModel):
     """Source: slurm.conf(5), PartitionName."""
 
     nodes: list[_Nodes] = []
@@ -120,7 +130,7 @@ class _Partition(Closed):
         return Partition(name=name, shapes=tuple(each.settings() for each in self.nodes), time_limit=self.time_limit)
 
 
-class _VirtualCluster(Closed):
+class _VirtualCluster(StrictModel):
     """Where the jobs of an OpenPAI virtual cluster go. Source: sbatch(1), options of these names."""
 
     partition: SbatchText | None = None
@@ -135,7 +145,7 @@ class _VirtualCluster(Closed):
         )
 
 
-class _Ports(Closed):
+class _Ports(StrictModel):
     first: Port = _DEFAULTS.ports.first
     last: Port = _DEFAULTS.ports.last
 
@@ -144,7 +154,7 @@ class _Ports(Closed):
         return PortRange(first=self.first, last=self.last)
 
 
-class _Time(Closed):
+class _Time(StrictModel):
     """`default` is in sbatch's forms, the others are in seconds.
 
     Source: sbatch(1), --time; slurm.conf(5), KillWait.
@@ -154,11 +164,11 @@ class _Time(Closed):
     warning: Seconds = _DEFAULTS.warning
     grace: Seconds = _DEFAULTS.grace
     kill_wait: Seconds = _DEFAULTS.kill_wait
-    debug: Week = _DEFAULTS.debug
+    debug_hold: Week = _DEFAULTS.debug_hold
 
 
-class _Storage(Closed):
-    path: Annotated[str, words("a path such as `/data`, from `/` on and without tabs", r"/[^\t\n]*")]
+class _Storage(StrictModel):
+    path: Annotated[str, pattern("a path such as `/data`, from `/` on and without tabs", r"/[^\t\n]*")]
     shared: Boolean = True
     default: Boolean = False
 
@@ -167,18 +177,18 @@ class _Storage(Closed):
         return SiteStorage(path=self.path, shared=self.shared, default=self.default)
 
 
-class _Priority(Closed):
+class _Priority(StrictModel):
     """Source: sbatch(1), --qos, --nice."""
 
     qos: SbatchText | None = None
-    nice: Annotated[int, whole(0, 2147483645)] | None = None
+    nice: Annotated[int, int_range(0, 2147483645)] | None = None
 
     def settings(self) -> Priority:
         """Return the settings as the planner sees them."""
         return Priority(qos=self.qos, nice=self.nice)
 
 
-class _Priorities(Closed):
+class _Priorities(StrictModel):
     """Source: PAI protocol v2, hivedScheduler."""
 
     crit: _Priority | None = None
@@ -187,7 +197,7 @@ class _Priorities(Closed):
     oppo: _Priority | None = None
 
 
-class _NodeType(Closed):
+class _NodeType(StrictModel):
     """Source: sbatch(1), --constraint, --nodelist, --gres."""
 
     constraint: SbatchText | None = None
@@ -199,16 +209,16 @@ class _NodeType(Closed):
         return NodeType(constraint=self.constraint, nodelist=self.nodelist, gpu_type=self.gpu_type)
 
 
-class SiteFile(Closed):
+class SiteFile(StrictModel):
     """A site profile as it is written. Source: this project's docs, site profile."""
 
-    version: Annotated[int, Check(_format, {"const": VERSION})] = VERSION
+    version: Annotated[int, Validator(_format, {"const": VERSION})] = VERSION
     name: Text = ""
-    slurm_version: Annotated[str, Check(_version, {"type": "string"})] = ""
+    slurm_version: Annotated[str, Validator(_version, {"type": "string"})] = ""
     partitions: dict[str, _Partition] = {}
     default_partition: SbatchText | None = None
     virtual_clusters: dict[str, _VirtualCluster] = {}
-    gres_style: Annotated[GresStyle, one_of("gres", "gpus-per-task")] = _DEFAULTS.gres_style
+    gres_style: Annotated[GresStyle, choice("gres", "gpus-per-task")] = _DEFAULTS.gres_style
     gpus: GpuSettings = GpuSettings()
     cpu_unit: CpuUnits = _DEFAULTS.cpu_unit
     infiniband: Infiniband | None = None
@@ -220,7 +230,7 @@ class SiteFile(Closed):
     node_types: dict[str, _NodeType] = {}
     containers: Containers = Containers()
     mpi: list[Plugin] | None = None
-    default_file_system: Annotated[str, Check(_file_system, {"type": "string"})] = ""
+    default_file_system: Annotated[str, Validator(_file_system, {"type": "string"})] = ""
     retry: Retry = Retry()
     exit_spec: list[ExitRow] = []
     monitor: Monitor = Monitor()
@@ -241,7 +251,7 @@ class SiteFile(Closed):
             gres_style=self.gres_style,
             gpus=self.gpus.settings(),
             cpu_unit=self.cpu_unit,
-            fabric=self.infiniband.settings() if self.infiniband else None,
+            infiniband=self.infiniband.settings() if self.infiniband else None,
             address=method,
             node_suffix=suffix,
             ports=self.ports.settings(),
@@ -249,7 +259,7 @@ class SiteFile(Closed):
             warning=self.time.warning,
             grace=self.time.grace,
             kill_wait=self.time.kill_wait,
-            debug=self.time.debug,
+            debug_hold=self.time.debug_hold,
             storages={name: each.settings() for name, each in self.storages.items()},
             priorities={name: each.settings() for name, each in self.priorities if each is not None},
             node_types={name: each.settings() for name, each in self.node_types.items()},
@@ -261,5 +271,5 @@ class SiteFile(Closed):
             monitor=self.monitor.settings(),
             notifier=self.notifications.notifier(),
             group_home=self.group_home,
-            compat=self.compat.over(Switches()),
+            compat=self.compat.over(CompatOptions()),
         )

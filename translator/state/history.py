@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.slurm.reasons import code_of, explained
 
-from .records import UNRETRIED, Cancelled, Counters, Created, Ended, Intent, Notified, Retry, Seen, Submitted
+from .records import NO_RETRIES, Cancelled, Created, Ended, Intent, Notified, Observed, Retry, RetryCounters, Submitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Observation
 
     from ..exit_codes.table import SiteRow
-    from .records import JobRole, Policy, Record
+    from .records import JobRole, Record, RetryPolicy
 
-LEFT_OUT_SECONDS = 24 * 3600
-MOST_LEFT_OUT = 16
+EXCLUSION_SECONDS = 24 * 3600
+MAX_EXCLUDED = 16
 
 
 NOTHING = ("", "None")
 
-MOST_REASONS = 16
+MAX_REASONS = 16
 """So many different reasons stand in the journal at once when they come."""
 
 
@@ -39,7 +39,7 @@ class History:
     user: str = ""
     backend: str = ""
     roles: tuple[JobRole, ...] = ()
-    policy: Policy = UNRETRIED
+    policy: RetryPolicy = NO_RETRIES
     exit_rows: tuple[SiteRow, ...] = ()
     notify: tuple[str, ...] = ()
     notified: frozenset[str] = frozenset()
@@ -53,13 +53,13 @@ class History:
     asked: int = 0
     job_id: str = ""
     submitted: int | None = None
-    seen: Seen | None = None
+    observed: Observed | None = None
     waited: frozenset[tuple[str, ...]] = frozenset()
-    """For what the last attempt has waited, as `key` has it."""
+    """For what the last attempt has waited, as `news_key` has it."""
     ended: Ended | None = None
 
     @property
-    def keeper(self) -> str:
+    def backend_label(self) -> str:
         """What people call the backend that the job is with."""
         return "the local backend" if self.backend == "local" else "Slurm"
 
@@ -74,25 +74,25 @@ class History:
         return self.retries[-1] if self.retries and self.retries[-1].attempt == self.attempt else None
 
     @property
-    def counters(self) -> Counters:
+    def counters(self) -> RetryCounters:
         """How often the job has been retried."""
         last = self.retries[-1] if self.retries else None
-        return Counters(total=last.total, used=last.used, transient=last.transient) if last else Counters()
+        return RetryCounters(total=last.total, used=last.used, transient=last.transient) if last else RetryCounters()
 
-    def left_out(self, now: int) -> tuple[str, ...]:
+    def excluded_nodes(self, now: int) -> tuple[str, ...]:
         """Return the nodes that a fresh attempt leaves out: those that failed last, and not long ago."""
-        recent = (retry for retry in reversed(self.retries) if now - retry.time < LEFT_OUT_SECONDS)
+        recent = (retry for retry in reversed(self.retries) if now - retry.time < EXCLUSION_SECONDS)
         nodes = dict.fromkeys(node for retry in recent for node in retry.nodes)
-        most = MOST_LEFT_OUT if self.policy.spare is None else min(MOST_LEFT_OUT, self.policy.spare)
+        most = MAX_EXCLUDED if self.policy.spare_nodes is None else min(MAX_EXCLUDED, self.policy.spare_nodes)
         return tuple(nodes)[:most]
 
 
 def history(records: Iterable[Record]) -> History:
-    """Fold records, oldest first. What comes late about an earlier attempt changes nothing; a cancel is the job's."""
-    return advanced(History(), records)
+    """Fold records, oldest first. What comes late about an earlier attempt has no effect; a cancel is the job's."""
+    return apply(History(), records)
 
 
-def advanced(known: History, records: Iterable[Record]) -> History:
+def apply(known: History, records: Iterable[Record]) -> History:
     """Return a history that has taken in more records."""
     notified, retries = set(known.notified), list(known.retries)
     for record in records:
@@ -134,11 +134,19 @@ def _of_attempt(known: History, attempt: int) -> History:
     if attempt == known.attempt:
         return known
     return replace(
-        known, attempt=attempt, tag="", asked=0, job_id="", submitted=None, seen=None, waited=frozenset(), ended=None
+        known,
+        attempt=attempt,
+        tag="",
+        asked=0,
+        job_id="",
+        submitted=None,
+        observed=None,
+        waited=frozenset(),
+        ended=None,
     )
 
 
-def _next(known: History, record: Intent | Submitted | Seen | Ended) -> History:
+def _next(known: History, record: Intent | Submitted | Observed | Ended) -> History:
     """Take in a record of the last attempt. How an attempt ended is said once; later words are none."""
     match record:
         case Intent():
@@ -148,15 +156,15 @@ def _next(known: History, record: Intent | Submitted | Seen | Ended) -> History:
                 known, job_id=record.job_id, submitted=record.time, job=record.job, user=record.user,
                 backend=record.backend, tasks=record.tasks, created=known.created or record.time,
             )  # fmt: skip
-        case Seen():
-            if len(known.waited) < MOST_REASONS:
-                known = replace(known, waited=known.waited | {key(reasons_of(record))})
-            return replace(known, seen=record, ran=known.ran or record.state == "RUNNING")
+        case Observed():
+            if len(known.waited) < MAX_REASONS:
+                known = replace(known, waited=known.waited | {news_key(reasons_of(record))})
+            return replace(known, observed=record, ran=known.ran or record.state == "RUNNING")
         case Ended():
             return replace(known, ended=known.ended or record)
 
 
-def key(reasons: Sequence[str]) -> tuple[str, ...]:
+def news_key(reasons: Sequence[str]) -> tuple[str, ...]:
     """Return what differs where a job waits for another reason; to wait for one's turn is one reason, however called.
 
     That is () where nothing is said.
@@ -170,6 +178,6 @@ def _in_turn(reason: str) -> bool:
     return explained(reason).kind == "turn"
 
 
-def reasons_of(seen: Observation | Seen) -> tuple[str, ...]:
+def reasons_of(seen: Observation | Observed) -> tuple[str, ...]:
     """Return the reason of each component, as far as they were told apart."""
     return seen.reasons or (seen.reason,)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, NotFoundError
+from ..errors import Diagnostic, NotFoundError
 from .history import history
 from .journal import SECRETS, append, read, read_last
 
@@ -80,7 +80,7 @@ class JobFolder:
         """Return what the whole journal tells; OSError if it cannot be read."""
         return history(read(self.journal).records)
 
-    def standing(self) -> History:
+    def summary(self) -> History:
         """Return what the end of the journal tells."""
         return history(read_last(self.journal).records)
 
@@ -128,20 +128,20 @@ class Store:
             return None
         matches = [
             (folder, known)
-            for folder, known in self.standings()
+            for folder, known in self.summaries()
             if known.job_id == job_id and backend in ("", known.backend)
         ]
         newest = max(matches, key=lambda match: (match[1].ended is None, match[1].submitted or 0), default=None)
         return newest[0] if newest else None
 
-    def standings(self) -> Iterator[tuple[JobFolder, History]]:
+    def summaries(self) -> Iterator[tuple[JobFolder, History]]:
         """Yield all jobs with what the end of their journals tells; what is no job folder is passed over."""
         for folder in self.all():
             with suppress(OSError):
-                yield folder, folder.standing()
+                yield folder, folder.summary()
 
     def _no_such_job(self, address: str, known: list[str]) -> NotFoundError:
         near = " or ".join(f"`{name}`" for name in get_close_matches(address, known, n=3))
         hint = f"did you mean {near}?" if near else "`paislurm list` shows your jobs"
         message = f"there is no job `{address}` in {self.jobs}"
-        return NotFoundError(Fault(code="E520", message=message, hint=hint))
+        return NotFoundError(Diagnostic(code="E520", message=message, hint=hint))

@@ -10,7 +10,7 @@ from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from .records import Created, Ended, Submitted, dump, parse
-from .safe_read import DamagedError, read_end
+from .safe_read import CorruptDataError, read_end
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 SECRETS = "secrets"
 """The folder of a job's secrets, beside its journal."""
-LARGEST = 64 << 20
-TOLD, MOST_DAMAGE = 20, 100_000
+MAX_BYTES = 64 << 20
+TOLD, MAX_DAMAGE = 20, 100_000
 """Lines that are no records: how many are told one by one, and after how many a journal is read no further."""
 _LINE = re.compile(rb"[^\n]+")
 END = 32 << 10
@@ -32,7 +32,7 @@ class Read:
     """Hold the records of a journal in order, and in words what could not be read."""
 
     records: tuple[Record, ...]
-    damage: tuple[str, ...] = ()
+    read_errors: tuple[str, ...] = ()
 
 
 def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
@@ -63,7 +63,7 @@ def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
 
 def read(journal: Path) -> Read:
     """Return all records; what cannot be read is left out and reported. OSError if there is no journal."""
-    data, whole = read_end(journal, LARGEST)
+    data, whole = read_end(journal, MAX_BYTES)
     return _records(data, first=1 if whole else 2)
 
 
@@ -79,7 +79,7 @@ def read_last(journal: Path) -> Read:
 def _records(data: bytes, *, first: int) -> Read:
     """Read lines; `first` is 2 where the first one may be the end of a longer one."""
     records: list[Record] = []
-    damage: list[str] = []
+    read_errors: list[str] = []
     number, seen, bad = 1, 0, 0
     for match in _LINE.finditer(data):
         number += data.count(b"\n", seen, match.start())
@@ -89,13 +89,15 @@ def _records(data: bytes, *, first: int) -> Read:
             continue
         try:
             records.append(parse(line))
-        except DamagedError as error:
+        except CorruptDataError as error:
             bad += 1
             last = match.end() == len(data)
             if bad <= TOLD:
-                damage.append("its last line is torn" if last else f"line {number} cannot be read: {error}")
-            if bad == MOST_DAMAGE:
+                read_errors.append("its last line is torn" if last else f"line {number} cannot be read: {error}")
+            if bad == MAX_DAMAGE:
                 break
     if bad > TOLD:
-        damage.append(f"{bad - TOLD} more lines cannot be read" + ("; the rest was not tried" * (bad == MOST_DAMAGE)))
-    return Read(records=tuple(records), damage=tuple(damage))
+        read_errors.append(
+            f"{bad - TOLD} more lines cannot be read" + ("; the rest was not tried" * (bad == MAX_DAMAGE))
+        )
+    return Read(records=tuple(records), read_errors=tuple(read_errors))

@@ -83,7 +83,7 @@ class Lock:
                 if left is not None and now - left.time > ABANDONED_SECONDS:
                     self._files.remove(name)
 
-    def held(self) -> bool:
+    def holds_lock(self) -> bool:
         """Tell whether this process still is the owner."""
         if not self._number:
             return False

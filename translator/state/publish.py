@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, FolderError
+from ..errors import Diagnostic, FolderError
 from .job_folder import JobFolder
 from .shared_files import make_private
 
@@ -28,7 +28,7 @@ _TAKEN = (errno.EEXIST, errno.ENOTEMPTY)
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn an OSError into a fault that names the file and says what to do."""
+    """Turn an OSError into a diagnostic that names the file and says what to do."""
     try:
         yield
     except OSError as error:
@@ -40,7 +40,7 @@ def writing(path: Path) -> Iterator[None]:
             errno.ENAMETOOLONG: "give the job a shorter name",
         }
         message = f"cannot write {error.filename or path}: {error.strerror or error}"
-        raise FolderError(Fault(code="E510", message=message, hint=hints.get(error.errno or 0, ""))) from error
+        raise FolderError(Diagnostic(code="E510", message=message, hint=hints.get(error.errno or 0, ""))) from error
 
 
 def write_durably(path: Path, data: bytes) -> None:
@@ -75,11 +75,11 @@ def stage(store: Store, files: Mapping[str, bytes]) -> Path:
         make_private(store.jobs)
         staged = store.jobs / f".new-{token_hex(8)}"
         staged.mkdir(mode=0o700)
-    _sweep(store.jobs)
+    _clean_up(store.jobs)
     try:
         write_files(staged, files)
     except BaseException:
-        discard(staged)
+        remove(staged)
         raise
     return staged
 
@@ -94,20 +94,20 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
             write_durably(file, data)
 
 
-def _sweep(jobs: Path) -> None:
+def _clean_up(jobs: Path) -> None:
     """Remove what submits that were killed left a day ago."""
     for folder in jobs.glob(".new-*"):
         with suppress(OSError):
             if time.time() - folder.stat().st_mtime > ABANDONED_SECONDS:
-                discard(folder)
+                remove(folder)
 
 
-def discard(folder: Path) -> None:
+def remove(folder: Path) -> None:
     """Remove a folder, as far as that can be done."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def place(staged: Path, folder: JobFolder) -> bool:
+def publish(staged: Path, folder: JobFolder) -> bool:
     """Give a staged folder its name; False if another one has it: of two that try, one wins."""
     try:
         with writing(folder.path):
@@ -120,7 +120,7 @@ def place(staged: Path, folder: JobFolder) -> bool:
     return True
 
 
-def retire(folder: JobFolder, checked: int) -> JobFolder | None:
+def archive(folder: JobFolder, checked: int) -> JobFolder | None:
     """Move a finished job's folder to `<name>.<n>` and return it; None if another process is at it.
 
     `checked` is a descriptor of the very folder that was found finished. The mark is made through it, so that

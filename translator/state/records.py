@@ -7,38 +7,40 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from ..exit_codes.table import Behaviour, SiteRow
-from .codec import Only, shaped
-from .safe_read import DamagedError, is_job_number, json_object, text, whole
+from .codec import Constraint, decode
+from .safe_read import CorruptDataError, is_job_number, json_object, require_int, require_str
 
 VERSION = 1
 """Of the format; a reader leaves alone what a later version wrote."""
 
-MOST_ROLES, MOST_TASKS = 10_000, 250_000
+MAX_ROLES, MAX_TASKS = 10_000, 250_000
 """Of a job: a journal that names more has been written by something else."""
 
-Count = Annotated[int, Only(range(1_000_000_000).__contains__, "a count")]
-TaskCount = Annotated[int, Only(range(MOST_TASKS + 1).__contains__, "a number of tasks")]
-JobNumber = Annotated[str, Only(lambda word: not word or is_job_number(word), "the number of a job")]
-FolderName = Annotated[str, Only(lambda name: "/" not in name and name not in ("", ".", ".."), "the name of a folder")]
+Count = Annotated[int, Constraint(range(1_000_000_000).__contains__, "a count")]
+TaskCount = Annotated[int, Constraint(range(MAX_TASKS + 1).__contains__, "a number of tasks")]
+JobNumber = Annotated[str, Constraint(lambda word: not word or is_job_number(word), "the number of a job")]
+FolderName = Annotated[
+    str, Constraint(lambda name: "/" not in name and name not in ("", ".", ".."), "the name of a folder")
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class RetryPolicy:
     """Say how often a job is retried: `limit` as in the job file, the bounds as the site says.
 
-    `ceiling` bounds the retries that use no budget, `restart_limit` those of a job that is restarted for ever.
-    `spare` is how many nodes an attempt may leave out and still start, None where nobody knows.
+    `max_transient_retries` bounds the retries that use no budget, `max_restarts` those of a job that is restarted for
+    ever. `spare_nodes` is how many nodes an attempt may leave out and still start, None where nobody knows.
     """
 
     limit: int = 0
-    ceiling: int = 10
-    restart_limit: int = 0
+    max_transient_retries: int = 10
+    max_restarts: int = 0
     on_timeout: Literal["fail", "retry"] = "fail"
     on_root_cancel: Literal["stop", "retry"] = "stop"
-    spare: int | None = None
+    spare_nodes: int | None = None
 
 
-UNRETRIED = Policy(limit=0, ceiling=0)
+NO_RETRIES = RetryPolicy(limit=0, max_transient_retries=0)
 """The policy of a job whose journal names none: it was submitted when no job was retried."""
 
 
@@ -63,7 +65,7 @@ class Created:
     user: str
     backend: str
     roles: tuple[JobRole, ...]
-    policy: Policy = UNRETRIED
+    policy: RetryPolicy = NO_RETRIES
     exit_rows: tuple[SiteRow, ...] = ()
     notify: tuple[str, ...] = ()
 
@@ -91,7 +93,7 @@ class Submitted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Observed:
     """Keep the backend's own state of an attempt whenever it changed: what is known without an answer.
 
     `reasons` are why each component waits.
@@ -118,7 +120,7 @@ class Cancelled:
 class Retry:
     """Say how an attempt ended, and that the next one is due at `due`; the counters are those after it.
 
-    `why` is the rule that it is retried by; `nodes` are those that the end is blamed on.
+    `rule` is the rule that it is retried by; `nodes` are those that the end is blamed on.
     """
 
     time: int
@@ -126,8 +128,8 @@ class Retry:
     code: int
     behaviour: Behaviour
     reason: str
-    why: str
-    due: int
+    rule: str
+    retry_at: int
     total: Count
     used: Count
     transient: Count
@@ -162,8 +164,8 @@ class Notified:
     delivered: bool
 
 
-Record: TypeAlias = Created | Intent | Submitted | Seen | Cancelled | Retry | Ended | Notified
-_KINDS: tuple[type[Record], ...] = (Created, Intent, Submitted, Seen, Cancelled, Retry, Ended, Notified)
+Record: TypeAlias = Created | Intent | Submitted | Observed | Cancelled | Retry | Ended | Notified
+_KINDS: tuple[type[Record], ...] = (Created, Intent, Submitted, Observed, Cancelled, Retry, Ended, Notified)
 
 
 def dump(record: Record) -> bytes:
@@ -175,24 +177,24 @@ def dump(record: Record) -> bytes:
 def parse(line: bytes) -> Record:
     """Return the record of a line; DamagedError if it is none."""
     raw = json_object(line)
-    if whole(raw, "version") > VERSION:
-        raise DamagedError("it was written by a later version")
-    kind = text(raw, "kind")
+    if require_int(raw, "version") > VERSION:
+        raise CorruptDataError("it was written by a later version")
+    kind = require_str(raw, "kind")
     for shape in _KINDS:
         if shape.__name__.lower() == kind:
-            return _checked(shaped(shape, raw))
-    raise DamagedError("no such kind of record")
+            return _checked(decode(shape, raw))
+    raise CorruptDataError("no such kind of record")
 
 
 def _checked(record: Record) -> Record:
     roles = record.roles if isinstance(record, Created) else ()
-    if len(roles) > MOST_ROLES or sum(role.instances for role in roles) > MOST_TASKS:
-        raise DamagedError(f"it has more than {MOST_ROLES} roles, or {MOST_TASKS} tasks")
+    if len(roles) > MAX_ROLES or sum(role.instances for role in roles) > MAX_TASKS:
+        raise CorruptDataError(f"it has more than {MAX_ROLES} roles, or {MAX_TASKS} tasks")
     return record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counters:
+class RetryCounters:
     """Count retries: all of them, those that used the budget, those that did not."""
 
     total: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
-from .safe_read import DamagedError, json_object, objects, read_end, text, whole, whole_or_none
+from .safe_read import CorruptDataError, json_object, optional_int, read_end, require_int, require_objects, require_str
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +15,7 @@ Outcome = Literal["succeeded", "failed", "interrupted", "requeued"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 TaskState = Literal["SUCCEEDED", "FAILED", "STOPPED"]
 TASK_STATES: tuple[TaskState, ...] = get_args(TaskState)
-LARGEST = 64 << 20
+MAX_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +61,11 @@ class Result:
 def read_result(path: Path) -> Result | None:
     """Return the result, None where there is none yet; DamagedError if it is not one."""
     try:
-        data, complete = read_end(path, LARGEST)
+        data, complete = read_end(path, MAX_BYTES)
     except FileNotFoundError:
         return None
     if not complete:
-        raise DamagedError("it is too large")
+        raise CorruptDataError("it is too large")
     return parse_result(data)
 
 
@@ -74,36 +74,36 @@ def parse_result(data: bytes) -> Result:
     raw = json_object(data)
     outcome = next((outcome for outcome in OUTCOMES if outcome == raw.get("outcome")), None)
     if outcome is None:
-        raise DamagedError("`outcome` is none that there is")
+        raise CorruptDataError("`outcome` is none that there is")
     return Result(
-        job_id=text(raw, "job_id"),
+        job_id=require_str(raw, "job_id"),
         outcome=outcome,
-        code=whole(raw, "code"),
-        behaviour=text(raw, "behaviour"),
-        reason=text(raw, "reason"),
-        started=whole_or_none(raw, "started"),
-        ended=whole_or_none(raw, "ended"),
-        tasks=tuple(_task(task) for task in objects(raw, "tasks")),
+        code=require_int(raw, "code"),
+        behaviour=require_str(raw, "behaviour"),
+        reason=require_str(raw, "reason"),
+        started=optional_int(raw, "started"),
+        ended=optional_int(raw, "ended"),
+        tasks=tuple(_task(task) for task in require_objects(raw, "tasks")),
     )
 
 
 def _task(raw: Mapping[str, object]) -> TaskResult:
     state = next((state for state in TASK_STATES if state == raw.get("state")), None)
     if state is None:
-        raise DamagedError("the state of a task is none that there is")
+        raise CorruptDataError("the state of a task is none that there is")
     return TaskResult(
-        role=text(raw, "role"),
-        index=whole(raw, "index"),
-        attempt=whole_or_none(raw, "attempt") or 0,
+        role=require_str(raw, "role"),
+        index=require_int(raw, "index"),
+        attempt=optional_int(raw, "attempt") or 0,
         state=state,
-        status=whole_or_none(raw, "status"),
-        code=whole_or_none(raw, "code"),
+        status=optional_int(raw, "status"),
+        code=optional_int(raw, "code"),
         behaviour=_text_or_empty(raw, "behaviour"),
         node=_text_or_empty(raw, "node"),
-        started=whole_or_none(raw, "started"),
-        ended=whole_or_none(raw, "ended"),
+        started=optional_int(raw, "started"),
+        ended=optional_int(raw, "ended"),
     )
 
 
 def _text_or_empty(raw: Mapping[str, object], key: str) -> str:
-    return "" if raw.get(key) is None else text(raw, key)
+    return "" if raw.get(key) is None else require_str(raw, key)

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-LARGEST_NUMBER = 1 << 53
-LARGEST_JOB = (1 << 31) - 1
-LONGEST_NUMBER = 16
+MAX_NUMBER = 1 << 53
+MAX_JOB_ID = (1 << 31) - 1
+MAX_DIGITS = 16
 """Digits."""
 
 
-class DamagedError(ValueError):
+class CorruptDataError(ValueError):
     """Say that a file or a record is not what it should be. Its text is for people."""
 
 
@@ -53,46 +53,46 @@ def json_object(data: bytes) -> Mapping[str, object]:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
-        raise DamagedError("it is not JSON") from None
+        raise CorruptDataError("it is not JSON") from None
     if not isinstance(value, dict):
-        raise DamagedError("it is not a JSON object")
+        raise CorruptDataError("it is not a JSON object")
     return value
 
 
-def text(raw: Mapping[str, object], key: str) -> str:
+def require_str(raw: Mapping[str, object], key: str) -> str:
     """Return a text; DamagedError if there is none."""
     value = raw.get(key)
     if not isinstance(value, str):
-        raise DamagedError(f"`{key}` is not a text")
+        raise CorruptDataError(f"`{key}` is not a text")
     return value
 
 
-def whole(raw: Mapping[str, object], key: str) -> int:
+def require_int(raw: Mapping[str, object], key: str) -> int:
     """Return a whole number of sensible size; DamagedError if there is none."""
     value = raw.get(key)
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > LARGEST_NUMBER:
-        raise DamagedError(f"`{key}` is not a whole number")
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > MAX_NUMBER:
+        raise CorruptDataError(f"`{key}` is not a whole number")
     return value
 
 
-def whole_or_none(raw: Mapping[str, object], key: str) -> int | None:
+def optional_int(raw: Mapping[str, object], key: str) -> int | None:
     """Return a whole number, or None where it is null or left out."""
-    return None if raw.get(key) is None else whole(raw, key)
+    return None if raw.get(key) is None else require_int(raw, key)
 
 
-def objects(raw: Mapping[str, object], key: str) -> list[Mapping[str, object]]:
+def require_objects(raw: Mapping[str, object], key: str) -> list[Mapping[str, object]]:
     """Return a list of objects; DamagedError if it is anything else."""
     value = raw.get(key)
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise DamagedError(f"`{key}` is not a list of objects")
+        raise CorruptDataError(f"`{key}` is not a list of objects")
     return value
 
 
-def texts(raw: Mapping[str, object], key: str) -> tuple[str, ...]:
+def require_strs(raw: Mapping[str, object], key: str) -> tuple[str, ...]:
     """Return a list of texts; DamagedError if it is anything else."""
     value = raw.get(key)
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise DamagedError(f"`{key}` is not a list of texts")
+        raise CorruptDataError(f"`{key}` is not a list of texts")
     return tuple(value)
 
 
@@ -101,14 +101,14 @@ def is_job_number(word: str) -> bool:
 
     Of a larger number squeue says that it is invalid, and nothing of all others. Source: observed on 22.05.
     """
-    number = whole_word(word)
-    return number is not None and 0 < number <= LARGEST_JOB
+    number = parse_int(word)
+    return number is not None and 0 < number <= MAX_JOB_ID
 
 
-def whole_word(word: str) -> int | None:
+def parse_int(word: str) -> int | None:
     """Return the whole number of sensible size that a word is, or None."""
     digits = word.removeprefix("-")
-    if not digits.isascii() or not digits.isdecimal() or len(digits) > LONGEST_NUMBER:
+    if not digits.isascii() or not digits.isdecimal() or len(digits) > MAX_DIGITS:
         return None
     number = int(word)
-    return number if abs(number) <= LARGEST_NUMBER else None
+    return number if abs(number) <= MAX_NUMBER else None

@@ -8,15 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .safe_read import read_end, whole_word
+from .safe_read import parse_int, read_end
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-LARGEST = 1 << 16
+MAX_BYTES = 1 << 16
 """How much of a task's file is read, from its end; a script takes about 50 bytes."""
-LONGEST_LINE = 512
-MOMENTS = ("start", "commands", "success", "exit")
+MAX_LINE = 512
+PHASES = ("start", "commands", "success", "exit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class ScriptRun:
     """
 
     attempt: int
-    moment: str
+    phase: str
     name: str
     status: int
     began: int
@@ -42,9 +42,9 @@ def read_scripts(folder: Path) -> dict[int, tuple[ScriptRun, ...]]:
     except OSError:
         return {}
     for file in files:
-        index = whole_word(file.stem)
+        index = parse_int(file.stem)
         try:
-            data, whole = read_end(file, LARGEST)
+            data, whole = read_end(file, MAX_BYTES)
         except OSError:
             continue
         lines = data.split(b"\n")[0 if whole else 1 : -1]
@@ -55,15 +55,15 @@ def read_scripts(folder: Path) -> dict[int, tuple[ScriptRun, ...]]:
 
 def _run(line: bytes) -> ScriptRun | None:
     """Return what a line says; None for one that is none of ours."""
-    words = line.decode("utf-8", errors="replace").split(" ", 5) if len(line) <= LONGEST_LINE else []
+    words = line.decode("utf-8", errors="replace").split(" ", 5) if len(line) <= MAX_LINE else []
     match words:
-        case [attempt, moment, status, began, ended, name] if moment in MOMENTS:
-            numbers = [whole_word(word) for word in (attempt, status, began, ended)]
+        case [attempt, phase, status, began, ended, name] if phase in PHASES:
+            numbers = [parse_int(word) for word in (attempt, status, began, ended)]
         case _:
             return None
     match numbers:
         case [int(first), int(second), int(third), int(fourth)]:
-            called = "" if moment == "commands" else name
-            return ScriptRun(attempt=first, moment=moment, name=called, status=second, began=third, ended=fourth)
+            called = "" if phase == "commands" else name
+            return ScriptRun(attempt=first, phase=phase, name=called, status=second, began=third, ended=fourth)
         case _:
             return None

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .safe_read import read_end, whole_word
+from .safe_read import parse_int, read_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-LARGEST = 1 << 20
+MAX_BYTES = 1 << 20
 """How much of a slot's file is read, from its end; a task takes about 150 bytes."""
-LONGEST_LINE = 512
+MAX_LINE = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Report:
     behaviour: str = ""
     ended: int | None = None
     held: int | None = None
-    """Until when a failed task keeps its place for somebody to look at it."""
+    """Until when a failed task is held for somebody to look at it."""
 
 
 def read_reports(folder: Path) -> dict[int, Report]:
@@ -41,28 +41,28 @@ def read_reports(folder: Path) -> dict[int, Report]:
         return {}
     for file in files:
         try:
-            data, whole = read_end(file, LARGEST)
+            data, whole = read_end(file, MAX_BYTES)
         except OSError:
             continue
         lines = data.split(b"\n")[0 if whole else 1 : -1]
-        take_in(latest, lines)
+        apply_reports(latest, lines)
     return latest
 
 
-def take_in(latest: dict[int, Report], lines: Iterable[bytes]) -> None:
+def apply_reports(latest: dict[int, Report], lines: Iterable[bytes]) -> None:
     """Add what complete lines report to what is known; a line that is none of ours is passed over."""
     for line in lines:
-        words = line.decode("ascii", errors="replace").split(" ") if len(line) <= LONGEST_LINE else []
+        words = line.decode("ascii", errors="replace").split(" ") if len(line) <= MAX_LINE else []
         match words:
             case ["start", _, _, index, attempt, node, _, time]:
-                _on_start(latest, whole_word(index), whole_word(attempt), node, whole_word(time))
+                _on_start(latest, parse_int(index), parse_int(attempt), node, parse_int(time))
             case ["exit", _, _, index, attempt, status, code, behaviour, time]:
                 _on_exit(
-                    latest, whole_word(index), whole_word(attempt), whole_word(status), whole_word(code), behaviour,
-                    whole_word(time),
+                    latest, parse_int(index), parse_int(attempt), parse_int(status), parse_int(code), behaviour,
+                    parse_int(time),
                 )  # fmt: skip
             case ["held", _, _, index, attempt, status, until]:
-                _on_held(latest, whole_word(index), whole_word(attempt), whole_word(status), whole_word(until))
+                _on_held(latest, parse_int(index), parse_int(attempt), parse_int(status), parse_int(until))
             case _:
                 pass
 

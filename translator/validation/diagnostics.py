@@ -1,4 +1,4 @@
-"""Gather the faults of one file, each with the place and the path of its value."""
+"""Gather the diagnostics of one file, each with the place and the path of its value."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..errors import Fault, Place, Severity, did_you_mean
+from ..errors import Diagnostic, Location, Severity, did_you_mean
 from ..reading.document import path_text
 
 if TYPE_CHECKING:
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from ..reading.document import Document, Path
 
 
-MOST_FAULTS = 200
+MAX_FAULTS = 200
 """Of errors, and of warnings. Nobody reads more, and hints for thousands of unknown names take minutes."""
-_MOST_NAMES = 500
+_MAX_NAMES = 500
 
 
-class Collector:
-    """Gather faults of a document; the same fault at the same place is kept once."""
+class DiagnosticCollector:
+    """Gather diagnostics of a document; the same diagnostic at the same place is kept once."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self._faults: dict[Fault, None] = {}
+        self._faults: dict[Diagnostic, None] = {}
         self._counts: Counter[str] = Counter()
 
     def is_full(self, code: str) -> bool:
-        """Tell whether no more faults are kept of the severity that a code has."""
-        return self._counts[code[0]] >= MOST_FAULTS
+        """Tell whether no more diagnostics are kept of the severity that a code has."""
+        return self._counts[code[0]] >= MAX_FAULTS
 
     def add(
         self,
@@ -41,9 +41,9 @@ class Collector:
         hint: str = "",
         near: tuple[str, Iterable[str]] | None = None,
         key: bool = False,
-        place: Place | None = None,
+        location: Location | None = None,
     ) -> None:
-        """Add a fault of the value at `path`, or of its key; `place` is used where it is known better.
+        """Add a diagnostic of the value at `path`, or of its key; `location` is used where it is known better.
 
         Without a hint, `near` makes one: a name that is unknown, and those that are known.
         """
@@ -51,30 +51,32 @@ class Collector:
             return
         if near and not hint:
             hint = near_hint(*near)
-        where = place or self.document.place(path, key=key)
-        self.extend([Fault(code=code, message=message, place=where, path=path_text(path), hint=hint)])
+        where = location or self.document.location(path, key=key)
+        self.extend([Diagnostic(code=code, message=message, location=where, path=path_text(path), hint=hint)])
 
-    def extend(self, faults: Iterable[Fault]) -> None:
-        """Add faults that are complete."""
-        for fault in faults:
-            if fault not in self._faults:
-                self._counts[fault.code[0]] += 1
-                self._faults[fault] = None
+    def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Add diagnostics that are complete."""
+        for diagnostic in diagnostics:
+            if diagnostic not in self._faults:
+                self._counts[diagnostic.code[0]] += 1
+                self._faults[diagnostic] = None
 
-    def of(self, severity: Severity) -> tuple[Fault, ...]:
+    def of(self, severity: Severity) -> tuple[Diagnostic, ...]:
         """Return the errors or the warnings in the order of the file."""
-        return tuple(sorted((fault for fault in self._faults if fault.severity is severity), key=_position))
+        return tuple(
+            sorted((diagnostic for diagnostic in self._faults if diagnostic.severity is severity), key=_position)
+        )
 
 
-def _position(fault: Fault) -> tuple[int, int, str]:
-    """Return where a fault sorts: faults of no place or of the whole file first."""
-    place = fault.place
-    return (place.line, place.column, fault.code) if place else (0, 0, fault.code)
+def _position(diagnostic: Diagnostic) -> tuple[int, int, str]:
+    """Return where a diagnostic sorts: diagnostics of no place or of the whole file first."""
+    location = diagnostic.location
+    return (location.line, location.column, diagnostic.code) if location else (0, 0, diagnostic.code)
 
 
 def near_hint(name: str, known: Iterable[str]) -> str:
     """Return the hint for an unknown name: a near one, else all there are if they are few."""
-    names = list(islice(known, _MOST_NAMES))
+    names = list(islice(known, _MAX_NAMES))
     near = did_you_mean(name, names)
     if near:
         return near

@@ -1,4 +1,4 @@
-"""What pydantic found wrong becomes faults in the user's words, each with a place in the file.
+"""What pydantic found wrong becomes diagnostics in the user's words, each with a place in the file.
 
 Source: pydantic's error types; a type that is not listed here would be a value that no field can refuse so.
 """
@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from ..reading.document import path_text
-from .diagnostics import MOST_FAULTS, near_hint
+from .diagnostics import MAX_FAULTS, near_hint
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
     from ..reading.document import Path
-    from .diagnostics import Collector
+    from .diagnostics import DiagnosticCollector
 
 _Model = TypeVar("_Model", bound=BaseModel)
-_LONGEST_SHOWN = 40
+_MAX_SHOWN = 40
 _TYPES = "`dockerimage`, `data`, `script` or `output`"
 
 
@@ -63,25 +63,27 @@ V2_WORDING = Wording(
 )
 
 
-def mirror(
-    model: type[_Model], collector: Collector, *, codes: int = 200, wording: Wording = V2_WORDING
+def parse_model(
+    model: type[_Model], collector: DiagnosticCollector, *, codes: int = 200, wording: Wording = V2_WORDING
 ) -> _Model | None:
-    """Return the document's root as a `model`, or None when faults have been added to the collector.
+    """Return the document's root as a `model`, or None when diagnostics have been added to the collector.
 
-    `codes` is where the codes of the faults begin: 200 makes an unknown key E201, 450 makes it E451.
+    `codes` is where the codes of the diagnostics begin: 200 makes an unknown key E201, 450 makes it E451.
     """
     try:
         return model.model_validate(collector.document.root)
     except ValidationError as error:
-        for detail in error.errors(include_url=False)[:MOST_FAULTS]:
+        for detail in error.errors(include_url=False)[:MAX_FAULTS]:
             _add(detail, model, collector, codes, wording)
     return None
 
 
-def _add(detail: ErrorDetails, model: type[BaseModel], collector: Collector, codes: int, wording: Wording) -> None:
-    """Add the fault for one of pydantic's errors."""
+def _add(
+    detail: ErrorDetails, model: type[BaseModel], collector: DiagnosticCollector, codes: int, wording: Wording
+) -> None:
+    """Add the diagnostic for one of pydantic's errors."""
     loc, kind, value = detail["loc"], detail["type"], detail["input"]
-    # Pydantic's word for a fault of a key, unless the file has such a key.
+    # Pydantic's word for a diagnostic of a key, unless the file has such a key.
     key = len(loc) > 1 and loc[-1] == "[key]" and kind != "extra_forbidden" and value == loc[-2]
     path, models = _walk(loc[:-1] if key else loc, model)
     if kind == "extra_forbidden":
@@ -193,4 +195,4 @@ def _found(value: object) -> str:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
+    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "..."

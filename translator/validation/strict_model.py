@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 
-MOST = 2**31 - 1
+MAX_INT = 2**31 - 1
 """What JSON schema validators, bash and Slurm all can count to."""
 LAST_PORT = 65535
 
 
-class Closed(BaseModel):
+class StrictModel(BaseModel):
     """A mapping with the keys of its fields and no others; keys are written in camelCase.
 
     Validators are built when the outermost mapping is first read, once for all inside it. That is why defaults are
@@ -35,13 +35,13 @@ class Closed(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, defer_build=True)
 
 
-class Open(BaseModel):
+class OpenModel(BaseModel):
     """A mapping that may have any keys beside those of its fields."""
 
     model_config = ConfigDict(extra="allow", frozen=True, alias_generator=to_camel, defer_build=True)
 
 
-class Check:
+class Validator:
     """Mark a field, `Annotated[int, Check(...)]`: `check` returns the value or raises `expected(...)`.
 
     `schema` says the same to an editor, as JSON schema.
@@ -79,24 +79,24 @@ def integer(value: object) -> int | None:
 
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
-_LONGEST_NUMBER = 40
+_MAX_DIGITS = 40
 NUMBER_OR_TEXT = {"type": ["integer", "string"], "pattern": rf"^\s*(?:{_NUMBER.pattern})\s*$"}
 
 
 def number_of(value: object) -> object:
     """Return the number that a text spells, anything else as it is. Source: Joi, which converts such text."""
     text = value.strip() if isinstance(value, str) else ""
-    if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
+    if len(text) > _MAX_DIGITS or not _NUMBER.fullmatch(text):
         return value
     return float(text) if re.search("[.eE]", text) else int(text)
 
 
-def whole(least: int | None = None, most: int = MOST, *, texts: bool = False) -> Check:
+def int_range(least: int | None = None, most: int = MAX_INT, *, texts: bool = False) -> Validator:
     """Accept whole numbers from `least` to `most`; with `texts` also written as text."""
     what = "a whole number"
     if least is not None:
-        what += f" of at least {least}" if most == MOST else f" from {least} to {most}"
-    lowest = -MOST if least is None else least
+        what += f" of at least {least}" if most == MAX_INT else f" from {least} to {most}"
+    lowest = -MAX_INT if least is None else least
 
     def check(value: object) -> int:
         number = integer(number_of(value) if texts else value)
@@ -105,14 +105,14 @@ def whole(least: int | None = None, most: int = MOST, *, texts: bool = False) ->
         return number
 
     schema = {"type": "integer", "minimum": lowest, "maximum": most}
-    return Check(check, {**schema, **NUMBER_OR_TEXT} if texts else schema)
+    return Validator(check, {**schema, **NUMBER_OR_TEXT} if texts else schema)
 
 
 _NAME = 4
 """The number of faults of names: E204."""
 
 
-def words(what: str, pattern: str, *, number: int = 3) -> Check:
+def pattern(what: str, pattern: str, *, number: int = 3) -> Validator:
     """Accept texts that match a pattern from end to end; `what` names them in messages.
 
     Of a name (4) that does not match, one that is near and does is the hint.
@@ -125,10 +125,10 @@ def words(what: str, pattern: str, *, number: int = 3) -> Check:
         near = re.sub(r"\W", "_", value, flags=re.ASCII) if number == _NAME and isinstance(value, str) else ""
         raise expected(what, number=number, hint=f"call it `{near}`" if near and expression.fullmatch(near) else "")
 
-    return Check(check, {"type": "string", "pattern": f"^(?:{pattern})$"})
+    return Validator(check, {"type": "string", "pattern": f"^(?:{pattern})$"})
 
 
-def one_of(*choices: str | int) -> Check:
+def choice(*choices: str | int) -> Validator:
     """Accept one of a few values."""
     shown = [str(choice) if isinstance(choice, int) else f"`{choice}`" for choice in choices]
     what = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
@@ -139,7 +139,7 @@ def one_of(*choices: str | int) -> Check:
                 return choice
         raise expected(what)
 
-    return Check(check, {"enum": list(choices)})
+    return Validator(check, {"enum": list(choices)})
 
 
 def _text(value: object) -> str:
@@ -160,6 +160,6 @@ def _text_or_number(value: object) -> str | int | float:
     return value
 
 
-Text = Annotated[str, Check(_text, {"type": "string"})]
-Boolean = Annotated[bool, Check(_boolean, {"type": "boolean"})]
-TextOrNumber = Annotated[str | int | float, Check(_text_or_number, {"type": ["string", "number"]})]
+Text = Annotated[str, Validator(_text, {"type": "string"})]
+Boolean = Annotated[bool, Validator(_boolean, {"type": "boolean"})]
+TextOrNumber = Annotated[str | int | float, Validator(_text_or_number, {"type": ["string", "number"]})]

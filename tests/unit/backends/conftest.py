@@ -22,5 +22,5 @@ def runs(tmp_path: Path) -> Iterator[Runs]:
     for job_id in runs.jobs:
         if not runs.observe(job_id).final:
             runs.backend.cancel(job_id)
-            processes.kill_all(runs.marks(job_id))
+            processes.kill_all(runs.process_filter(job_id))
             runs.end(job_id)

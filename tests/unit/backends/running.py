@@ -54,12 +54,12 @@ class Runs:
         assert ended.state == "COMPLETED", (ended, self.log(job_id))
         return self.log(job_id)
 
-    def marks(self, job_id: JobId) -> processes.Marks:
-        return processes.Marks(self.home / "local" / job_id)
+    def process_filter(self, job_id: JobId) -> processes.ProcessFilter:
+        return processes.ProcessFilter(self.home / "local" / job_id)
 
     def wait_for_nothing(self, job_id: JobId) -> None:
         """Wait until no process is left; the supervisor itself is there for a moment longer than the job."""
-        wait_until(lambda: not processes.members(self.marks(job_id)), "the end of all processes")
+        wait_until(lambda: not processes.members(self.process_filter(job_id)), "the end of all processes")
 
     def wait_for_line(self, job_id: JobId, line: str) -> None:
         wait_until(lambda: line in self.log(job_id), f"'{line}'")

@@ -10,7 +10,7 @@ import pytest
 from paislurm.backends.batch_script import components, seconds
 from paislurm.backends.environment import scrubbed
 from paislurm.backends.registry import BACKENDS, backend
-from paislurm.backends.runner import HereRunner
+from paislurm.backends.runner import LocalRunner
 from paislurm.backends.slurm_emulator import hostlist, scontrol
 from paislurm.translator.errors import UnreachableError, UsageError
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 def test_the_runner_returns_everything() -> None:
     program = "import sys; print(sys.stdin.read()); print('bad', file=sys.stderr); sys.exit(3)"
-    done = HereRunner().run([sys.executable, "-c", program], stdin="in", timeout=30)
+    done = LocalRunner().run([sys.executable, "-c", program], stdin="in", timeout=30)
     assert (done.status, done.stdout, done.stderr) == (3, "in\n", "bad\n")
 
 
 def test_the_runner_scrubs_and_adds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SBATCH_PARTITION", "leaked")
     monkeypatch.setenv("SLURM_CONF", "/etc/slurm.conf")
-    done = HereRunner().run(["env"], env={"SLURM_TIME_FORMAT": "%s"}, timeout=30)
+    done = LocalRunner().run(["env"], env={"SLURM_TIME_FORMAT": "%s"}, timeout=30)
     lines = done.stdout.splitlines()
     assert "SLURM_TIME_FORMAT=%s" in lines
     assert "SLURM_CONF=/etc/slurm.conf" in lines
@@ -36,12 +36,12 @@ def test_the_runner_scrubs_and_adds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_program_that_is_missing_is_out_of_reach() -> None:
     with pytest.raises(UnreachableError, match="--backend local"):
-        HereRunner().run(["sbatch-that-is-nowhere"], timeout=30)
+        LocalRunner().run(["sbatch-that-is-nowhere"], timeout=30)
 
 
 def test_a_program_that_is_silent_is_out_of_reach() -> None:
     with pytest.raises(UnreachableError, match="may have been done or not") as caught:
-        HereRunner().run(["sleep", "60"], timeout=0.1)
+        LocalRunner().run(["sleep", "60"], timeout=0.1)
     assert caught.value.argv == ("sleep", "60")
 
 

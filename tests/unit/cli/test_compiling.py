@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import paislurm
-from paislurm.translator.cli.input.bash_syntax import syntax_faults
+from paislurm.translator.cli.input.bash_syntax import bash_syntax_errors
 from paislurm.translator.cli.input.sites import local_site
 from paislurm.translator.cli.submit.masking import kept_text
 from paislurm.translator.errors import PlanError, ProtocolError
@@ -70,8 +70,8 @@ def test_a_wrong_file_is_3_with_all_its_faults(run: Runner, tmp_path: Path) -> N
     job = job_file(tmp_path, JOB.replace("instances: 2", "instances: two").replace("cpu: 1", "cpu: x"))
     said = run("check", job, "--json")
     assert said.code == 3
-    faults = json.loads(said.out)["faults"]
-    assert [fault["line"] for fault in faults] == [8, 11]
+    diagnostics = json.loads(said.out)["diagnostics"]
+    assert [diagnostic["line"] for diagnostic in diagnostics] == [8, 11]
     assert said.err.count("error E") == 2
 
 
@@ -109,9 +109,9 @@ def test_what_bash_says(commands: str, codes: list[str]) -> None:
 
     job = paislurm.compile_job(JOB).job
     role = replace(job.roles[0], command=replace(job.roles[0].command, text=commands, lines=((0, 14),)))
-    faults = syntax_faults(replace(job, roles=(role,)), "job.yaml")
-    assert sorted({fault.code for fault in faults}) == codes
-    assert all(fault.place is not None and fault.place.line == 14 for fault in faults)
+    diagnostics = bash_syntax_errors(replace(job, roles=(role,)), "job.yaml")
+    assert sorted({diagnostic.code for diagnostic in diagnostics}) == codes
+    assert all(diagnostic.location is not None and diagnostic.location.line == 14 for diagnostic in diagnostics)
 
 
 def test_nothing_of_the_commands_is_run(run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +161,7 @@ def test_a_job_as_large_as_one_likes_fits_on_this_machine() -> None:
         .replace("type: job", "type: job\ndefaults: {virtualCluster: any}\nextras: {slurm: {partition: x}}")
     )
     compiled = paislurm.compile_job(large, site=local_site())
-    assert not [fault for fault in compiled.plan.warnings if fault.code != "W402"]
+    assert not [diagnostic for diagnostic in compiled.plan.warnings if diagnostic.code != "W402"]
     with pytest.raises(PlanError):
         paislurm.compile_job(large, site=paislurm.load_site(SITE, file="site.yaml"))
 
@@ -244,13 +244,13 @@ def test_a_file_without_secrets_is_kept_byte_for_byte() -> None:
     ["!s3cret", "!!int s3cret", "*s3cret", "!s3cret {a: b}", "!s3cret [a]", "{a: [!!bool s3cret]}", "[*s3cret]"],
 )
 @pytest.mark.parametrize(
-    "place", ["secrets: {{token: {}}}", "---\ntoken: {}", "prerequisites: [{{auth: {{password: {}}}}}]"]
+    "location", ["secrets: {{token: {}}}", "---\ntoken: {}", "prerequisites: [{{auth: {{password: {}}}}}]"]
 )
-def test_messages_quote_no_secret(place: str, secret: str) -> None:
-    text = (JOB if "prerequisites" not in place else "") + place.format(secret) + "\n"
+def test_messages_quote_no_secret(location: str, secret: str) -> None:
+    text = (JOB if "prerequisites" not in location else "") + location.format(secret) + "\n"
     with pytest.raises(ProtocolError) as error:
         validate(read(text, file="job.yaml"))
-    assert "s3cret" not in " ".join(f"{fault.message} {fault.hint}" for fault in error.value.faults)
+    assert "s3cret" not in " ".join(f"{diagnostic.message} {diagnostic.hint}" for diagnostic in error.value.diagnostics)
 
 
 def test_the_job_file_after_the_secrets_is_kept() -> None:

@@ -90,7 +90,7 @@ def test_with_json_a_failure_is_a_document_and_a_message(run: Runner) -> None:
     said = run("status", "nothing", "--json")
     document = json.loads(said.out)
     assert said.code == document["exit_code"] == 5
-    assert document["faults"][0]["code"] == "E520"
+    assert document["diagnostics"][0]["code"] == "E520"
     assert document["error"] in said.err
 
 
@@ -114,7 +114,7 @@ def test_a_fault_of_ours_is_no_traceback(run: Runner, monkeypatch: pytest.Monkey
     monkeypatch.setattr(main_module.cli, "invoke", fails)
     said = run("list")
     assert said.code == 70
-    assert "a fault of paislurm itself: KeyError: 'x'" in said.err
+    assert "internal error: KeyError: 'x'" in said.err
     assert "Traceback" not in said.err
     monkeypatch.setenv("PAISLURM_DEBUG", "1")
     assert "Traceback" in run("list").err

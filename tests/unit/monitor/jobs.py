@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paislurm.backends.base import JobId, Observation
-from paislurm.translator.errors import Fault, RejectedError, UnreachableError
+from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 from paislurm.translator.monitor.poll import open_job
-from paislurm.translator.monitor.reconcile import Means, step
+from paislurm.translator.monitor.reconcile import Dependencies, reconcile
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Created, Ended, Intent, JobRole, Policy, Submitted, dump
+from paislurm.translator.state.records import Created, Ended, Intent, JobRole, RetryPolicy, Submitted, dump
 from paislurm.translator.state.result import parse_result
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def job_folder(jobs: Path, *records: Record, name: str = "alice~demo") -> JobFol
 
 def job(path: Path, *records: Record, **policy: Any) -> JobFolder:
     """Make the folder of a job with a retry policy, which was submitted unless the records say more."""
-    folder = job_folder(path, replace(CREATED, policy=Policy(**policy)), INTENT, *(records or (SUBMITTED,)))
+    folder = job_folder(path, replace(CREATED, policy=RetryPolicy(**policy)), INTENT, *(records or (SUBMITTED,)))
     folder.script(0).write_text("#!/bin/bash\n")
     return folder
 
@@ -104,8 +104,8 @@ def ended(backend: FakeBackend, job_id: str = "7", state: str = "FAILED", **chan
 
 def stepped(folder: JobFolder, backend: FakeBackend, now: int, *, held: Callable[[], bool] = lambda: True) -> View:
     """Let the monitor take one step with a job."""
-    means = Means(backend=lambda _: backend, clock=lambda: now, held=held, own=lambda _: True)
-    return step([open_job(folder)], means)[0]
+    dependencies = Dependencies(backend=lambda _: backend, clock=lambda: now, holds_lock=held, owns=lambda _: True)
+    return reconcile([open_job(folder)], dependencies)[0]
 
 
 def failed_job(path: Path) -> tuple[JobFolder, FakeBackend]:
@@ -163,7 +163,7 @@ class FakeBackend:
     def environment(self, job_id: JobId) -> Mapping[str, str]:
         return {"JOB": job_id}
 
-    def lost_nodes(self, nodes: str) -> Mapping[str, str]:
+    def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
         """Tell which nodes are lost, of those that are asked for."""
         self.node_queries += 1
         self._fail()
@@ -176,8 +176,8 @@ class FakeBackend:
 
     def _fail(self) -> None:
         if self.fails == "away":
-            raise UnreachableError(Fault(code="E502", message="Slurm gives no answer: timed out"))
+            raise UnreachableError(Diagnostic(code="E502", message="Slurm does not respond: timed out"))
         if self.fails == "missing":
-            raise UnreachableError(Fault(code="E501", message="there is no `sbatch` here"))
+            raise UnreachableError(Diagnostic(code="E501", message="there is no `sbatch` here"))
         if self.fails == "refuses":
-            raise RejectedError(Fault(code="E503", message="sbatch refuses --qos: no such qos", hint="ask"))
+            raise RejectedError(Diagnostic(code="E503", message="sbatch refuses --qos: no such qos", hint="ask"))

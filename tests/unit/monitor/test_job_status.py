@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.translator.exit_codes.table import ExitTable, SiteRow
-from paislurm.translator.monitor.job_status import Facts, Standing, job_state
+from paislurm.translator.monitor.job_status import Evidence, JobStatus, determine_status
 from paislurm.translator.state.history import history
-from paislurm.translator.state.records import Cancelled, Seen
+from paislurm.translator.state.records import Cancelled, Observed
 
 from .jobs import CREATED, INTENT, NOW, SUBMITTED, left, observed, task
 
@@ -29,16 +29,16 @@ TIMED = left(outcome="failed", code=-1004)
 REQUEUED = left(outcome="requeued", code=-100)
 
 
-def standing(seen: Observation | None = None, found: Result | None = None, *more: Any, **changes: Any) -> Standing:
-    facts = Facts(
+def job_status(seen: Observation | None = None, found: Result | None = None, *more: Any, **changes: Any) -> JobStatus:
+    evidence = Evidence(
         history=history([CREATED, INTENT, SUBMITTED, *more]),
         observation=seen,
-        answered=True,
+        backend_reachable=True,
         result=found,
         started=True,
         now=NOW,
     )
-    return job_state(replace(facts, **changes))
+    return determine_status(replace(evidence, **changes))
 
 
 ENDINGS = [
@@ -95,15 +95,15 @@ ENDINGS = [
 def test_what_is_believed(
     seen: Observation | None, found: Result | None, state: str, code: int | None, *, ended: bool
 ) -> None:
-    known = standing(seen, found)
+    known = job_status(seen, found)
     assert (known.state, known.code, known.ended) == (state, code, ended)
 
 
 @pytest.mark.parametrize("found", [None, SUCCEEDED, FAILED, DECIDED, INTERRUPTED])
 @pytest.mark.parametrize("last", ["PENDING", "RUNNING", "CANCELLED", "NODE_FAIL", "COMPLETED", None])
 def test_no_answer_is_never_an_ending(last: str | None, found: Result | None) -> None:
-    seen = [Seen(time=NOW, attempt=0, state=last, reason="")] if last else []
-    known = standing(None, found, *seen, answered=False)
+    seen = [Observed(time=NOW, attempt=0, state=last, reason="")] if last else []
+    known = job_status(None, found, *seen, backend_reachable=False)
     complete = found in (SUCCEEDED, FAILED)
     assert known.ended == complete
     if not complete:
@@ -111,43 +111,43 @@ def test_no_answer_is_never_an_ending(last: str | None, found: Result | None) ->
 
 
 def test_without_an_answer_the_last_known_state_stands() -> None:
-    pending = Seen(time=NOW, attempt=0, state="PENDING", reason="Priority")
-    assert standing(None, None, pending, answered=False, started=False).state == "WAITING"
-    assert standing(None, None, pending, answered=False, started=False).reason.startswith("Priority: ")
-    running = Seen(time=NOW, attempt=0, state="RUNNING", reason="")
-    assert standing(None, None, running, answered=False, started=True).state == "RUNNING"
-    assert standing(None, None, answered=False, started=False).state == "WAITING"
+    pending = Observed(time=NOW, attempt=0, state="PENDING", reason="Priority")
+    assert job_status(None, None, pending, backend_reachable=False, started=False).state == "WAITING"
+    assert job_status(None, None, pending, backend_reachable=False, started=False).reason.startswith("Priority: ")
+    running = Observed(time=NOW, attempt=0, state="RUNNING", reason="")
+    assert job_status(None, None, running, backend_reachable=False, started=True).state == "RUNNING"
+    assert job_status(None, None, backend_reachable=False, started=False).state == "WAITING"
 
 
 def test_a_job_runs_once_a_task_of_it_ran() -> None:
-    assert standing(observed("RUNNING"), started=False).state == "WAITING"
-    assert standing(observed("RUNNING"), started=True).state == "RUNNING"
+    assert job_status(observed("RUNNING"), started=False).state == "WAITING"
+    assert job_status(observed("RUNNING"), started=True).state == "RUNNING"
 
 
 def test_a_job_that_is_being_cancelled_is_stopping_until_its_end() -> None:
     asked = Cancelled(time=NOW, attempt=0, user="alice")
-    assert standing(observed("PENDING"), None, asked) == Standing(
+    assert job_status(observed("PENDING"), None, asked) == JobStatus(
         state="STOPPING", code=None, reason="cancelled by alice", ended=False
     )
-    assert standing(observed("CANCELLED", final=True), None, asked, canceller="bob").reason == (
+    assert job_status(observed("CANCELLED", final=True), None, asked, canceller="bob").reason == (
         "the job was cancelled by bob"
     )
 
 
 def test_a_clock_that_is_behind_does_not_wait_for_ever() -> None:
     ahead = observed("COMPLETED", final=True, ended=NOW + 3600)
-    assert not standing(ahead).ended
-    first = Seen(time=NOW - 11, attempt=0, state="COMPLETED", reason="")
-    assert standing(ahead, None, first).ended
+    assert not job_status(ahead).ended
+    first = Observed(time=NOW - 11, attempt=0, state="COMPLETED", reason="")
+    assert job_status(ahead, None, first).ended
 
 
 def test_a_new_job_may_be_unknown_to_the_backend() -> None:
-    assert standing(None, None, now=SUBMITTED.time + 5).state == "WAITING"
-    assert job_state(
-        Facts(
+    assert job_status(None, None, now=SUBMITTED.time + 5).state == "WAITING"
+    assert determine_status(
+        Evidence(
             history=history([CREATED, INTENT]),
             observation=None,
-            answered=True,
+            backend_reachable=True,
             result=None,
             started=False,
             now=NOW,
@@ -158,7 +158,7 @@ def test_a_new_job_may_be_unknown_to_the_backend() -> None:
 def test_a_site_says_what_an_end_means() -> None:
     row = SiteRow(code=-2000, phrase="Taken", behaviour="permanent", states={"PREEMPTED": "taken by a paying job"})
     seen = observed("PREEMPTED", final=True)
-    assert standing(seen, None, table=ExitTable((row,))) == Standing(
+    assert job_status(seen, None, table=ExitTable((row,))) == JobStatus(
         state="FAILED", code=-2000, reason="taken by a paying job", ended=True
     )
-    assert standing(observed("NODE_FAIL", final=True), table=ExitTable((row,))).code == -1001
+    assert job_status(observed("NODE_FAIL", final=True), table=ExitTable((row,))).code == -1001

@@ -10,10 +10,10 @@ import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.translator.monitor.loop import Monitor
-from paislurm.translator.monitor.notify import Deliveries
-from paislurm.translator.monitor.reconcile import Means
+from paislurm.translator.monitor.notify import NotificationSender
+from paislurm.translator.monitor.reconcile import Dependencies
 from paislurm.translator.state.job_folder import Store
-from paislurm.translator.state.records import Policy
+from paislurm.translator.state.records import RetryPolicy
 
 from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 
@@ -42,8 +42,10 @@ class Clock:
 
 
 def monitor(path: Path, backend: FakeBackend, clock: Clock, said: list[str]) -> Monitor:
-    means = Means(backend=lambda _: backend, clock=clock.now, held=lambda: True, own=lambda _: True)
-    return Monitor(Store(path), means, Deliveries(), said.append)
+    dependencies = Dependencies(
+        backend=lambda _: backend, clock=clock.now, holds_lock=lambda: True, owns=lambda _: True
+    )
+    return Monitor(Store(path), dependencies, NotificationSender(), said.append)
 
 
 @pytest.fixture
@@ -100,7 +102,7 @@ def test_a_result_and_a_new_job_are_seen_at_once(tmp_path: Path, backend: FakeBa
 
 
 def test_a_retry_is_not_overslept(tmp_path: Path) -> None:
-    folder = job_folder(tmp_path / "jobs", replace(CREATED, policy=Policy()), INTENT, SUBMITTED)
+    folder = job_folder(tmp_path / "jobs", replace(CREATED, policy=RetryPolicy()), INTENT, SUBMITTED)
     folder.script(0).write_text("")
     leave_result(folder, outcome="failed", code=251, behaviour="conflict")
     clock = Clock()
@@ -114,7 +116,7 @@ def test_a_retry_is_not_overslept(tmp_path: Path) -> None:
             return super().submit(submission)
 
     monitor(tmp_path, Backend(observed("FAILED", final=True)), clock, []).run(3600, sleep=clock.sleep)
-    due = folder.history().retries[0].due - NOW
+    due = folder.history().retries[0].retry_at - NOW
     assert 60 <= due <= 900
     assert due <= submitted[0] <= due + 3
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.monitor.job_status import Standing
-from paislurm.translator.monitor.notification import OLDEST_SECONDS, Notice, due_notices
-from paislurm.translator.monitor.notify import Deliveries, message
+from paislurm.translator.monitor.job_status import JobStatus
+from paislurm.translator.monitor.notification import OLDEST_SECONDS, Notification, due_notifications
+from paislurm.translator.monitor.notify import NotificationSender, message
 from paislurm.translator.monitor.poll import View, open_job
 from paislurm.translator.state.history import history
 from paislurm.translator.state.journal import append, read
-from paislurm.translator.state.records import Ended, Notified, Retry, Seen
+from paislurm.translator.state.records import Ended, Notified, Observed, Retry
 
 from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, job_folder
 
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from paislurm.translator.state.records import Record
 
 ALL = ("running", "succeeded", "failed", "stopped", "retried")
-RAN = Seen(time=NOW, attempt=0, state="RUNNING", reason="")
+RAN = Observed(time=NOW, attempt=0, state="RUNNING", reason="")
 SUCCEEDED = replace(ENDED, state="SUCCEEDED", code=0)
 RETRY = Retry(
-    time=NOW, attempt=0, code=137, behaviour="transient", reason="killed", why="transient", due=NOW, total=1, used=0,
+    time=NOW, attempt=0, code=137, behaviour="transient", reason="killed", rule="transient",
+    retry_at=NOW, total=1, used=0,
     transient=1, nodes=(), backend_state="", started=None, ended=None,
 )  # fmt: skip
 TOLD = Notified(time=NOW, attempt=0, key=f"{INTENT.tag}/running", delivered=True)
@@ -51,15 +52,15 @@ TOLD = Notified(time=NOW, attempt=0, key=f"{INTENT.tag}/running", delivered=True
 )
 def test_what_is_due(records: tuple[Record, ...], events: list[str]) -> None:
     known = history([replace(CREATED, notify=ALL), INTENT, SUBMITTED, *records])
-    assert [notice.event for notice in due_notices(known)] == events
-    assert due_notices(replace(known, notify=())) == ()
+    assert [notification.event for notification in due_notifications(known)] == events
+    assert due_notifications(replace(known, notify=())) == ()
 
 
 def test_each_growth_of_the_count_is_an_event_of_its_own() -> None:
     begin = [replace(CREATED, notify=("retried",)), INTENT, SUBMITTED]
-    first = due_notices(history([*begin, RETRY]))[0]
+    first = due_notifications(history([*begin, RETRY]))[0]
     again = replace(INTENT, attempt=1, tag=f"{INTENT.tag}.1")
-    later = due_notices(history([*begin, RETRY, again, replace(RETRY, attempt=1, total=2)]))[0]
+    later = due_notifications(history([*begin, RETRY, again, replace(RETRY, attempt=1, total=2)]))[0]
     assert (first.key, first.retries) == (f"{INTENT.tag}/retried/1", 1)
     assert (later.key, later.retries) == (f"{INTENT.tag}/retried/2", 2)
 
@@ -72,8 +73,8 @@ def program(path: Path, body: str) -> tuple[str, ...]:
 
 
 def view(folder: JobFolder) -> View:
-    standing = Standing(state="FAILED", code=255, reason="", ended=True)
-    return View(folder=folder, history=open_job(folder).history, standing=standing)
+    job_status = JobStatus(state="FAILED", code=255, reason="", ended=True)
+    return View(folder=folder, history=open_job(folder).history, job_status=job_status)
 
 
 @pytest.fixture
@@ -86,66 +87,66 @@ def told(folder: JobFolder) -> list[tuple[str, bool]]:
 
 
 def test_events_come_as_json_and_once(tmp_path: Path, folder: JobFolder) -> None:
-    deliveries = Deliveries(program(tmp_path, 'cat >>"$1"'))
-    assert deliveries.wanted(view(folder))
-    deliveries.deliver([view(folder)], NOW)
-    deliveries.finish(NOW)
-    deliveries.deliver([view(folder)], NOW)
-    deliveries.finish(NOW)
+    sender = NotificationSender(program(tmp_path, 'cat >>"$1"'))
+    assert sender.wanted(view(folder))
+    sender.deliver([view(folder)], NOW)
+    sender.finish(NOW)
+    sender.deliver([view(folder)], NOW)
+    sender.finish(NOW)
     events = [json.loads(line) for line in (tmp_path / "told").read_text().splitlines()]
     assert sorted(event["event"] for event in events) == ["failed", "running"]
     assert {(event["job"], event["user"], event["job_id"]) for event in events} == {("demo", "alice", "7")}
     assert sorted(told(folder)) == [(f"{INTENT.tag}/failed", True), (f"{INTENT.tag}/running", True)]
-    assert not deliveries.wanted(view(folder))
+    assert not sender.wanted(view(folder))
 
 
 @pytest.mark.parametrize("body", ["exit 1", "kill -9 $$", "exec <&-; exit 3"])
 def test_what_fails_is_told_again_later(tmp_path: Path, folder: JobFolder, body: str) -> None:
     times = [0.0]
-    deliveries = Deliveries(program(tmp_path, f'echo x >>"$1"; {body}'), monotonic=lambda: times[-1])
+    sender = NotificationSender(program(tmp_path, f'echo x >>"$1"; {body}'), monotonic=lambda: times[-1])
     tries = []
     for time in (0.0, 5.0, 10.5, 15.0, 31.0):
         times.append(time)
-        deliveries.deliver([view(folder)], NOW)
-        deliveries.finish(NOW)
+        sender.deliver([view(folder)], NOW)
+        sender.finish(NOW)
         tries.append((tmp_path / "told").read_text().count("x"))
     assert tries == [2, 2, 4, 4, 6]
     assert told(folder) == []
-    deliveries.deliver([view(folder)], NOW + OLDEST_SECONDS + 1)
+    sender.deliver([view(folder)], NOW + OLDEST_SECONDS + 1)
     assert [delivered for _, delivered in told(folder)] == [False, False]
 
 
 def test_a_program_that_hangs_holds_up_nothing(tmp_path: Path, folder: JobFolder) -> None:
     now = 0.0
-    deliveries = Deliveries(program(tmp_path, 'echo x >>"$1"; exec sleep 1000'), monotonic=lambda: now)
-    deliveries.deliver([view(folder)], NOW)
-    deliveries.deliver([view(folder)], NOW)
-    running = [each.process for each in deliveries._running.values()]
+    sender = NotificationSender(program(tmp_path, 'echo x >>"$1"; exec sleep 1000'), monotonic=lambda: now)
+    sender.deliver([view(folder)], NOW)
+    sender.deliver([view(folder)], NOW)
+    running = [each.process for each in sender._running.values()]
     assert len(running) == 2
     now = 61.0
-    deliveries.deliver([], NOW)
+    sender.deliver([], NOW)
     assert [process.returncode for process in running] == [-9, -9]
 
 
 def test_a_program_that_is_not_there(tmp_path: Path, folder: JobFolder) -> None:
-    deliveries = Deliveries((str(tmp_path / "missing"),))
-    deliveries.deliver([view(folder)], NOW)
+    sender = NotificationSender((str(tmp_path / "missing"),))
+    sender.deliver([view(folder)], NOW)
     assert told(folder) == []
 
 
 def test_without_a_notifier_nothing_is_left_to_tell(folder: JobFolder) -> None:
-    deliveries = Deliveries()
-    deliveries.deliver([view(folder)], NOW)
-    assert not deliveries.wanted(view(folder))
+    sender = NotificationSender()
+    sender.deliver([view(folder)], NOW)
+    assert not sender.wanted(view(folder))
 
 
 def test_a_journal_that_cannot_be_written_has_it_told_again_by_the_next(tmp_path: Path, folder: JobFolder) -> None:
     tell = program(tmp_path, 'cat >>"$1"')
     for _ in range(2):
         before = folder.journal.read_bytes()
-        deliveries = Deliveries(tell)
-        deliveries.deliver([view(folder)], NOW)
-        deliveries.finish(NOW)
+        sender = NotificationSender(tell)
+        sender.deliver([view(folder)], NOW)
+        sender.finish(NOW)
         folder.journal.write_bytes(before)
     assert len((tmp_path / "told").read_text().splitlines()) == 4
 
@@ -153,19 +154,19 @@ def test_a_journal_that_cannot_be_written_has_it_told_again_by_the_next(tmp_path
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\x85", "\u2028", ">\n\n"])
 def test_a_mail_has_no_more_headers_than_ours(end: str) -> None:
     """The journal can say anything."""
-    notice = Notice(
+    notification = Notification(
         key=f"x{end}Bcc: z/failed", event="failed", job="a\nBcc: x", user=f"alice{end}Bcc: y, é@b", state="FAILED",
         code=255, reason="r" * 100_000, attempt=0, retries=0, job_id="7", time=NOW,
     )  # fmt: skip
-    head, _, body = message(notice, mail=True).decode().partition("\n\n")
+    head, _, body = message(notification, mail=True).decode().partition("\n\n")
     assert head.isascii()
     assert head.splitlines()[0] == "To: aliceBccyb"
     assert [line.partition(":")[0] for line in head.splitlines()] == [
         "To", "Subject", "MIME-Version", "Content-Type", "Message-ID",
     ]  # fmt: skip
     assert json.loads(body)["job"] == "a\nBcc: x"
-    assert len(message(notice, mail=False)) < 4096
-    long = replace(notice, key="k" * 100_000, job="\u2028" * 100_000, user="u" * 100_000, job_id="7" * 100_000)
+    assert len(message(notification, mail=False)) < 4096
+    long = replace(notification, key="k" * 100_000, job="\u2028" * 100_000, user="u" * 100_000, job_id="7" * 100_000)
     for mail in (False, True):
         told = message(long, mail=mail)
         assert len(told) < 65536, "more than a pipe takes, which a program need not read"

@@ -8,9 +8,9 @@ import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
-from paislurm.translator.monitor.poll import ask, open_job, survey
+from paislurm.translator.monitor.poll import open_job, poll_backends, poll_jobs
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Ended, Seen, Submitted
+from paislurm.translator.state.records import Ended, Observed, Submitted
 
 from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, leave_result, observed, stepped
 
@@ -23,9 +23,9 @@ def test_an_end_is_written_down_and_not_asked_for_again(tmp_path: Path) -> None:
     leave_result(folder)
     backend = FakeBackend(observed("COMPLETED", final=True))
     first = stepped(folder, backend, NOW)
-    assert (first.standing.state, backend.queries) == ("SUCCEEDED", 1)
+    assert (first.job_status.state, backend.queries) == ("SUCCEEDED", 1)
     second = stepped(folder, backend, NOW)
-    assert second.standing == first.standing
+    assert second.job_status == first.job_status
     assert second.tasks == first.tasks
     assert backend.queries == 1
     (end,) = [record for record in read(folder.journal).records if isinstance(record, Ended)]
@@ -36,7 +36,7 @@ def test_states_are_written_down_when_they_change(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
     for state in ("PENDING", "PENDING", "RUNNING", "RUNNING"):
         stepped(folder, FakeBackend(observed(state)), NOW)
-    seen = [record.state for record in read(folder.journal).records if isinstance(record, Seen)]
+    seen = [record.state for record in read(folder.journal).records if isinstance(record, Observed)]
     assert seen == ["PENDING", "RUNNING"]
 
 
@@ -47,8 +47,8 @@ def test_a_backend_without_an_answer_changes_nothing(tmp_path: Path, fails: str)
     backend.fails = fails
     before = folder.journal.read_bytes()
     view = stepped(folder, backend, NOW)
-    assert view.problem
-    assert not view.standing.ended
+    assert view.backend_error
+    assert not view.job_status.ended
     assert folder.journal.read_bytes() == before
 
 
@@ -67,13 +67,13 @@ def test_an_intent_that_led_to_nothing_ends_when_that_is_certain(tmp_path: Path)
     folder = job_folder(tmp_path, CREATED, INTENT)
     backend = FakeBackend()
     soon = stepped(folder, backend, INTENT.time + SETTLED_SECONDS)
-    assert (soon.standing.state, soon.standing.ended) == ("WAITING", False)
+    assert (soon.job_status.state, soon.job_status.ended) == ("WAITING", False)
     backend.fails = "away"
     away = stepped(folder, backend, INTENT.time + 10 * SETTLED_SECONDS)
-    assert (away.standing.ended, bool(away.problem)) == (False, True)
+    assert (away.job_status.ended, bool(away.backend_error)) == (False, True)
     backend.fails = ""
     late = stepped(folder, backend, INTENT.time + SETTLED_SECONDS + 1)
-    assert (late.standing.state, late.standing.code, late.standing.ended) == ("FAILED", -120, True)
+    assert (late.job_status.state, late.job_status.code, late.job_status.ended) == ("FAILED", -120, True)
 
 
 def test_damaged_files_are_told_and_not_believed(tmp_path: Path) -> None:
@@ -82,8 +82,8 @@ def test_damaged_files_are_told_and_not_believed(tmp_path: Path) -> None:
         file.write(b'{"ver')
     folder.result(0).write_bytes(b"{}")
     view = stepped(folder, FakeBackend(observed("RUNNING")), NOW)
-    assert view.standing.state == "WAITING"
-    assert view.damage == (
+    assert view.job_status.state == "WAITING"
+    assert view.read_errors == (
         "journal.jsonl: its last line is torn",
         "result.json cannot be read: `outcome` is none that there is",
     )
@@ -99,7 +99,7 @@ def test_a_journal_that_cannot_be_written_does_not_hinder_looking(
 
     monkeypatch.setattr("paislurm.translator.state.job_folder.append", fails)
     view = stepped(folder, FakeBackend(observed("CANCELLED", final=True, raw_state="CANCELLED by 0")), NOW)
-    assert (view.standing.state, view.standing.reason) == ("STOPPED", "the job was cancelled by root")
+    assert (view.job_status.state, view.job_status.reason) == ("STOPPED", "the job was cancelled by root")
 
 
 def test_one_question_for_all_living_jobs(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_one_question_for_all_living_jobs(tmp_path: Path) -> None:
         job_folder(tmp_path, CREATED, INTENT, SUBMITTED, *end, name=f"alice~{k}").history()
         for k, end in enumerate([(), (), (ENDED,)])
     ]
-    answers = ask(histories, lambda _: backend)
+    answers = poll_backends(histories, lambda _: backend)
     assert backend.queries == 1
     assert list(answers.observations) == [("slurm", "7")]
 
@@ -116,7 +116,7 @@ def test_one_question_for_all_living_jobs(tmp_path: Path) -> None:
 def test_looking_alone_writes_nothing(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
     before = folder.journal.read_bytes()
-    (view,) = survey([open_job(folder)], lambda _: FakeBackend(observed("NODE_FAIL", final=True)), NOW)
-    assert (view.standing.state, view.standing.code) == ("FAILED", -1001)
+    (view,) = poll_jobs([open_job(folder)], lambda _: FakeBackend(observed("NODE_FAIL", final=True)), NOW)
+    assert (view.job_status.state, view.job_status.code) == ("FAILED", -1001)
     assert [type(record) for record in view.news] == [Ended]
     assert folder.journal.read_bytes() == before

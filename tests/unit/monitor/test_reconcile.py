@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.monitor.reconcile import FORGOTTEN_SECONDS
+from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS
 from paislurm.translator.state.journal import append
 from paislurm.translator.state.records import Ended
 
@@ -37,7 +37,7 @@ KILLED = {"outcome": "failed", "code": 137, "behaviour": "transient", "reason": 
 def test_a_failure_within_its_budget_becomes_a_fresh_attempt_at_once(tmp_path: Path) -> None:
     folder, backend = failed_job(tmp_path)
     view = stepped(folder, backend, NOW)
-    assert (view.standing.state, view.history.attempt, view.history.job_id) == ("WAITING", 1, "101")
+    assert (view.job_status.state, view.history.attempt, view.history.job_id) == ("WAITING", 1, "101")
     (submission,) = backend.submissions
     assert (submission.attempt, submission.tag, submission.exclude) == (1, f"{INTENT.tag}.1", ())
     assert submission.script == folder.script(1)
@@ -47,16 +47,16 @@ def test_a_failure_within_its_budget_becomes_a_fresh_attempt_at_once(tmp_path: P
     folder.result(1).write_bytes(folder.result(0).read_bytes())
     ended(backend, "101")
     last = stepped(folder, backend, NOW)
-    assert (last.standing.state, last.standing.code, last.standing.ended) == ("FAILED", 255, True)
-    assert last.standing.reason == "worker-0 failed; its retry is used up"
-    assert [(retry.attempt, retry.code, retry.why) for retry in last.history.retries] == [(0, 255, "retry 1 of 1")]
-    assert stepped(folder, backend, NOW).standing == last.standing
+    assert (last.job_status.state, last.job_status.code, last.job_status.ended) == ("FAILED", 255, True)
+    assert last.job_status.reason == "worker-0 failed; its retry is used up"
+    assert [(retry.attempt, retry.code, retry.rule) for retry in last.history.retries] == [(0, 255, "retry 1 of 1")]
+    assert stepped(folder, backend, NOW).job_status == last.job_status
     assert len(backend.submissions) == 1
 
 
 @pytest.mark.parametrize(
     ("later", "state", "there"),
-    [(30, "WAITING", True), (100_000, "UNKNOWN", True), (FORGOTTEN_SECONDS + 1, "UNKNOWN", False)],
+    [(30, "WAITING", True), (100_000, "UNKNOWN", True), (UNKNOWN_SECONDS + 1, "UNKNOWN", False)],
 )
 def test_a_job_that_nobody_knows_any_more_keeps_no_secrets(tmp_path: Path, later: int, state: str, there: bool) -> None:
     """It was killed, and Slurm has forgotten it: its user may never look again. At first it may be elsewhere."""
@@ -64,7 +64,7 @@ def test_a_job_that_nobody_knows_any_more_keeps_no_secrets(tmp_path: Path, later
     folder.secrets.mkdir()
     (folder.secrets / "token").write_text("s3cr3t")
     view = stepped(folder, FakeBackend(), SUBMITTED.time + later)
-    assert (view.standing.state, folder.secrets.exists()) == (state, there)
+    assert (view.job_status.state, folder.secrets.exists()) == (state, there)
 
 
 def test_no_answer_takes_no_secrets(tmp_path: Path) -> None:
@@ -81,27 +81,27 @@ def test_a_job_that_was_never_taken_keeps_no_secrets(tmp_path: Path) -> None:
     folder.secrets.mkdir()
     stepped(folder, FakeBackend(), INTENT.time + 100)
     assert folder.secrets.exists()
-    assert stepped(folder, FakeBackend(), INTENT.time + 181).standing.ended
+    assert stepped(folder, FakeBackend(), INTENT.time + 181).job_status.ended
     assert not folder.secrets.exists()
 
 
 def test_transient_failures_come_to_a_ceiling_that_is_told(tmp_path: Path) -> None:
-    folder, backend, now = job(tmp_path, ceiling=2), FakeBackend(), NOW
+    folder, backend, now = job(tmp_path, max_transient_retries=2), FakeBackend(), NOW
     leave_result(folder, **KILLED)
     ended(backend)
     for attempt, delay in ((1, 0), (2, 10)):
         waiting = stepped(folder, backend, now)
         if delay:
-            assert (waiting.standing.state, waiting.history.job_id) == ("RUNNING", "101")
-            assert f"attempt 2 follows in {delay} s" in waiting.standing.reason
+            assert (waiting.job_status.state, waiting.history.job_id) == ("RUNNING", "101")
+            assert f"attempt 2 follows in {delay} s" in waiting.job_status.reason
             assert stepped(folder, backend, now + delay - 1).history.attempt == 1
             now += delay
             stepped(folder, backend, now)
         folder.result(attempt).write_bytes(folder.result(0).read_bytes())
         ended(backend, f"10{attempt}")
     last = stepped(folder, backend, now)
-    assert (last.standing.state, last.standing.code) == ("FAILED", 137)
-    assert "which is the most that the site allows" in last.standing.reason
+    assert (last.job_status.state, last.job_status.code) == ("FAILED", 137)
+    assert "which is the most that the site allows" in last.job_status.reason
     assert len(backend.submissions) == 2
 
 
@@ -114,11 +114,11 @@ def test_a_lost_node_is_left_out_and_the_budget_untouched(tmp_path: Path) -> Non
     assert (view.history.counters.used, view.history.counters.transient) == (0, 1)
 
 
-@pytest.mark.parametrize(("spare", "exclude"), [(None, ("n2", "n1")), (1, ("n2",)), (0, ())])
+@pytest.mark.parametrize(("spare_nodes", "exclude"), [(None, ("n2", "n1")), (1, ("n2",)), (0, ())])
 def test_no_more_nodes_are_left_out_than_can_be_spared(
-    tmp_path: Path, spare: int | None, exclude: tuple[str, ...]
+    tmp_path: Path, spare_nodes: int | None, exclude: tuple[str, ...]
 ) -> None:
-    folder, backend = job(tmp_path, spare=spare), FakeBackend()
+    folder, backend = job(tmp_path, spare_nodes=spare_nodes), FakeBackend()
     leave_result(folder, **KILLED | {"code": 223, "tasks": [task(0, code=223, state="FAILED", node="n1"), task(1)]})
     ended(backend)
     stepped(folder, backend, NOW)
@@ -128,7 +128,7 @@ def test_no_more_nodes_are_left_out_than_can_be_spared(
     stepped(folder, backend, NOW)
     stepped(folder, backend, NOW + 10)
     assert backend.submissions[1].exclude == exclude
-    assert folder.history().left_out(NOW + 24 * 3600 + 1) == ()
+    assert folder.history().excluded_nodes(NOW + 24 * 3600 + 1) == ()
 
 
 def test_a_refusal_of_the_exclusion_is_no_refusal_of_the_attempt(
@@ -161,12 +161,12 @@ def test_a_fresh_attempt_that_is_refused_is_tried_for_an_hour(tmp_path: Path, mo
 
     monkeypatch.setattr(backend, "submit", refuses)
     view = stepped(folder, backend, NOW)
-    assert (view.standing.ended, view.problem) == (False, "sbatch refuses --qos: no such qos")
+    assert (view.job_status.ended, view.backend_error) == (False, "sbatch refuses --qos: no such qos")
     for now in range(NOW + 200, NOW + 3600, 200):
-        assert not stepped(folder, backend, now).standing.ended
+        assert not stepped(folder, backend, now).job_status.ended
     last = stepped(folder, backend, NOW + 3800)
-    assert (last.standing.state, last.standing.code) == ("FAILED", -200)
-    assert "no such qos" in last.standing.reason
+    assert (last.job_status.state, last.job_status.code) == ("FAILED", -200)
+    assert "no such qos" in last.job_status.reason
 
 
 def test_a_requeue_by_hand_is_a_fresh_attempt(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_requeue_by_hand_is_a_fresh_attempt(tmp_path: Path) -> None:
 def test_roots_scancel_where_the_site_retries_it(tmp_path: Path, canceller: str, state: str) -> None:
     folder, backend = job(tmp_path, on_root_cancel="retry"), FakeBackend()
     ended(backend, state="CANCELLED", raw_state=canceller)
-    assert stepped(folder, backend, NOW).standing.state == state
+    assert stepped(folder, backend, NOW).job_status.state == state
 
 
 def test_the_first_word_about_an_end_counts(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.errors import Fault, UnreachableError
+from paislurm.translator.errors import Diagnostic, UnreachableError
 from paislurm.translator.monitor import reconcile as stepping
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.state.journal import append, read
@@ -25,12 +25,12 @@ def test_no_answer_to_sbatch_is_looked_up_before_a_second_one(tmp_path: Path, mo
     folder, backend = failed_job(tmp_path)
 
     def silent(_: object) -> JobId:
-        raise UnreachableError(Fault(code="E502", message="away"))
+        raise UnreachableError(Diagnostic(code="E502", message="away"))
 
     monkeypatch.setattr(backend, "submit", silent)
-    assert "away" in stepped(folder, backend, NOW).problem
+    assert "away" in stepped(folder, backend, NOW).backend_error
     monkeypatch.undo()
-    assert stepped(folder, backend, NOW + SETTLED_SECONDS).standing.state == "WAITING"
+    assert stepped(folder, backend, NOW + SETTLED_SECONDS).job_status.state == "WAITING"
     assert not backend.submissions
     backend.fails = "away"
     stepped(folder, backend, NOW + SETTLED_SECONDS + 1)
@@ -89,7 +89,7 @@ def test_who_is_not_the_owner_any_more_does_nothing(tmp_path: Path) -> None:
     folder, backend = failed_job(tmp_path)
     before = folder.journal.read_bytes()
     view = stepped(folder, backend, NOW, held=lambda: False)
-    assert "attempt 1 follows" in view.standing.reason
+    assert "attempt 1 follows" in view.job_status.reason
     assert (folder.journal.read_bytes(), backend.submissions) == (before, [])
 
 
@@ -114,17 +114,17 @@ def test_an_owner_that_is_replaced_in_the_middle_leaves_off(tmp_path: Path, answ
 
 
 def test_a_job_that_is_cancelled_between_two_attempts_ends(tmp_path: Path) -> None:
-    folder, backend = job(tmp_path, ceiling=3), FakeBackend()
+    folder, backend = job(tmp_path, max_transient_retries=3), FakeBackend()
     retry = Retry(
-        time=NOW, attempt=0, code=251, behaviour="conflict", reason="no room", why="conflict", due=NOW + 500,
+        time=NOW, attempt=0, code=251, behaviour="conflict", reason="no room", rule="conflict", retry_at=NOW + 500,
         total=1, used=0, transient=1, nodes=(), backend_state="", started=None, ended=None,
     )  # fmt: skip
     append(folder.journal, retry)
-    assert stepped(folder, backend, NOW + 499).standing.state == "RUNNING"
+    assert stepped(folder, backend, NOW + 499).job_status.state == "RUNNING"
     append(folder.journal, Cancelled(time=NOW, attempt=0, user="alice"))
     view = stepped(folder, backend, NOW + 501)
-    assert (view.standing.state, view.standing.code, backend.submissions) == ("STOPPED", -210, [])
-    assert "cancelled by alice" in view.standing.reason
+    assert (view.job_status.state, view.job_status.code, backend.submissions) == ("STOPPED", -210, [])
+    assert "cancelled by alice" in view.job_status.reason
     assert backend.queries == 0
 
 
@@ -145,7 +145,7 @@ def test_a_cancel_that_meets_a_fresh_attempt_reaches_it(
     assert backend.cancelled == ["101"]
     ended(backend, "101", "CANCELLED")
     last = stepped(folder, backend, NOW)
-    assert (last.standing.state, last.standing.code, len(backend.submissions)) == ("STOPPED", -210, 1)
+    assert (last.job_status.state, last.job_status.code, len(backend.submissions)) == ("STOPPED", -210, 1)
 
 
 def test_a_duplicate_that_was_taken_for_the_attempt_gives_way_to_its_owner(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_duplicate_that_was_taken_for_the_attempt_gives_way_to_its_owner(tmp_p
     ended(backend, status=5)
     stepped(folder, backend, NOW)
     view = stepped(folder, backend, NOW)
-    assert (view.history.job_id, view.standing.ended) == ("6", False)
+    assert (view.history.job_id, view.job_status.ended) == ("6", False)
     assert [record.job_id for record in read(folder.journal).records if isinstance(record, Submitted)] == ["7", "6"]
 
 
@@ -170,6 +170,6 @@ def test_a_journal_that_cannot_be_written_stops_what_would_follow(
     with monkeypatch.context() as patch:
         patch.setattr("paislurm.translator.state.job_folder.append", full)
         view = stepped(folder, backend, NOW)
-    assert "No space left on device" in view.problem
+    assert "No space left on device" in view.backend_error
     assert not backend.submissions
     assert stepped(folder, backend, NOW).history.job_id == "101"

@@ -7,20 +7,27 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from paislurm.translator.exit_codes.table import ExitTable, exit_codes
-from paislurm.translator.monitor.retry import Again, Ending, Over, back_off, conflict_delay, decide
-from paislurm.translator.state.records import Counters, Policy
+from paislurm.translator.monitor.retry import (
+    AttemptEnd,
+    RetryAfter,
+    StopRetrying,
+    back_off,
+    conflict_delay,
+    decide_retry,
+)
+from paislurm.translator.state.records import RetryCounters, RetryPolicy
 
 TABLE = ExitTable()
 
 
-def ending(code: int, canceller: str = "") -> Ending:
-    return Ending(code=code, behaviour=TABLE.describe(code).behaviour, canceller=canceller)
+def ending(code: int, canceller: str = "") -> AttemptEnd:
+    return AttemptEnd(code=code, behaviour=TABLE.describe(code).behaviour, canceller=canceller)
 
 
-def attempts(code: int, policy: Policy) -> tuple[int, Counters]:
+def attempts(code: int, policy: RetryPolicy) -> tuple[int, RetryCounters]:
     """Return how often a job is run that always ends the same, and the counters at its end."""
-    counters, runs = Counters(), 1
-    while isinstance(decision := decide(ending(code), counters, policy, f"t.{runs}"), Again):
+    counters, runs = RetryCounters(), 1
+    while isinstance(decision := decide_retry(ending(code), counters, policy, f"t.{runs}"), RetryAfter):
         counters, runs = decision.counters, runs + 1
         assert runs < 100
     return runs, counters
@@ -29,67 +36,73 @@ def attempts(code: int, policy: Policy) -> tuple[int, Counters]:
 @pytest.mark.parametrize(
     ("code", "policy", "runs", "used"),
     [
-        (0, Policy(limit=5), 1, 0),
-        (255, Policy(), 1, 0),
-        (255, Policy(limit=2), 3, 2),
-        (128, Policy(limit=1), 2, 1),
-        (137, Policy(limit=2), 11, 0),
-        (137, Policy(ceiling=0), 1, 0),
-        (-1001, Policy(ceiling=3), 4, 0),
-        (251, Policy(ceiling=2), 3, 0),
-        (-1200, Policy(limit=9), 1, 0),
-        (220, Policy(limit=9), 1, 0),
-        (-1004, Policy(limit=9), 1, 0),
-        (-1004, Policy(on_timeout="retry", ceiling=4), 5, 0),
-        (-210, Policy(limit=9), 1, 0),
-        (-220, Policy(limit=-1), 1, 0),
-        (-230, Policy(limit=-2, restart_limit=5), 1, 0),
-        (0, Policy(limit=-1), 1, 0),
-        (0, Policy(limit=-2, restart_limit=5), 6, 5),
-        (-1200, Policy(limit=-2, restart_limit=5), 6, 5),
-        (137, Policy(limit=-2, restart_limit=5, ceiling=1), 6, 5),
-        (0, Policy(limit=-2), 1, 0),
-        (99, Policy(limit=1), 2, 1),
-        (-77, Policy(limit=1), 2, 1),
+        (0, RetryPolicy(limit=5), 1, 0),
+        (255, RetryPolicy(), 1, 0),
+        (255, RetryPolicy(limit=2), 3, 2),
+        (128, RetryPolicy(limit=1), 2, 1),
+        (137, RetryPolicy(limit=2), 11, 0),
+        (137, RetryPolicy(max_transient_retries=0), 1, 0),
+        (-1001, RetryPolicy(max_transient_retries=3), 4, 0),
+        (251, RetryPolicy(max_transient_retries=2), 3, 0),
+        (-1200, RetryPolicy(limit=9), 1, 0),
+        (220, RetryPolicy(limit=9), 1, 0),
+        (-1004, RetryPolicy(limit=9), 1, 0),
+        (-1004, RetryPolicy(on_timeout="retry", max_transient_retries=4), 5, 0),
+        (-210, RetryPolicy(limit=9), 1, 0),
+        (-220, RetryPolicy(limit=-1), 1, 0),
+        (-230, RetryPolicy(limit=-2, max_restarts=5), 1, 0),
+        (0, RetryPolicy(limit=-1), 1, 0),
+        (0, RetryPolicy(limit=-2, max_restarts=5), 6, 5),
+        (-1200, RetryPolicy(limit=-2, max_restarts=5), 6, 5),
+        (137, RetryPolicy(limit=-2, max_restarts=5, max_transient_retries=1), 6, 5),
+        (0, RetryPolicy(limit=-2), 1, 0),
+        (99, RetryPolicy(limit=1), 2, 1),
+        (-77, RetryPolicy(limit=1), 2, 1),
     ],
 )
-def test_how_often_a_job_runs(code: int, policy: Policy, runs: int, used: int) -> None:
+def test_how_often_a_job_runs(code: int, policy: RetryPolicy, runs: int, used: int) -> None:
     counted, counters = attempts(code, policy)
     assert (counted, counters.used, counters.total) == (runs, used, runs - 1)
 
 
 def test_every_failure_is_retried_without_an_end() -> None:
-    decision = decide(ending(255), Counters(total=90, used=90), Policy(limit=-1), "t")
-    assert isinstance(decision, Again)
+    decision = decide_retry(ending(255), RetryCounters(total=90, used=90), RetryPolicy(limit=-1), "t")
+    assert isinstance(decision, RetryAfter)
 
 
 def test_budgets_are_not_touched_by_transient_failures() -> None:
-    decision = decide(ending(-1003), Counters(total=3, used=1, transient=2), Policy(limit=1), "t")
-    assert isinstance(decision, Again)
-    assert decision.counters == Counters(total=4, used=1, transient=3)
-    assert isinstance(decide(ending(255), decision.counters, Policy(limit=1), "t"), Over)
+    decision = decide_retry(ending(-1003), RetryCounters(total=3, used=1, transient=2), RetryPolicy(limit=1), "t")
+    assert isinstance(decision, RetryAfter)
+    assert decision.counters == RetryCounters(total=4, used=1, transient=3)
+    assert isinstance(decide_retry(ending(255), decision.counters, RetryPolicy(limit=1), "t"), StopRetrying)
 
 
 @pytest.mark.parametrize(
-    ("policy", "again"), [(Policy(on_root_cancel="stop"), False), (Policy(on_root_cancel="retry"), True)]
+    ("policy", "again"), [(RetryPolicy(on_root_cancel="stop"), False), (RetryPolicy(on_root_cancel="retry"), True)]
 )
-def test_who_cancelled_matters_where_the_site_says_so(policy: Policy, *, again: bool) -> None:
-    assert isinstance(decide(ending(-210, "root"), Counters(), policy, "t"), Again) == again
-    assert isinstance(decide(ending(-210, "alice"), Counters(), policy, "t"), Over)
+def test_who_cancelled_matters_where_the_site_says_so(policy: RetryPolicy, *, again: bool) -> None:
+    assert isinstance(decide_retry(ending(-210, "root"), RetryCounters(), policy, "t"), RetryAfter) == again
+    assert isinstance(decide_retry(ending(-210, "alice"), RetryCounters(), policy, "t"), StopRetrying)
 
 
 def test_the_end_of_patience_is_told() -> None:
-    full = decide(ending(137), Counters(transient=10, total=10), Policy(), "t")
-    assert full == Over(why="retried 10 times without using up its budget, which is the most that the site allows")
-    once = decide(ending(137), Counters(transient=1, total=1), Policy(ceiling=1), "t")
-    assert once == Over(why="retried once without using up its budget, which is the most that the site allows")
-    never = decide(ending(137), Counters(), Policy(ceiling=0), "t")
-    assert never == Over(why="the site allows no retries without using up the budget")
-    restarted = decide(ending(0), Counters(total=1), Policy(limit=-2, restart_limit=1), "t")
-    assert restarted == Over(why="restarted once, which is the most that the site allows")
-    assert decide(ending(0), Counters(), Policy(limit=-2), "t") == Over(why="the site allows no restarts")
-    assert decide(ending(255), Counters(used=2), Policy(limit=2), "t") == Over(why="its 2 retries are used up")
-    assert decide(ending(255), Counters(), Policy(), "t") == Over()
+    full = decide_retry(ending(137), RetryCounters(transient=10, total=10), RetryPolicy(), "t")
+    assert full == StopRetrying(
+        rule="retried 10 times without using up its budget, which is the most that the site allows"
+    )
+    once = decide_retry(ending(137), RetryCounters(transient=1, total=1), RetryPolicy(max_transient_retries=1), "t")
+    assert once == StopRetrying(rule="retried once without using up its budget, which is the most that the site allows")
+    never = decide_retry(ending(137), RetryCounters(), RetryPolicy(max_transient_retries=0), "t")
+    assert never == StopRetrying(rule="the site allows no retries without using up the budget")
+    restarted = decide_retry(ending(0), RetryCounters(total=1), RetryPolicy(limit=-2, max_restarts=1), "t")
+    assert restarted == StopRetrying(rule="restarted once, which is the most that the site allows")
+    assert decide_retry(ending(0), RetryCounters(), RetryPolicy(limit=-2), "t") == StopRetrying(
+        rule="the site allows no restarts"
+    )
+    assert decide_retry(ending(255), RetryCounters(used=2), RetryPolicy(limit=2), "t") == StopRetrying(
+        rule="its 2 retries are used up"
+    )
+    assert decide_retry(ending(255), RetryCounters(), RetryPolicy(), "t") == StopRetrying()
 
 
 def test_delays() -> None:
@@ -100,14 +113,16 @@ def test_delays() -> None:
     assert conflict_delay("a") == conflict_delay("a")
 
 
-def model(code: int, used: int, transient: int, limit: int, ceiling: int, restarts: int, total: int) -> str:
+def model(
+    code: int, used: int, transient: int, limit: int, max_transient_retries: int, restarts: int, total: int
+) -> str:
     """The reference's numbered steps, one after the other, with the two bounds that were added to it."""
     if code in {-210, -220, -230}:
         return "end"
     fancy = limit != -2
     kind = exit_codes()[code].behaviour
     if fancy and code != 0 and kind in {"transient", "conflict"}:
-        return "free" if transient < ceiling else "end"
+        return "free" if transient < max_transient_retries else "end"
     if fancy and code != 0 and kind == "permanent":
         return "end"
     if limit == -2:
@@ -124,15 +139,17 @@ def model(code: int, used: int, transient: int, limit: int, ceiling: int, restar
     used=some.integers(0, 5),
     transient=some.integers(0, 5),
     limit=some.integers(-2, 5),
-    ceiling=some.integers(0, 5),
+    max_transient_retries=some.integers(0, 5),
     restarts=some.integers(0, 12),
 )
-def test_against_the_model(code: int, used: int, transient: int, limit: int, ceiling: int, restarts: int) -> None:
-    before = Counters(total=used + transient, used=used, transient=transient)
-    policy = Policy(limit=limit, ceiling=ceiling, restart_limit=restarts)
-    wanted = model(code, used, transient, limit, ceiling, restarts, before.total)
-    decision = decide(ending(code), before, policy, "t")
-    if isinstance(decision, Over):
+def test_against_the_model(
+    code: int, used: int, transient: int, limit: int, max_transient_retries: int, restarts: int
+) -> None:
+    before = RetryCounters(total=used + transient, used=used, transient=transient)
+    policy = RetryPolicy(limit=limit, max_transient_retries=max_transient_retries, max_restarts=restarts)
+    wanted = model(code, used, transient, limit, max_transient_retries, restarts, before.total)
+    decision = decide_retry(ending(code), before, policy, "t")
+    if isinstance(decision, StopRetrying):
         assert wanted == "end"
         return
     after = decision.counters

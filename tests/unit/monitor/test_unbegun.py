@@ -138,24 +138,24 @@ def test_a_node_is_drained_a_moment_after_the_job_has_ended(tmp_path: Path) -> N
     """Until then nobody knows; a clock that is behind does not wait for ever."""
     folder, backend = job(tmp_path), cancelled(ended=NOW + 3600)
     early = stepped(folder, backend, NOW)
-    assert (early.standing.ended, backend.submissions) == (False, [])
+    assert (early.job_status.ended, backend.submissions) == (False, [])
     backend.lost = {"n2": "Prolog error"}
     assert end(stepped(folder, backend, NOW + 1)).code == -1403
     folder, backend = job(tmp_path / "root"), cancelled(ended=NOW + 3600)
-    assert not stepped(folder, backend, NOW).standing.ended
-    assert not stepped(folder, backend, NOW + 9).standing.ended
+    assert not stepped(folder, backend, NOW).job_status.ended
+    assert not stepped(folder, backend, NOW + 9).job_status.ended
     assert end(stepped(folder, backend, NOW + 10)).code == -210
 
 
 def test_no_answer_about_the_nodes_is_no_ending(tmp_path: Path) -> None:
     class Silent(FakeBackend):
-        def lost_nodes(self, nodes: str) -> Mapping[str, str]:
+        def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
             self.fails = "away"
-            return super().lost_nodes(nodes)
+            return super().unavailable_nodes(nodes)
 
     folder, backend = job(tmp_path), Silent(*cancelled().observations.values())
     view = stepped(folder, backend, NOW)
-    assert (view.standing.ended, bool(view.problem)) == (False, True)
+    assert (view.job_status.ended, bool(view.backend_error)) == (False, True)
     assert not [each for each in read(folder.journal).records if isinstance(each, Retry | Ended)]
 
 

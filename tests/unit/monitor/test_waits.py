@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.monitor.waits import SETTLED_SECONDS, helps, is_news, sentence, waits, waits_by_journal
-from paislurm.translator.state.history import MOST_REASONS, advanced, history
+from paislurm.translator.monitor.waits import SETTLED_SECONDS, advice, is_news, sentence, waits, waits_by_journal
+from paislurm.translator.state.history import MAX_REASONS, apply, history
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import JobRole, Seen
+from paislurm.translator.state.records import JobRole, Observed
 
 from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, observed, stepped
 
@@ -32,17 +32,17 @@ def test_components_are_called_by_their_roles_and_those_with_one_reason_go_toget
         "it cannot start as it is: Resources (ps): what it asks for is in use by other jobs; "
         "PartitionTimeLimit (worker, eval): its time limit is over that of its partition"
     )
-    assert "lower `extras.slurm.time`" in helps(found)
-    assert "shorter" not in helps(found)
+    assert "lower `extras.slurm.time`" in advice(found)
+    assert "shorter" not in advice(found)
     assert sentence(waits(("None", "BeginTime", ""), THREE)).startswith("BeginTime (worker): ")
 
 
 def test_one_reason_of_all_needs_no_names() -> None:
     found = waits(("Resources",) * 3, THREE)
     assert (found[0].roles, sentence(found)) == ((), "Resources: what it asks for is in use by other jobs")
-    assert "its 3 components share no node" in helps(found)
-    assert "share no node" not in helps(waits(("Resources",), THREE))
-    assert "`scontrol release 7`" in helps(waits(("JobHeldUser",), THREE))
+    assert "its 3 components share no node" in advice(found)
+    assert "share no node" not in advice(waits(("Resources",), THREE))
+    assert "`scontrol release 7`" in advice(waits(("JobHeldUser",), THREE))
 
 
 def test_a_job_of_another_number_of_components_names_them_by_number() -> None:
@@ -53,7 +53,7 @@ def test_a_job_of_another_number_of_components_names_them_by_number() -> None:
 
 def test_a_word_that_is_not_known_stays_as_it_is() -> None:
     assert sentence(waits(("TeaBreak",), THREE)) == "TeaBreak"
-    assert sentence(waits(("",), THREE)) == sentence(waits(("None",), THREE)) == helps(()) == ""
+    assert sentence(waits(("",), THREE)) == sentence(waits(("None",), THREE)) == advice(()) == ""
 
 
 def test_a_reason_is_written_down_when_it_becomes_another_and_told_from_then_on(tmp_path: Path) -> None:
@@ -62,18 +62,18 @@ def test_a_reason_is_written_down_when_it_becomes_another_and_told_from_then_on(
     steps = (("None",), ("Priority", "Priority", "Resources"), ("Resources",) * 3, STUCK, STUCK)
     for minute, reasons in enumerate(steps):
         seen = observed("PENDING", reason=reasons[0], reasons=reasons)
-        told.append(stepped(folder, FakeBackend(seen), NOW + 60 * minute).standing.since)
+        told.append(stepped(folder, FakeBackend(seen), NOW + 60 * minute).job_status.since)
     assert told == [None, NOW + 60, NOW + 60, NOW + 180, NOW + 180]
-    kept = [record.reasons for record in read(folder.journal).records if isinstance(record, Seen)]
+    kept = [record.reasons for record in read(folder.journal).records if isinstance(record, Observed)]
     assert kept == [("None",), steps[1], STUCK]
     backend = FakeBackend()
     backend.fails = "away"
-    away = stepped(folder, backend, NOW + 900).standing
+    away = stepped(folder, backend, NOW + 900).job_status
     assert (away.since, [wait.reason for wait in away.waits]) == (NOW + 180, ["Resources", "PartitionTimeLimit"])
 
 
 def test_what_the_journal_tells_who_does_not_ask() -> None:
-    pending = Seen(time=NOW, attempt=0, state="PENDING", reason="Resources", reasons=STUCK)
+    pending = Observed(time=NOW, attempt=0, state="PENDING", reason="Resources", reasons=STUCK)
     assert waits_by_journal(history([replace(CREATED, roles=ROLES), SUBMITTED, pending])) == waits(STUCK, THREE)
     old = replace(pending, reasons=())
     assert [wait.reason for wait in waits_by_journal(history([CREATED, SUBMITTED, old]))] == ["Resources"]
@@ -91,16 +91,16 @@ def test_words_that_come_and_go_are_few_in_the_journal(looks: list[tuple[int, li
         now += seconds
         seen = observed("PENDING", reasons=tuple(reasons))
         if is_news(known, seen, now):
-            record = Seen(time=now, attempt=0, state="PENDING", reason="", reasons=tuple(reasons))
-            known, kept = advanced(known, [record]), kept + 1
+            record = Observed(time=now, attempt=0, state="PENDING", reason="", reasons=tuple(reasons))
+            known, kept = apply(known, [record]), kept + 1
     assert kept <= len(known.waited) + 1 + (now - NOW) // SETTLED_SECONDS
 
 
 @pytest.mark.parametrize(
     "change", [lambda seen: replace(seen, state="RUNNING"), lambda seen: replace(seen, state="FAILED")]
 )
-def test_another_state_is_news_and_its_reason_alone_is_none(change: Callable[[Seen], Seen]) -> None:
-    last = change(Seen(time=NOW, attempt=0, state="", reason="a"))
+def test_another_state_is_news_and_its_reason_alone_is_none(change: Callable[[Observed], Observed]) -> None:
+    last = change(Observed(time=NOW, attempt=0, state="", reason="a"))
     known = history([CREATED, SUBMITTED, last])
     assert not is_news(known, observed(last.state, reason="b"), NOW + 999)
     assert is_news(known, observed("COMPLETED"), NOW)
@@ -108,14 +108,14 @@ def test_another_state_is_news_and_its_reason_alone_is_none(change: Callable[[Se
 
 def test_a_better_reason_is_written_down_at_once_and_one_that_comes_again_after_a_while() -> None:
     """As observed on 22.05: PartitionConfig right after the submission, PartitionTimeLimit from then on."""
-    first = Seen(time=NOW, attempt=0, state="PENDING", reason="PartitionConfig")
+    first = Observed(time=NOW, attempt=0, state="PENDING", reason="PartitionConfig")
     second = replace(first, time=NOW + 2, reason="PartitionTimeLimit")
     known = history([CREATED, SUBMITTED, first])
     assert is_news(known, observed("PENDING", reason="PartitionTimeLimit"), NOW + 2)
-    known = advanced(known, [second])
+    known = apply(known, [second])
     assert not is_news(known, observed("PENDING", reason="PartitionConfig"), NOW + 61)
     assert is_news(known, observed("PENDING", reason="PartitionConfig"), NOW + 62)
     assert is_news(known, observed("PENDING", reason="JobHeldUser"), NOW + 3)
-    many = advanced(known, [replace(second, reason=f"R{number}") for number in range(99)])
+    many = apply(known, [replace(second, reason=f"R{number}") for number in range(99)])
     assert not is_news(many, observed("PENDING", reason="JobHeldUser"), NOW + 3)
-    assert len(many.waited) == MOST_REASONS
+    assert len(many.waited) == MAX_REASONS

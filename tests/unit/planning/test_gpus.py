@@ -73,7 +73,7 @@ def without_nodes(roles: dict[str, Any], extras: dict[str, Any] | None = None, s
 
 
 def needed(found: Compiled) -> list[str]:
-    return [fault.message.partition(", because")[0] for fault in found.warnings if fault.code == "W403"]
+    return [diagnostic.message.partition(", because")[0] for diagnostic in found.warnings if diagnostic.code == "W403"]
 
 
 def test_slurm_packs_gpus_where_the_nodes_are_not_known() -> None:
@@ -129,16 +129,16 @@ def test_a_type_that_the_site_has_not_is_refused_unless_any_will_do(kind: str) -
     site = load_site(TYPED, file="site.yaml")
     with pytest.raises(PlanError) as caught:
         without_nodes({"w": role(1, 4)}, sku(w=kind), site)
-    [fault] = caught.value.faults
-    assert (fault.code, fault.message) == ("E405", f"the site has no node type {kind!r}; it has v100")
-    assert ("did you mean `v100`?" in fault.hint) == (kind == "v10")
-    assert "`gpuType: any` under extras.slurm.compat" in fault.hint
+    [diagnostic] = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.message) == ("E405", f"the site has no node type {kind!r}; it has v100")
+    assert ("did you mean `v100`?" in diagnostic.hint) == (kind == "v10")
+    assert "`gpuType: any` under extras.slurm.compat" in diagnostic.hint
     generous = load_site(f"{TYPED}compat: {{gpuType: any}}\n", file="site.yaml")
     for extras, where in ((sku(w=kind) | ANY, site), (sku(w=kind), generous)):
         found = without_nodes({"w": role(1, 4)}, extras, where)
         assert asked(found)["gres"] == "gpu:4"
         [said] = [each.message for each in found.warnings if each.code == "W408"]
-        assert said == f"the node type {kind!r} changes nothing: the site has v100, and `gpuType: any` takes any nodes"
+        assert said == f"the node type {kind!r} has no effect: the site has v100, and `gpuType: any` takes any nodes"
     strict = {"slurm": {"compat": {"gpuType": "error"}}}
     with pytest.raises(PlanError, match="E405"):
         without_nodes({"w": role(1, 4)}, sku(w=kind) | strict, generous)
@@ -148,7 +148,7 @@ def test_a_type_that_the_site_has_not_is_refused_unless_any_will_do(kind: str) -
 def test_where_no_types_are_known_a_type_changes_nothing(site: Site | None) -> None:
     found = without_nodes({"w": role(1, 4)}, sku(w="K80"), site)
     [said] = [each.message for each in found.warnings if each.code == "W408"]
-    assert said == "the node type 'K80' changes nothing: no type of nodes is known here"
+    assert said == "the node type 'K80' has no effect: no type of nodes is known here"
 
 
 def test_only_nodes_with_the_type_count() -> None:

@@ -79,7 +79,7 @@ def test_every_row_can_be_met_and_says_where_it_is_from() -> None:
         assert hazard.concerns in get_args(Concern)
         assert hazard.consequence in get_args(Consequence)
         assert bool(hazard.advice) == (hazard.consequence == "warn")
-        assert all(first < mended for first, mended in ranges)
+        assert all(first < fixed for first, fixed in ranges)
 
 
 def test_without_a_version_everything_is_as_it_was() -> None:
@@ -163,7 +163,7 @@ def test_exit_codes_of_sacct_are_told_and_warned_of_by_nobody() -> None:
 
 @given(st.sampled_from(sorted(BY_VERSION)), st.sampled_from((None, "het", "shared")))
 def test_no_version_changes_more_than_the_layout(version: str, layout: str | None) -> None:
-    wishes = {} if layout is None else {"layout": layout}
-    found = compiled(version, **wishes)
+    slurm_options = {} if layout is None else {"layout": layout}
+    found = compiled(version, **slurm_options)
     assert found.script == compiled("", layout=found.plan.layout.kind).script
     assert layout in (None, found.plan.layout.kind)

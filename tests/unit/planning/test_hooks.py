@@ -7,38 +7,38 @@ from graphlib import TopologicalSorter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.job import Around, Lines, Prerequisite, Script
-from paislurm.translator.planning.hooks import ordered, steps
+from paislurm.translator.job import Hooks, Lines, Prerequisite, Script
+from paislurm.translator.planning.hooks import hook_scripts, ordered_hooks
 
 LINES = Lines(first=1, last=1)
 
 
 def prerequisite(name: str, *requires: str) -> Prerequisite:
-    scripts = tuple(Script(moment=moment, text=name) for moment in ("exit", "success", "start"))
+    scripts = tuple(Script(phase=phase, text=name) for phase in ("exit", "success", "start"))
     return Prerequisite(name=name, kind="prerequisite", scripts=scripts, lines=LINES, requires=requires)
 
 
-def names(around: Around) -> str:
-    return " ".join(each.name for each in ordered(around))
+def names(hooks: Hooks) -> str:
+    return " ".join(each.name for each in ordered_hooks(hooks))
 
 
 def test_requirements_come_first_depth_first_and_once() -> None:
     known = (prerequisite("a", "b", "c"), prerequisite("b", "d"), prerequisite("c", "d", "e"))
     known += (prerequisite("d"), prerequisite("e"), prerequisite("f"))
     plugin = Prerequisite(name="cmd", kind="plugin", scripts=(), lines=LINES)
-    assert names(Around(listed=("e", "a", "d"), known=known, plugins=(plugin, plugin))) == "e d b c a cmd cmd"
-    assert names(Around(listed=("nothing", "b"), known=known)) == "d b"
+    assert names(Hooks(requested=("e", "a", "d"), resolved=known, plugins=(plugin, plugin))) == "e d b c a cmd cmd"
+    assert names(Hooks(requested=("nothing", "b"), resolved=known)) == "d b"
 
 
 def test_a_long_chain_is_no_recursion() -> None:
     known = tuple(prerequisite(str(number), str(number + 1)) for number in range(5000))
-    assert names(Around(listed=("0",), known=known)).split() == [str(number) for number in range(4999, -1, -1)]
+    assert names(Hooks(requested=("0",), resolved=known)).split() == [str(number) for number in range(4999, -1, -1)]
 
 
 def test_what_runs_after_the_commands_is_in_reverse() -> None:
-    before, after = steps((prerequisite("a"), prerequisite("b")))
-    assert [(step.moment, step.number, step.name) for step in before] == [("start", 0, "a"), ("start", 1, "b")]
-    assert [(step.moment, step.number) for step in after] == [
+    before, after = hook_scripts((prerequisite("a"), prerequisite("b")))
+    assert [(step.phase, step.number, step.name) for step in before] == [("start", 0, "a"), ("start", 1, "b")]
+    assert [(step.phase, step.number) for step in after] == [
         ("success", 1),
         ("exit", 1),
         ("success", 0),
@@ -48,12 +48,12 @@ def test_what_runs_after_the_commands_is_in_reverse() -> None:
 
 @given(st.lists(st.sets(st.integers(0, 11)), min_size=1, max_size=12), st.lists(st.integers(0, 11), max_size=5))
 def test_every_order_is_right(graph: list[set[int]], listed: list[int]) -> None:
-    """Edges lead to higher numbers only, so that there is no circle."""
+    """Edges lead to higher numbers only, so that there is no cycle."""
     edges = {
         number: sorted(each for each in wanted if number < each < len(graph)) for number, wanted in enumerate(graph)
     }
     known = tuple(prerequisite(str(number), *map(str, wanted)) for number, wanted in edges.items())
-    order = [int(each.name) for each in ordered(Around(listed=tuple(map(str, listed)), known=known))]
+    order = [int(each.name) for each in ordered_hooks(Hooks(requested=tuple(map(str, listed)), resolved=known))]
     reached: set[int] = set()
     todo = [each for each in listed if each < len(graph)]
     while todo:

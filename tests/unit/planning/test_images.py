@@ -75,9 +75,9 @@ def test_what_is_no_reference(uri: str) -> None:
 def test_images_that_a_site_cannot_have(runtime: str, uri: str, containers: str, code: str) -> None:
     with pytest.raises(PlanError) as caught:
         compiled(uri, containers, runtime)
-    (fault,) = caught.value.faults
-    assert (fault.code, fault.place and fault.place.line) == (code, 4)
-    assert fault.hint
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.location and diagnostic.location.line) == (code, 4)
+    assert diagnostic.hint
 
 
 def test_a_reference_of_the_site_is_a_path() -> None:
@@ -102,7 +102,7 @@ def test_credentials_are_no_secret_of_a_job_without_containers() -> None:
 def test_credentials_of_more_than_one_line() -> None:
     with pytest.raises(ProtocolError) as caught:
         compiled(auth='{username: a, password: "b\\nc"}')
-    assert [fault.code for fault in caught.value.faults] == ["E319"]
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["E319"]
     assert "b\nc" not in str(caught.value)
 
 

@@ -27,8 +27,8 @@ def asked(found: Compiled, component: int = 0) -> dict[str, str | None]:
 
 
 def variables(found: Compiled, position: int = 0) -> dict[str, str]:
-    fabric = found.plan.roles[position].fabric
-    return dict(fabric.variables) if fabric else {}
+    infiniband = found.plan.roles[position].infiniband
+    return dict(infiniband.variables) if infiniband else {}
 
 
 def codes(found: Compiled) -> set[str]:
@@ -53,8 +53,8 @@ def test_a_job_off_the_infiniband() -> None:
     found = compiled({"a": ROLE, "b": ROLE})
     assert "constraint" not in asked(found)
     assert {variables(found, position)["NCCL_IB_DISABLE"] for position in (0, 1)} == {"1"}
-    assert found.plan.roles[0].fabric is not None
-    assert found.plan.roles[0].fabric.checks == ("net:eth0",)
+    assert found.plan.roles[0].infiniband is not None
+    assert found.plan.roles[0].infiniband.checks == ("net:eth0",)
     assert codes(found) == set()
 
 
@@ -96,7 +96,8 @@ def test_what_is_not_known_is_left_out() -> None:
 
 
 def test_the_site_has_the_last_word_of_the_sites() -> None:
-    own = "infiniband: {adapters: [mlx5_0], variables: {with: {UCX_TLS: null, A: 1}, without: {NCCL_IB_DISABLE: 2}}}\n"
+    own = "infiniband: {adapters: [mlx5_0], variables: {enabled: {UCX_TLS: null, A: 1}, "
+    own += "disabled: {NCCL_IB_DISABLE: 2}}}\n"
     found = variables(compiled({"a": ON}, site=PARTITION + own))
     assert ("UCX_TLS" in found, found["A"], found["NCCL_IB_DISABLE"]) == (False, "1", "0")
     assert variables(compiled({"a": ROLE}, site=PARTITION + own))["NCCL_IB_DISABLE"] == "2"

@@ -40,7 +40,7 @@ def compiled(slurm: dict[str, Any], site: Site = SITE, *, gang: bool = True, **r
 
 def ranks(found: Compiled) -> list[tuple[int, str, tuple[int, ...]]]:
     return [
-        (role.ranks, role.world.plugin if role.world else "", role.world.roles if role.world else ())
+        (role.ranks, role.mpi_group.plugin if role.mpi_group else "", role.mpi_group.roles if role.mpi_group else ())
         for role in found.plan.roles
     ]
 
@@ -48,8 +48,8 @@ def ranks(found: Compiled) -> list[tuple[int, str, tuple[int, ...]]]:
 def refusal(slurm: dict[str, Any], site: Site = SITE, **more: Any) -> tuple[str, str]:
     with pytest.raises(PlanError) as caught:
         compiled(slurm, site, **more)
-    (fault,) = caught.value.faults
-    return fault.code, fault.message
+    (diagnostic,) = caught.value.diagnostics
+    return diagnostic.code, diagnostic.message
 
 
 def test_without_a_wish_there_are_none() -> None:
@@ -82,7 +82,10 @@ def test_ranks_divide_the_cpus_and_see_all_gpus() -> None:
 
 def test_without_a_list_of_plugins_nobody_knows() -> None:
     found = compiled({"mpi": {}}, load_site(NODES, file="site.yaml"))
-    assert [fault.code for fault in found.warnings if fault.code not in ("W402", "W202")] == ["W414", "W413"]
+    assert [diagnostic.code for diagnostic in found.warnings if diagnostic.code not in ("W402", "W202")] == [
+        "W414",
+        "W413",
+    ]
     assert ranks(found)[0][1] == "pmix"
 
 

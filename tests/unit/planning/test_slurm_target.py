@@ -42,12 +42,12 @@ def directives(found: Compiled, component: int = 0) -> dict[str, str | None]:
 
 
 def new_codes(found: Compiled) -> list[str]:
-    return [fault.code for fault in found.warnings if fault.code not in ("W402", "W202")]
+    return [diagnostic.code for diagnostic in found.warnings if diagnostic.code not in ("W402", "W202")]
 
 
 def storages(found: Compiled) -> list[str]:
     (step,) = found.plan.roles[0].before
-    assert (step.name, step.moment) == ("storages", "start")
+    assert (step.name, step.phase) == ("storages", "start")
     return dict(step.script.settings)["MOUNTS"].split("\n")
 
 
@@ -77,8 +77,8 @@ def test_an_empty_list_means_the_default_storages() -> None:
 def test_an_unknown_storage_is_refused_where_the_site_lists_them() -> None:
     with pytest.raises(PlanError, match="the site has no storage 'nsf'") as caught:
         compiled({"storages": [{"name": "nsf"}]})
-    assert caught.value.faults[0].hint == "did you mean `nfs`?"
-    assert caught.value.faults[0].place is not None
+    assert caught.value.diagnostics[0].hint == "did you mean `nfs`?"
+    assert caught.value.diagnostics[0].location is not None
     found = compiled({"storages": [{"name": "nsf"}]}, site=Site())
     assert (new_codes(found), storages(found)) == (["W406"], ["all\t/mnt/nsf\t/mnt/nsf"])
 

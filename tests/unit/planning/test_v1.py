@@ -67,10 +67,10 @@ def test_more_tasks_with_fixed_ports_than_nodes_never_start() -> None:
         compiled("taskRoles", [many])
     with pytest.raises(PlanError) as caught:
         compiled("taskRoles", [{**ROLE, "name": "first"}, {**ROLE, "memoryMB": 100_000}])
-    [fault] = caught.value.faults
-    assert fault.path == "$.taskRoles[1]"
-    assert fault.place is not None
-    assert fault.place.line == 13
+    [diagnostic] = caught.value.diagnostics
+    assert diagnostic.path == "$.taskRoles[1]"
+    assert diagnostic.location is not None
+    assert diagnostic.location.line == 13
 
 
 def test_a_job_that_is_restarted_for_ever_needs_a_bound() -> None:
@@ -79,20 +79,20 @@ def test_a_job_that_is_restarted_for_ever_needs_a_bound() -> None:
     for path, text in jobs.items():
         with pytest.raises(PlanError) as caught:
             compile_job(text, site=load_site(PROFILE, file="site.yaml"))
-        assert [(fault.code, fault.path) for fault in caught.value.faults] == [("E406", path)]
-        bound = load_site(PROFILE + "retry: {restartLimit: 3}\n", file="site.yaml")
+        assert [(diagnostic.code, diagnostic.path) for diagnostic in caught.value.diagnostics] == [("E406", path)]
+        bound = load_site(PROFILE + "retry: {maxRestarts: 3}\n", file="site.yaml")
         assert compile_job(text, site=bound).plan.retry_limit == -2
-        assert [fault.path for fault in compile_job(text).warnings if fault.code == "W410"] == [path]
+        assert [diagnostic.path for diagnostic in compile_job(text).warnings if diagnostic.code == "W410"] == [path]
 
 
 def test_one_fixed_port_for_two_roles_of_one_allocation_is_warned_of() -> None:
     roles: list[dict[str, Any]] = [{**ROLE, "name": name, "taskNumber": 2, "portList": FIXED} for name in "abc"]
     found = compiled("taskRoles", roles)
     assert found.plan.layout.kind == "shared"
-    assert [fault.code for fault in found.warnings].count("W421") == 3
+    assert [diagnostic.code for diagnostic in found.warnings].count("W421") == 3
     for number, role in enumerate(roles):
         role["portList"] = [{"label": "web", "beginAt": 8080 + number, "portNumber": 1}]
-    assert "W421" not in [fault.code for fault in compiled("taskRoles", roles).warnings]
+    assert "W421" not in [diagnostic.code for diagnostic in compiled("taskRoles", roles).warnings]
 
 
 @pytest.mark.parametrize(
@@ -120,25 +120,25 @@ def test_the_default_output_is_a_folder_of_the_user_and_the_job() -> None:
         "PAI_OUTPUT_DIR": ("hdfs://host:9000/Output/", "/demo"),
         "PAI_CODE_DIR": ("",),
     }
-    assert "W422" not in [fault.code for fault in compile_job(job()).warnings]
+    assert "W422" not in [diagnostic.code for diagnostic in compile_job(job()).warnings]
 
 
 def test_paths_without_a_file_system_are_warned_of() -> None:
-    [fault] = [f for f in compile_job(job("dataDir", "$PAI_DEFAULT_FS_URI/x")).warnings if f.code == "W422"]
-    assert "dataDir" in fault.message
-    assert fault.place is not None
-    assert fault.place.line > 1
-    assert "W422" not in [fault.code for fault in compiled("dataDir", "$PAI_DEFAULT_FS_URI/x").warnings]
+    [diagnostic] = [f for f in compile_job(job("dataDir", "$PAI_DEFAULT_FS_URI/x")).warnings if f.code == "W422"]
+    assert "dataDir" in diagnostic.message
+    assert diagnostic.location is not None
+    assert diagnostic.location.line > 1
+    assert "W422" not in [diagnostic.code for diagnostic in compiled("dataDir", "$PAI_DEFAULT_FS_URI/x").warnings]
 
 
 def test_a_type_of_gpu_is_a_kind_of_nodes() -> None:
     assert ("constraint", "k80") in compiled("gpuType", "K80").plan.components[0].directives
     with pytest.raises(PlanError) as caught:
         compiled("gpuType", "K8")
-    assert (caught.value.faults[0].code, caught.value.faults[0].path) == ("E405", "$.gpuType")
-    assert caught.value.faults[0].place is not None
-    assert caught.value.faults[0].place.line > 1
-    assert "W408" in [fault.code for fault in compile_job(job("gpuType", "K80")).warnings]
+    assert (caught.value.diagnostics[0].code, caught.value.diagnostics[0].path) == ("E405", "$.gpuType")
+    assert caught.value.diagnostics[0].location is not None
+    assert caught.value.diagnostics[0].location.line > 1
+    assert "W408" in [diagnostic.code for diagnostic in compile_job(job("gpuType", "K80")).warnings]
 
 
 def test_what_tasks_are_told() -> None:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.planning.warnings import MOST_EXPORTED_BYTES
+from paislurm.translator.planning.warnings import MAX_EXPORTED_BYTES
 
 from ..protocol.jobs import JOB, changed
 
@@ -18,7 +18,7 @@ RUNTIME = Path(__file__).parents[3] / "templates" / "runtime"
 
 def test_the_script_exports_as_much_as_the_planner_says() -> None:
     texts = "".join(file.read_text(encoding="utf-8") for file in sorted(RUNTIME.rglob("*.sh")))
-    assert re.findall(r"^readonly PSL_MAX_PEER_BYTES=(\d+)$", texts, re.MULTILINE) == [str(MOST_EXPORTED_BYTES)]
+    assert re.findall(r"^readonly PSL_MAX_PEER_BYTES=(\d+)$", texts, re.MULTILINE) == [str(MAX_EXPORTED_BYTES)]
 
 
 @pytest.mark.parametrize(("instances", "told"), [(2, False), (10_000, True)])

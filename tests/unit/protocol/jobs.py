@@ -64,11 +64,11 @@ def check(text: str) -> Checked:
 
 def codes(checked: Checked) -> list[str]:
     """Return the codes of the warnings."""
-    return [fault.code for fault in checked.warnings]
+    return [diagnostic.code for diagnostic in checked.warnings]
 
 
 def error_codes(text: str) -> list[str]:
     """Return the codes of the errors of a job file."""
     with pytest.raises(ProtocolError) as caught:
         check(text)
-    return [fault.code for fault in caught.value.faults]
+    return [diagnostic.code for diagnostic in caught.value.diagnostics]

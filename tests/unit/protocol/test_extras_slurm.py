@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from paislurm.translator.protocol.extras_slurm import OURS
-from paislurm.translator.slurm_options import RoleWishes
+from paislurm.translator.protocol.extras_slurm import RESERVED
+from paislurm.translator.slurm_options import RoleSlurmOptions
 
 from .jobs import check, error_codes, job
 
@@ -46,7 +46,7 @@ def test_time_limits(written: str, limit: timedelta | None) -> None:
     if limit is None:
         assert error_codes(text) == ["E203"]
     else:
-        assert check(text).job.wishes.job.time == limit
+        assert check(text).job.slurm_options.job.time == limit
 
 
 @pytest.mark.parametrize("value", ["a b", "a\nb", "a'b", 'a"b', "a\\b", "a#b", "", "\x1b", "a\u2028b", 5, None])
@@ -54,20 +54,20 @@ def test_time_limits(written: str, limit: timedelta | None) -> None:
 def test_values_that_cannot_stand_in_an_sbatch_line(key: str, value: object) -> None:
     text = job(f"extras/slurm/{key}", value)
     if value is None:
-        assert check(text).job.wishes.job == RoleWishes()
+        assert check(text).job.slurm_options.job == RoleSlurmOptions()
     else:
         assert error_codes(text) == ["E203"]
 
 
 @pytest.mark.parametrize("constraint", ["a100|v100", "[rack1|rack2]", "ib&gpu*4", "(a|b)&c"])
 def test_constraints(constraint: str) -> None:
-    assert check(job("extras/slurm/constraint", constraint)).job.wishes.job.constraint == constraint
+    assert check(job("extras/slurm/constraint", constraint)).job.slurm_options.job.constraint == constraint
 
 
 @pytest.mark.parametrize("hosts", ["node1", "node[01-04,7],gpu-3.cluster", "n[1-2]m[3-4]"])
 def test_host_lists(hosts: str) -> None:
-    wishes = check(job("extras/slurm", {"exclude": hosts, "nodelist": hosts})).job.wishes.job
-    assert (wishes.exclude, wishes.nodelist) == (hosts, hosts)
+    slurm_options = check(job("extras/slurm", {"exclude": hosts, "nodelist": hosts})).job.slurm_options.job
+    assert (slurm_options.exclude, slurm_options.nodelist) == (hosts, hosts)
 
 
 @pytest.mark.parametrize("hosts", ["", ",", "a,", "a,,b", "node[1-", "node]", "/etc/hosts", "a b", "-x", "node[]"])
@@ -77,7 +77,7 @@ def test_no_host_lists(hosts: str) -> None:
 
 @pytest.mark.parametrize("option", ["--nice=5", "--exclusive", "--licenses=a:1", "--hint=nomultithread", "--begin=now"])
 def test_raw_options(option: str) -> None:
-    assert check(job("extras/slurm/options", [option])).job.wishes.job.options == (option,)
+    assert check(job("extras/slurm/options", [option])).job.slurm_options.job.options == (option,)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_no_raw_options(option: object) -> None:
     assert error_codes(job("extras/slurm/options", [option])) == ["E203"]
 
 
-@pytest.mark.parametrize("name", sorted(OURS))
+@pytest.mark.parametrize("name", sorted(RESERVED))
 def test_options_of_ours_and_their_abbreviations_are_refused(name: str) -> None:
     assert error_codes(job("extras/slurm/options", [f"--{name}", f"--{name}=1", f"--{name[:-1]}=1"])) == ["E207"] * 3
 
@@ -100,9 +100,9 @@ def test_wishes_of_a_role() -> None:
     }
     checked = check(job("extras", {"slurm": slurm, "gangAllocation": False}))
     assert not checked.warnings
-    assert checked.job.wishes.layout == "shared"
-    assert checked.job.wishes.job.partition == "cpu"
-    assert checked.job.roles[0].wishes == RoleWishes(partition="gpu", slots=2, options=("--nice=1",))
+    assert checked.job.slurm_options.layout == "shared"
+    assert checked.job.slurm_options.job.partition == "cpu"
+    assert checked.job.roles[0].slurm_options == RoleSlurmOptions(partition="gpu", slots=2, options=("--nice=1",))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_wishes_of_a_role() -> None:
     ],
 )
 def test_variables_that_tasks_get(written: object, names: tuple[str, ...] | None) -> None:
-    assert check(job("extras/slurm/exportEnv", written)).job.wishes.export_env == names
+    assert check(job("extras/slurm/exportEnv", written)).job.slurm_options.export_env == names
 
 
 @pytest.mark.parametrize("name", ["*", "A=1", "", "A B", "A|B", "1A", "A*B", "$A", "\u00c4", "A\n", 5, None, ["A"]])
@@ -135,7 +135,7 @@ def test_no_choice_of_variables(value: object) -> None:
 def test_folders_in_which_commands_start(folder: str) -> None:
     slurm = {"workdir": folder, "taskRoles": {"worker": {"workdir": "/role"}}}
     checked = check(job("extras/slurm", slurm)).job
-    assert (checked.wishes.job.workdir, checked.roles[0].wishes.workdir) == (folder, "/role")
+    assert (checked.slurm_options.job.workdir, checked.roles[0].slurm_options.workdir) == (folder, "/role")
 
 
 @pytest.mark.parametrize("folder", ["", "data", "./data", "~", "~/data", "$HOME", "/a\nb", "/a\u2028b", 5, ["/a"]])

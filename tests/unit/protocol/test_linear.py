@@ -29,7 +29,7 @@ try:
     compile_job(pathlib.Path(sys.argv[1]).read_bytes())
     print("compiled")
 except ProtocolError as error:
-    print(*sorted({fault.code for fault in error.faults}), len(error.faults))
+    print(*sorted({fault.code for fault in error.diagnostics}), len(error.diagnostics))
 """
 INSERT = """
 set -u; source common/messages.sh; source task/secrets.sh

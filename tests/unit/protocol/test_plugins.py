@@ -21,7 +21,7 @@ def with_plugin(plugin: dict[str, object]) -> Checked:
 
 def programs(plugin: dict[str, object]) -> list[str]:
     """Return what a plugin runs."""
-    [made] = with_plugin(plugin).job.roles[0].around.plugins
+    [made] = with_plugin(plugin).job.roles[0].hooks.plugins
     return [script.program for script in made.scripts]
 
 
@@ -51,7 +51,7 @@ def test_switches_of_ssh_may_be_text(job_ssh: object, barrier: object, waits: bo
 def test_other_words_are_no_switches(value: object) -> None:
     with pytest.raises(ProtocolError) as error:
         with_plugin({"plugin": "ssh", "parameters": {"jobssh": value}})
-    assert [fault.code for fault in error.value.faults] == ["E203"]
+    assert [diagnostic.code for diagnostic in error.value.diagnostics] == ["E203"]
 
 
 @pytest.mark.parametrize(
@@ -67,5 +67,5 @@ def test_other_words_are_no_switches(value: object) -> None:
 )
 def test_the_case_of_a_failure_policy_means_nothing(policy: object, ignores: bool, warned: list[str]) -> None:
     found = with_plugin({"plugin": "cmd", "failurePolicy": policy, "parameters": {"preCommands": ["ls"]}})
-    assert [each.ignore_failure for each in found.job.roles[0].around.plugins] == [ignores]
+    assert [each.ignore_failure for each in found.job.roles[0].hooks.plugins] == [ignores]
     assert codes(found) == warned

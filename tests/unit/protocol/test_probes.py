@@ -164,14 +164,16 @@ def test_refused_although_the_server_accepted_it(path: str, value: object) -> No
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "fault"),
+    ("path", "value", "diagnostic"),
     [
         ("[key]", 1, ('$["[key]"]', "unknown key `[key]`")),
         ("taskRoles/worker/[key]", 1, ('$.taskRoles.worker["[key]"]', "unknown key `[key]`")),
         ("taskRoles/[key]/instances", 1, ('$.taskRoles["[key]"]', "expected a role name")),
     ],
 )
-def test_a_key_that_looks_like_a_word_of_the_validator(path: str, value: object, fault: tuple[str, str]) -> None:
+def test_a_key_that_looks_like_a_word_of_the_validator(path: str, value: object, diagnostic: tuple[str, str]) -> None:
     with pytest.raises(ProtocolError) as error:
         check(job(path, value))
-    assert any(found.path == fault[0] and found.message.startswith(fault[1]) for found in error.value.faults)
+    assert any(
+        found.path == diagnostic[0] and found.message.startswith(diagnostic[1]) for found in error.value.diagnostics
+    )

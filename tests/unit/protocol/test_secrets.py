@@ -106,7 +106,7 @@ def test_what_is_put_in_is_what_was_written(tmp_path: Path, a: str, b: str, para
     if expected is None:
         with pytest.raises(ProtocolError) as error:
             checked(command, secrets, {"p": parameter})
-        assert {fault.code for fault in error.value.faults} <= {"E313", "E314", "E320"}
+        assert {diagnostic.code for diagnostic in error.value.diagnostics} <= {"E313", "E314", "E320"}
     else:
         found = checked(command, secrets, {"p": parameter})
         assert as_the_task_runs_it(found, tmp_path) == f"x {a}{expected}{b} y"
@@ -144,7 +144,7 @@ def test_a_secret_in_a_value_of_a_prerequisite_is_put_in(tmp_path: Path) -> None
         "callbacks": [{"event": "taskStarts", "commands": commands}],
     }
     found = checked("true", {"token": "v4lue"}, {"url": "x:<% $secrets.token %>@h"}, data)
-    script = found.job.roles[0].around.known[0].scripts[0]
+    script = found.job.roles[0].hooks.resolved[0].scripts[0]
     assert as_the_task_runs_it(found, tmp_path, script.text) == "clone x:v4lue@h x:v4lue@h"
 
 
@@ -161,14 +161,14 @@ def test_a_secret_in_a_value_of_a_prerequisite_is_put_in(tmp_path: Path) -> None
 def test_a_reference_in_a_value_is_never_dropped(value: str, secrets: dict[str, Value], code: str) -> None:
     with pytest.raises(ProtocolError) as error:
         checked("echo\necho <% $parameters.x %>", secrets, {"x": value, "other": "1"})
-    assert [fault.code for fault in error.value.faults] == [code]
+    assert [diagnostic.code for diagnostic in error.value.diagnostics] == [code]
 
 
 def test_a_reference_in_a_value_can_be_kept(tmp_path: Path) -> None:
     values: dict[str, Value] = {"a": "<%$secrets.no%>", "b": "<%$parameters.a%>", "c": "<% $secrets.token %>"}
     command = "<% $parameters.a %> <% $parameters.b %> <% $parameters.c %> <% $parameters.none %>"
     found = checked(command, {"token": "v4lue"}, values, keep=True)
-    assert [fault.code for fault in found.warnings] == ["W305", "W320", "W305"]
+    assert [diagnostic.code for diagnostic in found.warnings] == ["W305", "W320", "W305"]
     assert as_the_task_runs_it(found, tmp_path) == "<%$secrets.no%> <%$parameters.a%> v4lue <% $parameters.none %>"
 
 

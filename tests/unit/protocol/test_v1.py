@@ -14,7 +14,7 @@ from paislurm.translator.job import Completion, Directories, Image, Job, Lines, 
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.protocol.validate import validate
 from paislurm.translator.reading.read import read
-from paislurm.translator.slurm_options import Switches
+from paislurm.translator.slurm_options import CompatOptions
 
 from .jobs import GONE, check
 from .jobs_v1 import ROLE, job
@@ -33,7 +33,7 @@ def role(path: str = "", value: object = None) -> Role:
 
 
 def codes(path: str = "", value: object = None) -> list[str]:
-    return [fault.code for fault in check(job(path, value)).warnings]
+    return [diagnostic.code for diagnostic in check(job(path, value)).warnings]
 
 
 def test_defaults() -> None:
@@ -193,8 +193,8 @@ def test_numbers_as_text_mean_the_number(path: str, text: object, number: object
 def test_refused(path: str, value: object, code: str) -> None:
     with pytest.raises(ProtocolError) as caught:
         meant(path, value)
-    assert code in [fault.code for fault in caught.value.faults]
-    assert all(fault.place and fault.place.line for fault in caught.value.faults)
+    assert code in [diagnostic.code for diagnostic in caught.value.diagnostics]
+    assert all(diagnostic.location and diagnostic.location.line for diagnostic in caught.value.diagnostics)
 
 
 def test_thresholds_of_null_never_fire() -> None:
@@ -251,7 +251,7 @@ def test_kill_all_has_no_effect_beside_thresholds_of_roles(key: str) -> None:
     base = job("killAllOnCompletedTaskNumber", 1).replace('"gpuNumber"', f'"{key}": null, "gpuNumber"')
     checked = check(base)
     assert checked.job.min_succeeded == -1
-    assert [fault.code for fault in checked.warnings] == ["W333"]
+    assert [diagnostic.code for diagnostic in checked.warnings] == ["W333"]
 
 
 def test_variables_are_text_as_javascript_writes_it() -> None:
@@ -284,16 +284,16 @@ def test_wishes_stand_under_extras() -> None:
         "compat": {"jobName": "full"},
     }
     found = meant("extras/slurm", slurm)
-    assert found.wishes.layout == "het"
-    assert found.wishes.job.time is not None
-    assert found.roles[0].wishes.qos == "high"
+    assert found.slurm_options.layout == "het"
+    assert found.slurm_options.job.time is not None
+    assert found.roles[0].slurm_options.qos == "high"
     assert found.compat.job_name == "full"
     assert codes("extras/slurm", slurm) == []
 
 
 def test_a_site_may_choose_between_readings() -> None:
     document = read(job(), file="job.json")
-    assert validate(document, defaults=Switches(job_name="full")).job.compat.job_name == "full"
+    assert validate(document, defaults=CompatOptions(job_name="full")).job.compat.job_name == "full"
 
 
 def test_the_name_can_be_changed() -> None:
@@ -326,7 +326,7 @@ def test_published_files_compile_or_name_their_fault(file: Path) -> None:
     try:
         compiled = compile_job(file.read_bytes(), file=file.name)
     except PaislurmError as error:
-        assert {fault.code for fault in error.faults} == {"E204"}
+        assert {diagnostic.code for diagnostic in error.diagnostics} == {"E204"}
         assert '"g2p-train"' in file.read_text(encoding="utf-8")
     else:
         assert compiled.job.protocol == "1"

@@ -10,7 +10,7 @@ import yaml
 from paislurm.translator.job import Completion, Lines, PortRequest, Resources
 from paislurm.translator.protocol.validate import validate
 from paislurm.translator.reading.read import read
-from paislurm.translator.slurm_options import RoleWishes, Switches
+from paislurm.translator.slurm_options import CompatOptions, RoleSlurmOptions
 
 from .jobs import JOB, ROLE, changed, check, codes, job
 
@@ -26,8 +26,8 @@ def test_defaults() -> None:
         0,
     )
     assert found.gang
-    assert found.wishes.layout is None
-    assert found.wishes.job == RoleWishes()
+    assert found.slurm_options.layout is None
+    assert found.slurm_options.job == RoleSlurmOptions()
     [role] = found.roles
     assert (role.name, role.controller_name, role.instances, role.task_retry_limit) == (
         "worker",
@@ -109,16 +109,16 @@ def test_min_succeeded_can_be_the_number_of_instances() -> None:
     chosen = check(yaml.safe_dump(changed(base, "extras/slurm/compat/minSucceeded", "instances")))
     assert [role.completion.min_succeeded for role in chosen.job.roles] == [3, 1]
     assert not chosen.warnings
-    by_site = validate(read(yaml.safe_dump(base), file="job.yaml"), defaults=Switches(min_succeeded="instances"))
+    by_site = validate(read(yaml.safe_dump(base), file="job.yaml"), defaults=CompatOptions(min_succeeded="instances"))
     assert [role.completion.min_succeeded for role in by_site.job.roles] == [3, 1]
 
 
 def test_switches_of_the_job_overrule_those_of_the_site() -> None:
-    site = Switches(job_name="full", nounset=False, exit_patterns="original", unresolved="keep", gpu_type="any")
+    site = CompatOptions(job_name="full", nounset=False, exit_patterns="original", unresolved="keep", gpu_type="any")
     assert validate(read(job(), file="j"), defaults=site).job.compat.job_name == "full"
-    text = job("extras/slurm/compat", {"jobName": "plain", "nounset": True, "exitPatterns": "mended"})
+    text = job("extras/slurm/compat", {"jobName": "plain", "nounset": True, "exitPatterns": "fixed"})
     found = validate(read(text, file="j"), defaults=site).job
-    assert (found.compat.job_name, found.compat.exit_patterns) == ("plain", "mended")
+    assert (found.compat.job_name, found.compat.exit_patterns) == ("plain", "fixed")
     assert found.roles[0].command.nounset
     text = job("taskRoles/worker/commands", ["echo <% $parameters.x %>"])
     assert validate(read(text, file="j"), defaults=site).job.roles[0].command.text == "echo <% $parameters.x %>"

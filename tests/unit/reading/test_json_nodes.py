@@ -57,9 +57,9 @@ def test_nonsense_is_a_fault_with_a_place(nonsense: str) -> None:
 
 def test_places_are_those_of_the_file() -> None:
     document = read('// a job\n{"jobName":\t"demo", /* x\n*/ "taskRoles": [\n  {"name": "a"}]}', file="job.json")
-    assert str(document.place(("jobName",))) == "job.json:2:13"
-    assert str(document.place(("jobName",), key=True)) == "job.json:2:2"
-    assert str(document.place(("taskRoles", 0, "name"))) == "job.json:4:12"
+    assert str(document.location(("jobName",))) == "job.json:2:13"
+    assert str(document.location(("jobName",), key=True)) == "job.json:2:2"
+    assert str(document.location(("taskRoles", 0, "name"))) == "job.json:4:12"
     assert document.spans[("taskRoles", 0)].last_line == 4
 
 

@@ -50,8 +50,8 @@ def check_places(document: Document) -> None:
 
 def check_faults(error: ProtocolError) -> None:
     """Check that an error tells of something, and where it is."""
-    assert error.faults
-    assert all(fault.place for fault in error.faults)
+    assert error.diagnostics
+    assert all(diagnostic.location for diagnostic in error.diagnostics)
 
 
 @given(st.dictionaries(KEYS, DATA, max_size=4), st.booleans())
@@ -131,8 +131,8 @@ def test_text_begins_below_the_indicator_of_a_block() -> None:
 
 def test_place_of_what_does_not_exist_is_that_of_what_is_around_it() -> None:
     document = read(TEXT, file="job.yaml")
-    assert str(document.place(("flow", "c", "d"))) == "job.yaml:15:1"
-    assert str(document.place(("name",), key=True)) == "job.yaml:2:1"
+    assert str(document.location(("flow", "c", "d"))) == "job.yaml:15:1"
+    assert str(document.location(("name",), key=True)) == "job.yaml:2:1"
 
 
 def test_bytes_with_a_byte_order_mark() -> None:
@@ -167,26 +167,26 @@ text: {'<<': 5}
     assert root["one"] == root["two"] == {"a": 1, "b": 9}
     assert root["both"] == {"a": 1, "b": 2, "c": 4}
     assert root["text"] == {"<<": 5}
-    assert str(document.place(("both", "c"))) == "job.yaml:2:23"
+    assert str(document.location(("both", "c"))) == "job.yaml:2:23"
 
 
 def test_aliases_repeat_values() -> None:
     document = read("a: &a [x, {y: z}]\nb: *a\n", file="job.yaml")
     assert document.root == {"a": ["x", {"y": "z"}], "b": ["x", {"y": "z"}]}
-    assert str(document.place(("b",))) == "job.yaml:2:4"
-    assert str(document.place(("b", 1, "y"))) == "job.yaml:1:15"
+    assert str(document.location(("b",))) == "job.yaml:2:4"
+    assert str(document.location(("b", 1, "y"))) == "job.yaml:1:15"
 
 
 def test_a_second_document_is_kept_as_secrets() -> None:
     document = read("name: demo\n---\ntoken: x\n", file="job.yaml")
     assert document.secrets == {"token": "x"}
-    assert [fault.code for fault in document.warnings] == ["W101"]
+    assert [diagnostic.code for diagnostic in document.warnings] == ["W101"]
 
 
 def test_all_faults_of_a_file_are_told() -> None:
     with pytest.raises(ProtocolError) as caught:
         read("a: 1\na: 2\nb: !x 1\nc: *d\n", file="job.yaml")
-    assert [fault.code for fault in caught.value.faults] == ["E105", "E107", "E108"]
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["E105", "E107", "E108"]
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 50_000, "- " * 50_000, "? " * 50_000, "a: &a [*a" * 9000])

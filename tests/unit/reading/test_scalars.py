@@ -7,7 +7,7 @@ import math
 import pytest
 
 from paislurm.translator.errors import ProtocolError
-from paislurm.translator.protocol.expressions.js_string import NoTextError, js_text
+from paislurm.translator.protocol.expressions.js_string import NotAStringError, js_string
 from paislurm.translator.reading.document import Bytes, SourceInt, SourceText, Value
 from paislurm.translator.reading.read import read
 
@@ -126,17 +126,17 @@ def test_an_integer_keeps_its_spelling() -> None:
     ],
 )
 def test_text(value: Value, text: str) -> None:
-    assert js_text(value) == text
+    assert js_string(value) == text
 
 
 def test_null_has_no_text() -> None:
-    assert js_text(None) is None
+    assert js_string(None) is None
 
 
 @pytest.mark.parametrize("value", [{}, {"a": 1}, [1, {"a": 1}]])
 def test_a_mapping_is_refused(value: Value) -> None:
-    with pytest.raises(NoTextError):
-        js_text(value)
+    with pytest.raises(NotAStringError):
+        js_string(value)
 
 
 @pytest.mark.parametrize(
@@ -188,9 +188,9 @@ def test_what_js_yaml_reads_besides(text: str, value: Value) -> None:
 def test_what_js_yaml_does_not_read_either(text: str, code: str) -> None:
     with pytest.raises(ProtocolError) as error:
         value_of(text)
-    assert [fault.code for fault in error.value.faults] == [code]
+    assert [diagnostic.code for diagnostic in error.value.diagnostics] == [code]
 
 
 def test_bytes_are_text_in_commands_alone() -> None:
-    assert js_text(value_of("!!binary aGVsbG8=")) == "hello"
+    assert js_string(value_of("!!binary aGVsbG8=")) == "hello"
     assert isinstance(value_of("!!binary aGVsbG8="), Bytes)

@@ -158,7 +158,7 @@ def test_every_line_that_varies_is_explained(file: Path) -> None:
     try:
         compiled = compile_job(file.read_bytes())
     except PaislurmError as error:
-        assert error.faults
+        assert error.diagnostics
         return
     found = {o.line: o for o in origins(compiled.plan, compiled.document)}
     assert all(origin.job_lines or origin.rule for origin in found.values())

@@ -24,7 +24,7 @@ def script(position: int) -> str:
 @pytest.mark.parametrize("position", range(len(CASES)), ids=[case.name for case in CASES])
 def test_what_the_compiler_writes_is_genuine(position: int) -> None:
     verdict = verify(script(position), VERSION)
-    assert verdict.faults == ()
+    assert verdict.diagnostics == ()
     assert not verdict.edited
     assert verdict.uses == uses_of(compiled(CASES[position]).plan)
 
@@ -63,9 +63,9 @@ def test_a_change_of_any_line_is_noticed() -> None:
         if changed == lines[number]:
             continue
         verdict = verify("\n".join([*lines[:number], changed, *lines[number + 1 :]]), VERSION)
-        assert verdict.faults or verdict.edited, (number, lines[number], changed)
+        assert verdict.diagnostics or verdict.edited, (number, lines[number], changed)
         behind = number > next(at for at, line in enumerate(lines) if line.startswith(SEAL)) + 1
-        assert verdict.faults or not behind
+        assert verdict.diagnostics or not behind
 
 
 def test_bash_in_the_head_is_no_edit() -> None:
@@ -89,15 +89,15 @@ def test_bash_in_the_head_is_no_edit() -> None:
     ):
         assert before in whole, before
         verdict = verify(whole.replace(before, after, 1), VERSION)
-        assert verdict.faults, after
+        assert verdict.diagnostics, after
 
 
 def test_an_edit_of_the_right_form_is_told_and_allowed() -> None:
     whole = script([case.name for case in CASES].index("parameter-server-het"))
     verdict = verify(whole.replace("PSL_GRACE=5 ", "PSL_GRACE=60 ").replace("--mem=200M", "--mem=300M"), VERSION)
-    assert (verdict.faults, verdict.edited) == ((), True)
+    assert (verdict.diagnostics, verdict.edited) == ((), True)
     raw = verify(whole.replace("#SBATCH --nodes=1\n", "#SBATCH --nodes=1\n#SBATCH --contiguous\n", 1), VERSION)
-    assert raw.faults == ()
+    assert raw.diagnostics == ()
     assert raw.to_read[0].what == "raw option of sbatch, --contiguous"
 
 
@@ -106,7 +106,7 @@ def test_a_seal_in_the_commands_deceives_nobody() -> None:
     seal = whole[whole.index(SEAL) :]
     assert verify(whole.replace("\nEND_OF_COMMANDS\n", f"\n{seal}\nEND_OF_COMMANDS\n", 1), VERSION).edited
     evil = whole[: whole.index(SEAL)] + "id\n" + whole[whole.index(SEAL) :]
-    assert verify(evil, VERSION).faults
+    assert verify(evil, VERSION).diagnostics
 
 
 @pytest.mark.parametrize(
@@ -114,12 +114,12 @@ def test_a_seal_in_the_commands_deceives_nobody() -> None:
     [("", "no seal"), ("#!/bin/bash\nid\n", "no seal"), (f"x\n{SEAL}1.0 and more\n", "not of the form")],
 )
 def test_what_is_no_script_of_ours_is_told(text: str, message: str) -> None:
-    ((_, told),) = verify(text, VERSION).faults
+    ((_, told),) = verify(text, VERSION).diagnostics
     assert message in told
 
 
 def test_the_runtime_of_another_version_is_not_judged() -> None:
-    ((_, told),) = verify(script(0), "7.0").faults
+    ((_, told),) = verify(script(0), "7.0").diagnostics
     assert "paislurm 1.0, and this is 7.0" in told
 
 

@@ -17,7 +17,7 @@ from .bash import run
 if TYPE_CHECKING:
     from pathlib import Path
 
-RULES = exit_rules("mended")
+RULES = exit_rules("fixed")
 PRINTABLE = st.characters(min_codepoint=32, max_codepoint=126)
 CLASSIFY = """
 killed_for_memory() { return 1; }
@@ -73,9 +73,9 @@ def test_blanks_at_the_ends_of_an_expression_count(tmp_path: Path) -> None:
     assert said == ["255 unknown", "255 unknown", "9 permanent"]
 
 
-@pytest.mark.parametrize("wanted", ["mended", "original"])
+@pytest.mark.parametrize("wanted", ["fixed", "original"])
 def test_an_input_output_error_of_python_is_no_fault_of_the_data(
-    tmp_path: Path, wanted: Literal["mended", "original"]
+    tmp_path: Path, wanted: Literal["fixed", "original"]
 ) -> None:
     """OpenPAI gave its rule up, since a disk or a network may be at fault. The others of its kind stand."""
     said = ("OSError: [Errno 5] Input/output error", "cp: failed to close 'x': Input/output error")

@@ -91,7 +91,7 @@ def test_a_step_in_which_nothing_began(
     tmp_path: Path, log: str, status: int, means: str, gang: bool, failed: int
 ) -> None:
     """Neither a threshold nor a retry counts; srun's words are the reason."""
-    told = lose(tmp_path, f"step 0 {status}", log=log, gang=gang, failed=failed, retries=3, ceiling=3)
+    told = lose(tmp_path, f"step 0 {status}", log=log, gang=gang, failed=failed, retries=3, max_transient_retries=3)
     assert told.outcome == f"failed {means or '-1402 transient'}"
     words = {0: "killed by signal 9", 1: "incompatible with --distribution=arbitrary", 2: "Job prolog failed"}
     assert words[len(log.splitlines()) and (2 if "rolog" in log else 1)] in told.reason

@@ -36,7 +36,7 @@ def lose(
     report: str = "",
     failed: int = -1,
     retries: int = 0,
-    ceiling: int = 1,
+    max_transient_retries: int = 1,
 ) -> Told:
     """Supervise a role of two tasks. `log` is what srun said, `report` what the second slot left in its file."""
     (folder / "srun").mkdir()
@@ -44,7 +44,7 @@ def lose(
     (folder / "srun/0-w.log").write_text(log)
     (folder / "tasks/0-w/1.log").write_text(report)
     values = f"PSL_GANG={int(gang)} PSL_MIN_FAILED=({failed}) PSL_TASK_RETRIES=({retries})"
-    values += f" PSL_MAX_TRANSIENT_RETRIES={ceiling} PSL_MAX_RESTARTS={ceiling}"
+    values += f" PSL_MAX_TRANSIENT_RETRIES={max_transient_retries} PSL_MAX_RESTARTS={max_transient_retries}"
     lines = "".join(f"{event}\n" for event in events)
     script = f"set -u\n{sourced()}\n{values}\n{FAKES}"
     done = subprocess.run(
@@ -105,18 +105,18 @@ def test_a_step_that_slurm_finds_no_room_for(answers: str, begun: str, said: str
 
 
 @pytest.mark.parametrize(
-    ("ceiling", "words"),
+    ("max_transient_retries", "words"),
     [
         (0, " and is not retried, which the site does not allow"),
         (1, " after 1 transient retry, the most that the site allows"),
         (2, " after 2 transient retries, the most that the site allows"),
     ],
 )
-def test_the_end_of_patience_with_a_task_is_told(tmp_path: Path, ceiling: int, words: str) -> None:
+def test_the_end_of_patience_with_a_task_is_told(tmp_path: Path, max_transient_retries: int, words: str) -> None:
     events = []
-    for attempt in range(ceiling + 1):
+    for attempt in range(max_transient_retries + 1):
         events += [f"start 0 0 0 {attempt} n1 1 1", f"exit 0 0 0 {attempt} 130 130 transient 1"]
-    told = lose(tmp_path, *events, gang=False, failed=1, ceiling=ceiling)
+    told = lose(tmp_path, *events, gang=False, failed=1, max_transient_retries=max_transient_retries)
     assert told.reason == f"task w-0 failed with status 130{words}: 1 failed of role w end the job"
 
 
@@ -128,7 +128,7 @@ def test_the_end_of_restarts_of_a_task_is_told(tmp_path: Path, limit: int, words
     events = []
     for attempt in range(limit + 1):
         events += [f"start 0 0 0 {attempt} n1 1 1", f"exit 0 0 0 {attempt} 3 255 unknown 1"]
-    told = lose(tmp_path, *events, gang=False, failed=1, retries=-2, ceiling=limit)
+    told = lose(tmp_path, *events, gang=False, failed=1, retries=-2, max_transient_retries=limit)
     assert told.outcome == "failed 255 unknown"
     assert told.reason.startswith(f"task w-0 failed with status 3{words}")
 
@@ -162,7 +162,7 @@ def test_the_task_of_a_slot_that_dies_is_retried_in_another(tmp_path: Path) -> N
 def test_a_task_that_had_not_begun_in_the_slot_that_dies_uses_up_no_retry(tmp_path: Path) -> None:
     """Another slot takes it as it is."""
     events = ("free 0 0", "free 0 1", "died 0 1 1 137", BOTH_START[0], FIRST_SUCCEEDS, "free 0 0")
-    told = lose(tmp_path, *events, gang=False, retries=0, ceiling=0, failed=1)
+    told = lose(tmp_path, *events, gang=False, retries=0, max_transient_retries=0, failed=1)
     assert told.outcome == "succeeded 0 success"
     assert told.orders == ["run 0 0 0", "run 1 1 0", "run 0 1 0", "quit"]
 

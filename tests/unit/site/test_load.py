@@ -19,7 +19,7 @@ from paislurm.translator.site.profile import (
     Site,
     VirtualCluster,
 )
-from paislurm.translator.slurm_options import Switches
+from paislurm.translator.slurm_options import CompatOptions
 
 PROFILE = """\
 name: demo
@@ -38,7 +38,7 @@ gresStyle: gpus-per-task
 address: {suffix: -ib0}
 ports: {first: 20000, last: 30000}
 time: {default: 2:00:00, warning: 60, grace: 10, killWait: 15}
-retry: {transientCeiling: 3}
+retry: {maxTransientRetries: 3}
 compat: {minSucceeded: instances, nounset: false}
 """
 
@@ -71,8 +71,8 @@ def test_a_whole_profile() -> None:
         warning=timedelta(seconds=60),
         grace=timedelta(seconds=10),
         kill_wait=timedelta(seconds=15),
-        retry=RetrySettings(transient_ceiling=3),
-        compat=Switches(min_succeeded="instances", nounset=False),
+        retry=RetrySettings(max_transient_retries=3),
+        compat=CompatOptions(min_succeeded="instances", nounset=False),
     )
 
 
@@ -117,18 +117,18 @@ def test_faults_are_those_of_the_site(text: str) -> None:
 def test_what_a_profile_says_of_the_monitor() -> None:
     site = load_site(
         """\
-retry: {restartLimit: 50, onRootCancel: retry}
-exitSpec: [{code: -1003, behaviour: permanent, states: {PREEMPTED: taken by a paying job}, leavesNode: true}]
-monitor: {background: false, longestPoll: 120}
+retry: {maxRestarts: 50, onRootCancel: retry}
+exitSpec: [{code: -1003, behaviour: permanent, states: {PREEMPTED: taken by a paying job}, excludeNode: true}]
+monitor: {background: false, maxPollInterval: 120}
 notifications: {command: [/usr/local/bin/tell, --json]}
 """,
         file="site.yaml",
     )
-    assert site.retry == RetrySettings(restart_limit=50, on_root_cancel="retry")
+    assert site.retry == RetrySettings(max_restarts=50, on_root_cancel="retry")
     assert site.exit_rows == (
-        SiteRow(code=-1003, behaviour="permanent", states={"PREEMPTED": "taken by a paying job"}, leaves_node=True),
+        SiteRow(code=-1003, behaviour="permanent", states={"PREEMPTED": "taken by a paying job"}, exclude_node=True),
     )
-    assert site.monitor == MonitorSettings(background=False, longest_poll=120)
+    assert site.monitor == MonitorSettings(background=False, max_poll_interval=120)
     assert site.notifier == Notifier(argv=("/usr/local/bin/tell", "--json"), mail=False)
     whole = load_site("exitSpec: [{code: 7.0, behaviour: permanent}]", file="site.yaml").exit_rows
     assert [row.code for row in whole] == [7]

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from paislurm.translator.state.history import History, history
-from paislurm.translator.state.records import Cancelled, Intent, Seen
+from paislurm.translator.state.records import Cancelled, Intent, Observed
 
 from ..monitor.jobs import CREATED, ENDED, INTENT, NOW, ROLES, SUBMITTED
 
 
 def test_a_job_from_its_first_to_its_last_record() -> None:
-    seen = Seen(time=NOW, attempt=0, state="RUNNING", reason="")
+    seen = Observed(time=NOW, attempt=0, state="RUNNING", reason="")
     asked = Cancelled(time=NOW, attempt=0, user="alice")
     assert history([]) == History()
     known = history([CREATED, INTENT])
     assert (known.full_name, known.tag, known.job_id, known.tasks) == ("alice~demo", "paislurm-1", "", 2)
     known = history([CREATED, INTENT, SUBMITTED, seen, asked, ENDED])
-    assert (known.job_id, known.seen, known.cancelled, known.ended) == ("7", seen, asked, ENDED)
+    assert (known.job_id, known.observed, known.cancelled, known.ended) == ("7", seen, asked, ENDED)
     assert known.roles == ROLES
 
 

@@ -11,7 +11,7 @@ import pytest
 from paislurm.translator.errors import FolderError, NotFoundError
 from paislurm.translator.state import publish as publishing
 from paislurm.translator.state.job_folder import JobFolder, Store
-from paislurm.translator.state.publish import place, restore, retire, stage, write_durably
+from paislurm.translator.state.publish import archive, publish, restore, stage, write_durably
 
 from ..monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder
 
@@ -50,10 +50,10 @@ def test_what_is_not_there_is_not_found(tmp_path: Path, address: str) -> None:
     job_folder(store.jobs, CREATED, INTENT, SUBMITTED)
     with pytest.raises(NotFoundError) as caught:
         store.find(address, user="alice")
-    (fault,) = caught.value.faults
-    assert fault.code == "E520"
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "E520"
     if address == "demp":
-        assert fault.hint == "did you mean `demo`?"
+        assert diagnostic.hint == "did you mean `demo`?"
 
 
 def test_an_empty_home_has_no_jobs(tmp_path: Path) -> None:
@@ -66,10 +66,10 @@ def test_a_folder_is_staged_private_and_placed_once(tmp_path: Path) -> None:
     folder = store.folder("alice", "demo")
     modes = {path.stat().st_mode & 0o777 for path in (store.home, store.jobs, *staged.rglob("*")) if path.is_dir()}
     assert modes == {0o700}
-    assert place(staged, folder)
+    assert publish(staged, folder)
     assert folder.script(0).read_bytes() == b"y"
     again = stage(store, {"job.yaml": b"z"})
-    assert not place(again, folder)
+    assert not publish(again, folder)
     assert (folder.path / "job.yaml").read_bytes() == b"x"
 
 
@@ -77,7 +77,7 @@ def test_a_finished_folder_makes_room_and_can_come_back(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, name="alice~demo")
     job_folder(tmp_path, CREATED, name="alice~demo.1")
     with opened(folder) as checked:
-        old = retire(folder, checked)
+        old = archive(folder, checked)
     assert old is not None
     assert old.name == "alice~demo.2"
     assert not folder.path.exists()
@@ -89,9 +89,9 @@ def test_a_finished_folder_makes_room_and_can_come_back(tmp_path: Path) -> None:
 def test_of_two_who_retire_a_folder_one_does(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED)
     with opened(folder) as first, opened(folder) as second:
-        assert retire(folder, first) is not None
+        assert archive(folder, first) is not None
         new = job_folder(tmp_path, CREATED, INTENT)
-        assert retire(new, second) is None, "the mark is in the folder that was checked, which has moved"
+        assert archive(new, second) is None, "the mark is in the folder that was checked, which has moved"
     assert new.journal.exists()
 
 
@@ -100,9 +100,9 @@ def test_a_mark_that_a_dead_process_left_is_taken_over_later(tmp_path: Path) -> 
     mark = folder.path / "retired"
     mark.mkdir()
     with opened(folder) as checked:
-        assert retire(folder, checked) is None
+        assert archive(folder, checked) is None
         os.utime(mark, (1, 1))
-        assert retire(folder, checked) is not None
+        assert archive(folder, checked) is not None
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def test_a_home_that_cannot_be_made_is_a_fault_that_names_it(tmp_path: Path) -> 
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(FolderError) as caught:
         stage(Store(tmp_path / "file" / "home"), {"job.yaml": b""})
-    assert str(tmp_path / "file") in caught.value.faults[0].message
+    assert str(tmp_path / "file") in caught.value.diagnostics[0].message
 
 
 class opened:  # noqa: N801 - reads as the function that it stands for

@@ -22,14 +22,14 @@ from paislurm.translator.state.records import (
     Intent,
     JobRole,
     Notified,
-    Policy,
+    Observed,
     Retry,
-    Seen,
+    RetryPolicy,
     Submitted,
     dump,
     parse,
 )
-from paislurm.translator.state.safe_read import DamagedError
+from paislurm.translator.state.safe_read import CorruptDataError
 
 from ..monitor.jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, job_folder
 
@@ -53,7 +53,7 @@ rows = st.builds(
     phrase=st.none() | words,
     behaviour=st.none() | behaviours,
     states=st.dictionaries(words, words, max_size=2),
-    leaves_node=st.none() | st.booleans(),
+    exclude_node=st.none() | st.booleans(),
 )
 any_record = st.one_of(
     st.builds(
@@ -63,7 +63,9 @@ any_record = st.one_of(
         user=words,
         backend=words,
         roles=st.lists(roles, max_size=3).map(tuple),
-        policy=st.builds(Policy, limit=st.integers(-2, 9), ceiling=numbers, spare=st.none() | numbers),
+        policy=st.builds(
+            RetryPolicy, limit=st.integers(-2, 9), max_transient_retries=numbers, spare_nodes=st.none() | numbers
+        ),
         exit_rows=st.lists(rows, max_size=2).map(tuple),
         notify=st.lists(words, max_size=2).map(tuple),
     ),
@@ -79,7 +81,12 @@ any_record = st.one_of(
         tasks=st.integers(0, 250_000),
     ),
     st.builds(
-        Seen, time=numbers, attempt=counts, state=words, reason=words, reasons=st.lists(words, max_size=3).map(tuple)
+        Observed,
+        time=numbers,
+        attempt=counts,
+        state=words,
+        reason=words,
+        reasons=st.lists(words, max_size=3).map(tuple),
     ),
     st.builds(Cancelled, time=numbers, attempt=counts, user=words, job_id=ids),
     st.builds(Notified, time=numbers, attempt=counts, key=words, delivered=st.booleans()),
@@ -90,8 +97,8 @@ any_record = st.one_of(
         code=st.integers(-8000, 255),
         behaviour=behaviours,
         reason=words,
-        why=words,
-        due=numbers,
+        rule=words,
+        retry_at=numbers,
         total=counts,
         used=counts,
         transient=counts,
@@ -138,7 +145,7 @@ def test_a_cut_loses_at_most_the_last_record(
     assert found.records[:complete] == tuple(records[:complete])
     assert len(found.records) <= complete + 1
     torn = cut > 0 and whole[cut - 1 : cut] != b"\n" and len(found.records) == complete
-    assert bool(found.damage) == torn
+    assert bool(found.read_errors) == torn
 
     append(journal, CREATED)
     assert read(journal).records[-1] == CREATED
@@ -169,7 +176,7 @@ def test_damage_is_told(tmp_path: Path) -> None:
     journal.write_bytes(dump(CREATED) + b"rubbish\n" + later + unknown + zeros + dump(INTENT) + b'{"version"')
     found = read(journal)
     assert found.records == (CREATED, INTENT)
-    assert found.damage == (
+    assert found.read_errors == (
         "line 2 cannot be read: it is not JSON",
         "line 3 cannot be read: it was written by a later version",
         "line 4 cannot be read: no such kind of record",
@@ -193,24 +200,24 @@ def test_damage_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_record_is_damage(line: bytes) -> None:
-    with pytest.raises(DamagedError):
+    with pytest.raises(CorruptDataError):
         parse(line)
 
 
 def test_the_end_of_a_long_journal_is_enough(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
-    seen = [Seen(time=NOW, attempt=0, state="RUNNING", reason="x" * 80)] * 1000
+    seen = [Observed(time=NOW, attempt=0, state="RUNNING", reason="x" * 80)] * 1000
     journal.write_bytes(b"".join(map(dump, [CREATED, INTENT, SUBMITTED, *seen, ENDED])))
     assert journal.stat().st_size > END
     found = read_last(journal)
     assert found.records[-1] == ENDED
     assert len(found.records) < 400
-    assert not found.damage
+    assert not found.read_errors
 
 
 def test_a_journal_whose_end_says_little_is_read_whole(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
-    seen = [Seen(time=NOW, attempt=0, state="RUNNING", reason="x" * 80)] * 1000
+    seen = [Observed(time=NOW, attempt=0, state="RUNNING", reason="x" * 80)] * 1000
     journal.write_bytes(b"".join(map(dump, [CREATED, INTENT, SUBMITTED, *seen])))
     assert read_last(journal).records[0] == CREATED
 
@@ -228,7 +235,7 @@ def test_a_journal_from_before_retries_is_read_and_never_retried() -> None:
     )
     record = parse(line)
     assert isinstance(record, Created)
-    assert (record.policy.limit, record.policy.ceiling, record.notify) == (0, 0, ())
+    assert (record.policy.limit, record.policy.max_transient_retries, record.notify) == (0, 0, ())
 
 
 @pytest.mark.parametrize(
@@ -239,13 +246,13 @@ def test_a_journal_from_before_retries_is_read_and_never_retried() -> None:
         b'"policy": {"on_timeout": "maybe"}',
         b'"exit_rows": [{"code": 1, "behaviour": "odd"}]',
         b'"exit_rows": [{"code": 1, "states": {"A": 1}}]',
-        b'"exit_rows": [{"code": 1, "leaves_node": 1}]',
+        b'"exit_rows": [{"code": 1, "exclude_node": 1}]',
         b'"notify": [1]',
     ],
 )
 def test_what_a_policy_cannot_be(wrong: bytes) -> None:
     line = b'{"version": 1, "kind": "created", "time": 1, "job": "", "user": "", "backend": "", "roles": [], %s}'
-    with pytest.raises(DamagedError):
+    with pytest.raises(CorruptDataError):
         parse(line % wrong)
 
 
@@ -260,7 +267,7 @@ def test_the_number_of_a_job_is_one(word: str) -> None:
     """It comes to scancel and squeue: an option would be obeyed, a number that is too large stops a query for all."""
     for record in (SUBMITTED, Cancelled(time=NOW, attempt=0, user="alice", job_id="7")):
         assert parse(line(record)) == record
-        with pytest.raises(DamagedError, match="`job_id` is not the number of a job"):
+        with pytest.raises(CorruptDataError, match="`job_id` is not the number of a job"):
             parse(line(record, job_id=word))
 
 
@@ -281,7 +288,7 @@ def test_the_number_of_a_job_is_one(word: str) -> None:
 )
 def test_counts_have_limits_and_folders_are_below_the_jobs(record: Record, changes: dict[str, object]) -> None:
     assert parse(line(record)) == record
-    with pytest.raises(DamagedError):
+    with pytest.raises(CorruptDataError):
         parse(line(record, **changes))
 
 
@@ -295,7 +302,8 @@ def test_taking_in_a_record_copies_nothing_of_those_before(monkeypatch: pytest.M
         return replace(known, **changes)
 
     retry = Retry(
-        time=NOW, attempt=0, code=1, behaviour="unknown", reason="", why="", due=NOW, total=1, used=1, transient=0,
+        time=NOW, attempt=0, code=1, behaviour="unknown", reason="", rule="", retry_at=NOW, total=1,
+        used=1, transient=0,
         nodes=(), backend_state="", started=None, ended=None,
     )  # fmt: skip
     told = [Notified(time=NOW, attempt=0, key=str(number), delivered=True) for number in range(1000)]
@@ -311,7 +319,7 @@ def test_a_journal_of_rubbish_is_told_in_few_lines(tmp_path: Path) -> None:
     journal.write_bytes(dump(INTENT) + b"\n" * 1000 + b"x\n" * 99_000 + dump(SUBMITTED))
     found = read(journal)
     assert found.records == (INTENT, SUBMITTED)
-    assert found.damage[0] == "line 1002 cannot be read: it is not JSON"
-    assert found.damage[20:] == ("98980 more lines cannot be read",)
+    assert found.read_errors[0] == "line 1002 cannot be read: it is not JSON"
+    assert found.read_errors[20:] == ("98980 more lines cannot be read",)
     journal.write_bytes(b"x\n" * 200_000)
-    assert read(journal).damage[20:] == ("99980 more lines cannot be read; the rest was not tried",)
+    assert read(journal).read_errors[20:] == ("99980 more lines cannot be read; the rest was not tried",)

@@ -153,7 +153,7 @@ def test_an_owner_that_lives_keeps_it_in_every_order() -> None:
         beating._lock._number = 1
         run([other, beating], order)
         assert other.answer is False
-        assert owner.held()
+        assert owner.holds_lock()
 
 
 def test_an_owner_that_gives_up_while_others_look() -> None:
@@ -171,7 +171,7 @@ def test_an_owner_that_gives_up_while_others_look() -> None:
     some.booleans(),
 )
 def test_halted_processes_never_both_hold_it(schedule: list[tuple[int, int]], left: bool) -> None:
-    """Three processes, any of which may stand still until it is stale: `held` is true for one at most."""
+    """Three processes, any of which may stand still until it is stale: `holds_lock` is true for one at most."""
     server = Server()
     if left:
         server.names["lock.3"] = [0.0]
@@ -190,7 +190,7 @@ def test_halted_processes_never_both_hold_it(schedule: list[tuple[int, int]], le
             process.step()
     for lock in locks:
         lock._files = Client(server)
-    held = [lock for lock in locks if lock.held()]
+    held = [lock for lock in locks if lock.holds_lock()]
     assert len(held) <= 1
     if held:
         assert server.owner() is not None
@@ -201,13 +201,13 @@ def test_who_was_replaced_learns_of_it() -> None:
     server = Server()
     first, second = Lock(Client(server)), Lock(Client(server))
     assert first.take()
-    assert first.held()
+    assert first.holds_lock()
     server.clock += STALE_SECONDS + 1
     assert second.take()
-    assert (first.held(), second.held()) == (False, True)
+    assert (first.holds_lock(), second.holds_lock()) == (False, True)
     first.beat()
     first.give_up()
-    assert second.held()
+    assert second.holds_lock()
     assert not Lock(Client(server)).take()
     second.give_up()
     assert first.take()
@@ -232,7 +232,7 @@ def test_on_a_real_file_system(tmp_path: Path) -> None:
     assert not first.owned()
     with first.taken() as mine:
         assert mine
-        assert first.held()
+        assert first.holds_lock()
         assert second.owned()
         assert not second.take()
         assert abs(first.now() - int((tmp_path / "monitor").stat().st_mtime)) <= 1

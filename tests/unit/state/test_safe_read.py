@@ -16,9 +16,9 @@ from paislurm.translator.state import result as result_module
 from paislurm.translator.state import script_reports as scripts_module
 from paislurm.translator.state import task_reports as reports_module
 from paislurm.translator.state.result import Result, parse_result, read_result
-from paislurm.translator.state.safe_read import DamagedError, open_regular
+from paislurm.translator.state.safe_read import CorruptDataError, open_regular
 from paislurm.translator.state.script_reports import ScriptRun, read_scripts
-from paislurm.translator.state.task_reports import Report, read_reports, take_in
+from paislurm.translator.state.task_reports import Report, apply_reports, read_reports
 
 from ..monitor.jobs import result, task
 
@@ -34,7 +34,7 @@ def test_a_result_with_one_wrong_value_is_read_or_refused(key: str, value: Any) 
     data = json.dumps(result(**{key: value})).encode()
     try:
         assert isinstance(parse_result(data), Result)
-    except DamagedError as error:
+    except CorruptDataError as error:
         assert str(error)
 
 
@@ -43,13 +43,13 @@ def test_a_task_with_one_wrong_value_is_read_or_refused(key: str, value: Any) ->
     data = json.dumps(result(tasks=[task(0) | {key: value}])).encode()
     try:
         assert isinstance(parse_result(data), Result)
-    except DamagedError as error:
+    except CorruptDataError as error:
         assert str(error)
 
 
 @given(st.binary(max_size=200))
 def test_bytes_are_read_or_refused(data: bytes) -> None:
-    with pytest.raises(DamagedError):
+    with pytest.raises(CorruptDataError):
         parse_result(data)
 
 
@@ -61,8 +61,8 @@ def test_a_result_that_is_not_there_or_not_a_file(tmp_path: Path, monkeypatch: p
     path.unlink()
     path.write_text(json.dumps(result()), encoding="utf-8")
     assert isinstance(read_result(path), Result)
-    monkeypatch.setattr(result_module, "LARGEST", 10)
-    with pytest.raises(DamagedError, match="too large"):
+    monkeypatch.setattr(result_module, "MAX_BYTES", 10)
+    with pytest.raises(CorruptDataError, match="too large"):
         read_result(path)
 
 
@@ -80,7 +80,7 @@ EXIT = b"exit 0 0 3 0 1 255 unknown 1010"
 
 def taken(*lines: bytes) -> dict[int, Report]:
     latest: dict[int, Report] = {}
-    take_in(latest, lines)
+    apply_reports(latest, lines)
     return latest
 
 
@@ -125,7 +125,7 @@ def test_report_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / "1.log")
     (tmp_path / "2.log").mkdir()
     assert list(read_reports(tmp_path)) == [3]
-    monkeypatch.setattr(reports_module, "LARGEST", len(START) + len(EXIT))
+    monkeypatch.setattr(reports_module, "MAX_BYTES", len(START) + len(EXIT))
     assert read_reports(tmp_path) == {}, "the beginning of the first line is missing"
 
 
@@ -144,15 +144,15 @@ def test_scripts_that_are_none_are_passed_over(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "6.scripts")
     assert read_scripts(tmp_path) == {
         4: (
-            ScriptRun(attempt=0, moment="start", name="install-git", status=0, began=10, ended=12),
-            ScriptRun(attempt=1, moment="commands", name="", status=3, began=12, ended=13),
+            ScriptRun(attempt=0, phase="start", name="install-git", status=0, began=10, ended=12),
+            ScriptRun(attempt=1, phase="commands", name="", status=3, began=12, ended=13),
         )
     }
     assert read_scripts(tmp_path / "nowhere") == {}
 
 
 def test_of_a_large_record_of_scripts_the_end_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scripts_module, "LARGEST", 50)
+    monkeypatch.setattr(scripts_module, "MAX_BYTES", 50)
     lines = [f"{attempt} start 0 10 12 name\n" for attempt in range(9)]
     (tmp_path / "0.scripts").write_text("".join(lines))
     assert [each.attempt for each in read_scripts(tmp_path)[0]] == [7, 8]

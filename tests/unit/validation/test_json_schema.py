@@ -101,9 +101,9 @@ address: getent
 ports: {first: 15000, last: 16000}
 time: {warning: 60, grace: 10, killWait: 20}
 defaultFileSystem: "hdfs://host:9000"
-retry: {transientCeiling: 3, restartLimit: 9, onRootCancel: retry}
-exitSpec: [{code: -1003, phrase: Gone, behaviour: permanent, states: {PREEMPTED: it was}, leavesNode: true}]
-monitor: {background: false, longestPoll: 60}
+retry: {maxTransientRetries: 3, maxRestarts: 9, onRootCancel: retry}
+exitSpec: [{code: -1003, phrase: Gone, behaviour: permanent, states: {PREEMPTED: it was}, excludeNode: true}]
+monitor: {background: false, maxPollInterval: 60}
 notifications: {command: [/bin/tell, me], sendmail: /usr/sbin/sendmail}
 compat: {nounset: true}
 """),
@@ -140,7 +140,7 @@ def places(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | 
         inner = list(value.items())
     elif isinstance(value, list):
         inner = list(enumerate(value))
-    return [path, *(place for key, each in inner for place in places(each, (*path, key)))]
+    return [path, *(location for key, each in inner for location in places(each, (*path, key)))]
 
 
 def changed(value: Any, path: tuple[str | int, ...], to: object, *, key: str | None) -> Any:

@@ -1,4 +1,4 @@
-"""Whatever stands in a job file is right or refused: all faults at once, in time, and none by accident."""
+"""Whatever stands in a job file is valid or refused: all errors at once, in time, and none by accident."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ defaults: {deployment: prod}
 )
 def test_any_value_anywhere_is_right_or_refused(path: str, value: object) -> None:
     try:
-        faults = check(job(path, value)).warnings
+        diagnostics = check(job(path, value)).warnings
     except ProtocolError as error:
-        faults = error.faults
-    assert all(fault.place and fault.place.line for fault in faults)
+        diagnostics = error.diagnostics
+    assert all(diagnostic.location and diagnostic.location.line for diagnostic in diagnostics)
 
 
 def published() -> list[Path]:

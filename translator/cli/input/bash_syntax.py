@@ -1,4 +1,4 @@
-"""Let bash read the commands of each role without running them, and report faults by line of the job file."""
+"""Let bash read the commands of each role without running them, and report diagnostics by line of the job file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from ...errors import Fault, Place
+from ...errors import Diagnostic, Location
 from ...protocol.expressions.secrets import without_secrets
 
 if TYPE_CHECKING:
@@ -21,19 +21,19 @@ _ECHO = re.compile(r"^`.*'$")
 """bash repeats the offending line on a line of its own."""
 
 
-def syntax_faults(job: Job, file: str) -> list[Fault]:
+def bash_syntax_errors(job: Job, file: str) -> list[Diagnostic]:
     """Return what bash says of the roles' commands and of what runs around them; nothing where there is no bash."""
-    found: dict[Fault, None] = {}
+    found: dict[Diagnostic, None] = {}
     for position, role in enumerate(job.roles):
         v1, v2 = f"$.taskRoles[{position}].command", f"$.taskRoles.{role.name}.commands"
-        found |= dict.fromkeys(_faults(v1 if job.protocol == "1" else v2, role.command, job, file))
-        for each in (*role.around.known, *role.around.plugins):
+        found |= dict.fromkeys(_bash_errors(v1 if job.protocol == "1" else v2, role.command, job, file))
+        for each in (*role.hooks.resolved, *role.hooks.plugins):
             for script in each.scripts:
-                found |= dict.fromkeys(_faults("", script, job, file))
+                found |= dict.fromkeys(_bash_errors("", script, job, file))
     return list(found)
 
 
-def _faults(path: str, command: Command | Script, job: Job, file: str) -> Iterable[Fault]:
+def _bash_errors(path: str, command: Command | Script, job: Job, file: str) -> Iterable[Diagnostic]:
     text = without_secrets(command.text) if job.secrets else command.text
     said = _bash_says(text)
     if said and "extglob" in text:
@@ -41,10 +41,10 @@ def _faults(path: str, command: Command | Script, job: Job, file: str) -> Iterab
         said = _bash_says(text, "-O", "extglob")
     for number, message in said:
         warning = message.startswith("warning: ")
-        yield Fault(
+        yield Diagnostic(
             code="W350" if warning else "E350",
             message=f"bash: {message[9:]}" if warning else f"bash cannot read the commands: {message}",
-            place=Place(file=file, line=file_line(command, number), column=1),
+            location=Location(file=file, line=file_line(command, number), column=1),
             path=path,
         )
 

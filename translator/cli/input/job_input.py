@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...errors import Fault, Place, PlanError, ProtocolError
+from ...errors import Diagnostic, Location, PlanError, ProtocolError
 from ...pipeline import compile_job
-from ...reading.decode import LARGEST_FILE
-from ..output.console import say_faults
+from ...reading.decode import MAX_FILE
+from ..output.console import log_diagnostics
 from .secret_file import read_secrets
 from .sites import find_site, hint_at_profile, local_site, read_at_most
 from .template_folder import template_folder
@@ -115,7 +115,7 @@ def compile_source(source: Source, version: Callable[[str], str] | None = None) 
         hint_at_profile(site)
         raise
     hint_at_profile(site)
-    say_faults(compiled.warnings)
+    log_diagnostics(compiled.warnings)
     return text, compiled
 
 
@@ -129,11 +129,11 @@ def site_of(source: Source) -> Site:
 def read_source(file: str) -> bytes:
     """Return the text of a job file; ProtocolError if it cannot be read."""
     try:
-        return sys.stdin.buffer.read(LARGEST_FILE + 1) if file == STDIN else read_at_most(Path(file))
+        return sys.stdin.buffer.read(MAX_FILE + 1) if file == STDIN else read_at_most(Path(file))
     except OSError as error:
         message = f"the job file cannot be read: {error.strerror or error}"
-        fault = Fault(code="E100", message=message, place=Place(file=shown_name(file)))
-        raise ProtocolError(fault) from None
+        diagnostic = Diagnostic(code="E100", message=message, location=Location(file=shown_name(file)))
+        raise ProtocolError(diagnostic) from None
 
 
 def shown_name(file: str) -> str:

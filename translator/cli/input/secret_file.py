@@ -7,8 +7,8 @@ import stat
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...errors import Fault, Place, ProtocolError
-from ...reading.decode import LARGEST_FILE
+from ...errors import Diagnostic, Location, ProtocolError
+from ...reading.decode import MAX_FILE
 from ...reading.read import read
 from ...validation.diagnostic_codes import CODES
 
@@ -25,7 +25,7 @@ def read_secrets(file: str) -> Mapping[str, Value]:
     try:
         with open(file, "rb", opener=_opener) as stream:
             status = os.fstat(stream.fileno())
-            text = stream.read(LARGEST_FILE + 1) if stat.S_ISREG(status.st_mode) else b""
+            text = stream.read(MAX_FILE + 1) if stat.S_ISREG(status.st_mode) else b""
     except OSError as error:
         raise _refusal(file, f"the secrets cannot be read: {error.strerror or error}") from None
     mode = stat.S_IMODE(status.st_mode)
@@ -40,7 +40,9 @@ def read_secrets(file: str) -> Mapping[str, Value]:
         document = read(text, file=file)
     except ProtocolError as error:
         # What is wrong with a value may quote it.
-        raise ProtocolError(replace(fault, message=CODES[fault.code], hint="") for fault in error.faults) from None
+        raise ProtocolError(
+            replace(diagnostic, message=CODES[diagnostic.code], hint="") for diagnostic in error.diagnostics
+        ) from None
     if document.secrets is not None:
         raise _refusal(file, "a file of secrets is one document, without `---`")
     return document.mapping(())
@@ -52,4 +54,4 @@ def _opener(path: str, flags: int) -> int:
 
 
 def _refusal(file: str, message: str, hint: str = "") -> ProtocolError:
-    return ProtocolError(Fault(code="E115", message=message, place=Place(file=file), hint=hint))
+    return ProtocolError(Diagnostic(code="E115", message=message, location=Location(file=file), hint=hint))

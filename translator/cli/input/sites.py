@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ...errors import Fault, SiteError
-from ...reading.decode import LARGEST_FILE
+from ...errors import Diagnostic, SiteError
+from ...reading.decode import MAX_FILE
 from ...site.profile import Partition, RetrySettings, Shape, Site
-from ..output.console import say
+from ..output.console import log
 
 SYSTEM = Path("/etc/paislurm/site.yaml")
 UNLIMITED = 1_000_000
@@ -24,7 +24,7 @@ def find_site(option: str | None) -> Site:
         text = read_at_most(path)
     except OSError as error:
         message = f"cannot read the site profile {path}: {error.strerror or error}"
-        raise SiteError(Fault(code="E460", message=message, hint=_origin(option))) from None
+        raise SiteError(Diagnostic(code="E460", message=message, hint=_origin(option))) from None
     from ...site.load import load_site
 
     return load_site(text, file=str(path))
@@ -33,13 +33,13 @@ def find_site(option: str | None) -> Site:
 def read_at_most(path: Path) -> bytes:
     """Return what is in a file, of one that is too large just enough for that to be seen: `/dev/full` has no end."""
     with path.open("rb") as file:
-        return file.read(LARGEST_FILE + 1)
+        return file.read(MAX_FILE + 1)
 
 
 def hint_at_profile(site: Site) -> None:
     """Say what a profile would be good for, where there is none."""
     if not site.known:
-        say(
+        log(
             "hint: no site profile, so nothing is known of the cluster's nodes and partitions; "
             f"describe it in {user_path()} for better plans"
         )
@@ -74,5 +74,5 @@ def local_site() -> Site:
         mpi=(),
         partitions=(Partition(name="local", shapes=(shape,)),),
         address="node-address",
-        retry=RetrySettings(restart_limit=RetrySettings().transient_ceiling),
+        retry=RetrySettings(max_restarts=RetrySettings().max_transient_retries),
     )

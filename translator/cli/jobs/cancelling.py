@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from paislurm.backends.base import JobId
 
 from ...monitor.retry import STOPPED
-from ...monitor.transition import given_up
+from ...monitor.transition import abandoned
 from ...state.records import Cancelled
 from ..context import backend, clock, user_name
 from ..ownership import check_own
-from .refresh import look_at
+from .refresh import refresh
 
 if TYPE_CHECKING:
     from ...monitor.poll import View
@@ -25,24 +25,24 @@ TRIES = 3
 def cancel(folder: JobFolder) -> tuple[str, View]:
     """Cancel a job and return what was done; BackendError if it could not be asked for."""
     check_own(folder, "cancel")
-    view = look_at(folder)
-    if view.standing.ended:
-        return f"{folder.name} has already ended: {view.standing.state}", view
-    if view.standing.state == "UNKNOWN" and not view.problem and view.observation is None:
+    view = refresh(folder)
+    if view.job_status.ended:
+        return f"{folder.name} has already ended: {view.job_status.state}", view
+    if view.job_status.state == "UNKNOWN" and not view.backend_error and view.observation is None:
         known = view.history
-        reason = f"given up by the user: {known.keeper} does not know the job, and it left no result"
-        view.folder.append(given_up(known, clock(), STOPPED, reason))
-        return f"{folder.name} is given up: {known.keeper} does not know job {known.job_id}", look_at(folder)
+        reason = f"given up by the user: {known.backend_label} does not know the job, and it left no result"
+        view.folder.append(abandoned(known, clock(), STOPPED, reason))
+        return f"{folder.name} is given up: {known.backend_label} does not know job {known.job_id}", refresh(folder)
     asked = ""
     for _ in range(TRIES):
         asked = _ask(view)
-        view = look_at(folder)
-        if view.standing.ended or view.history.job_id in ("", asked):
+        view = refresh(folder)
+        if view.job_status.ended or view.history.job_id in ("", asked):
             break
-    if view.standing.ended and not view.history.job_id:
+    if view.job_status.ended and not view.history.job_id:
         return f"{folder.name} is cancelled", view
     known = view.history
-    which = f"job {known.job_id}" if asked else f"as soon as it is known whether it reached {known.keeper}"
+    which = f"job {known.job_id}" if asked else f"as soon as it is known whether it reached {known.backend_label}"
     return f"{folder.name} is being cancelled ({which})", view
 
 

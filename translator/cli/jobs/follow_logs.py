@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ...errors import Fault, NotFoundError
-from ..output.console import raw_output, say
+from ...errors import Diagnostic, NotFoundError
+from ..output.console import log, raw_output
 from .log_tail import Prefixer, TaskLog, open_log, start_of_last_lines, written
-from .waiting import LONGEST, wait_for_end
+from .waiting import MAX_INTERVAL, wait_for_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class LogSelection:
     """Say which output is wanted; None: all tasks, the last attempt, the newest task attempt, all lines."""
 
     tasks: str | None = None
@@ -32,22 +32,22 @@ class Wanted:
     tail: int | None = None
 
 
-EVERYTHING = Wanted()
+ALL_LOGS = LogSelection()
 
 
-def task_logs(folder: JobFolder, known: History, wanted: Wanted) -> list[TaskLog]:
+def task_logs(folder: JobFolder, known: History, selection: LogSelection) -> list[TaskLog]:
     """Return the logs that are wanted; NotFoundError if the job has no such attempt, role or task."""
-    attempt = known.attempt if wanted.attempt is None else wanted.attempt
+    attempt = known.attempt if selection.attempt is None else selection.attempt
     if not folder.attempt(attempt).is_dir():
         message = f"{folder.name} has no attempt {attempt}; the last one is {known.attempt}"
-        raise NotFoundError(Fault(code="E522", message=message))
+        raise NotFoundError(Diagnostic(code="E522", message=message))
     logs = [
-        TaskLog(folder, attempt, role, index, stream=wanted.stream, task_attempt=wanted.task_attempt)
-        for role, index in chosen(known.roles, wanted.tasks)
+        TaskLog(folder, attempt, role, index, stream=selection.stream, task_attempt=selection.task_attempt)
+        for role, index in chosen(known.roles, selection.tasks)
     ]
-    if wanted.tail is not None:
-        for log in logs:
-            log.skip_to_last_lines(wanted.tail)
+    if selection.tail is not None:
+        for each in logs:
+            each.skip_to_last_lines(selection.tail)
     return logs
 
 
@@ -65,7 +65,9 @@ def chosen(roles: Sequence[JobRole], word: str | None) -> list[tuple[JobRole, in
     names = ", ".join(
         role.name if role.instances == 1 else f"{role.name}-0 to {role.name}-{role.instances - 1}" for role in roles
     )
-    raise NotFoundError(Fault(code="E521", message=f"the job has no task or role `{word}`", hint=f"it has {names}"))
+    raise NotFoundError(
+        Diagnostic(code="E521", message=f"the job has no task or role `{word}`", hint=f"it has {names}")
+    )
 
 
 class Printer:
@@ -78,8 +80,8 @@ class Printer:
     def print_new(self) -> bool:
         """Print what is new; tell whether there was anything."""
         anything = False
-        for log, prefixer in self._logs:
-            for piece in log.read():
+        for task_log, prefixer in self._logs:
+            for piece in task_log.read():
                 self._output.write(prefixer.lines(piece) if prefixer else piece)
                 anything = True
         self._output.flush()
@@ -93,9 +95,9 @@ class Printer:
         self._output.flush()
 
 
-def show_once(folder: JobFolder, known: History, wanted: Wanted) -> bool:
+def show_once(folder: JobFolder, known: History, selection: LogSelection) -> bool:
     """Print what is there, and tell whether there was anything."""
-    logs = task_logs(folder, known, wanted)
+    logs = task_logs(folder, known, selection)
     printer = Printer(logs, labelled=len(logs) > 1)
     anything = printer.print_new()
     printer.print_rest()
@@ -105,23 +107,23 @@ def show_once(folder: JobFolder, known: History, wanted: Wanted) -> bool:
 class Follower:
     """Print what the attempts of a job print, one after the other; of one attempt alone if it is named."""
 
-    def __init__(self, folder: JobFolder, wanted: Wanted) -> None:
+    def __init__(self, folder: JobFolder, selection: LogSelection) -> None:
         self._folder = folder
-        self._wanted = wanted
+        self._selection = selection
         self._known = folder.history()
-        self._printer = self._open(self._known.attempt if wanted.attempt is None else wanted.attempt)
+        self._printer = self._open(self._known.attempt if selection.attempt is None else selection.attempt)
 
     def _open(self, attempt: int) -> Printer:
         self._attempt = attempt
-        logs = task_logs(self._folder, self._known, replace(self._wanted, attempt=attempt))
+        logs = task_logs(self._folder, self._known, replace(self._selection, attempt=attempt))
         return Printer(logs, labelled=len(logs) > 1)
 
     def print_new(self) -> None:
         """Print what is new, and go on to the next attempt when there is one."""
-        while self._wanted.attempt is None and self._folder.attempt(self._attempt + 1).is_dir():
+        while self._selection.attempt is None and self._folder.attempt(self._attempt + 1).is_dir():
             self._printer.print_new()
             self._printer.print_rest()
-            say(f"attempt {self._attempt + 1} of {self._folder.name}")
+            log(f"attempt {self._attempt + 1} of {self._folder.name}")
             self._printer = self._open(self._attempt + 1)
         self._printer.print_new()
 
@@ -130,10 +132,10 @@ class Follower:
         self._printer.print_rest()
 
 
-def follow_job(folder: JobFolder, wanted: Wanted = EVERYTHING) -> View:
+def follow_job(folder: JobFolder, selection: LogSelection = ALL_LOGS) -> View:
     """Print what comes until the job has ended, and return how it did."""
-    follower = Follower(folder, wanted)
-    view = wait_for_end(folder, shortest=LONGEST, between=follower.print_new)
+    follower = Follower(folder, selection)
+    view = wait_for_end(folder, shortest=MAX_INTERVAL, between=follower.print_new)
     follower.print_rest()
     return view
 

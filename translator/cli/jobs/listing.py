@@ -7,13 +7,13 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ...monitor.job_status import Standing
-from ...monitor.poll import open_job, recorded
-from ...monitor.waits import helps
+from ...monitor.job_status import JobStatus
+from ...monitor.poll import open_job, recorded_status
+from ...monitor.waits import advice
 from ...state.history import History
 from ..context import user_name
-from ..output.views import age, moment
-from .refresh import look_at_all
+from ..output.views import age, format_time
+from .refresh import refresh_all
 
 if TYPE_CHECKING:
     from ...monitor.poll import Opened
@@ -59,11 +59,11 @@ def lines(store: Store, *, everything: bool) -> tuple[list[Line], list[str]]:
     living: list[Opened] = []
     for folder in store.all():
         try:
-            known = folder.standing()
+            known = folder.summary()
             if not everything and known.job and folder.name != known.full_name:
                 continue
             if known.ended is not None:
-                found.append(_line(folder, known, recorded(known.ended), known.ended.completed))
+                found.append(_line(folder, known, recorded_status(known.ended), known.ended.completed))
                 continue
             opened = open_job(folder)
         except NotADirectoryError:
@@ -76,12 +76,12 @@ def lines(store: Store, *, everything: bool) -> tuple[list[Line], list[str]]:
         if opened.history.job:
             living.append(opened)
         else:
-            found.append(_unreadable(folder, next(iter(opened.damage), "it is empty")))
+            found.append(_unreadable(folder, next(iter(opened.read_errors), "it is empty")))
     problems: set[str] = set()
-    for view in look_at_all(living):
+    for view in refresh_all(living):
         completed = sum(task.completed for task in view.tasks) if view.tasks else None
-        found.append(_line(view.folder, view.history, view.standing, completed))
-        problems |= {view.problem} - {""}
+        found.append(_line(view.folder, view.history, view.job_status, completed))
+        problems |= {view.backend_error} - {""}
     found.sort(key=lambda line: (line.submitted or line.created, line.name), reverse=True)
     return found, sorted(problems)
 
@@ -97,7 +97,7 @@ def row(line: Line, now: int) -> tuple[str, ...]:
         code,
         line.job_id or "-",
         tasks,
-        moment(begun or None),
+        format_time(begun or None),
         age(now - begun) if begun else "-",
     )
 
@@ -115,17 +115,17 @@ def is_gone(folder: JobFolder) -> bool:
 
 
 def _unreadable(folder: JobFolder, why: str) -> Line:
-    reason = f"its journal cannot be read ({why}): mend {folder.journal}, or remove the folder"
-    standing = Standing(state="UNKNOWN", code=None, reason=reason, ended=False)
-    return replace(_line(folder, History(), standing, None), readable=False)
+    reason = f"its journal cannot be read ({why}): repair {folder.journal}, or remove the folder"
+    job_status = JobStatus(state="UNKNOWN", code=None, reason=reason, ended=False)
+    return replace(_line(folder, History(), job_status, None), readable=False)
 
 
-def _line(folder: JobFolder, known: History, standing: Standing, completed: int | None) -> Line:
+def _line(folder: JobFolder, known: History, job_status: JobStatus, completed: int | None) -> Line:
     return Line(
         name=folder.name,
-        state=standing.state,
-        code=standing.code,
-        reason=standing.reason,
+        state=job_status.state,
+        code=job_status.code,
+        reason=job_status.reason,
         attempt=known.attempt,
         backend=known.backend,
         job_id=known.job_id,
@@ -133,8 +133,8 @@ def _line(folder: JobFolder, known: History, standing: Standing, completed: int 
         tasks=known.tasks,
         created=known.created,
         submitted=known.submitted,
-        ended=standing.ended,
+        ended=job_status.ended,
         folder=str(folder.path),
-        waits_since=standing.since,
-        helps=helps(standing.waits),
+        waits_since=job_status.since,
+        helps=advice(job_status.waits),
     )

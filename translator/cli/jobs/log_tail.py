@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...state.records import JobRole
 
 CHUNK = 1 << 16
-FURTHEST = 64 << 20
+MAX_TAIL_BYTES = 64 << 20
 """How far back lines are looked for."""
 
 
@@ -135,7 +135,7 @@ def start_of_last_lines(path: Path, count: int, owner: int) -> int:
     with os.fdopen(descriptor, "rb") as file:
         end = size = file.seek(0, os.SEEK_END)
         wanted = count
-        furthest = max(0, size - FURTHEST)
+        furthest = max(0, size - MAX_TAIL_BYTES)
         while end > furthest and wanted > 0:
             start = max(0, end - CHUNK)
             file.seek(start)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ...monitor.poll import open_job, survey
-from ...monitor.reconcile import Means, step
+from ...monitor.poll import open_job, poll_jobs
+from ...monitor.reconcile import Dependencies, reconcile
 from ...state.lock import Lock
 from ...state.shared_files import SharedFiles
 from ..context import backend, clock, monitor_folder, user_name
@@ -25,9 +25,9 @@ def monitor_lock() -> Lock:
     return Lock(SharedFiles(monitor_folder()), owner)
 
 
-def means(lock: Lock) -> Means:
+def dependencies(lock: Lock) -> Dependencies:
     """Return what a step under this lock works with: the file server's time, which all monitors share."""
-    return Means(backend=backend, clock=lock.now, held=lock.held, own=is_own)
+    return Dependencies(backend=backend, clock=lock.now, holds_lock=lock.holds_lock, owns=is_own)
 
 
 def is_own(job: Opened | View) -> bool:
@@ -35,17 +35,17 @@ def is_own(job: Opened | View) -> bool:
     return job.history.user == user_name() and is_private((job.folder.path, job.folder.journal))
 
 
-def look_at(folder: JobFolder) -> View:
+def refresh(folder: JobFolder) -> View:
     """Return how a job stands now; OSError if it has no journal that can be read."""
-    return look_at_all([open_job(folder)])[0]
+    return refresh_all([open_job(folder)])[0]
 
 
-def look_at_all(jobs: Sequence[Opened]) -> list[View]:
+def refresh_all(jobs: Sequence[Opened]) -> list[View]:
     """Return how jobs stand now, with one question to each backend."""
     lock = monitor_lock()
     if any(job.history.ended is None and is_own(job) for job in jobs):
         with lock.taken() as mine:
             if mine:
                 # What was read before the lock was taken may be old by now.
-                return step([open_job(job.folder) for job in jobs], means(lock))
-    return survey(jobs, backend, clock())
+                return reconcile([open_job(job.folder) for job in jobs], dependencies(lock))
+    return poll_jobs(jobs, backend, clock())

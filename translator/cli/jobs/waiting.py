@@ -7,13 +7,13 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from ...errors import Fault, InterruptedWaitError, NotFoundError
+from ...errors import Diagnostic, InterruptedWaitError, NotFoundError
 from ...monitor.poll import open_job
-from ...monitor.waits import SETTLED_SECONDS, helps, sentence, waits_by_journal
+from ...monitor.waits import SETTLED_SECONDS, advice, sentence, waits_by_journal
 from ...state.shared_files import time_written
-from ..output.console import say
-from ..output.views import moment
-from .refresh import look_at, monitor_lock
+from ..output.console import log
+from ..output.views import format_time
+from .refresh import monitor_lock, refresh
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,36 +24,36 @@ if TYPE_CHECKING:
     from ...state.job_folder import JobFolder
 
 TICK = 0.5
-LONGEST = 10.0
+MAX_INTERVAL = 10.0
 
 
 class Pace:
     """Say when to look: at once, at growing intervals, and at once when one of the files that are signs is new."""
 
-    def __init__(self, shortest: float, *signs: Path) -> None:
+    def __init__(self, shortest: float, *watched_paths: Path) -> None:
         self._shortest = shortest
         self._pause = shortest
         self._next = 0.0
-        self._signs = signs
-        self._written = [time_written(sign) for sign in signs]
+        self._watched_paths = watched_paths
+        self._written = [time_written(sign) for sign in watched_paths]
 
     def due(self, now: float) -> bool:
         """Tell whether to ask now; if so, the next time is later."""
-        written = [time_written(sign) for sign in self._signs]
+        written = [time_written(sign) for sign in self._watched_paths]
         if written != self._written:
             self._written, self._pause, self._next = written, self._shortest, now
         if now < self._next:
             return False
         self._next = now + self._pause
-        self._pause = min(LONGEST, self._pause * 1.5)
+        self._pause = min(MAX_INTERVAL, self._pause * 1.5)
         return True
 
     def settle(self, own: Path) -> None:
         """Take what a look itself has written into one of the signs for no sign: nothing has happened."""
-        self._written[self._signs.index(own)] = time_written(own)
+        self._written[self._watched_paths.index(own)] = time_written(own)
 
 
-class _Teller:
+class _Progress:
     """Say why a job waits, once for each reason; to wait for one's turn is one reason, whatever Slurm calls it.
 
     A reason that comes again is not said more than once in a while: Slurm's words come and go.
@@ -64,16 +64,16 @@ class _Teller:
         self._last: frozenset[object] = frozenset()
         self._told: dict[frozenset[object], float] = {}
 
-    def tell(self, found: Sequence[Wait], since: int | None) -> None:
-        """Say it if it is not what was said last; that nothing is known now changes nothing."""
+    def report(self, found: Sequence[Wait], since: int | None) -> None:
+        """Say it if it is not what was said last; that nothing is known now has no effect."""
         other = frozenset((wait.roles, wait.reason) for wait in found if wait.kind != "turn")
         reasons: frozenset[object] = other or frozenset(["turn"])
         now = time.monotonic()
         if not found or reasons == self._last or now - self._told.get(reasons, -math.inf) < SETTLED_SECONDS:
             return
         self._last, self._told[reasons] = reasons, now
-        say(f"{self._name} waits, since {moment(since)}: {sentence(found)}")
-        say(f"what helps: {helps(found)}")
+        log(f"{self._name} waits, since {format_time(since)}: {sentence(found)}")
+        log(f"what helps: {advice(found)}")
 
 
 def wait_for_end(folder: JobFolder, *, shortest: float = TICK, between: Callable[[], object] = lambda: None) -> View:
@@ -86,34 +86,34 @@ def wait_for_end(folder: JobFolder, *, shortest: float = TICK, between: Callable
         return _wait_for_end(folder, shortest, between)
     except KeyboardInterrupt:
         name = folder.name
-        fault = Fault(
+        diagnostic = Diagnostic(
             code="E530",
             message=f"interrupted; job {name} goes on",
             hint=f"`paislurm wait {name}` waits again, `paislurm cancel {name}` ends it",
         )
-        raise InterruptedWaitError(fault) from None
+        raise InterruptedWaitError(diagnostic) from None
 
 
 def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], object]) -> View:
     gc.enable()
     attempt = folder.history().attempt
     pace = Pace(shortest, folder.result(attempt), folder.journal)
-    outage, state, teller = "", "", _Teller(folder.name)
+    outage, state, progress = "", "", _Progress(folder.name)
     while True:
-        if pace.due(time.monotonic()) and (view := _look(folder, teller)) is not None:
-            teller.tell(view.standing.waits, view.standing.since)
-            if view.standing.state == state == "WAITING" and view.history.attempt == attempt:
+        if pace.due(time.monotonic()) and (view := _refresh(folder, progress)) is not None:
+            progress.report(view.job_status.waits, view.job_status.since)
+            if view.job_status.state == state == "WAITING" and view.history.attempt == attempt:
                 pace.settle(folder.journal)
-            state = view.standing.state
-            if view.standing.ended:
+            state = view.job_status.state
+            if view.job_status.ended:
                 between()
                 return view
-            if view.problem and not outage:
-                say(f"still waiting: {view.problem}")
-            elif outage and not view.problem:
-                say(f"{view.history.keeper} answers again")
-            outage = view.problem
-            if view.standing.state == "UNKNOWN" and not view.problem and view.observation is None:
+            if view.backend_error and not outage:
+                log(f"still waiting: {view.backend_error}")
+            elif outage and not view.backend_error:
+                log(f"{view.history.backend_label} answers again")
+            outage = view.backend_error
+            if view.job_status.state == "UNKNOWN" and not view.backend_error and view.observation is None:
                 raise _lost(view)
             if view.history.attempt != attempt:
                 attempt = view.history.attempt
@@ -122,13 +122,13 @@ def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], obje
         time.sleep(TICK)
 
 
-def _look(folder: JobFolder, teller: _Teller) -> View | None:
+def _refresh(folder: JobFolder, progress: _Progress) -> View | None:
     """Return how the job stands; None while a monitor is at work, which writes down why it waits, and its end."""
     known = open_job(folder).history
     if known.ended is None and _is_watched():
-        teller.tell(waits_by_journal(known), known.seen.time if known.seen else None)
+        progress.report(waits_by_journal(known), known.observed.time if known.observed else None)
         return None
-    return look_at(folder)
+    return refresh(folder)
 
 
 def _is_watched() -> bool:
@@ -140,4 +140,4 @@ def _is_watched() -> bool:
 
 def _lost(view: View) -> NotFoundError:
     hint = f"`paislurm cancel {view.folder.name}` gives it up, so that the name can be used again"
-    return NotFoundError(Fault(code="E523", message=view.standing.reason, hint=hint))
+    return NotFoundError(Diagnostic(code="E523", message=view.job_status.reason, hint=hint))

@@ -11,14 +11,14 @@ from typing import IO, TYPE_CHECKING, TextIO
 
 import click
 
-from ...errors import Severity, fault_text
+from ...errors import Severity, diagnostic_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from typing_extensions import Buffer
 
-    from ...errors import Fault
+    from ...errors import Diagnostic
 
 
 JSON_VERSION = 1
@@ -43,7 +43,7 @@ def is_terminal(stream: TextIO | None) -> bool:
         return False
 
 
-def harmless(text: str) -> str:
+def escape_control(text: str) -> str:
     r"""Return text in which nothing but line breaks acts on a terminal: `\x1b[2J` is shown, not obeyed."""
     if text.isprintable():
         return text
@@ -51,26 +51,26 @@ def harmless(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return the text of a file as a person can look at it: like `harmless`, but tabs and progress bars stay."""
-    return _MAY_ACT.sub(lambda found: harmless(found[0]), text)
+    """Return the text of a file as a person can look at it: like `escape_control`, but tabs and progress bars stay."""
+    return _MAY_ACT.sub(lambda found: escape_control(found[0]), text)
 
 
 def one_line(text: str) -> str:
     """Return text that keeps to one line and acts on nothing: for a cell of a table."""
-    return harmless(text).replace("\n", "\\n")
+    return escape_control(text).replace("\n", "\\n")
 
 
-def put(text: str) -> None:
+def print_result(text: str) -> None:
     """Print a result."""
-    click.echo(harmless(text))
+    click.echo(escape_control(text))
 
 
-def put_file(text: str) -> None:
+def print_file(text: str) -> None:
     """Print what is to be a file: as it is, but on a terminal nothing in it acts."""
     click.echo(visible(text) if is_terminal(sys.stdout) else text, nl=False)
 
 
-class Shown(io.RawIOBase):
+class EscapingStream(io.RawIOBase):
     """A terminal for bytes that anybody wrote: what would act on it is shown as text."""
 
     def __init__(self, terminal: TextIO) -> None:
@@ -88,44 +88,44 @@ class Shown(io.RawIOBase):
         self._terminal.flush()
 
 
-def raw_output() -> IO[bytes] | Shown:
+def raw_output() -> IO[bytes] | EscapingStream:
     """Return standard output for what is printed byte by byte; a closed one takes everything."""
     if sys.stdout is None:
         return io.BytesIO()
-    return Shown(sys.stdout) if is_terminal(sys.stdout) else sys.stdout.buffer
+    return EscapingStream(sys.stdout) if is_terminal(sys.stdout) else sys.stdout.buffer
 
 
-def put_json(value: Mapping[str, object]) -> None:
+def print_json(value: Mapping[str, object]) -> None:
     """Print a result for programs, with the version of its keys."""
     import json
 
     click.echo(json.dumps({"version": JSON_VERSION, **value}, indent=2))
 
 
-def put_schema(value: Mapping[str, object]) -> None:
+def print_schema(value: Mapping[str, object]) -> None:
     """Print a JSON Schema: it has no keys of ours."""
     import json
 
     click.echo(json.dumps(value, indent=2))
 
 
-def say(text: str) -> None:
+def log(text: str) -> None:
     """Tell the user something that is no result."""
-    click.echo(harmless(text), err=True)
+    click.echo(escape_control(text), err=True)
 
 
-def say_faults(faults: Iterable[Fault]) -> None:
-    """Tell the user what is wrong, with a blank line between two faults."""
+def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
+    """Tell the user what is wrong, with a blank line between two diagnostics."""
     colours = colourful(sys.stderr)
-    texts = [_fault(fault, colours=colours) for fault in faults]
+    texts = [_diagnostic(diagnostic, colours=colours) for diagnostic in diagnostics]
     if texts:
         click.echo("\n\n".join(texts), err=True, color=colours)
 
 
-def _fault(fault: Fault, *, colours: bool) -> str:
-    text = harmless(fault_text(fault))
+def _diagnostic(diagnostic: Diagnostic, *, colours: bool) -> str:
+    text = escape_control(diagnostic_text(diagnostic))
     if not colours:
         return text
-    colour = "red" if fault.severity is Severity.ERROR else "yellow"
-    word = f"{fault.severity.value} {fault.code}:"
+    colour = "red" if diagnostic.severity is Severity.ERROR else "yellow"
+    word = f"{diagnostic.severity.value} {diagnostic.code}:"
     return text.replace(word, click.style(word, fg=colour, bold=True), 1)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .console import one_line, say
+from .console import log, one_line
 
 if TYPE_CHECKING:
-    from ...monitor.job_status import Standing
+    from ...monitor.job_status import JobStatus
     from ...monitor.poll import View
 
 FAILED = 1
@@ -15,23 +15,23 @@ FAILED = 1
 
 def exit_code(view: View) -> int:
     """Return 0 for a job that succeeded, 1 for any other end."""
-    return 0 if view.standing.state == "SUCCEEDED" else FAILED
+    return 0 if view.job_status.state == "SUCCEEDED" else FAILED
 
 
-def state_text(standing: Standing) -> str:
+def state_text(job_status: JobStatus) -> str:
     """Return the state and, of a job that failed or was stopped, its exit code with what OpenPAI calls it."""
-    if not standing.code:
-        return standing.state
+    if not job_status.code:
+        return job_status.state
     from ...exit_codes.table import exit_codes
 
-    listed = exit_codes().get(standing.code)
+    listed = exit_codes().get(job_status.code)
     phrase = f", {listed.phrase}" if listed else ""
-    return f"{standing.state} (exit code {standing.code}{phrase})"
+    return f"{job_status.state} (exit code {job_status.code}{phrase})"
 
 
-def say_ending(view: View) -> None:
+def log_ending(view: View) -> None:
     """Tell how a job ended, and where to look if it did not go well."""
-    reason = f": {view.standing.reason}" if view.standing.reason else ""
-    say(one_line(f"{view.folder.name} {state_text(view.standing)}{reason}"))
-    if view.standing.state == "FAILED":
-        say(f"see: paislurm status {view.folder.name}; paislurm logs --stderr {view.folder.name}")
+    reason = f": {view.job_status.reason}" if view.job_status.reason else ""
+    log(one_line(f"{view.folder.name} {state_text(view.job_status)}{reason}"))
+    if view.job_status.state == "FAILED":
+        log(f"see: paislurm status {view.folder.name}; paislurm logs --stderr {view.folder.name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from typing import TYPE_CHECKING
 
-from ...errors import Fault, UsageError
+from ...errors import Diagnostic, UsageError
 from ...state.publish import write_durably
 
 if TYPE_CHECKING:
@@ -23,4 +23,6 @@ def write_output(path: Path, data: bytes, mode: int = 0o600) -> None:
             stream.write(data)
     else:
         what = "a folder" if stat.S_ISDIR(kind) else "a device" if stat.S_ISBLK(kind) else "no file"
-        raise UsageError(Fault(code="E544", message=f"{path} is {what}: nothing is written there", hint="name a file"))
+        raise UsageError(
+            Diagnostic(code="E544", message=f"{path} is {what}: nothing is written there", hint="name a file")
+        )

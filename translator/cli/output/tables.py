@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ...text_tables import columns_text
-from .console import colourful, one_line, put
+from .console import colourful, one_line, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,16 +24,16 @@ COLOURS = {
 Row = tuple[str, ...]
 
 
-def put_table(columns: Row, rows: Sequence[Row]) -> None:
+def print_table(columns: Row, rows: Sequence[Row]) -> None:
     """Print a table. What is in the cells comes from anywhere, and acts on nothing."""
     safe = [tuple(one_line(cell) for cell in row) for row in rows]
     if sys.stdout is not None and colourful(sys.stdout):
-        _put_rich(columns, safe)
+        _print_rich(columns, safe)
     else:
-        put(columns_text([columns, *safe]))
+        print_result(columns_text([columns, *safe]))
 
 
-def _put_rich(columns: Row, rows: Sequence[Row]) -> None:
+def _print_rich(columns: Row, rows: Sequence[Row]) -> None:
     from rich.console import Console
 
     Console().print(rich_table(columns, rows))

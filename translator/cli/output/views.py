@@ -7,12 +7,12 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ...monitor.waits import helps
+from ...monitor.waits import advice
 from ...state.script_reports import read_scripts
 from ...text_tables import pairs_text
-from .console import one_line, put
+from .console import one_line, print_result
 from .exit_status import state_text
-from .tables import put_table
+from .tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 STATES: tuple[State, ...] = ("WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED")
 
 
-def ending_dict(view: View) -> dict[str, object]:
+def end_dict(view: View) -> dict[str, object]:
     """Return state, code and reason for `--json`."""
     known = view.history
     end = known.ended
@@ -33,10 +33,10 @@ def ending_dict(view: View) -> dict[str, object]:
         "name": view.folder.name,
         "job": known.job,
         "user": known.user,
-        "state": view.standing.state,
-        "code": view.standing.code,
-        "reason": view.standing.reason,
-        "ended": view.standing.ended,
+        "state": view.job_status.state,
+        "code": view.job_status.code,
+        "reason": view.job_status.reason,
+        "ended": view.job_status.ended,
         "attempt": known.attempt,
         "retries": known.counters.total,
         "backend": known.backend,
@@ -51,16 +51,16 @@ def ending_dict(view: View) -> dict[str, object]:
 def view_dict(view: View) -> dict[str, object]:
     """Return everything about a job for `--json`."""
     known = view.history
-    return ending_dict(view) | {
+    return end_dict(view) | {
         "backend_state": backend_state(view) or None,
         "backend_reason": (view.observation.reason if view.observation else "") or None,
-        "waits": [asdict(wait) for wait in view.standing.waits],
-        "waits_since": view.standing.since,
-        "answered": not view.problem,
-        "problem": view.problem or None,
-        "damage": list(view.damage),
+        "waits": [asdict(wait) for wait in view.job_status.waits],
+        "waits_since": view.job_status.since,
+        "backend_reachable": not view.backend_error,
+        "backend_error": view.backend_error or None,
+        "read_errors": list(view.read_errors),
         "attempts": [attempt_dict(retry) for retry in known.retries],
-        "left_out": list(known.left_out(int(time.time()))),
+        "excluded_nodes": list(known.excluded_nodes(int(time.time()))),
         "roles": {
             role.name: dict(Counter(task.state for task in view.tasks if task.role == role.name))
             for role in view.history.roles
@@ -84,12 +84,12 @@ def attempt_dict(retry: Retry) -> dict[str, object]:
         "code": retry.code,
         "behaviour": retry.behaviour,
         "reason": retry.reason,
-        "retried_because": retry.why,
+        "retried_because": retry.rule,
         "backend_state": retry.backend_state or None,
         "nodes": list(retry.nodes),
         "started_at": retry.started,
         "ended_at": retry.ended,
-        "next_due_at": retry.due,
+        "next_due_at": retry.retry_at,
     }
 
 
@@ -99,34 +99,34 @@ def backend_state(view: View) -> str:
         return view.observation.raw_state
     if view.history.ended is not None:
         return view.history.ended.backend_state
-    return view.history.seen.state if view.history.seen else ""
+    return view.history.observed.state if view.history.observed else ""
 
 
-def put_view(view: View) -> None:
+def print_view(view: View) -> None:
     """Print a job: what matters of it, its roles, its tasks."""
     known = view.history
     rows = [
         ("job", view.folder.name),
-        ("state", state_text(view.standing)),
-        ("reason", view.standing.reason),
-        ("since", moment(view.standing.since)),
-        ("what helps", helps(view.standing.waits)),
+        ("state", state_text(view.job_status)),
+        ("reason", view.job_status.reason),
+        ("since", format_time(view.job_status.since)),
+        ("what helps", advice(view.job_status.waits)),
         ("attempt", str(known.attempt)),
         (known.backend or "backend", _backend_text(view)),
-        ("submitted", moment(known.submitted)),
-        ("started", moment(_started(view))),
-        ("ended", moment(known.ended.ended if known.ended else None)),
+        ("submitted", format_time(known.submitted)),
+        ("started", format_time(_started(view))),
+        ("ended", format_time(known.ended.ended if known.ended else None)),
         ("folder", str(view.folder.path)),
     ]
-    put(pairs_text((name, "" if text == "-" else one_line(text)) for name, text in rows))
+    print_result(pairs_text((name, "" if text == "-" else one_line(text)) for name, text in rows))
     if known.retries:
-        put("")
-        _put_retries(known.retries)
+        print_result("")
+        _print_retries(known.retries)
     if view.tasks:
-        put("")
-        _put_roles(view)
-        put("")
-        _put_tasks(view.tasks, view.folder.name)
+        print_result("")
+        _print_roles(view)
+        print_result("")
+        _print_tasks(view.tasks, view.folder.name)
 
 
 def _started(view: View) -> int | None:
@@ -139,38 +139,38 @@ def _backend_text(view: View) -> str:
     if not view.history.job_id:
         return "it is not known whether the job was taken"
     state = backend_state(view)
-    heard = " (last heard)" if view.problem and state else ""
+    heard = " (last heard)" if view.backend_error and state else ""
     reason = view.observation.reason if view.observation else ""
     why = f", {reason}" if reason not in ("", "None") else ""
     return f"job {view.history.job_id}" + (f", {state}{heard}{why}" if state else "")
 
 
-def _put_retries(retries: Sequence[Retry]) -> None:
+def _print_retries(retries: Sequence[Retry]) -> None:
     """Print why there was more than one attempt."""
     rows = [
         (
             str(retry.attempt),
             str(retry.code),
-            moment(retry.ended),
+            format_time(retry.ended),
             ", ".join(retry.nodes) or "-",
-            f"{retry.reason}; {retry.why}",
+            f"{retry.reason}; {retry.rule}",
         )
         for retry in retries
     ]
-    put_table(("attempt", "code", "ended", "blamed on", "why there was another"), rows)
+    print_table(("attempt", "code", "ended", "blamed on", "why there was another"), rows)
 
 
-def _put_roles(view: View) -> None:
+def _print_roles(view: View) -> None:
     counts = {role.name: Counter(t.state for t in view.tasks if t.role == role.name) for role in view.history.roles}
     shown = [state for state in STATES if any(count[state] for count in counts.values())]
     rows = [
         (name, str(sum(count.values())), *(str(count[state] or "-") for state in shown))
         for name, count in counts.items()
     ]
-    put_table(("role", "tasks", *(state.lower() for state in shown)), rows)
+    print_table(("role", "tasks", *(state.lower() for state in shown)), rows)
 
 
-def _put_tasks(tasks: tuple[TaskView, ...], job: str) -> None:
+def _print_tasks(tasks: tuple[TaskView, ...], job: str) -> None:
     rows = [
         (
             f"{task.role}-{task.index}",
@@ -179,18 +179,20 @@ def _put_tasks(tasks: tuple[TaskView, ...], job: str) -> None:
             number(task.status),
             number(task.code),
             str(task.attempt) if task.attempt else "-",
-            moment(task.started),
-            moment(task.ended),
+            format_time(task.started),
+            format_time(task.ended),
         )
         for task in tasks
     ]
-    put_table(("task", "state", "node", "status", "code", "retry", "started", "ended"), rows)
+    print_table(("task", "state", "node", "status", "code", "retry", "started", "ended"), rows)
     for task in tasks:
         if task.held is not None:
             name = f"{task.role}-{task.index}"
-            kept = f"its place on {task.node} is kept until {moment(task.held)} (isDebug)"
-            put(one_line(f"{name} failed with status {task.status}; {kept}"))
-            put(one_line(f"  look into it: paislurm exec {job} {name}; give the place back: paislurm cancel {job}"))
+            kept = f"its place on {task.node} is kept until {format_time(task.held)} (isDebug)"
+            print_result(one_line(f"{name} failed with status {task.status}; {kept}"))
+            print_result(
+                one_line(f"  look into it: paislurm exec {job} {name}; give the place back: paislurm cancel {job}")
+            )
 
 
 def number(value: int | None) -> str:
@@ -198,7 +200,7 @@ def number(value: int | None) -> str:
     return "-" if value is None else str(value)
 
 
-def moment(seconds: int | None) -> str:
+def format_time(seconds: int | None) -> str:
     """Return a time for people, in their own time zone."""
     if seconds is None:
         return "-"

@@ -14,7 +14,7 @@ from ..jobs.refresh import monitor_lock
 if TYPE_CHECKING:
     from ...site.profile import Site
 
-LARGEST_LOG = 1 << 20
+MAX_LOG = 1 << 20
 
 
 def leave_monitor(site: Site) -> bool:
@@ -39,7 +39,7 @@ def _private(path: str, flags: int) -> int:
 def _start() -> None:
     path = monitor_folder() / "monitor.log"
     with suppress(FileNotFoundError):
-        if path.stat().st_size > LARGEST_LOG:
+        if path.stat().st_size > MAX_LOG:
             path.replace(path.with_name("monitor.1.log"))
     with open(path, "ab", opener=_private) as log:
         monitor = Popen(

@@ -23,7 +23,7 @@ _ROLE_FIELDS_V1 = {"nodes": "taskNumber", "cpus-per-task": "cpuNumber", "mem": "
 _OF_VIRTUAL_CLUSTER = ("partition", "account", "qos", "reservation")
 
 
-def traced(error: RejectedError, document: Document) -> RejectedError:
+def locate_refusal(error: RejectedError, document: Document) -> RejectedError:
     """Return the refusal with the place in the job file that it is about, as far as that is known.
 
     Where several fields can be meant, those whose value Slurm repeats go first, and the others are named in the hint.
@@ -36,21 +36,24 @@ def traced(error: RejectedError, document: Document) -> RejectedError:
     first, *others = fields
     if str(document.at(first)) in words:
         others = []
-    fault = error.faults[0]
+    diagnostic = error.diagnostics[0]
     also = f"or it is about {', '.join(map(path_text, others))}" if others else ""
-    fault = replace(
-        fault,
-        place=document.place(first),
+    diagnostic = replace(
+        diagnostic,
+        location=document.location(first),
         path=path_text(first),
-        hint="; ".join(part for part in (fault.hint, also) if part),
+        hint="; ".join(part for part in (diagnostic.hint, also) if part),
     )
-    return RejectedError(fault, argv=error.argv, status=error.status, stderr=error.stderr, options=error.options)
+    return RejectedError(diagnostic, argv=error.argv, status=error.status, stderr=error.stderr, options=error.options)
 
 
 def _fields(option: str, document: Document) -> Iterator[Path]:
     """Yield the fields of the job file that an option can come from, those of the whole job first."""
-    wishes: Path = ("extras", "slurm")
-    homes = [wishes, *((*wishes, "taskRoles", role) for role in document.mapping((*wishes, "taskRoles")))]
+    slurm_options: Path = ("extras", "slurm")
+    homes = [
+        slurm_options,
+        *((*slurm_options, "taskRoles", role) for role in document.mapping((*slurm_options, "taskRoles"))),
+    ]
     found = False
     for home in homes:
         if document.at((*home, option)) is not None:

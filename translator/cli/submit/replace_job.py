@@ -7,9 +7,9 @@ from contextlib import contextmanager, suppress
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from ...errors import Fault, FolderError, UnreachableError
-from ...state.publish import discard, place, restore, retire
-from ..jobs.refresh import look_at
+from ...errors import Diagnostic, FolderError, UnreachableError
+from ...state.publish import archive, publish, remove, restore
+from ..jobs.refresh import refresh
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,24 +25,26 @@ def finished_in(folder: JobFolder) -> View | None:
     Raises FolderError if a job that lives has it, and UnreachableError if nobody knows whether it lives.
     """
     try:
-        view = look_at(folder)
+        view = refresh(folder)
     except (FileNotFoundError, NotADirectoryError):
         if not folder.path.exists():
             return None
         message = f"{folder.path} is there and holds no job"
         hint = "move it away, or submit under another name: `--suffix TEXT`"
-        raise FolderError(Fault(code="E515", message=message, hint=hint)) from None
-    if view.standing.ended:
+        raise FolderError(Diagnostic(code="E515", message=message, hint=hint)) from None
+    if view.job_status.ended:
         return view
-    if view.problem:
-        hint = f"try again when {view.history.keeper} answers, or submit under another name: `--suffix TEXT`"
-        message = f"a job of the name {folder.name} is there, and whether it has ended is not known: {view.problem}"
-        raise UnreachableError(Fault(code="E513", message=message, hint=hint))
+    if view.backend_error:
+        hint = f"try again when {view.history.backend_label} answers, or submit under another name: `--suffix TEXT`"
+        message = (
+            f"a job of the name {folder.name} is there, and whether it has ended is not known: {view.backend_error}"
+        )
+        raise UnreachableError(Diagnostic(code="E513", message=message, hint=hint))
     known = view.history
-    what = f"job {known.job_id}" if known.job_id else f"it may or may not have reached {known.keeper}"
-    message = f"{folder.name} has not ended yet: {view.standing.state}, {what}"
+    what = f"job {known.job_id}" if known.job_id else f"it may or may not have reached {known.backend_label}"
+    message = f"{folder.name} has not ended yet: {view.job_status.state}, {what}"
     hint = f"`paislurm cancel {known.job}` ends it; `--suffix TEXT` submits under another name"
-    raise FolderError(Fault(code="E511", message=message, hint=hint))
+    raise FolderError(Diagnostic(code="E511", message=message, hint=hint))
 
 
 def put_in_place(staged: Path, folder: JobFolder, finished: View | None) -> JobFolder | None:
@@ -52,24 +54,24 @@ def put_in_place(staged: Path, folder: JobFolder, finished: View | None) -> JobF
     try:
         if finished is not None:
             old = _retire(finished)
-        placed = place(staged, folder)
+        placed = publish(staged, folder)
     finally:
         if not placed:
-            discard(staged)
+            remove(staged)
             if old is not None:
                 restore(old, folder)
     if not placed:
-        raise _taken(folder)
+        raise _name_taken(folder)
     return old
 
 
 def undo(folder: JobFolder, old: JobFolder | None) -> None:
     """Take the new folder away, its secrets first, then out of its name, then as a whole; put the old one back."""
-    discard(folder.secrets)
+    remove(folder.secrets)
     gone = folder.path.with_name(f".new-{token_hex(8)}")
     with suppress(OSError):
         folder.path.rename(gone)
-        discard(gone)
+        remove(gone)
     if old is not None:
         restore(old, folder)
 
@@ -80,12 +82,12 @@ def _retire(finished: View) -> JobFolder:
     try:
         with _opened(folder.path) as checked:
             if folder.history().tag != finished.history.tag:
-                raise _taken(folder)
-            old = retire(folder, checked)
+                raise _name_taken(folder)
+            old = archive(folder, checked)
     except FileNotFoundError:
-        raise _taken(folder) from None
+        raise _name_taken(folder) from None
     if old is None:
-        raise _taken(folder)
+        raise _name_taken(folder)
     return old
 
 
@@ -98,7 +100,7 @@ def _opened(path: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _taken(folder: JobFolder) -> FolderError:
+def _name_taken(folder: JobFolder) -> FolderError:
     message = f"another submit of {folder.name} was faster"
     hint = "`paislurm list` shows it; `--suffix TEXT` submits under another name"
-    return FolderError(Fault(code="E512", message=message, hint=hint))
+    return FolderError(Diagnostic(code="E512", message=message, hint=hint))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ...state.records import Policy
+from ...state.records import RetryPolicy
 
 if TYPE_CHECKING:
     from ...pipeline import Compiled
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from ...site.profile import Site
 
 
-def policy_of(compiled: Compiled) -> Policy:
+def retry_policy(compiled: Compiled) -> RetryPolicy:
     """Return how a job is retried."""
     retry = compiled.site.retry
-    return Policy(
+    return RetryPolicy(
         limit=compiled.job.retry_limit,
-        ceiling=retry.transient_ceiling,
-        restart_limit=retry.most_restarts,
-        on_timeout=compiled.job.wishes.on_timeout,
+        max_transient_retries=retry.max_transient_retries,
+        max_restarts=retry.most_restarts,
+        on_timeout=compiled.job.slurm_options.on_timeout,
         on_root_cancel=retry.on_root_cancel,
-        spare=spare_nodes(compiled.plan, compiled.site),
+        spare_nodes=spare_nodes(compiled.plan, compiled.site),
     )
 
 

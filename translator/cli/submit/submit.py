@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import BackendError, Fault, InterruptedWaitError, RejectedError, UnreachableError
+from ...errors import BackendError, Diagnostic, InterruptedWaitError, RejectedError, UnreachableError
 from ...monitor.attempt import NEVER_SENT, new_intent, submit_attempt
 from ...planning.plan_text import plan_dict
 from ...state.history import history
@@ -17,12 +17,12 @@ from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
 from ..context import backend, clock, store, user_name
 from ..input.job_input import compile_source
-from ..output.console import say
+from ..output.console import log
 from .background import leave_monitor
 from .masking import kept_text
-from .refusal_location import traced
+from .refusal_location import locate_refusal
 from .replace_job import finished_in, put_in_place, undo
-from .retry_policy import policy_of
+from .retry_policy import retry_policy
 from .slurm_version import installed_version
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Submitted:
             "script": str(self.folder.script(0)),
             "tasks": self.compiled.job.task_count,
             "dry_run": self.job_id is None,
-            "faults": [fault.as_dict() for fault in self.compiled.warnings],
+            "diagnostics": [diagnostic.as_dict() for diagnostic in self.compiled.warnings],
         }
 
 
@@ -102,9 +102,9 @@ def _submit(folder: JobFolder, finished: View | None, text: bytes, compiled: Com
     try:
         job_id, unwritten = submit_attempt(folder, known, backend(backend_name), clock)
     except BackendError as error:
-        if isinstance(error, RejectedError) or error.faults[0].code in NEVER_SENT:
+        if isinstance(error, RejectedError) or error.diagnostics[0].code in NEVER_SENT:
             undo(folder, old)
-            raise (traced(error, compiled.document) if isinstance(error, RejectedError) else error) from None
+            raise (locate_refusal(error, compiled.document) if isinstance(error, RejectedError) else error) from None
         raise _unsure(error, folder, known) from None
     except KeyboardInterrupt:
         raise _unsure_by_user(folder, known) from None
@@ -112,25 +112,25 @@ def _submit(folder: JobFolder, finished: View | None, text: bytes, compiled: Com
         undo(folder, old)
         raise
     if unwritten is not None:
-        say(f"warning: {folder.journal} cannot be written ({unwritten}); the job is found again by its tag")
+        log(f"warning: {folder.journal} cannot be written ({unwritten}); the job is found again by its tag")
     return job_id
 
 
 def _unsure(error: BackendError, folder: JobFolder, known: History) -> UnreachableError:
     """Return the error for no answer: the job may have been taken, and its tag will tell."""
-    fault = Fault(
+    diagnostic = Diagnostic(
         code="E502",
-        message=error.faults[0].message,
-        hint=f"`paislurm status {known.job}` finds out as soon as {known.keeper} answers; "
+        message=error.diagnostics[0].message,
+        hint=f"`paislurm status {known.job}` finds out as soon as {known.backend_label} answers; "
         f"its tag is {known.tag}, its folder {folder.path}",
     )
-    return UnreachableError(fault, argv=error.argv, status=error.status, stderr=error.stderr)
+    return UnreachableError(diagnostic, argv=error.argv, status=error.status, stderr=error.stderr)
 
 
 def _unsure_by_user(folder: JobFolder, known: History) -> InterruptedWaitError:
     message = f"interrupted while {folder.name} was being submitted: whether it was taken is not known"
     hint = f"`paislurm status {known.job}` finds out, `paislurm cancel {known.job}` ends it"
-    return InterruptedWaitError(Fault(code="E531", message=message, hint=hint))
+    return InterruptedWaitError(Diagnostic(code="E531", message=message, hint=hint))
 
 
 def _files(folder: JobFolder, text: bytes, compiled: Compiled, backend_name: str) -> tuple[dict[str, bytes], History]:
@@ -144,7 +144,7 @@ def _files(folder: JobFolder, text: bytes, compiled: Compiled, backend_name: str
             user=user_name(),
             backend=backend_name,
             roles=roles,
-            policy=policy_of(compiled),
+            policy=retry_policy(compiled),
             exit_rows=compiled.site.exit_rows,
             notify=compiled.job.notify,
         ),

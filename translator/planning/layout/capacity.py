@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 class Demand:
     """Ask for `slots` tasks of equal size at a time; `extra_memory_mib` is kept free on each node beside them.
 
-    `apart` keeps them on nodes of their own, as far as they are concerned: they have fixed ports. `gpu_type` is the
-    gres type of their GPUs, "" for any.
+    `one_per_node` keeps them on nodes of their own, as far as they are concerned: they have fixed ports. `gpu_type` is
+    the gres type of their GPUs, "" for any.
     """
 
     slots: int
     resources: Resources
     extra_memory_mib: int = 0
-    apart: bool = False
+    one_per_node: bool = False
     gpu_type: str = ""
 
 
@@ -35,17 +35,17 @@ class Nodes:
     tasks_per_node: int
 
 
-def divided_up(amount: int, size: int) -> int:
+def ceil_div(amount: int, size: int) -> int:
     """Return the quotient of two whole numbers, rounded up."""
     return -(-amount // size)
 
 
-def tasks_on(shape: Shape, demand: Demand) -> int:
+def node_capacity(shape: Shape, demand: Demand) -> int:
     """Return how many tasks fit on one node of a shape, 0 if none does."""
     wanted = demand.resources
     if demand.gpu_type and demand.gpu_type != shape.gpu_type:
         return 0
-    limits = [shape.cpus // wanted.cpus, *([1] if demand.apart else [])]
+    limits = [shape.cpus // wanted.cpus, *([1] if demand.one_per_node else [])]
     if wanted.memory_mib:
         limits.append((shape.memory_mib - demand.extra_memory_mib) // wanted.memory_mib)
     if wanted.gpus:
@@ -59,16 +59,16 @@ def nodes_for(shapes: Sequence[Shape], demand: Demand) -> Nodes | None:
     Spreading evenly keeps the last node from being paid for and left empty: 9 tasks, 4 a node, are 3+3+3.
     """
     best: Nodes | None = None
-    for most in sorted({tasks_on(shape, demand) for shape in shapes} - {0}, reverse=True):
-        count = divided_up(demand.slots, most)
-        tasks_per_node = divided_up(demand.slots, count)
-        able = sum(shape.count for shape in shapes if tasks_on(shape, demand) >= tasks_per_node)
+    for most in sorted({node_capacity(shape, demand) for shape in shapes} - {0}, reverse=True):
+        count = ceil_div(demand.slots, most)
+        tasks_per_node = ceil_div(demand.slots, count)
+        able = sum(shape.count for shape in shapes if node_capacity(shape, demand) >= tasks_per_node)
         if count <= able and (best is None or count < best.count):
             best = Nodes(count=count, tasks_per_node=tasks_per_node)
     return best
 
 
-def fit_together(shapes: Sequence[Shape], demands: Sequence[Demand]) -> tuple[Nodes, ...] | None:
+def allocate_disjoint(shapes: Sequence[Shape], demands: Sequence[Demand]) -> tuple[Nodes, ...] | None:
     """Return nodes for all demands where no two share a node, or None if there are not enough nodes.
 
     The demands that the fewest nodes can serve choose first, and take the smallest nodes that will do.
@@ -81,7 +81,7 @@ def fit_together(shapes: Sequence[Shape], demands: Sequence[Demand]) -> tuple[No
         needs.append(need)
     free = [shape.count for shape in shapes]
     ways = [
-        [k for k, s in enumerate(shapes) if tasks_on(s, demand) >= need.tasks_per_node]
+        [k for k, s in enumerate(shapes) if node_capacity(s, demand) >= need.tasks_per_node]
         for demand, need in zip(demands, needs, strict=True)
     ]
     for position in sorted(range(len(demands)), key=lambda p: sum(shapes[k].count for k in ways[p])):
@@ -107,6 +107,6 @@ def whole_cores(job: Job, site: Site, partitions: Sequence[Partition]) -> Job:
     roles = []
     for role, partition in zip(job.roles, partitions, strict=True):
         threads = partition.threads_per_core
-        cpus = divided_up(role.resources.cpus, threads) * threads
+        cpus = ceil_div(role.resources.cpus, threads) * threads
         roles.append(replace(role, resources=replace(role.resources, cpus=cpus)))
     return replace(job, roles=tuple(roles))

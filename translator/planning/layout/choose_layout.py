@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ...errors import Fault, PlanError
-from .capacity import Demand, Nodes, fit_together, nodes_for
-from .infeasible import names, never_starts, node_count, too_large
-from .layout import Layout, Needs
+from ...errors import Diagnostic, PlanError
+from .capacity import Demand, Nodes, allocate_disjoint, nodes_for
+from .infeasible import infeasible, names, node_count, role_too_large
+from .layout import Layout, Overheads
 from .packing import Packing, pack
 
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from ...job import Job
     from ...site.profile import Partition
 
-MOST_COMPONENTS = 128
+MAX_COMPONENTS = 128
 """`srun --het-group` refuses 128 and above. Source: observed on Slurm 22.05 and 24.11."""
 MANY_ROLES = 8
 """From so many roles on, one shared allocation is preferred where it halves the number of nodes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrangement:
+class Allocation:
     """Hold the layout, the slots of each role, and where they go: nodes by role, or one packing of all.
 
     `nodes_known` is false where nobody says what nodes there are: whether there are enough is not known.
@@ -37,34 +37,36 @@ class Arrangement:
     nodes_known: bool = True
 
 
-def arrange(
-    job: Job, partitions: Sequence[Partition], needs: Needs, *, alike: bool = True, danger: str = ""
-) -> Arrangement:
+def choose_layout(
+    job: Job, partitions: Sequence[Partition], overheads: Overheads, *, compatible_roles: bool = True, danger: str = ""
+) -> Allocation:
     """Return the arrangement of a job whose roles go to these partitions; PlanError if it can never start.
 
-    `alike` is false where the roles ask for different nodes or accounts, which one allocation cannot have. `danger`
-    says what speaks against a component for each role.
+    `compatible_roles` is false where the roles ask for different nodes or accounts, which one allocation cannot have.
+    `danger` says what speaks against a component for each role.
     """
     known = all(partition.shapes for partition in partitions)
     if not known:
-        return _without_shapes(job, needs)
+        return _without_shapes(job, overheads)
     if len(job.roles) == 1:
-        return _plain(job, partitions[0], needs)
-    het = _slots_that_fit(job, lambda slots: _het(job, partitions, slots, needs))
-    shared = _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, needs)) if alike else None
-    return _choose(job, partitions, needs, het, shared, danger)
+        return _plain(job, partitions[0], overheads)
+    het = _slots_that_fit(job, lambda slots: _het(job, partitions, slots, overheads))
+    shared = (
+        _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, overheads)) if compatible_roles else None
+    )
+    return _choose(job, partitions, overheads, het, shared, danger)
 
 
-def _without_shapes(job: Job, needs: Needs) -> Arrangement:
+def _without_shapes(job: Job, overheads: Overheads) -> Allocation:
     """Trust Slurm with the packing.
 
     A role with fixed ports, of which a node has one each, gets a node for each task, and so does one with GPUs that
     Slurm counts by node alone.
     """
     slots = _stated_slots(job)
-    if job.wishes.layout == "shared" and len(job.roles) > 1:
+    if job.slurm_options.layout == "shared" and len(job.roles) > 1:
         raise PlanError(
-            Fault(
+            Diagnostic(
                 code="E412",
                 message="the shared layout needs to know the nodes, and no site profile describes them",
                 path="$.extras.slurm.layout",
@@ -73,33 +75,33 @@ def _without_shapes(job: Job, needs: Needs) -> Arrangement:
         )
     nodes = tuple(
         Nodes(count=count, tasks_per_node=1) if role.has_fixed_ports or (role.resources.gpus and by_node) else None
-        for role, count, by_node in zip(job.roles, slots, needs.gpus_by_node, strict=True)
+        for role, count, by_node in zip(job.roles, slots, overheads.gpus_by_node, strict=True)
     )
     if len(job.roles) == 1:
         layout = Layout(kind="plain", reason="a job of one role")
-        return Arrangement(layout=layout, slots=slots, nodes=nodes, nodes_known=False)
-    if len(job.roles) > MOST_COMPONENTS:
+        return Allocation(layout=layout, slots=slots, nodes=nodes, nodes_known=False)
+    if len(job.roles) > MAX_COMPONENTS:
         raise PlanError(
-            Fault(
+            Diagnostic(
                 code="E413",
-                message=f"{len(job.roles)} roles are more than the {MOST_COMPONENTS} components that srun can address",
+                message=f"{len(job.roles)} roles are more than the {MAX_COMPONENTS} components that srun can address",
                 path="$.taskRoles",
                 hint="write the partition's nodes into site.yaml: the shared layout has no such limit",
             )
         )
     reason = "the nodes are not known, so each role has a component and Slurm packs it"
-    return Arrangement(layout=Layout(kind="het", reason=reason), slots=slots, nodes=nodes, nodes_known=False)
+    return Allocation(layout=Layout(kind="het", reason=reason), slots=slots, nodes=nodes, nodes_known=False)
 
 
 def _stated_slots(job: Job) -> tuple[int, ...]:
     """Return how many tasks of each role may run at a time by the job's own words: all, unless gang is off."""
     if job.gang:
         return tuple(role.instances for role in job.roles)
-    wishes = [role.wishes.slots or job.wishes.job.slots or role.instances for role in job.roles]
-    return tuple(min(wish, role.instances) for wish, role in zip(wishes, job.roles, strict=True))
+    slurm_options = [role.slurm_options.slots or job.slurm_options.job.slots or role.instances for role in job.roles]
+    return tuple(min(requested, role.instances) for requested, role in zip(slurm_options, job.roles, strict=True))
 
 
-def _slots_that_fit(job: Job, attempt: Callable[[tuple[int, ...]], Arrangement | None]) -> Arrangement | None:
+def _slots_that_fit(job: Job, attempt: Callable[[tuple[int, ...]], Allocation | None]) -> Allocation | None:
     """Try all slots; without gang allocation try fewer, the same limit for every role, and keep the most that fit."""
     slots = _stated_slots(job)
     best = attempt(slots)
@@ -117,109 +119,111 @@ def _slots_that_fit(job: Job, attempt: Callable[[tuple[int, ...]], Arrangement |
     return best
 
 
-def _demands(job: Job, slots: tuple[int, ...], needs: Needs, *, batch: bool = True) -> list[Demand]:
+def _demands(job: Job, slots: tuple[int, ...], overheads: Overheads, *, batch: bool = True) -> list[Demand]:
     """Return the demand of each role; the first one's nodes also hold the batch script, unless all share nodes."""
     return [
         Demand(
             slots=count,
             resources=role.resources,
-            extra_memory_mib=needs.batch_memory_mib if batch and not position else 0,
-            apart=role.has_fixed_ports,
-            gpu_type=needs.gpu_types[position],
+            extra_memory_mib=overheads.batch_memory_mib if batch and not position else 0,
+            one_per_node=role.has_fixed_ports,
+            gpu_type=overheads.gpu_types[position],
         )
         for position, (role, count) in enumerate(zip(job.roles, slots, strict=True))
     ]
 
 
-def _plain(job: Job, partition: Partition, needs: Needs) -> Arrangement:
-    def attempt(slots: tuple[int, ...]) -> Arrangement | None:
-        nodes = nodes_for(partition.shapes, _demands(job, slots, needs)[0])
+def _plain(job: Job, partition: Partition, overheads: Overheads) -> Allocation:
+    def attempt(slots: tuple[int, ...]) -> Allocation | None:
+        nodes = nodes_for(partition.shapes, _demands(job, slots, overheads)[0])
         layout = Layout(kind="plain", reason="a job of one role")
-        return None if nodes is None else Arrangement(layout=layout, slots=slots, nodes=(nodes,))
+        return None if nodes is None else Allocation(layout=layout, slots=slots, nodes=(nodes,))
 
     found = _slots_that_fit(job, attempt)
     if found is None:
-        raise PlanError(too_large(job, 0, partition, needs))
+        raise PlanError(role_too_large(job, 0, partition, overheads))
     return found
 
 
-def _het(job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], needs: Needs) -> Arrangement | None:
-    demands = _demands(job, slots, needs)
+def _het(job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], overheads: Overheads) -> Allocation | None:
+    demands = _demands(job, slots, overheads)
     nodes: list[Nodes | None] = [None] * len(demands)
     for partition in dict.fromkeys(partitions):
         members = [k for k, other in enumerate(partitions) if other == partition]
-        together = fit_together(partition.shapes, [demands[k] for k in members])
+        together = allocate_disjoint(partition.shapes, [demands[k] for k in members])
         if together is None:
             return None
         for k, need in zip(members, together, strict=True):
             nodes[k] = need
     total = sum(need.count for need in nodes if need)
     reason = f"a component for each role: {total} of the {node_count(partitions)} nodes"
-    return Arrangement(layout=Layout(kind="het", reason=reason), slots=slots, nodes=tuple(nodes))
+    return Allocation(layout=Layout(kind="het", reason=reason), slots=slots, nodes=tuple(nodes))
 
 
-def _shared(job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], needs: Needs) -> Arrangement | None:
+def _shared(
+    job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], overheads: Overheads
+) -> Allocation | None:
     if len(set(partitions)) > 1:
         return None
-    shapes = [replace(s, memory_mib=s.memory_mib - needs.batch_memory_mib) for s in partitions[0].shapes]
-    packing = pack(shapes, _demands(job, slots, needs, batch=False))
+    shapes = [replace(s, memory_mib=s.memory_mib - overheads.batch_memory_mib) for s in partitions[0].shapes]
+    packing = pack(shapes, _demands(job, slots, overheads, batch=False))
     if packing is None:
         return None
     reason = f"all roles share {packing.nodes} of the {node_count(partitions)} nodes"
     layout = Layout(kind="shared", reason=reason)
-    return Arrangement(layout=layout, slots=slots, nodes=(None,) * len(slots), packing=packing)
+    return Allocation(layout=layout, slots=slots, nodes=(None,) * len(slots), packing=packing)
 
 
 def _choose(
     job: Job,
     partitions: Sequence[Partition],
-    needs: Needs,
-    het: Arrangement | None,
-    shared: Arrangement | None,
+    overheads: Overheads,
+    het: Allocation | None,
+    shared: Allocation | None,
     danger: str,
-) -> Arrangement:
+) -> Allocation:
     """Prefer het; take shared where het can never start, holds fewer slots, wastes nodes, or is dangerous."""
-    wish = job.wishes.layout
-    if wish is not None:
-        return _as_wished(job, partitions, het if wish == "het" else shared, wish)
-    if len(job.roles) > MOST_COMPONENTS:
+    requested = job.slurm_options.layout
+    if requested is not None:
+        return _as_requested(job, partitions, het if requested == "het" else shared, requested)
+    if len(job.roles) > MAX_COMPONENTS:
         het, why = None, f"srun cannot address the components of {len(job.roles)} roles"
     else:
         why = f"a component for each role needs more than the {node_count(partitions)} nodes there are"
     if het is None and shared is None:
-        raise PlanError(never_starts(job, partitions, needs))
+        raise PlanError(infeasible(job, partitions, overheads))
     if het is None and shared is not None:
-        return _because(shared, why)
+        return _with_reason(shared, why)
     if shared is None and het is not None:
         return het
     assert het is not None
     assert shared is not None
     if danger:
-        return _because(shared, danger)
+        return _with_reason(shared, danger)
     het_nodes = sum(need.count for need in het.nodes if need)
     shared_nodes = shared.packing.nodes if shared.packing else 0
     if sum(shared.slots) > sum(het.slots):
-        return _because(shared, f"more tasks at a time than with a component for each role ({sum(het.slots)})")
+        return _with_reason(shared, f"more tasks at a time than with a component for each role ({sum(het.slots)})")
     if len(job.roles) >= MANY_ROLES and 2 * shared_nodes <= het_nodes:
-        return _because(shared, f"many small roles, which would take {het_nodes} nodes with a component for each")
+        return _with_reason(shared, f"many small roles, which would take {het_nodes} nodes with a component for each")
     return het
 
 
-def _because(arrangement: Arrangement, why: str) -> Arrangement:
-    layout = arrangement.layout
-    return replace(arrangement, layout=Layout(kind=layout.kind, reason=f"{layout.reason}; {why}"))
+def _with_reason(allocation: Allocation, why: str) -> Allocation:
+    layout = allocation.layout
+    return replace(allocation, layout=Layout(kind=layout.kind, reason=f"{layout.reason}; {why}"))
 
 
-def _as_wished(job: Job, partitions: Sequence[Partition], found: Arrangement | None, wish: str) -> Arrangement:
-    if found is None or (wish == "het" and len(job.roles) > MOST_COMPONENTS):
-        why = f": its {len(job.roles)} components share no node" if wish == "het" else ""
+def _as_requested(job: Job, partitions: Sequence[Partition], found: Allocation | None, requested: str) -> Allocation:
+    if found is None or (requested == "het" and len(job.roles) > MAX_COMPONENTS):
+        why = f": its {len(job.roles)} components share no node" if requested == "het" else ""
         raise PlanError(
-            Fault(
+            Diagnostic(
                 code="E411",
-                message=f"the job asks for the layout {wish}, which can never start on "
+                message=f"the job asks for the layout {requested}, which can never start on "
                 f"{node_count(partitions)} nodes of {names(partitions)}{why}",
                 path="$.extras.slurm.layout",
                 hint="leave extras.slurm.layout out: the planner takes the layout that fits",
             )
         )
-    return _because(found, "the job asks for it")
+    return _with_reason(found, "the job asks for it")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...errors import Fault
-from .capacity import Demand, tasks_on
+from ...errors import Diagnostic
+from .capacity import Demand, node_capacity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...job import Job
     from ...site.profile import Partition
-    from .layout import Needs
+    from .layout import Overheads
 
 
 def node_count(partitions: Sequence[Partition]) -> int:
@@ -26,15 +26,15 @@ def names(partitions: Sequence[Partition]) -> str:
     return ("partition " if len(found) == 1 else "partitions ") + ", ".join(found)
 
 
-def never_starts(job: Job, partitions: Sequence[Partition], needs: Needs) -> list[Fault]:
+def infeasible(job: Job, partitions: Sequence[Partition], overheads: Overheads) -> list[Diagnostic]:
     """Name each role that no node can hold; if there is none, it is the sum that does not fit."""
-    faults = [
-        too_large(job, position, partition, needs)
+    diagnostics = [
+        role_too_large(job, position, partition, overheads)
         for position, partition in enumerate(partitions)
-        if not _holds_one(job, position, partition, needs)
+        if not _fits_one(job, position, partition, overheads)
     ]
-    return faults or [
-        Fault(
+    return diagnostics or [
+        Diagnostic(
             code="E414",
             message=f"the job can never start: its {job.task_count} tasks do not fit together on the "
             f"{node_count(partitions)} nodes of {names(partitions)}",
@@ -46,22 +46,22 @@ def never_starts(job: Job, partitions: Sequence[Partition], needs: Needs) -> lis
     ]
 
 
-def _holds_one(job: Job, position: int, partition: Partition, needs: Needs) -> bool:
+def _fits_one(job: Job, position: int, partition: Partition, overheads: Overheads) -> bool:
     """Tell whether a node of the partition holds a task of the role at this position."""
-    one = Demand(slots=1, resources=job.roles[position].resources, gpu_type=needs.gpu_types[position])
-    return any(tasks_on(shape, one) for shape in partition.shapes)
+    one = Demand(slots=1, resources=job.roles[position].resources, gpu_type=overheads.gpu_types[position])
+    return any(node_capacity(shape, one) for shape in partition.shapes)
 
 
 def _size(cpus: int, memory_mib: int, gpus: int, gpu_type: str) -> str:
     return f"{cpus} CPUs, {memory_mib} MiB and {gpus} {gpu_type + ' ' if gpu_type else ''}GPUs"
 
 
-def too_large(job: Job, position: int, partition: Partition, needs: Needs) -> Fault:
-    """Return the fault of the role at this position, which its partition can never hold."""
-    role, gpu_type = job.roles[position], needs.gpu_types[position]
+def role_too_large(job: Job, position: int, partition: Partition, overheads: Overheads) -> Diagnostic:
+    """Return the diagnostic of the role at this position, which its partition can never hold."""
+    role, gpu_type = job.roles[position], overheads.gpu_types[position]
     wanted = role.resources
     size = _size(wanted.cpus, wanted.memory_mib, wanted.gpus, gpu_type)
-    holds_one = _holds_one(job, position, partition, needs)
+    holds_one = _fits_one(job, position, partition, overheads)
     nodes = "; ".join(
         f"{s.count} nodes of {_size(s.cpus, s.memory_mib, s.gpus, s.gpu_type if gpu_type else '')}"
         for s in partition.shapes
@@ -69,7 +69,7 @@ def too_large(job: Job, position: int, partition: Partition, needs: Needs) -> Fa
     what = f"{role.instances} tasks of {size} each" if holds_one else f"a task of {size}"
     if holds_one and role.has_fixed_ports:
         what += ", each on a node of its own because of their fixed ports,"
-    return Fault(
+    return Diagnostic(
         code="E410",
         message=f"role {role.name} can never start: {what} do{'' if holds_one else 'es'} not fit partition "
         f"{partition.name} ({nodes})",

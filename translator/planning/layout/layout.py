@@ -20,7 +20,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
+class Overheads:
     """Hold what nodes must have beside a job's own words: memory for the batch script, and GPUs of a type, by role.
 
     `gpus_by_node` says, by role, whether Slurm cannot count the GPUs by task.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .capacity import divided_up, tasks_on
+from .capacity import ceil_div, node_capacity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,13 +56,13 @@ def _lower_bound(shape: Shape, demands: Sequence[Demand]) -> int:
     ):
         if amount and not have:
             return shape.count + 1
-        bound = max(bound, divided_up(amount, have) if have else 0)
+        bound = max(bound, ceil_div(amount, have) if have else 0)
     return bound
 
 
 def _share(shape: Shape, step: int) -> Shape:
     """Return a part of a shape, so that no node is filled before the others have their share."""
-    return replace(shape, cpus=shape.cpus * step // _STEPS, gpus=divided_up(shape.gpus * step, _STEPS))
+    return replace(shape, cpus=shape.cpus * step // _STEPS, gpus=ceil_div(shape.gpus * step, _STEPS))
 
 
 def _fill(shape: Shape, nodes: int, demands: Sequence[Demand]) -> list[list[int]] | None:
@@ -74,7 +74,7 @@ def _fill(shape: Shape, nodes: int, demands: Sequence[Demand]) -> list[list[int]
         wanted = demand.resources
         for node, (cpus, memory, gpus) in enumerate(free):
             left = replace(shape, count=1, cpus=cpus, memory_mib=memory, gpus=gpus)
-            room = tasks_on(left, demand)
+            room = node_capacity(left, demand)
             used = min(room, missing)
             if used:
                 placements[position][node] = used

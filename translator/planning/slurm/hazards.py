@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import yaml
 
-from ...errors import Fault
+from ...errors import Diagnostic
 from ...site.slurm_version import SlurmVersion, slurm_version
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def hazards(version: str) -> tuple[Hazard, ...]:
     found = slurm_version(version)
     if found is None:
         return ()
-    return tuple(hazard for hazard, ranges in _table() if any(first <= found < mended for first, mended in ranges))
+    return tuple(hazard for hazard, ranges in _table() if any(first <= found < fixed for first, fixed in ranges))
 
 
 def met(version: str, concerns: Collection[Concern]) -> tuple[Hazard, ...]:
@@ -57,26 +57,26 @@ def reason(version: str, known: Collection[Hazard]) -> str:
     return f"with Slurm {version}, {'; '.join(whats)}" if whats else ""
 
 
-def warnings(version: str, known: Collection[Hazard], layout: LayoutKind, *, wished: bool) -> Iterator[Fault]:
-    """Warn of what a job in several components will meet. `wished` says that the job itself asks for the layout."""
+def warnings(version: str, known: Collection[Hazard], layout: LayoutKind, *, requested: bool) -> Iterator[Diagnostic]:
+    """Warn of what a job in several components will meet. `requested` says that the job itself asks for the layout."""
     if layout != "het":
         return
     danger = reason(version, known)
-    if danger and wished:
+    if danger and requested:
         message = f"the job asks for the layout het, and {danger}"
         hint = "leave extras.slurm.layout out, or set it to `shared`"
-        yield Fault(code="W430", message=message, path="$.extras.slurm.layout", hint=hint)
+        yield Diagnostic(code="W430", message=message, path="$.extras.slurm.layout", hint=hint)
     elif danger:
         message = f"{danger}; and this job cannot have one allocation for all roles"
         hint = (
             "one allocation needs a site profile that describes the nodes, and roles that go to the same ones; "
             "or ask the site for a newer Slurm"
         )
-        yield Fault(code="W431", message=message, path="$.taskRoles", hint=hint)
+        yield Diagnostic(code="W431", message=message, path="$.taskRoles", hint=hint)
     for hazard in known:
         if hazard.consequence == "warn":
             message = f"with Slurm {version}, {hazard.what}"
-            yield Fault(code="W432", message=message, path="$.taskRoles", hint=hazard.advice)
+            yield Diagnostic(code="W432", message=message, path="$.taskRoles", hint=hazard.advice)
 
 
 @cache

@@ -5,17 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from ..infiniband import fabric_gres, fabric_options, joined_constraint
-from ..layout.capacity import divided_up
+from ..infiniband import infiniband_gres, infiniband_options, joined_constraint
+from ..layout.capacity import ceil_div
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ...job import Job, Role
-    from ...site.profile import Fabric, Site
+    from ...site.profile import InfinibandSettings, Site
     from ..layout.capacity import Nodes
     from ..layout.packing import Packing
-    from .target import Place
+    from .target import SlurmTarget
 
 Options = tuple[tuple[str, str | None], ...]
 
@@ -35,7 +35,7 @@ def role_component(
     job: Job,
     role: Role,
     site: Site,
-    place: Place,
+    target: SlurmTarget,
     nodes: Nodes | None,
     slots: int,
     *,
@@ -51,10 +51,10 @@ def role_component(
     stated, GPUs are counted by task, and Slurm packs as many tasks on a node as it has GPUs for.
     Source: sbatch(1), --nodes --ntasks --ntasks-per-node --cpus-per-task --mem --mem-per-cpu --gres --gpus-per-task.
     """
-    wanted, fabric = role.resources, fabric_of(role, site)
+    wanted, infiniband = role.resources, infiniband_of(role, site)
     counted_by_task = nodes is None or site.gres_style == "gpus-per-task" or is_uneven(role, nodes, slots, site)
     by_task = wanted.gpus > 0 and counted_by_task
-    options: list[tuple[str, str | None]] = [*_where(place, fabric)]
+    options: list[tuple[str, str | None]] = [*_where(target, infiniband)]
     if nodes is not None:
         options.append(("nodes", str(nodes.count)))
     options.append(("ntasks", str(slots)))
@@ -64,21 +64,21 @@ def role_component(
     if wanted.memory_mib and by_node and nodes is not None:
         options.append(("mem", f"{nodes.tasks_per_node * wanted.memory_mib + extra}M"))
     elif wanted.memory_mib:
-        options.append(("mem-per-cpu", f"{divided_up(wanted.memory_mib + extra, wanted.cpus)}M"))
-    gres = list(fabric_gres(fabric))
+        options.append(("mem-per-cpu", f"{ceil_div(wanted.memory_mib + extra, wanted.cpus)}M"))
+    gres = list(infiniband_gres(infiniband))
     if by_task:
-        options.append(("gpus-per-task", _typed(place.gpu_type, wanted.gpus)))
+        options.append(("gpus-per-task", _typed(target.gpu_type, wanted.gpus)))
     elif wanted.gpus:
         assert nodes is not None
-        gres.insert(0, f"{site.gpus.gres}:{_typed(place.gpu_type, wanted.gpus * nodes.tasks_per_node)}")
+        gres.insert(0, f"{site.gpus.gres}:{_typed(target.gpu_type, wanted.gpus * nodes.tasks_per_node)}")
     if gres:
         options.append(("gres", ",".join(gres)))
-    mailed = [option for option in job.wishes.job.options if not extra and option.startswith("--mail-")]
+    mailed = [option for option in job.slurm_options.job.options if not extra and option.startswith("--mail-")]
     return (
         *options,
-        *fabric_options(fabric),
-        *_raw(o for o in job.wishes.job.options if o not in mailed),
-        *_raw(role.wishes.options),
+        *infiniband_options(infiniband),
+        *_raw(o for o in job.slurm_options.job.options if o not in mailed),
+        *_raw(role.slurm_options.options),
     )
 
 
@@ -91,17 +91,17 @@ def is_uneven(role: Role, nodes: Nodes | None, slots: int, site: Site) -> bool:
     return uneven and role.resources.gpus > 0 and site.gpus.gres == "gpu"
 
 
-def fabric_of(role: Role, site: Site) -> Fabric | None:
+def infiniband_of(role: Role, site: Site) -> InfinibandSettings | None:
     """Return the InfiniBand for a role that asks for it."""
-    return site.fabric if role.resources.infiniband else None
+    return site.infiniband if role.resources.infiniband else None
 
 
-def shared_component(job: Job, place: Place, packing: Packing, site: Site, *, extra: int) -> Options:
+def shared_component(job: Job, target: SlurmTarget, packing: Packing, site: Site, *, extra: int) -> Options:
     """Return the options of the one component of the shared layout: equal nodes, each as the fullest needs."""
-    asking = [fabric for role in job.roles if (fabric := fabric_of(role, site))]
-    fabric = asking[0] if asking else None
+    asking = [infiniband for role in job.roles if (infiniband := infiniband_of(role, site))]
+    infiniband = asking[0] if asking else None
     options: list[tuple[str, str | None]] = [
-        *_where(place, fabric),
+        *_where(target, infiniband),
         ("nodes", str(packing.nodes)),
         ("ntasks", str(packing.nodes)),
         ("ntasks-per-node", "1"),
@@ -109,11 +109,11 @@ def shared_component(job: Job, place: Place, packing: Packing, site: Site, *, ex
     ]
     if packing.memory_mib:
         options.append(("mem", f"{packing.memory_mib + extra}M"))
-    gres = [f"{site.gpus.gres}:{_typed(place.gpu_type, packing.gpus)}"] if packing.gpus else []
-    gres += fabric_gres(fabric, len(asking))
+    gres = [f"{site.gpus.gres}:{_typed(target.gpu_type, packing.gpus)}"] if packing.gpus else []
+    gres += infiniband_gres(infiniband, len(asking))
     if gres:
         options.append(("gres", ",".join(gres)))
-    return (*options, *fabric_options(fabric), *_raw(job.wishes.job.options))
+    return (*options, *infiniband_options(infiniband), *_raw(job.slurm_options.job.options))
 
 
 def _cpus(cpus: int, site: Site) -> Options:
@@ -139,17 +139,17 @@ def first_component(job: Job, time_limit: timedelta | None, warning: timedelta) 
     return tuple(options)
 
 
-def _where(place: Place, fabric: Fabric | None) -> list[tuple[str, str | None]]:
+def _where(target: SlurmTarget, infiniband: InfinibandSettings | None) -> list[tuple[str, str | None]]:
     """Return where a component goes. `--no-requeue` stands in every one: a part of a het job must not come back."""
     pairs = (
-        ("partition", place.partition),
-        ("account", place.account),
-        ("qos", place.qos),
-        ("reservation", place.reservation),
-        ("constraint", joined_constraint(place.constraint, fabric)),
-        ("nodelist", place.nodelist),
-        ("exclude", place.exclude),
-        ("nice", None if place.nice is None else str(place.nice)),
+        ("partition", target.partition),
+        ("account", target.account),
+        ("qos", target.qos),
+        ("reservation", target.reservation),
+        ("constraint", joined_constraint(target.constraint, infiniband)),
+        ("nodelist", target.nodelist),
+        ("exclude", target.exclude),
+        ("nice", None if target.nice is None else str(target.nice)),
     )
     return [("no-requeue", None), *((name, value) for name, value in pairs if value)]
 
@@ -170,7 +170,7 @@ def step_options(role: Role, site: Site, *, shared: bool, tasks_per_node: int = 
     wanted = role.resources
     cpus_of_rank = wanted.cpus // ranks
     options: list[tuple[str, str | None]] = [*_cpus(cpus_of_rank, site)]
-    gres = list(fabric_gres(fabric_of(role, site)))
+    gres = list(infiniband_gres(infiniband_of(role, site)))
     if wanted.gpus and site.gpus.gres == "gpu" and ranks == 1:
         options.append(("gpus-per-task", str(wanted.gpus)))
     elif wanted.gpus:
@@ -179,14 +179,14 @@ def step_options(role: Role, site: Site, *, shared: bool, tasks_per_node: int = 
         options.append(("gres", ",".join(gres) or "none"))
     if shared:
         # CPUs that do not come out even among the ranks are not the step's, and bring it no memory.
-        memory = divided_up(wanted.memory_mib, cpus_of_rank * ranks)
+        memory = ceil_div(wanted.memory_mib, cpus_of_rank * ranks)
         options += [("exact", None), ("mem-per-cpu", f"{memory}M") if memory else ("mem", "0")]
     return tuple(options)
 
 
 def slurm_time(limit: timedelta) -> str:
     """Return a time limit as sbatch reads it, rounded up to whole minutes: `1-02:30:00`. Source: sbatch(1), --time."""
-    minutes = divided_up(int(limit.total_seconds()), 60)
+    minutes = ceil_div(int(limit.total_seconds()), 60)
     days, rest = divmod(minutes, 24 * 60)
     clock = f"{rest // 60:02d}:{rest % 60:02d}:00"
     return f"{days}-{clock}" if days else clock

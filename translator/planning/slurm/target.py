@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from ...errors import Fault, PlanError, did_you_mean
+from ...errors import Diagnostic, PlanError, did_you_mean
 from ...site.profile import NodeType, Partition, Priority, VirtualCluster
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SlurmTarget:
     """Say what to ask for; None leaves it to Slurm's own default."""
 
     partition: str | None
@@ -29,7 +29,7 @@ class Place:
     gpu_type: str | None
 
 
-def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Fault, ...]]:
+def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Diagnostic, ...]]:
     """Return where the job's virtual cluster goes, by the profile or by a partition of the same name.
 
     Raises PlanError where a profile is there and knows neither. Source: PAI protocol v2, defaults.virtualCluster.
@@ -40,16 +40,16 @@ def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Fault, 
         return mapped, ()
     if any(partition.name == name for partition in site.partitions):
         return VirtualCluster(partition=name), ()
-    if name == "default" or job.wishes.job.partition:
+    if name == "default" or job.slurm_options.job.partition:
         return VirtualCluster(), ()
     path = "$.defaults.virtualCluster" if job.protocol == "2" else "$.virtualCluster"
     if not site.known:
         hint = "write a site profile that maps virtual clusters to partitions, or set extras.slurm.partition"
         message = f"virtual cluster {name!r} is not known here; the job goes to Slurm's default partition"
-        return VirtualCluster(), (Fault(code="W401", message=message, path=path, hint=hint),)
+        return VirtualCluster(), (Diagnostic(code="W401", message=message, path=path, hint=hint),)
     known = [*site.virtual_clusters, *(partition.name for partition in site.partitions)]
     raise PlanError(
-        Fault(
+        Diagnostic(
             code="E401",
             message=f"the site has no virtual cluster {name!r}; it has {', '.join(known) or 'none'}",
             path=path,
@@ -58,14 +58,14 @@ def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Fault, 
     )
 
 
-def place_of(role: Role, job: Job, cluster: VirtualCluster, site: Site) -> Place:
+def target_of(role: Role, job: Job, cluster: VirtualCluster, site: Site) -> SlurmTarget:
     """Return where a role goes: its own words before the job's, and those before what the site has for its names.
 
     Raises PlanError for a node type that the site does not have, where it is known which it has.
     """
-    own, whole = role.wishes, job.wishes.job
+    own, whole = role.slurm_options, job.slurm_options.job
     priority, kind = _priority(job, site) or Priority(), _node_type(role, job, site) or NodeType()
-    return Place(
+    return SlurmTarget(
         partition=own.partition or whole.partition or cluster.partition,
         account=own.account or whole.account or cluster.account,
         qos=own.qos or whole.qos or priority.qos or cluster.qos,
@@ -78,10 +78,10 @@ def place_of(role: Role, job: Job, cluster: VirtualCluster, site: Site) -> Place
     )
 
 
-def alike(job: Job, site: Site, places: list[Place]) -> bool:
+def compatible(job: Job, site: Site, targets: list[SlurmTarget]) -> bool:
     """Tell whether one allocation can have what all roles ask for. Tasks divide GPUs only among those of one role."""
-    types = {place.gpu_type for place, role in zip(places, job.roles, strict=True) if role.resources.gpus}
-    elsewhere = {replace(place, gpu_type=None) for place in places}
+    types = {target.gpu_type for target, role in zip(targets, job.roles, strict=True) if role.resources.gpus}
+    elsewhere = {replace(target, gpu_type=None) for target in targets}
     return len(elsewhere) == 1 and len(types) <= 1 and (not types or site.gpus.gres == "gpu")
 
 
@@ -110,7 +110,7 @@ def _node_type(role: Role, job: Job, site: Site) -> NodeType | None:
         return None
     near = did_you_mean(role.node_type, known)
     raise PlanError(
-        Fault(
+        Diagnostic(
             code="E405",
             message=f"the site has no node type {role.node_type!r}; it has {', '.join(known)}",
             path=_node_type_path(role, job),
@@ -128,14 +128,14 @@ def _node_type_path(role: Role, job: Job) -> str:
     return f"$.extras.hivedScheduler.taskRoles.{role.name}" if job.protocol == "2" else "$.gpuType"
 
 
-def unmapped(job: Job, site: Site) -> tuple[Fault, ...]:
+def ignored_hints(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     """Warn of what OpenPAI's scheduler was told, and the site profile says nothing about."""
-    faults: list[Fault] = []
+    diagnostics: list[Diagnostic] = []
     if _priority(job, site) is None:
-        message = f"the priority class {job.priority!r} changes nothing: the site profile does not map it"
+        message = f"the priority class {job.priority!r} has no effect: the site profile does not map it"
         path = "$.extras.hivedScheduler.jobPriorityClass"
         hint = "map it under priorities in site.yaml, or set extras.slurm.qos"
-        faults.append(Fault(code="W407", message=message, path=path, hint=hint))
+        diagnostics.append(Diagnostic(code="W407", message=message, path=path, hint=hint))
     for role in job.roles:
         if role.node_type is not None and _node_type(role, job, site) is None:
             known = ", ".join([*site.node_types, *_gpu_types(site)])
@@ -144,38 +144,38 @@ def unmapped(job: Job, site: Site) -> tuple[Fault, ...]:
                 if known
                 else "no type of nodes is known here"
             )
-            message = f"the node type {role.node_type!r} changes nothing: {why}"
+            message = f"the node type {role.node_type!r} has no effect: {why}"
             path = _node_type_path(role, job)
             hint = "map it under nodeTypes in site.yaml, or set extras.slurm.constraint"
-            faults.append(Fault(code="W408", message=message, path=path, hint=hint))
-    return tuple(dict.fromkeys(faults))
+            diagnostics.append(Diagnostic(code="W408", message=message, path=path, hint=hint))
+    return tuple(dict.fromkeys(diagnostics))
 
 
-def partition_of(place: Place, site: Site) -> Partition:
+def partition_of(target: SlurmTarget, site: Site) -> Partition:
     """Return what the site knows of a place's partition; nothing but the name where it knows none."""
-    found = site.partition(place.partition)
+    found = site.partition(target.partition)
     if found is not None:
         return found
-    if site.partitions and place.partition is not None:
+    if site.partitions and target.partition is not None:
         names = [partition.name for partition in site.partitions]
         raise PlanError(
-            Fault(
+            Diagnostic(
                 code="E402",
-                message=f"the site has no partition {place.partition!r}; it has {', '.join(names)}",
+                message=f"the site has no partition {target.partition!r}; it has {', '.join(names)}",
                 path="$.extras.slurm.partition",
-                hint=did_you_mean(place.partition, names),
+                hint=did_you_mean(target.partition, names),
             )
         )
-    return Partition(name=place.partition or "")
+    return Partition(name=target.partition or "")
 
 
 def time_limit(job: Job, site: Site, partitions: list[Partition]) -> timedelta | None:
     """Return the job's time limit, None for the partition's default. PlanError if a partition allows less."""
-    wanted = job.wishes.job.time or site.default_time
+    wanted = job.slurm_options.job.time or site.default_time
     for partition in partitions:
         if wanted is not None and partition.time_limit is not None and wanted > partition.time_limit:
             raise PlanError(
-                Fault(
+                Diagnostic(
                     code="E403",
                     message=f"a time limit of {wanted} is more than partition {partition.name} allows "
                     f"({partition.time_limit})",

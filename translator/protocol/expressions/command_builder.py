@@ -1,6 +1,6 @@
 """Put a role's command together: the active deployment's commands around its own, and references resolved.
 
-`Context` has what the texts of one role may refer to.
+`RoleContext` has what the texts of one role may refer to.
 
 Source: PAI protocol v2, commands and deployments; PAI rest-server: each item stripped, joined by line breaks,
 rendered, and the whole stripped.
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ...reading.document import Document, Path, Value
-    from ...validation.diagnostics import Collector
+    from ...validation.diagnostics import DiagnosticCollector
 
 _CONTROLLER_WORDS = re.compile(r"\{\{FC_\w+\}\}|\$\(FC_\w+\)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Assembled:
+class BuiltCommand:
     """Hold commands as one text; `lines` pairs a line of it (from 0) with one of the job file (from 1)."""
 
     text: str
     lines: tuple[tuple[int, int], ...]
 
 
-def assemble(
+def build_command(
     items: Sequence[tuple[Path, str]],
     roots: Mapping[str, Value],
-    collector: Collector,
+    collector: DiagnosticCollector,
     *,
     keep: bool,
-) -> Assembled:
+) -> BuiltCommand:
     """Return the command that runs the items one after the other in one shell.
 
-    `roots` are the values that references may lead to; `keep` leaves those in that lead to nothing.
+    `roots` are the values that references may lead to; `keep` leaves those in that are undefined.
     """
     stripped = [text.strip() for _, text in items]
     joined = "\n".join(stripped)
@@ -55,9 +55,9 @@ def assemble(
         item = bisect_right(starts, problem.offset) - 1
         before = joined[starts[item] : problem.offset]
         path = items[item][0]
-        place = collector.document.place_in(path, OPEN, before.count(OPEN))
-        collector.add(problem.code, path, problem.message, hint=problem.hint, near=problem.near, place=place)
-    _warn_of_controller_words(items, collector)
+        location = collector.document.location_in(path, OPEN, before.count(OPEN))
+        collector.add(problem.code, path, problem.message, hint=problem.hint, near=problem.near, location=location)
+    _warn_controller_words(items, collector)
     text = rendered.text.strip()
     dropped = rendered.text[: len(rendered.text) - len(rendered.text.lstrip())].count("\n")
     lines: dict[int, int] = {}
@@ -69,10 +69,10 @@ def assemble(
                 breaks += rendered.text.count("\n", counted, moved)
                 counted = moved
                 lines.setdefault(max(breaks, 0), line)
-    return Assembled(text, tuple(sorted(lines.items())))
+    return BuiltCommand(text, tuple(sorted(lines.items())))
 
 
-def _file_lines(path: Path, source: str, content: str, collector: Collector) -> list[tuple[int, int]]:
+def _file_lines(path: Path, source: str, content: str, collector: DiagnosticCollector) -> list[tuple[int, int]]:
     """Return the offset of an item's lines in it and the lines they have in the file.
 
     Only the first line where the lines are not those of the file, as in folded or quoted text.
@@ -88,22 +88,22 @@ def _file_lines(path: Path, source: str, content: str, collector: Collector) -> 
     return [(offset, first + number) for number, offset in enumerate(offsets)]
 
 
-def _warn_of_controller_words(items: Sequence[tuple[Path, str]], collector: Collector) -> None:
+def _warn_controller_words(items: Sequence[tuple[Path, str]], collector: DiagnosticCollector) -> None:
     """Warn of what OpenPAI's controller replaced before the shell saw it. Source: frameworkcontroller."""
     for path, text in items:
         match = _CONTROLLER_WORDS.search(text)
         if match:
-            place = collector.document.place_in(path, match[0], 0)
+            location = collector.document.location_in(path, match[0], 0)
             message = f"`{match[0]}` was replaced by OpenPAI's controller; here the shell sees it as it stands"
             name = match[0].strip("{}$()")
-            collector.add("W306", path, message, hint=f"write `${name}`, a variable of the task", place=place)
+            collector.add("W306", path, message, hint=f"write `${name}`, a variable of the task", location=location)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class RoleContext:
     """Hold the roots of a role's references; `keep` leaves references to nothing as they are."""
 
-    collector: Collector
+    collector: DiagnosticCollector
     roots: Mapping[str, Value]
     keep: bool
 
@@ -112,13 +112,13 @@ class Context:
         """Return the job file."""
         return self.collector.document
 
-    def of(self, parameters: Mapping[str, Value]) -> Context:
+    def of(self, parameters: Mapping[str, Value]) -> RoleContext:
         """Return the context of a prerequisite's own texts, in which `this.parameters` are these."""
         return replace(self, roots={**self.roots, "this": {"parameters": parameters}})
 
-    def commands(self, items: Sequence[tuple[Path, str]]) -> Assembled:
+    def commands(self, items: Sequence[tuple[Path, str]]) -> BuiltCommand:
         """Return the commands as one text."""
-        return assemble(items, self.roots, self.collector, keep=self.keep)
+        return build_command(items, self.roots, self.collector, keep=self.keep)
 
     def resolved(self, path: Path, value: Value) -> Value:
         """Return a value with every reference in it resolved, however deep."""

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from ...reading.document import Value
 
 
-class NoTextError(ValueError):
+class NotAStringError(ValueError):
     """A value has no text: it is a mapping."""
 
 
-def js_text(value: Value) -> str | None:
+def js_string(value: Value) -> str | None:
     """Return the text of a value, None for null. Lists are joined by commas.
 
-    Integers keep all their digits, where JavaScript loses those beyond 2**53. Raises `NoTextError` for a
+    Integers keep all their digits, where JavaScript loses those beyond 2**53. Raises `NotAStringError` for a
     mapping.
 
     >>> js_text([1.0, 1e-4, True, "x"])
@@ -38,8 +38,8 @@ def js_text(value: Value) -> str | None:
     if isinstance(value, float):
         return _number_text(value)
     if isinstance(value, Mapping):
-        raise NoTextError
-    return ",".join(js_text(item) or "" for item in value)
+        raise NotAStringError
+    return ",".join(js_string(item) or "" for item in value)
 
 
 def _number_text(value: float) -> str:

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .js_string import NoTextError, js_text
+from .js_string import NotAStringError, js_string
 from .offsets import Moves
-from .secrets import mark
+from .secrets import placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -62,7 +62,7 @@ class Rendered:
 
 
 class _UnresolvedError(Exception):
-    """A reference that leads to nothing; `hint` or `near` may name what was meant."""
+    """A reference that is undefined; `hint` or `near` may name what was meant."""
 
     def __init__(self, message: str, hint: str = "", near: Near | None = None) -> None:
         super().__init__(message)
@@ -142,7 +142,7 @@ def _replacement(start: int, tag: str, roots: Mapping[str, Value], *, keep: bool
         return tag, Problem(start, "E312", message, _FORM)
     try:
         return _resolve(name, roots), None
-    except NoTextError:
+    except NotAStringError:
         message = f"`{name}` is a mapping, which has no text of its own"
         return tag, Problem(start, "E314", message, "name one of the values in it")
     except _UnresolvedError as error:
@@ -182,7 +182,7 @@ def _path(name: str) -> tuple[str, list[str]] | None:
 
 
 def _resolve(name: str, roots: Mapping[str, Value]) -> str:
-    """Return the text that a reference stands for. Raises `_UnresolvedError` and `NoTextError`."""
+    """Return the text that a reference stands for. Raises `_UnresolvedError` and `NotAStringError`."""
     path = _path(name)
     if path is None:
         meant = _path("$" + name)
@@ -198,16 +198,16 @@ def _resolve(name: str, roots: Mapping[str, Value]) -> str:
     if value is None:
         missing = f"the job has no `{root}`" if root in ("parameters", "secrets") else f"the role selects no `{root}`"
         hint = "give them in a file of their own: `--secrets FILE`" if root == "secrets" else ""
-        raise _UnresolvedError(f"`{_short(name)}` leads to nothing: {missing}", hint)
+        raise _UnresolvedError(f"`{_short(name)}` is undefined: {missing}", hint)
     for step in steps:
         value = _inside(value, step, name, shown)
         shown += f".{step}"
-    text = js_text(value)
+    text = js_string(value)
     if text is not None and root == "secrets":
-        return mark(steps)
+        return placeholder(steps)
     if text is None:
         raise _UnresolvedError(
-            f"`{_short(name)}` leads to nothing: its value is null", "give it a value, '' for an empty one"
+            f"`{_short(name)}` is undefined: its value is null", "give it a value, '' for an empty one"
         )
     return text
 
@@ -217,15 +217,15 @@ def _inside(value: Value, step: str, name: str, shown: str) -> Value:
     if isinstance(value, Mapping):
         if step in value:
             return value[step]
-        message = f"`{_short(name)}` leads to nothing: `{shown}` has no `{_short(step)}`"
+        message = f"`{_short(name)}` is undefined: `{shown}` has no `{_short(step)}`"
         raise _UnresolvedError(message, near=(step, value))
     if isinstance(value, list):
         if _POSITION.fullmatch(step) and int(step) < len(value):
             inner: Value = value[int(step)]
             return inner
         count = f"{len(value)} item{'' if len(value) == 1 else 's'}"
-        raise _UnresolvedError(f"`{_short(name)}` leads to nothing: `{shown}` has {count}, counted from 0")
-    raise _UnresolvedError(f"`{_short(name)}` leads to nothing: `{shown}` has no parts")
+        raise _UnresolvedError(f"`{_short(name)}` is undefined: `{shown}` has {count}, counted from 0")
+    raise _UnresolvedError(f"`{_short(name)}` is undefined: `{shown}` has no parts")
 
 
 def _short(text: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-from .js_string import js_text
+from .js_string import js_string
 
 if TYPE_CHECKING:
     from ...job import Job, Role, Script
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 TAG = "<% $secrets."
 """How a reference begins in a script; it ends with ` %>`. A reference without a name stands for these characters."""
-_MARK = re.compile("\0([^\0]*)\0")
+_PLACEHOLDER = re.compile("\0([^\0]*)\0")
 """No text of a job file holds a NUL."""
 
 
-def mark(steps: list[str]) -> str:
+def placeholder(steps: list[str]) -> str:
     """Return the mark of a reference to a secret by its path: a name of letters, digits and `_.-~%`."""
     return f"\0{quote('.'.join(steps), safe='')}\0"
 
@@ -36,20 +36,20 @@ def secret_texts(names: tuple[str, ...], secrets: Value) -> dict[str, str]:
         value = secrets
         for step in unquote(name).split("."):
             value = value[step] if isinstance(value, Mapping) else value[int(step)] if isinstance(value, list) else None
-        found[name] = js_text(value) or ""
+        found[name] = js_string(value) or ""
     return found
 
 
-def unmarked(text: str, secrets: Value) -> str:
+def reveal(text: str, secrets: Value) -> str:
     """Return a text with the secrets in place of their marks."""
-    return _MARK.sub(lambda match: secret_texts((match[1],), secrets)[match[1]], text)
+    return _PLACEHOLDER.sub(lambda match: secret_texts((match[1],), secrets)[match[1]], text)
 
 
-def settled(job: Job) -> Job:
+def substitute_placeholders(job: Job) -> Job:
     """Return the job with tags in place of marks, and the names of the secrets that it uses."""
     texts = [role.command.text for role in job.roles]
     texts += [text for role in job.roles for script in _scripts(role) for text in _texts(script)]
-    names = tuple(dict.fromkeys(name for text in texts for name in _MARK.findall(text)))
+    names = tuple(dict.fromkeys(name for text in texts for name in _PLACEHOLDER.findall(text)))
     if not names:
         return job
     return replace(job, roles=tuple(map(_role, job.roles)), secrets=names)
@@ -61,7 +61,7 @@ def without_secrets(text: str) -> str:
 
 
 def _scripts(role: Role) -> list[Script]:
-    return [script for each in (*role.around.known, *role.around.plugins) for script in each.scripts]
+    return [script for each in (*role.hooks.resolved, *role.hooks.plugins) for script in each.scripts]
 
 
 def _texts(script: Script) -> tuple[str, ...]:
@@ -71,10 +71,10 @@ def _texts(script: Script) -> tuple[str, ...]:
 def _role(role: Role) -> Role:
     known, plugins = (
         tuple(replace(each, scripts=tuple(map(_script, each.scripts))) for each in group)
-        for group in (role.around.known, role.around.plugins)
+        for group in (role.hooks.resolved, role.hooks.plugins)
     )
-    around = replace(role.around, known=known, plugins=plugins)
-    return replace(role, command=replace(role.command, text=_shown(role.command.text)), around=around)
+    hooks = replace(role.hooks, resolved=known, plugins=plugins)
+    return replace(role, command=replace(role.command, text=_shown(role.command.text)), hooks=hooks)
 
 
 def _script(script: Script) -> Script:
@@ -84,5 +84,5 @@ def _script(script: Script) -> Script:
 
 def _shown(text: str) -> str:
     """Return a text with its marks as tags; what looks like a tag and is none is told apart."""
-    plain, *rest = _MARK.split(text.replace(TAG, f"{TAG} %>"))
+    plain, *rest = _PLACEHOLDER.split(text.replace(TAG, f"{TAG} %>"))
     return plain + "".join(f"{TAG}{name} %>{after}" for name, after in zip(rest[::2], rest[1::2], strict=True))

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 from ...errors import ProtocolError, Severity
 from ...job import NEVER, Command, Completion, Directories, Image, Job, Lines, PortRequest, Resources, Role
-from ...slurm_options import RoleWishes
-from ...validation.schema_errors import mirror
+from ...slurm_options import RoleSlurmOptions
+from ...validation.schema_errors import parse_model
 from ..extras_slurm import SlurmExtras
-from ..v2.build import wishes_of, wishes_of_job
+from ..v2.build import slurm_options_of, wishes_of_job
 from ..v2.semantic_checks import controller_name
 from . import schema
 from .idle_keys import warn_of_idle_wishes
-from .semantic_checks import check_v1
+from .semantic_checks import check_semantics_v1
 
 if TYPE_CHECKING:
     from ...reading.document import Path
-    from ...slurm_options import Switches
-    from ...validation.diagnostics import Collector
+    from ...slurm_options import CompatOptions
+    from ...validation.diagnostics import DiagnosticCollector
 
 DEFAULT_SHM_MIB = 64
 """Source: PAI rest-server, shmMB of protocol v1."""
@@ -31,13 +31,13 @@ _IMPLICIT_LABELS = ("http", "ssh")
 _REQUIRED: tuple[str, ...] = ("taskNumber", "cpuNumber", "memoryMB", "gpuNumber")
 _REQUIRED_OF_PORTS = ("beginAt", "portNumber")
 _BARE_SHELL = re.compile(r"(?:exec )?(?:(?:/usr)?/bin/)?(?:ba|da|k|z)?sh(?: -[il]+)* ?;?")
-IDLE = "sleep infinity"
+UNUSED = "sleep infinity"
 
 
-def validate_v1(collector: Collector, switches: Switches) -> Job:
+def validate_v1(collector: DiagnosticCollector, switches: CompatOptions) -> Job:
     """Return the job that the collector's document means. Raises `ProtocolError` with all that is wrong."""
-    file = mirror(schema.JobFileV1, collector, wording=schema.WORDING)
-    check_v1(collector)
+    file = parse_model(schema.JobFileV1, collector, wording=schema.WORDING)
+    check_semantics_v1(collector)
     errors = collector.of(Severity.ERROR)
     if errors or file is None:
         raise ProtocolError(errors)
@@ -50,8 +50,8 @@ def validate_v1(collector: Collector, switches: Switches) -> Job:
         retry_limit=file.retry_count,
         gang=True,
         roles=tuple(_role(position, file, collector) for position in range(len(file.task_roles))),
-        wishes=wishes_of_job(slurm),
-        compat=switches.later,
+        slurm_options=wishes_of_job(slurm),
+        compat=switches.for_plan,
         min_succeeded=_min_succeeded(file, collector),
         variables=_variables(file, collector),
         directories=Directories(data=file.data_dir, output=file.output_dir, code=file.code_dir),
@@ -62,9 +62,9 @@ def validate_v1(collector: Collector, switches: Switches) -> Job:
     return job
 
 
-def _role(position: int, file: schema.JobFileV1, collector: Collector) -> Role:
+def _role(position: int, file: schema.JobFileV1, collector: DiagnosticCollector) -> Role:
     role, path = file.task_roles[position], ("taskRoles", position)
-    _warn_of_defaults(path, role, collector)
+    _warn_defaults(path, role, collector)
     if controller_name(role.name) != role.name and not re.fullmatch(r"\w+", role.name, re.ASCII):
         short = controller_name(role.name)
         message = f"no shell variable can have `{role.name}` in its name: " + (
@@ -72,7 +72,7 @@ def _role(position: int, file: schema.JobFileV1, collector: Collector) -> Role:
         )
         collector.add("W335", (*path, "name"), message, hint="rename the role: letters, digits and `_` can stand there")
     failed, succeeded = role.min_failed_task_count, role.min_succeeded_task_count
-    wishes = (file.extras.slurm or SlurmExtras()).task_roles.get(role.name)
+    slurm_options = (file.extras.slurm or SlurmExtras()).task_roles.get(role.name)
     span = collector.document.spans[path]
     return Role(
         name=role.name,
@@ -93,24 +93,24 @@ def _role(position: int, file: schema.JobFileV1, collector: Collector) -> Role:
         ),
         ports=_ports(path, role, collector),
         command=_command(path, role, collector),
-        wishes=wishes_of(wishes) if wishes else RoleWishes(),
+        slurm_options=slurm_options_of(slurm_options) if slurm_options else RoleSlurmOptions(),
         lines=Lines(first=span.line, last=span.last_line),
         node_type=file.gpu_type or None,
     )
 
 
-def _command(path: Path, role: schema.TaskRole, collector: Collector) -> Command:
+def _command(path: Path, role: schema.TaskRole, collector: DiagnosticCollector) -> Command:
     """Return the command as it stands; a shell that waited at its terminal for ever becomes a task that waits."""
     text = role.command
     if _BARE_SHELL.fullmatch(" ".join(text.split())):
-        message = f"`{text.strip()}` waits for ever, as it did at the terminal that OpenPAI gave it: `{IDLE}`"
-        collector.add("W334", (*path, "command"), message, hint=f'write `"command": "{IDLE}"` to say so')
-        text = IDLE
-    line = collector.document.place((*path, "command")).line
+        message = f"`{text.strip()}` waits for ever, as it did at the terminal that OpenPAI gave it: `{UNUSED}`"
+        collector.add("W334", (*path, "command"), message, hint=f'write `"command": "{UNUSED}"` to say so')
+        text = UNUSED
+    line = collector.document.location((*path, "command")).line
     return Command(text=text, errexit=False, nounset=False, pipefail=False, lines=((0, line),))
 
 
-def _ports(path: Path, role: schema.TaskRole, collector: Collector) -> tuple[PortRequest, ...]:
+def _ports(path: Path, role: schema.TaskRole, collector: DiagnosticCollector) -> tuple[PortRequest, ...]:
     """Return the ports of a task: the declared labels in their order, then http and ssh."""
     requests = {
         port.label: PortRequest(label=port.label, count=port.port_number, first=port.begin_at)
@@ -126,7 +126,7 @@ def _ports(path: Path, role: schema.TaskRole, collector: Collector) -> tuple[Por
     return tuple(requests.values())
 
 
-def _warn_of_defaults(path: Path, role: schema.TaskRole, collector: Collector) -> None:
+def _warn_defaults(path: Path, role: schema.TaskRole, collector: DiagnosticCollector) -> None:
     """Warn of what is left out and the documents require."""
     document = collector.document
     wanted = [(path, _REQUIRED, document.mapping(path), role.model_dump(by_alias=True))]
@@ -139,7 +139,7 @@ def _warn_of_defaults(path: Path, role: schema.TaskRole, collector: Collector) -
             collector.add("W331", where, "left out: " + ", ".join(absent), hint="write them down")
 
 
-def _min_succeeded(file: schema.JobFileV1, collector: Collector) -> int:
+def _min_succeeded(file: schema.JobFileV1, collector: DiagnosticCollector) -> int:
     """Return how many succeeded tasks complete the job.
 
     Source: PAI protocol v1 of 2018; later servers ignored it, and had thresholds of each role in its place.
@@ -160,7 +160,7 @@ def _min_succeeded(file: schema.JobFileV1, collector: Collector) -> int:
     return number
 
 
-def _variables(file: schema.JobFileV1, collector: Collector) -> tuple[tuple[str, str], ...]:
+def _variables(file: schema.JobFileV1, collector: DiagnosticCollector) -> tuple[tuple[str, str], ...]:
     """Return the variables of `jobEnvs` but for those that a shell cannot have."""
     for name in file.job_envs:
         if not name.isidentifier():
@@ -169,7 +169,7 @@ def _variables(file: schema.JobFileV1, collector: Collector) -> tuple[tuple[str,
     return tuple((name, value) for name, value in file.job_envs.items() if name.isidentifier())
 
 
-def _switch(name: str, collector: Collector) -> bool:
+def _switch(name: str, collector: DiagnosticCollector) -> bool:
     """Tell whether a variable of `jobEnvs` that switches something on is true, or the text of it."""
     value = collector.document.at(("jobEnvs", name))
     if isinstance(value, str) and value.lower() == "true":

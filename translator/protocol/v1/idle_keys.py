@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ...reading.document import Path
-    from ...validation.diagnostics import Collector
+    from ...validation.diagnostics import DiagnosticCollector
 
 _SLURM: Path = ("extras", "slurm")
 _OF_V2 = ("minSucceeded", "nounset", "unresolved")
 
 
-def warn_of_idle_wishes(collector: Collector) -> None:
+def warn_of_idle_wishes(collector: DiagnosticCollector) -> None:
     """Add a warning for each wish that protocol v1 has no use for."""
     document = collector.document
     roles = document.mapping((*_SLURM, "taskRoles"))

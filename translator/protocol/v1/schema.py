@@ -15,33 +15,33 @@ from pydantic import Field
 from ...validation.schema_errors import Wording
 from ...validation.strict_model import (
     LAST_PORT,
-    MOST,
+    MAX_INT,
     NUMBER_OR_TEXT,
-    Check,
-    Closed,
-    Open,
+    OpenModel,
+    StrictModel,
     Text,
+    Validator,
     expected,
+    int_range,
     integer,
     number_of,
-    whole,
-    words,
+    pattern,
 )
-from ..expressions.js_string import js_text
+from ..expressions.js_string import js_string
 from ..extras_slurm import SlurmExtras
-from ..v2.schema import MOST_INSTANCES, ImageUri
+from ..v2.schema import MAX_INSTANCES, ImageUri
 from ..versions import NAME_PATTERN_V1, NAME_V1
 
 _WORD = r"[A-Za-z0-9._~]{1,255}"
-_Name = Annotated[str, words(NAME_V1, NAME_PATTERN_V1, number=4)]
-_RoleName = Annotated[str, words("a role name of letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD, number=4)]
-_Label = Annotated[str, words("a port label of letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD, number=4)]
-_VariableName = Annotated[str, words("the name of a variable: letters (a-z, A-Z), digits and `_`", r"\w+", number=4)]
+_Name = Annotated[str, pattern(NAME_V1, NAME_PATTERN_V1, number=4)]
+_RoleName = Annotated[str, pattern("a role name of letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD, number=4)]
+_Label = Annotated[str, pattern("a port label of letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD, number=4)]
+_VariableName = Annotated[str, pattern("the name of a variable: letters (a-z, A-Z), digits and `_`", r"\w+", number=4)]
 
 
 def _threshold(value: object) -> int | None:
     number = integer(number_of(value))
-    if value is not None and (number is None or not 1 <= number <= MOST):
+    if value is not None and (number is None or not 1 <= number <= MAX_INT):
         raise expected("null (never) or a whole number of at least 1")
     return number
 
@@ -55,49 +55,49 @@ def _command(value: object) -> str:
 def _scalar(value: object) -> str:
     if value is not None and not isinstance(value, (str, int, float)):
         raise expected("text, a number, true or false")
-    return js_text(value) or ""
+    return js_string(value) or ""
 
 
-_THRESHOLD = {**NUMBER_OR_TEXT, "type": ["integer", "string", "null"], "minimum": 1, "maximum": MOST}
-Threshold = Annotated[int | None, Check(_threshold, _THRESHOLD)]
-Command = Annotated[str, Check(_command, {"type": "string", "pattern": r"\S"})]
-Scalar = Annotated[str, Check(_scalar, {"type": ["string", "number", "boolean", "null"]})]
+_THRESHOLD = {**NUMBER_OR_TEXT, "type": ["integer", "string", "null"], "minimum": 1, "maximum": MAX_INT}
+Threshold = Annotated[int | None, Validator(_threshold, _THRESHOLD)]
+Command = Annotated[str, Validator(_command, {"type": "string", "pattern": r"\S"})]
+Scalar = Annotated[str, Validator(_scalar, {"type": ["string", "number", "boolean", "null"]})]
 """The text that OpenPAI made of a value. Source: PAI rest-server, mustache.js."""
 
 
-class Port(Closed):
+class Port(StrictModel):
     """Ports of every task under a label; `beginAt` 0 leaves their numbers to the system.
 
     Source: PAI protocol v1, portList.
     """
 
     label: _Label
-    begin_at: Annotated[int, whole(0, LAST_PORT, texts=True)] = 0
-    port_number: Annotated[int, whole(1, LAST_PORT, texts=True)] = 1
+    begin_at: Annotated[int, int_range(0, LAST_PORT, texts=True)] = 0
+    port_number: Annotated[int, int_range(1, LAST_PORT, texts=True)] = 1
 
 
-class TaskRole(Closed):
+class TaskRole(StrictModel):
     """A task role; memory in MiB. null for a threshold is never. Source: PAI protocol v1, taskRoles."""
 
     name: _RoleName
-    task_number: Annotated[int, whole(1, MOST_INSTANCES, texts=True)] = 1
-    cpu_number: Annotated[int, whole(1, texts=True)] = 1
-    memory_mb: Annotated[int, whole(100, texts=True), Field(alias="memoryMB")] = 100
-    shm_mb: Annotated[int | None, whole(0, texts=True), Field(alias="shmMB")] = None
-    gpu_number: Annotated[int, whole(0, texts=True)] = 0
+    task_number: Annotated[int, int_range(1, MAX_INSTANCES, texts=True)] = 1
+    cpu_number: Annotated[int, int_range(1, texts=True)] = 1
+    memory_mb: Annotated[int, int_range(100, texts=True), Field(alias="memoryMB")] = 100
+    shm_mb: Annotated[int | None, int_range(0, texts=True), Field(alias="shmMB")] = None
+    gpu_number: Annotated[int, int_range(0, texts=True)] = 0
     port_list: list[Port] = []
     command: Command
     min_failed_task_count: Threshold = 1
     min_succeeded_task_count: Threshold = None
 
 
-class ExtrasV1(Open):
+class ExtrasV1(OpenModel):
     """What the server only stored; and our own table. Source: PAI protocol v1, extras; this project's docs."""
 
     slurm: SlurmExtras | None = None
 
 
-class JobFileV1(Closed):
+class JobFileV1(StrictModel):
     """A job file. Source: PAI protocol v1."""
 
     job_name: _Name
@@ -109,8 +109,8 @@ class JobFileV1(Closed):
     virtual_cluster: Text = "default"
     task_roles: Annotated[list[TaskRole], Field(min_length=1)]
     gpu_type: Text = ""
-    kill_all_on_completed_task_number: Annotated[int, whole(0, texts=True)] = 0
-    retry_count: Annotated[int, whole(-2, texts=True)] = 0
+    kill_all_on_completed_task_number: Annotated[int, int_range(0, texts=True)] = 0
+    retry_count: Annotated[int, int_range(-2, texts=True)] = 0
     job_envs: dict[_VariableName, Scalar] = {}
     extras: ExtrasV1 = ExtrasV1()
 

@@ -1,6 +1,6 @@
 """Check what in a job file of protocol v1 has to fit together: names, thresholds, memory, ports.
 
-It looks at the values as they stand, and so finds what is wrong in a file that has other faults too.
+It looks at the values as they stand, and so finds what is wrong in a file that has other diagnostics too.
 Source: PAI protocol v1; PAI rest-server, checks of protocol v1 jobs.
 """
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...reading.document import Path, Value
-    from ...validation.diagnostics import Collector
+    from ...validation.diagnostics import DiagnosticCollector
 
 _DEFAULTS = {key: TaskRole.model_fields[key].default for key in ("task_number", "memory_mb")}
 _SLURM: Path = ("extras", "slurm", "taskRoles")
 
 
-def check_v1(collector: Collector) -> None:
-    """Add a fault for everything that does not fit together."""
+def check_semantics_v1(collector: DiagnosticCollector) -> None:
+    """Add a diagnostic for everything that does not fit together."""
     document = collector.document
     roles = document.mappings(("taskRoles",))
     _check_role_names(roles, collector)
@@ -43,8 +43,8 @@ def check_v1(collector: Collector) -> None:
             collector.add("E204", ("extras", key), message, key=True)
 
 
-def _check_role_names(roles: list[tuple[Path, Mapping[str, Value]]], collector: Collector) -> None:
-    """Add a fault for names that are taken, or that variables of tasks cannot tell apart."""
+def _check_role_names(roles: list[tuple[Path, Mapping[str, Value]]], collector: DiagnosticCollector) -> None:
+    """Add a diagnostic for names that are taken, or that variables of tasks cannot tell apart."""
     seen: dict[str, tuple[str, Path]] = {}
     for path, role in roles:
         name = role.get("name")
@@ -57,12 +57,12 @@ def _check_role_names(roles: list[tuple[Path, Mapping[str, Value]]], collector: 
         message = f"the roles `{other}` and `{name}` are both `{short}` to the variables of tasks"
         hint = "rename one: case, `.`, `_` and `~` do not tell roles apart"
         if other == name:
-            line = collector.document.place((*first, "name")).line
+            line = collector.document.location((*first, "name")).line
             message, hint = f"there already is a role named `{name}`, at line {line}", "rename one of the two"
         collector.add("E307", (*path, "name"), message, hint=hint)
 
 
-def _check_thresholds(path: Path, role: Mapping[str, Value], collector: Collector) -> None:
+def _check_thresholds(path: Path, role: Mapping[str, Value], collector: DiagnosticCollector) -> None:
     tasks = _number(role, "taskNumber", _DEFAULTS["task_number"])
     for key in ("minFailedTaskCount", "minSucceededTaskCount"):
         value = _number(role, key, 0)
@@ -72,22 +72,22 @@ def _check_thresholds(path: Path, role: Mapping[str, Value], collector: Collecto
             collector.add("E332", (*path, key), f"`{key}: {value}` is more than the role has: {shown}", hint=hint)
 
 
-def _check_memory(path: Path, role: Mapping[str, Value], collector: Collector) -> None:
+def _check_memory(path: Path, role: Mapping[str, Value], collector: DiagnosticCollector) -> None:
     memory, shared = _number(role, "memoryMB", _DEFAULTS["memory_mb"]), _number(role, "shmMB", 0)
     if shared > memory:
         message = f"`shmMB: {shared}` is more than the `memoryMB` of the task, {memory}"
         collector.add("E333", (*path, "shmMB"), message, hint="shared memory is a part of the task's memory")
 
 
-def _check_ports(path: Path, collector: Collector) -> None:
+def _check_ports(path: Path, collector: DiagnosticCollector) -> None:
     labels: dict[str, int] = {}
     fixed: dict[int, str] = {}
     for where, port in collector.document.mappings((*path, "portList")):
         label, first, count = str(port.get("label")), _number(port, "beginAt", 0), _number(port, "portNumber", 1)
         if label in labels:
-            message = f"the label `{label}` stands twice, first at line {labels[label]}"
+            message = f"duplicate label `{label}`, first at line {labels[label]}"
             collector.add("E331", (*where, "label"), message, hint="add the numbers up, or rename one of the two")
-        labels.setdefault(label, collector.document.place((*where, "label")).line)
+        labels.setdefault(label, collector.document.location((*where, "label")).line)
         last = first + count - 1
         if not first or first > LAST_PORT or count > LAST_PORT:
             continue

@@ -23,18 +23,18 @@ from ...job import (
     Storage,
     Storages,
 )
-from ...slurm_options import Mpi, RoleWishes, SlurmWishes
-from ..extras_slurm import SlurmExtras, SlurmWorld
+from ...slurm_options import Mpi, RoleSlurmOptions, SlurmOptions
+from ..extras_slurm import SlurmExtras, SlurmMpiGroup
 from .semantic_checks import PLUGINS, controller_name, prerequisite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ...job import Around
+    from ...job import Hooks
     from ...reading.document import Document, Path
-    from ...slurm_options import Switches
-    from ...validation.diagnostics import Collector
-    from ..expressions.command_builder import Assembled
+    from ...slurm_options import CompatOptions
+    from ...validation.diagnostics import DiagnosticCollector
+    from ..expressions.command_builder import BuiltCommand
     from ..extras_slurm import SlurmMpi, SlurmRole
     from . import schema
 
@@ -46,12 +46,12 @@ _IMPLICIT_LABELS = ("ssh", "http")
 
 def build(
     file: schema.JobFile,
-    commands: Mapping[str, Assembled],
-    arounds: Mapping[str, Around],
-    switches: Switches,
-    collector: Collector,
+    commands: Mapping[str, BuiltCommand],
+    hooks_by_role: Mapping[str, Hooks],
+    switches: CompatOptions,
+    collector: DiagnosticCollector,
 ) -> Job:
-    """Return the job that a file means; `commands` are those of its roles, `arounds` what runs around them."""
+    """Return the job that a file means; `commands` are those of its roles, `hooks_by_role` what runs around them."""
     slurm = file.extras.slurm or SlurmExtras.model_construct()
     return Job(
         protocol="2",
@@ -60,14 +60,14 @@ def build(
         retry_limit=file.job_retry_count,
         gang=file.extras.gang_allocation,
         roles=tuple(
-            replace(_role(name, file, commands[name], switches, collector), around=arounds[name])
+            replace(_role(name, file, commands[name], switches, collector), hooks=hooks_by_role[name])
             for name in file.task_roles
         ),
-        wishes=wishes_of_job(slurm),
+        slurm_options=wishes_of_job(slurm),
         storages=_storages(file, collector),
         priority=file.extras.hived_scheduler.job_priority_class if file.extras.hived_scheduler else None,
         notify=_notify(collector.document),
-        compat=switches.later,
+        compat=switches.for_plan,
     )
 
 
@@ -77,9 +77,11 @@ def _notify(document: Document) -> tuple[Event, ...]:
     return tuple(event for event in EVENTS if wanted.get(event))
 
 
-def _role(name: str, file: schema.JobFile, command: Assembled, switches: Switches, collector: Collector) -> Role:
+def _role(
+    name: str, file: schema.JobFile, command: BuiltCommand, switches: CompatOptions, collector: DiagnosticCollector
+) -> Role:
     role, path = file.task_roles[name], ("taskRoles", name)
-    wishes = (file.extras.slurm or SlurmExtras.model_construct()).task_roles.get(name)
+    slurm_options = (file.extras.slurm or SlurmExtras.model_construct()).task_roles.get(name)
     image = prerequisite(collector.document, "dockerimage", role.docker_image) or {}
     if file.extras.gang_allocation and role.task_retry_count != 0:
         message = "`taskRetryCount` has no effect while all tasks of the job start together"
@@ -96,13 +98,13 @@ def _role(name: str, file: schema.JobFile, command: Assembled, switches: Switche
         resources=_resources(role, path, collector),
         ports=_ports(role, path, collector),
         command=Command(text=command.text, errexit=True, nounset=switches.nounset, pipefail=True, lines=command.lines),
-        wishes=wishes_of(wishes) if wishes else RoleWishes(),
+        slurm_options=slurm_options_of(slurm_options) if slurm_options else RoleSlurmOptions(),
         lines=Lines(first=span.key_line, last=max(span.key_line, span.last_line)),
         node_type=_node_type(name, file, collector),
     )
 
 
-def _node_type(name: str, file: schema.JobFile, collector: Collector) -> str | None:
+def _node_type(name: str, file: schema.JobFile, collector: DiagnosticCollector) -> str | None:
     """Return the SKU or the pinned cell of a role, of which it can have one."""
     wanted = file.extras.hived_scheduler.task_roles.get(name) if file.extras.hived_scheduler else None
     if wanted is None:
@@ -114,7 +116,7 @@ def _node_type(name: str, file: schema.JobFile, collector: Collector) -> str | N
     return wanted.pinned_cell_id or wanted.sku_type or None
 
 
-def _storages(file: schema.JobFile, collector: Collector) -> Storages | None:
+def _storages(file: schema.JobFile, collector: DiagnosticCollector) -> Storages | None:
     """Return the storages of a job: those of `extras`, else those of the plugin that was there before.
 
     Source: PAI rest-server, which made the one of the other.
@@ -133,7 +135,7 @@ def _storages(file: schema.JobFile, collector: Collector) -> Storages | None:
     return None
 
 
-def _storages_at(path: Path, wanted: Mapping[str, str], collector: Collector) -> Storages:
+def _storages_at(path: Path, wanted: Mapping[str, str], collector: DiagnosticCollector) -> Storages:
     span = collector.document.spans[path]
     return Storages(
         wanted=tuple(Storage(name=name, mount_path=mount) for name, mount in wanted.items()),
@@ -141,7 +143,7 @@ def _storages_at(path: Path, wanted: Mapping[str, str], collector: Collector) ->
     )
 
 
-def _completion(role: schema.Role, path: Path, switches: Switches, collector: Collector) -> Completion:
+def _completion(role: schema.Role, path: Path, switches: CompatOptions, collector: DiagnosticCollector) -> Completion:
     """Return the thresholds: 1 failed task and no succeeded one where the file says nothing."""
     thresholds = role.completion
     for key, value in (
@@ -162,7 +164,7 @@ def _completion(role: schema.Role, path: Path, switches: Switches, collector: Co
     )
 
 
-def _resources(role: schema.Role, path: Path, collector: Collector) -> Resources:
+def _resources(role: schema.Role, path: Path, collector: DiagnosticCollector) -> Resources:
     """Return what a task gets: at least one CPU, and nothing below zero."""
     wanted, options = role.resource_per_instance, role.extra_container_options
     where: Path = (*path, "resourcePerInstance")
@@ -187,7 +189,7 @@ def _resources(role: schema.Role, path: Path, collector: Collector) -> Resources
     )
 
 
-def _ports(role: schema.Role, path: Path, collector: Collector) -> tuple[PortRequest, ...]:
+def _ports(role: schema.Role, path: Path, collector: DiagnosticCollector) -> tuple[PortRequest, ...]:
     """Return the ports of a task: the declared labels in their order, then ssh and http."""
     declared = role.resource_per_instance.ports or {}
     counts: dict[str, int] = {}
@@ -202,34 +204,34 @@ def _ports(role: schema.Role, path: Path, collector: Collector) -> tuple[PortReq
     return tuple(PortRequest(label=label, count=count) for label, count in counts.items() if count)
 
 
-def wishes_of_job(slurm: SlurmExtras) -> SlurmWishes:
+def wishes_of_job(slurm: SlurmExtras) -> SlurmOptions:
     """Return what the whole table `extras.slurm` asks for."""
-    return SlurmWishes(
-        job=wishes_of(slurm),
+    return SlurmOptions(
+        job=slurm_options_of(slurm),
         layout=slurm.layout,
         on_timeout=slurm.on_timeout or "fail",
         export_env=slurm.export_env,
     )
 
 
-def wishes_of(wishes: SlurmRole) -> RoleWishes:
+def slurm_options_of(slurm_options: SlurmRole) -> RoleSlurmOptions:
     """Return what a table of `extras.slurm` asks for."""
-    return RoleWishes(
-        time=wishes.time if isinstance(wishes, SlurmExtras) else None,
-        account=wishes.account,
-        qos=wishes.qos,
-        partition=wishes.partition,
-        reservation=wishes.reservation,
-        constraint=wishes.constraint,
-        exclude=wishes.exclude,
-        nodelist=wishes.nodelist,
-        slots=wishes.slots,
-        mpi=_mpi(wishes.mpi) if wishes.mpi else None,
-        options=tuple(wishes.options),
-        workdir=wishes.workdir,
+    return RoleSlurmOptions(
+        time=slurm_options.time if isinstance(slurm_options, SlurmExtras) else None,
+        account=slurm_options.account,
+        qos=slurm_options.qos,
+        partition=slurm_options.partition,
+        reservation=slurm_options.reservation,
+        constraint=slurm_options.constraint,
+        exclude=slurm_options.exclude,
+        nodelist=slurm_options.nodelist,
+        slots=slurm_options.slots,
+        mpi=_mpi(slurm_options.mpi) if slurm_options.mpi else None,
+        options=tuple(slurm_options.options),
+        workdir=slurm_options.workdir,
     )
 
 
-def _mpi(wish: SlurmMpi) -> Mpi:
-    roles = tuple(wish.roles) if isinstance(wish, SlurmWorld) and wish.roles is not None else None
-    return Mpi(plugin=wish.plugin, ranks=wish.ranks_per_instance or 0, roles=roles)
+def _mpi(requested: SlurmMpi) -> Mpi:
+    roles = tuple(requested.roles) if isinstance(requested, SlurmMpiGroup) and requested.roles is not None else None
+    return Mpi(plugin=requested.plugin, ranks=requested.ranks_per_instance or 0, roles=roles)

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...errors import Fault
+from ...errors import Diagnostic
 from ...reading.scalars import plain_value
 from ...validation.diagnostics import near_hint
 from ..versions import NAME_PATTERN_V1, NAME_V1, is_v1
@@ -18,35 +18,37 @@ if TYPE_CHECKING:
     from ...reading.document import Document, Value
 
 
-def overridden(
+def apply_overrides(
     document: Document, *, parameters: Mapping[str, str], name: str | None, secrets: Mapping[str, Value]
-) -> tuple[Document, tuple[Fault, ...]]:
+) -> tuple[Document, tuple[Diagnostic, ...]]:
     """Return the document with these values in place of its own, and what is wrong with them.
 
-    A parameter that the job does not have is a fault: its name is a slip. The file's second document holds secrets,
-    too; `secrets` go before both.
+    A parameter that the job does not have is a diagnostic: its name is a slip. The file's second document holds
+    secrets, too; `secrets` go before both.
     """
-    faults: list[Fault] = []
+    diagnostics: list[Diagnostic] = []
     own = document.mapping(("parameters",))
     for key in parameters:
         if key not in own:
             message = f"--set {key}: the job has no parameter of that name"
-            faults.append(Fault(code="E309", message=message, hint=near_hint(key, own)))
+            diagnostics.append(Diagnostic(code="E309", message=message, hint=near_hint(key, own)))
     v1 = is_v1(document)
     pattern, form = (NAME_PATTERN_V1, NAME_V1) if v1 else (r"[a-zA-Z0-9_-]{1,255}", NAME)
     if name is not None and not re.fullmatch(pattern, name, re.ASCII):
-        faults.append(Fault(code="E309", message=f"--name {name!r}: expected {form}"))
+        diagnostics.append(Diagnostic(code="E309", message=f"--name {name!r}: expected {form}"))
     root = dict(document.mapping(()))
-    if parameters and not faults:
+    if parameters and not diagnostics:
         root["parameters"] = {**own, **{key: value_of(text) for key, text in parameters.items()}}
-    if name is not None and not faults:
+    if name is not None and not diagnostics:
         root["jobName" if v1 else "name"] = name
     given = {**(document.secrets or {}), **secrets}
     if given and v1:
-        faults.append(Fault(code="E309", message="there are secrets for a job of protocol v1, which can have none"))
+        diagnostics.append(
+            Diagnostic(code="E309", message="there are secrets for a job of protocol v1, which can have none")
+        )
     elif given:
         root["secrets"] = {**document.mapping(("secrets",)), **given}
-    return replace(document, root=root), tuple(faults)
+    return replace(document, root=root), tuple(diagnostics)
 
 
 def value_of(text: str) -> Value:

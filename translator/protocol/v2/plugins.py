@@ -14,24 +14,24 @@ from ...validation.strict_model import LAST_PORT, integer
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ...job import Moment
+    from ...job import Phase
     from ...reading.document import Path, Value
-    from ..expressions.command_builder import Context
+    from ..expressions.command_builder import RoleContext
 
-EVENTS: dict[str, Moment] = {
+EVENTS: dict[str, Phase] = {
     "taskStarts": "start",
     "taskSucceeds": "success",
     "containerStart": "start",
     "containerExit": "exit",
 }
 """The events of callbacks, and when they are. Source: PAI runtime, plugin cmd; PAI issue 5145."""
-_MOMENTS: tuple[Moment, ...] = ("start", "success", "exit")
+_PHASES: tuple[Phase, ...] = ("start", "success", "exit")
 _BARRIER_MINUTES = 30
 """How long a barrier waits by default. Source: PAI runtime, README of the plugin ssh."""
 
 
 def scripts(
-    plugin: str, path: Path, parameters: Mapping[str, Value], role: str, context: Context
+    plugin: str, path: Path, parameters: Mapping[str, Value], role: str, context: RoleContext
 ) -> tuple[Script, ...]:
     """Return what a plugin runs around the commands of a role; `path` is where its parameters stand.
 
@@ -40,16 +40,16 @@ def scripts(
     return _PLUGINS[plugin](path, parameters, role, context)
 
 
-def _cmd(path: Path, parameters: Mapping[str, Value], _role: str, context: Context) -> tuple[Script, ...]:
+def _cmd(path: Path, parameters: Mapping[str, Value], _role: str, context: RoleContext) -> tuple[Script, ...]:
     """Commands at events, in either of two forms."""
-    items: dict[Moment, list[tuple[Path, str]]] = {moment: [] for moment in _MOMENTS}
-    lists: tuple[tuple[str, Moment], ...] = (("preCommands", "start"), ("postCommands", "success"))
-    for key, moment in lists:
+    items: dict[Phase, list[tuple[Path, str]]] = {phase: [] for phase in _PHASES}
+    lists: tuple[tuple[str, Phase], ...] = (("preCommands", "start"), ("postCommands", "success"))
+    for key, phase in lists:
         if parameters.get(key) and parameters.get("callbacks"):
             message = f"`{key}` and `callbacks` are two ways of saying the same, of which one can be used"
             hint = "make it a callback: `preCommands` are the event taskStarts, `postCommands` taskSucceeds"
             context.collector.add("E316", (*path, key), message, hint=hint, key=True)
-        items[moment] += _texts((*path, key), parameters.get(key), context)
+        items[phase] += _texts((*path, key), parameters.get(key), context)
     for where, callback in _callbacks((*path, "callbacks"), parameters.get("callbacks"), context):
         event = callback.get("event")
         if isinstance(event, str) and event in EVENTS:
@@ -59,11 +59,11 @@ def _cmd(path: Path, parameters: Mapping[str, Value], _role: str, context: Conte
             context.collector.add("E315", (*where, "event"), message, near=(event, EVENTS))
         else:
             context.collector.add("E202", (*where, "event"), "`event` is missing", hint=f"one of {', '.join(EVENTS)}")
-    made = [(moment, context.commands(found)) for moment, found in items.items() if found]
-    return tuple(Script(moment=moment, text=each.text, lines=each.lines) for moment, each in made if each.text)
+    made = [(phase, context.commands(found)) for phase, found in items.items() if found]
+    return tuple(Script(phase=phase, text=each.text, lines=each.lines) for phase, each in made if each.text)
 
 
-def _git(path: Path, parameters: Mapping[str, Value], _role: str, context: Context) -> tuple[Script, ...]:
+def _git(path: Path, parameters: Mapping[str, Value], _role: str, context: RoleContext) -> tuple[Script, ...]:
     """A clone of a repository before the commands."""
     uri = _text((*path, "repo_uri"), parameters.get("repo_uri"), context)
     if not uri:
@@ -79,10 +79,10 @@ def _git(path: Path, parameters: Mapping[str, Value], _role: str, context: Conte
         message = "without `clone_dir` the clone is `code` in the task's working directory, not /usr/local/pai/code"
         context.collector.add("W313", path, message, hint="name one: `clone_dir: code`")
     settings = (("REPOSITORY", uri), ("OPTIONS", "\n".join(options)), ("DIRECTORY", directory or "code"))
-    return (Script(moment="start", program="git", settings=settings),)
+    return (Script(phase="start", program="git", settings=settings),)
 
 
-def _tensorboard(path: Path, parameters: Mapping[str, Value], role: str, context: Context) -> tuple[Script, ...]:
+def _tensorboard(path: Path, parameters: Mapping[str, Value], role: str, context: RoleContext) -> tuple[Script, ...]:
     """A TensorBoard beside the first task of the first role; without parameters it is none, as on OpenPAI."""
     if not parameters:
         return ()
@@ -100,10 +100,10 @@ def _tensorboard(path: Path, parameters: Mapping[str, Value], role: str, context
     named = ",".join(f"{name}:{folder}" for name, folder in folders.items())
     only = str(next(iter(folders.values()))) if len(folders) == 1 else ""
     settings = (("PORT", str(number)), ("NAMED_FOLDERS", named), ("ONLY_FOLDER", only))
-    return (Script(moment="start", program="tensorboard", settings=settings),)
+    return (Script(phase="start", program="tensorboard", settings=settings),)
 
 
-def _ssh(path: Path, parameters: Mapping[str, Value], _role: str, context: Context) -> tuple[Script, ...]:
+def _ssh(path: Path, parameters: Mapping[str, Value], _role: str, context: RoleContext) -> tuple[Script, ...]:
     """A barrier of all tasks, before the commands; that tasks reach each other needs no plugin here."""
     collector = context.collector
     job_ssh, barrier = (_switch((*path, key), parameters.get(key, False), context) for key in ("jobssh", "sshbarrier"))
@@ -122,10 +122,10 @@ def _ssh(path: Path, parameters: Mapping[str, Value], _role: str, context: Conte
         message = "without gang allocation tasks need not run at the same time, so none waits for the others"
         collector.add("W315", (*path, "sshbarrier"), message, key=True)
         return ()
-    return (Script(moment="start", program="ssh", settings=(("BARRIER_SECONDS", str(60 * (number or 0))),)),)
+    return (Script(phase="start", program="ssh", settings=(("BARRIER_SECONDS", str(60 * (number or 0))),)),)
 
 
-def _switch(path: Path, value: Value, context: Context) -> bool:
+def _switch(path: Path, value: Value, context: RoleContext) -> bool:
     """Tell whether a switch is true, or the text of it in any case. Source: PAI runtime, plugin ssh."""
     value = context.resolved(path, value)
     if isinstance(value, str) and value.lower() in ("true", "false"):
@@ -135,12 +135,12 @@ def _switch(path: Path, value: Value, context: Context) -> bool:
     return value is True
 
 
-def _nothing(_path: Path, _parameters: Mapping[str, Value], _role: str, _context: Context) -> tuple[Script, ...]:
+def _nothing(_path: Path, _parameters: Mapping[str, Value], _role: str, _context: RoleContext) -> tuple[Script, ...]:
     """A plugin that runs nothing in the task."""
     return ()
 
 
-_PLUGINS: dict[str, Callable[[Path, Mapping[str, Value], str, Context], tuple[Script, ...]]] = {
+_PLUGINS: dict[str, Callable[[Path, Mapping[str, Value], str, RoleContext], tuple[Script, ...]]] = {
     "cmd": _cmd,
     "git": _git,
     "tensorboard": _tensorboard,
@@ -151,7 +151,7 @@ PLUGIN_NAMES = tuple(_PLUGINS)
 """The plugins of openpai-runtime."""
 
 
-def _words(path: Path, option: str, context: Context) -> list[str]:
+def _words(path: Path, option: str, context: RoleContext) -> list[str]:
     """Return the words of an option as a shell reads them; OpenPAI put it into a command line as it stood."""
     try:
         return shlex.split(option)
@@ -160,7 +160,7 @@ def _words(path: Path, option: str, context: Context) -> list[str]:
         return []
 
 
-def _text(path: Path, value: Value, context: Context) -> str:
+def _text(path: Path, value: Value, context: RoleContext) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -169,7 +169,7 @@ def _text(path: Path, value: Value, context: Context) -> str:
     return context.commands([(path, value)]).text
 
 
-def _texts(path: Path, value: Value, context: Context) -> list[tuple[Path, str]]:
+def _texts(path: Path, value: Value, context: RoleContext) -> list[tuple[Path, str]]:
     """Return the texts of a list, each with its path; a fault for anything else."""
     if value is None:
         return []
@@ -188,7 +188,7 @@ def _texts(path: Path, value: Value, context: Context) -> list[tuple[Path, str]]
     return [((*path, number), item) for number, item in enumerate(value) if isinstance(item, str)]
 
 
-def _callbacks(path: Path, value: Value, context: Context) -> list[tuple[Path, Mapping[str, Value]]]:
+def _callbacks(path: Path, value: Value, context: RoleContext) -> list[tuple[Path, Mapping[str, Value]]]:
     """Return the callbacks of a list, each with its path; a fault for anything else."""
     items = value if isinstance(value, list) else []
     if value is not None and not (isinstance(value, list) and all(isinstance(item, dict) for item in items)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ...job import Around, Lines, Prerequisite, Script
+from ...job import Hooks, Lines, Prerequisite, Script
 from .plugins import PLUGIN_NAMES, scripts
 from .semantic_checks import PLUGINS, acts, named_prerequisites, required
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from ...reading.document import Path, Value
-    from ..expressions.command_builder import Context
+    from ..expressions.command_builder import RoleContext
 
 PREFIX = PLUGINS + "."
 _COMMAND_KEYS = ("callbacks", "preCommands", "postCommands")
@@ -26,7 +26,7 @@ _NOT_PARAMETERS = ("plugin", "failurePolicy", "type")
 _OWN = re.compile(r"\bthis\.parameters\.((?:(?!\s*%>)[^.\[])+)")
 
 
-def around(role: str, context: Context) -> Around:
+def role_hooks(role: str, context: RoleContext) -> Hooks:
     """Return what runs around the commands of a role; faults go to the context's collector."""
     document = context.document
     listed = tuple(dict.fromkeys(name for _, name in document.texts(("taskRoles", role, "prerequisites"))))
@@ -37,17 +37,17 @@ def around(role: str, context: Context) -> Around:
         if value.get("type") != "dockerimage":
             known.append(_prerequisite(name, path, value, role, context))
     plugins = tuple(_plugin(path, value, role, context) for path, value in _plugins_of(role, context))
-    return Around(listed=listed, known=tuple(known), plugins=plugins)
+    return Hooks(requested=listed, resolved=tuple(known), plugins=plugins)
 
 
-def _plugins_of(role: str, context: Context) -> Iterator[tuple[Path, Mapping[str, Value]]]:
+def _plugins_of(role: str, context: RoleContext) -> Iterator[tuple[Path, Mapping[str, Value]]]:
     for path, value in context.document.mappings(("extras", PLUGINS)):
         chosen = value.get("taskroles")
         if isinstance(value.get("plugin"), str) and (not isinstance(chosen, list) or role in chosen):
             yield path, value
 
 
-def _prerequisite(name: str, path: Path, value: Mapping[str, Value], role: str, context: Context) -> Prerequisite:
+def _prerequisite(name: str, path: Path, value: Mapping[str, Value], role: str, context: RoleContext) -> Prerequisite:
     plugin = str(value.get("plugin") or "")
     if not plugin and acts(value):
         plugin = PREFIX + "cmd"
@@ -63,7 +63,7 @@ def _prerequisite(name: str, path: Path, value: Mapping[str, Value], role: str, 
     )
 
 
-def _plugin(path: Path, value: Mapping[str, Value], role: str, context: Context) -> Prerequisite:
+def _plugin(path: Path, value: Mapping[str, Value], role: str, context: RoleContext) -> Prerequisite:
     name, parameters = str(value.get("plugin")), context.document.mapping((*path, "parameters"))
     return _made(name, "plugin", name, path, (*path, "parameters"), value, parameters, (), role, context)
 
@@ -78,7 +78,7 @@ def _made(
     parameters: Mapping[str, Value],
     requires: tuple[str, ...],
     role: str,
-    context: Context,
+    context: RoleContext,
 ) -> Prerequisite:
     """Return what a prerequisite or a plugin runs; `inside` is where its parameters stand."""
     ignore = _ignores_failure(path, value, context)
@@ -105,7 +105,7 @@ def _made(
     )
 
 
-def _ignores_failure(path: Path, value: Mapping[str, Value], context: Context) -> bool:
+def _ignores_failure(path: Path, value: Mapping[str, Value], context: RoleContext) -> bool:
     policy = value.get("failurePolicy")
     policy = policy.lower() if isinstance(policy, str) else policy
     if policy not in (None, "fail", "ignore"):
@@ -114,7 +114,7 @@ def _ignores_failure(path: Path, value: Mapping[str, Value], context: Context) -
     return policy == "ignore"
 
 
-def _own_parameters(inside: Path, parameters: Mapping[str, Value], context: Context) -> Mapping[str, Value]:
+def _own_parameters(inside: Path, parameters: Mapping[str, Value], context: RoleContext) -> Mapping[str, Value]:
     """Return the values behind `this.parameters`; of those that are used, references in them are resolved."""
     used: set[str] = set()
     todo: list[Value] = list(parameters.values())

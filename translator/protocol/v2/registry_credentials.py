@@ -8,17 +8,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ..expressions.secrets import unmarked
+from ..expressions.secrets import reveal
 
 if TYPE_CHECKING:
-    from ..expressions.command_builder import Context
+    from ..expressions.command_builder import RoleContext
 
 PREFIX = "auth@"
 """How the names of these secrets begin; no other secret has an `@` in its name."""
 _KEYS = ("registryuri", "username", "password")
 
 
-def logins(context: Context) -> dict[str, str]:
+def registry_credentials(context: RoleContext) -> dict[str, str]:
     """Return the texts of the credentials by their names: server, user and password, a line each.
 
     Only of images that a role uses. Faults go to the context's collector.
@@ -33,7 +33,7 @@ def logins(context: Context) -> dict[str, str]:
         lines: list[str] = []
         for key in _KEYS:
             path = (*where, "auth", key)
-            text = unmarked(str(context.resolved(path, auth.get(key) or "")), document.at(("secrets",)))
+            text = reveal(str(context.resolved(path, auth.get(key) or "")), document.at(("secrets",)))
             if re.search(r"[\r\n]", text):
                 context.collector.add("E319", path, f"a line break in `{key}`", hint="a registry takes one line")
             lines.append(text)

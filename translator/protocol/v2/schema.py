@@ -13,47 +13,49 @@ from pydantic import ConfigDict, Field
 
 from ...job import PriorityClass
 from ...validation.strict_model import (
-    MOST,
+    MAX_INT,
     Boolean,
-    Check,
-    Closed,
-    Open,
+    OpenModel,
+    StrictModel,
     Text,
     TextOrNumber,
+    Validator,
+    choice,
     expected,
+    int_range,
     integer,
-    one_of,
-    whole,
-    words,
+    pattern,
 )
 from ..extras_slurm import SlurmExtras
 
-MOST_INSTANCES = 10_000
+MAX_INSTANCES = 10_000
 """Source: frameworkcontroller, taskNumber maximum."""
 NAME = "a name of at most 255 letters (a-z, A-Z), digits, `_` and `-`"
-Name = Annotated[str, words(NAME, r"[a-zA-Z0-9_-]{1,255}", number=4)]
+Name = Annotated[str, pattern(NAME, r"[a-zA-Z0-9_-]{1,255}", number=4)]
 _WORD = r"[a-zA-Z_][a-zA-Z0-9_]*"
 RoleName = Annotated[
-    str, words("a role name of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD, number=4)
+    str, pattern("a role name of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD, number=4)
 ]
 Label = Annotated[
-    str, words("a port label of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD, number=4)
+    str, pattern("a port label of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD, number=4)
 ]
-ImageUri = Annotated[str, words("an image such as `repository/image:tag`, without blanks", r"[^\s\x00-\x20\x7f]+")]
-MountPath = Annotated[str, words("a path such as `/mnt/data`, from `/` on and without tabs", r"/[^\t\n]*")]
-Version = Annotated[Any, one_of(2, "2")]
-Int = Annotated[int, whole()]
+ImageUri = Annotated[str, pattern("an image such as `repository/image:tag`, without blanks", r"[^\s\x00-\x20\x7f]+")]
+MountPath = Annotated[str, pattern("a path such as `/mnt/data`, from `/` on and without tabs", r"/[^\t\n]*")]
+Version = Annotated[Any, choice(2, "2")]
+Int = Annotated[int, int_range()]
 TextList = Annotated[list[Text], Field(min_length=1)]
 
 
 def _threshold(value: object) -> int | None:
     number = integer(value)
-    if value is None or (number is not None and (number == -1 or 1 <= number <= MOST)):
+    if value is None or (number is not None and (number == -1 or 1 <= number <= MAX_INT)):
         return number
     raise expected("-1 (never) or a whole number of at least 1")
 
 
-Threshold = Annotated[int | None, Check(_threshold, {"type": ["integer", "null"], "minimum": -1, "not": {"const": 0}})]
+Threshold = Annotated[
+    int | None, Validator(_threshold, {"type": ["integer", "null"], "minimum": -1, "not": {"const": 0}})
+]
 """The server takes 0 for left out, and numbers below -1, with which its controller fails the job."""
 
 
@@ -66,7 +68,7 @@ def _secrets(value: object) -> dict[str, Any]:
     return value
 
 
-class _Described(Closed):
+class _Described(StrictModel):
     """Informational keys that any prerequisite may have. Source: PAI protocol v2, prerequisites."""
 
     name: Name
@@ -107,14 +109,14 @@ class Data(_Described):
 Prerequisite = Annotated[DockerImage | Script | Data, Field(discriminator="type")]
 
 
-class Completion(Closed):
+class Completion(StrictModel):
     """When a role decides the job; null counts as left out. Source: PAI protocol v2, completion."""
 
     min_failed_instances: Threshold = None
     min_succeeded_instances: Threshold = None
 
 
-class ContainerOptions(Open):
+class ContainerOptions(OpenModel):
     """Size of /dev/shm in MiB, 0 for the default; `infiniband` may be any value.
 
     Source: PAI protocol v2, extraContainerOptions.
@@ -124,7 +126,7 @@ class ContainerOptions(Open):
     infiniband: Any = False
 
 
-class Resources(Closed):
+class Resources(StrictModel):
     """What one task may use; memory in MiB; `ports` are counts. There are no lower bounds (see `build.py`).
 
     Source: PAI protocol v2, resourcePerInstance.
@@ -136,12 +138,12 @@ class Resources(Closed):
     ports: Annotated[dict[Label, Int] | None, Field(min_length=1)] = None
 
 
-class Role(Closed):
+class Role(StrictModel):
     """A task role; its `protocolVersion` means nothing more. Source: PAI protocol v2, taskRoles."""
 
-    instances: Annotated[int, whole(1, MOST_INSTANCES)] = 1
+    instances: Annotated[int, int_range(1, MAX_INSTANCES)] = 1
     completion: Completion = Completion.model_construct()
-    task_retry_count: Annotated[int, whole(-2)] = 0
+    task_retry_count: Annotated[int, int_range(-2)] = 0
     prerequisites: list[Text] = []
     docker_image: Text
     data: Text = ""
@@ -153,14 +155,14 @@ class Role(Closed):
     protocol_version: Version = 2
 
 
-class DeploymentRole(Closed):
+class DeploymentRole(StrictModel):
     """Commands around those of a role. Source: PAI protocol v2, deployments."""
 
     pre_commands: TextList = []
     post_commands: TextList = []
 
 
-class Deployment(Open):
+class Deployment(OpenModel):
     """A named set of commands around those of roles. Source: PAI protocol v2, deployments."""
 
     name: Name
@@ -168,14 +170,14 @@ class Deployment(Open):
     task_roles: Annotated[dict[RoleName, DeploymentRole], Field(min_length=1)]
 
 
-class Defaults(Open):
+class Defaults(OpenModel):
     """Which deployment is active, and the virtual cluster. Source: PAI protocol v2, defaults."""
 
     deployment: Text = ""
     virtual_cluster: Text = "default"
 
 
-class Plugin(Open):
+class Plugin(OpenModel):
     """A runtime plugin; `taskroles` is a filter. Source: PAI protocol v2, extras."""
 
     plugin: Text
@@ -183,28 +185,28 @@ class Plugin(Open):
     taskroles: list[Text] | None = None
 
 
-class StorageMount(Open):
+class StorageMount(OpenModel):
     """A storage of the site; `/mnt/<name>` without a path; skipped without a name. Source: PAI protocol v2, extras."""
 
     name: Text | None = None
     mount_path: MountPath | None = None
 
 
-class HivedRole(Open):
+class HivedRole(OpenModel):
     """On which nodes a role runs; `skuNum` and its like are the server's own. Source: PAI protocol v2, extras."""
 
     sku_type: Text | None = None
     pinned_cell_id: Text | None = None
 
 
-class HivedScheduler(Open):
+class HivedScheduler(OpenModel):
     """Priority and kinds of nodes. Source: PAI protocol v2, extras."""
 
-    job_priority_class: Annotated[PriorityClass | None, one_of("crit", "prod", "test", "oppo")] = None
+    job_priority_class: Annotated[PriorityClass | None, choice("crit", "prod", "test", "oppo")] = None
     task_roles: dict[str, HivedRole] = {}
 
 
-class Extras(Open):
+class Extras(OpenModel):
     """What lies outside the protocol proper; any key may stand here.
 
     The server takes any `gangAllocation` and only `false` counts; here it has to be true or false.
@@ -218,19 +220,19 @@ class Extras(Open):
     slurm: SlurmExtras | None = None
 
 
-class JobFile(Closed):
+class JobFile(StrictModel):
     """A job file. Source: PAI protocol v2."""
 
     protocol_version: Version
     name: Name
-    type: Annotated[str, one_of("job")]
+    type: Annotated[str, choice("job")]
     version: TextOrNumber = ""
     contributor: Text = ""
     description: Text = ""
     prerequisites: Annotated[list[Prerequisite], Field(min_length=1)] = []
     parameters: dict[str, Any] = {}
-    secrets: Annotated[dict[str, Any], Check(_secrets, {"type": "object"})] = {}
-    job_retry_count: Annotated[int, whole(0)] = 0
+    secrets: Annotated[dict[str, Any], Validator(_secrets, {"type": "object"})] = {}
+    job_retry_count: Annotated[int, int_range(0)] = 0
     task_roles: Annotated[dict[RoleName, Role], Field(min_length=1)]
     deployments: Annotated[list[Deployment], Field(min_length=1)] = []
     defaults: Defaults = Defaults.model_construct()

@@ -1,6 +1,6 @@
 """Check the names by which parts of a job file refer to each other.
 
-It looks at the values as they stand, and so finds what is wrong with names in a file that has other faults
+It looks at the values as they stand, and so finds what is wrong with names in a file that has other diagnostics
 too.
 
 Source: PAI rest-server, semantic checks of protocol v2 jobs; PAI issue 5145 for `require`.
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from ...reading.document import Document, Path, Value
-    from ...validation.diagnostics import Collector
+    from ...validation.diagnostics import DiagnosticCollector
 
 SELECTIONS = {"dockerImage": "dockerimage", "data": "data", "output": "output", "script": "script"}
 """The keys of a role that name one prerequisite, and the type it has to be of."""
 PLUGINS = "com.microsoft.pai.runtimeplugin"
-LONGEST_CONTROLLER_NAME = 63
+MAX_CONTROLLER_NAME = 63
 """Letters and digits of a role's name. Source: OpenPAI FrameworkController, name of a task role."""
 
 
-def check_names(collector: Collector) -> None:
-    """Add a fault for each name that is taken twice, and for each that names nothing."""
+def check_semantics(collector: DiagnosticCollector) -> None:
+    """Add a diagnostic for each name that is taken twice, and for each that names nothing."""
     _check_unique(collector)
     _check_roles(collector)
     _check_requirements(collector)
@@ -94,30 +94,30 @@ def required(document: Document, named: Named, names: Iterable[str]) -> Iterator
             stack += [text for _, text in _requirements(document, named, each)]
 
 
-def _check_unique(collector: Collector) -> None:
+def _check_unique(collector: DiagnosticCollector) -> None:
     seen: dict[tuple[Value, Value, Value], int] = {}
     for key, code in (("prerequisites", "E301"), ("deployments", "E302")):
         for path, value in collector.document.mappings((key,)):
             name, kind = value.get("name"), value.get("type") if key == "prerequisites" else key
-            place = collector.document.place((*path, "name"))
+            location = collector.document.location((*path, "name"))
             if not isinstance(name, str) or not isinstance(kind, str):
                 continue
-            first = seen.setdefault((key, kind, name), place.line)
-            if first != place.line:
+            first = seen.setdefault((key, kind, name), location.line)
+            if first != location.line:
                 what = f"prerequisite of type {kind}" if key == "prerequisites" else "deployment"
                 message = f"there already is a {what} named `{name}`, at line {first}"
                 collector.add(code, (*path, "name"), message, hint="rename one of the two")
 
 
-def _check_roles(collector: Collector) -> None:
+def _check_roles(collector: DiagnosticCollector) -> None:
     document = collector.document
     seen: dict[str, str] = {}
     named = named_prerequisites(document)
     for role in document.mapping(("taskRoles",)):
         path: Path = ("taskRoles", role)
         short = controller_name(role)
-        if role.isascii() and (not short or len(short) > LONGEST_CONTROLLER_NAME):
-            message = f"the role name needs from 1 to {LONGEST_CONTROLLER_NAME} letters and digits"
+        if role.isascii() and (not short or len(short) > MAX_CONTROLLER_NAME):
+            message = f"the role name needs from 1 to {MAX_CONTROLLER_NAME} letters and digits"
             collector.add("E307", path, message, key=True)
         elif seen.setdefault(short, role) != role:
             message = f"the roles `{seen[short]}` and `{role}` are both `{short}` to the variables of tasks"
@@ -125,7 +125,7 @@ def _check_roles(collector: Collector) -> None:
         for key, kind in SELECTIONS.items():
             name = document.at((*path, key))
             if isinstance(name, str) and prerequisite(document, kind, name) is None:
-                _no_such(collector, (*path, key), kind, name)
+                _add_undefined(collector, (*path, key), kind, name)
         for where, name in document.texts((*path, "prerequisites")):
             if name not in named:
                 collector.add("E303", where, f"there is no prerequisite `{name}`", near=(name, named))
@@ -135,12 +135,12 @@ def _check_roles(collector: Collector) -> None:
                 collector.add("W304", where, message, hint="rename all but one of them")
 
 
-def _no_such(collector: Collector, path: Path, kind: str, name: str) -> None:
-    """Add the fault for a role that selects a prerequisite of a type where there is none of that name."""
+def _add_undefined(collector: DiagnosticCollector, path: Path, kind: str, name: str) -> None:
+    """Add the diagnostic for a role that selects a prerequisite of a type where there is none of that name."""
     every = collector.document.mappings(("prerequisites",))
     others = [str(value.get("type")) for _, value in every if value.get("name") == name]
     if any(other not in SELECTIONS.values() for other in others):
-        return  # that type is the fault
+        return  # that type is the diagnostic
     same = [str(value.get("name")) for _, value in every if value.get("type") == kind]
     message = f"there is no prerequisite of type {kind} named `{name}`"
     hint = f"`{name}` is of type {others[0]}" if others else ""
@@ -149,13 +149,13 @@ def _no_such(collector: Collector, path: Path, kind: str, name: str) -> None:
     collector.add("E304", path, message, hint=hint, near=(name, same))
 
 
-def _check_requirements(collector: Collector) -> None:
-    """Add faults for requirements that do not exist, and one for each that closes a circle."""
+def _check_requirements(collector: DiagnosticCollector) -> None:
+    """Add diagnostics for requirements that do not exist, and one for each that closes a cycle."""
     document = collector.document
     named = named_prerequisites(document)
     open_names: dict[str, bool] = {}
     for root in named:
-        # Each name is entered once; a requirement that leads to a name still open closes a circle.
+        # Each name is entered once; a requirement that leads to a name still open closes a cycle.
         stack: list[tuple[str, deque[tuple[Path, str]]]] = []
         if root not in open_names:
             stack.append((root, deque(_requirements(document, named, root))))
@@ -173,13 +173,13 @@ def _check_requirements(collector: Collector) -> None:
                 open_names[wanted] = True
                 stack.append((wanted, deque(_requirements(document, named, wanted))))
             elif open_names[wanted]:
-                collector.add("E306", where, _circle([each for each, _ in stack], wanted))
+                collector.add("E306", where, _cycle([each for each, _ in stack], wanted))
             if wanted in named and all(value.get("type") == "dockerimage" for _, value in named[wanted]):
                 message = f"`{wanted}` is a container image, which a requirement cannot put in place"
                 collector.add("W309", where, message, hint="a role names its image as `dockerImage`")
 
 
-def _circle(open_names: list[str], wanted: str) -> str:
+def _cycle(open_names: list[str], wanted: str) -> str:
     """Return what is said of a requirement that leads back to a name whose requirements are being looked at."""
     circle = [*open_names[open_names.index(wanted) :], wanted]
     if len(circle) == 2:
@@ -187,7 +187,7 @@ def _circle(open_names: list[str], wanted: str) -> str:
     longest = 8
     if len(circle) > longest:
         circle[longest // 2 : -longest // 2] = ["..."]
-    return "prerequisites require each other in a circle: " + " > ".join(circle)
+    return "prerequisites require each other in a cycle: " + " > ".join(circle)
 
 
 def _requirements(document: Document, named: Named, name: str) -> list[tuple[Path, str]]:

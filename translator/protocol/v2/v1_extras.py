@@ -14,14 +14,14 @@ from ...validation.strict_model import LAST_PORT
 if TYPE_CHECKING:
     from ...job import Job, Role
     from ...reading.document import Path
-    from ...validation.diagnostics import Collector
+    from ...validation.diagnostics import DiagnosticCollector
     from ..extras_slurm import SlurmV1
 
 _TABLE: Path = ("extras", "slurm", "v1")
 
 
-def with_v1(job: Job, table: SlurmV1, collector: Collector) -> Job:
-    """Return the job with what the table says; faults go to the collector."""
+def with_v1(job: Job, table: SlurmV1, collector: DiagnosticCollector) -> Job:
+    """Return the job with what the table says; diagnostics go to the collector."""
     paths = (table.data_dir, table.output_dir, table.code_dir)
     data, output, code = (path or "" for path in paths)
     return replace(
@@ -35,7 +35,7 @@ def with_v1(job: Job, table: SlurmV1, collector: Collector) -> Job:
     )
 
 
-def _with_ports(role: Role, fixed: dict[str, int], collector: Collector) -> Role:
+def _with_ports(role: Role, fixed: dict[str, int], collector: DiagnosticCollector) -> Role:
     taken: set[int] = set()
     counts = {port.label: port.count for port in role.ports}
     for label, first in fixed.items():

@@ -98,7 +98,7 @@ def lose_supervisor(runs: Runs) -> JobId:
 def test_a_job_without_supervisor_runs_as_long_as_its_processes(runs: Runs) -> None:
     job_id = lose_supervisor(runs)
     assert (runs.observe(job_id).state, runs.observe(job_id).final) == ("RUNNING", False)
-    processes.kill_all(runs.marks(job_id))
+    processes.kill_all(runs.process_filter(job_id))
     lost = runs.observe(job_id)
     assert (lost.state, lost.final) == ("NODE_FAIL", True)
     assert "supervisor is gone" in lost.reason
@@ -115,12 +115,12 @@ def test_after_a_restart_of_the_machine_the_job_is_lost(runs: Runs) -> None:
     job_id = runs.submit("sleep 600")
     rewrite(runs, job_id, boot="another")
     assert runs.observe(job_id).state == "NODE_FAIL"
-    processes.kill_all(runs.marks(job_id))
+    processes.kill_all(runs.process_filter(job_id))
 
 
 def test_another_machines_job_is_not_judged(runs: Runs) -> None:
     job_id = lose_supervisor(runs)
-    processes.kill_all(runs.marks(job_id))
+    processes.kill_all(runs.process_filter(job_id))
     rewrite(runs, job_id, host="elsewhere")
     assert runs.observe(job_id).state == "RUNNING"
     rewrite(runs, job_id, host=os.uname().nodename)

@@ -83,7 +83,7 @@ def test_a_job_that_cannot_be_recorded_is_not_started(tmp_path: Path) -> None:
         timeout=60,
     )
     assert (done.returncode, done.stdout) == (1, "[Errno 28] No space left on device\n")
-    assert processes.members(processes.Marks(folder)) == []
+    assert processes.members(processes.ProcessFilter(folder)) == []
 
 
 def test_a_step_that_cannot_be_recorded_ends_with_a_word(runs: Runs) -> None:

@@ -7,9 +7,9 @@ import pytest
 from paislurm.backends.base import JobId, Submission
 from paislurm.backends.batch_script import components, seconds
 from paislurm.backends.slurm.commands import sbatch
-from paislurm.backends.slurm.observation import LONGEST_REASON, by_job, observation
+from paislurm.backends.slurm.observation import MAX_REASON, by_job, observation
 from paislurm.backends.slurm.output import Row, accounting_rows, queue_rows, submitted_id
-from paislurm.backends.slurm.states import CAUSES, STATES, Phase, bare, phase
+from paislurm.backends.slurm.states import CAUSES, STATES, Phase, normalize, phase
 from paislurm.translator.errors import UnreachableError
 
 ACCOUNTS = "JobID|JobIDRaw|State|ExitCode|Submit|Start|End|NodeList|Reason\n"
@@ -31,7 +31,7 @@ ACCOUNTS = "JobID|JobIDRaw|State|ExitCode|Submit|Start|End|NodeList|Reason\n"
     ],
 )
 def test_state_words(raw: str, word: str) -> None:
-    assert bare(raw) == word
+    assert normalize(raw) == word
 
 
 def test_every_state_has_a_phase_and_every_ending_a_rank() -> None:
@@ -148,7 +148,7 @@ def test_a_component_each_has_a_reason() -> None:
         queue_rows(f"7|7|PENDING|90|N/A|N/A||ReqNodeNotAvail, {'n' * 9999}\n"), (), components=1, accounted=True
     )
     assert long is not None
-    assert len(long.reasons[0]) == LONGEST_REASON
+    assert len(long.reasons[0]) == MAX_REASON
 
 
 def test_accounts_without_their_columns_are_no_answer() -> None:

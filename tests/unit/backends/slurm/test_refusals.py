@@ -17,7 +17,7 @@ from paislurm.backends.slurm.refusal_table import REFUSALS as TABLE
 from paislurm.backends.slurm.refusals import failure
 from paislurm.translator.errors import RejectedError, UnreachableError
 from paislurm.translator.monitor.attempt import NEVER_SENT
-from paislurm.translator.protocol.extras_slurm import OURS, SlurmExtras
+from paislurm.translator.protocol.extras_slurm import RESERVED, SlurmExtras
 
 from ..recording import Recording, Replay, read, submission
 
@@ -48,8 +48,8 @@ def test_refusals_name_the_option_in_slurms_words(case: str) -> None:
     name = f"refused_{case}"
     with pytest.raises(RejectedError) as caught:
         SlurmBackend(Replay(read(name))).submit(submission(name))
-    assert f"sbatch refuses {option}: " in caught.value.faults[0].message
-    assert words in caught.value.faults[0].message
+    assert f"sbatch refuses {option}: " in caught.value.diagnostics[0].message
+    assert words in caught.value.diagnostics[0].message
     assert caught.value.argv == tuple(commands.sbatch(submission(name)))
     assert caught.value.status
     assert words in caught.value.stderr
@@ -64,7 +64,7 @@ def test_a_controller_that_is_away_is_no_refusal() -> None:
     backend = SlurmBackend(Replay(read("controller_away")))
     with pytest.raises(UnreachableError, match="nothing was submitted") as caught:
         backend.submit(submission("controller_away"))
-    assert caught.value.faults[0].code in NEVER_SENT
+    assert caught.value.diagnostics[0].code in NEVER_SENT
     with pytest.raises(UnreachableError, match="connect failure"):
         backend.observe([JobId("1")])
     with pytest.raises(UnreachableError, match="connect failure"):
@@ -77,7 +77,7 @@ def test_a_machine_without_a_cluster_has_submitted_nothing() -> None:
     answer = Recording(tuple(commands.sbatch(wanted)), Completed(status=1, stdout="", stderr=said))
     with pytest.raises(UnreachableError, match="Slurm is not set up on this machine") as caught:
         SlurmBackend(Replay([answer])).submit(wanted)
-    assert caught.value.faults[0].code in NEVER_SENT
+    assert caught.value.diagnostics[0].code in NEVER_SENT
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_no_answer_is_never_called_a_refusal(stderr: str) -> None:
     answer = Recording(tuple(commands.sbatch(wanted)), Completed(status=1, stdout="", stderr=stderr))
     with pytest.raises(UnreachableError, match="may have taken the job all the same") as caught:
         SlurmBackend(Replay([answer])).submit(wanted)
-    assert caught.value.faults[0].code not in NEVER_SENT
+    assert caught.value.diagnostics[0].code not in NEVER_SENT
 
 
 def test_a_refusal_that_is_not_in_the_table_is_told_as_it_is() -> None:
@@ -165,10 +165,10 @@ def verdict(answer: str) -> str:
 def test_each_refusal_says_what_to_write(answer: str) -> None:
     options, hint = SAID[answer]
     error = refused(verdict(answer))
-    assert (" ".join(error.options), error.faults[0].code) == (options, "E503")
-    assert hint in error.faults[0].hint
-    assert answer in error.faults[0].message
-    assert "the site says" not in error.faults[0].message
+    assert (" ".join(error.options), error.diagnostics[0].code) == (options, "E503")
+    assert hint in error.diagnostics[0].hint
+    assert answer in error.diagnostics[0].message
+    assert "the site says" not in error.diagnostics[0].message
 
 
 def test_what_is_to_be_written_can_be_written() -> None:
@@ -180,7 +180,7 @@ def test_what_is_to_be_written_can_be_written() -> None:
         written = [word for word in quoted if re.fullmatch(r"[\w.]+", word) and word not in ("sinfo", "extras.slurm")]
         assert set(written) <= keys, refusal.hint
         for option in re.findall(r"options: \[--([a-z-]+)", refusal.hint):
-            assert option not in OURS
+            assert option not in RESERVED
 
 
 LUA = (
@@ -192,12 +192,12 @@ LUA = (
 
 def test_the_words_of_a_sites_rule_are_quoted() -> None:
     error = refused(LUA)
-    (fault,) = error.faults
-    assert fault.message == (
+    (diagnostic,) = error.diagnostics
+    assert diagnostic.message == (
         "sbatch refuses --account or --qos or --bb: a rule of the site (job_submit) refuses the job; the site says: "
         '"Say which account pays: use --account=PROJECT or -q QOS --bb=x, see https://example.org"'
     )
-    assert fault.hint == (
+    assert diagnostic.hint == (
         "write `account` and `qos` and `options: [--bb=...]` under `extras.slurm`, as the site's words ask"
     )
     assert error.options == ("account", "qos", "bb")
@@ -205,7 +205,7 @@ def test_the_words_of_a_sites_rule_are_quoted() -> None:
 
 def test_the_words_of_a_sites_rule_stand_beside_its_answer() -> None:
     error = refused("sbatch: error: no partition, no job\n" + verdict("Invalid partition name specified"))
-    assert error.faults[0].message == (
+    assert error.diagnostics[0].message == (
         "sbatch refuses --partition: Batch job submission failed: Invalid partition name specified; "
         'the site says: "no partition, no job"'
     )
@@ -215,40 +215,40 @@ def test_the_words_of_a_sites_rule_stand_beside_its_answer() -> None:
 def test_the_words_of_a_rule_are_the_sites_whatever_they_look_like() -> None:
     error = refused("sbatch: error: invalid partition for you, and Invalid qos\n" + verdict("Unspecified error"))
     assert error.options == ()
-    assert error.faults[0].message.endswith('; the site says: "invalid partition for you, and Invalid qos"')
+    assert error.diagnostics[0].message.endswith('; the site says: "invalid partition for you, and Invalid qos"')
     # Even like no answer at all.
     assert refused(verdict("Socket timed out on send/recv operation") + verdict("Unspecified error")).options == ()
 
 
 def test_a_rule_that_speaks_of_each_component_is_quoted_once() -> None:
     said = "".join(f"sbatch: error: {number}: no account, no job\n" for number in range(3))
-    assert refused(said + verdict("Unspecified error")).faults[0].message.endswith('says: "no account, no job"')
+    assert refused(said + verdict("Unspecified error")).diagnostics[0].message.endswith('says: "no account, no job"')
 
 
 def test_a_rule_without_a_word_is_named() -> None:
-    (fault,) = refused(verdict("Unspecified error")).faults
-    assert fault.message == "sbatch refuses: a rule of the site (job_submit) refuses the job"
-    assert "ask the site" in fault.hint
+    (diagnostic,) = refused(verdict("Unspecified error")).diagnostics
+    assert diagnostic.message == "sbatch refuses: a rule of the site (job_submit) refuses the job"
+    assert "ask the site" in diagnostic.hint
 
 
 def test_what_slurm_says_beside_its_answer_is_not_the_sites() -> None:
     said = "sbatch: error: Memory specification can not be satisfied\n"
-    (fault,) = refused(said + verdict("Requested node configuration is not available")).faults
-    assert fault.message.startswith("sbatch refuses --mem: Memory specification can not be satisfied; Batch job")
+    (diagnostic,) = refused(said + verdict("Requested node configuration is not available")).diagnostics
+    assert diagnostic.message.startswith("sbatch refuses --mem: Memory specification can not be satisfied; Batch job")
 
 
 @pytest.mark.parametrize("words", ["GPUs are temporarily unable to run", "MUNGE is down for you", "Socket timed out"])
 def test_a_sites_words_are_never_taken_for_no_answer(words: str) -> None:
     error = refused(f"sbatch: error: {words}\n" + verdict("Unspecified error"))
-    assert f'the site says: "{words}"' in error.faults[0].message
+    assert f'the site says: "{words}"' in error.diagnostics[0].message
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1), max_size=3))
 def test_whatever_a_site_says_the_refusal_stays_one(lines: list[str]) -> None:
     before = "".join(f"sbatch: error: {line}\n" for line in lines)
-    (fault,) = refused(before + verdict("Unspecified error")).faults
-    assert fault.code == "E503"
+    (diagnostic,) = refused(before + verdict("Unspecified error")).diagnostics
+    assert diagnostic.code == "E503"
     for line in lines:
-        assert re.sub(r"^\d+: ", "", line.strip()) in fault.message
+        assert re.sub(r"^\d+: ", "", line.strip()) in diagnostic.message
     away = failure(["sbatch"], Completed(status=1, stdout="", stderr=before + verdict("Socket timed out on send/recv")))
     assert isinstance(away, UnreachableError)

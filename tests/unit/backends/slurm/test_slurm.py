@@ -168,7 +168,7 @@ def test_lost_nodes_are_those_that_are_down_or_do_not_respond() -> None:
         ),
     )
     lost = {"n2": "", "n3": "Not responding", "n4": "Prolog error"}
-    assert SlurmBackend(Replay([asked])).lost_nodes("n[1-3]") == lost
+    assert SlurmBackend(Replay([asked])).unavailable_nodes("n[1-3]") == lost
 
 
 @pytest.mark.parametrize(

@@ -102,13 +102,13 @@ def stands(run: Runner) -> None:
 
 
 @pytest.mark.parametrize("spoil", [pipe, endless, unclosed, folder_in_place])
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("location", PLACES)
 @pytest.mark.parametrize("name", [BAD, "stranger~bad"])
 def test_a_file_that_is_none(
-    good: JobFolder, run: Runner, place: str, spoil: Callable[[Path], None], name: str
+    good: JobFolder, run: Runner, location: str, spoil: Callable[[Path], None], name: str
 ) -> None:
     bad = made(good.path.parent, name, user=name.partition("~")[0], job_id="7")
-    spoil(PLACES[place](bad))
+    spoil(PLACES[location](bad))
     done = run("monitor", "--once")
     assert done.code == 0, done.err
     assert isinstance(read(good.journal).records[-1], Ended), done.err

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from paislurm.backends.base import JobId
 from paislurm.translator.cli.jobs import waiting
-from paislurm.translator.cli.jobs.follow_logs import EVERYTHING, Follower, chosen
+from paislurm.translator.cli.jobs.follow_logs import ALL_LOGS, Follower, chosen
 from paislurm.translator.cli.jobs.log_tail import Prefixer, start_of_last_lines
 from paislurm.translator.cli.output import console
 from paislurm.translator.errors import NotFoundError
@@ -155,7 +155,7 @@ def test_where_the_logs_are(run: Runner, folder: JobFolder) -> None:
 def test_attempts_that_begin_and_end_between_two_looks_are_followed(
     folder: JobFolder, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    follower = Follower(folder, EVERYTHING)
+    follower = Follower(folder, ALL_LOGS)
     for attempt, text in enumerate(["first", "second\n", "third\n"]):
         print_to(folder, 0, text, attempt=attempt)
     follower.print_new()

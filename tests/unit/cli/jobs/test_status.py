@@ -108,9 +108,9 @@ def test_without_an_answer_the_last_known_state_is_shown(run: Runner, slurm: Fak
     assert said.code == 0
     assert "WAITING" in said.out
     assert "job 7, PENDING (last heard)" in said.out
-    assert "this is what was known last: Slurm gives no answer: timed out" in said.err
+    assert "this is what was known last: Slurm does not respond: timed out" in said.err
     listed = run("list")
-    assert (listed.code, "WAITING" in listed.out, "known last: Slurm gives no answer" in listed.err) == (0, True, True)
+    assert (listed.code, "WAITING" in listed.out, "known last: Slurm does not respond" in listed.err) == (0, True, True)
 
 
 def test_an_ended_job_needs_no_backend(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_job_whose_journal_cannot_be_read_is_listed_with_that_as_its_reason(
     assert rows.pop("demo")[0] == "WAITING"
     assert rows == dict.fromkeys(("alice~lost", "alice~empty", "alice~spoilt", "alice~loop"), broken)
     assert "warning: alice~spoilt: its journal cannot be read (journal.jsonl: line 1 cannot be read: " in said.err
-    assert f"mend {surroundings}/alice~spoilt/journal.jsonl, or remove the folder" in said.err
+    assert f"repair {surroundings}/alice~spoilt/journal.jsonl, or remove the folder" in said.err
     told = {
         line["name"]: line["reason"] for line in json.loads(run("list", "--json").out)["jobs"] if not line["readable"]
     }

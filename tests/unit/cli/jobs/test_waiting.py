@@ -14,7 +14,7 @@ from paislurm.translator.cli.context import user_name
 from paislurm.translator.cli.jobs import waiting
 from paislurm.translator.cli.jobs.waiting import Pace
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Cancelled, Ended, Seen
+from paislurm.translator.state.records import Cancelled, Ended, Observed
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 from ..running import ME
@@ -100,7 +100,7 @@ def test_why_a_job_waits_is_told_once_for_each_reason(
             seen = observed("PENDING", reason=reasons[0], reasons=reasons)
             slurm.observations[JobId("7")] = seen
             if watched:
-                folder.append(Seen(time=1000, attempt=0, state="PENDING", reason=reasons[0], reasons=reasons))
+                folder.append(Observed(time=1000, attempt=0, state="PENDING", reason=reasons[0], reasons=reasons))
 
         return change
 

@@ -80,7 +80,7 @@ def test_order_exports_and_places(ran: Callable[..., Ran]) -> None:
     plan = json.loads((done.folder / "plan.json").read_text())
     (role,) = plan["roles"]
     assert [step["name"] for step in role["before"]] == ["c", "b", "a", "cmd"]
-    assert [(step["moment"], step["name"]) for step in role["after"]] == [
+    assert [(step["phase"], step["name"]) for step in role["after"]] == [
         ("success", "cmd"),
         ("success", "a"),
         ("exit", "b"),
@@ -105,7 +105,7 @@ def test_a_failing_start_fails_the_task_with_its_status(ran: Callable[..., Ran],
     (task,) = done.result["tasks"]
     assert (task["status"], task["code"], task["state"]) == (1, 255, "FAILED")
     (shown,) = json.loads(run("status", "demo", "--json").out)["tasks"]
-    assert [(each["moment"], each["name"], each["status"], each["attempt"]) for each in shown["scripts"]] == [
+    assert [(each["phase"], each["name"], each["status"], each["attempt"]) for each in shown["scripts"]] == [
         ("start", "b", 0, 0),
         ("start", "a", 1, 0),
         ("exit", "a", 1, 0),

@@ -88,7 +88,7 @@ def test_what_the_commands_print_makes_a_code(ran: Callable[..., Ran]) -> None:
     assert ran(["echo ImportError: mine >&2; exit 1"]).result["code"] == 232
 
 
-@pytest.mark.parametrize("wanted", ["mended", "original"])
+@pytest.mark.parametrize("wanted", ["fixed", "original"])
 def test_an_input_output_error_of_python_is_retried(ran: Callable[..., Ran], wanted: str) -> None:
     """The first time the storage is at fault, the second time it is there again."""
     done = ran(

@@ -19,7 +19,7 @@ from paislurm.translator.cli.commands.jobs import submit
 from paislurm.translator.cli.jobs.waiting import wait_for_end
 from paislurm.translator.cli.submit import replace_job
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
-from paislurm.translator.monitor.reconcile import FORGOTTEN_SECONDS
+from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS
 from tests.cluster.processes import wait_until
 
 from ...monitor.jobs import FakeBackend, stepped
@@ -229,7 +229,7 @@ class Killing:
     submit = observe = find = killed
     version = lambda self: ""
 
-where = {"placing": (replace_job, "place"), "submitting": (submit, "submit_attempt")}
+where = {"placing": (replace_job, "publish"), "submitting": (submit, "submit_attempt")}
 setattr(*where[sys.argv[1]], killed)
 context._choose = lambda name: Killing()
 main(["submit", sys.argv[2]])
@@ -248,9 +248,7 @@ def test_a_submit_that_is_killed_leaves_no_secret_that_nobody_knows_of(
     jobs = demo.path.parent
     assert {path.name for path in containing(VALUE, jobs)} == left
     known = demo.history() if left else None
-    for now in (
-        (known.asked + 1, known.asked + SETTLED_SECONDS + 1, known.asked + FORGOTTEN_SECONDS + 1) if known else ()
-    ):
+    for now in (known.asked + 1, known.asked + SETTLED_SECONDS + 1, known.asked + UNKNOWN_SECONDS + 1) if known else ():
         stepped(demo, FakeBackend(), now)
     assert containing(VALUE, jobs) == []
 
@@ -262,10 +260,10 @@ def test_a_submit_that_is_refused_leaves_no_secret(
     assert profile.exists()
     slurm.fails = "refuses"
     secrets: list[bool] = []
-    discard = replace_job.discard
+    discard = replace_job.remove
     monkeypatch.setattr(
         replace_job,
-        "discard",
+        "remove",
         lambda path: discard(path) if path == demo.secrets else secrets.append((path / "secrets").exists()),
     )
     file = job_file(tmp_path, yaml.safe_dump(changed(changed(JOB, "secrets", {"token": VALUE}), COMMANDS, [USE])))

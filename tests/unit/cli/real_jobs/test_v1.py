@@ -180,7 +180,7 @@ def test_with_kill_all_the_first_failure_fails_the_job(ran: Callable[..., Ran]) 
 def test_a_fixed_port_that_is_taken_ends_the_attempt(ran: Callable[..., Ran]) -> None:
     """As on OpenPAI: a transient failure, which another node may not have; this site has no patience."""
     partition = "partitions: {p: {nodes: [{count: 1, cpus: 8, memoryMB: 8000}]}}\ndefaultPartition: p\n"
-    site = f"{partition}retry: {{transientCeiling: 0}}\n"
+    site = f"{partition}retry: {{maxTransientRetries: 0}}\n"
     with socket.socket() as taken:
         taken.bind(("", 0))
         taken.listen()

@@ -138,11 +138,11 @@ def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> No
 def test_the_site_bounds_how_long(tmp_path: Path, surroundings: Path) -> None:
     site = tmp_path / "site.yaml"
     site.write_text(
-        "partitions: {p: {nodes: [{count: 1, cpus: 4, memoryMB: 4000}]}}\ndefaultPartition: p\ntime: {debug: 1}\n"
+        "partitions: {p: {nodes: [{count: 1, cpus: 4, memoryMB: 4000}]}}\ndefaultPartition: p\ntime: {debugHold: 1}\n"
     )
     file = job(tmp_path, "exit 4", jobEnvs={"isDebug": True})
     shown = paislurm("plan", file, "--site", str(site)).stdout
-    assert "debug       a failed task keeps its place for up to 0:00:01" in shown
+    assert "debug       a failed task is held for up to 0:00:01" in shown
     done = paislurm("submit", file, "--backend", "local", "--site", str(site), "--wait", "--json")
     assert (done.returncode, json.loads(done.stdout)["code"]) == (1, 255)
     (folder,) = surroundings.iterdir()

@@ -6,8 +6,8 @@ import pytest
 
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm.refusals import failure
-from paislurm.translator.cli.submit.refusal_location import traced
-from paislurm.translator.errors import Fault, RejectedError
+from paislurm.translator.cli.submit.refusal_location import locate_refusal
+from paislurm.translator.errors import Diagnostic, RejectedError
 from paislurm.translator.reading.read import read
 
 from ..running import JOB
@@ -19,16 +19,16 @@ sbatch: error: Batch job submission failed: Invalid partition name specified
 ACCOUNT = "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified\n"
 
 
-def refused(stderr: str, more: str = "", job: str = JOB) -> Fault:
+def refused(stderr: str, more: str = "", job: str = JOB) -> Diagnostic:
     error = failure(["sbatch"], Completed(status=1, stdout="", stderr=stderr))
     assert isinstance(error, RejectedError)
-    again = traced(error, read((job + more).encode(), file="job.yaml"))
+    again = locate_refusal(error, read((job + more).encode(), file="job.yaml"))
     assert (again.options, again.stderr, again.status) == (error.options, stderr, 1)
-    return again.faults[0]
+    return again.diagnostics[0]
 
 
 @pytest.mark.parametrize(
-    ("stderr", "more", "path", "place"),
+    ("stderr", "more", "path", "location"),
     [
         (PARTITION, "extras: {slurm: {partition: nope}}\n", "$.extras.slurm.partition", "job.yaml:15:29"),
         (
@@ -54,16 +54,16 @@ def refused(stderr: str, more: str = "", job: str = JOB) -> Fault:
         ("sbatch: error: what nobody has seen before\n", "extras: {slurm: {qos: q}}\n", "", "None"),
     ],
 )
-def test_the_field_is_named(stderr: str, more: str, path: str, place: str) -> None:
-    fault = refused(stderr, more)
-    assert (fault.path, str(fault.place)) == (path, place)
-    assert "or it is about" not in fault.hint
+def test_the_field_is_named(stderr: str, more: str, path: str, location: str) -> None:
+    diagnostic = refused(stderr, more)
+    assert (diagnostic.path, str(diagnostic.location)) == (path, location)
+    assert "or it is about" not in diagnostic.hint
 
 
 def test_other_fields_that_can_be_meant_are_named() -> None:
-    fault = refused(ACCOUNT, "extras: {slurm: {account: a, taskRoles: {worker: {account: b}}}}\n")
-    assert fault.path == "$.extras.slurm.account"
-    assert fault.hint.endswith("; or it is about $.extras.slurm.taskRoles.worker.account")
+    diagnostic = refused(ACCOUNT, "extras: {slurm: {account: a, taskRoles: {worker: {account: b}}}}\n")
+    assert diagnostic.path == "$.extras.slurm.account"
+    assert diagnostic.hint.endswith("; or it is about $.extras.slurm.taskRoles.worker.account")
 
 
 JOB_V1 = """\
@@ -78,7 +78,7 @@ JOB_V1 = """\
 
 
 @pytest.mark.parametrize(
-    ("stderr", "path", "place"),
+    ("stderr", "path", "location"),
     [
         (PARTITION, "$.extras.slurm.partition", "job.yaml:6:37"),
         (ACCOUNT, "$.virtualCluster", "job.yaml:4:21"),
@@ -89,6 +89,6 @@ JOB_V1 = """\
         ),
     ],
 )
-def test_the_field_of_protocol_v1_is_named(stderr: str, path: str, place: str) -> None:
-    fault = refused(stderr, job=JOB_V1)
-    assert (fault.path, str(fault.place)) == (path, place)
+def test_the_field_of_protocol_v1_is_named(stderr: str, path: str, location: str) -> None:
+    diagnostic = refused(stderr, job=JOB_V1)
+    assert (diagnostic.path, str(diagnostic.location)) == (path, location)

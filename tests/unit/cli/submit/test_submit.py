@@ -104,7 +104,7 @@ def test_no_answer_keeps_the_intent_and_the_name(run: Runner, job: str, slurm: F
     slurm.fails = "away"
     said = run("submit", job)
     assert said.code == 6
-    assert "error E502: Slurm gives no answer: timed out" in said.err
+    assert "error E502: Slurm does not respond: timed out" in said.err
     assert "`paislurm status demo` finds out" in said.err
     (tag,) = [record.tag for record in read(demo.journal).records if isinstance(record, Intent)]
     assert tag in said.err

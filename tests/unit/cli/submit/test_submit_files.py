@@ -87,7 +87,7 @@ def test_a_full_disk_brings_the_finished_job_back(
     def fails(*_: object) -> None:
         raise OSError(122, "Disk quota exceeded", "somewhere")
 
-    monkeypatch.setattr(replace_job, "place", fails)
+    monkeypatch.setattr(replace_job, "publish", fails)
     said = run("submit", job)
     assert said.code == 4
     assert everything(demo.path.parent) == before

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from ....errors import ProtocolError, Severity
-from ...input.bash_syntax import syntax_faults
+from ...input.bash_syntax import bash_syntax_errors
 from ...input.job_input import compile_source, job_file, shown_name
 from ...options import examples, json_option
-from ...output.console import put, put_json, say_faults
+from ...output.console import log_diagnostics, print_json, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....errors import Fault
+    from ....errors import Diagnostic
     from ...input.job_input import Source
 
 
@@ -34,18 +34,18 @@ def command(source: Source, *, as_json: bool) -> int:
     bash reads the commands of each role without running them.
     """
     _, compiled = compile_source(source)
-    faults = syntax_faults(compiled.job, shown_name(source.file))
-    if any(fault.severity is Severity.ERROR for fault in faults):
-        raise ProtocolError(faults)
-    say_faults(faults)
-    warnings = [*compiled.warnings, *faults]
+    diagnostics = bash_syntax_errors(compiled.job, shown_name(source.file))
+    if any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics):
+        raise ProtocolError(diagnostics)
+    log_diagnostics(diagnostics)
+    warnings = [*compiled.warnings, *diagnostics]
     if as_json:
-        put_json({"job": compiled.job.name, "faults": [fault.as_dict() for fault in warnings]})
+        print_json({"job": compiled.job.name, "diagnostics": [diagnostic.as_dict() for diagnostic in warnings]})
     else:
-        put(_summary(shown_name(source.file), compiled.job.name, warnings))
+        print_result(_summary(shown_name(source.file), compiled.job.name, warnings))
     return 0
 
 
-def _summary(file: str, job: str, warnings: Sequence[Fault]) -> str:
+def _summary(file: str, job: str, warnings: Sequence[Diagnostic]) -> str:
     count = f", with {len(warnings)} warning{'s' * (len(warnings) != 1)}" if warnings else ""
     return f"{file}: job {job} can be submitted{count}"

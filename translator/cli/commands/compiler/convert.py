@@ -7,10 +7,10 @@ from pathlib import Path, PurePath
 
 import click
 
-from ....errors import Fault, ProtocolError
+from ....errors import Diagnostic, ProtocolError
 from ...input.job_input import read_source, shown_name
 from ...options import examples, json_option
-from ...output.console import put_file, put_json, say, say_faults
+from ...output.console import log, log_diagnostics, print_file, print_json
 from ...output.output_file import write_output
 
 
@@ -38,23 +38,28 @@ def command(file: str, output: str | None, *, as_json: bool) -> int:
     name = shown_name(file)
     document = read(read_source(file), file=name)
     if not is_v1(document):
-        place = document.place((), key=True)
+        location = document.location((), key=True)
         hint = "a file of protocol v2 needs no converting: `paislurm check` reads it as it is"
-        raise ProtocolError(Fault(code="E310", message="this is no job file of protocol v1", place=place, hint=hint))
+        raise ProtocolError(
+            Diagnostic(code="E310", message="this is no job file of protocol v1", location=location, hint=hint)
+        )
     checked = validate(document)
     text, changed = converted(checked.job, document.mapping(("extras",)), source=PurePath(name).name)
     warnings = [
         *checked.warnings,
-        *(replace(fault, place=document.place(path_of(fault.path), key=True)) for fault in changed),
+        *(
+            replace(diagnostic, location=document.location(path_of(diagnostic.path), key=True))
+            for diagnostic in changed
+        ),
     ]
-    say_faults(warnings)
+    log_diagnostics(warnings)
     if output is not None:
         write_output(Path(output), text.encode())
     if as_json:
-        faults = [fault.as_dict() for fault in warnings]
-        put_json({"job": checked.job.name, "output": output, "text": text, "faults": faults})
+        diagnostics = [diagnostic.as_dict() for diagnostic in warnings]
+        print_json({"job": checked.job.name, "output": output, "text": text, "diagnostics": diagnostics})
     elif output is None:
-        put_file(text)
+        print_file(text)
     else:
-        say(f"wrote {output}")
+        log(f"wrote {output}")
     return 0

@@ -11,8 +11,8 @@ import click
 
 from ...input.job_input import compile_source, job_file
 from ...options import examples, json_option
-from ...output.console import put_json, say
-from ...output.tables import put_table
+from ...output.console import log, print_json
+from ...output.tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ....rendering.provenance import Origin
     from ...input.job_input import Source
 
-WIDEST = 70
+MAX_WIDTH = 70
 """Characters of a line of the script that are shown, enough to know it by."""
 _WITH_LINE = re.compile(r"(?P<file>.+):(?P<line>[1-9]\d{0,8})", re.DOTALL)
 
@@ -46,11 +46,11 @@ def command(source: Source, *, as_json: bool) -> int:
     if line:
         found = [origin for origin in found if line in origin.job_lines]
     if as_json:
-        put_json({"lines": [asdict(origin) for origin in found]})
+        print_json({"lines": [asdict(origin) for origin in found]})
     elif found:
-        put_table(("SCRIPT", "JOB FILE", "LINE", "RULE"), [_row(origin) for origin in found])
+        print_table(("SCRIPT", "JOB FILE", "LINE", "RULE"), [_row(origin) for origin in found])
     else:
-        say(f"nothing in the script comes from line {line} of {name}")
+        log(f"nothing in the script comes from line {line} of {name}")
     return 0
 
 
@@ -63,7 +63,7 @@ def _split(file: str) -> tuple[str, int]:
 
 
 def _row(origin: Origin) -> tuple[str, str, str, str]:
-    text = origin.text if len(origin.text) <= WIDEST else origin.text[: WIDEST - 3] + "..."
+    text = origin.text if len(origin.text) <= MAX_WIDTH else origin.text[: MAX_WIDTH - 3] + "..."
     return str(origin.line), _ranges(origin.job_lines), text, origin.rule
 
 

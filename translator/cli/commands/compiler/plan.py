@@ -9,7 +9,7 @@ import click
 from ....planning.plan_text import plan_dict, plan_text
 from ...input.job_input import compile_source, job_file
 from ...options import examples, json_option
-from ...output.console import harmless, put, put_json
+from ...output.console import escape_control, print_json, print_result
 
 if TYPE_CHECKING:
     from ...input.job_input import Source
@@ -30,7 +30,7 @@ def command(source: Source, *, as_json: bool) -> int:
     """
     _, compiled = compile_source(source)
     if as_json:
-        put_json(plan_dict(compiled.plan))
+        print_json(plan_dict(compiled.plan))
     else:
-        put(harmless(plan_text(compiled.plan)).rstrip("\n"))
+        print_result(escape_control(plan_text(compiled.plan)).rstrip("\n"))
     return 0

@@ -7,7 +7,7 @@ import click
 from paislurm import __version__
 
 from ...options import examples, json_option
-from ...output.console import put_file, put_json
+from ...output.console import print_file, print_json
 
 
 @click.command(
@@ -31,9 +31,9 @@ def command(uses: tuple[str, ...], *, as_json: bool) -> int:
         raise click.BadParameter(message, param_hint="USE")
     text = runtime(tuple(sorted(set(uses))))
     if as_json:
-        put_json(
+        print_json(
             {"version": 1, "runtime": __version__, "uses": sorted(set(uses)), "sha256": digest(text), "text": text}
         )
     else:
-        put_file(text)
+        print_file(text)
     return 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...options import examples, json_option
-from ...output.console import put_schema
+from ...output.console import print_schema
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -31,7 +31,7 @@ def command(what: str, *, as_json: bool) -> None:  # noqa: ARG001 - a schema is 
     """
     from ....validation.json_schema import json_schema
 
-    put_schema(json_schema(*_model(what)))
+    print_schema(json_schema(*_model(what)))
 
 
 def _model(what: str) -> tuple[type[BaseModel], str]:

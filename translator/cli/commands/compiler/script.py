@@ -10,7 +10,7 @@ import click
 from ....rendering.runtime_bundle import SEAL
 from ...input.job_input import compile_source, job_file
 from ...options import examples, json_option
-from ...output.console import put_file, put_json, say
+from ...output.console import log, print_file, print_json
 from ...output.output_file import write_output
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ def command(source: Source, output: str | None, *, head: bool, as_json: bool) ->
     script = compiled.script.partition(SEAL)[0] if head else compiled.script
     if compiled.plan.secrets:
         where = f"{compiled.plan.job_name}.secrets, in the folder it is submitted from"
-        say(f"submitted by hand, the script wants a file for each secret in {where}: {' '.join(compiled.plan.secrets)}")
+        log(f"submitted by hand, the script wants a file for each secret in {where}: {' '.join(compiled.plan.secrets)}")
     if output is not None:
         write_output(Path(output), script.encode(errors="surrogateescape"), mode=0o644)
     if as_json:
-        put_json({"job": compiled.job.name, "output": output, "script": script})
+        print_json({"job": compiled.job.name, "output": output, "script": script})
     elif output is None:
-        put_file(script)
+        print_file(script)
     else:
-        say(f"wrote {output}")
+        log(f"wrote {output}")
     return 0

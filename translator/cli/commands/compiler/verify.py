@@ -13,7 +13,7 @@ from paislurm import __version__
 
 from ...context import store, user_name
 from ...options import examples, json_option
-from ...output.console import harmless, put, put_json
+from ...output.console import escape_control, print_json, print_result
 
 if TYPE_CHECKING:
     from ....rendering.verify import Verdict
@@ -39,9 +39,9 @@ def command(script: str, *, as_json: bool) -> int:
 
     verdict = verify(_text(script), __version__)
     if as_json:
-        put_json({"version": 1, "genuine": verdict.is_genuine, **_as_dict(verdict)})
+        print_json({"version": 1, "genuine": verdict.is_genuine, **_as_dict(verdict)})
     else:
-        put(harmless(_report(verdict)))
+        print_result(escape_control(_report(verdict)))
     return 0 if verdict.is_genuine else 1
 
 
@@ -63,13 +63,13 @@ def _as_dict(verdict: Verdict) -> dict[str, object]:
         "runtime": verdict.version,
         "uses": list(verdict.uses),
         "edited": verdict.edited,
-        "faults": [{"line": line, "message": message} for line, message in verdict.faults],
+        "diagnostics": [{"line": line, "message": message} for line, message in verdict.diagnostics],
         "to_read": [asdict(passage) for passage in verdict.to_read],
     }
 
 
 def _report(verdict: Verdict) -> str:
-    lines = [f"line {line}: {message}" for line, message in verdict.faults]
+    lines = [f"line {line}: {message}" for line, message in verdict.diagnostics]
     if verdict.is_genuine:
         uses = f", with {', '.join(verdict.uses)}" if verdict.uses else ""
         lines.append(f"runtime: paislurm {verdict.version}{uses}, as released")

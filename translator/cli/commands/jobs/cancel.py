@@ -7,8 +7,8 @@ import click
 from ...context import store, user_name
 from ...jobs.cancelling import cancel
 from ...options import examples, job_argument, json_option
-from ...output.console import one_line, put, put_json
-from ...output.views import ending_dict
+from ...output.console import one_line, print_json, print_result
+from ...output.views import end_dict
 
 
 @click.command(epilog=examples("paislurm cancel my-job", "paislurm cancel 1234"))
@@ -21,7 +21,7 @@ def command(job: str, *, as_json: bool) -> int:
     """
     done, view = cancel(store().find(job, user=user_name()))
     if as_json:
-        put_json(ending_dict(view) | {"message": done})
+        print_json(end_dict(view) | {"message": done})
     else:
-        put(one_line(done))
+        print_result(one_line(done))
     return 0

@@ -9,13 +9,13 @@ import click
 
 from paislurm.backends.base import JobId
 
-from ....errors import Fault, NotFoundError
+from ....errors import Diagnostic, NotFoundError
 from ....rendering.shell import quote
 from ...context import backend, store, user_name
 from ...jobs.follow_logs import chosen
-from ...jobs.refresh import look_at
+from ...jobs.refresh import refresh
 from ...options import examples, job_argument, json_option
-from ...output.console import put_json
+from ...output.console import print_json
 from ...ownership import check_script
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ def command(job: str, task: str, words: tuple[str, ...], *, as_json: bool) -> in
     and output are one here. The exit code is that of the command, 255 if the way to the task fails later than this
     command can tell. With --json nothing is run: what would be is printed.
     """
-    view = look_at(store().find(job, user=user_name()))
+    view = refresh(store().find(job, user=user_name()))
     check_script(view.folder, view.history.attempt, "exec")
     role, index = _one(view, task)
     _check_that_it_runs(view, role, index)
     argv = _argv(view, role, index, words)
     environment = backend(view.history.backend).environment(JobId(view.history.job_id))
     if as_json:
-        put_json({"argv": argv, "task": f"{role.name}-{index}", "job_id": view.history.job_id})
+        print_json({"argv": argv, "task": f"{role.name}-{index}", "job_id": view.history.job_id})
     else:
         # Terminal, signals and exit status are those of the call.
         os.execvpe(argv[0], argv, environment)  # noqa: S606 - the words are quoted
@@ -68,11 +68,11 @@ def _one(view: View, word: str) -> tuple[JobRole, int]:
 
 def _check_that_it_runs(view: View, role: JobRole, index: int) -> None:
     state = next((task.state for task in view.tasks if (task.role, task.index) == (role.name, index)), "WAITING")
-    if state in ("RUNNING", "STOPPING") and not view.standing.ended:
+    if state in ("RUNNING", "STOPPING") and not view.job_status.ended:
         return
-    message = f"task {role.name}-{index} of {view.folder.name} does not run: it is {state}"
+    message = f"task {role.name}-{index} of {view.folder.name} is not running: it is {state}"
     hint = f"see: paislurm status {view.folder.name}"
-    raise NotFoundError(Fault(code="E525", message=message, hint=hint))
+    raise NotFoundError(Diagnostic(code="E525", message=message, hint=hint))
 
 
 def _argv(view: View, role: JobRole, index: int, words: tuple[str, ...]) -> list[str]:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from paislurm.backends.slurm.states import STATES, Phase, bare, phase
+from paislurm.backends.slurm.states import STATES, Phase, normalize, phase
 
-from ....errors import Fault, NotFoundError
+from ....errors import Diagnostic, NotFoundError
 from ....exit_codes.rules import conditions
 from ....exit_codes.table import ExitTable
 from ....text_tables import pairs_text
 from ....validation.diagnostics import near_hint
 from ...input.sites import find_site
 from ...options import examples, json_option
-from ...output.console import put, put_json
+from ...output.console import print_json, print_result
 
 if TYPE_CHECKING:
     from ....exit_codes.table import Behaviour, ExitCode
@@ -61,9 +61,9 @@ def command(what: str, site: str | None, *, as_json: bool) -> int:
     """
     explanation = explain(what, ExitTable(find_site(site).exit_rows))
     if as_json:
-        put_json(_as_dict(explanation))
+        print_json(_as_dict(explanation))
     else:
-        put(_as_text(explanation))
+        print_result(_as_text(explanation))
     return 0
 
 
@@ -74,15 +74,17 @@ def explain(what: str, table: ExitTable) -> Explanation:
     named = table.named(what)
     if named is not None:
         return Explanation(row=named)
-    word = bare(what.upper())
+    word = normalize(what.upper())
     if word in table.states:
         row, sentence = table.states[word]
         return Explanation(row=row, state=word, sentence=sentence)
     if word in STATES:
         return Explanation(row=None, state=word, sentence=LIVING[phase(word)])
     known = [*STATES, *(row.phrase for row in table.codes.values())]
-    fault = Fault(code="E524", message=f"`{what}` is no exit code and no state of Slurm", hint=near_hint(what, known))
-    raise NotFoundError(fault)
+    diagnostic = Diagnostic(
+        code="E524", message=f"`{what}` is no exit code and no state of Slurm", hint=near_hint(what, known)
+    )
+    raise NotFoundError(diagnostic)
 
 
 def _as_dict(explanation: Explanation) -> dict[str, object]:
@@ -99,7 +101,7 @@ def _as_dict(explanation: Explanation) -> dict[str, object]:
         "issuer": row.issuer,
         "causer": row.causer,
         "stage": row.stage,
-        "leaves_node": row.leaves_node,
+        "exclude_node": row.exclude_node,
         "states": dict(row.states),
         "conditions": list(conditions(row.code)),
     }
@@ -119,7 +121,7 @@ def _as_text(explanation: Explanation) -> str:
         ("code", str(row.code)),
         ("phrase", row.phrase),
         ("behaviour", f"{row.behaviour}: {_reaction(row)}" if row.code else _reaction(row)),
-        ("node", "left out of the next attempts" if row.leaves_node else ""),
+        ("node", "left out of the next attempts" if row.exclude_node else ""),
         ("type", row.type),
         ("reported by", row.issuer),
         ("caused by", row.causer),

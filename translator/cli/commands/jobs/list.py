@@ -7,8 +7,8 @@ import click
 from ...context import clock, store
 from ...jobs.listing import COLUMNS, lines, row
 from ...options import examples, json_option
-from ...output.console import put_json, say
-from ...output.tables import put_table
+from ...output.console import log, print_json
+from ...output.tables import print_table
 from ...output.views import STATES
 
 
@@ -31,14 +31,14 @@ def command(states: tuple[str, ...], *, everything: bool, as_json: bool) -> int:
     if states:
         found = [line for line in found if line.state in states]
     if as_json:
-        put_json({"jobs": [line.as_dict() for line in found]})
+        print_json({"jobs": [line.as_dict() for line in found]})
     elif found:
-        put_table(COLUMNS, [row(line, now) for line in found])
+        print_table(COLUMNS, [row(line, now) for line in found])
     else:
-        say(f"no jobs in {store().jobs}" if not states else "no such jobs")
+        log(f"no jobs in {store().jobs}" if not states else "no such jobs")
     for line in found:
         if not line.readable:
-            say(f"warning: {line.name}: {line.reason}")
+            log(f"warning: {line.name}: {line.reason}")
     for problem in problems:
-        say(f"states are those that were known last: {problem}")
+        log(f"states are those that were known last: {problem}")
     return 0

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from ...context import store, user_name
-from ...jobs.follow_logs import Wanted, follow_job, show_file, show_once, task_logs
-from ...jobs.refresh import look_at
+from ...jobs.follow_logs import LogSelection, follow_job, show_file, show_once, task_logs
+from ...jobs.refresh import refresh
 from ...options import examples, job_argument, json_option
-from ...output.console import put_json, say
-from ...output.exit_status import say_ending
+from ...output.console import log, print_json
+from ...output.exit_status import log_ending
 
 if TYPE_CHECKING:
     from ....state.history import History
@@ -67,7 +67,7 @@ def command(
         )
     folder = store().find(job, user=user_name())
     known = folder.history()
-    wanted = Wanted(
+    selection = LogSelection(
         tasks=tasks,
         stream="runtime" if runtime else "stderr" if stderr else "stdout",
         attempt=attempt,
@@ -75,19 +75,19 @@ def command(
         tail=tail,
     )
     if as_json:
-        put_json({"files": _files(folder, known, wanted)})
+        print_json({"files": _files(folder, known, selection)})
     elif batch:
         log = folder.batch_log(known.attempt if attempt is None else attempt)
         if not show_file(log, tail, folder.path.stat().st_uid):
-            _say_nothing_yet(folder)
+            _log_nothing_yet(folder)
     elif follow:
-        say_ending(follow_job(folder, wanted))
-    elif not show_once(folder, known, wanted):
-        _say_nothing_yet(folder)
+        log_ending(follow_job(folder, selection))
+    elif not show_once(folder, known, selection):
+        _log_nothing_yet(folder)
     return 0
 
 
-def _files(folder: JobFolder, known: History, wanted: Wanted) -> list[dict[str, object]]:
+def _files(folder: JobFolder, known: History, selection: LogSelection) -> list[dict[str, object]]:
     return [
         {
             "task": log.label,
@@ -98,15 +98,15 @@ def _files(folder: JobFolder, known: History, wanted: Wanted) -> list[dict[str, 
             "path": str(log.path),
             "exists": log.path.is_file(),
         }
-        for log in task_logs(folder, known, wanted)
+        for log in task_logs(folder, known, selection)
     ]
 
 
-def _say_nothing_yet(folder: JobFolder) -> None:
+def _log_nothing_yet(folder: JobFolder) -> None:
     """Say why there is nothing to show."""
-    standing = look_at(folder).standing
-    if standing.ended:
-        say(f"nothing was printed; {folder.name} {standing.state}: {standing.reason}")
+    job_status = refresh(folder).job_status
+    if job_status.ended:
+        log(f"nothing was printed; {folder.name} {job_status.state}: {job_status.reason}")
     else:
-        reason = f" ({standing.reason})" if standing.reason else ""
-        say(f"nothing is printed yet: {folder.name} is {standing.state}{reason}")
+        reason = f" ({job_status.reason})" if job_status.reason else ""
+        log(f"nothing is printed yet: {folder.name} is {job_status.state}{reason}")

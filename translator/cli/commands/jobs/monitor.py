@@ -8,13 +8,13 @@ import time
 import click
 
 from ....monitor.loop import Monitor
-from ....monitor.notify import Deliveries
+from ....monitor.notify import NotificationSender
 from ...context import monitor_folder, store
 from ...input.sites import find_site
-from ...jobs.refresh import means, monitor_lock
+from ...jobs.refresh import dependencies, monitor_lock
 from ...options import examples, json_option
-from ...output.console import one_line, put_json, say
-from ...output.views import moment
+from ...output.console import log, one_line, print_json
+from ...output.views import format_time
 
 TRIES = 10
 """Seconds in which the lock may be a command's that only looks at a job."""
@@ -38,14 +38,14 @@ def command(site: str | None, *, once: bool, as_json: bool) -> int:
     profile = find_site(site)
     lock = monitor_lock()
     notifier = profile.notifier
-    deliveries = Deliveries(notifier.argv, mail=notifier.mail) if notifier else Deliveries()
-    monitor = Monitor(store(), means(lock), deliveries, _log)
+    sender = NotificationSender(notifier.argv, mail=notifier.mail) if notifier else NotificationSender()
+    monitor = Monitor(store(), dependencies(lock), sender, _log)
     worked, tries, problem = False, 0, ""
     while tries < TRIES:
         with lock.taken() as mine:
             if mine:
                 worked = True
-                _work(monitor, once=once, longest=profile.monitor.longest_poll)
+                _work(monitor, once=once, longest=profile.monitor.max_poll_interval)
         if (worked and (once or not monitor.left())) or (not worked and not monitor.left()):
             break
         if lock.problem != problem:
@@ -55,11 +55,11 @@ def command(site: str | None, *, once: bool, as_json: bool) -> int:
             break
         # A folder that cannot be written is tried for as long as there are jobs.
         tries += not problem
-        time.sleep(profile.monitor.longest_poll if problem else 0 if worked else 1)
+        time.sleep(profile.monitor.max_poll_interval if problem else 0 if worked else 1)
     if not worked and not problem:
-        say("another monitor is at work" if monitor.left() else "there is no job to look after")
+        log("another monitor is at work" if monitor.left() else "there is no job to look after")
     if as_json:
-        put_json({"worked": worked})
+        print_json({"worked": worked})
     return 0
 
 
@@ -75,4 +75,4 @@ def _work(monitor: Monitor, *, once: bool, longest: float) -> None:
 
 
 def _log(text: str) -> None:
-    say(one_line(f"{moment(int(time.time()))} {text}"))
+    log(one_line(f"{format_time(int(time.time()))} {text}"))

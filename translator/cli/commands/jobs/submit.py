@@ -12,9 +12,9 @@ from ...input.job_input import job_file
 from ...jobs.follow_logs import follow_job
 from ...jobs.waiting import wait_for_end
 from ...options import examples, json_option
-from ...output.console import harmless, put, put_json, say
-from ...output.exit_status import exit_code, say_ending
-from ...output.views import ending_dict
+from ...output.console import escape_control, log, print_json, print_result
+from ...output.exit_status import exit_code, log_ending
+from ...output.views import end_dict
 from ...submit.submit import submit
 
 if TYPE_CHECKING:
@@ -56,21 +56,21 @@ def command(
     submitted = submit(replace(source, backend=backend), dry_run=dry_run)
     if dry_run:
         if as_json:
-            put_json(submitted.as_dict())
+            print_json(submitted.as_dict())
         else:
-            put(harmless(plan_text(submitted.compiled.plan)).rstrip("\n"))
-            say(f"dry run: {submitted.folder.path} would be made, and its script submitted to {backend}")
+            print_result(escape_control(plan_text(submitted.compiled.plan)).rstrip("\n"))
+            log(f"dry run: {submitted.folder.path} would be made, and its script submitted to {backend}")
         return 0
     if not (wait or follow):
         if as_json:
-            put_json(submitted.as_dict())
+            print_json(submitted.as_dict())
         else:
-            put(f"{submitted.folder.name} is job {submitted.job_id}")
-            say(f"watch it: paislurm status {submitted.job}; paislurm logs -f {submitted.job}")
+            print_result(f"{submitted.folder.name} is job {submitted.job_id}")
+            log(f"watch it: paislurm status {submitted.job}; paislurm logs -f {submitted.job}")
         return 0
-    say(f"{submitted.folder.name} is job {submitted.job_id}, in {submitted.folder.path}")
+    log(f"{submitted.folder.name} is job {submitted.job_id}, in {submitted.folder.path}")
     view = follow_job(submitted.folder) if follow else wait_for_end(submitted.folder)
     if as_json:
-        put_json(submitted.as_dict() | ending_dict(view))
-    say_ending(view)
+        print_json(submitted.as_dict() | end_dict(view))
+    log_ending(view)
     return exit_code(view)

@@ -7,8 +7,8 @@ import click
 from ...context import store, user_name
 from ...jobs.waiting import wait_for_end
 from ...options import examples, job_argument, json_option
-from ...output.console import put_json
-from ...output.exit_status import exit_code, say_ending
+from ...output.console import print_json
+from ...output.exit_status import exit_code, log_ending
 from ...output.views import view_dict
 
 
@@ -22,6 +22,6 @@ def command(job: str, *, as_json: bool) -> int:
     """
     view = wait_for_end(store().find(job, user=user_name()))
     if as_json:
-        put_json(view_dict(view))
-    say_ending(view)
+        print_json(view_dict(view))
+    log_ending(view)
     return exit_code(view)

@@ -16,9 +16,9 @@ from ...context import clock, store, user_name
 from ...jobs.listing import COLUMNS, lines, row
 from ...jobs.waiting import TICK, Pace
 from ...options import examples, json_option
-from ...output.console import JSON_VERSION, colourful, one_line, put, say
+from ...output.console import JSON_VERSION, colourful, log, one_line, print_result
 from ...output.tables import rich_table
-from ...output.views import moment
+from ...output.views import format_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Show = Callable[[Sequence[Line]], None]
 
-SHORTEST = 2.0
+MIN_INTERVAL = 2.0
 
 
 @click.command(epilog=examples("paislurm watch", "paislurm watch my-job other-job", "paislurm watch --json"))
@@ -42,7 +42,7 @@ def command(jobs: tuple[str, ...], *, as_json: bool) -> int:
     names = {store().find(job, user=user_name()).name for job in jobs}
     with _table() if not as_json and colourful(sys.stdout) else _changes(as_json=as_json) as show:
         if not _watch(names, show):
-            say("no job of yours is left to watch")
+            log("no job of yours is left to watch")
     return 0
 
 
@@ -57,19 +57,19 @@ def _watch(names: set[str], show: Show) -> bool:
             news = [line for line in found if line.name in shown]
             problem = "; ".join(problems)
             if problem and problem != told:
-                say(f"states are those that were known last; a backend does not answer: {problem}")
+                log(f"states are those that were known last; a backend does not answer: {problem}")
             told = problem
             show(news)
             if all(line.ended or not line.readable for line in news):
                 return bool(news)
             if news != seen:
-                pace = Pace(SHORTEST, *_signs(news))
+                pace = Pace(MIN_INTERVAL, *_watched_paths(news))
                 pace.due(time.monotonic())
             seen = news
         time.sleep(TICK)
 
 
-def _signs(found: Sequence[Line]) -> Iterator[Path]:
+def _watched_paths(found: Sequence[Line]) -> Iterator[Path]:
     """Return what is written when something happens."""
     yield store().jobs
     for line in found:
@@ -102,7 +102,7 @@ def _changes(*, as_json: bool) -> Iterator[Show]:
         for line in found:
             if before.get(line.name) != line:
                 before[line.name] = line
-                put(json.dumps({"version": JSON_VERSION, **line.as_dict()}) if as_json else _text(line))
+                print_result(json.dumps({"version": JSON_VERSION, **line.as_dict()}) if as_json else _text(line))
 
     yield show
 
@@ -111,4 +111,4 @@ def _text(line: Line) -> str:
     now = clock()
     words = " ".join(row(line, now)[:5])
     why = "; ".join(filter(None, (line.reason, line.helps and f"what helps: {line.helps}")))
-    return one_line(f"{moment(now)}  {words}" + (f"  {why}" if why else ""))
+    return one_line(f"{format_time(now)}  {words}" + (f"  {why}" if why else ""))
