@@ -62,8 +62,8 @@ def _ends(plan: Plan) -> str:
 
 
 def _starts(plan: Plan) -> str:
-    worlds = {role.mpi_group.roles for role in plan.roles if role.mpi_group}
-    if worlds:
+    groups = {role.mpi_group.roles for role in plan.roles if role.mpi_group}
+    if groups:
         return "each task role, or the roles of one MPI world together,"
     return "each task role"
 
