@@ -45,7 +45,7 @@ def test_another_users_folder_for_calls(installed: Cluster, workdir: Path, extra
     """Its name cannot be known beforehand; here it is, and who made it waits for the task to listen."""
     calls = f"/tmp/known-{workdir.name[-20:]}"
     text = script_of(installed, workdir, "touch ran", extras)
-    assert text.count("\n  name_calls\n") == 1
+    assert text.count("\n  name_node_folder\n") == 1
     (workdir / "job.sbatch").write_text(text.replace("\n  name_node_folder\n", f"\n  PSL_NODE_FOLDER={calls}\n"))
     make = f"umask 0; mkdir {calls} && mkfifo {calls}/0.0 && stat -c %U {calls}"
     assert installed.run(["bash", "-c", make], user="bob", host="n1", check=True).stdout == "bob\n"

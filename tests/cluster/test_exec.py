@@ -78,7 +78,7 @@ def test_a_command_has_streams_status_and_the_place_of_the_task(
     job.ended()
     code, _, err = run(job.name, "worker-0", "--", "true")
     assert code == 5
-    assert "does not run" in err
+    assert "is not running" in err
 
 
 @pytest.fixture
