@@ -12,7 +12,9 @@ check_completion() {
   at=$PSL_JOB_SUCCESS_AT
   if [[ $at ]] && { [[ ! $best ]] || ((${at% *} < best)); }; then best=${at% *} rule=C3_of_job trigger=${at#* }; fi
   if [[ $best ]]; then
-    ! earlier_exit_is_open "$best" || return 0
+    if earlier_exit_is_open "$best"; then
+      return 0
+    fi
     "complete_by_$rule" "${trigger%.*}" "${trigger#*.}"
   elif ((PSL_COMPLETED == PSL_TASK_COUNT)); then
     local failed=0
@@ -69,7 +71,9 @@ complete_by_C3_of_job() {
 
 # decide OUTCOME CODE BEHAVIOUR REASON: the first decision stands.
 decide() {
-  [[ ! $PSL_OUTCOME ]] || return 0
+  if [[ $PSL_OUTCOME ]]; then
+    return 0
+  fi
   read_clock
   PSL_OUTCOME=$1 PSL_OUTCOME_CODE=$2 PSL_OUTCOME_BEHAVIOUR=$3 PSL_OUTCOME_REASON=$4 PSL_DECIDED_AT=$PSL_NOW
   log "$PSL_OUTCOME (code $PSL_OUTCOME_CODE): $PSL_OUTCOME_REASON"
@@ -89,7 +93,9 @@ stop_tasks() {
   esac
   for role in "${!PSL_STEP_RUNNING[@]}"; do
     ((PSL_GANG)) || send_command "$role" quit
-    ! has_open_tasks "$role" || running+=("$role")
+    if has_open_tasks "$role"; then
+      running+=("$role")
+    fi
   done
   [[ $PSL_OUTCOME == interrupted ]] || signal_steps TERM ${running[@]+"${running[@]}"}
 }

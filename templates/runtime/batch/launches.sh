@@ -26,7 +26,9 @@ explain_launch() {
     elif [[ ! $PSL_LAUNCH && $line =~ $PSL_REFUSED_OPTION_ERRORS ]]; then
       PSL_LAUNCH='-1401 permanent'
     fi
-    [[ ! $line =~ $PSL_IRRELEVANT_ERRORS ]] || continue
+    if [[ $line =~ $PSL_IRRELEVANT_ERRORS ]]; then
+      continue
+    fi
     line=${line#srun: } line=${line#error: } line=${line#fatal: }
     ((told++ > 2)) || PSL_LAUNCH_WORDS+=${PSL_LAUNCH_WORDS:+; }${line:0:200}
   done <"$1"
@@ -75,19 +77,25 @@ on_launch_failure() {
 # launch_failed ROLE: what was explained is settled in the loop. Where the whole job is being ended from outside, the
 # script hears of it only now; a refusal and a node's Prolog have no other cause.
 launch_failed() {
-  [[ ! $PSL_OUTCOME ]] || return 0
+  if [[ $PSL_OUTCOME ]]; then
+    return 0
+  fi
   # The first failure stands.
   [[ ! $PSL_LAUNCH_OF ]] || [[ $PSL_LAUNCH == -1403* ]] || return 0
   # Slots that were prepared and never begin leave something on their nodes.
   PSL_LAUNCH_OF="role ${PSL_ROLE_NAME[$1]}" PSL_LAUNCH_AT=$PSL_NOW PSL_NEEDS_CLEANUP=1
-  [[ $PSL_LAUNCH != -1402* ]] || PSL_LAUNCH_AT=$((PSL_NOW + PSL_PROVISIONAL_SECONDS))
+  if [[ $PSL_LAUNCH == -1402* ]]; then
+    PSL_LAUNCH_AT=$((PSL_NOW + PSL_PROVISIONAL_SECONDS))
+  fi
   PSL_FAILED_LAUNCH=("$PSL_LAUNCH" "$PSL_LAUNCH_NODE" "$PSL_LAUNCH_WORDS")
 }
 
 settle_launch() {
   ((PSL_NOW >= PSL_LAUNCH_AT)) || return 0
   # A job that is being ended from outside blames no node.
-  [[ ! $PSL_OUTCOME ]] || { PSL_LAUNCH_OF='' && return; }
+  if [[ $PSL_OUTCOME ]]; then
+    PSL_LAUNCH_OF='' && return
+  fi
   PSL_LAUNCH=${PSL_FAILED_LAUNCH[0]} PSL_LAUNCH_NODE=${PSL_FAILED_LAUNCH[1]} PSL_LAUNCH_WORDS=${PSL_FAILED_LAUNCH[2]}
   end_by_launch "$PSL_LAUNCH_OF"
   PSL_LAUNCH_OF=''
@@ -97,7 +105,9 @@ settle_launch() {
 check_prologue() {
   [[ ! $PSL_OUTCOME ]] && explain_launch "srun/$1-$2.log" "$3" || return 0
   # It may be the first sign of the job's end, which a signal tells.
-  [[ $PSL_LAUNCH != -1402* ]] || run_interruptibly sleep "$PSL_PROVISIONAL_SECONDS"
+  if [[ $PSL_LAUNCH == -1402* ]]; then
+    run_interruptibly sleep "$PSL_PROVISIONAL_SECONDS"
+  fi
   end_by_launch "step $1"
   die "$PSL_OUTCOME_REASON"
 }

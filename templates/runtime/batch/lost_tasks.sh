@@ -22,7 +22,9 @@ on_step_end() {
 # only in a file, or is lost; the step goes on without them.
 on_task_killed() {
   local role=$1 slot index
-  [[ ! $PSL_OUTCOME ]] || return 0
+  if [[ $PSL_OUTCOME ]]; then
+    return 0
+  fi
   for ((slot = 10#$2; slot <= 10#$3 && slot < PSL_SLOTS[role]; slot++)); do
     index=$slot
     if ((!PSL_GANG)); then
@@ -51,7 +53,9 @@ on_task_killed() {
 # the completion policy says. Source: OpenPAI exit specification, PodNodeLost, which is the whole job's.
 on_node_loss() {
   local role=$1 node=${2-} task
-  [[ ! $PSL_OUTCOME ]] || return 0
+  if [[ $PSL_OUTCOME ]]; then
+    return 0
+  fi
   for task in "${!PSL_STATE[@]}"; do
     if [[ $node && ${PSL_NODE_OF[$task]-} == "$node" ]] && is_open "$task"; then
       PSL_STATE[$task]=failed PSL_CODE_OF[$task]=-1001 PSL_BEHAVIOUR_OF[$task]=transient PSL_ENDED[$task]=$PSL_NOW
@@ -67,7 +71,9 @@ fail_waiting_steps() {
   [[ $PSL_STEP_DEADLINE ]] && ((PSL_NOW >= PSL_STEP_DEADLINE)) || return 0
   PSL_STEP_DEADLINE=$((PSL_NOW + PSL_STEP_SECONDS / 2))
   for role in "${!PSL_STEP_RUNNING[@]}"; do
-    [[ ! ${PSL_STEP_ID[role]-} ]] || continue
+    if [[ ${PSL_STEP_ID[role]-} ]]; then
+      continue
+    fi
     scontrol show job "$SLURM_JOB_ID" >/dev/null 2>&1 || { PSL_NO_ROOM=''; return; }
     [[ $PSL_NO_ROOM ]] || { PSL_NO_ROOM=1; return; }
     unset "PSL_STEP_RUNNING[$role]"

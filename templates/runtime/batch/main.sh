@@ -1,7 +1,9 @@
 # The order of everything, on the node where Slurm starts the script.
 
 batch_main() {
-  [[ ! ${PSL_EXPORT_ENV+x} ]] || limit_exports "$@"
+  if [[ ${PSL_EXPORT_ENV+x} ]]; then
+    limit_exports "$@"
+  fi
   forward_signals_to run_attempt "$@"
 }
 
@@ -20,14 +22,24 @@ run_attempt() {
   name_node_folder
   write_placement
   handle_pending_signals
-  [[ ! ${PSL_INFINIBAND_CHECKS[*]-} ]] || check_infiniband
-  [[ ! $PSL_FETCHES_IMAGES ]] || stage_images
-  ((!PSL_GANG)) || find_ports
+  if [[ ${PSL_INFINIBAND_CHECKS[*]-} ]]; then
+    check_infiniband
+  fi
+  if [[ $PSL_FETCHES_IMAGES ]]; then
+    stage_images
+  fi
+  if ((PSL_GANG)); then
+    find_ports
+  fi
   write_environment
   { write_ssh && write_hosts; } || die "cannot write to $PSL_ATTEMPT_FOLDER"
   handle_pending_signals
-  [[ ! $PSL_STAGE_CODE ]] || fetch_code
-  [[ ! $PSL_MAKE_OUTPUT ]] || make_output
+  if [[ $PSL_STAGE_CODE ]]; then
+    fetch_code
+  fi
+  if [[ $PSL_MAKE_OUTPUT ]]; then
+    make_output
+  fi
   handle_pending_signals
   start_all_roles
   supervise

@@ -22,7 +22,9 @@ forward_signals_to() {
 
 # on_signal NAME: what it decides. Before the tasks run it ends the script.
 on_signal() {
-  [[ ! $PSL_OUTCOME ]] || return 0
+  if [[ $PSL_OUTCOME ]]; then
+    return 0
+  fi
   case $1 in
     TERM) decide interrupted -210 stop "the job was told to end from outside: see Slurm's accounting for the reason" ;;
     USR1) decide failed -1004 permanent "the time limit is near: tasks were told to end" ;;

@@ -32,7 +32,9 @@ component_job() {
 run_on_nodes() {
   local name=$1 component=$2 count
   local -a group=()
-  [[ $PSL_LAYOUT != het ]] || group=("--het-group=$component")
+  if [[ $PSL_LAYOUT == het ]]; then
+    group=("--het-group=$component")
+  fi
   component_value SLURM_JOB_NUM_NODES "$component"
   count=${PSL_NODES_ASKED:-$PSL_VALUE}
   ${PSL_STEP_LIMIT:+timeout -k 5 "$PSL_STEP_LIMIT"} "${PSL_SRUN[@]}" ${group[@]+"${group[@]}"} --job-name="$name" --overlap --mem=0 --gres=none \
@@ -65,7 +67,9 @@ find_ports() {
   ask_nodes ports "${PSL_EVERY_COMPONENT[@]}"
   for component in "${PSL_EVERY_COMPONENT[@]}"; do
     while read -r word role index label ports; do
-      [[ $word != port ]] || PSL_PORTS_OF[$role.$index.$label]=$ports
+      if [[ $word == port ]]; then
+        PSL_PORTS_OF[$role.$index.$label]=$ports
+      fi
     done <"$PSL_SCRATCH/ports.$component"
   done
   for role in "${!PSL_ROLE_NAME[@]}"; do
@@ -102,7 +106,9 @@ write_host_files() {
   local first=$1 role node rank file
   for role; do
     file=$PSL_SCRATCH/hosts.$first
-    [[ $PSL_LAYOUT != het ]] || file=$PSL_SCRATCH/hosts.$role
+    if [[ $PSL_LAYOUT == het ]]; then
+      file=$PSL_SCRATCH/hosts.$role
+    fi
     for node in ${PSL_NODES_OF[role]}; do
       for ((rank = 0; rank < ${PSL_RANKS_OF[role]:-1}; rank++)); do printf '%s\n' "$node"; done
     done >>"$file"

@@ -62,7 +62,9 @@ on_start() {
   [[ ${PSL_STATE[$task]-} ]] || PSL_BEGUN=$((PSL_BEGUN + 1))
   [[ ! ${PSL_BARRIER-} ]] || ((PSL_BEGUN != PSL_TASK_COUNT)) || lift_barrier
   PSL_STATE[$task]=running PSL_ATTEMPTS[$task]=$4 PSL_NODE_OF[$task]=$5 PSL_STARTED[$task]=$7 PSL_ENDED[$task]=''
-  [[ ! $PSL_OUTCOME ]] || PSL_STARTED_AFTER_DECISION[role]=1
+  if [[ $PSL_OUTCOME ]]; then
+    PSL_STARTED_AFTER_DECISION[role]=1
+  fi
 }
 
 # exit ROLE SLOT INDEX ATTEMPT STATUS CODE BEHAVIOUR
@@ -117,7 +119,9 @@ is_open() { [[ ${PSL_STATE[$1]-} != @(succeeded|failed|ended) ]]; }
 has_open_tasks() {
   local index
   for ((index = 0; index < PSL_INSTANCES[$1]; index++)); do
-    ! is_open "$1.$index" || return 0
+    if is_open "$1.$index"; then
+      return 0
+    fi
   done
   return 1
 }
