@@ -16,8 +16,7 @@ check_completion() {
   fi
 }
 
-# Set PSL_FIRST_RULE, PSL_FIRST_AT and PSL_FIRST_TASK to the threshold that was reached first, if
-# any.
+# Set PSL_FIRST_RULE, PSL_FIRST_AT and PSL_FIRST_TASK by the threshold that was reached first.
 find_first_threshold() {
   local role at
   PSL_FIRST_RULE='' PSL_FIRST_AT='' PSL_FIRST_TASK=''
@@ -66,7 +65,7 @@ complete_by_C2() {
 ${PSL_MIN_FAILED[role]} failed of role $name end the job"
 }
 
-# explain_failure TASK: set PSL_EXPLANATION to what is known of it beside its status.
+# explain_failure TASK: set PSL_EXPLANATION to what is known of a failure beside its status.
 explain_failure() {
   local task=$1 attempt moment kind name
   PSL_EXPLANATION=''
@@ -167,7 +166,7 @@ stop_late_steps() {
   fi
 }
 
-# Send KILL to the steps that still run. Slurm ends those that do not even end by that.
+# Send KILL to the steps that still run. A step that runs 10 s later is left to Slurm.
 kill_steps() {
   if ((PSL_KILL_SENT)); then
     PSL_STEP_RUNNING=()

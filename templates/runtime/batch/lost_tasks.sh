@@ -28,8 +28,7 @@ on_step_end() {
 }
 
 # left_tasks_unbegun ROLE: whether the role's step has ended before a task that it was to begin.
-# Without gang allocation tasks wait for a slot, so that is told only of a step that has not begun
-# at all.
+# Without gang allocation tasks may wait for a slot, so only a step that never began counts.
 left_tasks_unbegun() {
   if ((!PSL_GANG)) && [[ ${PSL_STEP_ID[$1]-} ]]; then
     return 1
@@ -59,8 +58,8 @@ on_slots_died() {
   done
 }
 
-# mark_slot_lost ROLE SLOT INDEX STATUS: what the end of a slot means for the task that it was
-# given.
+# mark_slot_lost ROLE SLOT INDEX STATUS: end the task that a slot had when its shell died, or give
+# the task to another slot.
 mark_slot_lost() {
   local role=$1 slot=$2 index=$3 status=$4
   if [[ ${PSL_STATE[$role.$index]-} == running ]]; then

@@ -31,9 +31,9 @@ grant_transient_retry() {
   back_off "$used"
 }
 
-# grant_limited_retry ROLE TASK: whether the limit of the role allows another retry. A limit of -1
-# has no end; one of -2 is the site's, and successes use it up, too. Both make later retries wait
-# longer.
+# grant_limited_retry ROLE TASK: whether the limit of the role allows another retry. -1 means no
+# limit, -2 means the limit of the site, which successes use up, too. With both, later retries wait
+# longer, because the role itself sets no end.
 grant_limited_retry() {
   local limit=${PSL_TASK_RETRIES[$1]} task=$2 used=${PSL_BUDGET_USED[$2]-0}
   if ((limit == -2 && used >= PSL_MAX_RESTARTS)); then
@@ -76,8 +76,7 @@ assign_task() {
   send_command "$1" "run $2 $3 $((${PSL_ATTEMPTS[$1.$3]:--1} + 1))"
 }
 
-# take_due_retry ROLE: whether a retry is due; take its task out of those that wait, as
-# PSL_DUE_INDEX.
+# take_due_retry ROLE: whether a retry is due; set PSL_DUE_INDEX to its task, which waits no more.
 take_due_retry() {
   local role=$1 entry rest=''
   PSL_DUE_INDEX=''

@@ -36,8 +36,11 @@ read_all_events() {
   done
 }
 
-# dispatch_event WORD ...: act on a line of the channel. Only programs of this script can write
-# there.
+# dispatch_event WORD ...: act on an event, which is a line of the channel. Events come from
+#   a task or its slot: start, term (it got TERM), failed (a hook of it), exit, free (the slot)
+#   watch_srun, by what srun says: died (shells of slots), lost (a node), unlaunched (on a node)
+#   start_role: step (its end)
+#   forward_signals_to: signal (to this script)
 dispatch_event() {
   is_event "$@" || return 0
   case $1 in
@@ -58,8 +61,7 @@ dispatch_event() {
   esac
 }
 
-# is_event WORD ...: whether the words are an event. Words that are no numbers never reach
-# arithmetic.
+# is_event WORD ...: whether the words are an event. Only numbers may reach arithmetic.
 is_event() {
   case $#:${1-} in
     8:start) [[ "${*:2:4} $7 $8" =~ ^[0-9\ ]+$ ]] ;;
@@ -77,7 +79,7 @@ is_event() {
 # on_start ROLE SLOT INDEX ATTEMPT NODE STEP TIME: a task has begun.
 on_start() {
   local role=$1 task=$1.$3
-  # The report may be an old one.
+  # The report may be of an attempt that is known already.
   if [[ ${PSL_STATE[$task]-} && ${PSL_ATTEMPTS[$task]} -ge $4 ]]; then
     return 0
   fi
