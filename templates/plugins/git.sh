@@ -29,7 +29,11 @@ clone() {
 }
 
 for pause in 1 2 4 8 16 32 64 128 256 ''; do
-  ! clone || exit 0
-  [[ ! $pause ]] || sleep "$pause"
+  if clone; then
+    exit 0
+  fi
+  if [[ $pause ]]; then
+    sleep "$pause"
+  fi
 done
 exit 1

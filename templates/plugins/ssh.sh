@@ -1,7 +1,9 @@
 # The plugin ssh: wait until all tasks of the job can be reached. Source: OpenPAI runtime, plugin ssh, sshbarrier.
 exec {pause}<> <(:)
 for ((tries = 0; tries < 5 * BARRIER_SECONDS; tries++)); do
-  [[ ! -e $PAISLURM_BELL.ready ]] || exit 0
+  if [[ -e $PAISLURM_BELL.ready ]]; then
+    exit 0
+  fi
   read -r -t 0.2 <&"$pause" || true
 done
 echo "after $BARRIER_SECONDS s not all tasks of the job have begun"

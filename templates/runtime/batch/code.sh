@@ -9,7 +9,9 @@ fetch_code() {
   # shellcheck source=/dev/null # written by write_environment
   from=$(source ./env.sh && printf '%s' "$PAI_CODE_DIR")
   name=${from%"${from##*[!/]}"} name=${name##*/}
-  [[ $name != @(''|.|..) ]] || die "codeDir $from names no folder"
+  if [[ $name == @(''|.|..) ]]; then
+    die "codeDir $from names no folder"
+  fi
   mkdir -- code || die "cannot write to $PSL_ATTEMPT_FOLDER"
   case $from in
     hdfs://*)

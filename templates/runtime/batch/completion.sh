@@ -1,84 +1,140 @@
-# The completion policy. Source: OpenPAI completion policy; rules C1 to C4, ties by time, role, failure first.
-# C3 for the whole job is that of protocol v1 of 2018, killAllOnCompletedTaskNumber; it comes last in a tie.
+# Decide when the job is complete, and stop what still runs.
 
+# The rules are C1 to C4 of the completion policy. The earliest exit that reaches a threshold
+# decides, by whole seconds; in a tie the earlier role, and failure before success. The threshold
+# over the whole job is killAllOnCompletedTaskNumber of protocol v1 of 2018; it comes last in a tie.
+# Source: OpenPAI completion policy.
 check_completion() {
-  local role at best='' rule trigger
-  for role in "${!PSL_ROLE_NAME[@]}"; do
-    at=${PSL_FAILURE_AT[role]-}
-    if [[ $at ]] && { [[ ! $best ]] || ((${at% *} < best)); }; then best=${at% *} rule=C2 trigger=$role.${at#* }; fi
-    at=${PSL_SUCCESS_AT[role]-}
-    if [[ $at ]] && { [[ ! $best ]] || ((${at% *} < best)); }; then best=${at% *} rule=C3 trigger=$role.${at#* }; fi
-  done
-  at=$PSL_JOB_SUCCESS_AT
-  if [[ $at ]] && { [[ ! $best ]] || ((${at% *} < best)); }; then best=${at% *} rule=C3_of_job trigger=${at#* }; fi
-  if [[ $best ]]; then
-    ! earlier_exit_is_open "$best" || return 0
-    "complete_by_$rule" "${trigger%.*}" "${trigger#*.}"
-  elif ((PSL_COMPLETED == PSL_TASK_COUNT)); then
-    local failed=0
-    for role in "${!PSL_FAILED[@]}"; do failed=$((failed + PSL_FAILED[role])); done
-    if ((failed)); then
-      decide succeeded 0 success "all $PSL_TASK_COUNT tasks have ended; $failed of them failed, which decides nothing"
-    else
-      decide succeeded 0 success "all $PSL_TASK_COUNT tasks have succeeded"
+  find_first_threshold
+  if [[ $PSL_FIRST_RULE ]]; then
+    if has_unaccepted_exit "$PSL_FIRST_AT"; then
+      return 0
     fi
+    "complete_by_$PSL_FIRST_RULE" "${PSL_FIRST_TASK%.*}" "${PSL_FIRST_TASK#*.}"
+  elif ((PSL_TASKS_COMPLETED == PSL_TASK_COUNT)); then
+    complete_by_C4
   fi
 }
 
-# Whether a task ended by then whose exit is not accepted yet: it may yet decide first.
-earlier_exit_is_open() {
+# Set PSL_FIRST_RULE, PSL_FIRST_AT and PSL_FIRST_TASK by the threshold that was reached first.
+find_first_threshold() {
+  local role at
+  PSL_FIRST_RULE='' PSL_FIRST_AT='' PSL_FIRST_TASK=''
+  for role in "${!PSL_ROLE_NAME[@]}"; do
+    at=${PSL_FAILURE_AT[role]-}
+    if [[ $at ]]; then
+      note_threshold C2 "${at% *}" "$role.${at#* }"
+    fi
+    at=${PSL_SUCCESS_AT[role]-}
+    if [[ $at ]]; then
+      note_threshold C3 "${at% *}" "$role.${at#* }"
+    fi
+  done
+  at=$PSL_JOB_SUCCESS_AT
+  if [[ $at ]]; then
+    note_threshold C3_of_job "${at% *}" "${at#* }"
+  fi
+}
+
+# note_threshold RULE TIME TASK: keep this threshold if it was reached before the ones noted so far.
+note_threshold() {
+  if [[ ! $PSL_FIRST_AT ]] || (($2 < PSL_FIRST_AT)); then
+    PSL_FIRST_RULE=$1 PSL_FIRST_AT=$2 PSL_FIRST_TASK=$3
+  fi
+}
+
+# has_unaccepted_exit TIME: whether a task has ended by then whose exit is not accepted yet. Once it
+# is, that exit may decide first.
+has_unaccepted_exit() {
   local position
   for ((position = PSL_NEXT_EXIT; position < ${#PSL_EXITS[@]}; position++)); do
-    ((PSL_ENDED[${PSL_EXITS[position]}] > $1)) || return 0
+    if ((PSL_ENDED[${PSL_EXITS[position]}] <= $1)); then
+      return 0
+    fi
   done
   return 1
 }
 
+# complete_by_C2 ROLE INDEX: so many tasks of a role have failed that the job fails.
 complete_by_C2() {
-  local role=$1 index=$2 task=$1.$2 why='' attempt moment kind name
-  read -r attempt moment kind name <<<"${PSL_FAILED_IN[$task]-}"
-  case $attempt.$moment in
-    "${PSL_ATTEMPTS[$task]}.start") why=" in the $kind $name, before its commands" ;;
-    "${PSL_ATTEMPTS[$task]}.success") why=" in the $kind $name, after its commands succeeded" ;;
-  esac
-  ((PSL_CODE_OF[$task] != -1200)) || why+=' because it used more memory than it had asked for'
-  if [[ ${PSL_LIMIT_REACHED[$task]-} ]]; then
-    case ${PSL_LIMIT_REACHED[$task]} in
-      '0 '*) why+=' and is not retried, which the site does not allow' ;;
-      '1 '*) why+=" after ${PSL_LIMIT_REACHED[$task]%ies}y, the most that the site allows" ;;
-      *) why+=" after ${PSL_LIMIT_REACHED[$task]}, the most that the site allows" ;;
-    esac
-  fi
+  local role=$1 index=$2 task=$1.$2 name=${PSL_ROLE_NAME[$1]}
+  explain_failure "$task"
   PSL_TRIGGER="C2 $role $index ${PSL_MIN_FAILED[role]}"
   decide failed "${PSL_CODE_OF[$task]}" "${PSL_BEHAVIOUR_OF[$task]}" \
-    "task ${PSL_ROLE_NAME[role]}-$index failed with status ${PSL_STATUS[$task]}$why: ${PSL_MIN_FAILED[role]} failed of role ${PSL_ROLE_NAME[role]} end the job"
+    "task $name-$index failed with status ${PSL_STATUS[$task]}$PSL_EXPLANATION: \
+${PSL_MIN_FAILED[role]} failed of role $name end the job"
 }
 
+# explain_failure TASK: set PSL_EXPLANATION to what is known of a failure beside its status.
+explain_failure() {
+  local task=$1 attempt moment kind name
+  PSL_EXPLANATION=''
+  read -r attempt moment kind name <<<"${PSL_FAILED_IN[$task]-}"
+  case $attempt.$moment in
+    "${PSL_ATTEMPTS[$task]}.start") PSL_EXPLANATION=" in the $kind $name, before its commands" ;;
+    "${PSL_ATTEMPTS[$task]}.success")
+      PSL_EXPLANATION=" in the $kind $name, after its commands succeeded"
+      ;;
+  esac
+  if ((PSL_CODE_OF[$task] == -1200)); then
+    PSL_EXPLANATION+=' because it used more memory than it had asked for'
+  fi
+  case ${PSL_LIMIT_REACHED[$task]-} in
+    '') ;;
+    '0 '*) PSL_EXPLANATION+=' and is not retried, which the site does not allow' ;;
+    '1 '*)
+      PSL_EXPLANATION+=" after ${PSL_LIMIT_REACHED[$task]%ies}y, the most that the site allows"
+      ;;
+    *) PSL_EXPLANATION+=" after ${PSL_LIMIT_REACHED[$task]}, the most that the site allows" ;;
+  esac
+}
+
+# complete_by_C3 ROLE INDEX: so many tasks of a role have succeeded that the job succeeds.
 complete_by_C3() {
-  local role=$1 index=$2
+  local role=$1 index=$2 name=${PSL_ROLE_NAME[$1]}
   PSL_TRIGGER="C3 $role $index ${PSL_MIN_SUCCEEDED[role]}"
-  decide succeeded 0 success \
-    "task ${PSL_ROLE_NAME[role]}-$index succeeded: ${PSL_MIN_SUCCEEDED[role]} succeeded of role ${PSL_ROLE_NAME[role]} complete the job"
+  decide succeeded 0 success "task $name-$index succeeded: \
+${PSL_MIN_SUCCEEDED[role]} succeeded of role $name complete the job"
 }
 
+# complete_by_C3_of_job ROLE INDEX: so many tasks of all roles have succeeded that the job succeeds.
 complete_by_C3_of_job() {
   PSL_TRIGGER="C3 $1 $2 $PSL_MIN_SUCCEEDED_OF_JOB"
-  decide succeeded 0 success \
-    "task ${PSL_ROLE_NAME[$1]}-$2 succeeded: $PSL_MIN_SUCCEEDED_OF_JOB succeeded of all roles complete the job"
+  decide succeeded 0 success "task ${PSL_ROLE_NAME[$1]}-$2 succeeded: \
+$PSL_MIN_SUCCEEDED_OF_JOB succeeded of all roles complete the job"
 }
 
-# decide OUTCOME CODE BEHAVIOUR REASON: the first decision stands.
+# All tasks have ended, and no threshold was reached.
+complete_by_C4() {
+  local role failed=0
+  for role in "${!PSL_FAILED[@]}"; do
+    failed=$((failed + PSL_FAILED[role]))
+  done
+  if ((failed)); then
+    decide succeeded 0 success \
+      "all $PSL_TASK_COUNT tasks have ended; $failed of them failed, which decides nothing"
+  else
+    decide succeeded 0 success "all $PSL_TASK_COUNT tasks have succeeded"
+  fi
+}
+
+# decide OUTCOME CODE BEHAVIOUR REASON: end the job so. Only the first decision counts.
 decide() {
-  [[ ! $PSL_OUTCOME ]] || return 0
+  if [[ $PSL_OUTCOME ]]; then
+    return 0
+  fi
   read_clock
-  PSL_OUTCOME=$1 PSL_OUTCOME_CODE=$2 PSL_OUTCOME_BEHAVIOUR=$3 PSL_OUTCOME_REASON=$4 PSL_DECIDED_AT=$PSL_NOW
+  PSL_OUTCOME=$1 PSL_OUTCOME_CODE=$2 PSL_OUTCOME_BEHAVIOUR=$3 PSL_OUTCOME_REASON=$4
+  PSL_DECIDED_AT=$PSL_NOW
   log "$PSL_OUTCOME (code $PSL_OUTCOME_CODE): $PSL_OUTCOME_REASON"
-  ((PSL_SUPERVISING)) || return 0
-  write_result
-  stop_tasks
+  if ((PSL_SUPERVISING)); then
+    write_result
+    stop_tasks
+  fi
 }
 
-# What is still running gets TERM, and KILL after the grace time. Steps whose tasks have all ended are ending, too.
+# Send TERM to the tasks that still run; KILL follows after the grace time. Of a job that is ended
+# from outside all tasks have got TERM. Steps whose tasks have all ended are ending, too.
 stop_tasks() {
   local role
   local -a running=()
@@ -88,19 +144,34 @@ stop_tasks() {
     *) PSL_STOP_AT=$((PSL_NOW + PSL_GRACE)) ;;
   esac
   for role in "${!PSL_STEP_RUNNING[@]}"; do
-    ((PSL_GANG)) || send_command "$role" quit
-    ! has_open_tasks "$role" || running+=("$role")
+    if ((!PSL_GANG)); then
+      send_command "$role" quit
+    fi
+    if has_open_tasks "$role"; then
+      running+=("$role")
+    fi
   done
-  [[ $PSL_OUTCOME == interrupted ]] || signal_steps TERM ${running[@]+"${running[@]}"}
-}
-
-# The grace time is over. A step that does not even end now is left to Slurm.
-kill_steps() {
-  if ((PSL_KILLS == 0)); then
-    signal_steps KILL "${!PSL_STEP_RUNNING[@]}"
-    PSL_STOP_AT=$((PSL_NOW + 10)) PSL_KILLS=1 PSL_NEEDS_CLEANUP=1
-  else
-    PSL_STEP_RUNNING=()
+  if [[ $PSL_OUTCOME != interrupted ]]; then
+    signal_steps TERM ${running[@]+"${running[@]}"}
   fi
 }
 
+# After the decision: send TERM to steps that began late, and kill all steps after the grace time.
+stop_late_steps() {
+  if ((PSL_NOW >= PSL_STOP_AT)); then
+    kill_steps
+  elif ((${#PSL_STARTED_AFTER_DECISION[@]})); then
+    signal_steps TERM "${!PSL_STARTED_AFTER_DECISION[@]}"
+    PSL_STARTED_AFTER_DECISION=()
+  fi
+}
+
+# Send KILL to the steps that still run. A step that runs 10 s later is left to Slurm.
+kill_steps() {
+  if ((PSL_KILL_SENT)); then
+    PSL_STEP_RUNNING=()
+    return
+  fi
+  signal_steps KILL "${!PSL_STEP_RUNNING[@]}"
+  PSL_STOP_AT=$((PSL_NOW + 10)) PSL_KILL_SENT=1 PSL_NEEDS_CLEANUP=1
+}

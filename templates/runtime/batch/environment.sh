@@ -17,7 +17,9 @@ write_placement() {
     printf 'PSL_JOB_USER=%s\n' "$PSL_QUOTED"
     for role in "${!PSL_NODES_OF[@]}"; do printf "PSL_NODES_OF[%d]='%s'\n" "$role" "${PSL_NODES_OF[role]}"; done
     for node in "${!PSL_ADDRESS_OF[@]}"; do printf "PSL_ADDRESS_OF['%s']='%s'\n" "$node" "${PSL_ADDRESS_OF[$node]}"; done
-    [[ ! ${PSL_GPU_GRES-} ]] || print_gpus_on_nodes
+    if [[ ${PSL_GPU_GRES-} ]]; then
+      print_gpus_on_nodes
+    fi
   } >placement.sh || die "cannot write to $PSL_ATTEMPT_FOLDER"
 }
 
@@ -30,12 +32,18 @@ write_environment() {
     job_environment
     quote "$name"
     printf 'export PAI_FRAMEWORK_NAME=%s FRAMEWORK_NAME=%s\n' "$PSL_QUOTED" "$PSL_QUOTED"
-    ((!PSL_FULL_JOB_NAME)) || printf 'export PAI_JOB_NAME=%s\n' "$PSL_QUOTED"
+    if ((PSL_FULL_JOB_NAME)); then
+      printf 'export PAI_JOB_NAME=%s\n' "$PSL_QUOTED"
+    fi
     printf 'export FC_FRAMEWORK_NAME=%s FC_FRAMEWORK_NAMESPACE=default FC_FRAMEWORK_ATTEMPT_ID=%s\n' "$digest" "$PSL_ATTEMPT"
     print_instances
-    ((!PSL_GANG)) || print_launcher_settings
+    if ((PSL_GANG)); then
+      print_launcher_settings
+    fi
     print_mpi_settings
-    ((!PSL_GANG)) || print_peers
+    if ((PSL_GANG)); then
+      print_peers
+    fi
   } >env.sh.new || die "cannot write to $PSL_ATTEMPT_FOLDER"
   mv -- env.sh.new env.sh || die "cannot write to $PSL_ATTEMPT_FOLDER"
 }
@@ -93,7 +101,9 @@ print_peers() {
         peers+="PAI_HOST_IP_${name}_$index=${PSL_ADDRESS_OF[${PSL_NODES[index]}]}"$'\n'
         for label in ${PSL_PORT_COUNTS[role]}; do
           label=${label%:*}
-          [[ $label != *[.~]* ]] || continue
+          if [[ $label == *[.~]* ]]; then
+            continue
+          fi
           port=${PSL_PORTS_OF[$role.$index.$label]}
           peers+="PAI_PORT_LIST_${name}_${index}_$label=$port"$'\n'"PAI_${name}_${index}_${label}_PORT=$port"$'\n'
         done
@@ -143,7 +153,9 @@ print_host_lists() {
 
 # Names of the tasks for the containers, after those that the node knows: nothing else knows them there.
 write_hosts() {
-  [[ $PSL_CONTAINER_RUNTIME != none ]] || return 0
+  if [[ $PSL_CONTAINER_RUNTIME == none ]]; then
+    return 0
+  fi
   local role index name
   ((PSL_GANG)) || { : >"$PSL_ATTEMPT_FOLDER/hosts"; return; }
   for role in "${!PSL_ROLE_NAME[@]}"; do

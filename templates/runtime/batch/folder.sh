@@ -6,7 +6,9 @@ open_folder() {
   if (($#)); then
     PSL_FOLDER=$1 PSL_ATTEMPT=$2
     # A monitor submits a retry from wherever it runs.
-    [[ ! -e $PSL_FOLDER/submit-dir ]] || IFS= read -r -d '' PSL_SUBMIT_DIR <"$PSL_FOLDER/submit-dir"
+    if [[ -e $PSL_FOLDER/submit-dir ]]; then
+      IFS= read -r -d '' PSL_SUBMIT_DIR <"$PSL_FOLDER/submit-dir"
+    fi
     PSL_ATTEMPT_FOLDER=$PSL_FOLDER/attempts/$PSL_ATTEMPT
     PSL_SCRIPT=$PSL_ATTEMPT_FOLDER/job.sbatch
     PSL_SECRETS_FOLDER=$PSL_FOLDER/secrets
@@ -18,7 +20,9 @@ open_folder() {
   fi
   handle_pending_signals
   lay_out_attempt || die "cannot write to $PSL_ATTEMPT_FOLDER"
-  [[ ! $PSL_SECRET_NAMES ]] || check_secrets
+  if [[ $PSL_SECRET_NAMES ]]; then
+    check_secrets
+  fi
 }
 
 enter_attempt() {

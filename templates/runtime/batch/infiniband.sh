@@ -17,5 +17,7 @@ check_infiniband() {
     done <"$PSL_SCRATCH/fabric.$component"
   done
   ((count < 2)) || first+=", and $((count - 1)) more"
-  [[ ! $first ]] || die "$first" 252 permanent
+  if [[ $first ]]; then
+    die "$first" 252 permanent
+  fi
 }

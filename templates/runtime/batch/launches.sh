@@ -1,110 +1,176 @@
-# Launches that fail: steps, or tasks of them, that end before they have begun. That is never the failure of the user's
-# commands: no completion policy and no retry of tasks counts it. It ends the job, and srun's own words say why.
+# Explain launches that fail, and end the job by them.
 
-# What srun says where it asks Slurm for no step, because of its command line.
+# A launch fails where a step, or its part on a node, ends before its tasks begin. The commands of
+# the user are not the cause, so no completion policy and no retry of tasks counts a failed launch:
+# it ends the job, and the reason has the words of srun.
+
+# Messages of an srun that refuses its command line, and so asks Slurm for no step.
 # Source: slurm_opt.c of Slurm, getopt_long(3); observed on 22.05.
-readonly PSL_REFUSED_OPTION_ERRORS='^srun: ((error|fatal): .*(--[a-z]|incompatible|mutually exclusive|specification|het-group|mpi/|No command)|(unrecognized|unknown|invalid|ambiguous) option|option )'
-# What it says where Slurm or a node does not start one.
-readonly PSL_LAUNCH_ERRORS='^srun: .*(Unable to (create|confirm)|[Ll]aunch(ing)? .*failed|has expired|ommunication|[Cc]onnection|[Tt]imed out|[Cc]redential|[Pp]rotocol)'
+readonly PSL_REFUSED_OPTION_ERRORS='^srun: ((error|fatal): .*'\
+'(--[a-z]|incompatible|mutually exclusive|specification|het-group|mpi/|No command)'\
+'|(unrecognized|unknown|invalid|ambiguous) option|option )'
+# Messages of srun where Slurm or a node does not start a step.
+readonly PSL_LAUNCH_ERRORS='^srun: .*(Unable to (create|confirm)|[Ll]aunch(ing)? .*failed'\
+'|has expired|ommunication|[Cc]onnection|[Tt]imed out|[Cc]redential|[Pp]rotocol)'
 readonly PSL_NODE_LAUNCH_ERROR='^srun: error: Task launch for .* failed on node ([^ :]+): (.*)$'
-# What tells nothing of the cause.
-readonly PSL_IRRELEVANT_ERRORS='^srun: (warning: |Job step aborted|Force Terminated|Try |.*step creation|Step created)|^slurmstepd-[^ ]+: error: \*\*\* '
+# Messages that tell nothing of the cause.
+readonly PSL_IRRELEVANT_ERRORS='^srun: (warning: |Job step aborted|Force Terminated|Try '\
+'|.*step creation|Step created)|^slurmstepd-[^ ]+: error: \*\*\* '
 
-# explain_launch LOG STATUS: what srun said when it ended so: LAUNCH is "CODE BEHAVIOUR", PSL_LAUNCH_WORDS its first errors,
-# PSL_LAUNCH_NODE the node that it blames. False, and no LAUNCH, where it does not speak of a launch.
+# explain_launch LOG STATUS: set PSL_LAUNCH_FAILURE to "CODE BEHAVIOUR" of a launch whose srun ended
+# so, PSL_LAUNCH_WORDS to its first errors and PSL_LAUNCH_NODE to the node that it blames. Return
+# false, with no PSL_LAUNCH_FAILURE, where srun does not speak of a launch.
 explain_launch() {
-  # Words of any encoding become text that result.json can hold.
-  local line='' count=0 told=0 LC_ALL=C
-  PSL_LAUNCH='' PSL_LAUNCH_NODE='' PSL_LAUNCH_WORDS=''
-  [[ ! -r $1 ]] || while ((count++ < 1000)) && { IFS= read -r -n 1000 line || [[ $line ]]; }; do
-    line=${line//[![:print:]]/?}
-    if [[ $line =~ $PSL_NODE_LAUNCH_ERROR ]]; then
-      PSL_LAUNCH_NODE=${BASH_REMATCH[1]}
-      set_launch_of "${BASH_REMATCH[2]}"
-    elif [[ $line =~ $PSL_LAUNCH_ERRORS ]]; then
-      [[ $PSL_LAUNCH == *transient ]] || PSL_LAUNCH='-1402 transient'
-    elif [[ ! $PSL_LAUNCH && $line =~ $PSL_REFUSED_OPTION_ERRORS ]]; then
-      PSL_LAUNCH='-1401 permanent'
-    fi
-    [[ ! $line =~ $PSL_IRRELEVANT_ERRORS ]] || continue
-    line=${line#srun: } line=${line#error: } line=${line#fatal: }
-    ((told++ > 2)) || PSL_LAUNCH_WORDS+=${PSL_LAUNCH_WORDS:+; }${line:0:200}
-  done <"$1"
-  if [[ ! $PSL_LAUNCH_WORDS ]] && (($2 > 128)); then
-    PSL_LAUNCH='-1402 transient' PSL_LAUNCH_WORDS="srun was killed by signal $(($2 - 128)) and said nothing"
-  elif (($2 == 126 || $2 == 127)); then
-    PSL_LAUNCH=${PSL_LAUNCH:-'-1402 transient'}
+  local status=$2
+  PSL_LAUNCH_FAILURE='' PSL_LAUNCH_NODE='' PSL_LAUNCH_WORDS=''
+  if [[ -r $1 ]]; then
+    read_srun_errors "$1"
   fi
-  PSL_LAUNCH_WORDS=${PSL_LAUNCH_WORDS:-srun ended with status $2 and said nothing}
-  [[ $PSL_LAUNCH ]]
+  if [[ ! $PSL_LAUNCH_WORDS ]] && ((status > 128)); then
+    PSL_LAUNCH_FAILURE='-1402 transient'
+    PSL_LAUNCH_WORDS="srun was killed by signal $((status - 128)) and said nothing"
+  elif ((status == 126 || status == 127)); then
+    PSL_LAUNCH_FAILURE=${PSL_LAUNCH_FAILURE:-'-1402 transient'}
+  fi
+  PSL_LAUNCH_WORDS=${PSL_LAUNCH_WORDS:-srun ended with status $status and said nothing}
+  [[ $PSL_LAUNCH_FAILURE ]]
 }
 
-# set_launch_of WORDS: by what srun says of a node, the Prolog has failed there or something else.
-set_launch_of() {
-  if [[ $1 == *[Pp]rolog\ failed* ]]; then PSL_LAUNCH='-1403 transient'; else PSL_LAUNCH='-1402 transient'; fi
+# read_srun_errors LOG: classify what the log of srun says, and keep the first three errors. Only
+# the beginning of the log is read.
+read_srun_errors() {
+  # In the C locale bytes of any encoding become text that result.json can hold.
+  local line='' read_lines=0 kept=0 LC_ALL=C
+  while IFS= read -r -n 1000 line || [[ $line ]]; do
+    if ((read_lines++ >= 1000)); then
+      break
+    fi
+    line=${line//[![:print:]]/?}
+    classify_srun_error "$line"
+    if [[ $line =~ $PSL_IRRELEVANT_ERRORS ]]; then
+      continue
+    fi
+    line=${line#srun: } line=${line#error: } line=${line#fatal: }
+    if ((kept++ < 3)); then
+      PSL_LAUNCH_WORDS+=${PSL_LAUNCH_WORDS:+; }${line:0:200}
+    fi
+  done <"$1"
 }
 
-# end_by_launch WHAT: the launch that was explained ends the job. Tasks that were to begin on the node that is to blame
-# have failed, so that the next attempt leaves it out; the others never were.
-end_by_launch() {
-  local role slot task where=${PSL_LAUNCH_NODE:+ on node $PSL_LAUNCH_NODE} reason
+# classify_srun_error LINE: which failure of a launch the line tells, if any.
+classify_srun_error() {
+  if [[ $1 =~ $PSL_NODE_LAUNCH_ERROR ]]; then
+    PSL_LAUNCH_NODE=${BASH_REMATCH[1]}
+    PSL_LAUNCH_FAILURE='-1402 transient'
+    if [[ ${BASH_REMATCH[2]} == *[Pp]rolog\ failed* ]]; then
+      PSL_LAUNCH_FAILURE='-1403 transient'
+    fi
+  elif [[ $1 =~ $PSL_LAUNCH_ERRORS ]]; then
+    if [[ $PSL_LAUNCH_FAILURE != *transient ]]; then
+      PSL_LAUNCH_FAILURE='-1402 transient'
+    fi
+  elif [[ ! $PSL_LAUNCH_FAILURE && $1 =~ $PSL_REFUSED_OPTION_ERRORS ]]; then
+    PSL_LAUNCH_FAILURE='-1401 permanent'
+  fi
+}
+
+# end_by_failed_launch WHAT: end the job by the failed launch that was explained.
+end_by_failed_launch() {
+  local reason where=${PSL_LAUNCH_NODE:+ on node $PSL_LAUNCH_NODE}
+  if [[ $PSL_LAUNCH_NODE ]]; then
+    fail_tasks_of_launch_node
+  fi
+  case $PSL_LAUNCH_FAILURE in
+    -1401*) reason="srun refused to start $1, which is no failure of the job's own" ;;
+    -1403*) reason="$1 could not be started, because the Prolog failed$where" ;;
+    *) reason="$1 could not be started$where" ;;
+  esac
+  decide failed "${PSL_LAUNCH_FAILURE% *}" "${PSL_LAUNCH_FAILURE#* }" "$reason: $PSL_LAUNCH_WORDS"
+}
+
+# Fail the tasks that were to begin on the node that srun blames, so that the next attempt leaves
+# the node out. The other tasks stay without a state.
+fail_tasks_of_launch_node() {
+  local role slot task
   for role in "${!PSL_NODES_OF[@]}"; do
     nodes_of "$role"
     for ((slot = 0; slot < PSL_INSTANCES[role]; slot++)); do
       task=$role.$slot
-      [[ $PSL_LAUNCH_NODE && ${PSL_NODES[slot]-} == "$PSL_LAUNCH_NODE" && ! ${PSL_STATE[$task]-} ]] || continue
-      PSL_STATE[$task]=failed PSL_CODE_OF[$task]=${PSL_LAUNCH% *} PSL_BEHAVIOUR_OF[$task]=${PSL_LAUNCH#* } PSL_NODE_OF[$task]=$PSL_LAUNCH_NODE
+      if [[ ${PSL_NODES[slot]-} == "$PSL_LAUNCH_NODE" && ! ${PSL_STATE[$task]-} ]]; then
+        PSL_STATE[$task]=failed PSL_NODE_OF[$task]=$PSL_LAUNCH_NODE
+        PSL_CODE_OF[$task]=${PSL_LAUNCH_FAILURE% *}
+        PSL_BEHAVIOUR_OF[$task]=${PSL_LAUNCH_FAILURE#* }
+      fi
     done
   done
-  case $PSL_LAUNCH in
-    -1401*) reason="srun refused to start $1, which is no failure of the job's own: $PSL_LAUNCH_WORDS" ;;
-    -1403*) reason="$1 could not be started, because the Prolog failed$where: $PSL_LAUNCH_WORDS" ;;
-    *) reason="$1 could not be started$where: $PSL_LAUNCH_WORDS" ;;
-  esac
-  decide failed "${PSL_LAUNCH% *}" "${PSL_LAUNCH#* }" "$reason"
 }
 
-# unlaunched ROLE NODE: srun says that nothing of its step begins on the node. The tasks on others end by that, too.
+# on_launch_failure ROLE NODE: srun says that nothing of the role's step begins on the node. The
+# tasks on other nodes end by that, too.
 on_launch_failure() {
-  log_of_step "$1"
-  explain_launch "$PSL_LOG" 0 || PSL_LAUNCH='-1402 transient'
+  find_srun_log "$1"
+  if ! explain_launch "$PSL_SRUN_LOG" 0; then
+    PSL_LAUNCH_FAILURE='-1402 transient'
+  fi
   PSL_LAUNCH_NODE=$2
-  launch_failed "$1"
+  note_failed_launch "$1"
 }
 
-# launch_failed ROLE: what was explained is settled in the loop. Where the whole job is being ended from outside, the
-# script hears of it only now; a refusal and a node's Prolog have no other cause.
-launch_failed() {
-  [[ ! $PSL_OUTCOME ]] || return 0
-  # The first failure stands.
-  [[ ! $PSL_LAUNCH_OF ]] || [[ $PSL_LAUNCH == -1403* ]] || return 0
+# note_failed_launch ROLE: keep the failure that was explained for settle_failed_launch. A launch
+# may fail because the whole job is being ended from outside, and the script gets its signal late. A
+# refusal by srun and a failed Prolog have no such cause, so they are believed at once.
+note_failed_launch() {
+  if [[ $PSL_OUTCOME ]]; then
+    return 0
+  fi
+  # Keep the first failure, but prefer that of a Prolog.
+  if [[ $PSL_FAILED_LAUNCH_OF && $PSL_LAUNCH_FAILURE != -1403* ]]; then
+    return 0
+  fi
+  PSL_FAILED_LAUNCH_OF="role ${PSL_ROLE_NAME[$1]}" PSL_FAILED_LAUNCH_AT=$PSL_NOW
+  if [[ $PSL_LAUNCH_FAILURE == -1402* ]]; then
+    PSL_FAILED_LAUNCH_AT=$((PSL_NOW + PSL_PROVISIONAL_SECONDS))
+  fi
+  PSL_FAILED_LAUNCH=("$PSL_LAUNCH_FAILURE" "$PSL_LAUNCH_NODE" "$PSL_LAUNCH_WORDS")
   # Slots that were prepared and never begin leave something on their nodes.
-  PSL_LAUNCH_OF="role ${PSL_ROLE_NAME[$1]}" PSL_LAUNCH_AT=$PSL_NOW PSL_NEEDS_CLEANUP=1
-  [[ $PSL_LAUNCH != -1402* ]] || PSL_LAUNCH_AT=$((PSL_NOW + PSL_PROVISIONAL_SECONDS))
-  PSL_FAILED_LAUNCH=("$PSL_LAUNCH" "$PSL_LAUNCH_NODE" "$PSL_LAUNCH_WORDS")
+  PSL_NEEDS_CLEANUP=1
 }
 
-settle_launch() {
-  ((PSL_NOW >= PSL_LAUNCH_AT)) || return 0
+# End the job by the failed launch that was noted, once it is believed.
+settle_failed_launch() {
+  ((PSL_NOW >= PSL_FAILED_LAUNCH_AT)) || return 0
   # A job that is being ended from outside blames no node.
-  [[ ! $PSL_OUTCOME ]] || { PSL_LAUNCH_OF='' && return; }
-  PSL_LAUNCH=${PSL_FAILED_LAUNCH[0]} PSL_LAUNCH_NODE=${PSL_FAILED_LAUNCH[1]} PSL_LAUNCH_WORDS=${PSL_FAILED_LAUNCH[2]}
-  end_by_launch "$PSL_LAUNCH_OF"
-  PSL_LAUNCH_OF=''
+  if [[ ! $PSL_OUTCOME ]]; then
+    PSL_LAUNCH_FAILURE=${PSL_FAILED_LAUNCH[0]}
+    PSL_LAUNCH_NODE=${PSL_FAILED_LAUNCH[1]}
+    PSL_LAUNCH_WORDS=${PSL_FAILED_LAUNCH[2]}
+    end_by_failed_launch "$PSL_FAILED_LAUNCH_OF"
+  fi
+  PSL_FAILED_LAUNCH_OF=''
 }
 
-# check_prologue NAME COMPONENT STATUS: a step before the tasks has failed so; give up if it never began.
-check_prologue() {
-  [[ ! $PSL_OUTCOME ]] && explain_launch "srun/$1-$2.log" "$3" || return 0
-  # It may be the first sign of the job's end, which a signal tells.
-  [[ $PSL_LAUNCH != -1402* ]] || run_interruptibly sleep "$PSL_PROVISIONAL_SECONDS"
-  end_by_launch "step $1"
+# check_step_began NAME COMPONENT STATUS: a step before those of the tasks has ended so. If it never
+# began, end the job.
+check_step_began() {
+  if [[ $PSL_OUTCOME ]]; then
+    return 0
+  fi
+  explain_launch "srun/$1-$2.log" "$3" || return 0
+  # The failure may come from the end of the whole job, of which a signal tells later.
+  if [[ $PSL_LAUNCH_FAILURE == -1402* ]]; then
+    run_interruptibly sleep "$PSL_PROVISIONAL_SECONDS"
+  fi
+  end_by_failed_launch "step $1"
   die "$PSL_OUTCOME_REASON"
 }
 
-# Whether a task of the role has not begun, though its step has ended.
+# has_unbegun_tasks ROLE: whether a task of the role has not begun.
 has_unbegun_tasks() {
   local index
-  for ((index = 0; index < PSL_INSTANCES[$1]; index++)); do [[ ${PSL_STATE[$1.$index]-} ]] || return 0; done
+  for ((index = 0; index < PSL_INSTANCES[$1]; index++)); do
+    if [[ ! ${PSL_STATE[$1.$index]-} ]]; then
+      return 0
+    fi
+  done
   return 1
 }

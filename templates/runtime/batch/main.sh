@@ -1,18 +1,36 @@
-# The order of everything, on the node where Slurm starts the script.
+# Lead the job from its start to its result, on its first node.
 
 batch_main() {
-  [[ ! ${PSL_EXPORT_ENV+x} ]] || limit_exports "$@"
+  if [[ ${PSL_EXPORT_ENV+x} ]]; then
+    limit_exports "$@"
+  fi
   forward_signals_to run_attempt "$@"
 }
 
-# In a child of the script.
+# run_attempt ARGUMENT ...: everything in its order, in a child of the script.
 run_attempt() {
+  begin_attempt "$@"
+  place_attempt
+  prepare_nodes
+  write_attempt
+  start_all_roles
+  supervise
+  finish
+}
+
+# begin_attempt ARGUMENT ...: take the run folder and the claim on the attempt.
+begin_attempt() {
   read_clock
   PSL_BEGAN_AT=$PSL_NOW PSL_RUN_ID=$SLURM_JOB_ID
   open_folder "$@"
-  PSL_SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/paislurm.XXXXXX") || die "cannot make a scratch folder on $SLURMD_NODENAME"
+  PSL_SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/paislurm.XXXXXX") ||
+    die "cannot make a scratch folder on $SLURMD_NODENAME"
   trap 'rm -rf -- "$PSL_SCRATCH"' EXIT
   clean_slurm_environment
+}
+
+# Find out which node each slot is on, and write that down for the nodes.
+place_attempt() {
   place_slots
   find_addresses
   handle_pending_signals
@@ -20,46 +38,76 @@ run_attempt() {
   name_node_folder
   write_placement
   handle_pending_signals
-  [[ ! ${PSL_INFINIBAND_CHECKS[*]-} ]] || check_infiniband
-  [[ ! $PSL_FETCHES_IMAGES ]] || stage_images
-  ((!PSL_GANG)) || find_ports
-  write_environment
-  { write_ssh && write_hosts; } || die "cannot write to $PSL_ATTEMPT_FOLDER"
-  handle_pending_signals
-  [[ ! $PSL_STAGE_CODE ]] || fetch_code
-  [[ ! $PSL_MAKE_OUTPUT ]] || make_output
-  handle_pending_signals
-  start_all_roles
-  supervise
-  finish
 }
 
-# The folder for calls, on each node: /tmp is everybody's, so nobody is to know its name beforehand.
+# Name the node folder. Everybody can write to /tmp, so nobody may know the name beforehand.
 name_node_folder() {
   local random
   read -r random </proc/sys/kernel/random/uuid
   PSL_NODE_FOLDER=/tmp/paislurm-$PSL_RUN_ID-${random##*-}
 }
 
+# Run the steps that come before those of the tasks, once on each node.
+prepare_nodes() {
+  if [[ ${PSL_INFINIBAND_CHECKS[*]-} ]]; then
+    check_infiniband
+  fi
+  if [[ $PSL_FETCHES_IMAGES ]]; then
+    stage_images
+  fi
+  if ((PSL_GANG)); then
+    find_ports
+  fi
+}
+
+# Write what the tasks read, and fetch the code that they share.
+write_attempt() {
+  write_environment
+  if ! write_ssh || ! write_hosts; then
+    die "cannot write to $PSL_ATTEMPT_FOLDER"
+  fi
+  handle_pending_signals
+  if [[ $PSL_STAGE_CODE ]]; then
+    fetch_code
+  fi
+  if [[ $PSL_MAKE_OUTPUT ]]; then
+    make_output
+  fi
+  handle_pending_signals
+}
+
 start_all_roles() {
-  local role fd
+  local role
   for role in "${!PSL_ROLE_NAME[@]}"; do
     PSL_SUCCEEDED[role]=0 PSL_FAILED[role]=0 PSL_NEXT_TASK[role]=0
     PSL_TASK_COUNT=$((PSL_TASK_COUNT + PSL_INSTANCES[role]))
-    ((PSL_GANG)) || { mkfifo -- "$PSL_SCRATCH/orders.$role" && exec {fd}<>"$PSL_SCRATCH/orders.$role" && PSL_COMMAND_FDS[role]=$fd; }
+    if ((!PSL_GANG)); then
+      open_command_fifo "$role"
+    fi
   done
-  for role in "${!PSL_ROLE_NAME[@]}"; do start_role "$role"; done
+  for role in "${!PSL_ROLE_NAME[@]}"; do
+    start_role "$role"
+  done
   # From here on tasks remove what they leave.
   PSL_NEEDS_CLEANUP=''
   read_clock
   PSL_STEP_DEADLINE=$((PSL_NOW + PSL_STEP_SECONDS / 2))
 }
 
-# The truth is in result.json; the exit status is for Slurm's accounting, which loses the eighth bit of a larger one.
+# open_command_fifo ROLE: make the FIFO that carries commands to the srun of a role, and its slots.
+open_command_fifo() {
+  local fd fifo=$PSL_SCRATCH/commands.$1
+  mkfifo -- "$fifo" && exec {fd}<>"$fifo" && PSL_COMMAND_FDS[$1]=$fd
+}
+
+# End the script. The full outcome is in result.json. The exit status is for Slurm's accounting,
+# which loses the eighth bit of a larger one.
 finish() {
   read_clock
   write_result
-  [[ $PSL_OUTCOME != succeeded || ! $PSL_SECRET_NAMES ]] || forget_secrets
+  if [[ $PSL_OUTCOME == succeeded && $PSL_SECRET_NAMES ]]; then
+    forget_secrets
+  fi
   clean_up_nodes
   case $PSL_OUTCOME in
     succeeded) exit 0 ;;

@@ -5,7 +5,9 @@
 # Put the value of a job variable of component $2 into VALUE: SLURM_X, or SLURM_X_HET_GROUP_k in a heterogeneous job.
 component_value() {
   local name=$1
-  [[ $PSL_LAYOUT != het ]] || name+=_HET_GROUP_$2
+  if [[ $PSL_LAYOUT == het ]]; then
+    name+=_HET_GROUP_$2
+  fi
   PSL_VALUE=${!name-}
 }
 
@@ -23,7 +25,9 @@ expand_counts() {
 place_slots() {
   local component lists='' role first=0 count=1
   local -a names
-  [[ $PSL_LAYOUT != het ]] || count=${#PSL_ROLE_NAME[@]}
+  if [[ $PSL_LAYOUT == het ]]; then
+    count=${#PSL_ROLE_NAME[@]}
+  fi
   for ((component = 0; component < count; component++)); do
     PSL_EVERY_COMPONENT+=("$component")
     component_value SLURM_JOB_NODELIST "$component"

@@ -1,17 +1,18 @@
-# result.json: how the attempt ended. Written whole, then renamed.
+# Write result.json, which says how the attempt ended.
 
-# Where this script is, which is its own folder whatever that is called by now: a job that has ended makes room for another
-# of its name, and this script may still be tidying.
+# Write the file as a whole, then rename it. The path is relative: a job that has ended gives its
+# folder's name to another of its name while this script may still clean up.
 write_result() {
-  [[ $PSL_ENTERED ]] || return 0
   local text
-  # By one write, so that a disk that is full spoils nothing.
+  [[ $PSL_ENTERED ]] || return 0
+  # One write has all of the text, so that a full disk leaves no half of it.
   text=$(print_result)
-  { printf '%s\n' "$text" >result.json.new && mv -- result.json.new result.json; } ||
+  if ! printf '%s\n' "$text" >result.json.new || ! mv -- result.json.new result.json; then
     log "error: cannot write $PSL_ATTEMPT_FOLDER/result.json"
+  fi
 }
 
-# Escape $1 for JSON, in PSL_ESCAPED.
+# escape_json TEXT: set PSL_ESCAPED to the text as it is written between quotes in JSON.
 escape_json() {
   PSL_ESCAPED=${1//\\/\\\\}
   PSL_ESCAPED=${PSL_ESCAPED//\"/\\\"}
@@ -20,41 +21,48 @@ escape_json() {
 }
 
 print_result() {
-  local role index rule threshold comma=''
+  local role index comma=''
   escape_json "$PSL_JOB_NAME"
-  printf '{"version": 1, "job": "%s", "attempt": %d, "job_id": "%s",\n' "$PSL_ESCAPED" "$PSL_ATTEMPT" "$SLURM_JOB_ID"
+  printf '{"version": 1, "job": "%s", "attempt": %d, "job_id": "%s",\n' \
+    "$PSL_ESCAPED" "$PSL_ATTEMPT" "$SLURM_JOB_ID"
   escape_json "$PSL_OUTCOME_REASON"
   printf ' "outcome": "%s", "code": %d, "behaviour": "%s",\n "reason": "%s",\n' \
     "$PSL_OUTCOME" "$PSL_OUTCOME_CODE" "$PSL_OUTCOME_BEHAVIOUR" "$PSL_ESCAPED"
-  if [[ $PSL_TRIGGER ]]; then
-    read -r rule role index threshold <<<"$PSL_TRIGGER"
-    escape_json "${PSL_ROLE_NAME[role]}"
-    printf ' "trigger": {"rule": "%s", "role": "%s", "index": %d, "count": %d, "threshold": %d},\n' \
-      "$rule" "$PSL_ESCAPED" "$index" "$threshold" "$threshold"
-  else
-    printf ' "trigger": null,\n'
-  fi
+  print_trigger
   printf ' "started": %d, "ended": %d,\n "tasks": [' "$PSL_BEGAN_AT" "$PSL_DECIDED_AT"
   for role in "${!PSL_ROLE_NAME[@]}"; do
     escape_json "${PSL_ROLE_NAME[role]}"
     for ((index = 0; index < PSL_INSTANCES[role]; index++)); do
-      print_task_result "$role" "$index" "$PSL_ESCAPED" "$comma"
+      printf '%s\n' "$comma"
+      print_task_result "$role" "$index" "$PSL_ESCAPED"
       comma=,
     done
   done
   printf '\n ]}\n'
 }
 
+# Print which rule of the completion policy decided, by which task.
+print_trigger() {
+  local rule role index threshold
+  if [[ ! $PSL_TRIGGER ]]; then
+    printf ' "trigger": null,\n'
+    return
+  fi
+  read -r rule role index threshold <<<"$PSL_TRIGGER"
+  escape_json "${PSL_ROLE_NAME[role]}"
+  printf ' "trigger": {"rule": "%s", "role": "%s", "index": %d, "count": %d, "threshold": %d},\n' \
+    "$rule" "$PSL_ESCAPED" "$index" "$threshold" "$threshold"
+}
+
+# print_task_result ROLE INDEX ROLE_NAME: the name is escaped. A task without an end was stopped.
 print_task_result() {
-  local task=$1.$2 state code=-220 behaviour=stop status=${PSL_STATUS[$1.$2]-null} node=${PSL_NODE_OF[$1.$2]-}
-  case ${PSL_STATE[$task]-} in
-    succeeded | failed)
-      state=${PSL_STATE[$task]} code=${PSL_CODE_OF[$task]} behaviour=${PSL_BEHAVIOUR_OF[$task]}
-      ;;
-    *) state=stopped ;;
-  esac
+  local task=$1.$2 state=stopped code=-220 behaviour=stop node=${PSL_NODE_OF[$1.$2]-}
+  if [[ ${PSL_STATE[$task]-} == @(succeeded|failed) ]]; then
+    state=${PSL_STATE[$task]} code=${PSL_CODE_OF[$task]} behaviour=${PSL_BEHAVIOUR_OF[$task]}
+  fi
   node=${node:+\"$node\"}
-  printf '%s\n  {"role": "%s", "index": %d, "attempt": %d, "state": "%s", "status": %s, "code": %d, "behaviour": "%s", "node": %s, "started": %s, "ended": %s}' \
-    "$4" "$3" "$2" "${PSL_ATTEMPTS[$task]-0}" "${state^^}" "$status" "$code" "$behaviour" "${node:-null}" \
-    "${PSL_STARTED[$task]:-null}" "${PSL_ENDED[$task]:-null}"
+  printf '  {"role": "%s", "index": %d, "attempt": %d, "state": "%s", "status": %s, ' \
+    "$3" "$2" "${PSL_ATTEMPTS[$task]-0}" "${state^^}" "${PSL_STATUS[$task]-null}"
+  printf '"code": %d, "behaviour": "%s", "node": %s, "started": %s, "ended": %s}' \
+    "$code" "$behaviour" "${node:-null}" "${PSL_STARTED[$task]:-null}" "${PSL_ENDED[$task]:-null}"
 }

@@ -10,8 +10,12 @@ check_secrets() {
       open+=" $PSL_SECRETS_FOLDER/$name"
     fi
   done
-  [[ ! $missing ]] || die "each secret of the job stands in a file of its own, its exact text; not there:$missing"
-  [[ ! $open ]] || die "the file of a secret must be yours and nobody else's to read (chmod 600):$open"
+  if [[ $missing ]]; then
+    die "each secret of the job stands in a file of its own, its exact text; not there:$missing"
+  fi
+  if [[ $open ]]; then
+    die "the file of a secret must be yours and nobody else's to read (chmod 600):$open"
+  fi
 }
 
 # A run by hand has its secrets in a folder of the user's own, which stays as it is. By name it may be another job's by now.

@@ -1,41 +1,56 @@
-# Signals to the batch script. TERM: Slurm ends the job (scancel, time limit, node failure), and every task has got it too.
-# USR1: the time limit is near, and tasks get TERM, so that they can save.
-#
-# Two shells: this script hears the signals and writes a line for each to the channel, its child does all work and reads them
-# there. For a trap runs in the middle of what a shell does, and bash 5.2 bears that badly: in a `read` whose time is over
-# meanwhile it aborts, and at the beginning of a command substitution it loses the trap.
+# Handle signals to the batch script, and wait for processes.
 
-# forward_signals_to WORD ...: run a command in the child, to its end, and end with its status.
+# TERM says that Slurm ends the job (scancel, time limit, node failure); every task has got TERM,
+# too. USR1 says that the time limit is near; the tasks then get TERM, so that they can save.
+#
+# There are two shells. The script traps the signals and writes a line for each to the event
+# channel; its child does all work and reads the lines there. One shell cannot do both, because a
+# trap runs in the middle of what the shell does: bash 5.2 aborts in a `read` whose time is over
+# meanwhile, and loses the trap at the beginning of a command substitution.
+
+# forward_signals_to WORD ...: run a command in the child to its end, and exit with its status.
 forward_signals_to() {
   local status
   exec {PSL_EVENT_FD}<> <(:)
-  # It may wait until the child has read what is there, and holds up nobody.
+  # Where the channel is full, the trap waits until the child has read, and delays nothing else.
   trap 'printf "signal TERM\n" >&"$PSL_EVENT_FD"' TERM
   trap 'printf "signal USR1\n" >&"$PSL_EVENT_FD"' USR1
   (trap '' TERM USR1 && "$@") &
   wait_for_process "$!"
   status=$?
-  # Of a child that ends while a signal comes, bash may have told the signal's.
-  ((status < 128)) || { wait "$!" 2>/dev/null; status=$?; }
+  # When a child ends while a signal comes, bash may have returned the signal's status.
+  if ((status >= 128)); then
+    wait "$!" 2>/dev/null
+    status=$?
+  fi
   exit "$((status < 127 ? status : 3))"
 }
 
-# on_signal NAME: what it decides. Before the tasks run it ends the script.
+# on_signal NAME: decide by a signal. If the tasks do not run yet, end the script.
 on_signal() {
-  [[ ! $PSL_OUTCOME ]] || return 0
+  if [[ $PSL_OUTCOME ]]; then
+    return 0
+  fi
   case $1 in
-    TERM) decide interrupted -210 stop "the job was told to end from outside: see Slurm's accounting for the reason" ;;
+    TERM)
+      decide interrupted -210 stop \
+        "the job was told to end from outside: see Slurm's accounting for the reason"
+      ;;
     USR1) decide failed -1004 permanent "the time limit is near: tasks were told to end" ;;
   esac
-  ((PSL_SUPERVISING)) || finish
+  if ((!PSL_SUPERVISING)); then
+    finish
+  fi
 }
 
-# Before the tasks run: take in the signals that have come.
+# Act on the signals that have come, before the tasks run.
 handle_pending_signals() {
-  while read -r -t 0 <&"$PSL_EVENT_FD"; do read_event; done
+  while read -r -t 0 <&"$PSL_EVENT_FD"; do
+    read_event
+  done
 }
 
-# Take in a line that comes while no task runs, a second from now at most.
+# Read an event before the tasks run; wait for one second at most.
 read_event() {
   read_words "$PSL_EVENT_FD" || return 0
   case ${#PSL_WORDS[@]}:${PSL_WORDS[0]-} in
@@ -44,13 +59,13 @@ read_event() {
   esac
 }
 
-# run_interruptibly WORD ...: run a command that may last, and hear signals meanwhile.
+# run_interruptibly WORD ...: run a command that may take long, and act on signals meanwhile.
 run_interruptibly() {
   start_in_background "$@"
   await_end "$!"
 }
 
-# start_in_background WORD ...: run a command in the background, which says how it has ended.
+# start_in_background WORD ...: run a command in the background, and send its end as an event.
 start_in_background() {
   {
     "$@"
@@ -58,9 +73,12 @@ start_in_background() {
   } &
 }
 
-# await_end PROCESS: wait for a command that began so, and return its status. One that was killed says no end.
+# await_end PID: wait for a command that start_in_background started, and return its status. A
+# command that was killed sends no event.
 await_end() {
-  while [[ ! ${PSL_EXIT_BY_PID[$1]-} ]] && kill -0 "$1" 2>/dev/null; do read_event; done
+  while [[ ! ${PSL_EXIT_BY_PID[$1]-} ]] && kill -0 "$1" 2>/dev/null; do
+    read_event
+  done
   handle_pending_signals
   return "${PSL_EXIT_BY_PID[$1]-137}"
 }

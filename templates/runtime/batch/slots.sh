@@ -1,47 +1,67 @@
-# Give tasks to slots, without gang allocation: a role may have fewer slots than tasks, and tasks are retried.
+# Give tasks and retries to slots, without gang allocation.
 
-# Source: OpenPAI retry policy: for tasks only without gang allocation, and then the fancy one, whatever the role's limit.
-# Transient failures are retried up to a ceiling of our own, permanent ones never; the others use up the role's budget. With
-# a limit of -1 that has no end, with -2 it is the site's, and successes use it up too. What has no end of the role's own
-# comes later each time.
-wants_retry() {
-  local role=$1 task=$2 used=${PSL_BUDGET_USED[$2]-0} transient=${PSL_TRANSIENTS[$2]-0}
-  local limit=${PSL_TASK_RETRIES[role]}
+# A role may have fewer slots than tasks. A slot says when it is free, and gets the next task.
+
+# grant_retry ROLE TASK: whether the task is retried; count the retry and set PSL_RETRY_DELAY.
+# Source: OpenPAI retry policy: tasks are retried only without gang allocation, by the fancy policy.
+# A failure that is permanent is never retried, one that is transient up to a ceiling of the site.
+# All others use up the limit of the role.
+grant_retry() {
   PSL_RETRY_DELAY=0
-  [[ ${PSL_STEP_RUNNING[role]-} ]] || return 1
+  [[ ${PSL_STEP_RUNNING[$1]-} ]] || return 1
   case ${PSL_BEHAVIOUR_OF[$2]} in
-    transient | conflict)
-      ((transient < PSL_MAX_TRANSIENT_RETRIES)) || { PSL_LIMIT_REACHED[$task]="$PSL_MAX_TRANSIENT_RETRIES transient retries"; return 1; }
-      PSL_TRANSIENTS[$task]=$((transient + 1))
-      back_off "$transient"
-      return 0
-      ;;
+    transient | conflict) grant_transient_retry "$2" ;;
     permanent) return 1 ;;
-    success) ((limit == -2)) || return 1 ;;
+    success)
+      ((PSL_TASK_RETRIES[$1] == -2)) || return 1
+      grant_limited_retry "$1" "$2"
+      ;;
+    *) grant_limited_retry "$1" "$2" ;;
   esac
-  if ((limit == -2)); then
-    ((used < PSL_MAX_RESTARTS)) || { PSL_LIMIT_REACHED[$task]="$PSL_MAX_RESTARTS retries"; return 1; }
-  else
-    ((limit == -1 || used < limit)) || return 1
-  fi
-  PSL_BUDGET_USED[$task]=$((used + 1))
-  ((limit >= 0)) || back_off "$used"
 }
 
-# back_off PSL_HOOKS_BEFORE: in PSL_RETRY_DELAY, the seconds until a retry after so many before it.
+# grant_transient_retry TASK: whether the ceiling for transient failures allows another retry.
+grant_transient_retry() {
+  local task=$1 used=${PSL_TRANSIENTS[$1]-0}
+  if ((used >= PSL_MAX_TRANSIENT_RETRIES)); then
+    PSL_LIMIT_REACHED[$task]="$PSL_MAX_TRANSIENT_RETRIES transient retries"
+    return 1
+  fi
+  PSL_TRANSIENTS[$task]=$((used + 1))
+  back_off "$used"
+}
+
+# grant_limited_retry ROLE TASK: whether the limit of the role allows another retry. -1 means no
+# limit, -2 means the limit of the site, which successes use up, too. With both, later retries wait
+# longer, because the role itself sets no end.
+grant_limited_retry() {
+  local limit=${PSL_TASK_RETRIES[$1]} task=$2 used=${PSL_BUDGET_USED[$2]-0}
+  if ((limit == -2 && used >= PSL_MAX_RESTARTS)); then
+    PSL_LIMIT_REACHED[$task]="$PSL_MAX_RESTARTS retries"
+    return 1
+  fi
+  if ((limit >= 0 && used >= limit)); then
+    return 1
+  fi
+  PSL_BUDGET_USED[$task]=$((used + 1))
+  if ((limit < 0)); then
+    back_off "$used"
+  fi
+}
+
+# back_off COUNT: set PSL_RETRY_DELAY, the seconds until a retry that has so many before it.
 back_off() { PSL_RETRY_DELAY=$(($1 == 0 ? 0 : $1 < 6 ? 1 << $1 : 60)); }
 
-# A slot has nothing to do: give it a retry that is due, or the next task, or send the role home.
+# on_free ROLE SLOT: a slot has nothing to do, so give it a retry that is due, or the next task. If
+# all tasks are completed, end the slots of the role.
 on_free() {
   local role=$1 slot=$2
   if [[ $PSL_OUTCOME ]]; then
     send_command "$role" quit
   elif take_due_retry "$role"; then
-    PSL_ASSIGNED[$role.$slot]=$PSL_TAKEN
-    send_command "$role" "run $slot $PSL_TAKEN $((${PSL_ATTEMPTS[$role.$PSL_TAKEN]:--1} + 1))"
+    assign_task "$role" "$slot" "$PSL_DUE_INDEX"
   elif ((PSL_NEXT_TASK[role] < PSL_INSTANCES[role])); then
-    PSL_ASSIGNED[$role.$slot]=${PSL_NEXT_TASK[role]}
-    send_command "$role" "run $slot ${PSL_NEXT_TASK[role]} 0"
+    assign_task "$role" "$slot" "${PSL_NEXT_TASK[role]}"
     PSL_NEXT_TASK[role]=$((PSL_NEXT_TASK[role] + 1))
   elif ((PSL_SUCCEEDED[role] + PSL_FAILED[role] == PSL_INSTANCES[role])); then
     send_command "$role" quit
@@ -50,25 +70,45 @@ on_free() {
   fi
 }
 
-# Take a retry of the role that is due, into TAKEN.
-take_due_retry() {
-  local role=$1 entry rest=''
-  PSL_TAKEN=''
-  for entry in ${PSL_WAITING[role]-}; do
-    if [[ ! $PSL_TAKEN ]] && ((PSL_NOW >= ${entry#*:})); then PSL_TAKEN=${entry%:*}; else rest+=" $entry"; fi
-  done
-  PSL_WAITING[role]=$rest
-  [[ $PSL_TAKEN ]]
+# assign_task ROLE SLOT INDEX: let the slot run the next attempt of a task.
+assign_task() {
+  PSL_ASSIGNED[$1.$2]=$3
+  send_command "$1" "run $2 $3 $((${PSL_ATTEMPTS[$1.$3]:--1} + 1))"
 }
 
+# take_due_retry ROLE: whether a retry is due; set PSL_DUE_INDEX to its task, which waits no more.
+take_due_retry() {
+  local role=$1 entry rest=''
+  PSL_DUE_INDEX=''
+  for entry in ${PSL_WAITING[role]-}; do
+    if [[ ! $PSL_DUE_INDEX ]] && ((PSL_NOW >= ${entry#*:})); then
+      PSL_DUE_INDEX=${entry%:*}
+    else
+      rest+=" $entry"
+    fi
+  done
+  PSL_WAITING[role]=$rest
+  [[ $PSL_DUE_INDEX ]]
+}
+
+# Give retries that are due by now to the slots that are free.
 start_due_retries() {
   local role slots slot
   for role in "${!PSL_FREE_SLOTS[@]}"; do
     slots=${PSL_FREE_SLOTS[role]}
     unset "PSL_FREE_SLOTS[$role]"
-    for slot in $slots; do on_free "$role" "$slot"; done
+    for slot in $slots; do
+      on_free "$role" "$slot"
+    done
   done
 }
 
-# Tell the slots of a role what to do; srun carries its standard input to all of them.
+# forget_free_slot ROLE SLOT: give this slot no task any more.
+forget_free_slot() {
+  PSL_FREE_SLOTS[$1]=" ${PSL_FREE_SLOTS[$1]-} "
+  PSL_FREE_SLOTS[$1]=${PSL_FREE_SLOTS[$1]/ $2 / }
+}
+
+# send_command ROLE COMMAND: tell the slots of a role what to do. srun carries its standard input to
+# all of them.
 send_command() { printf '%s\n' "$2" >&"${PSL_COMMAND_FDS[$1]}"; }

@@ -1,26 +1,49 @@
-# What the batch script knows of its tasks, roles and job.
+# Keep what the batch script knows of its tasks, roles and job.
 
-# Tasks: state is running, waiting (for a retry), ended (not yet accepted), succeeded or failed. Exits by arrival.
-declare -A PSL_STATE=() PSL_ATTEMPTS=() PSL_NODE_OF=() PSL_STARTED=() PSL_ENDED=() PSL_STATUS=() PSL_CODE_OF=() PSL_BEHAVIOUR_OF=()
+# Tasks, by ROLE.INDEX. A task's state is running, waiting (for a retry), ended (its exit is not
+# accepted yet), succeeded or failed. A task without a state has not begun.
+declare -A PSL_STATE=() PSL_ATTEMPTS=() PSL_NODE_OF=() PSL_STARTED=() PSL_ENDED=()
+declare -A PSL_STATUS=() PSL_CODE_OF=() PSL_BEHAVIOUR_OF=()
+# Tasks that got TERM, by ROLE.INDEX.ATTEMPT; "ATTEMPT MOMENT KIND NAME" of the hook that failed.
+declare -A PSL_GOT_TERM=() PSL_FAILED_IN=()
+# Retries: how many transient and other ones a task has used, and which limit it has reached.
+declare -A PSL_TRANSIENTS=() PSL_BUDGET_USED=() PSL_LIMIT_REACHED=()
+# Exits: the tasks in the order of their exits, and which of them is accepted next. An exit that may
+# have a cause outside of the job is provisional: the script accepts it only from a later time on.
 PSL_EXITS=() PSL_NEXT_EXIT=0
-declare -A PSL_GOT_TERM=() PSL_PROVISIONAL=() PSL_TRANSIENTS=() PSL_BUDGET_USED=() PSL_LIMIT_REACHED=() PSL_FAILED_IN=()
+declare -A PSL_PROVISIONAL_UNTIL=()
+readonly PSL_PROVISIONAL_SECONDS=2
 
-# Roles: counts of completed tasks, the time and index of the exit that reached a threshold, steps and slots.
+# Task roles, by position: counts of completed tasks, and "TIME INDEX" of the exit that reached a
+# threshold ("TIME ROLE.INDEX" for the threshold of the whole job).
 PSL_SUCCEEDED=() PSL_FAILED=() PSL_SUCCESS_AT=() PSL_FAILURE_AT=()
 PSL_SUCCEEDED_OF_JOB=0 PSL_JOB_SUCCESS_AT=''
-PSL_STEP_RUNNING=() PSL_STEP_ID=() PSL_NEXT_TASK=() PSL_WAITING=() PSL_FREE_SLOTS=() PSL_STARTED_AFTER_DECISION=() PSL_COMMAND_FDS=()
-# Without gang: the task that a slot was given, until it has ended, by ROLE.SLOT.
+# The first threshold that was reached: its rule, and the time and the task of that exit.
+PSL_FIRST_RULE='' PSL_FIRST_AT='' PSL_FIRST_TASK=''
+# Steps: which roles have one that runs, its Slurm step id, and roles that began after the decision.
+PSL_STEP_RUNNING=() PSL_STEP_ID=() PSL_STARTED_AFTER_DECISION=()
+
+# Without gang allocation, by role: the next task that never had a slot, "INDEX:TIME" of the retries
+# that wait, slots with nothing to do, and the descriptor that carries commands to the slots.
+PSL_NEXT_TASK=() PSL_WAITING=() PSL_FREE_SLOTS=() PSL_COMMAND_FDS=()
+# By ROLE.SLOT, the task that a slot was given, until the task has ended.
 declare -A PSL_ASSIGNED=()
 
 # The job.
 PSL_EVERY_COMPONENT=() PSL_FAILED_COMPONENTS=()
-PSL_TASK_COUNT=0 PSL_BEGUN=0 PSL_COMPLETED=0 PSL_SUPERVISING=0 PSL_STOP_AT=0 PSL_KILLS=0 PSL_BEGAN_AT=0 PSL_DECIDED_AT=0
-PSL_ENTERED='' PSL_OUTCOME='' PSL_OUTCOME_CODE=0 PSL_OUTCOME_BEHAVIOUR='' PSL_OUTCOME_REASON='' PSL_TRIGGER=''
-readonly PSL_PROVISIONAL_SECONDS=2
-# Steps: how long Slurm may look for room, when that is looked at again, and whether one was without at the last look.
+PSL_TASK_COUNT=0 PSL_TASKS_BEGUN=0 PSL_TASKS_COMPLETED=0
+PSL_ENTERED='' PSL_BEGAN_AT=0 PSL_SUPERVISING=0
+# The decision, and "RULE ROLE INDEX THRESHOLD" of what led to it.
+PSL_OUTCOME='' PSL_OUTCOME_CODE=0 PSL_OUTCOME_BEHAVIOUR='' PSL_OUTCOME_REASON='' PSL_TRIGGER=''
+PSL_DECIDED_AT=0
+# The time at which tasks that still run get KILL, and whether they have got it.
+PSL_STOP_AT=0 PSL_KILL_SENT=0
+# How long Slurm may search for room for a step, when the script checks that next, and whether a
+# step had no room at the last check.
 readonly PSL_STEP_SECONDS=300
-PSL_STEP_DEADLINE='' PSL_NO_ROOM=''
-# A launch that failed: what it was of, and when it is believed; then what is known of it.
-PSL_LAUNCH_OF='' PSL_LAUNCH_AT=0 PSL_FAILED_LAUNCH=()
-# Whether nodes may be left with what tasks do not remove themselves.
+PSL_STEP_DEADLINE='' PSL_FOUND_NO_ROOM=''
+# A launch that failed: whose it was, the time at which the script believes it, and its failure
+# ("CODE BEHAVIOUR"), node and words.
+PSL_FAILED_LAUNCH_OF='' PSL_FAILED_LAUNCH_AT=0 PSL_FAILED_LAUNCH=()
+# Whether something of the tasks may be left on the nodes that they do not remove themselves.
 PSL_NEEDS_CLEANUP=''

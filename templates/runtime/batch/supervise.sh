@@ -1,123 +1,181 @@
-# Supervision: one loop reads what the tasks of all roles report, retries tasks, and decides when the job is complete.
-# While tasks run it reads one channel and touches no file that other nodes share, unless a task is lost.
+# Read the events of all tasks until the job is complete.
 
+# One loop reads the events of all roles, retries tasks and decides. While tasks run, the loop reads
+# one channel and touches no file that other nodes share, unless a task is lost.
 supervise() {
   PSL_SUPERVISING=1
   while ((${#PSL_STEP_RUNNING[@]})) || [[ ! $PSL_OUTCOME ]]; do
-    # All lines that are there are taken in before anything is decided.
-    if read_words "$PSL_EVENT_FD"; then
-      read_clock
-      dispatch_event ${PSL_WORDS[@]+"${PSL_WORDS[@]}"}
-      while read -r -t 0 <&"$PSL_EVENT_FD" && read_words "$PSL_EVENT_FD"; do dispatch_event ${PSL_WORDS[@]+"${PSL_WORDS[@]}"}; done
-    fi
+    read_all_events
     read_clock
-    if [[ $PSL_LAUNCH_OF ]]; then
-      settle_launch
+    if [[ $PSL_FAILED_LAUNCH_OF ]]; then
+      settle_failed_launch
     else
       accept_exits
-      [[ $PSL_OUTCOME ]] || check_completion
+      if [[ ! $PSL_OUTCOME ]]; then
+        check_completion
+      fi
     fi
-    if [[ ! $PSL_OUTCOME ]]; then
-      ((PSL_GANG)) || start_due_retries
+    if [[ $PSL_OUTCOME ]]; then
+      stop_late_steps
+    else
+      if ((!PSL_GANG)); then
+        start_due_retries
+      fi
       fail_waiting_steps
-    elif ((PSL_NOW >= PSL_STOP_AT)); then
-      kill_steps
-    elif ((${#PSL_STARTED_AFTER_DECISION[@]})); then
-      signal_steps TERM "${!PSL_STARTED_AFTER_DECISION[@]}"
-      PSL_STARTED_AFTER_DECISION=()
     fi
   done
 }
 
-# A line of the channel, as words. Only our own programs can write there, and only these lines mean something.
+# Wait for an event, one second at most. Read all that are there before anything is decided.
+read_all_events() {
+  read_words "$PSL_EVENT_FD" || return 0
+  read_clock
+  dispatch_event ${PSL_WORDS[@]+"${PSL_WORDS[@]}"}
+  while read -r -t 0 <&"$PSL_EVENT_FD" && read_words "$PSL_EVENT_FD"; do
+    dispatch_event ${PSL_WORDS[@]+"${PSL_WORDS[@]}"}
+  done
+}
+
+# dispatch_event WORD ...: act on an event, which is a line of the channel. Events come from
+#   a task or its slot: start, term (it got TERM), failed (a hook of it), exit, free (the slot)
+#   watch_srun, by what srun says: died (shells of slots), lost (a node), unlaunched (on a node)
+#   start_role: step (its end)
+#   forward_signals_to: signal (to this script)
 dispatch_event() {
-  # Words that are no numbers never reach arithmetic.
-  case $#:${1-} in
-    8:start) [[ "${*:2:4} $7 $8" =~ ^[0-9\ ]+$ ]] || return 0 ;;
-    9:exit) [[ "${*:2:5} $9" =~ ^[0-9\ ]+$ && $7 =~ ^-?[0-9]+$ && $8 =~ ^[a-z]+$ ]] || return 0 ;;
-    8:failed) [[ "${*:2:4}" =~ ^[0-9\ ]+$ && "$6 $7" =~ ^[a-z]+\ [a-z]+$ && $8 =~ ^[A-Za-z0-9_-]+$ ]] || return 0 ;;
-    2:signal) ;;
-    3:lost | 3:unlaunched) [[ $2 =~ ^[0-9]+$ ]] || return 0 ;;
-    *) [[ "${*:2}" =~ ^[0-9\ ]+$ ]] || return 0 ;;
-  esac
-  case $#:${1-} in
-    8:start) on_start "${@:2}" ;;
-    5:term) PSL_GOT_TERM[$2.$4.$5]=1 ;;
-    8:failed) PSL_FAILED_IN[$2.$4]="${*:5}" ;;
-    9:exit) on_exit "${@:2:7}" ;;
-    3:free) ((PSL_GANG)) || on_free "$2" "$3" ;;
-    5:died) on_task_killed "${@:2}" ;;
-    3:lost) on_node_loss "$2" "$3" ;;
-    3:unlaunched) on_launch_failure "$2" "$3" ;;
-    3:step) on_step_end "$2" "$3" ;;
-    2:signal) on_signal "$2" ;;
+  is_event "$@" || return 0
+  case $1 in
+    start) on_start "${@:2}" ;;
+    term) PSL_GOT_TERM[$2.$4.$5]=1 ;;
+    failed) PSL_FAILED_IN[$2.$4]="${*:5}" ;;
+    exit) on_exit "${@:2:7}" ;;
+    free)
+      if ((!PSL_GANG)); then
+        on_free "$2" "$3"
+      fi
+      ;;
+    died) on_slots_died "${@:2}" ;;
+    lost) on_node_loss "$2" "$3" ;;
+    unlaunched) on_launch_failure "$2" "$3" ;;
+    step) on_step_end "$2" "$3" ;;
+    signal) on_signal "$2" ;;
   esac
 }
 
-# start ROLE SLOT INDEX ATTEMPT NODE STEP TIME
+# is_event WORD ...: whether the words are an event. Only numbers may reach arithmetic.
+is_event() {
+  case $#:${1-} in
+    8:start) [[ "${*:2:4} $7 $8" =~ ^[0-9\ ]+$ ]] ;;
+    9:exit) [[ "${*:2:5} $9" =~ ^[0-9\ ]+$ && $7 =~ ^-?[0-9]+$ && $8 =~ ^[a-z]+$ ]] ;;
+    8:failed)
+      [[ "${*:2:4}" =~ ^[0-9\ ]+$ && "$6 $7" =~ ^[a-z]+\ [a-z]+$ && $8 =~ ^[A-Za-z0-9_-]+$ ]]
+      ;;
+    2:signal) return 0 ;;
+    3:lost | 3:unlaunched) [[ $2 =~ ^[0-9]+$ ]] ;;
+    5:term | 3:free | 5:died | 3:step) [[ "${*:2}" =~ ^[0-9\ ]+$ ]] ;;
+    *) return 1 ;;
+  esac
+}
+
+# on_start ROLE SLOT INDEX ATTEMPT NODE STEP TIME: a task has begun.
 on_start() {
   local role=$1 task=$1.$3
-  [[ ! ${PSL_STATE[$task]-} || ${PSL_ATTEMPTS[$task]} -lt $4 ]] || return 0
+  # The report may be of an attempt that is known already.
+  if [[ ${PSL_STATE[$task]-} && ${PSL_ATTEMPTS[$task]} -ge $4 ]]; then
+    return 0
+  fi
   PSL_STEP_ID[role]=$6
-  [[ ${PSL_STATE[$task]-} ]] || PSL_BEGUN=$((PSL_BEGUN + 1))
-  [[ ! ${PSL_BARRIER-} ]] || ((PSL_BEGUN != PSL_TASK_COUNT)) || lift_barrier
-  PSL_STATE[$task]=running PSL_ATTEMPTS[$task]=$4 PSL_NODE_OF[$task]=$5 PSL_STARTED[$task]=$7 PSL_ENDED[$task]=''
-  [[ ! $PSL_OUTCOME ]] || PSL_STARTED_AFTER_DECISION[role]=1
-}
-
-# exit ROLE SLOT INDEX ATTEMPT STATUS CODE BEHAVIOUR
-#
-# A death by TERM or KILL that was not ours, and any end after a TERM, waits two seconds: if the whole job is being ended
-# from outside, that is the reason, and the script hears of it only now.
-on_exit() {
-  local index=$3 status=$5 task=$1.$3
-  [[ ${PSL_STATE[$task]-} == running && ${PSL_ATTEMPTS[$task]} == "$4" ]] || return 0
-  PSL_STATE[$task]=ended PSL_STATUS[$task]=$status PSL_CODE_OF[$task]=$6 PSL_BEHAVIOUR_OF[$task]=$7 PSL_ENDED[$task]=$PSL_NOW
-  unset "PSL_ASSIGNED[$1.$2]"
-  PSL_EXITS+=("$task")
-  if [[ ${PSL_GOT_TERM[$task.$4]-} ]] || ((status == 143 || (status == 137 && $6 > 0))); then
-    PSL_PROVISIONAL[$task]=$((PSL_NOW + PSL_PROVISIONAL_SECONDS))
+  if [[ ! ${PSL_STATE[$task]-} ]]; then
+    PSL_TASKS_BEGUN=$((PSL_TASKS_BEGUN + 1))
+  fi
+  if [[ ${PSL_BARRIER-} ]] && ((PSL_TASKS_BEGUN == PSL_TASK_COUNT)); then
+    lift_barrier
+  fi
+  PSL_STATE[$task]=running PSL_ATTEMPTS[$task]=$4 PSL_NODE_OF[$task]=$5
+  PSL_STARTED[$task]=$7 PSL_ENDED[$task]=''
+  if [[ $PSL_OUTCOME ]]; then
+    PSL_STARTED_AFTER_DECISION[role]=1
   fi
 }
 
-# Accept exits in the order in which they came: one that waits keeps back those after it.
+# on_exit ROLE SLOT INDEX ATTEMPT STATUS CODE BEHAVIOUR: a task has ended.
+#
+# A task may end by TERM or KILL that the script did not send, or after a TERM, because the whole
+# job is being ended from outside. The script gets its own signal late, so such an exit is
+# provisional.
+on_exit() {
+  local status=$5 task=$1.$3
+  [[ ${PSL_STATE[$task]-} == running && ${PSL_ATTEMPTS[$task]} == "$4" ]] || return 0
+  PSL_STATE[$task]=ended PSL_ENDED[$task]=$PSL_NOW
+  PSL_STATUS[$task]=$status PSL_CODE_OF[$task]=$6 PSL_BEHAVIOUR_OF[$task]=$7
+  unset "PSL_ASSIGNED[$1.$2]"
+  PSL_EXITS+=("$task")
+  if [[ ${PSL_GOT_TERM[$task.$4]-} ]] || ((status == 143 || (status == 137 && $6 > 0))); then
+    PSL_PROVISIONAL_UNTIL[$task]=$((PSL_NOW + PSL_PROVISIONAL_SECONDS))
+  fi
+}
+
+# Accept exits in the order in which they came: a provisional one keeps back those after it.
 accept_exits() {
   local task
   while ((PSL_NEXT_EXIT < ${#PSL_EXITS[@]})); do
     task=${PSL_EXITS[PSL_NEXT_EXIT]}
-    ((PSL_NOW >= ${PSL_PROVISIONAL[$task]-0})) || return 0
-    unset "PSL_PROVISIONAL[$task]"
+    ((PSL_NOW >= ${PSL_PROVISIONAL_UNTIL[$task]-0})) || return 0
+    unset "PSL_PROVISIONAL_UNTIL[$task]"
     PSL_NEXT_EXIT=$((PSL_NEXT_EXIT + 1))
-    [[ $PSL_OUTCOME ]] || accept_exit "${task%.*}" "${task#*.}"
+    if [[ ! $PSL_OUTCOME ]]; then
+      accept_exit "${task%.*}" "${task#*.}"
+    fi
   done
 }
 
-# Retry the task, or count it as completed.
+# accept_exit ROLE INDEX: retry the task, or count it as completed.
 accept_exit() {
   local role=$1 index=$2 task=$1.$2
-  if ((!PSL_GANG)) && wants_retry "$role" "$task"; then
+  if ((!PSL_GANG)) && grant_retry "$role" "$task"; then
     PSL_STATE[$task]=waiting
     PSL_WAITING[role]+=" $index:$((PSL_ENDED[$task] + PSL_RETRY_DELAY))"
     return
   fi
-  PSL_COMPLETED=$((PSL_COMPLETED + 1))
+  PSL_TASKS_COMPLETED=$((PSL_TASKS_COMPLETED + 1))
   if [[ ${PSL_BEHAVIOUR_OF[$task]} == success ]]; then
-    PSL_STATE[$task]=succeeded PSL_SUCCEEDED[role]=$((PSL_SUCCEEDED[role] + 1))
-    ((PSL_SUCCEEDED[role] != PSL_MIN_SUCCEEDED[role])) || PSL_SUCCESS_AT[role]="${PSL_ENDED[$task]} $index"
-    PSL_SUCCEEDED_OF_JOB=$((PSL_SUCCEEDED_OF_JOB + 1))
-    ((PSL_SUCCEEDED_OF_JOB != ${PSL_MIN_SUCCEEDED_OF_JOB:-0})) || PSL_JOB_SUCCESS_AT="${PSL_ENDED[$task]} $role.$index"
+    count_success "$role" "$index"
   else
-    PSL_STATE[$task]=failed PSL_FAILED[role]=$((PSL_FAILED[role] + 1))
-    ((PSL_FAILED[role] != PSL_MIN_FAILED[role])) || PSL_FAILURE_AT[role]="${PSL_ENDED[$task]} $index"
+    count_failure "$role" "$index"
   fi
 }
 
+# count_success ROLE INDEX: count a task that succeeded, and note when that reaches a threshold.
+count_success() {
+  local role=$1 index=$2 task=$1.$2
+  PSL_STATE[$task]=succeeded PSL_SUCCEEDED[role]=$((PSL_SUCCEEDED[role] + 1))
+  if ((PSL_SUCCEEDED[role] == PSL_MIN_SUCCEEDED[role])); then
+    PSL_SUCCESS_AT[role]="${PSL_ENDED[$task]} $index"
+  fi
+  PSL_SUCCEEDED_OF_JOB=$((PSL_SUCCEEDED_OF_JOB + 1))
+  if ((PSL_SUCCEEDED_OF_JOB == ${PSL_MIN_SUCCEEDED_OF_JOB:-0})); then
+    PSL_JOB_SUCCESS_AT="${PSL_ENDED[$task]} $role.$index"
+  fi
+}
+
+# count_failure ROLE INDEX: count a task that failed, and note when that reaches a threshold.
+count_failure() {
+  local role=$1 index=$2 task=$1.$2
+  PSL_STATE[$task]=failed PSL_FAILED[role]=$((PSL_FAILED[role] + 1))
+  if ((PSL_FAILED[role] == PSL_MIN_FAILED[role])); then
+    PSL_FAILURE_AT[role]="${PSL_ENDED[$task]} $index"
+  fi
+}
+
+# is_open TASK: whether the task has not ended, or waits for a retry.
 is_open() { [[ ${PSL_STATE[$1]-} != @(succeeded|failed|ended) ]]; }
 
+# has_open_tasks ROLE: whether a task of the role is open.
 has_open_tasks() {
   local index
   for ((index = 0; index < PSL_INSTANCES[$1]; index++)); do
-    ! is_open "$1.$index" || return 0
+    if is_open "$1.$index"; then
+      return 0
+    fi
   done
   return 1
 }

@@ -17,8 +17,12 @@ enter_container() {
   if [[ $PSL_CONTAINER_RUNTIME == apptainer ]]; then options+=("--overlay=$root/overlay"); else options+=(--writable-tmpfs); fi
   for ((i = 0; i < ${#PSL_BINDS[@]}; i += 2)); do options+=("--bind=${PSL_BINDS[i]}:${PSL_BINDS[i + 1]}"); done
   if ((PSL_ROLE_GPUS[PSL_ROLE])); then
-    [[ ! -e /dev/nvidiactl ]] || options+=(--nv)
-    [[ ! -e /dev/kfd ]] || options+=(--rocm)
+    if [[ -e /dev/nvidiactl ]]; then
+      options+=(--nv)
+    fi
+    if [[ -e /dev/kfd ]]; then
+      options+=(--rocm)
+    fi
   fi
   exec "$PSL_CONTAINER_RUNTIME" --silent exec "${options[@]}" "${PSL_IMAGE_OF[PSL_ROLE]}" "${PSL_CONTAINER_COMMAND[@]}"
 }

@@ -47,7 +47,9 @@ enter_container() {
   # Since 0.33 ch-run makes HOME /root, where only root may write.
   local -a options=("--uid=$(id -u)" "--gid=${GROUPS[0]}" --write "--set-env=HOME=$HOME")
   # What the image says of the environment of its processes.
-  [[ ! -f ${PSL_IMAGE_OF[PSL_ROLE]}/ch/environment ]] || options+=("--set-env=${PSL_IMAGE_OF[PSL_ROLE]}/ch/environment")
+  if [[ -f ${PSL_IMAGE_OF[PSL_ROLE]}/ch/environment ]]; then
+    options+=("--set-env=${PSL_IMAGE_OF[PSL_ROLE]}/ch/environment")
+  fi
   exec -c unshare --user --map-root-user --mount sh -c "$PSL_LAY_OUT_AND_ENTER" sh "$root/tmp" "$HOME" "$PSL_JOB_USER" "$root/fstab" \
     "${BASH_CMDS[ch-run]}" "${options[@]}" "$root/merged" -- "${PSL_CONTAINER_COMMAND[@]}"
 }

@@ -13,7 +13,9 @@ run_contained() {
     PSL_CODE_OF_SCRIPT='254 permanent'
     return 1
   fi
-  ((!PSL_STOPPED)) || return 143
+  if ((PSL_STOPPED)); then
+    return 143
+  fi
   PSL_SERVE_WITH=call_from_container
   start_group become_container "$root" "$1" "$2"
   await_command
@@ -109,6 +111,9 @@ find_binds() {
 refuse_odd_paths() {
   local path
   for path; do
-    [[ $path != *[,:\\]* ]] || { log "error: the runtime $PSL_CONTAINER_RUNTIME can mount no path with a comma, colon or backslash: $path"; return 1; }
+    if [[ $path == *[,:\\]* ]]; then
+      log "error: the runtime $PSL_CONTAINER_RUNTIME can mount no path with a comma, colon or backslash: $path"
+      return 1
+    fi
   done
 }

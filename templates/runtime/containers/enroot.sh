@@ -17,7 +17,9 @@ enter_container() {
   )
   for ((i = 0; i < ${#PSL_BINDS[@]}; i += 2)); do options+=("--mount=${PSL_BINDS[i]}:${PSL_BINDS[i + 1]}:none:x-create=dir,rbind"); done
   if ((PSL_ROLE_GPUS[PSL_ROLE])); then options+=("--env=NVIDIA_VISIBLE_DEVICES" "--env=NVIDIA_DRIVER_CAPABILITIES=all"); fi
-  [[ ! ${PSL_INFINIBAND_OF[PSL_ROLE]-} ]] || options+=("--env=MELLANOX_VISIBLE_DEVICES=all")
+  if [[ ${PSL_INFINIBAND_OF[PSL_ROLE]-} ]]; then
+    options+=("--env=MELLANOX_VISIBLE_DEVICES=all")
+  fi
   # shellcheck disable=SC2016 # for the shell in there
   printf 'exec "$@"\n' >"$root/rc" || exit
   exec {PSL_EXPORTS_FD}< <(print_exports "HOME=$HOME" "USER=$PSL_JOB_USER" "PATH=$PATH" "XDG_RUNTIME_DIR=$root" \

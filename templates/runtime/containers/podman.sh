@@ -16,7 +16,9 @@ enter_container() {
     --security-opt=label=disable --ulimit=host "--shm-size=${PSL_SHM_OF[PSL_ROLE]}m" "--env=HOME=/root" "--env=USER=$PSL_JOB_USER"
     "--volume=$root/hosts:/etc/hosts" "--volume=$PSL_NODE_FOLDER:$PSL_NODE_FOLDER"
   )
-  [[ ${store[0]} != /* ]] || store=(--rootfs "${store[0]}:O")
+  if [[ ${store[0]} == /* ]]; then
+    store=(--rootfs "${store[0]}:O")
+  fi
   for ((i = 0; i < ${#PSL_BINDS[@]}; i += 2)); do options+=("--volume=${PSL_BINDS[i]}:${PSL_BINDS[i + 1]}"); done
   if ((PSL_ROLE_GPUS[PSL_ROLE])); then find_devices; for device in ${PSL_DEVICES[@]+"${PSL_DEVICES[@]}"}; do options+=("--device=$device"); done; fi
   [[ ! -d /dev/infiniband || ! ${PSL_INFINIBAND_OF[PSL_ROLE]-} ]] || options+=(--device=/dev/infiniband)
@@ -53,6 +55,8 @@ find_devices() {
     elif [[ -e /dev/nvidia$gpu ]]; then PSL_DEVICES+=("/dev/nvidia$gpu"); fi
   done
   for device in /dev/nvidiactl /dev/nvidia-uvm /dev/nvidia-uvm-tools /dev/kfd /dev/dri; do
-    [[ ! -e $device ]] || PSL_DEVICES+=("$device")
+    if [[ -e $device ]]; then
+      PSL_DEVICES+=("$device")
+    fi
   done
 }

@@ -9,8 +9,12 @@ fetch_by_runtime() {
   mkdir -p -- "$1.tmp" || { problem permanent "cannot write to $PSL_CACHE"; return; }
   (
     unset "${prefix}_DOCKER_USERNAME" "${prefix}_DOCKER_PASSWORD"
-    [[ ! $PSL_LOGIN_USER ]] || export "${prefix}_DOCKER_USERNAME=$PSL_LOGIN_USER" "${prefix}_DOCKER_PASSWORD=$PSL_LOGIN_PASSWORD"
-    [[ ! ${PSL_CERTIFICATES-} ]] || export SSL_CERT_FILE="$PSL_CERTIFICATES"
+    if [[ $PSL_LOGIN_USER ]]; then
+      export "${prefix}_DOCKER_USERNAME=$PSL_LOGIN_USER" "${prefix}_DOCKER_PASSWORD=$PSL_LOGIN_PASSWORD"
+    fi
+    if [[ ${PSL_CERTIFICATES-} ]]; then
+      export SSL_CERT_FILE="$PSL_CERTIFICATES"
+    fi
     export "${prefix}_TMPDIR=$1.tmp" "${prefix}_CACHEDIR=$1.tmp"
     "$PSL_CONTAINER_RUNTIME" pull --disable-cache "$1" "docker://$2/$3@$4"
   ) </dev/null >"$log" 2>&1 || pull_problem "$2/$3@$4" "$log"

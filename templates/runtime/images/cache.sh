@@ -25,7 +25,9 @@ remove_remains() {
   local tree old=$1.new.$PSL_RUN_ID.$SLURMD_NODENAME.old
   touch --date='12 hours ago' -- "$old"
   for tree in "$1.new."*; do
-    [[ ! $tree -ot $old ]] || remove_trees "$tree"
+    if [[ $tree -ot $old ]]; then
+      remove_trees "$tree"
+    fi
   done
   rm -f -- "$old"
 }

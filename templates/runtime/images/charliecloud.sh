@@ -14,7 +14,9 @@ fetch_by_runtime() {
     PATH=${tool%/*}:/usr/local/bin:/usr/bin:/bin
     [[ ! $PSL_LOGIN_USER ]] ||
       export CH_IMAGE_AUTH=yes CH_IMAGE_USERNAME="$PSL_LOGIN_USER" CH_IMAGE_PASSWORD="$PSL_LOGIN_PASSWORD"
-    [[ ! ${PSL_CERTIFICATES-} ]] || export REQUESTS_CA_BUNDLE="$PSL_CERTIFICATES"
+    if [[ ${PSL_CERTIFICATES-} ]]; then
+      export REQUESTS_CA_BUNDLE="$PSL_CERTIFICATES"
+    fi
     CH_IMAGE_CACHE=disabled "$tool" --storage "$storage" pull "$2/$3@$4"
   ) </dev/null >"$log" 2>&1 || { pull_problem "$2/$3@$4" "$log"; return; }
   mv -- "$storage/img/"* "$1"

@@ -17,7 +17,9 @@ fetch_by_runtime() {
     done >"$1.config/.credentials"
   fi
   (
-    [[ ! ${PSL_CERTIFICATES-} ]] || export CURL_CA_BUNDLE="$PSL_CERTIFICATES"
+    if [[ ${PSL_CERTIFICATES-} ]]; then
+      export CURL_CA_BUNDLE="$PSL_CERTIFICATES"
+    fi
     ENROOT_CONFIG_PATH=$1.config ENROOT_CACHE_PATH=$1.tmp ENROOT_TEMP_PATH=$1.tmp \
       enroot import --output "$1" "docker://$2#$3:$4"
   ) </dev/null >"$log" 2>&1 || pull_problem "$2/$3@$4" "$log"

@@ -29,7 +29,9 @@ stage_images() {
     done <"$PSL_SCRATCH/image.$component"
     [[ $kind ]] || die "the images could not be fetched: see srun/image-$component.log"
   done
-  [[ ! $kind ]] || die "$PSL_PROBLEM" 254 "$kind"
+  if [[ $kind ]]; then
+    die "$PSL_PROBLEM" 254 "$kind"
+  fi
 }
 
 all_images_are_there() {
@@ -74,7 +76,9 @@ pull_problem() {
   local line last=''
   while IFS= read -r line; do
     log "$PSL_FETCHES_WITH: $line"
-    [[ ! $line =~ $PSL_PULL_ERROR ]] || last=${BASH_REMATCH[1]}
+    if [[ $line =~ $PSL_PULL_ERROR ]]; then
+      last=${BASH_REMATCH[1]}
+    fi
   done <"$2"
   [[ $last ]] || { problem "$PSL_SILENT_FAILURE" "$PSL_FETCHES_WITH on $SLURMD_NODENAME cannot fetch the image $1: see srun/image-*.log"; return; }
   if [[ $last =~ $PSL_PERMANENT_ERRORS ]]; then line=permanent; else line=transient; fi

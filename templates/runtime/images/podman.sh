@@ -29,14 +29,20 @@ fetch_by_runtime() {
     options+=("--authfile=$login")
   fi
   (
-    [[ ! ${PSL_CERTIFICATES-} ]] || export SSL_CERT_FILE="$PSL_CERTIFICATES"
+    if [[ ${PSL_CERTIFICATES-} ]]; then
+      export SSL_CERT_FILE="$PSL_CERTIFICATES"
+    fi
     podman pull "${options[@]}" "$2/$3@$4"
   ) </dev/null >>"$1" 2>&1 || status=$?
-  [[ ! $login ]] || rm -f -- "$login"
+  if [[ $login ]]; then
+    rm -f -- "$login"
+  fi
   ((status == 0)) || pull_problem "$2/$3@$4" "$1"
 }
 
 # print_login REGISTRY: as containers-auth.json(5) has it.
 print_login() {
-  [[ ! $PSL_LOGIN_USER ]] || printf '{"auths": {"%s": {"auth": "%s"}}}' "$1" "$(printf '%s:%s' "$PSL_LOGIN_USER" "$PSL_LOGIN_PASSWORD" | base64 --wrap=0)"
+  if [[ $PSL_LOGIN_USER ]]; then
+    printf '{"auths": {"%s": {"auth": "%s"}}}' "$1" "$(printf '%s:%s' "$PSL_LOGIN_USER" "$PSL_LOGIN_PASSWORD" | base64 --wrap=0)"
+  fi
 }

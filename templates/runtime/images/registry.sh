@@ -56,7 +56,9 @@ setting() {
 ask() {
   local status=0 LC_ALL=C
   setting url "$1"
-  [[ ! ${PSL_CERTIFICATES-} ]] || setting cacert "$PSL_CERTIFICATES"
+  if [[ ${PSL_CERTIFICATES-} ]]; then
+    setting cacert "$PSL_CERTIFICATES"
+  fi
   PSL_ANSWERED=$(
     set -o pipefail
     curl -q --globoff --proto =https --proto-redir =https --max-redirs 5 --config <(printf '%s' "$PSL_CONFIG") --silent --show-error \
@@ -80,7 +82,10 @@ header() {
   local line
   PSL_VALUE=''
   while IFS= read -r line; do
-    [[ ${line,,} != "$1:"* ]] || { PSL_VALUE=${line#*:}; PSL_VALUE=${PSL_VALUE# }; }
+    if [[ ${line,,} == "$1:"* ]]; then
+      PSL_VALUE=${line#*:}
+      PSL_VALUE=${PSL_VALUE# }
+    fi
   done <<<"$PSL_ANSWERED"
 }
 
@@ -88,7 +93,9 @@ header() {
 resolve_image() {
   local pause
   PSL_DIGEST=$3
-  ! is_digest "$3" || return 0
+  if is_digest "$3"; then
+    return 0
+  fi
   find_login "$1" || return
   for pause in $PSL_REGISTRY_PAUSES ''; do
     PSL_REGISTRY=$1 ask_for_digest "$2" "$3" && return
@@ -151,12 +158,20 @@ manifest_types() {
 # ask_for_token CHALLENGE REPOSITORY: in `token` of the caller.
 ask_for_token() {
   local realm='' service='' scope=repository:$2:pull
-  [[ ! $1 =~ realm=\"([^\"]*)\" ]] || realm=${BASH_REMATCH[1]}
-  [[ ! $1 =~ service=\"([^\"]*)\" ]] || service=${BASH_REMATCH[1]}
+  if [[ $1 =~ realm=\"([^\"]*)\" ]]; then
+    realm=${BASH_REMATCH[1]}
+  fi
+  if [[ $1 =~ service=\"([^\"]*)\" ]]; then
+    service=${BASH_REMATCH[1]}
+  fi
   PSL_CONFIG='get'$'\n'
-  [[ ! $service ]] || setting data-urlencode "service=$service"
+  if [[ $service ]]; then
+    setting data-urlencode "service=$service"
+  fi
   setting data-urlencode "scope=$scope"
-  [[ ! $PSL_LOGIN_USER ]] || setting user "$PSL_LOGIN_USER:$PSL_LOGIN_PASSWORD"
+  if [[ $PSL_LOGIN_USER ]]; then
+    setting user "$PSL_LOGIN_USER:$PSL_LOGIN_PASSWORD"
+  fi
   ask "$realm" || return
   case $PSL_HTTP_STATUS in
     200) ;;

@@ -9,7 +9,9 @@ print_infiniband_problems() {
   for role in "${!PSL_INFINIBAND_CHECKS[@]}"; do
     [[ " ${PSL_NODES_OF[role]} " == *" $SLURMD_NODENAME "* ]] || continue
     for check in ${PSL_INFINIBAND_CHECKS[role]}; do
-      [[ ! ${seen[$check]-} ]] || continue
+      if [[ ${seen[$check]-} ]]; then
+        continue
+      fi
       seen[$check]=1
       "check_${check%%:*}" "${check#*:}" || printf '%s %s\n' "$SLURMD_NODENAME" "$PSL_PROBLEM"
     done
@@ -19,14 +21,18 @@ print_infiniband_problems() {
 # check_hca NAME[:PORT]: the adapter is there, and the port, or one of its ports, is active.
 check_hca() {
   local adapter=${1%:*} port='*' file state
-  [[ $1 != *:* ]] || port=${1##*:}
+  if [[ $1 == *:* ]]; then
+    port=${1##*:}
+  fi
   PSL_PROBLEM="there is no InfiniBand adapter $adapter in $PSL_SYSFS/infiniband (site profile: infiniband.adapters)"
   [[ -d $PSL_SYSFS/infiniband/$adapter ]] || return
   PSL_PROBLEM="the InfiniBand adapter $adapter has no port $port in $PSL_SYSFS/infiniband/$adapter/ports"
   # shellcheck disable=SC2231 # the port may be a pattern
   for file in "$PSL_SYSFS/infiniband/$adapter/ports"/$port/state; do
     read -r state 2>/dev/null <"$file" || continue
-    [[ $state != *ACTIVE* ]] || return 0
+    if [[ $state == *ACTIVE* ]]; then
+      return 0
+    fi
     PSL_PROBLEM="port $(port_of "$file") of the InfiniBand adapter $adapter is not active but ${state#*: }"
   done
   return 1

@@ -7,7 +7,9 @@ prepare_node() {
   for role in "${!PSL_ROLE_NAME[@]}"; do
     nodes_of "$role"
     for slot in "${!PSL_NODES[@]}"; do
-      [[ ${PSL_NODES[slot]} != "$SLURMD_NODENAME" ]] || slots+=("$role.$slot")
+      if [[ ${PSL_NODES[slot]} == "$SLURMD_NODENAME" ]]; then
+        slots+=("$role.$slot")
+      fi
     done
   done
   ((!${#slots[@]})) || { make_control_fifos_of "${slots[@]}" && print_ports_of "${slots[@]}"; }
@@ -38,7 +40,9 @@ print_ports_of() {
 clean_up_node() {
   local folder
   for folder in "$PSL_NODE_FOLDER" "/dev/shm/${PSL_NODE_FOLDER##*/}"-*; do
-    ! is_own_folder "$folder" || remove_trees "$folder"
+    if is_own_folder "$folder"; then
+      remove_trees "$folder"
+    fi
   done
 }
 
@@ -47,6 +51,8 @@ mark_control_fifos() {
   local bell
   check_node_folder || return
   for bell in "$PSL_NODE_FOLDER"/*; do
-    [[ ! -p $bell ]] || : >"$bell.$1"
+    if [[ -p $bell ]]; then
+      : >"$bell.$1"
+    fi
   done
 }

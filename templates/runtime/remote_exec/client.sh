@@ -19,7 +19,9 @@ send_call() {
   cat <&"$source" >&"$in" {life}>&- {in}>&- {out}<&- {err}<&- &
   input=$!
   exec {in}>&-
-  [[ ! ${3-} ]] || { pass_sizes "$bell" "${folder##*/}" <&"$source" >/dev/null {life}>&- {out}<&- & sizes=$!; }
+  if [[ ${3-} ]]; then
+    pass_sizes "$bell" "${folder##*/}" <&"$source" >/dev/null {life}>&- {out}<&- & sizes=$!
+  fi
   output_blocks || make_output_block || log "warning: standard output does not block, and only perl or python3 could change that"
   # When nobody reads any more, the command is to know: no other process has its pipe open.
   { cat <&"$err" >&2 {out}<&- & cat <&"$out"; exec {out}<&-; wait; } {life}>&- &
@@ -58,7 +60,9 @@ exec_in_task() {
   # Unbuffered: else srun keeps back what ends in no newline, and rsync at both ends waits for the other.
   options=("--jobid=$PSL_JOB_ID" --overlap --mem=0 --gres=none --mpi=none --export=ALL --unbuffered --quiet --job-name=ssh
     "--nodelist=${PSL_NODES[slot]}" --nodes=1 --ntasks=1 --cpus-per-task=1 --cpu-bind=none --chdir=/)
-  [[ $PSL_LAYOUT != het ]] || options+=("--het-group=$role")
+  if [[ $PSL_LAYOUT == het ]]; then
+    options+=("--het-group=$role")
+  fi
   for name in "${!SLURM_@}" "${!SRUN_@}"; do [[ $name == SLURM_CONF ]] || unset "$name"; done
   [[ ! ${4-} ]] || exec srun "${options[@]}" --pty bash -p "$PSL_SCRIPT" --relay "$PSL_FOLDER" "$PSL_ATTEMPT" "$role.$slot" "$3" terminal \
     2> >(show_errors "${PSL_NODES[slot]}")
@@ -117,7 +121,9 @@ show_errors() {
     esac
     printf '%s\n' "$line" >&2
   done
-  ((!failed)) || log "ssh: the command could not run to its end on node $1"
+  if ((failed)); then
+    log "ssh: the command could not run to its end on node $1"
+  fi
   return "$failed"
 }
 

@@ -43,7 +43,9 @@ run_remote_command() {
     log "error: $folder on $SLURMD_NODENAME is another user's: nothing runs beside it"
     exit 255
   fi
-  [[ ! -e $1/terminal ]] || run_in_terminal "$1" "$command"
+  if [[ -e $1/terminal ]]; then
+    run_in_terminal "$1" "$command"
+  fi
   exec_with_exports bash -c "$command"
 }
 
@@ -61,7 +63,9 @@ kill_when_over() {
   # What has a terminal is in a session of its own, below the process that made the terminal.
   read -r child _ <"/proc/$2/task/$2/children"
   end_group "$2"
-  [[ ! $child ]] || kill -KILL -- "-$child"
+  if [[ $child ]]; then
+    kill -KILL -- "-$child"
+  fi
 }
 
 # end_group GROUP: by TERM, and by KILL if that was not enough.
@@ -79,7 +83,9 @@ run_in_terminal() {
   quote "$1/tty"
   inner="stty sane rows $rows cols $columns; tty >$PSL_QUOTED;"
   quote "$shell"
-  [[ ! $shell ]] || inner+=" export SHELL=$PSL_QUOTED;"
+  if [[ $shell ]]; then
+    inner+=" export SHELL=$PSL_QUOTED;"
+  fi
   quote "$2"
   inner+=" exec bash -c $PSL_QUOTED"
   # It would start $SHELL, which can be anything.

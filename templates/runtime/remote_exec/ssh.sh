@@ -89,7 +89,9 @@ find_slot() {
   local ports=PAI_PORT_LIST_${PSL_ROLE_ALIASES[$1]%% *}_$2_ssh name value
   PSL_FOUND_ROLE=$1 PSL_FOUND_SLOT=$2 PSL_FOUND_PORTS=${!ports-}
   (($2 < PSL_INSTANCES[$1])) || return
-  ((!PSL_GANG)) || return 0
+  if ((PSL_GANG)); then
+    return 0
+  fi
   local file=$PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[$1]}/$2.env
   [[ -r $file ]] || refuse "task ${PSL_ROLE_NAME[$1]}-$2 has not begun"
   while IFS='=' read -r name value; do

@@ -3,7 +3,9 @@
 run_and_hold() {
   local status=0
   run_scripts "$2" || status=$?
-  [[ ! $PSL_FAILED_SCRIPT ]] || report failed "$PSL_ROLE" "$PSL_SLOT" "$1" "$2" "$PSL_FAILED_SCRIPT"
+  if [[ $PSL_FAILED_SCRIPT ]]; then
+    report failed "$PSL_ROLE" "$PSL_SLOT" "$1" "$2" "$PSL_FAILED_SCRIPT"
+  fi
   ((status == 0 || PSL_STOPPED)) || hold_for_debug "$1" "$2" "$status"
   return "$status"
 }
@@ -11,9 +13,15 @@ run_and_hold() {
 # Go to the folder in which the commands start; the shell is in the task's own.
 enter_workdir() {
   local folder=${WORKDIR[ROLE]-task} where=$SLURMD_NODENAME
-  [[ $folder != task ]] || return 0
-  [[ $folder != submit ]] || folder=$SUBMIT_DIR
-  ! cd -- "$folder" 2>/dev/null || return 0
+  if [[ $folder == task ]]; then
+    return 0
+  fi
+  if [[ $folder == submit ]]; then
+    folder=$SUBMIT_DIR
+  fi
+  if cd -- "$folder" 2>/dev/null; then
+    return 0
+  fi
   [[ $CONTAINER_RUNTIME == none ]] || where="$where, in the container"
   if [[ -d $folder ]]; then
     say "error: the folder $folder cannot be entered on $where (extras.slurm.workdir)"
@@ -26,9 +34,15 @@ enter_workdir() {
 # Go to the folder in which the commands start; the shell is in the task's own.
 enter_workdir() {
   local folder=${PSL_WORKDIR[PSL_ROLE]-task} where=$SLURMD_NODENAME
-  [[ $folder != task ]] || return 0
-  [[ $folder != submit ]] || folder=$PSL_SUBMIT_DIR
-  ! cd -- "$folder" 2>/dev/null || return 0
+  if [[ $folder == task ]]; then
+    return 0
+  fi
+  if [[ $folder == submit ]]; then
+    folder=$PSL_SUBMIT_DIR
+  fi
+  if cd -- "$folder" 2>/dev/null; then
+    return 0
+  fi
   [[ $PSL_CONTAINER_RUNTIME == none ]] || where="$where, in the container"
   if [[ -d $folder ]]; then
     log "error: the folder $folder cannot be entered on $where (extras.slurm.workdir)"
@@ -116,7 +130,9 @@ keep_status() {
   outlive_signals
   # A TERM that has come before the child is there would reach nobody.
   (
-    ((!PSL_STOPPED)) || exit 143
+    if ((PSL_STOPPED)); then
+      exit 143
+    fi
     "$@"
   ) {PSL_CONTROL_FD}>&-
   printf 'end %s %s\n' "$BASHPID" "$?" >&"$PSL_CONTROL_FD"
@@ -141,7 +157,9 @@ run_scripts() {
   local attempt=$1 status=0 word began
   PSL_EXPORTS='' PSL_CODE_OF_SCRIPT='' PSL_FAILED_SCRIPT=''
   for word in ${PSL_HOOKS_BEFORE[PSL_ROLE]-}; do
-    ((!PSL_STOPPED)) || break
+    if ((PSL_STOPPED)); then
+      break
+    fi
     run_script "$attempt" "$word" || { status=$?; break; }
   done
   if ((PSL_STOPPED)); then

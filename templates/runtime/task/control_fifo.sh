@@ -5,7 +5,9 @@
 make_control_fifos() {
   mkdir -m 0700 -- "$PSL_NODE_FOLDER" 2>/dev/null
   check_node_folder || return
-  [[ ! $PSL_HOST_SUFFIX ]] || set -- "$@" "${@/%/$PSL_HOST_SUFFIX}"
+  if [[ $PSL_HOST_SUFFIX ]]; then
+    set -- "$@" "${@/%/$PSL_HOST_SUFFIX}"
+  fi
   # On one machine all components are one node, and each of their steps makes all of them.
   mkfifo -m 0600 -- "${@/#/$PSL_NODE_FOLDER/}" 2>/dev/null
   local name
@@ -33,7 +35,9 @@ handle_control_message() {
     3:end)
       [[ "${PSL_WORDS[1]}${PSL_WORDS[2]}" =~ ^[0-9]+$ ]] || return
       PSL_EXIT_BY_PID[${PSL_WORDS[1]}]=${PSL_WORDS[2]}
-      [[ ! $PSL_RANKS_RUN ]] || on_end_of_rank "${PSL_WORDS[2]}"
+      if [[ $PSL_RANKS_RUN ]]; then
+        on_end_of_rank "${PSL_WORDS[2]}"
+      fi
       ;;
     1:stop) PSL_STOPPED=1 ;;
     3:rank) [[ $PSL_RANKS == 1 || ! "${PSL_WORDS[1]}${PSL_WORDS[2]}" =~ ^[0-9]+$ ]] || on_start_of_rank "${PSL_WORDS[@]:1}" ;;
@@ -46,7 +50,9 @@ handle_control_message() {
 close_control_fifo() {
   local file shared=/dev/shm/${PSL_NODE_FOLDER##*/}-$1
   local -a files
-  ! is_own_folder "$shared" || remove_trees "$shared"
+  if is_own_folder "$shared"; then
+    remove_trees "$shared"
+  fi
   is_own_folder "$PSL_NODE_FOLDER" || return 0
   : >"$PSL_NODE_FOLDER/$1.ended"
   files=("$PSL_NODE_FOLDER"/*)

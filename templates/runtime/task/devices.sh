@@ -18,7 +18,9 @@ list_gpus() {
 
 cannot_open_all_gpus() {
   local file pattern='/dev/nvidia[0-9]*'
-  [[ $PSL_GPU_VENDOR != amd ]] || pattern='/dev/dri/renderD*'
+  if [[ $PSL_GPU_VENDOR == amd ]]; then
+    pattern='/dev/dri/renderD*'
+  fi
   for file in $pattern; do [[ -r $file || ! -e $file ]] || return 0; done
   return 1
 }
@@ -27,15 +29,21 @@ cannot_open_all_gpus() {
 take_devices() {
   local want=${PSL_ROLE_GPUS[$1]} name=CUDA_VISIBLE_DEVICES list slot first=0
   local -a found
-  [[ $PSL_GPU_VENDOR != amd ]] || name=ROCR_VISIBLE_DEVICES
+  if [[ $PSL_GPU_VENDOR == amd ]]; then
+    name=ROCR_VISIBLE_DEVICES
+  fi
   # HIP takes its lists as places in that of ROCm, and so it would look for places that are not there.
   unset HIP_VISIBLE_DEVICES
-  [[ $PSL_GPU_VENDOR != amd ]] || unset CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
+  if [[ $PSL_GPU_VENDOR == amd ]]; then
+    unset CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
+  fi
   if ((!want)); then
     export "$name=" NVIDIA_VISIBLE_DEVICES=none
     return
   fi
-  [[ ! ${PSL_GPU_GRES-} ]] || list_gpus "$name"
+  if [[ ${PSL_GPU_GRES-} ]]; then
+    list_gpus "$name"
+  fi
   IFS=, read -ra found <<<"${!name-}"
   if ((${#found[@]} > want)); then
     nodes_of "$1"
@@ -56,5 +64,7 @@ take_devices() {
 # Slurm gives tasks the limit of the shell that submitted them, which is far too low for InfiniBand on most login nodes.
 # Source: slurm.conf(5), PropagateResourceLimits.
 raise_memlock() {
-  [[ ${PSL_INFINIBAND_CHECKS[$1]-} != *memlock:* ]] || ulimit -S -l "$(ulimit -H -l)"
+  if [[ ${PSL_INFINIBAND_CHECKS[$1]-} == *memlock:* ]]; then
+    ulimit -S -l "$(ulimit -H -l)"
+  fi
 }

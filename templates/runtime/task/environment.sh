@@ -33,7 +33,9 @@ read_own_ports() {
   local index=$1 label name
   for label in ${PSL_PORT_COUNTS[PSL_ROLE]}; do
     label=${label%:*}
-    [[ ! ${PSL_PORTS_OF[$PSL_ROLE.$index.$label]-} ]] || continue
+    if [[ ${PSL_PORTS_OF[$PSL_ROLE.$index.$label]-} ]]; then
+      continue
+    fi
     name=PAI_PORT_LIST_${PSL_ROLE_ALIASES[PSL_ROLE]%% *}_${index}_$label
     PSL_PORTS_OF[$PSL_ROLE.$index.$label]=${!name}
   done
@@ -60,7 +62,9 @@ export_task_environment() {
   port=${PSL_PORTS_OF[$role.$index.ssh]}
   export PAI_CONTAINER_SSH_PORT=${port%%,*} PAISLURM_BELL=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT
   # Between colons are the folders of PATH.
-  [[ $programs != *:* ]] || { programs=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.bin && ln -sfn -- "$PSL_ATTEMPT_FOLDER/bin" "$programs"; }
+  if [[ $programs == *:* ]]; then
+    programs=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.bin && ln -sfn -- "$PSL_ATTEMPT_FOLDER/bin" "$programs"
+  fi
   export PATH=$programs:$PATH
   "environment_of_role_$role"
   name_gloo_interface "$address"

@@ -37,7 +37,9 @@ log_matches() {
       every+=${pattern:+${every:+|}$pattern}
     done
     PSL_ANY_PATTERN_MATCHES=no
-    ! search_logs "$every" || PSL_ANY_PATTERN_MATCHES=yes
+    if search_logs "$every"; then
+      PSL_ANY_PATTERN_MATCHES=yes
+    fi
   fi
   [[ $PSL_ANY_PATTERN_MATCHES == yes ]] && search_logs "$1"
 }

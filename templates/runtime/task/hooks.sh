@@ -26,7 +26,9 @@ run_script() {
     return 0
   fi
   # Only the barrier of the plugin ends so.
-  [[ $kind.$name:$status != plugin.ssh:10 ]] || PSL_CODE_OF_SCRIPT='249 permanent'
+  if [[ $kind.$name:$status == plugin.ssh:10 ]]; then
+    PSL_CODE_OF_SCRIPT='249 permanent'
+  fi
   if ((!PSL_STOPPED)); then
     log "error: $name failed with status $status ($moment); what it printed is in $PSL_RUNTIME_LOG" 2>>"$PSL_STDERR_LOG"
     PSL_FAILED_SCRIPT="$moment $kind $name"

@@ -56,7 +56,9 @@ first_fixed_port() {
   local pair
   PSL_FIRST_FIXED=0
   for pair in ${PSL_FIXED_PORTS[$1]-}; do
-    [[ ${pair%:*} != "$2" ]] || PSL_FIRST_FIXED=${pair#*:}
+    if [[ ${pair%:*} == "$2" ]]; then
+      PSL_FIRST_FIXED=${pair#*:}
+    fi
   done
 }
 
@@ -73,7 +75,9 @@ take_fixed_ports() {
 
 # Take PORT for a task of this node, unless somebody else has it.
 take_port() {
-  [[ ! ${PSL_PORT_TAKEN[$PSL_PORT]-} ]] || return 1
+  if [[ ${PSL_PORT_TAKEN[$PSL_PORT]-} ]]; then
+    return 1
+  fi
   if [[ $PSL_RESERVE_PORTS ]]; then
     mkdir -- "$PSL_RESERVE_PORTS$PSL_PORT" 2>/dev/null || return 1
     PSL_TAKEN_PORTS+=("$PSL_PORT")
@@ -95,7 +99,9 @@ read_listeners() {
   local table port
   local -a tables=()
   for table in /proc/net/{tcp,tcp6,udp,udp6}; do
-    [[ ! -r $table ]] || tables+=("$table")
+    if [[ -r $table ]]; then
+      tables+=("$table")
+    fi
   done
   while read -r port; do
     PSL_PORT_TAKEN[16#$port]=1

@@ -17,7 +17,9 @@ run_follower_rank() {
   done
   PSL_EXPORTS=$text$part
   # Scripts ran with the variables of the first rank, among them its number.
-  [[ ! $PSL_EXPORTS ]] || PSL_EXPORTS+=$'\n'$(declare -px "${!SLURM_@}" "${!PMI@}" "${!PALS_@}")
+  if [[ $PSL_EXPORTS ]]; then
+    PSL_EXPORTS+=$'\n'$(declare -px "${!SLURM_@}" "${!PMI@}" "${!PALS_@}")
+  fi
   prepare_task "$PSL_SLOT" 0 2>>"$PSL_STDERR_LOG" || { printf 'rank %s 0\n' "$PSL_RANK" >&"$PSL_CONTROL_FD"; return 1; }
   read -ra options <<<"${PSL_SHELL_OPTIONS[PSL_ROLE]}"
   launch start_bash "$PSL_STDOUT_LOG" "$PSL_STDERR_LOG" "$PSL_ATTEMPT_FOLDER/commands/${PSL_ROLE_FOLDER[PSL_ROLE]}.sh" ${options[@]+"${options[@]}"} --
@@ -61,9 +63,13 @@ have_all_ended() {
   for ((rank = 1; rank < PSL_RANKS; rank++)); do
     process=${PSL_RANK_PROCESS[rank]-}
     [[ $process ]] || return 1
-    [[ ! ${PSL_EXIT_BY_PID[$process]-} ]] || continue
+    if [[ ${PSL_EXIT_BY_PID[$process]-} ]]; then
+      continue
+    fi
     ((process)) || { PSL_EXIT_BY_PID[0]=1; on_end_of_rank 1; continue; }
-    ! kill -0 "$process" 2>/dev/null || return 1
+    if kill -0 "$process" 2>/dev/null; then
+      return 1
+    fi
     while read -r -t 0 <&"$PSL_CONTROL_FD" && read_words "$PSL_CONTROL_FD"; do handle_control_message; done
     [[ ${PSL_EXIT_BY_PID[$process]-} ]] || { PSL_EXIT_BY_PID[$process]=137; on_end_of_rank 137; }
   done
@@ -88,7 +94,9 @@ on_end_of_rank() {
 # on_start_of_rank RANK PROCESS: it is too late for one that begins when another has failed.
 on_start_of_rank() {
   PSL_RANK_PROCESS[$1]=$2
-  [[ ! $PSL_FIRST_FAILURE ]] || end_rank "$2"
+  if [[ $PSL_FIRST_FAILURE ]]; then
+    end_rank "$2"
+  fi
 }
 
 end_rank() {

@@ -12,7 +12,9 @@ pass_on_term() {
   ((PSL_STOPPED && !PSL_TERM_FORWARDED)) || return 0
   PSL_TERM_FORWARDED=1
   # Whatever the commands make of it, and even if they end well, the batch script must know why they end.
-  [[ ! $PSL_RUNNING ]] || report term "$PSL_ROLE" "$PSL_SLOT" "$PSL_RUNNING"
+  if [[ $PSL_RUNNING ]]; then
+    report term "$PSL_ROLE" "$PSL_SLOT" "$PSL_RUNNING"
+  fi
   [[ ! $PSL_COMMAND || $PSL_ENDING ]] || kill -TERM -- "-$PSL_COMMAND" 2>/dev/null
 }
 

@@ -11,7 +11,9 @@ insert_secrets() {
   PSL_PIECES=()
   while ((more)); do
     IFS= read -r -d '>' piece || more=0
-    ((!more)) || piece+='>'
+    if ((more)); then
+      piece+='>'
+    fi
     if [[ $piece == *"$PSL_SECRET_TAG"*"$PSL_SECRET_TAG_END" ]]; then
       before=${piece%"$PSL_SECRET_TAG"*}
       name=${piece:${#before}+${#PSL_SECRET_TAG}}

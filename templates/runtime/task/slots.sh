@@ -28,13 +28,17 @@ source_known_peers() {
   for role in "${!PSL_ROLE_NAME[@]}"; do
     files=()
     for file in "$PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[role]}"/*.env; do
-      [[ ! -e $file ]] || files+=("$file")
+      if [[ -e $file ]]; then
+        files+=("$file")
+      fi
     done
     list=''
     for ((index = 0; index < PSL_INSTANCES[role] && ${#files[@]}; index++)); do
       file=$PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[role]}/$index.env
       # shellcheck source=/dev/null # written by our own tasks
-      [[ ! -e $file ]] || { set -a && source "$file" && set +a && list+=${list:+,}$PSL_PEER_HTTP_ADDRESS; }
+      if [[ -e $file ]]; then
+        set -a && source "$file" && set +a && list+=${list:+,}$PSL_PEER_HTTP_ADDRESS
+      fi
     done
     unset PSL_PEER_HTTP_ADDRESS PSL_SLOT_OF_TASK
     for name in ${PSL_ROLE_ALIASES[role]} "$role"; do

@@ -12,8 +12,8 @@ write_result() { :; }
 signal_steps() { TOLD+="$1 "; }
 has_open_tasks() { return 1; }
 log() { :; }
-log_of_step() { PSL_LOG=''; }
-explain_launch() { PSL_LAUNCH='-1402 transient' PSL_LAUNCH_NODE='' PSL_LAUNCH_WORDS=''; }
+find_srun_log() { PSL_SRUN_LOG=''; }
+explain_launch() { PSL_LAUNCH_FAILURE='-1402 transient' PSL_LAUNCH_NODE='' PSL_LAUNCH_WORDS=''; }
 
 # The channel: what arrives at a time can all be read at that time.
 read() {

@@ -41,7 +41,9 @@ ENDS = [
     (PROLOG, 1, "-1403 transient"),
 ]
 """What srun says and its status, most of it observed on Slurm 22.05, and what it means: by default -1402."""
-CODE = 'explain_launch "$1" "$2" && printf "%s\\n" "$PSL_LAUNCH" "$PSL_LAUNCH_NODE"; printf "%s\\n" "$PSL_LAUNCH_WORDS"'
+CODE = """explain_launch "$1" "$2" && printf '%s\\n' "$PSL_LAUNCH_FAILURE" "$PSL_LAUNCH_NODE"
+printf '%s\\n' "$PSL_LAUNCH_WORDS"
+"""
 
 
 @pytest.mark.parametrize(("log", "status", "means"), ENDS)

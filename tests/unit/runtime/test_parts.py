@@ -30,6 +30,8 @@ GUARDED = {
     "registry": {"fetch_images_main", "stage_images"},
     "secrets": {"check_secrets", "forget_secrets", "insert_secrets"},
     "slots": {
+        "forget_free_slot",
+        "grant_retry",
         "leave_peer_file",
         "on_free",
         "release_ports",
@@ -37,7 +39,6 @@ GUARDED = {
         "serve_slot",
         "source_known_peers",
         "start_due_retries",
-        "wants_retry",
     },
 }
 """What is called only by jobs that use a part, and so may be missing in others."""
