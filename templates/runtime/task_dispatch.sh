@@ -1,6 +1,7 @@
 
 # ==== dispatch of tasks =========================================================
-# Bash reads a script as it runs it. A task, of which a node may have many, needs nothing that follows.
+# Bash reads a script while running it. A task, of which a node may have many, ends here and never
+# reads what follows.
 start_up "$@"
 case ${1-} in
   --task) task_main "${@:2}" ;;

@@ -1,11 +1,13 @@
-# codeDir of protocol v1: a folder that every task finds under its own name in the working directory.
-# It is fetched once, into the attempt's folder, and each task gets a copy that it can write to.
+# Copy codeDir of protocol v1 for the tasks. Every task finds the folder under its own name in its
+# working directory. The batch script fetches the folder once, into the attempt's folder, and each
+# task gets a copy that it can write to.
 
 # Source: PAI protocol v1, codeDir; PAI rest-server, which refused larger ones.
 readonly PSL_MAX_CODE_BYTES=200000000
 
+# Fetch codeDir into the attempt's folder.
 fetch_code() {
-  local from name size
+  local from name
   # shellcheck source=/dev/null # written by write_environment
   from=$(source ./env.sh && printf '%s' "$PAI_CODE_DIR")
   name=${from%"${from##*[!/]}"} name=${name##*/}
@@ -14,51 +16,72 @@ fetch_code() {
   fi
   mkdir -- code || die "cannot write to $PSL_ATTEMPT_FOLDER"
   case $from in
-    hdfs://*)
-      command -v hdfs >/dev/null || die "codeDir $from: there is no hdfs command on $SLURMD_NODENAME"
-      run_interruptibly hdfs dfs -get "$from" code/ || die "codeDir $from cannot be fetched"
-      ;;
-    http://* | https://*)
-      command -v curl >/dev/null || die "codeDir $from: there is no curl on $SLURMD_NODENAME"
-      # A server need not say how much is to come.
-      run_interruptibly limit_file "$PSL_MAX_CODE_BYTES" curl -q --globoff --proto =http,https --proto-redir =http,https --fail --silent \
-        --show-error --location --max-filesize "$PSL_MAX_CODE_BYTES" --output "code/$name" -- "$from" ||
-        die "codeDir $from cannot be fetched"
-      ;;
-    *)
-      from=${from#file://}
-      [[ -e $from ]] || die "codeDir $from is not there, seen from $SLURMD_NODENAME"
-      check_code_size "$from"
-      run_interruptibly cp -R -- "$from" code/ || die "codeDir $from cannot be copied"
-      ;;
+    hdfs://*) fetch_code_from_hdfs "$from" ;;
+    http://* | https://*) fetch_code_from_web "$from" "$name" ;;
+    *) copy_code "${from#file://}" ;;
   esac
   check_code_size code
+}
+
+# fetch_code_from_hdfs URL: fetch a folder of a Hadoop file system.
+fetch_code_from_hdfs() {
+  command -v hdfs >/dev/null || die "codeDir $1: there is no hdfs command on $SLURMD_NODENAME"
+  run_interruptibly hdfs dfs -get "$1" code/ || die "codeDir $1 cannot be fetched"
+}
+
+# fetch_code_from_web URL NAME: fetch a file of a web server.
+fetch_code_from_web() {
+  local -a options=(-q --globoff --proto '=http,https' --proto-redir '=http,https' --fail --silent
+    --show-error --location --max-filesize "$PSL_MAX_CODE_BYTES" --output "code/$2")
+  command -v curl >/dev/null || die "codeDir $1: there is no curl on $SLURMD_NODENAME"
+  # A server need not say how much it is going to send, so --max-filesize is not enough.
+  run_interruptibly limit_file "$PSL_MAX_CODE_BYTES" curl "${options[@]}" -- "$1" ||
+    die "codeDir $1 cannot be fetched"
+}
+
+# copy_code PATH: copy a file or folder that the batch node can see.
+copy_code() {
+  [[ -e $1 ]] || die "codeDir $1 is not there, seen from $SLURMD_NODENAME"
+  check_code_size "$1"
+  run_interruptibly cp -R -- "$1" code/ || die "codeDir $1 cannot be copied"
 }
 
 # limit_file BYTES WORD ...: run a command that can write no longer file.
 limit_file() { ulimit -f "$(($1 / 1024 + 1))" && "${@:2}"; }
 
+# check_code_size PATH: end the job if codeDir is too large.
 check_code_size() {
   local size
   read -r size _ < <(du --summarize --bytes -- "$1")
-  ((size <= PSL_MAX_CODE_BYTES)) || die "codeDir has $size bytes, more than the $PSL_MAX_CODE_BYTES that it may have"
+  ((size <= PSL_MAX_CODE_BYTES)) ||
+    die "codeDir has $size bytes, more than the $PSL_MAX_CODE_BYTES that it may have"
 }
 
-# The default outputDir is made if it is missing. What all users share, `Output`, is the site's affair; there anybody could
-# have made the user's own folder, to read what the job writes, or to give it what it reads.
+# Make the default outputDir if it is missing. `Output`, which all users share, is made by the site.
+# Anybody can make folders there: a folder that another user made in the place of this user's could
+# read what the job writes, or replace what the job reads. So the job refuses such a folder.
 make_output() {
   local folder part
   # shellcheck source=/dev/null # written by write_environment
   folder=$(source ./env.sh && printf '%s' "$PAI_OUTPUT_DIR")
-  case $folder in
-    hdfs://*) command -v hdfs >/dev/null && run_interruptibly hdfs dfs -mkdir -p "$folder" ;;
-    *)
-      folder=${folder#file://}
-      [[ -d ${folder%/*/*} ]] && (umask 0022 && mkdir -p -- "$folder")
-      ;;
-  esac || log "the default outputDir $folder is not there and cannot be made"
+  if [[ $folder != hdfs://* ]]; then
+    folder=${folder#file://}
+  fi
+  make_output_folder "$folder" ||
+    log "the default outputDir $folder is not there and cannot be made"
   for part in "${folder%/*}" "$folder"; do
-    [[ ! -e $part && ! -L $part ]] || is_own_part "$part" ||
-      die "the default outputDir cannot be trusted: $part is another user's, or a link of one's" 255 permanent
+    if [[ -e $part || -L $part ]] && ! is_own_part "$part"; then
+      die "the default outputDir cannot be trusted: $part is another user's, or a link of one's" \
+        255 permanent
+    fi
   done
+}
+
+# make_output_folder URL_OR_PATH: make the folder; the folder of all users must be there already.
+make_output_folder() {
+  if [[ $1 == hdfs://* ]]; then
+    command -v hdfs >/dev/null && run_interruptibly hdfs dfs -mkdir -p "$1"
+  else
+    [[ -d ${1%/*/*} ]] && (umask 0022 && mkdir -p -- "$1")
+  fi
 }

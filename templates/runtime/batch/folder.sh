@@ -1,11 +1,13 @@
-# The run folder and the claim on it: one Slurm job runs an attempt, any other is a duplicate.
+# Open the run folder and claim the attempt. One Slurm job runs an attempt; any other is a
+# duplicate.
 
-# open_folder FOLDER ATTEMPT TAG, as `paislurm submit` calls the script; without arguments this is a run by hand.
+# open_folder [FOLDER ATTEMPT TAG]: enter the folder of the attempt. `paislurm submit` gives the
+# arguments; without them this is a run by hand.
 open_folder() {
   PSL_SUBMIT_DIR=${SLURM_SUBMIT_DIR:-$PWD}
   if (($#)); then
     PSL_FOLDER=$1 PSL_ATTEMPT=$2
-    # A monitor submits a retry from wherever it runs.
+    # A monitor submits a retry from wherever the monitor runs.
     if [[ -e $PSL_FOLDER/submit-dir ]]; then
       IFS= read -r -d '' PSL_SUBMIT_DIR <"$PSL_FOLDER/submit-dir"
     fi
@@ -25,55 +27,71 @@ open_folder() {
   fi
 }
 
+# Go to the attempt's folder, where everything of the attempt is written.
 enter_attempt() {
   cd -- "$PSL_ATTEMPT_FOLDER" || die "cannot enter $PSL_ATTEMPT_FOLDER"
   PSL_ENTERED=1
 }
 
-# make_folder_by_hand PLACE: its name can be guessed, so whoever was faster has it, and this job has none.
+# make_folder_by_hand PARENT: make the run folder of a run by hand. Others can guess its name: if
+# the folder is there already, this job has none.
 make_folder_by_hand() {
   PSL_FOLDER=$1/$PSL_JOB_NAME-$SLURM_JOB_ID PSL_ATTEMPT=0
   PSL_ATTEMPT_FOLDER=$PSL_FOLDER/attempts/$PSL_ATTEMPT
   PSL_SCRIPT=$PSL_ATTEMPT_FOLDER/job.sbatch
   PSL_SECRETS_FOLDER=$1/$PSL_JOB_NAME.secrets
   check_place "$1"
-  mkdir -- "$PSL_FOLDER" || refuse_folder "the run folder $PSL_FOLDER is there already, or cannot be made: submit the script again"
-  { make_folders "$PSL_ATTEMPT_FOLDER" && cp -- "$0" "$PSL_SCRIPT"; } || die "cannot write to $PSL_FOLDER"
+  mkdir -- "$PSL_FOLDER" || refuse_folder \
+    "the run folder $PSL_FOLDER is there already, or cannot be made: submit the script again"
+  make_folders "$PSL_ATTEMPT_FOLDER" || die "cannot write to $PSL_FOLDER"
+  cp -- "$0" "$PSL_SCRIPT" || die "cannot write to $PSL_FOLDER"
   log "the run folder is $PSL_FOLDER"
 }
 
-# check_place PLACE: nobody else can put another folder in the place of one that is made there. The user's own group is one
-# of the user's name; who shares a group trusts it with the folders above.
+# check_place PARENT: check that nobody else can replace a folder that is made there. The user's own
+# group is the one of the user's name; other members of a group can be trusted with the folders
+# above, but not with this one.
 check_place() {
   local path=$1 owner mode others group user=${SLURM_JOB_USER:-} number=0
   local -a paths=("$1")
   [[ $user ]] || user=$(id -un)
-  while [[ $path == */* && ${path%/*} ]]; do path=${path%/*} paths+=("$path"); done
+  while [[ $path == */* && ${path%/*} ]]; do
+    path=${path%/*}
+    paths+=("$path")
+  done
   while read -r owner mode group; do
     path=${paths[number]} number=$((number + 1))
     if [[ $path == "$1" && $owner != 0 && ! -O $path ]]; then
       refuse_folder "$path belongs to another user: submit the script from a folder of your own"
     fi
-    # The sticky bit lets only owners remove what is in a folder.
-    ((!(8#$mode & 8#1000))) || continue
+    # With the sticky bit, only owners can remove what is in a folder.
+    if ((8#$mode & 8#1000)); then
+      continue
+    fi
     others=8#2
-    [[ $path != "$1" || $group == "$user" ]] || others=8#22
-    ((!(8#$mode & others))) ||
-      refuse_folder "other users can write to $path: submit the script from a folder of your own, or mend that one (chmod go-w)"
+    if [[ $path == "$1" && $group != "$user" ]]; then
+      others=8#22
+    fi
+    if ((8#$mode & others)); then
+      refuse_folder "other users can write to $path: submit the script from a folder of your own,\
+ or mend that one (chmod go-w)"
+    fi
   done < <(stat -L -c '%u %a %G' -- "${paths[@]}")
 }
 
-# There is no folder to write a result to.
+# refuse_folder REASON: end a run by hand that has no folder to write a result to.
 refuse_folder() {
   log "error: $1; nothing has run"
   exit 4
 }
 
+# Make this job the owner of the attempt, or end it if the attempt has an owner.
 claim_attempt() {
   local me=$SLURM_JOB_ID restarts=${SLURM_RESTART_COUNT:-0} owner='' owner_restarts=0
   if mkdir -- "$PSL_ATTEMPT_FOLDER/claim" 2>/dev/null; then
-    printf '%s %s\n' "$me" "$restarts" >"$PSL_ATTEMPT_FOLDER/claim/owner" && return
-    die "cannot write to $PSL_ATTEMPT_FOLDER"
+    printf '%s %s\n' "$me" "$restarts" >"$PSL_ATTEMPT_FOLDER/claim/owner" ||
+      die "cannot write to $PSL_ATTEMPT_FOLDER"
+    return
   fi
   [[ -d $PSL_ATTEMPT_FOLDER/claim ]] || die "cannot write to $PSL_ATTEMPT_FOLDER"
   read -r owner owner_restarts <"$PSL_ATTEMPT_FOLDER/claim/owner" 2>/dev/null || true
@@ -82,11 +100,12 @@ claim_attempt() {
     write_result
     exit 3
   fi
-  log "attempt $PSL_ATTEMPT belongs to job ${owner:-unknown}; this job, $me, is a duplicate and ends"
+  owner=${owner:-unknown}
+  log "attempt $PSL_ATTEMPT belongs to job $owner; this job, $me, is a duplicate and ends"
   exit 5
 }
 
-# The folders of all tasks, and what each role runs in files of its own.
+# Make the folders of all tasks, and write what each role runs into files.
 lay_out_attempt() {
   local role index
   local -a folders=(bin commands srun)
@@ -102,7 +121,7 @@ lay_out_attempt() {
   done
 }
 
-# Write each script of a role into a file of its own, and the commands.
+# write_scripts ROLE: write the commands and each hook of a role into a file of its own.
 write_scripts() {
   local role=$1 word moment number file
   file=commands/${PSL_ROLE_FOLDER[role]}
@@ -113,7 +132,8 @@ write_scripts() {
   done
 }
 
-# Something outside the user's commands went wrong before any task ran: say so, and end.
+# die REASON [CODE BEHAVIOUR]: end the job, for a reason outside of the user's commands, before any
+# task ran.
 die() {
   handle_pending_signals
   log "error: $1"

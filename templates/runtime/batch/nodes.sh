@@ -1,8 +1,9 @@
-# Which node each slot runs on, and the address of each node.
+# Find the node of each slot and the address of each node.
 #
 # Filled here: PSL_NODES_OF[role], the nodes of the role's slots in order; PSL_ADDRESS_OF[node].
 
-# Put the value of a job variable of component $2 into VALUE: SLURM_X, or SLURM_X_HET_GROUP_k in a heterogeneous job.
+# component_value NAME COMPONENT: put the value of a variable of Slurm into PSL_VALUE. Its name is
+# SLURM_X, or SLURM_X_HET_GROUP_k in a heterogeneous job.
 component_value() {
   local name=$1
   if [[ $PSL_LAYOUT == het ]]; then
@@ -11,17 +12,22 @@ component_value() {
   PSL_VALUE=${!name-}
 }
 
-# Expand Slurm's "3(x2),1" to "3 3 1", in COUNTS.
+# expand_counts COUNTS: expand Slurm's "3(x2),1" to "3 3 1", in PSL_COUNTS.
 expand_counts() {
   local item times
   PSL_COUNTS=()
   for item in ${1//,/ }; do
     times=1
-    [[ $item != *'(x'* ]] || times=${item#*x} times=${times%)}
-    for ((; times > 0; times--)); do PSL_COUNTS+=("${item%%(*}"); done
+    if [[ $item == *'(x'* ]]; then
+      times=${item#*x} times=${times%)}
+    fi
+    for ((; times > 0; times--)); do
+      PSL_COUNTS+=("${item%%(*}")
+    done
   done
 }
 
+# Give every slot of every role its node.
 place_slots() {
   local component lists='' role first=0 count=1
   local -a names
@@ -43,11 +49,13 @@ place_slots() {
       expand_counts "$PSL_VALUE"
     fi
     place_role "$role" "${names[@]:first:${#PSL_COUNTS[@]}}"
-    [[ $PSL_LAYOUT == shared ]] || first=$((first + ${#PSL_COUNTS[@]}))
+    if [[ $PSL_LAYOUT != shared ]]; then
+      first=$((first + ${#PSL_COUNTS[@]}))
+    fi
   done
 }
 
-# Fill the role's slots node by node, as many on each as Slurm granted.
+# place_role ROLE NODE ...: fill the role's slots node by node, as many on each as PSL_COUNTS says.
 place_role() {
   local role=$1 slot=0 node=0 used
   local -a names=("${@:2}") nodes=()
@@ -56,11 +64,12 @@ place_role() {
       nodes+=("${names[node]}")
     done
   done
-  ((slot == PSL_SLOTS[role])) ||
-    die "role ${PSL_ROLE_NAME[role]} needs ${PSL_SLOTS[role]} slots and Slurm granted $slot on ${names[*]-no node}"
+  ((slot == PSL_SLOTS[role])) || die "role ${PSL_ROLE_NAME[role]} needs ${PSL_SLOTS[role]} slots\
+ and Slurm granted $slot on ${names[*]-no node}"
   PSL_NODES_OF[role]="${nodes[*]}"
 }
 
+# Find the address of every node, by the method of the site profile.
 find_addresses() {
   local node nodes
   local -A seen=()
@@ -77,24 +86,32 @@ find_addresses() {
     node-address) ask_slurm "${names[@]}" ;;
   esac
   for node in "${names[@]}"; do
-    if ((${#names[@]} > 1)) && [[ ${PSL_ADDRESS_OF[$node]-} =~ ^(127\.|::1$) ]]; then
+    if ((${#names[@]} > 1)) && is_loopback "${PSL_ADDRESS_OF[$node]-}"; then
       # Debian gives a host's own name a loopback address; other nodes cannot use it.
       ask_slurm "$node"
     fi
-    [[ ${PSL_ADDRESS_OF[$node]-} ]] ||
-      die "no address for node $node$PSL_NODE_SUFFIX: getent does not know it (site profile: address)"
-    ((${#names[@]} == 1)) || [[ ! ${PSL_ADDRESS_OF[$node]} =~ ^(127\.|::1$) ]] ||
-      die "node $node has the address ${PSL_ADDRESS_OF[$node]}, which other nodes cannot reach (site profile: address)"
+    [[ ${PSL_ADDRESS_OF[$node]-} ]] || die \
+      "no address for node $node$PSL_NODE_SUFFIX: getent does not know it (site profile: address)"
+    if ((${#names[@]} > 1)) && is_loopback "${PSL_ADDRESS_OF[$node]}"; then
+      die "node $node has the address ${PSL_ADDRESS_OF[$node]}, which other nodes cannot reach\
+ (site profile: address)"
+    fi
   done
 }
 
-# One getent for all names; it prints the canonical name on the first line of each answer, in order.
+# is_loopback ADDRESS: tell whether an address is one of the node itself only.
+is_loopback() { [[ $1 =~ ^(127\.|::1$) ]]; }
+
+# look_up_addresses SUFFIX NODE ...: ask getent. One getent answers for all names; it prints the
+# canonical name on the first line of each answer, in order.
 look_up_addresses() {
   local suffix=$1 address kind name node
   shift
   local -a found=()
   while read -r address kind name; do
-    [[ $kind != STREAM || -z $name ]] || found+=("$address")
+    if [[ $kind == STREAM && $name ]]; then
+      found+=("$address")
+    fi
   done < <(getent ahostsv4 "${@/%/$suffix}")
   if ((${#found[@]} == $#)); then
     for node; do
@@ -108,28 +125,35 @@ look_up_addresses() {
   done
 }
 
-# Slurm's own address of a node; it may be a name again.
+# ask_slurm NODE ...: take the address that Slurm uses for a node; it may be a name again.
 ask_slurm() {
   local line name address
   for name; do
     line=$(scontrol --oneliner show node "$name")
     [[ $line =~ NodeAddr=([^ ]+) ]] || continue
     address=${BASH_REMATCH[1]}
-    [[ $address =~ ^[0-9.]+$|: ]] || read -r address _ < <(getent ahosts "$address")
+    if [[ ! $address =~ ^[0-9.]+$|: ]]; then
+      read -r address _ < <(getent ahosts "$address")
+    fi
     PSL_ADDRESS_OF[$name]=$address
   done
 }
 
-# A line for each node: the GPUs that the job has there, where Slurm does not call them `gpu`.
+# Print a line for each node: the GPUs that the job has there, where Slurm does not call them `gpu`.
 # Source: scontrol(1), show job --details.
 print_gpus_on_nodes() {
   local line nodes node item number list
   while read -r line; do
-    [[ $line =~ ^Nodes=([^\ ]+)\ .*[=,]"$PSL_GPU_GRES"(:[^\(,]+)?:[0-9]+\(IDX:([0-9,-]+)\) ]] || continue
+    [[ $line =~ ^Nodes=([^\ ]+)\ .*[=,]"$PSL_GPU_GRES"(:[^\(,]+)?:[0-9]+\(IDX:([0-9,-]+)\) ]] ||
+      continue
     nodes=${BASH_REMATCH[1]} list=''
     for item in ${BASH_REMATCH[3]//,/ }; do
-      for ((number = ${item%-*}; number <= ${item#*-}; number++)); do list+=${list:+,}$number; done
+      for ((number = ${item%-*}; number <= ${item#*-}; number++)); do
+        list+=${list:+,}$number
+      done
     done
-    while read -r node; do printf "PSL_GPUS_ON['%s']=%s\n" "$node" "$list"; done < <(scontrol show hostnames "$nodes")
+    while read -r node; do
+      printf "PSL_GPUS_ON['%s']=%s\n" "$node" "$list"
+    done < <(scontrol show hostnames "$nodes")
   done < <(scontrol --details show job "$SLURM_JOB_ID")
 }

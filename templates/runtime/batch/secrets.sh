@@ -1,13 +1,15 @@
-# Check the files of the job's secrets before it starts, and remove them at its end.
+# Check the files of the job's secrets, and remove them at its end.
 
-# Before anything starts, on the batch node: all are there, and nobody else can read them.
+# Check on the batch node, before anything starts, that all secrets are there and that nobody else
+# can read them.
 check_secrets() {
-  local name missing='' open='' mode
+  local name file missing='' open='' mode
   for name in ${PSL_SECRET_NAMES-}; do
-    if [[ ! -f $PSL_SECRETS_FOLDER/$name || ! -r $PSL_SECRETS_FOLDER/$name ]]; then
-      missing+=" $PSL_SECRETS_FOLDER/$name"
-    elif mode=$(stat -L -c %a -- "$PSL_SECRETS_FOLDER/$name") && [[ ! -O $PSL_SECRETS_FOLDER/$name || $mode != [46]00 ]]; then
-      open+=" $PSL_SECRETS_FOLDER/$name"
+    file=$PSL_SECRETS_FOLDER/$name
+    if [[ ! -f $file || ! -r $file ]]; then
+      missing+=" $file"
+    elif mode=$(stat -L -c %a -- "$file") && [[ ! -O $file || $mode != [46]00 ]]; then
+      open+=" $file"
     fi
   done
   if [[ $missing ]]; then
@@ -18,7 +20,10 @@ check_secrets() {
   fi
 }
 
-# A run by hand has its secrets in a folder of the user's own, which stays as it is. By name it may be another job's by now.
+# Remove the secrets of a submitted job. A run by hand has its secrets in a folder of the user's
+# own, which stays. The path is relative, because another job may have the run folder's name by now.
 forget_secrets() {
-  [[ ! ${PSL_SECRET_NAMES-} || $PSL_SECRETS_FOLDER != "$PSL_FOLDER/secrets" ]] || rm -rf -- ../../secrets
+  if [[ ${PSL_SECRET_NAMES-} && $PSL_SECRETS_FOLDER == "$PSL_FOLDER/secrets" ]]; then
+    rm -rf -- ../../secrets
+  fi
 }

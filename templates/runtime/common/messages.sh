@@ -1,8 +1,9 @@
-# Messages, time, and small tools that every part uses.
+# Provide messages, time, and small tools that every part uses.
 
+# log WORD ...: print a message of paislurm.
 log() { printf 'paislurm: %s\n' "$*" >&2; }
 
-# The time in whole seconds since 1970, in NOW; no process is started for it.
+# Put the time, in whole seconds since 1970, into PSL_NOW. This starts no process.
 read_clock() { printf -v PSL_NOW '%(%s)T' -1; }
 
 # Print standard input without starting a process.
@@ -12,30 +13,36 @@ cat_stdin() {
   printf '%s' "$text"
 }
 
-# Quote $1 for a shell, in PSL_QUOTED.
+# quote TEXT: quote a text for a shell, in PSL_QUOTED.
 quote() {
   local apostrophe="'"
   PSL_QUOTED="'${1//$apostrophe/$apostrophe\\$apostrophe$apostrophe}'"
 }
 
-# nodes_of ROLE: those of its slots, in NODES. From a here-document `read` would take one byte at a time.
+# nodes_of ROLE: put the nodes of the role's slots into PSL_NODES. `read` would be slower: from a
+# here-document it takes one byte at a time.
 nodes_of() {
   # shellcheck disable=SC2206 # names of nodes have no more to them than words
   PSL_NODES=(${PSL_NODES_OF[$1]})
 }
 
-# is_own_folder PATH: a folder, or what stands in one, is nobody else's, and no link to somewhere else. /tmp is everybody's.
+# is_own_folder PATH: tell whether a folder, or what is in one, belongs to this user and is no link
+# to somewhere else. Anybody can make folders in /tmp.
 is_own_folder() { [[ -O $1 && ! -L $1 ]]; }
 
-# is_own_part FOLDER: the user's own part of a place that users share, be it by a link that the user or root has made.
+# is_own_part FOLDER: tell whether a folder is the user's own part of a place that users share. It
+# may be a link, if the user or root has made the link.
 is_own_part() {
   local owner user
   [[ -O $1 ]] || return
   [[ -L $1 ]] || return 0
-  owner=$(stat -c %u -- "$1") && user=$(id -u) && [[ $owner == 0 || $owner == "$user" ]]
+  owner=$(stat -c %u -- "$1") || return
+  user=$(id -u) || return
+  [[ $owner == 0 || $owner == "$user" ]]
 }
 
-# Make folders, some hundreds for each process; the umask keeps them private.
+# make_folders FOLDER ...: make folders, some hundreds for each process; the umask keeps them
+# private.
 make_folders() {
   while (($#)); do
     mkdir -p -- "${@:1:500}" || return
@@ -43,8 +50,9 @@ make_folders() {
   done
 }
 
-# Read a line of a channel, as words in WORDS; wait for it one second at most. A line is one write: where some of it is,
-# the rest is, too. To read with a time limit takes bash three times as long as to read.
+# read_words FD: read a line of a pipe, as words in PSL_WORDS, and wait one second at most. Writers
+# write a line at once: if a part of a line is there, the rest is, too. Bash takes three times as
+# long to read with a time limit as without, so a line that is there already is read without.
 read_words() {
   local line='' rest=''
   if read -r -t 0 <&"$1"; then
@@ -56,13 +64,16 @@ read_words() {
   read -ra PSL_WORDS <<<"$line$rest"
 }
 
-# Remove files and folders. Those of images may have no right to be written to. Of programs, none of the user's that stands
-# first on the PATH.
+# remove_trees PATH ...: remove files and folders. Folders from images may be write-protected. Use
+# the system's programs, not those of the same name that come first on the user's PATH.
 remove_trees() {
-  command -p rm -rf -- "$@" 2>/dev/null || { command -p chmod -R u+rwX -- "$@"; command -p rm -rf -- "$@"; } 2>/dev/null
+  command -p rm -rf -- "$@" 2>/dev/null && return
+  command -p chmod -R u+rwX -- "$@" 2>/dev/null
+  command -p rm -rf -- "$@" 2>/dev/null
 }
 
-# open_attempt FOLDER ATTEMPT: for a part of the job that is not the batch script.
+# open_attempt FOLDER ATTEMPT: read what the batch script has written about the job, for the other
+# parts of the job.
 open_attempt() {
   PSL_FOLDER=$1 PSL_ATTEMPT=$2 PSL_ATTEMPT_FOLDER=$1/attempts/$2
   PSL_SCRIPT=$PSL_ATTEMPT_FOLDER/job.sbatch
@@ -70,7 +81,8 @@ open_attempt() {
   source "$PSL_ATTEMPT_FOLDER/placement.sh"
 }
 
-# Wait for a child to its end: a signal ends a wait before. The status is the child's unless a signal came.
+# wait_for_process PROCESS: wait for a child to its end, and return its status. A signal can end the
+# builtin `wait` before, so wait again.
 wait_for_process() {
   local status
   wait "$1"

@@ -1,7 +1,9 @@
-# Start each part of the job alike: in bash's own mode, apart from the environment of who submitted it.
+# Start each part of the job apart from the user's environment. The submitting shell may have left
+# settings of bash there.
 
-# start_up ARGUMENT ...: those of the script. The submitting shell may have left in the environment how it runs itself: with
-# -p bash takes no options, functions or start file from there. Functions pass through to the commands, options do not.
+# start_up ARGUMENT ...: prepare this bash; the arguments are those of the script. With -p, bash
+# takes no options, functions or start file from the environment. Functions still reach the
+# commands, options do not.
 # Source: bash(1), -p.
 start_up() {
   if [[ $- != *p* ]]; then
@@ -14,8 +16,9 @@ start_up() {
   set_defaults
 }
 
-# A local variable of bash takes over the export attribute of one outside that has its name, and would reach the commands
-# with a value of ours. Note what is exported under such names; exec_with_exports gives it to the commands.
+# Note the exported variables with lowercase names, in PSL_LOWERCASE_EXPORTS. A local variable of
+# bash takes over the export attribute of an exported one of the same name: the commands would get
+# this script's value. exec_with_exports gives them the user's values.
 note_lowercase_exports() {
   local PSL_NAME
   PSL_LOWERCASE_EXPORTS=()

@@ -1,8 +1,8 @@
-# Looking for what FABRIC[role] says that the nodes of a role must have: hca:NAME[:PORT], net:NAME, memlock:KIB or
-# memlock:unlimited.
+# Check on a node what PSL_INFINIBAND_CHECKS[role] demands: hca:NAME[:PORT], net:NAME, memlock:KIB
+# or memlock:unlimited.
 # Source: Linux, Documentation/ABI/stable/sysfs-class-infiniband and testing/sysfs-class-net.
 
-# A line "NODE PSL_PROBLEM" for each thing that its tasks need and that is not there.
+# Print a line "NODE PROBLEM" for each thing that the tasks of this node need and do not have.
 print_infiniband_problems() {
   local role check
   local -A seen=()
@@ -18,32 +18,37 @@ print_infiniband_problems() {
   done
 }
 
-# check_hca NAME[:PORT]: the adapter is there, and the port, or one of its ports, is active.
+# check_hca NAME[:PORT]: check that an adapter exists, and that the port, or one of its ports, is
+# active.
 check_hca() {
-  local adapter=${1%:*} port='*' file state
+  local name=${1%:*} port='*' adapter file state
+  adapter=$PSL_SYSFS/infiniband/$name
   if [[ $1 == *:* ]]; then
     port=${1##*:}
   fi
-  PSL_PROBLEM="there is no InfiniBand adapter $adapter in $PSL_SYSFS/infiniband (site profile: infiniband.adapters)"
-  [[ -d $PSL_SYSFS/infiniband/$adapter ]] || return
-  PSL_PROBLEM="the InfiniBand adapter $adapter has no port $port in $PSL_SYSFS/infiniband/$adapter/ports"
+  PSL_PROBLEM="there is no InfiniBand adapter $name in $PSL_SYSFS/infiniband"
+  PSL_PROBLEM+=" (site profile: infiniband.adapters)"
+  [[ -d $adapter ]] || return
+  PSL_PROBLEM="the InfiniBand adapter $name has no port $port in $adapter/ports"
   # shellcheck disable=SC2231 # the port may be a pattern
-  for file in "$PSL_SYSFS/infiniband/$adapter/ports"/$port/state; do
+  for file in "$adapter/ports"/$port/state; do
     read -r state 2>/dev/null <"$file" || continue
     if [[ $state == *ACTIVE* ]]; then
       return 0
     fi
-    PSL_PROBLEM="port $(port_of "$file") of the InfiniBand adapter $adapter is not active but ${state#*: }"
+    PSL_PROBLEM="port $(port_of "$file") of the InfiniBand adapter $name is not active"
+    PSL_PROBLEM+=" but ${state#*: }"
   done
   return 1
 }
 
+# port_of FILE: print the number of the port that a file `state` belongs to.
 port_of() {
   local folder=${1%/*}
   printf '%s' "${folder##*/}"
 }
 
-# check_net NAME: the interface is there, and up as far as it says.
+# check_net NAME: check that a network interface exists, and is up as far as it says.
 check_net() {
   local state
   PSL_PROBLEM="there is no network interface $1 in $PSL_SYSFS/net (site profile: infiniband)"
@@ -53,10 +58,15 @@ check_net() {
   [[ $state == up || $state == unknown ]]
 }
 
-# check_memlock KIB|unlimited: tasks can lock so much memory. Only the hard limit counts: tasks raise the other to it.
+# check_memlock KIB|unlimited: check that tasks can lock so much memory. Only the hard limit counts:
+# tasks raise the soft limit to it.
 check_memlock() {
   local limit
   limit=$(ulimit -H -l)
-  PSL_PROBLEM="tasks can lock only $limit KiB of memory, and InfiniBand needs $1 (site profile: infiniband.memlockMB)"
-  [[ $limit == unlimited ]] || { [[ $1 != unlimited ]] && ((limit >= $1)); }
+  PSL_PROBLEM="tasks can lock only $limit KiB of memory, and InfiniBand needs $1"
+  PSL_PROBLEM+=" (site profile: infiniband.memlockMB)"
+  if [[ $limit == unlimited ]]; then
+    return 0
+  fi
+  [[ $1 != unlimited ]] && ((limit >= $1))
 }

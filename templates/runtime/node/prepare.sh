@@ -1,5 +1,8 @@
-# What runs once on each node, before any task begins; what it prints goes to the batch script.
+# Prepare a node before tasks begin, and clean it up. What the preparation prints goes to the batch
+# script.
 
+# prepare_node FOLDER ATTEMPT: make the control FIFOs of the tasks of this node, and print their
+# ports. This runs once on each node.
 prepare_node() {
   local role slot
   local -a slots=()
@@ -12,31 +15,42 @@ prepare_node() {
       fi
     done
   done
-  ((!${#slots[@]})) || { make_control_fifos_of "${slots[@]}" && print_ports_of "${slots[@]}"; }
+  ((${#slots[@]})) || exit 0
+  make_control_fifos_of "${slots[@]}" && print_ports_of "${slots[@]}"
   exit
 }
 
-# make_control_fifos_of ROLE.SLOT ...: with gang allocation, all of a node; and what their containers begin with.
+# make_control_fifos_of ROLE.SLOT ...: make the control FIFOs of all slots of a node and of their
+# ranks, and the folders of their containers. This is for gang allocation.
 make_control_fifos_of() {
   local slot rank
   local -a names=("$@")
   for slot; do
-    for ((rank = 1; rank < ${PSL_RANKS_OF[${slot%.*}]:-1}; rank++)); do names+=("$slot.rank.$rank"); done
+    for ((rank = 1; rank < ${PSL_RANKS_OF[${slot%.*}]:-1}; rank++)); do
+      names+=("$slot.rank.$rank")
+    done
   done
   make_control_fifos "${names[@]}" || return
-  [[ $PSL_CONTAINER_RUNTIME == none ]] || { find_binds && make_container_folders "$@"; }
+  if [[ $PSL_CONTAINER_RUNTIME != none ]]; then
+    find_binds && make_container_folders "$@"
+  fi
 }
 
-# print_ports_of ROLE.SLOT ...: "port ROLE INDEX LABEL N,N" for all of a node. One md5sum answers for all of them.
+# print_ports_of ROLE.SLOT ...: print "port ROLE INDEX LABEL N,N" for all slots of a node. One
+# md5sum answers for all of them.
 print_ports_of() {
   local slot line
   local -a requests=()
-  for slot; do requests+=("${slot/./ } 0"); done
+  for slot; do
+    requests+=("${slot/./ } 0")
+  done
   assign_ports "${requests[@]}" || return
-  for line in "${PSL_PORT_LINES[@]}"; do printf 'port %s\n' "$line"; done
+  for line in "${PSL_PORT_LINES[@]}"; do
+    printf 'port %s\n' "$line"
+  done
 }
 
-# What tasks that ended out of turn have left on a node.
+# Remove what tasks that ended out of turn have left on this node.
 clean_up_node() {
   local folder
   for folder in "$PSL_NODE_FOLDER" "/dev/shm/${PSL_NODE_FOLDER##*/}"-*; do
@@ -46,13 +60,13 @@ clean_up_node() {
   done
 }
 
-# mark_control_fifos MARK: by a file beside each bell of this node.
+# mark_control_fifos MARK: make a file FIFO.MARK beside each control FIFO of this node.
 mark_control_fifos() {
-  local bell
+  local fifo
   check_node_folder || return
-  for bell in "$PSL_NODE_FOLDER"/*; do
-    if [[ -p $bell ]]; then
-      : >"$bell.$1"
+  for fifo in "$PSL_NODE_FOLDER"/*; do
+    if [[ -p $fifo ]]; then
+      : >"$fifo.$1"
     fi
   done
 }

@@ -1,30 +1,35 @@
-# Placing calls: `ssh ROLE-INDEX COMMAND` in a task, and `paislurm exec`, get a command into another task.
+# Send calls to tasks, over Slurm and over control FIFOs. `ssh ROLE-INDEX COMMAND` in a task, and
+# `paislurm exec`, run a command in another task by these functions.
 
-# send_call BELL COMMAND [TERMINAL]: standard input, output and errors are the command's, and so is the status; 255 if
-# there is no answer. TERMINAL says rows, columns and kind of the terminal that the command is to have.
+# send_call FIFO COMMAND [TERMINAL]: run a command in the task of a control FIFO on this node, with
+# this shell's standard input, output and errors. The status is the command's, or 255 if there is no
+# answer. TERMINAL has rows, columns and kind of the terminal that the command is to have.
 send_call() {
-  local bell=$1 folder word result='' tries=0 life status end in out err source input output sizes=''
-  has_reader "$bell" || { log "error: no task answers: it has ended, or not yet begun"; return 255; }
-  folder=$(mktemp -d "${bell%/*}/call.XXXXXX") || return 255
+  local fifo=$1 folder word result='' life status end in out err source input output sizes=''
+  if ! has_reader "$fifo"; then
+    log "error: no task answers: it has ended, or not yet begun"
+    return 255
+  fi
+  folder=$(mktemp -d "${fifo%/*}/call.XXXXXX") || return 255
   # shellcheck disable=SC2064 # the folder of this call
   trap "rm -rf -- '$folder'" EXIT
-  (cd -- "$folder" && mkfifo in out err life status) && printf '%s' "$2" >"$folder/command" || return 255
-  [[ ! ${3-} ]] || printf '%s\n' "$3" >"$folder/terminal" || return 255
+  write_call "$folder" "$2" "${3-}" || return 255
   exec {life}<>"$folder/life" {status}<>"$folder/status"
-  printf 'call %s\n' "${folder##*/}" 1<>"$bell"
-  until read -r -t 1 word <&"$status"; do
-    if ((++tries == PSL_REMOTE_TIMEOUT)) || ! has_reader "$bell"; then log "error: the task does not answer"; return 255; fi
-  done
-  exec {end}<"$folder/status" {status}>&- {in}>"$folder/in" {out}<"$folder/out" {err}<"$folder/err" {source}<&0
+  printf 'call %s\n' "${folder##*/}" 1<>"$fifo"
+  wait_for_answer "$fifo" "$status" || return 255
+  # The task has its ends of the pipes open, so no opening waits.
+  exec {end}<"$folder/status" {status}>&- {in}>"$folder/in" {out}<"$folder/out" {err}<"$folder/err"
+  exec {source}<&0
   cat <&"$source" >&"$in" {life}>&- {in}>&- {out}<&- {err}<&- &
   input=$!
   exec {in}>&-
   if [[ ${3-} ]]; then
-    pass_sizes "$bell" "${folder##*/}" <&"$source" >/dev/null {life}>&- {out}<&- & sizes=$!
+    pass_sizes "$fifo" "${folder##*/}" <&"$source" >/dev/null {life}>&- {out}<&- &
+    sizes=$!
   fi
-  output_blocks || make_output_block || log "warning: standard output does not block, and only perl or python3 could change that"
-  # When nobody reads any more, the command is to know: no other process has its pipe open.
-  { cat <&"$err" >&2 {out}<&- & cat <&"$out"; exec {out}<&-; wait; } {life}>&- &
+  output_blocks || make_output_block ||
+    log "warning: standard output does not block, and only perl or python3 could change that"
+  copy_call_output "$out" "$err" {life}>&- &
   output=$!
   exec {out}<&- {err}<&-
   read -r word result <&"$end" || log "error: the task was killed"
@@ -33,91 +38,208 @@ send_call() {
   return "${result:-255}"
 }
 
-# rsync hands on a standard output that does not block: neither bash nor cat waits there until there is room.
+# write_call FOLDER COMMAND TERMINAL: fill the folder of a call: its pipes, its command and, unless
+# TERMINAL is empty, its terminal.
+write_call() {
+  (cd -- "$1" && mkfifo in out err life status) || return
+  printf '%s' "$2" >"$1/command" || return
+  if [[ $3 ]]; then
+    printf '%s\n' "$3" >"$1/terminal"
+  fi
+}
+
+# wait_for_answer FIFO STATUS: wait until the task has opened the pipes of the call. Give up when
+# the task has ended, or after PSL_REMOTE_TIMEOUT seconds.
+wait_for_answer() {
+  local tries=0
+  until read -r -t 1 _ <&"$2"; do
+    if ((++tries == PSL_REMOTE_TIMEOUT)) || ! has_reader "$1"; then
+      log "error: the task does not answer"
+      return 1
+    fi
+  done
+}
+
+# copy_call_output OUT ERR: copy what the command prints, to the end of both pipes.
+copy_call_output() {
+  local out=$1 err=$2
+  cat <&"$err" >&2 {out}<&- &
+  cat <&"$out"
+  # When nobody reads this shell's output any more, cat ends. Only this process has the command's
+  # output open: closing it here tells the command.
+  exec {out}<&-
+  wait
+}
+
+# Tell whether standard output blocks. rsync gives its ssh one that does not: there neither bash nor
+# cat waits until there is room.
 output_blocks() {
   local name value
   while read -r name value; do
-    [[ $name != flags: ]] || ((!(8#$value & 8#4000))) || return 1
+    if [[ $name == flags: ]] && ((8#$value & 8#4000)); then
+      return 1
+    fi
   done </proc/self/fdinfo/1
 }
 
+# Make standard output block, by whichever program is there.
 make_output_block() {
   perl -e 'use Fcntl; fcntl(STDOUT, F_SETFL, fcntl(STDOUT, F_GETFL, 0) & ~O_NONBLOCK) or exit 1' ||
     python3 -c 'import os; os.set_blocking(1, True)'
 } 2>/dev/null
 
-# exec_in_task ROLE SLOT COMMAND [TERMINAL]: what Slurm starts on the task's node rings there, and passes on what goes in and out. It
-# is killed when this shell is gone. Its errors and those of srun come by different ways, since srun says what we know.
-# A node that does not answer is given up by srun, after Slurm's MessageTimeout.
+# exec_in_task ROLE SLOT COMMAND [TERMINAL]: run a command in another task, and exit with its
+# status. Slurm starts a relay on the task's node, which sends the call to the task. In a container,
+# which has no Slurm, the shell outside of the container does this.
 exec_in_task() {
-  local role=$1 slot=$2 name life hold printed output shown errors heard said input job watcher status
-  local -a options
+  local name node
+  local -a relay=(bash -p "$PSL_SCRIPT" --relay "$PSL_FOLDER" "$PSL_ATTEMPT" "$1.$2" "$3")
   if [[ ${PAISLURM_INSIDE-} ]]; then
-    send_call "$PAISLURM_BELL$PSL_HOST_SUFFIX" "$role $slot"$'\n'"$3"
+    send_call "$PAISLURM_BELL$PSL_HOST_SUFFIX" "$1 $2"$'\n'"$3"
     exit
   fi
-  nodes_of "$role"
-  # Unbuffered: else srun keeps back what ends in no newline, and rsync at both ends waits for the other.
-  options=("--jobid=$PSL_JOB_ID" --overlap --mem=0 --gres=none --mpi=none --export=ALL --unbuffered --quiet --job-name=ssh
-    "--nodelist=${PSL_NODES[slot]}" --nodes=1 --ntasks=1 --cpus-per-task=1 --cpu-bind=none --chdir=/)
-  if [[ $PSL_LAYOUT == het ]]; then
-    options+=("--het-group=$role")
+  nodes_of "$1"
+  node=${PSL_NODES[$2]}
+  set_relay_options "$1" "$node"
+  for name in "${!SLURM_@}" "${!SRUN_@}"; do
+    [[ $name == SLURM_CONF ]] || unset "$name"
+  done
+  if [[ ${4-} ]]; then
+    exec srun "${PSL_RELAY_OPTIONS[@]}" --pty "${relay[@]}" terminal 2> >(show_errors "$node")
   fi
-  for name in "${!SLURM_@}" "${!SRUN_@}"; do [[ $name == SLURM_CONF ]] || unset "$name"; done
-  [[ ! ${4-} ]] || exec srun "${options[@]}" --pty bash -p "$PSL_SCRIPT" --relay "$PSL_FOLDER" "$PSL_ATTEMPT" "$role.$slot" "$3" terminal \
-    2> >(show_errors "${PSL_NODES[slot]}")
-  make_pipe && life=$PSL_READ_END hold=$PSL_WRITE_END
-  make_pipe && shown=$PSL_READ_END errors=$PSL_WRITE_END
-  make_pipe && heard=$PSL_READ_END said=$PSL_WRITE_END
-  # srun can write to what does not block.
-  if output_blocks; then make_pipe && printed=$PSL_READ_END output=$PSL_WRITE_END; else exec {output}>&1 {printed}</dev/null; fi
+  run_relay "$node" "${relay[@]}"
+}
+
+# set_relay_options ROLE NODE: put the options of srun for a relay into PSL_RELAY_OPTIONS. srun
+# gives up a node that does not answer after Slurm's MessageTimeout.
+set_relay_options() {
+  PSL_RELAY_OPTIONS=("--jobid=$PSL_JOB_ID" --overlap --mem=0 --gres=none --mpi=none --export=ALL
+    # Else srun keeps text without a newline, and rsync at both ends waits for the other.
+    --unbuffered
+    --quiet --job-name=ssh "--nodelist=$2" --nodes=1 --ntasks=1 --cpus-per-task=1 --cpu-bind=none
+    --chdir=/)
+  if [[ $PSL_LAYOUT == het ]]; then
+    PSL_RELAY_OPTIONS+=("--het-group=$1")
+  fi
+}
+
+# run_relay NODE WORD ...: run a relay with this shell's input, output and errors, and exit with its
+# status. There is one pipe for the command's output, one for its errors, and one for srun's own
+# messages. The pipe `life` has its writing end in this shell only: it tells when this shell is
+# gone, and then srun is killed.
+run_relay() {
+  local node=$1 life_read life_write output_read output_write errors_read errors_write
+  local messages_read messages_write input srun output errors messages watcher status
+  make_pipe && life_read=$PSL_READ_END life_write=$PSL_WRITE_END
+  make_pipe && errors_read=$PSL_READ_END errors_write=$PSL_WRITE_END
+  make_pipe && messages_read=$PSL_READ_END messages_write=$PSL_WRITE_END
+  if output_blocks; then
+    make_pipe && output_read=$PSL_READ_END output_write=$PSL_WRITE_END
+  else
+    # cat cannot write to an output that does not block, but srun can.
+    exec {output_write}>&1 {output_read}</dev/null
+  fi
   exec {input}<&0
+  PSL_CALL_FDS=("$life_read" "$life_write" "$errors_read" "$errors_write" "$messages_read"
+    "$messages_write" "$output_read" "$output_write" "$input")
   set -m
-  srun "${options[@]}" --error="/dev/fd/$errors" bash -p "$PSL_SCRIPT" --relay "$PSL_FOLDER" "$PSL_ATTEMPT" "$role.$slot" "$3" \
-    <&"$input" >&"$output" 2>&"$said" {output}>&- {said}>&- {heard}<&- {hold}>&- {life}<&- {printed}<&- {shown}<&- {input}<&- &
-  job=$!
-  exec {output}>&- {errors}>&- {said}>&-
-  # And it goes on when nobody reads. As with a daemon, that is the end of what prints again.
-  {
-    cat <&"$printed" || ! IFS= read -r -d '' -n1 _ <&"$printed" || { exec {printed}<&-; end_group "$job" & exit 1; }
-  } {heard}<&- {hold}>&- {life}<&- {shown}<&- {input}<&- &
+  run_srun "$input" "$output_write" "$messages_write" "$errors_write" "${@:2}" &
+  srun=$!
+  exec {output_write}>&- {errors_write}>&- {messages_write}>&-
+  copy_output "$output_read" "$srun" &
   output=$!
-  exec {printed}<&-
-  cat <&"$shown" >&2 {heard}<&- {hold}>&- {life}<&- {input}<&- &
-  shown=$!
-  show_errors "${PSL_NODES[slot]}" <&"$heard" {hold}>&- {life}<&- {input}<&- &
-  heard=$!
-  kill_when_over "$life" "$job" {hold}>&- {input}<&- >/dev/null 2>&1 &
+  exec {output_read}<&-
+  copy_errors "$errors_read" &
+  errors=$!
+  copy_messages "$messages_read" "$node" &
+  messages=$!
+  end_with_this_shell "$life_read" "$srun" >/dev/null 2>&1 &
   watcher=$!
-  # Bash may have something to say about its jobs.
+  # Bash may print messages about its jobs.
   exec 2>/dev/null
   set +m
-  wait_for_process "$job"
+  wait_for_process "$srun"
   status=$?
-  wait "$shown"
-  wait "$heard" || status=255
+  wait "$errors"
+  wait "$messages" || status=255
   wait "$output" || status=255
   kill -KILL -- "-$watcher" "-$output"
   exit "$status"
 }
 
-# host_side_main FOLDER ATTEMPT CALL: a call that comes out of a container, which has no Slurm; its folder has the task and the
-# command.
+# keep_open FD: close the file descriptors of this call except one. A process that keeps a pipe open
+# keeps the reader of the pipe waiting, so each process has only what it needs.
+keep_open() {
+  local fd
+  for fd in "${PSL_CALL_FDS[@]}"; do
+    if [[ $fd != "$1" ]]; then
+      exec {fd}>&-
+    fi
+  done
+}
+
+# run_srun INPUT OUTPUT MESSAGES ERRORS WORD ...: become srun. The errors of the command and the
+# messages of srun come by different pipes, because not all messages of srun are news to the user.
+run_srun() {
+  exec <&"$1" >&"$2" 2>&"$3"
+  keep_open "$4"
+  exec srun "${PSL_RELAY_OPTIONS[@]}" --error="/dev/fd/$4" "${@:5}"
+}
+
+# copy_output PIPE SRUN: copy what the command prints. srun keeps running after its reader closes.
+# So when nobody reads this shell's output and the command prints again, end srun and fail.
+copy_output() {
+  local pipe=$1
+  keep_open "$pipe"
+  if cat <&"$pipe" || ! IFS= read -r -d '' -n1 _ <&"$pipe"; then
+    return 0
+  fi
+  exec {pipe}<&-
+  end_group "$2" &
+  exit 1
+}
+
+# copy_errors PIPE: copy the errors of the command.
+copy_errors() {
+  keep_open "$1"
+  exec cat <&"$1" >&2
+}
+
+# copy_messages PIPE NODE: print the messages of srun, and return the status of show_errors.
+copy_messages() {
+  keep_open "$1"
+  exec <&"$1"
+  show_errors "$2"
+}
+
+# end_with_this_shell LIFE SRUN: wait until the shell that started srun is gone, and kill srun.
+end_with_this_shell() {
+  keep_open "$1"
+  kill_when_over "$1" "$2"
+}
+
+# host_side_main FOLDER ATTEMPT CALL: pass on a call that comes out of a container. The call's
+# folder has the task and the command.
 host_side_main() {
   local role slot command
   open_attempt "$1" "$2" || exit 255
-  { read -r role slot && IFS= read -r -d '' command; } <"$3/command"
+  {
+    read -r role slot && IFS= read -r -d '' command
+  } <"$3/command"
   exec_in_task "$role" "$slot" "$command"
 }
 
-# show_errors NODE: what srun itself has to say, but for how the command ended; false if it could not run there to its
-# end. Of a node that is lost meanwhile srun says so, and ends with 0.
+# show_errors NODE: print srun's own messages from standard input, but not how the command ended.
+# The status is 1 if the command could not run to its end there. If a node is lost meanwhile, srun
+# ends with 0, and only its message tells.
 show_errors() {
   local line failed=0
   while IFS= read -r line; do
     case $line in
       *': task 0: '*) continue ;;
-      'srun: error: '*' launch '* | 'srun: error: Unable to create step '* | 'srun: error: Node failure on '*) failed=1 ;;
+      'srun: error: '*' launch '*) failed=1 ;;
+      'srun: error: Unable to create step '*) failed=1 ;;
+      'srun: error: Node failure on '*) failed=1 ;;
     esac
     printf '%s\n' "$line" >&2
   done
@@ -127,8 +249,12 @@ show_errors() {
   return "$failed"
 }
 
-# relay_main FOLDER ATTEMPT BELL COMMAND [terminal]: on the node of the task that is called.
+# relay_main FOLDER ATTEMPT ROLE.SLOT COMMAND [terminal]: send a call to a task on this node.
 relay_main() {
   open_attempt "$1" "$2" || exit 255
-  if [[ ${5-} ]]; then relay_terminal "$PSL_NODE_FOLDER/$3" "$4"; else send_call "$PSL_NODE_FOLDER/$3" "$4"; fi
+  if [[ ${5-} ]]; then
+    relay_terminal "$PSL_NODE_FOLDER/$3" "$4"
+  else
+    send_call "$PSL_NODE_FOLDER/$3" "$4"
+  fi
 }

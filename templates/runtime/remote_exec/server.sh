@@ -1,14 +1,15 @@
-# Calls: how a command gets into a task from another one, or from outside.
+# Serve calls in a task. A call is a command that comes from another task, or from outside the job.
 #
-# A caller on the node makes a folder with the command and a pipe each for input, output, errors, status and life, and
-# writes the folder's name into the bell. The task's own shell starts the command, so that it has the task's container,
-# devices, limits, working directory and environment. The caller holds `life` open: when nobody does, the caller is
-# dead, and the command is killed.
+# The caller, on the same node, makes a folder with the command and a named pipe each for input,
+# output, errors, status and life, and writes the folder's name into the task's control FIFO. The
+# task's own shell starts the command, so that the command has the task's container, devices,
+# limits, working directory and environment. The caller holds `life` open: when no process does, the
+# caller is dead, and the task's shell kills the command.
 
-# serve_call FOLDER: run its command, with the folder's pipes, in a process group of its own.
+# serve_call FOLDER: run the command of a call, with the folder's pipes, in its own process group.
 serve_call() {
   local folder=$1 life status both input command watcher code
-  # Opened for reading and writing first, so that no opening waits for a caller who is dead.
+  # Opened for reading and writing first, `life` does not wait for a caller who is dead.
   exec {both}<>"$folder/life"
   exec {life}<"$folder/life" {both}>&- {status}>"$folder/status"
   printf 'open\n' >&"$status"
@@ -16,22 +17,33 @@ serve_call() {
   set -m
   "$PSL_SERVE_WITH" "$folder" <&"$input" {input}<&- {life}<&- {status}>&- &
   command=$!
-  # Whoever has these open keeps the caller waiting for more.
+  # Close these here, because the caller waits until no process has them open.
   exec {input}<&- >/dev/null 2>&1
-  { kill_when_over "$life" "$command"; rm -rf -- "$folder"; } {status}>&- &
+  end_with_caller "$life" "$command" "$folder" {status}>&- &
   watcher=$!
   set +m
   wait_for_process "$command"
   code=$?
-  # A caller who hears of the end goes, which is no reason to kill what the command has left running. But of a command
-  # that ends because its caller is dead, something may be left to kill.
-  read -r -t 0 <&"$life" || kill -KILL -- "-$watcher"
+  # A caller that has read the status goes, which is no reason to kill what the command has left
+  # running. But a command may have ended because its caller is dead: then the watcher must live,
+  # since it may have something left to kill.
+  if ! read -r -t 0 <&"$life"; then
+    kill -KILL -- "-$watcher"
+  fi
   printf 'end %s\n' "$code" >&"$status"
 }
 
-# What a call runs in a task. To Open MPI two tasks on a node are two hosts, yet its files of shared memory and of the
-# session are named by the host: they need folders of their own. The task's command does not have these variables, since
-# mpirun would hand them on to all.
+# end_with_caller LIFE COMMAND FOLDER: wait until the caller is dead, end its command, and remove
+# the folder of the call.
+end_with_caller() {
+  kill_when_over "$1" "$2"
+  rm -rf -- "$3"
+}
+
+# run_remote_command FOLDER: become the command of a call. Open MPI takes two tasks on a node for
+# two hosts, but names its files of shared memory and of the session by the host, so tasks need
+# folders of their own. Only calls have the variables that say so: mpirun in the task's command
+# would pass them on to all ranks.
 run_remote_command() {
   local command='' folder=/dev/shm/${PSL_NODE_FOLDER##*/}-$PSL_ROLE.$PSL_SLOT
   IFS= read -r -d '' command <"$1/command"
@@ -49,18 +61,19 @@ run_remote_command() {
   exec_with_exports bash -c "$command"
 }
 
-# A pipe with an end for reading, PSL_READ_END, and one for writing, PSL_WRITE_END.
+# Make a pipe without a name, with one end for reading, PSL_READ_END, and one for writing,
+# PSL_WRITE_END.
 make_pipe() {
   local both
   exec {both}<> <(:)
   exec {PSL_READ_END}<"/dev/fd/$both" {PSL_WRITE_END}>"/dev/fd/$both" {both}>&-
 }
 
-# kill_when_over LIFE GROUP: kill it when no process has the pipe open for writing any more.
+# kill_when_over LIFE GROUP: kill a process group when no process has the pipe open for writing.
 kill_when_over() {
   local child=''
   read -r child <&"$1"
-  # What has a terminal is in a session of its own, below the process that made the terminal.
+  # A command with a terminal is in a session of its own, below the process that made the terminal.
   read -r child _ <"/proc/$2/task/$2/children"
   end_group "$2"
   if [[ $child ]]; then
@@ -68,7 +81,7 @@ kill_when_over() {
   fi
 }
 
-# end_group GROUP: by TERM, and by KILL if that was not enough.
+# end_group GROUP: end a process group by TERM, and by KILL if that was not enough.
 end_group() {
   kill -TERM -- "-$1"
   sleep 2
@@ -77,7 +90,7 @@ end_group() {
 
 # run_in_terminal FOLDER COMMAND: become a terminal for the command of a call.
 run_in_terminal() {
-  local rows columns inner shell=${SHELL-}
+  local rows columns inner shell=${SHELL-} program
   read -r rows columns TERM <"$1/terminal"
   export TERM
   quote "$1/tty"
@@ -88,18 +101,25 @@ run_in_terminal() {
   fi
   quote "$2"
   inner+=" exec bash -c $PSL_QUOTED"
-  # It would start $SHELL, which can be anything.
+  # script(1) would start $SHELL, which can be anything.
   unset SHELL
-  if type -P script >/dev/null; then exec_with_exports script -q -e -c "$inner" /dev/null; fi
-  ! type -P python3 >/dev/null ||
-    exec_with_exports python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(["sh", "-c", sys.argv[1]])))' "$inner"
-  log "error: a terminal needs script(1) or python3 where the task runs; without one: paislurm exec ... | cat"
+  if type -P script >/dev/null; then
+    exec_with_exports script -q -e -c "$inner" /dev/null
+  fi
+  if type -P python3 >/dev/null; then
+    program='import os, pty, sys; status = pty.spawn(["sh", "-c", sys.argv[1]]); '
+    program+='sys.exit(os.waitstatus_to_exitcode(status))'
+    exec_with_exports python3 -c "$program" "$inner"
+  fi
+  log "error: a terminal needs script(1) or python3 where the task runs;" \
+    "without one: paislurm exec ... | cat"
   exit 127
 }
 
-# In the task: size CALL ROWS COLUMNS.
+# set_size CALL ROWS COLUMNS: give the terminal of a call, in the task, another size.
 set_size() {
   local terminal
-  [[ $1 != */* && "$2$3" =~ ^[0-9]+$ ]] && read -r terminal <"$PSL_NODE_FOLDER/$1/tty" || return 0
+  [[ $1 != */* && "$2$3" =~ ^[0-9]+$ ]] || return 0
+  read -r terminal <"$PSL_NODE_FOLDER/$1/tty" || return 0
   stty -F "$terminal" rows "$2" cols "$3"
 } 2>/dev/null

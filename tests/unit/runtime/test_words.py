@@ -16,6 +16,7 @@ from .bash import run
 RUNTIME = Path(__file__).parents[3] / "templates" / "runtime"
 NEVER_EMPTY = {
     "PSL_BINDS",
+    "PSL_CALL_FDS",
     "PSL_EVERY_COMPONENT",
     "PSL_CONTAINER_COMMAND",
     "PSL_EXIT_RULES",
@@ -23,6 +24,7 @@ NEVER_EMPTY = {
     "PSL_NODES_OF",
     "PSL_PORT_LINES",
     "PSL_RANK_KILLERS",
+    "PSL_RELAY_OPTIONS",
     "PSL_SRUN",
     "all",
     "asked",
@@ -33,6 +35,7 @@ NEVER_EMPTY = {
     "nodes",
     "options",
     "paths",
+    "relay",
     "requests",
     "slots",
     "store",
