@@ -1,25 +1,42 @@
-# The plugin git: a clone, tried ten times with pauses that double up to 300 s. Source: OpenPAI runtime, plugin git.
-command -v git >/dev/null || { echo "there is no git here" >&2; exit 127; }
+# The plugin git: clone a repository.
+#
+# A clone is tried ten times, with pauses that double up to 300 s.
+# Source: OpenPAI runtime, plugin git.
+if ! command -v git >/dev/null; then
+  echo "there is no git here" >&2
+  exit 127
+fi
 if [[ -e $DIRECTORY && $(ls -A -- "$DIRECTORY" 2>&1) ]]; then
   printf '%s exists and is not an empty folder\n' "$DIRECTORY" >&2
   exit 1
 fi
-mapfile -t options <<<"$OPTIONS"
-[[ $OPTIONS ]] || options=()
+if [[ $OPTIONS ]]; then
+  mapfile -t options <<<"$OPTIONS"
+else
+  options=()
+fi
 
-# A name and a password in the address stand on no command line, of git or of what it starts, and in no configuration: git finds
-# them in a file beside the task's bell, for as long as the task is there, and for what the commands do with the clone, too.
+# decode_percent TEXT: print a text in which %XX stands for a character.
+decode_percent() {
+  local text=${1//\\/\\\\}
+  printf '%b' "${text//%/\\x}"
+}
+
+# A user and a password in the address must not be in a command line, of git or of what it starts,
+# nor in the configuration of the clone. Git finds them in a file beside the task's control FIFO. It
+# is there as long as the task is, also for what the commands do with the clone.
 address=$REPOSITORY settings=() kept=()
-decoded() { local text=${1//\\/\\\\}; printf '%b' "${text//%/\\x}"; }
 if [[ $REPOSITORY =~ ^(https?://)([^/@]*)@(.*)$ ]]; then
   address=${BASH_REMATCH[1]}${BASH_REMATCH[3]}
   server=credential.${BASH_REMATCH[1]}${BASH_REMATCH[3]%%/*}
   words=${BASH_REMATCH[2]}:
   file=$(mktemp "$PAISLURM_BELL.git.XXXXXX") || exit
-  user=$(decoded "${words%%:*}") words=${words#*:}
-  printf 'username=%s\npassword=%s\n' "$user" "$(decoded "${words%:}")" >"$file" || exit
+  user=$(decode_percent "${words%%:*}")
+  words=${words#*:}
+  printf 'username=%s\npassword=%s\n' "$user" "$(decode_percent "${words%:}")" >"$file" || exit
   for setting in "$server.helper=" "$server.helper=!cat $file; :"; do
-    settings+=(-c "$setting") kept+=(--config "$setting")
+    settings+=(-c "$setting")
+    kept+=(--config "$setting")
   done
 fi
 

@@ -1,4 +1,5 @@
-# The plugin tensorboard: runs beside the first task until it ends. Source: OpenPAI runtime, plugin tensorboard.
+# The plugin tensorboard: run TensorBoard beside the first task, until that ends.
+# Source: OpenPAI runtime, plugin tensorboard.
 [[ $PAI_TASK_INDEX == 0 ]] || exit 0
 if ! command -v tensorboard >/dev/null; then
   python3 -m pip install tensorboard

@@ -1,21 +1,34 @@
-# Apptainer and Singularity: a .sif file, a .sqsh file or a folder. Source: apptainer-exec(1); Apptainer
-# User Guide, "Environment and Metadata", "Persistent Overlays", "GPU Support" and appendix, environment variables.
+# Start containers with Apptainer or Singularity.
+#
+# An image is a .sif file, a .sqsh file or a folder.
+# Source: apptainer-exec(1); Apptainer User Guide, "Environment and Metadata",
+# "Persistent Overlays", "GPU Support" and appendix, environment variables.
 
 readonly PSL_RUNS_WITH=$PSL_CONTAINER_RUNTIME PSL_IMAGE_IS=-e
 
+# add_folders_of_runtime ROOT: add to `folders` what the runtime needs below the container's root.
 add_folders_of_runtime() { folders+=("$1/overlay"); }
 
+# prepare_runtime ROOT: check what the runtime is to mount.
 prepare_runtime() { refuse_odd_paths "${PSL_BINDS[@]}"; }
 
 # enter_container ROOT: become the container of the task.
 enter_container() {
   local root=$1 i
   local -a options=(
-    --cleanenv --no-home --no-mount=tmp --no-mount=cwd --pwd=/ "--bind=$root/tmp:/tmp" "--bind=$PSL_NODE_FOLDER:$PSL_NODE_FOLDER" "--bind=$root/hosts:/etc/hosts"
+    --cleanenv --no-home --no-mount=tmp --no-mount=cwd --pwd=/
+    "--bind=$root/tmp:/tmp" "--bind=$PSL_NODE_FOLDER:$PSL_NODE_FOLDER"
+    "--bind=$root/hosts:/etc/hosts"
   )
-  # Only the older of the two has no overlay for users without rights of their own.
-  if [[ $PSL_CONTAINER_RUNTIME == apptainer ]]; then options+=("--overlay=$root/overlay"); else options+=(--writable-tmpfs); fi
-  for ((i = 0; i < ${#PSL_BINDS[@]}; i += 2)); do options+=("--bind=${PSL_BINDS[i]}:${PSL_BINDS[i + 1]}"); done
+  # Singularity has no overlay for users without rights of their own.
+  if [[ $PSL_CONTAINER_RUNTIME == apptainer ]]; then
+    options+=("--overlay=$root/overlay")
+  else
+    options+=(--writable-tmpfs)
+  fi
+  for ((i = 0; i < ${#PSL_BINDS[@]}; i += 2)); do
+    options+=("--bind=${PSL_BINDS[i]}:${PSL_BINDS[i + 1]}")
+  done
   if ((PSL_ROLE_GPUS[PSL_ROLE])); then
     if [[ -e /dev/nvidiactl ]]; then
       options+=(--nv)
@@ -24,5 +37,6 @@ enter_container() {
       options+=(--rocm)
     fi
   fi
-  exec "$PSL_CONTAINER_RUNTIME" --silent exec "${options[@]}" "${PSL_IMAGE_OF[PSL_ROLE]}" "${PSL_CONTAINER_COMMAND[@]}"
+  exec "$PSL_CONTAINER_RUNTIME" --silent exec "${options[@]}" "${PSL_IMAGE_OF[PSL_ROLE]}" \
+    "${PSL_CONTAINER_COMMAND[@]}"
 }

@@ -1,9 +1,11 @@
-# Containers: a task is one container, in which this script runs the task's scripts and commands, hears calls, and makes
-# them by way of the shell outside, which has Slurm. An image is never written to: what a task changes is its own, and
-# goes with the last task of the node.
+# Run a task as one container.
+#
+# Inside the container this script runs the hooks and commands, and answers calls. It makes calls by
+# way of the shell outside, because only that has Slurm. An image is never written to: what a task
+# changes is its own, and goes with the last task of the node.
 
 PSL_HOST_SUFFIX=.out
-# What a container runs.
+# The command line that a container runs.
 PSL_CONTAINER_COMMAND=()
 
 # run_contained INDEX ATTEMPT: run the task in a container, and return its status.
@@ -29,39 +31,56 @@ run_contained() {
   return "$status"
 }
 
-# The image is there, so is the runtime, and what is to be mounted.
+# prepare_container ROOT: check that the runtime, the image and what is to be mounted are there, and
+# write the files that the container begins with.
 prepare_container() {
   local root=$1 image=${PSL_IMAGE_OF[PSL_ROLE]}
-  hash "$PSL_RUNS_WITH" 2>/dev/null || { log "error: there is no $PSL_RUNS_WITH on $SLURMD_NODENAME"; return 1; }
-  # Without a path it is in the runtime's own store.
-  [[ $image != /* ]] || test "$PSL_IMAGE_IS" "$image" || { log "error: the image $image is not on $SLURMD_NODENAME"; return 1; }
+  if ! hash "$PSL_RUNS_WITH" 2>/dev/null; then
+    log "error: there is no $PSL_RUNS_WITH on $SLURMD_NODENAME"
+    return 1
+  fi
+  # An image without a path is in the runtime's own store.
+  if [[ $image == /* ]] && ! test "$PSL_IMAGE_IS" "$image"; then
+    log "error: the image $image is not on $SLURMD_NODENAME"
+    return 1
+  fi
   find_binds || return
-  ((PSL_GANG)) || { remove_trees "$root" && make_container_folders "$PSL_ROLE.$PSL_SLOT"; } || return
+  if ((!PSL_GANG)); then
+    remove_trees "$root" || return
+    make_container_folders "$PSL_ROLE.$PSL_SLOT" || return
+  fi
   prepare_runtime "$root" || return
   write_variables "$root/environment" || return
-  { cat_stdin </etc/hosts && cat_stdin <"$PSL_ATTEMPT_FOLDER/hosts"; } >"$root/hosts"
+  {
+    cat_stdin </etc/hosts && cat_stdin <"$PSL_ATTEMPT_FOLDER/hosts"
+  } >"$root/hosts"
 }
 
-# write_variables FILE: those of the node that libraries of the task may read, and what the shell inside goes on from. All
-# others are the image's own. One look at all names takes a tenth of the time of one for each pattern.
+# write_variables FILE: write the variables of the node that the task may have, and those that the
+# shell inside goes on from. All others are the image's own. One loop over all names takes a tenth
+# of the time of a search for each pattern.
 write_variables() {
   local name
   local -a all names=(SLURMD_NODENAME PSL_PORT_LINES)
   compgen -e >"$1" && mapfile -t all <"$1"
   for name in "${all[@]}"; do
     case $name in
-      CUDA_* | NVIDIA_* | ROCR_* | HIP_* | GPU_* | NCCL_* | GLOO_* | UCX_* | FI_* | OMPI_* | PRTE_* | HYDRA_* | I_MPI_*)
-        names+=("$name")
-        ;;
+      CUDA_* | NVIDIA_* | ROCR_* | HIP_* | GPU_*) names+=("$name") ;;
+      NCCL_* | GLOO_* | UCX_* | FI_* | OMPI_* | PRTE_* | HYDRA_* | I_MPI_*) names+=("$name") ;;
       PATH | HOME | USER | SHELL | TMPDIR | LD_* | SLURM* | BASH*) ;;
-      *) ! is_listed "$name" || names+=("$name") ;;
+      *)
+        if is_listed "$name"; then
+          names+=("$name")
+        fi
+        ;;
     esac
   done
   declare -p "${names[@]}" >"$1"
 }
 
-# make_container_folders ROLE.SLOT ...: the folders that containers of tasks begin with, all at once; below CALLS, which nobody else can
-# enter. They go before the next task in the slot, or with CALLS.
+# make_container_folders ROLE.SLOT ...: make the folders that containers begin with, all at once.
+# They are in the node folder, which nobody else can enter. They go before the next task in the slot
+# runs, or with the node folder.
 make_container_folders() {
   local name status
   local -a folders=()
@@ -76,22 +95,31 @@ make_container_folders() {
   return "$status"
 }
 
-# The shell inside says by the bell how this process has ended.
+# become_container ROOT INDEX ATTEMPT: become the container of a task.
+# The shell inside gets the number of this process, and writes to the control FIFO how it ended.
 become_container() {
-  PSL_CONTAINER_COMMAND=(bash -p "$PSL_SCRIPT" --inside "$PSL_FOLDER" "$PSL_ATTEMPT" "$PSL_ROLE" "$PSL_SLOT" "$2" "$3" "$BASHPID")
+  PSL_CONTAINER_COMMAND=(
+    bash -p "$PSL_SCRIPT" --inside "$PSL_FOLDER" "$PSL_ATTEMPT" "$PSL_ROLE" "$PSL_SLOT" "$2" "$3"
+    "$BASHPID"
+  )
   exec 3>&"$PSL_REPORT_FD" >>"$PSL_STDERR_LOG" 2>&1 {PSL_REPORT_FD}>&- {PSL_CONTROL_FD}>&-
   enter_container "$1"
 }
 
-# A call out of the container.
-call_from_container() { exec bash -p "$PSL_SCRIPT" --outside "$PSL_FOLDER" "$PSL_ATTEMPT" "$1"; }
+# call_from_container FOLDER: place a call that comes out of the container.
+call_from_container() {
+  exec bash -p "$PSL_SCRIPT" --outside "$PSL_FOLDER" "$PSL_ATTEMPT" "$1"
+}
 
-# find_binds: what of the node the task sees, in PSL_BINDS, a path and where it is in the container each.
+# find_binds: fill PSL_BINDS with what the task sees of the node, each as a path and its place in
+# the container.
 find_binds() {
   local i path
   PSL_BINDS=()
-  # Nothing of the image is hidden by it, unless the job was submitted in a folder that images have, too.
-  if [[ " ${PSL_WORKDIR[*]-} " == *' submit '* && ${PSL_SUBMIT_DIR#/} == */* && -d $PSL_SUBMIT_DIR ]]; then
+  # The folder of the submit comes first, so that it hides nothing else. It hides nothing of the
+  # image either, unless the job was submitted in a folder that images have, too.
+  if [[ " ${PSL_WORKDIR[*]-} " == *' submit '* && ${PSL_SUBMIT_DIR#/} == */* &&
+    -d $PSL_SUBMIT_DIR ]]; then
     PSL_BINDS+=("$PSL_SUBMIT_DIR" "$PSL_SUBMIT_DIR")
   fi
   PSL_BINDS+=("$PSL_FOLDER" "$PSL_FOLDER")
@@ -100,19 +128,29 @@ find_binds() {
     path=${PSL_MOUNTS[i + 1]}
     if [[ ${PSL_MOUNTS[i]} == own ]]; then
       path+=/$PSL_JOB_USER
-      mkdir -p -- "$path" || return
-      is_own_part "$path" || { log "error: the storage $path on $SLURMD_NODENAME is another user's, or a link of one's"; return 1; }
+      make_own_storage "$path" || return
     fi
     PSL_BINDS+=("$path" "${PSL_MOUNTS[i + 2]}")
   done
 }
 
-# refuse_odd_paths PATH ...: which a runtime with colons and commas in its options cannot mount.
+# make_own_storage PATH: make the user's own part of a storage, unless it is there.
+make_own_storage() {
+  mkdir -p -- "$1" || return
+  if ! is_own_part "$1"; then
+    log "error: the storage $1 on $SLURMD_NODENAME is another user's, or a link of one's"
+    return 1
+  fi
+}
+
+# refuse_odd_paths PATH ...: fail if the runtime cannot mount one of the paths, because its options
+# have colons and commas.
 refuse_odd_paths() {
   local path
   for path; do
     if [[ $path == *[,:\\]* ]]; then
-      log "error: the runtime $PSL_CONTAINER_RUNTIME can mount no path with a comma, colon or backslash: $path"
+      log "error: the runtime $PSL_CONTAINER_RUNTIME can mount no path with a comma, colon or" \
+        "backslash: $path"
       return 1
     fi
   done

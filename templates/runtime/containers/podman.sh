@@ -1,38 +1,62 @@
-# Podman, rootless. Images of registries are in its own store on each node, by their digests; others are folders, over
-# which it lays an overlay. Source: podman-run(1) of Podman 4.3.
+# Start containers with Podman, without root.
+#
+# Images of registries are in Podman's own store on each node, by their digests. Other images are
+# folders, over which Podman lays an overlay. Source: podman-run(1) of Podman 4.3.
 
 readonly PSL_RUNS_WITH=podman PSL_IMAGE_IS=-d
 
+# add_folders_of_runtime ROOT: Podman needs no folders below the container's root.
 add_folders_of_runtime() { :; }
 
+# prepare_runtime ROOT: check what the runtime is to mount.
 prepare_runtime() { refuse_odd_paths "${PSL_BINDS[@]}"; }
 
-# enter_container ROOT: run the container of the task. Its user is root there, and the job's user outside.
-# Podman passes TERM on by a process that it starts, which a TERM to the whole group would end first.
+# enter_container ROOT: run the container of the task. Its user is root there, and the job's user
+# outside.
 enter_container() {
-  local root=$1 i device watch hold
+  local root=$1 i device
   local -a store=("${PSL_IMAGE_OF[PSL_ROLE]}") options=(
-    --rm --pull=never --log-driver=none --network=host --uts=host --cgroups=disabled --preserve-fds=1 --workdir=/ --entrypoint=bash
-    --security-opt=label=disable --ulimit=host "--shm-size=${PSL_SHM_OF[PSL_ROLE]}m" "--env=HOME=/root" "--env=USER=$PSL_JOB_USER"
+    --rm --pull=never --log-driver=none --network=host --uts=host --cgroups=disabled
+    --preserve-fds=1 --workdir=/ --entrypoint=bash --security-opt=label=disable --ulimit=host
+    "--shm-size=${PSL_SHM_OF[PSL_ROLE]}m" "--env=HOME=/root" "--env=USER=$PSL_JOB_USER"
     "--volume=$root/hosts:/etc/hosts" "--volume=$PSL_NODE_FOLDER:$PSL_NODE_FOLDER"
   )
   if [[ ${store[0]} == /* ]]; then
     store=(--rootfs "${store[0]}:O")
   fi
-  for ((i = 0; i < ${#PSL_BINDS[@]}; i += 2)); do options+=("--volume=${PSL_BINDS[i]}:${PSL_BINDS[i + 1]}"); done
-  if ((PSL_ROLE_GPUS[PSL_ROLE])); then find_devices; for device in ${PSL_DEVICES[@]+"${PSL_DEVICES[@]}"}; do options+=("--device=$device"); done; fi
-  [[ ! -d /dev/infiniband || ! ${PSL_INFINIBAND_OF[PSL_ROLE]-} ]] || options+=(--device=/dev/infiniband)
-  rm -f -- "$root/pid"
-  make_pipe && watch=$PSL_READ_END hold=$PSL_WRITE_END
-  pass_term_to_podman "$root/pid" "$watch" {hold}>&- &
-  # In the foreground, since bash can lose the status of a child that it waits for when a signal comes.
-  trap ':' TERM
-  # shellcheck disable=SC2016 # for the shell that becomes Podman
-  bash -p -c 'printf "%s\n" "$$" >"$1" && exec setsid podman run "${@:2}"' bash "$root/pid" "${options[@]}" "${store[@]}" \
-    "${PSL_CONTAINER_COMMAND[@]:1}" {hold}>&- {watch}<&-
+  for ((i = 0; i < ${#PSL_BINDS[@]}; i += 2)); do
+    options+=("--volume=${PSL_BINDS[i]}:${PSL_BINDS[i + 1]}")
+  done
+  if ((PSL_ROLE_GPUS[PSL_ROLE])); then
+    find_devices
+    for device in ${PSL_DEVICES[@]+"${PSL_DEVICES[@]}"}; do
+      options+=("--device=$device")
+    done
+  fi
+  if [[ -d /dev/infiniband && ${PSL_INFINIBAND_OF[PSL_ROLE]-} ]]; then
+    options+=(--device=/dev/infiniband)
+  fi
+  run_podman "$root/pid" "${options[@]}" "${store[@]}" "${PSL_CONTAINER_COMMAND[@]:1}"
 }
 
-# pass_term_to_podman FILE WATCH: to the process whose number is in the file, until nobody holds the other end of WATCH.
+# run_podman FILE WORD ...: run a container in the foreground, and write Podman's process to a file.
+# Podman passes TERM on by a process that it starts, and a TERM to the whole group would end that
+# process first. So Podman has a session of its own, and its TERM comes from pass_term_to_podman.
+run_podman() {
+  local watch hold
+  rm -f -- "$1"
+  make_pipe && watch=$PSL_READ_END hold=$PSL_WRITE_END
+  pass_term_to_podman "$1" "$watch" {hold}>&- &
+  # Bash can lose the status of a child that it waits for when a signal comes, so this one is in the
+  # foreground.
+  trap ':' TERM
+  # shellcheck disable=SC2016 # for the shell that becomes Podman
+  bash -p -c 'printf "%s\n" "$$" >"$1" && exec setsid podman run "${@:2}"' bash "$@" \
+    {hold}>&- {watch}<&-
+}
+
+# pass_term_to_podman FILE WATCH: pass TERM on to the process whose number is in the file, until
+# nobody holds the other end of WATCH.
 pass_term_to_podman() {
   local told='' pid
   trap 'told=1' TERM
@@ -43,16 +67,20 @@ pass_term_to_podman() {
   done
 }
 
-# The GPUs that Slurm gave the task, in PSL_DEVICES: by NVIDIA's description of them with the libraries of the driver, where
-# the node has one (CDI), else the devices alone; AMD's.
+# find_devices: put the GPUs that Slurm gave the task into PSL_DEVICES.
+# Where the node has NVIDIA's description of its GPUs (CDI), that brings in the libraries of the
+# driver, too. Elsewhere, and for AMD, only the devices come in.
 find_devices() {
   local gpu device
   local -a gpus
   PSL_DEVICES=()
   IFS=, read -ra gpus <<<"${CUDA_VISIBLE_DEVICES-}"
   for gpu in ${gpus[@]+"${gpus[@]}"}; do
-    if [[ -e /etc/cdi/nvidia.yaml || -e /var/run/cdi/nvidia.yaml ]]; then PSL_DEVICES+=("nvidia.com/gpu=$gpu")
-    elif [[ -e /dev/nvidia$gpu ]]; then PSL_DEVICES+=("/dev/nvidia$gpu"); fi
+    if [[ -e /etc/cdi/nvidia.yaml || -e /var/run/cdi/nvidia.yaml ]]; then
+      PSL_DEVICES+=("nvidia.com/gpu=$gpu")
+    elif [[ -e /dev/nvidia$gpu ]]; then
+      PSL_DEVICES+=("/dev/nvidia$gpu")
+    fi
   done
   for device in /dev/nvidiactl /dev/nvidia-uvm /dev/nvidia-uvm-tools /dev/kfd /dev/dri; do
     if [[ -e $device ]]; then

@@ -1,20 +1,24 @@
-# Images for enroot. Source: enroot, document of `import`.
+# Fetch images with enroot.
+#
+# Source: enroot, document of `import`.
 
 readonly PSL_IMAGE_SUFFIX='.sqsh' PSL_FETCHES_WITH=enroot PSL_SILENT_FAILURE=transient
 readonly PSL_PULL_ERROR='\[ERROR\](.*)' PSL_PERMANENT_ERRORS=' (401|403|404)'
 
-# fetch_by_runtime NEW REGISTRY REPOSITORY DIGEST: as one file. All that is on the way is beside it, and goes with it.
+# fetch_by_runtime NEW REGISTRY REPOSITORY DIGEST: fetch an image as one file.
+# Temporary files are beside it, and go with it.
 fetch_by_runtime() {
-  local log=$1.log name
-  mkdir -p -- "$1.config" "$1.tmp" || { problem permanent "cannot write to $PSL_CACHE"; return; }
-  [[ $PSL_LOGIN_USER$PSL_LOGIN_PASSWORD != *[[:space:]]* ]] ||
-    { problem permanent "enroot takes no credentials with blanks in them, as those for $2 have"; return; }
+  local log=$1.log
+  if ! mkdir -p -- "$1.config" "$1.tmp"; then
+    set_problem permanent "cannot write to $PSL_CACHE"
+    return
+  fi
+  if [[ $PSL_LOGIN_USER$PSL_LOGIN_PASSWORD == *[[:space:]]* ]]; then
+    set_problem permanent "enroot takes no credentials with blanks in them, as those for $2 have"
+    return
+  fi
   if [[ $PSL_LOGIN_USER ]]; then
-    # Tokens may come from another server than the registry.
-    for name in "${2%%:*}" auth.docker.io authn.nvidia.com; do
-      [[ $name == "${2%%:*}" || $2$name == registry-1.docker.ioauth.docker.io || $2$name == nvcr.ioauthn.nvidia.com ]] || continue
-      printf 'machine %s login %s password %s\n' "$name" "$PSL_LOGIN_USER" "$PSL_LOGIN_PASSWORD"
-    done >"$1.config/.credentials"
+    print_credentials "$2" >"$1.config/.credentials"
   fi
   (
     if [[ ${PSL_CERTIFICATES-} ]]; then
@@ -22,5 +26,19 @@ fetch_by_runtime() {
     fi
     ENROOT_CONFIG_PATH=$1.config ENROOT_CACHE_PATH=$1.tmp ENROOT_TEMP_PATH=$1.tmp \
       enroot import --output "$1" "docker://$2#$3:$4"
-  ) </dev/null >"$log" 2>&1 || pull_problem "$2/$3@$4" "$log"
+  ) </dev/null >"$log" 2>&1 || set_pull_problem "$2/$3@$4" "$log"
+}
+
+# print_credentials REGISTRY: print the credentials for a registry as enroot reads them.
+# The tokens of two registries come from another server.
+print_credentials() {
+  local name
+  local -a names=("${1%%:*}")
+  case $1 in
+    registry-1.docker.io) names+=(auth.docker.io) ;;
+    nvcr.io) names+=(authn.nvidia.com) ;;
+  esac
+  for name in "${names[@]}"; do
+    printf 'machine %s login %s password %s\n' "$name" "$PSL_LOGIN_USER" "$PSL_LOGIN_PASSWORD"
+  done
 }

@@ -1,39 +1,77 @@
-# Images from registries: before any task begins, each is fetched, once for all nodes or once for each. An image is known by
-# the digest that its tag has when the job begins: a tag that moves changes no job that runs.
+# Fetch images from registries before any task begins.
+#
+# Each image is fetched once for all nodes, or once for each. An image is known by the digest that
+# its tag has when the job begins: a tag that moves later changes no job that runs.
 
 PSL_DIGEST_OF=()
 
-# Before the tasks, on the batch node.
+# stage_images: on the batch node, find the digests of all images, and have the images fetched.
 stage_images() {
-  local component word role digest rest kind='' PSL_FAILED_COMPONENTS=()
+  local PSL_FAILED_COMPONENTS=()
   run_interruptibly print_digests >"$PSL_SCRATCH/images"
-  while read -r word role digest rest; do
-    case $word in
-      image) PSL_IMAGE_OF[role]=$rest PSL_DIGEST_OF[role]=$digest ;;
-      problem) die "$digest $rest" 254 "$role" ;;
-    esac
-  done <"$PSL_SCRATCH/images"
-  for role in "${!PSL_REFERENCE_OF[@]}"; do
-    [[ ${PSL_IMAGE_OF[role]-} ]] || die "the image ${PSL_REFERENCE_OF[role]} could not be asked for"
-    quote "${PSL_IMAGE_OF[role]}"
-    printf 'PSL_IMAGE_OF[%d]=%s PSL_DIGEST_OF[%d]=%s\n' "$role" "$PSL_QUOTED" "$role" "${PSL_DIGEST_OF[role]}"
-  done >>placement.sh
+  read_digests "$PSL_SCRATCH/images"
+  print_image_settings >>placement.sh
   if ((!PSL_CACHE_SHARED)); then
     ask_nodes image "${PSL_EVERY_COMPONENT[@]}"
   elif ! all_images_are_there; then
     PSL_NODES_ASKED=1 ask_nodes image 0
   fi
-  for component in ${PSL_FAILED_COMPONENTS[@]+"${PSL_FAILED_COMPONENTS[@]}"}; do
-    while read -r word role rest; do
-      [[ $word != problem || $kind == permanent ]] || kind=$role PSL_PROBLEM=$rest
-    done <"$PSL_SCRATCH/image.$component"
-    [[ $kind ]] || die "the images could not be fetched: see srun/image-$component.log"
-  done
-  if [[ $kind ]]; then
-    die "$PSL_PROBLEM" 254 "$kind"
-  fi
+  check_fetches
 }
 
+# print_digests: print a line for each role, image ROLE DIGEST PATH, or else a problem.
+print_digests() {
+  local role registry repository version
+  local -A known=()
+  if ! find_cache; then
+    print_problem
+    return
+  fi
+  for role in "${!PSL_REFERENCE_OF[@]}"; do
+    read -r registry repository version <<<"${PSL_REFERENCE_OF[role]}"
+    if [[ ! ${known[${PSL_REFERENCE_OF[role]}]-} ]]; then
+      if ! resolve_image "$registry" "$repository" "$version"; then
+        print_problem
+        return
+      fi
+      known[${PSL_REFERENCE_OF[role]}]=$PSL_DIGEST
+    fi
+    PSL_DIGEST=${known[${PSL_REFERENCE_OF[role]}]}
+    printf 'image %s %s %s\n' \
+      "$role" "$PSL_DIGEST" "$(place_of_image "$registry" "$repository" "$PSL_DIGEST")"
+  done
+}
+
+# print_problem: print the problem that set_problem has noted, with its kind.
+print_problem() { printf 'problem %s %s\n' "$PSL_KIND" "$PSL_PROBLEM"; }
+
+# read_digests FILE: fill PSL_DIGEST_OF and PSL_IMAGE_OF with what print_digests has printed.
+# A problem, or an image that is missing there, ends the job.
+read_digests() {
+  local word role digest rest
+  while read -r word role digest rest; do
+    case $word in
+      image) PSL_IMAGE_OF[role]=$rest PSL_DIGEST_OF[role]=$digest ;;
+      problem) die "$digest $rest" 254 "$role" ;;
+    esac
+  done <"$1"
+  for role in "${!PSL_REFERENCE_OF[@]}"; do
+    [[ ${PSL_IMAGE_OF[role]-} ]] ||
+      die "the image ${PSL_REFERENCE_OF[role]} could not be asked for"
+  done
+}
+
+# print_image_settings: print the settings by which nodes and tasks know the images.
+print_image_settings() {
+  local role
+  for role in "${!PSL_REFERENCE_OF[@]}"; do
+    quote "${PSL_IMAGE_OF[role]}"
+    printf 'PSL_IMAGE_OF[%d]=%s PSL_DIGEST_OF[%d]=%s\n' \
+      "$role" "$PSL_QUOTED" "$role" "${PSL_DIGEST_OF[role]}"
+  done
+}
+
+# all_images_are_there: tell whether the shared cache has all images, and note that they are used.
 all_images_are_there() {
   local role
   for role in "${!PSL_REFERENCE_OF[@]}"; do
@@ -42,59 +80,79 @@ all_images_are_there() {
   done
 }
 
-# One line for each role: image ROLE DIGEST PATH, or a problem.
-print_digests() {
-  local role registry repository version
-  local -A known=()
-  find_cache || { printf 'problem %s %s\n' "$PSL_KIND" "$PSL_PROBLEM"; return; }
-  for role in "${!PSL_REFERENCE_OF[@]}"; do
-    read -r registry repository version <<<"${PSL_REFERENCE_OF[role]}"
-    if [[ ! ${known[${PSL_REFERENCE_OF[role]}]-} ]]; then
-      resolve_image "$registry" "$repository" "$version" || { printf 'problem %s %s\n' "$PSL_KIND" "$PSL_PROBLEM"; return; }
-      known[${PSL_REFERENCE_OF[role]}]=$PSL_DIGEST
-    fi
-    PSL_DIGEST=${known[${PSL_REFERENCE_OF[role]}]}
-    printf 'image %s %s %s\n' "$role" "$PSL_DIGEST" "$(place_of_image "$registry" "$repository" "$PSL_DIGEST")"
+# check_fetches: end the job if a node could not fetch an image, with the problem of that node.
+# A permanent problem of one node counts more than transient problems of others.
+check_fetches() {
+  local component word problem_kind rest kind=''
+  for component in ${PSL_FAILED_COMPONENTS[@]+"${PSL_FAILED_COMPONENTS[@]}"}; do
+    while read -r word problem_kind rest; do
+      if [[ $word == problem && $kind != permanent ]]; then
+        kind=$problem_kind PSL_PROBLEM=$rest
+      fi
+    done <"$PSL_SCRATCH/image.$component"
+    [[ $kind ]] || die "the images could not be fetched: see srun/image-$component.log"
   done
+  if [[ $kind ]]; then
+    die "$PSL_PROBLEM" 254 "$kind"
+  fi
 }
 
-# fetch_images_main: on a node, those that its tasks need, or all where nodes share them.
+# fetch_images_main: on a node, fetch the images of its tasks, or all images for a shared cache.
 fetch_images_main() {
   local role
-  find_cache || { printf 'problem %s %s\n' "$PSL_KIND" "$PSL_PROBLEM"; return 1; }
-  for role in "${!PSL_REFERENCE_OF[@]}"; do
-    ((PSL_CACHE_SHARED)) || [[ " ${PSL_NODES_OF[role]} " == *" $SLURMD_NODENAME "* ]] || continue
-    fetch_image "$role" && continue
-    printf 'problem %s %s\n' "$PSL_KIND" "$PSL_PROBLEM"
+  if ! find_cache; then
+    print_problem
     return 1
+  fi
+  for role in "${!PSL_REFERENCE_OF[@]}"; do
+    if ((!PSL_CACHE_SHARED)) && [[ " ${PSL_NODES_OF[role]} " != *" $SLURMD_NODENAME "* ]]; then
+      continue
+    fi
+    if ! fetch_image "$role"; then
+      print_problem
+      return 1
+    fi
   done
 }
 
-# pull_problem IMAGE LOG: by the last error in the log, which is what PSL_PULL_ERROR finds; where that is PSL_PERMANENT_ERRORS, no retry helps.
-# The image was there a moment ago, by what the registry says.
-pull_problem() {
-  local line last=''
+# fetch_with_retries PLACE REGISTRY REPOSITORY DIGEST: fetch an image with the container runtime,
+# and try again where that may help. What a failed try leaves has names that begin with PLACE.
+fetch_with_retries() {
+  local pause
+  if ! hash "$PSL_FETCHES_WITH" 2>/dev/null; then
+    set_problem permanent \
+      "there is no $PSL_FETCHES_WITH on $SLURMD_NODENAME, which fetches images"
+    return
+  fi
+  find_login "$2" || return
+  for pause in $PSL_REGISTRY_PAUSES ''; do
+    if fetch_by_runtime "$@"; then
+      return 0
+    fi
+    [[ $PSL_KIND == transient && $pause ]] || return
+    remove_trees "$1"*
+    sleep "$pause"
+  done
+}
+
+# set_pull_problem IMAGE LOG: say why an image could not be fetched, by the last error in the log.
+# PSL_PULL_ERROR finds errors there. For one that matches PSL_PERMANENT_ERRORS no retry helps. The
+# registry has just said that it has the image, so a log without an error has a kind of its own.
+set_pull_problem() {
+  local line kind=transient last=''
   while IFS= read -r line; do
     log "$PSL_FETCHES_WITH: $line"
     if [[ $line =~ $PSL_PULL_ERROR ]]; then
       last=${BASH_REMATCH[1]}
     fi
   done <"$2"
-  [[ $last ]] || { problem "$PSL_SILENT_FAILURE" "$PSL_FETCHES_WITH on $SLURMD_NODENAME cannot fetch the image $1: see srun/image-*.log"; return; }
-  if [[ $last =~ $PSL_PERMANENT_ERRORS ]]; then line=permanent; else line=transient; fi
-  problem "$line" "the image $1 cannot be fetched: $last"
-}
-
-# fetch_to PLACE REGISTRY REPOSITORY DIGEST: by the runtime's own means, again if a retry may help.
-fetch_to() {
-  local pause
-  hash "$PSL_FETCHES_WITH" 2>/dev/null ||
-    { problem permanent "there is no $PSL_FETCHES_WITH on $SLURMD_NODENAME, which fetches images"; return; }
-  find_login "$2" || return
-  for pause in $PSL_REGISTRY_PAUSES ''; do
-    fetch_by_runtime "$@" && return
-    [[ $PSL_KIND == transient && $pause ]] || return
-    remove_trees "$1"*
-    sleep "$pause"
-  done
+  if [[ ! $last ]]; then
+    set_problem "$PSL_SILENT_FAILURE" "$PSL_FETCHES_WITH on $SLURMD_NODENAME" \
+      "cannot fetch the image $1: see srun/image-*.log"
+    return
+  fi
+  if [[ $last =~ $PSL_PERMANENT_ERRORS ]]; then
+    kind=permanent
+  fi
+  set_problem "$kind" "the image $1 cannot be fetched: $last"
 }

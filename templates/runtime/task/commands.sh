@@ -1,37 +1,22 @@
-# Running the commands, and the scripts around them: each in a bash and a process group of its own.
+# Run the commands of a task, and the hooks around them.
+#
+# The commands run in a bash and a process group of their own, and so does each hook.
 
+# run_and_hold INDEX ATTEMPT: run the hooks and commands, and hold a task that failed if the job
+# asks for that.
 run_and_hold() {
   local status=0
-  run_scripts "$2" || status=$?
+  run_hooks_and_commands "$2" || status=$?
   if [[ $PSL_FAILED_SCRIPT ]]; then
     report failed "$PSL_ROLE" "$PSL_SLOT" "$1" "$2" "$PSL_FAILED_SCRIPT"
   fi
-  ((status == 0 || PSL_STOPPED)) || hold_for_debug "$1" "$2" "$status"
+  if ((status != 0 && !PSL_STOPPED)); then
+    hold_for_debug "$1" "$2" "$status"
+  fi
   return "$status"
 }
 
-# Go to the folder in which the commands start; the shell is in the task's own.
-enter_workdir() {
-  local folder=${WORKDIR[ROLE]-task} where=$SLURMD_NODENAME
-  if [[ $folder == task ]]; then
-    return 0
-  fi
-  if [[ $folder == submit ]]; then
-    folder=$SUBMIT_DIR
-  fi
-  if cd -- "$folder" 2>/dev/null; then
-    return 0
-  fi
-  [[ $CONTAINER_RUNTIME == none ]] || where="$where, in the container"
-  if [[ -d $folder ]]; then
-    say "error: the folder $folder cannot be entered on $where (extras.slurm.workdir)"
-  else
-    say "error: there is no folder $folder on $where (extras.slurm.workdir)"
-  fi
-  return 1
-}
-
-# Go to the folder in which the commands start; the shell is in the task's own.
+# enter_workdir: go from the task's own folder to the folder in which the commands start.
 enter_workdir() {
   local folder=${PSL_WORKDIR[PSL_ROLE]-task} where=$SLURMD_NODENAME
   if [[ $folder == task ]]; then
@@ -43,7 +28,9 @@ enter_workdir() {
   if cd -- "$folder" 2>/dev/null; then
     return 0
   fi
-  [[ $PSL_CONTAINER_RUNTIME == none ]] || where="$where, in the container"
+  if [[ $PSL_CONTAINER_RUNTIME != none ]]; then
+    where="$where, in the container"
+  fi
   if [[ -d $folder ]]; then
     log "error: the folder $folder cannot be entered on $where (extras.slurm.workdir)"
   else
@@ -52,7 +39,8 @@ enter_workdir() {
   return 1
 }
 
-# A failed task of a job with isDebug keeps its node, devices and files, so that somebody can look. TERM ends that.
+# hold_for_debug INDEX ATTEMPT STATUS: keep the node, devices and files of a failed task, so that
+# somebody can debug it. Only a job with isDebug asks for this; TERM ends the hold.
 hold_for_debug() {
   [[ ${PSL_DEBUG_HOLD_SECONDS-} ]] || return 0
   read_clock
@@ -61,24 +49,30 @@ hold_for_debug() {
   await_command
 }
 
+# run_commands: run the commands, in every rank of the task, and return the status.
 run_commands() {
-  local status=0
+  local status=0 script=$PSL_ATTEMPT_FOLDER/commands/${PSL_ROLE_FOLDER[PSL_ROLE]}.sh
   local -a options
   read -ra options <<<"${PSL_SHELL_OPTIONS[PSL_ROLE]}"
-  ((PSL_RANKS == 1)) || release_ranks
-  run_bash "$PSL_STDOUT_LOG" "$PSL_STDERR_LOG" "$PSL_ATTEMPT_FOLDER/commands/${PSL_ROLE_FOLDER[PSL_ROLE]}.sh" ${options[@]+"${options[@]}"} -- || status=$?
-  ((PSL_RANKS == 1)) || join_ranks "$status" || status=$?
+  if ((PSL_RANKS != 1)); then
+    release_ranks
+  fi
+  run_bash "$PSL_STDOUT_LOG" "$PSL_STDERR_LOG" "$script" ${options[@]+"${options[@]}"} -- ||
+    status=$?
+  if ((PSL_RANKS != 1)); then
+    join_ranks "$status" || status=$?
+  fi
   return "$status"
 }
 
-# run_bash OUTPUT ERRORS SCRIPT OPTION ...: to its end.
+# run_bash OUTPUT ERRORS SCRIPT OPTION ...: run a script to its end, and return its status.
 run_bash() {
   launch start_bash "$@"
   await_command
 }
 
-# start_bash OUTPUT ERRORS SCRIPT OPTION ...: become a bash that runs a script. One with secrets in it is in no file, but comes
-# through a pipe.
+# start_bash OUTPUT ERRORS SCRIPT OPTION ...: become a bash that runs a script.
+# A script with secrets in it is never written to a file: bash reads it from a pipe.
 start_bash() {
   local script=$3
   exec >>"$1" 2>>"$2" {PSL_REPORT_FD}>&- || exit 1
@@ -90,19 +84,22 @@ start_bash() {
   exec_with_exports bash "${@:4}" "$script"
 }
 
-# exec_with_exports WORD ...: a bash, or what starts one. It begins with the lowercase variables that
-# the script was started with, and with the variables that scripts before it exported: it reads them where BASH_ENV says, since everybody sees command lines.
+# exec_with_exports WORD ...: become a bash, or a program that starts one.
+# That bash begins with the lowercase variables that this script was started with, and with the
+# variables that hooks exported. It reads them from a pipe that BASH_ENV names, because everybody
+# can see a command line.
 exec_with_exports() {
   if [[ $PSL_EXPORTS ]] || ((${#PSL_LOWERCASE_EXPORTS[@]})); then
     exec {PSL_EXPORTS_FD}< <(
-      print_exports ${PSL_LOWERCASE_EXPORTS[@]+"${PSL_LOWERCASE_EXPORTS[@]}"} && printf '%s' "$PSL_EXPORTS"
+      print_exports ${PSL_LOWERCASE_EXPORTS[@]+"${PSL_LOWERCASE_EXPORTS[@]}"} &&
+        printf '%s' "$PSL_EXPORTS"
     )
     export BASH_ENV=/dev/fd/$PSL_EXPORTS_FD
   fi
   exec "$@"
 }
 
-# print_exports NAME=VALUE ...: for a bash that begins.
+# print_exports NAME=VALUE ...: print a start file for a bash that is to have these variables.
 print_exports() {
   local setting
   printf 'unset BASH_ENV\n'
@@ -112,10 +109,11 @@ print_exports() {
   done
 }
 
-# launch WORD ...: a command in the background, which has no part in the bell. It is COMMAND.
+# launch WORD ...: start a command in the background as PSL_COMMAND, with the control FIFO closed.
 launch() { start_group keep_status "$@"; }
 
-# In a process group of its own and with the usual signals: job control gives both.
+# start_group WORD ...: start a function in the background, as process group PSL_COMMAND.
+# Job control gives it that group, and the usual signals.
 start_group() {
   set -m
   "$@" </dev/null &
@@ -123,12 +121,14 @@ start_group() {
   set +m
 }
 
-# A shell between this one and what it runs. Bash loses the status of a child that ends just when a signal interrupts
-# the builtin `wait` (seen as 143 or 255), but not that of a child in the foreground.
+# keep_status WORD ...: run a command in the foreground, and write its status to the control FIFO.
+# This shell is between the task's shell and the command, because bash loses the status of a child
+# that ends just when a signal interrupts the builtin `wait` (seen as 143 or 255). Bash does not
+# lose the status of a child in the foreground.
 keep_status() {
   PSL_STOPPED=0
   outlive_signals
-  # A TERM that has come before the child is there would reach nobody.
+  # A TERM that came before the child was there would reach nobody.
   (
     if ((PSL_STOPPED)); then
       exit 143
@@ -138,29 +138,43 @@ keep_status() {
   printf 'end %s %s\n' "$BASHPID" "$?" >&"$PSL_CONTROL_FD"
 }
 
-# Wait for what was launched, answer calls meanwhile, and return its status. One that was killed says no end.
+# await_command: wait for PSL_COMMAND, answer calls meanwhile, and return its status.
+# A process that was killed has not written its end to the control FIFO.
 await_command() {
-  local process=$PSL_COMMAND there=1 status
-  while [[ ! ${PSL_EXIT_BY_PID[$process]-} ]] && { ((there)) || read -r -t 0 <&"$PSL_CONTROL_FD"; }; do
-    if read_words "$PSL_CONTROL_FD"; then handle_control_message; else kill -0 "$process" 2>/dev/null || there=0; fi
+  local process=$PSL_COMMAND alive=1 status
+  until [[ ${PSL_EXIT_BY_PID[$process]-} ]]; do
+    if ((!alive)) && ! read -r -t 0 <&"$PSL_CONTROL_FD"; then
+      break
+    fi
+    if read_words "$PSL_CONTROL_FD"; then
+      handle_control_message
+    elif ! kill -0 "$process" 2>/dev/null; then
+      alive=0
+    fi
     pass_on_term
   done
-  if [[ ${PSL_EXIT_BY_PID[$process]-} ]]; then wait "$process"; status=${PSL_EXIT_BY_PID[$process]}; else wait_for_process "$process"; status=$?; fi
+  if [[ ${PSL_EXIT_BY_PID[$process]-} ]]; then
+    wait "$process"
+    status=${PSL_EXIT_BY_PID[$process]}
+  else
+    wait_for_process "$process"
+    status=$?
+  fi
   unset "PSL_EXIT_BY_PID[$process]"
   PSL_COMMAND=''
   return "$status"
 }
 
-# What runs at the start can fail the task, and so can what runs after success; what runs at any end changes nothing,
-# and of a task that is stopped it has the time up to KILL: a second TERM, by Slurm or by us, is not passed on to it.
-run_scripts() {
+# run_hooks_and_commands ATTEMPT: run the start hooks, the commands, and the hooks after them.
+# A start hook that fails fails the task, and so does a hook that runs after success.
+run_hooks_and_commands() {
   local attempt=$1 status=0 word began
   PSL_EXPORTS='' PSL_CODE_OF_SCRIPT='' PSL_FAILED_SCRIPT=''
   for word in ${PSL_HOOKS_BEFORE[PSL_ROLE]-}; do
-    if ((PSL_STOPPED)); then
+    if ((status || PSL_STOPPED)); then
       break
     fi
-    run_script "$attempt" "$word" || { status=$?; break; }
+    run_hook "$attempt" "$word" || status=$?
   done
   if ((PSL_STOPPED)); then
     status=143
@@ -170,16 +184,34 @@ run_scripts() {
     run_commands || status=$?
     record_script "$attempt" commands "$status" "$began" -
   fi
+  run_hooks_after "$attempt" "$status" || status=$?
+  return "$status"
+}
+
+# run_hooks_after ATTEMPT STATUS: run the hooks after the commands, and return the task's status.
+# An exit hook does not change the status. In a task that is stopped, an exit hook has the time up
+# to KILL: PSL_ENDING keeps this shell from passing on a second TERM, from Slurm or from us.
+run_hooks_after() {
+  local attempt=$1 status=$2 word
   for word in ${PSL_HOOKS_AFTER[PSL_ROLE]-}; do
     case $word in
-      success.*) ((status || PSL_STOPPED)) || run_script "$attempt" "$word" || status=$? ;;
-      exit.*) PSL_ENDING=1; run_script "$attempt" "$word"; PSL_ENDING='' ;;
+      success.*)
+        if ((status == 0 && !PSL_STOPPED)); then
+          run_hook "$attempt" "$word" || status=$?
+        fi
+        ;;
+      exit.*)
+        PSL_ENDING=1
+        run_hook "$attempt" "$word"
+        PSL_ENDING=''
+        ;;
     esac
   done
   return "$status"
 }
 
-# One line for each script that ran: ATTEMPT MOMENT STATUS BEGAN ENDED NAME.
+# record_script ATTEMPT MOMENT STATUS BEGAN NAME: note one hook, or the commands, that ran.
+# The line is: ATTEMPT MOMENT STATUS BEGAN ENDED NAME.
 record_script() {
   [[ ${PSL_HOOKS_BEFORE[PSL_ROLE]-}${PSL_HOOKS_AFTER[PSL_ROLE]-} ]] || return 0
   read_clock

@@ -1,7 +1,9 @@
-# Bells: each slot has a named pipe on its node, which its shell reads while it waits for what it runs. By it come the ends
-# of commands and ranks, and calls.
+# Read messages from the control FIFO of a slot.
+#
+# Each slot has a control FIFO in the node folder, and the slot's shell reads it while it waits for
+# what it runs. The messages are the ends of commands and ranks, and calls.
 
-# make_control_fifos NAME ...: all at once, below CALLS.
+# make_control_fifos NAME ...: make all of them at once, in the node folder.
 make_control_fifos() {
   mkdir -m 0700 -- "$PSL_NODE_FOLDER" 2>/dev/null
   check_node_folder || return
@@ -11,26 +13,43 @@ make_control_fifos() {
   # On one machine all components are one node, and each of their steps makes all of them.
   mkfifo -m 0600 -- "${@/#/$PSL_NODE_FOLDER/}" 2>/dev/null
   local name
-  for name; do [[ -p $PSL_NODE_FOLDER/$name ]] || { log "error: cannot make $PSL_NODE_FOLDER/$name on $SLURMD_NODENAME"; return 1; }; done
-  # The last one of others may have removed the folder in between, and somebody else made one of that name.
+  for name; do
+    if [[ ! -p $PSL_NODE_FOLDER/$name ]]; then
+      log "error: cannot make $PSL_NODE_FOLDER/$name on $SLURMD_NODENAME"
+      return 1
+    fi
+  done
+  # The last task of another step may have removed the folder meanwhile, and another user may have
+  # made one with its name.
   check_node_folder
 }
 
-# Who can write to the folder of the bells can run commands as this user: nothing is read or written in another's.
+# check_node_folder: fail unless the node folder is this user's own.
+# Who can write to a control FIFO can run commands as this user, so no FIFO in another user's
+# folder is read or written.
 check_node_folder() {
-  [[ -d $PSL_NODE_FOLDER ]] && is_own_folder "$PSL_NODE_FOLDER" && return
-  log "error: the folder for calls, $PSL_NODE_FOLDER on $SLURMD_NODENAME, is gone or another user's: nothing runs beside it"
+  if [[ -d $PSL_NODE_FOLDER ]] && is_own_folder "$PSL_NODE_FOLDER"; then
+    return 0
+  fi
+  log "error: the folder for calls, $PSL_NODE_FOLDER on $SLURMD_NODENAME," \
+    "is gone or another user's: nothing runs beside it"
   return 1
 }
 
-# open_control_fifo NAME: in BELL; a shell without one, in a pipe that has no name, hears only the end of what it runs.
+# open_control_fifo NAME: open a control FIFO as PSL_CONTROL_FD.
+# A shell whose FIFO is missing gets a pipe without a name: only its own commands write to that.
 open_control_fifo() {
-  if [[ -p $PSL_NODE_FOLDER/$1 ]] && is_own_folder "$PSL_NODE_FOLDER"; then exec {PSL_CONTROL_FD}<>"$PSL_NODE_FOLDER/$1"; else exec {PSL_CONTROL_FD}<> <(:); fi
+  if [[ -p $PSL_NODE_FOLDER/$1 ]] && is_own_folder "$PSL_NODE_FOLDER"; then
+    exec {PSL_CONTROL_FD}<>"$PSL_NODE_FOLDER/$1"
+  else
+    exec {PSL_CONTROL_FD}<> <(:)
+  fi
   trap 'PSL_STOPPED=1; printf "stop\n" >&"$PSL_CONTROL_FD"' TERM
 }
 
-# What the bell says, in WORDS.
+# handle_control_message: do what a message from the control FIFO, now in PSL_WORDS, asks for.
 handle_control_message() {
+  local folder
   case ${#PSL_WORDS[@]}:${PSL_WORDS[0]-} in
     3:end)
       [[ "${PSL_WORDS[1]}${PSL_WORDS[2]}" =~ ^[0-9]+$ ]] || return
@@ -40,13 +59,23 @@ handle_control_message() {
       fi
       ;;
     1:stop) PSL_STOPPED=1 ;;
-    3:rank) [[ $PSL_RANKS == 1 || ! "${PSL_WORDS[1]}${PSL_WORDS[2]}" =~ ^[0-9]+$ ]] || on_start_of_rank "${PSL_WORDS[@]:1}" ;;
-    2:call) [[ ${PSL_WORDS[1]} == */* || ! -d $PSL_NODE_FOLDER/${PSL_WORDS[1]} ]] || serve_call "$PSL_NODE_FOLDER/${PSL_WORDS[1]}" {PSL_REPORT_FD}>&- {PSL_CONTROL_FD}>&- & ;;
+    3:rank)
+      if [[ $PSL_RANKS != 1 && "${PSL_WORDS[1]}${PSL_WORDS[2]}" =~ ^[0-9]+$ ]]; then
+        on_start_of_rank "${PSL_WORDS[@]:1}"
+      fi
+      ;;
+    2:call)
+      folder=$PSL_NODE_FOLDER/${PSL_WORDS[1]}
+      if [[ ${PSL_WORDS[1]} != */* && -d $folder ]]; then
+        serve_call "$folder" {PSL_REPORT_FD}>&- {PSL_CONTROL_FD}>&- &
+      fi
+      ;;
     4:size) set_size "${PSL_WORDS[@]:1}" ;;
   esac
 }
 
-# close_control_fifo NAME: nobody hears it any more. The last one that a node has removes them all.
+# close_control_fifo NAME: note that nobody reads this FIFO any more.
+# The last slot of a node that does so removes the node folder.
 close_control_fifo() {
   local file shared=/dev/shm/${PSL_NODE_FOLDER##*/}-$1
   local -a files
@@ -57,11 +86,14 @@ close_control_fifo() {
   : >"$PSL_NODE_FOLDER/$1.ended"
   files=("$PSL_NODE_FOLDER"/*)
   for file in "${files[@]}"; do
-    [[ ! -p $file || ${file##*/} == *.*.* || -e $file.ended ]] || return 0
+    # This is the control FIFO of a slot that still runs.
+    if [[ -p $file && ${file##*/} != *.*.* && ! -e $file.ended ]]; then
+      return 0
+    fi
   done
   remove_trees "${files[@]}"
   command -p rmdir -- "$PSL_NODE_FOLDER"
 } 2>/dev/null
 
-# Tell whether somebody hears a bell, or will.
+# has_reader FIFO: tell whether a shell reads this control FIFO, or will.
 has_reader() { [[ -p $1 && ! -e $1.ended ]] && is_own_folder "${1%/*}"; }

@@ -1,14 +1,16 @@
-# The variables of a task: env.sh has what all tasks share, it adds its own. Without gang allocation what is known of other
-# tasks comes from files that those left which began before.
+# Set the environment variables of a task.
+#
+# env.sh has the variables that all tasks share, and each task adds its own. Without gang allocation
+# a task knows other tasks from files, which the tasks that began before have left.
 # Source: OpenPAI environment variables, protocol v1 and v2.
 
-# is_listed NAME: extras.slurm.exportEnv names a variable, or a beginning that it has.
+# is_listed NAME: tell whether extras.slurm.exportEnv has this variable, or a pattern for it.
 is_listed() {
   # shellcheck disable=SC2053 # patterns
   [[ $1 == @(${PSL_EXPORT_ENV-}) ]]
 }
 
-# read_environment INDEX: what all tasks share, and in PSL_PORTS_OF the ports of this one.
+# read_environment INDEX: read what all tasks share, and put this task's ports into PSL_PORTS_OF.
 read_environment() {
   # shellcheck source=/dev/null # written by write_environment
   source "$PSL_ATTEMPT_FOLDER/env.sh" || return
@@ -20,7 +22,7 @@ read_environment() {
   fi
 }
 
-# Fill PSL_PORTS_OF from "ROLE INDEX LABEL N,N" lines.
+# remember_ports LINE ...: fill PSL_PORTS_OF from lines of the form "ROLE INDEX LABEL N,N".
 remember_ports() {
   local line role index label ports
   for line; do
@@ -29,6 +31,7 @@ remember_ports() {
   done
 }
 
+# read_own_ports INDEX: fill PSL_PORTS_OF from the variables of env.sh.
 read_own_ports() {
   local index=$1 label name
   for label in ${PSL_PORT_COUNTS[PSL_ROLE]}; do
@@ -41,52 +44,72 @@ read_own_ports() {
   done
 }
 
-# The variables of one task; PSL_PORTS_OF holds its ports.
+# export_task_environment ROLE INDEX ATTEMPT: export the task's own variables.
+# PSL_PORTS_OF must hold the task's ports.
 export_task_environment() {
-  local role=$1 index=$2 attempt=$3 label list='' port
+  local role=$1 index=$2 attempt=$3
   local address=${PSL_ADDRESS_OF[$SLURMD_NODENAME]} programs=$PSL_ATTEMPT_FOLDER/bin
-  export PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX=$index PAI_TASK_INDEX=$index PAI_TASK_ROLE_INDEX=$index
+  export PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX=$index
+  export PAI_TASK_INDEX=$index PAI_TASK_ROLE_INDEX=$index
   export PAI_CONTAINER_ID=$PSL_RUN_ID.${PSL_ROLE_FOLDER[role]}.$index.$attempt
   export PAI_CONTAINER_HOST_IP=$address PAI_CURRENT_CONTAINER_IP=$address
   export FC_TASK_INDEX=$index FC_TASK_ATTEMPT_ID=$attempt PAI_WORK_DIR=$PWD
   export PAISLURM_SUBMIT_DIR=$PSL_SUBMIT_DIR
-  for label in ${PSL_PORT_COUNTS[role]}; do
-    label=${label%:*}
-    port=${PSL_PORTS_OF[$role.$index.$label]}
-    list+="$label:$port;"
-    [[ $label == *[.~]* ]] || export "PAI_CONTAINER_HOST_${label}_PORT_LIST=$port"
-  done
-  export PAI_CONTAINER_HOST_PORT_LIST=$list
-  port=${PSL_PORTS_OF[$role.$index.http]}
-  export PAI_CONTAINER_HOST_PORT=${port%%,*} PAI_CURRENT_CONTAINER_PORT=${port%%,*}
-  port=${PSL_PORTS_OF[$role.$index.ssh]}
-  export PAI_CONTAINER_SSH_PORT=${port%%,*} PAISLURM_BELL=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT
-  # Between colons are the folders of PATH.
+  export_port_variables "$role" "$index"
+  export PAISLURM_BELL=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT
+  # A colon separates the folders of PATH, so a folder with a colon in its name gets a link.
   if [[ $programs == *:* ]]; then
-    programs=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.bin && ln -sfn -- "$PSL_ATTEMPT_FOLDER/bin" "$programs"
+    programs=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.bin
+    ln -sfn -- "$PSL_ATTEMPT_FOLDER/bin" "$programs"
   fi
   export PATH=$programs:$PATH
   "environment_of_role_$role"
   name_gloo_interface "$address"
 }
 
-# name_gloo_interface ADDRESS [HOSTS ROUTES]: Gloo takes the interface of the node's own name. Where that is a loopback
-# address, as Debian has it, tell it the interface that has the node's address, unless something else is said already.
+# export_port_variables ROLE INDEX: export the variables that name the task's ports.
+export_port_variables() {
+  local role=$1 index=$2 label list='' port
+  for label in ${PSL_PORT_COUNTS[role]}; do
+    label=${label%:*}
+    port=${PSL_PORTS_OF[$role.$index.$label]}
+    list+="$label:$port;"
+    # A variable cannot have such a character in its name.
+    if [[ $label != *[.~]* ]]; then
+      export "PAI_CONTAINER_HOST_${label}_PORT_LIST=$port"
+    fi
+  done
+  export PAI_CONTAINER_HOST_PORT_LIST=$list
+  port=${PSL_PORTS_OF[$role.$index.http]}
+  export PAI_CONTAINER_HOST_PORT=${port%%,*} PAI_CURRENT_CONTAINER_PORT=${port%%,*}
+  port=${PSL_PORTS_OF[$role.$index.ssh]}
+  export PAI_CONTAINER_SSH_PORT=${port%%,*}
+}
+
+# name_gloo_interface ADDRESS [HOSTS ROUTES]: name the network interface that Gloo is to take.
+# By itself Gloo takes the interface of the node's own name. Where that name has a loopback address,
+# as Debian has it, Gloo needs the name of the interface with the node's address. A variable that
+# is set already stays.
 # Source: PyTorch, torch.distributed, choosing the network interface to use; proc(5), net/route.
 name_gloo_interface() {
-  local hosts=${2:-/etc/hosts} routes=${3:-/proc/net/route} text own loopback address interface network gateway mask
+  local hosts=${2:-/etc/hosts} routes=${3:-/proc/net/route} text own loopback
+  local address interface network gateway mask
   local -a bytes
   [[ ! ${GLOO_SOCKET_IFNAME-} && $1 == *.*.*.* && -r $hosts && -r $routes ]] || return 0
-  # HOSTNAME is what Slurm has set for the batch script.
+  # Do not read HOSTNAME: Slurm has set that for the batch script.
   read -r own </proc/sys/kernel/hostname
   IFS= read -r -d '' text <"$hosts"
   loopback=$'(^|\n)127\\.[^\n]*[ \t]'$own$'([ \t\n]|$)'
   [[ $text =~ $loopback ]] || return 0
   IFS=. read -ra bytes <<<"$1"
-  # Networks that need no gateway; their numbers have the first byte last.
+  # The table has a network's numbers with the first byte last. Networks of the node's own need no
+  # gateway.
   address=$((bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24))
   while read -r interface network gateway _ _ _ _ mask _; do
     [[ $gateway == 00000000 && $mask != 00000000 ]] || continue
-    (((address & 16#$mask) != 16#$network)) || { export GLOO_SOCKET_IFNAME=$interface; return; }
+    if (((address & 16#$mask) == 16#$network)); then
+      export GLOO_SOCKET_IFNAME=$interface
+      return
+    fi
   done <"$routes"
 }

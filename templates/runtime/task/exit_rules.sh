@@ -1,6 +1,8 @@
-# From what a command ended with to OpenPAI's exit code, in CODE and BEHAVIOUR.
+# Look up the OpenPAI exit code of a task that has ended.
+#
 # Source: OpenPAI exit specification; the first rule that matches wins.
 
+# classify_exit STATUS: set PSL_CODE and PSL_BEHAVIOUR for a task that ended with STATUS.
 classify_exit() {
   local status=$1 rule code behaviour wanted pattern
   PSL_CODE=0 PSL_BEHAVIOUR=success
@@ -28,7 +30,8 @@ classify_exit() {
   PSL_CODE=255 PSL_BEHAVIOUR=unknown
 }
 
-# Search the last 10 MB of what the commands printed. One search for all patterns together answers for the most common case, none.
+# log_matches PATTERN: tell whether the last 10 MB of what the commands printed match.
+# The first search is for all patterns together: mostly none matches, and that search says so.
 log_matches() {
   local rule pattern every=''
   if [[ ! ${PSL_ANY_PATTERN_MATCHES-} ]]; then
@@ -44,33 +47,46 @@ log_matches() {
   [[ $PSL_ANY_PATTERN_MATCHES == yes ]] && search_logs "$1"
 }
 
-# Lines of our own stand between those of the commands, and have names and paths of the job's in them.
+# search_logs PATTERN: search the logs of the commands.
+# The runtime's own lines are among those of the commands, and name jobs and paths: leave them out.
 search_logs() {
-  tail -q -c 10485760 -- "$PSL_STDOUT_LOG" "$PSL_STDERR_LOG" 2>/dev/null | LC_ALL=C sed '/^paislurm: /d' | LC_ALL=C grep -aqiE -- "$1"
+  tail -q -c 10485760 -- "$PSL_STDOUT_LOG" "$PSL_STDERR_LOG" 2>/dev/null |
+    LC_ALL=C sed '/^paislurm: /d' |
+    LC_ALL=C grep -aqiE -- "$1"
 }
 
-# The kernel counts the processes of a memory cgroup that it killed for want of memory.
+# killed_for_memory: tell whether the kernel has killed a process of the task for want of memory.
+# The task's memory cgroup counts such kills.
 killed_for_memory() {
-  local _ controllers path='' unified='' type='cgroup ' file=memory.oom_control root point rest top='' folder=''
+  local _ controllers path='' unified='' type='cgroup ' file=memory.oom_control
+  local root point rest top='' folder=''
   while IFS=: read -r _ controllers rest; do
     case ,$controllers, in
       *,memory,*) path=$rest ;;
       ,,) unified=$rest ;;
     esac
   done </proc/self/cgroup
-  [[ $path ]] || path=$unified type='cgroup2 ' file=memory.events
-  # In a container or a namespace a part of the tree is mounted, and the last mount is the one that is seen.
+  if [[ ! $path ]]; then
+    path=$unified type='cgroup2 ' file=memory.events
+  fi
+  # In a container or a namespace only a part of the tree is mounted. Of several mounts the last
+  # one is the one that is seen.
   while read -r _ _ _ root point rest; do
     case ${rest##* - },$type in
-      'cgroup '*memory*,'cgroup ' | 'cgroup2 '*,'cgroup2 ') top=$point folder=$point/${path#"${root%/}"} ;;
+      'cgroup '*memory*,'cgroup ' | 'cgroup2 '*,'cgroup2 ')
+        top=$point folder=$point/${path#"${root%/}"}
+        ;;
     esac
   done </proc/self/mountinfo
-  while [[ ${#folder} -gt ${#top} && ! -e $folder/$file ]]; do folder=${folder%/*}; done
+  while [[ ${#folder} -gt ${#top} && ! -e $folder/$file ]]; do
+    folder=${folder%/*}
+  done
   grep -qsE '^oom_kill [1-9]' "$folder/$file"
 }
 
-# Uncorrectable memory errors of a GPU since its driver was loaded, asked only of a task that has one. GPUs before
-# Turing have them under a heading of their own. Source: nvidia-smi(1), ECC Errors.
+# has_ecc_error: tell whether a GPU had an uncorrectable memory error since its driver was loaded.
+# Only a task that has GPUs asks. GPUs before Turing print these errors below a heading of their
+# own. Source: nvidia-smi(1), ECC Errors.
 has_ecc_error() {
   ((PSL_ROLE_GPUS[PSL_ROLE] > 0)) && command -v nvidia-smi >/dev/null &&
     timeout 1 nvidia-smi -q -d ECC 2>/dev/null |

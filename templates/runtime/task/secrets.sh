@@ -1,13 +1,17 @@
-# Secrets: each is the text of a file of its own, put in place of `<% $secrets.name %>` in the task, in memory alone.
+# Put secrets into the scripts of a task.
+#
+# A script has a tag `<% $secrets.name %>` for a secret, and each secret has a file of its own. Only
+# the task puts the two together, in memory.
 
 # shellcheck disable=SC2016 # it is no variable of the shell
 readonly PSL_SECRET_TAG='<% $secrets.' PSL_SECRET_TAG_END=' %>'
+PSL_SECRET=''
 
-# Put the secrets into the text of a file, in PSL_PIECES; what is put in is not looked at again. `<% $secrets.name quoted %>` is one
-# word for bash, whatever the secret is. The text is read up to each
-# `>`, which a tag ends with and has nowhere else: so a long one is never copied as a whole for each tag in it.
+# insert_secrets FILE: put the secrets into the text of a file, in the pieces PSL_PIECES.
+# Secrets themselves are not searched for tags. A tag ends with `>` and has no other, so this reads
+# up to each `>`, and never copies a long text as a whole for each tag in it.
 insert_secrets() {
-  local piece before name file secret more=1 LC_ALL=C
+  local piece before name more=1 LC_ALL=C
   PSL_PIECES=()
   while ((more)); do
     IFS= read -r -d '>' piece || more=0
@@ -17,16 +21,26 @@ insert_secrets() {
     if [[ $piece == *"$PSL_SECRET_TAG"*"$PSL_SECRET_TAG_END" ]]; then
       before=${piece%"$PSL_SECRET_TAG"*}
       name=${piece:${#before}+${#PSL_SECRET_TAG}}
-      name=${name%"$PSL_SECRET_TAG_END"}
-      secret=$PSL_SECRET_TAG
-      if [[ $name ]]; then
-        file=$PSL_SECRETS_FOLDER/${name% quoted}
-        [[ -r $file ]] || { log "error: cannot read $file"; return 1; }
-        IFS= read -r -d '' secret <"$file"
-        [[ $name != *' quoted' ]] || { quote "$secret"; secret=$PSL_QUOTED; }
-      fi
-      piece=$before$secret
+      read_secret "${name%"$PSL_SECRET_TAG_END"}" || return
+      piece=$before$PSL_SECRET
     fi
     PSL_PIECES+=("$piece")
   done <"$1"
+}
+
+# read_secret NAME: read a secret into PSL_SECRET. With "NAME quoted" the secret becomes one word of
+# bash, whatever its text is. With no name the text is the beginning of a tag itself.
+read_secret() {
+  local file=$PSL_SECRETS_FOLDER/${1% quoted}
+  PSL_SECRET=$PSL_SECRET_TAG
+  [[ $1 ]] || return 0
+  if [[ ! -r $file ]]; then
+    log "error: cannot read $file"
+    return 1
+  fi
+  IFS= read -r -d '' PSL_SECRET <"$file"
+  if [[ $1 == *' quoted' ]]; then
+    quote "$PSL_SECRET"
+    PSL_SECRET=$PSL_QUOTED
+  fi
 }

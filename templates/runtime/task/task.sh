@@ -1,21 +1,33 @@
-# What runs in a slot, on a node: `bash job.sbatch --task FOLDER ATTEMPT ROLE`.
+# Run the task of a slot, on its node.
 #
-# With gang allocation slot i runs task i once. Without it a slot announces that it is free and runs what the
-# batch script tells it on standard input. Reports go to the batch script by way of the step's standard output, one
-# short line at a time, and into the slot's file.
+# Slurm starts `bash job.sbatch --task FOLDER ATTEMPT ROLE` here. With gang allocation slot i runs
+# task i once. Without it a slot reports that it is free, and runs what the batch script sends it on
+# standard input. Reports are short lines. They go to the batch script through the standard output
+# of the step, and into the slot's file.
 
+# task_main FOLDER ATTEMPT ROLE: serve one slot.
 task_main() {
   outlive_signals
-  # The user's output never reaches the channel: it is kept open here under another number, and closed for children.
+  # Reports have a descriptor of their own, which children do not get: so what a user's command
+  # prints cannot be taken for a report.
   exec {PSL_REPORT_FD}>&1 1>&2
-  open_attempt "$1" "$2" || { log "cannot read $PSL_ATTEMPT_FOLDER"; exit 1; }
+  if ! open_attempt "$1" "$2"; then
+    log "cannot read $PSL_ATTEMPT_FOLDER"
+    exit 1
+  fi
   find_rank "$3"
   PSL_REPORT_FILE=$PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[PSL_ROLE]}/$PSL_SLOT.log
-  # The hosts and the binding of this step are not those of one which the commands start.
-  unset SLURM_HOSTFILE SLURM_CPU_BIND SLURM_CPU_BIND_LIST SLURM_CPU_BIND_TYPE SLURM_CPU_BIND_VERBOSE
-  if ((PSL_RANK)); then run_follower_rank; exit; fi
-  # The last task of another role may just be removing the folder.
-  ((PSL_GANG)) || make_control_fifos "$PSL_ROLE.$PSL_SLOT" || make_control_fifos "$PSL_ROLE.$PSL_SLOT"
+  # A step that the commands start has hosts and a binding of its own.
+  unset SLURM_HOSTFILE
+  unset SLURM_CPU_BIND SLURM_CPU_BIND_LIST SLURM_CPU_BIND_TYPE SLURM_CPU_BIND_VERBOSE
+  if ((PSL_RANK)); then
+    run_follower_rank
+    exit
+  fi
+  # Try twice: the last task of another role may be removing the folder just now.
+  if ((!PSL_GANG)); then
+    make_control_fifos "$PSL_ROLE.$PSL_SLOT" || make_control_fifos "$PSL_ROLE.$PSL_SLOT"
+  fi
   open_control_fifo "$PSL_ROLE.$PSL_SLOT$PSL_HOST_SUFFIX"
   if ((PSL_GANG)); then
     run_task "$PSL_SLOT" 0
@@ -26,73 +38,81 @@ task_main() {
   exit 0
 }
 
-# find_rank FIRST: of which role, slot and rank this process of Slurm's is; FIRST is the first role of the step, in which
-# Slurm numbers the processes through, role after role, task after task.
+# find_rank FIRST: set PSL_ROLE, PSL_SLOT, and PSL_RANK of PSL_RANKS, for this process of Slurm's.
+# FIRST is the first role of the step. Slurm numbers the processes of a step role after role, and
+# task after task.
 find_rank() {
   local number=$SLURM_PROCID count
   for PSL_ROLE in ${PSL_MPI_WORLD_OF[$1]-$1}; do
-    PSL_RANKS=${PSL_RANKS_OF[PSL_ROLE]:-1} count=$((PSL_SLOTS[PSL_ROLE] * ${PSL_RANKS_OF[PSL_ROLE]:-1}))
+    PSL_RANKS=${PSL_RANKS_OF[PSL_ROLE]:-1}
+    count=$((PSL_SLOTS[PSL_ROLE] * PSL_RANKS))
     ((number >= count)) || break
     number=$((number - count))
   done
   PSL_SLOT=$((number / PSL_RANKS)) PSL_RANK=$((number % PSL_RANKS))
 }
 
+# run_task INDEX ATTEMPT: run a task to its end, and report how it ended.
 run_task() {
   local index=$1 attempt=$2 status=0
   name_logs "$index" "$attempt"
   read_clock
-  report start "$PSL_ROLE" "$PSL_SLOT" "$index" "$attempt" "$SLURMD_NODENAME" "$SLURM_STEP_ID" "$PSL_NOW"
+  report start "$PSL_ROLE" "$PSL_SLOT" "$index" "$attempt" \
+    "$SLURMD_NODENAME" "$SLURM_STEP_ID" "$PSL_NOW"
   PSL_RUNNING="$index $attempt"
   if prepare_task "$index" "$attempt" 2>>"$PSL_STDERR_LOG"; then
-    if [[ $PSL_CONTAINER_RUNTIME == none ]]; then run_and_hold "$index" "$attempt"; else run_contained "$index" "$attempt"; fi
+    if [[ $PSL_CONTAINER_RUNTIME == none ]]; then
+      run_and_hold "$index" "$attempt"
+    else
+      run_contained "$index" "$attempt"
+    fi
     status=$?
     classify_exit "$status"
   else
     status=1
   fi
-  ((PSL_GANG)) || release_ports
+  if ((!PSL_GANG)); then
+    release_ports
+  fi
   remove_logins
   read_late_term
   pass_on_term
   read_clock
   PSL_RUNNING=''
-  report exit "$PSL_ROLE" "$PSL_SLOT" "$index" "$attempt" "$status" "$PSL_CODE" "$PSL_BEHAVIOUR" "$PSL_NOW"
+  report exit "$PSL_ROLE" "$PSL_SLOT" "$index" "$attempt" \
+    "$status" "$PSL_CODE" "$PSL_BEHAVIOUR" "$PSL_NOW"
 }
 
-# Slurm signals the processes of a step one after the other. A command that ends of its TERM may have got it before this
-# shell, and the batch script must know why it ended.
+# read_late_term: read a TERM that the command got before this shell did.
+# Slurm signals the processes of a step one after the other, and the batch script must know why a
+# command ended.
 read_late_term() {
   local line=''
-  ((!PSL_STOPPED)) && IFS= read -r -t 0.05 line <&"$PSL_CONTROL_FD" || return 0
+  if ((PSL_STOPPED)) || ! IFS= read -r -t 0.05 line <&"$PSL_CONTROL_FD"; then
+    return 0
+  fi
   read -ra PSL_WORDS <<<"$line"
   handle_control_message
 }
 
-# Check the node, find the ports and devices, set the variables and the working directory. Sets CODE and BEHAVIOUR on failure.
+# prepare_task INDEX ATTEMPT: check the node, and set the working directory, ports, devices and
+# variables of the task. Before each step PSL_CODE and PSL_BEHAVIOUR say what a failure there means.
 prepare_task() {
   local index=$1 attempt=$2
-  nodes_of "$PSL_ROLE"
   PSL_CODE=252 PSL_BEHAVIOUR=permanent
-  if [[ ${PSL_NODES[PSL_SLOT]-} != "$SLURMD_NODENAME" ]]; then
-    log "error: slot $PSL_SLOT of role ${PSL_ROLE_NAME[PSL_ROLE]} was to run on ${PSL_NODES[PSL_SLOT]-no node} and runs on $SLURMD_NODENAME"
-    return 1
-  fi
+  check_slot_node || return
   # Another attempt has another folder, and maybe another node.
   PSL_BEHAVIOUR=transient
   check_node_folder || return
   PSL_CODE=255 PSL_BEHAVIOUR=unknown
-  cd -- "$PSL_ATTEMPT_FOLDER/work/${PSL_ROLE_FOLDER[PSL_ROLE]}/$index" || return
-  ((PSL_RANK)) || [[ ! ${PSL_STAGE_CODE-} ]] || cp -R -- "$PSL_ATTEMPT_FOLDER/code/." . || return
+  enter_task_folder "$index" || return
   if ((!PSL_GANG)); then
-    PSL_CODE=253 PSL_BEHAVIOUR=transient
-    assign_ports "$PSL_ROLE $index $attempt" || return
-    remember_ports "${PSL_PORT_LINES[@]}"
-    PSL_CODE=255 PSL_BEHAVIOUR=unknown
-    leave_peer_file "$PSL_ROLE" "$index" || return
+    take_ports_for_slot "$index" "$attempt" || return
   fi
   # In a container the shell inside reads its environment.
-  [[ $PSL_CONTAINER_RUNTIME != none ]] || read_environment "$index" || return
+  if [[ $PSL_CONTAINER_RUNTIME == none ]]; then
+    read_environment "$index" || return
+  fi
   PSL_CODE=252 PSL_BEHAVIOUR=permanent
   take_devices "$PSL_ROLE" || return
   PSL_CODE=255 PSL_BEHAVIOUR=unknown
@@ -103,9 +123,42 @@ prepare_task() {
   enter_workdir
 }
 
-# What the plugin git was told goes with the task.
+# check_slot_node: fail unless this is the node that the batch script has for the slot.
+check_slot_node() {
+  nodes_of "$PSL_ROLE"
+  if [[ ${PSL_NODES[PSL_SLOT]-} == "$SLURMD_NODENAME" ]]; then
+    return 0
+  fi
+  log "error: slot $PSL_SLOT of role ${PSL_ROLE_NAME[PSL_ROLE]} was to run on" \
+    "${PSL_NODES[PSL_SLOT]-no node} and runs on $SLURMD_NODENAME"
+  return 1
+}
+
+# enter_task_folder INDEX: go to the task's own folder, and copy the job's code there.
+enter_task_folder() {
+  cd -- "$PSL_ATTEMPT_FOLDER/work/${PSL_ROLE_FOLDER[PSL_ROLE]}/$1" || return
+  if ((PSL_RANK == 0)) && [[ ${PSL_STAGE_CODE-} ]]; then
+    cp -R -- "$PSL_ATTEMPT_FOLDER/code/." .
+  fi
+}
+
+# take_ports_for_slot INDEX ATTEMPT: take a task's ports, and leave them where other tasks find
+# them.
+take_ports_for_slot() {
+  PSL_CODE=253 PSL_BEHAVIOUR=transient
+  assign_ports "$PSL_ROLE $1 $2" || return
+  remember_ports "${PSL_PORT_LINES[@]}"
+  PSL_CODE=255 PSL_BEHAVIOUR=unknown
+  leave_peer_file "$PSL_ROLE" "$1"
+}
+
+# remove_logins: remove the credentials that the plugin git keeps for as long as the task is there.
 remove_logins() {
   local file
   is_own_folder "$PSL_NODE_FOLDER" || return 0
-  for file in "$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.git."*; do [[ ! -f $file ]] || command -p rm -f -- "$file"; done
+  for file in "$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.git."*; do
+    if [[ -f $file ]]; then
+      command -p rm -f -- "$file"
+    fi
+  done
 }

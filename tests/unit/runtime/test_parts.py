@@ -24,7 +24,7 @@ GUARDED = {
         "run_contained",
     },
     "export-env": {"limit_exports"},
-    "hooks": {"run_script"},
+    "hooks": {"run_hook"},
     "infiniband": {"check_infiniband", "print_infiniband_problems"},
     "native-mpi": {"join_ranks", "on_end_of_rank", "on_start_of_rank", "release_ranks", "run_follower_rank"},
     "registry": {"fetch_images_main", "stage_images"},

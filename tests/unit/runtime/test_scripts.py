@@ -11,7 +11,7 @@ run_and_take_exports() { return "$given"; }
 run_bash() { return "$given"; }
 record_script() { :; }
 PSL_STDERR_LOG=/dev/null PSL_ROLE=0 PSL_ROLE_FOLDER=(0-w) given=$1
-run_script 0 "$2"
+run_hook 0 "$2"
 printf '%s,%s,%s' "$?" "$PSL_CODE_OF_SCRIPT" "$PSL_FAILED_SCRIPT"
 """
 TAKEN = """
