@@ -30,7 +30,7 @@ if [[ $REPOSITORY =~ ^(https?://)([^/@]*)@(.*)$ ]]; then
   address=${BASH_REMATCH[1]}${BASH_REMATCH[3]}
   server=credential.${BASH_REMATCH[1]}${BASH_REMATCH[3]%%/*}
   words=${BASH_REMATCH[2]}:
-  file=$(mktemp "$PAISLURM_BELL.git.XXXXXX") || exit
+  file=$(mktemp "$PAISLURM_CONTROL.git.XXXXXX") || exit
   user=$(decode_percent "${words%%:*}")
   words=${words#*:}
   printf 'username=%s\npassword=%s\n' "$user" "$(decode_percent "${words%:}")" >"$file" || exit

@@ -2,7 +2,7 @@
 # Source: OpenPAI runtime, plugin ssh, sshbarrier.
 exec {pause}<> <(:)
 for ((tries = 0; tries < 5 * BARRIER_SECONDS; tries++)); do
-  if [[ -e $PAISLURM_BELL.ready ]]; then
+  if [[ -e $PAISLURM_CONTROL.ready ]]; then
     exit 0
   fi
   # This reads nothing: it is a sleep that starts no process.

@@ -34,8 +34,8 @@ def seen(attempt: Path, task: str, user: str = "alice") -> tuple[dict[str, str],
         text = re.sub(r"\b10\.\d+\.\d+\.\d+\b", "ADDRESS", text)
         text = re.sub(r"(?<![\w.])\d{5}(?![\w.])", "PORT", text)
         found[name] = re.sub(r"^\d+-0\.(?=\d-)", "RUN.", text)
-        # Slurm's own differ by nature, and so does what names a node or the home of paislurm.
-        if name.startswith(("SLURM", "SRUN")) or name in ("HOSTNAME", "TMPDIR", "PAISLURM_HOME", "PAISLURM_BELL"):
+        # Slurm's own differ by nature, and so does what names a node or a folder of paislurm.
+        if name.startswith(("SLURM", "SRUN", "PAISLURM_")) or name in ("HOSTNAME", "TMPDIR"):
             del found[name]
     return found, (folder / "shell").read_text().replace(str(attempt), "ATTEMPT")
 

@@ -95,7 +95,7 @@ exec_in_task() {
   local name node
   local -a relay=(bash -p "$PSL_SCRIPT" --relay "$PSL_FOLDER" "$PSL_ATTEMPT" "$1.$2" "$3")
   if [[ ${PAISLURM_INSIDE-} ]]; then
-    send_call "$PAISLURM_BELL$PSL_HOST_SUFFIX" "$1 $2"$'\n'"$3"
+    send_call "$PAISLURM_CONTROL$PSL_HOST_SUFFIX" "$1 $2"$'\n'"$3"
     exit
   fi
   nodes_of "$1"

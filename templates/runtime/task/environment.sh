@@ -56,7 +56,7 @@ export_task_environment() {
   export FC_TASK_INDEX=$index FC_TASK_ATTEMPT_ID=$attempt PAI_WORK_DIR=$PWD
   export PAISLURM_SUBMIT_DIR=$PSL_SUBMIT_DIR
   export_port_variables "$role" "$index"
-  export PAISLURM_BELL=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT
+  export PAISLURM_CONTROL=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT
   # A colon separates the folders of PATH, so a folder with a colon in its name gets a link.
   if [[ $programs == *:* ]]; then
     programs=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.bin

@@ -28,7 +28,7 @@ run_hook() {
   record_script "$attempt" "$moment" "$status" "$began" "$name"
   ((status)) || return 0
   if [[ $policy == ignore || $moment == exit ]]; then
-    log "$name ended with status $status ($moment), which changes nothing" 2>>"$PSL_STDERR_LOG"
+    log "$name ended with status $status ($moment), which has no effect" 2>>"$PSL_STDERR_LOG"
     return 0
   fi
   note_failed_hook "$moment" "$kind" "$name" "$status"

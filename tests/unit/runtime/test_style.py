@@ -14,7 +14,7 @@ TEXTS = re.compile(r"\$?'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 HEADERS = r"(?:if|elif|while|until|for)\b[^;]*(?:;[^;]*;[^;]*)?; (?:then|do)$"
 TWO = re.compile(r"; (?!then$|do$|;)\S|\bthen \S|\bdo \S")
 """A second statement on a line."""
-IN_DISGUISE = re.compile(r"^\s*(?:\[\[ ! .* \]\]|\(\(!\w+\)\)|! \w[^|&;]*) \|\| ")
+IN_DISGUISE = re.compile(r"^\s*(?:\[\[ ! (?:(?!&&).)* \]\]|\(\(!\w+\)\)|! \w[^|&;]*) \|\| ")
 WIDTH = 100
 LONGEST = 40
 """Lines of a function."""
@@ -33,7 +33,7 @@ def test_style(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
     found = [f"{number}: longer than {WIDTH}" for number, line in enumerate(text.split("\n"), 1) if len(line) > WIDTH]
     for number, line in code_lines(file):
-        loop = re.sub(r"\(\([^)]*\)\)", "(())", line.strip())
+        loop = re.sub(r"\(\([^)]*\)\)|\$\{[^}]*\}", "(())", line.strip())
         if TWO.search(loop) and not re.fullmatch(HEADERS, loop) and not re.match(r"\S+\)", loop):
             found.append(f"{number}: two statements on a line: {line.strip()}")
         if IN_DISGUISE.match(line):

@@ -145,7 +145,7 @@ def test_a_failing_success_script_fails_the_task_and_an_exit_script_does_not(ran
     )
     assert done.order == ["commands - 0", "success b 6", "exit b 5", "exit a 4"]
     assert (done.code, done.result["tasks"][0]["status"]) == (1, 6)
-    assert "b ended with status 5 (exit), which changes nothing" in done.log("stderr")
+    assert "b ended with status 5 (exit), which has no effect" in done.log("stderr")
 
 
 def test_a_stopped_task_runs_what_is_for_any_end(run: Runner, tmp_path: Path, surroundings: Path) -> None:
