@@ -35,7 +35,7 @@ def plan_text(plan: Plan) -> str:
     head = [
         ("job", f"{plan.job_name} ({plan.source}, PAI protocol v{plan.protocol})"),
         ("layout", f"{plan.layout.kind}: {plan.layout.reason}"),
-        ("tasks", f"{plan.task_count} in {len(plan.roles)} roles, {turns}"),
+        ("tasks", f"{plan.task_count} in {len(plan.roles)} {'role' if len(plan.roles) == 1 else 'roles'}, {turns}"),
         *([("complete", f"with {plan.min_succeeded} succeeded tasks of all roles")] if plan.min_succeeded > 0 else []),
         *([("slurm", plan.slurm_version)] if plan.slurm_version else []),
         ("time limit", _time(plan)),

@@ -448,7 +448,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "HOOKS_BEFORE",
-        "steps before the commands, in order",
+        "hooks before the commands, in order",
         lambda of: " ".join(step.word for step in of.role.before),
         None,
         ("prerequisites", "plugins"),
@@ -456,7 +456,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "HOOKS_AFTER",
-        "steps after the commands, in order",
+        "hooks after the commands, in order",
         lambda of: " ".join(step.word for step in of.role.after),
         None,
         ("prerequisites", "plugins"),

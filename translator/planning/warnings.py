@@ -80,9 +80,7 @@ def _ports_of(role: Role) -> set[int]:
 def _no_notifier(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     if not job.notify or site.notifier is not None:
         return ()
-    message = (
-        f"no notifications will be sent when the job is {', '.join(job.notify)}: the site profile names no notifier"
-    )
+    message = f"no notifications will be sent ({', '.join(job.notify)}): the site profile names no notifier"
     hint = "set `notifications: {command: [...]}` or `notifications: {sendmail: /usr/sbin/sendmail}` there"
     return (Diagnostic(code="W409", message=message, path="$.extras.jobStatusChangeNotification", hint=hint),)
 

@@ -52,7 +52,9 @@ def _sentences(plan: Plan) -> Iterator[str]:
 def _ends(plan: Plan) -> str:
     """Say when the job ends, as far as that is not a role's affair, and what is tried again."""
     if plan.min_succeeded > 0:
-        end = f"It succeeds when {_count(plan.min_succeeded, 'task')} of all roles succeeded."
+        end = (
+            f"It succeeds when {_count(plan.min_succeeded, 'task')} of all roles {_have(plan.min_succeeded)} succeeded."
+        )
     elif all(role.completion.min_succeeded == NEVER for role in plan.roles):
         end = "It succeeds when all tasks have ended."
     else:
@@ -88,9 +90,9 @@ def _needs(plan: Plan) -> str:
 def component_comment(component: Component, plan: Plan) -> list[str]:
     """Return comment lines on what is asked of Slurm in one component: for which roles, and where a number is from."""
     names = ", ".join(_share(plan.roles[position]) for position in component.roles)
-    which = f"Component {component.roles[0]}, " if len(plan.components) > 1 else ""
+    which = f"Component {component.roles[0]}, for" if len(plan.components) > 1 else "For"
     note = f" {component.note[0].upper()}{component.note[1:]}." if component.note else ""
-    return wrap(f"{which}for {names}.{note}", _WIDTH, break_on_hyphens=False)
+    return wrap(f"{which} {names}.{note}", _WIDTH, break_on_hyphens=False)
 
 
 def _share(role: RolePlan) -> str:
@@ -105,10 +107,20 @@ def _share(role: RolePlan) -> str:
 def completion_sentence(role: RolePlan) -> str:
     """Say how tasks of a role decide the job. Source: PAI protocol v2, completion."""
     failed, succeeded = role.completion.min_failed, role.completion.min_succeeded
-    fails = "none of its failures fails the job" if failed == NEVER else f"the job fails when {failed} failed"
+    fails = (
+        "none of its failures fails the job" if failed == NEVER else f"the job fails when {_tasks_have(failed)} failed"
+    )
     if succeeded == NEVER:
         return f"{fails[0].upper()}{fails[1:]}."
-    return f"The job succeeds when {succeeded} succeeded; {fails}."
+    return f"The job succeeds when {_tasks_have(succeeded)} succeeded; {fails}."
+
+
+def _tasks_have(number: int) -> str:
+    return f"{_count(number, 'task')} {_have(number)}"
+
+
+def _have(number: int) -> str:
+    return "has" if number == 1 else "have"
 
 
 def _count(number: int, what: str) -> str:

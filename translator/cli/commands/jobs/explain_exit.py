@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ....exit_codes.table import Behaviour, ExitCode
 
 REACTIONS: dict[Behaviour, str] = {
-    "transient": "retried always, up to the site's ceiling, without using up `jobRetryCount`",
-    "conflict": "retried always, up to the site's ceiling, after a random delay of 1 to 15 minutes",
+    "transient": "retried without using up `jobRetryCount`, up to `retry.maxTransientRetries` of the site profile",
+    "conflict": "retried as transient ones are, after a random delay of 1 to 15 minutes",
     "permanent": "never retried",
     "unknown": "retried as often as `jobRetryCount` says",
 }

@@ -25,7 +25,7 @@ TRIES = 10
     + "\n\n\b\nWhere no process may stay behind on a login node, cron or scrontab does:"
     "\n  */5 * * * * paislurm monitor --once"
 )
-@click.option("--once", is_flag=True, help="Take one step with all jobs, and end.")
+@click.option("--once", is_flag=True, help="Poll all jobs once, do what is due, and end.")
 @click.option("--site", metavar="FILE", help="The site profile, which names the notifier and bounds the polling.")
 @json_option
 def command(site: str | None, *, once: bool, as_json: bool) -> int:

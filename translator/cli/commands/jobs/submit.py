@@ -47,7 +47,7 @@ def command(
     """Compile a job file and submit it.
 
     FILE is a job file, or - for standard input. The job gets a folder in $PAISLURM_HOME. A finished job of
-    the same name is kept as NAME.1, NAME.2 and so on; a living one is not replaced.
+    the same name is kept as NAME.1, NAME.2 and so on; one that has not ended is not replaced.
 
     Ctrl-C while waiting leaves the job alone.
     """
