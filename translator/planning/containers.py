@@ -79,8 +79,7 @@ def container_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[
         return (*_shortcomings(job, runtime), *_unmounted(job, points))
     names = dict.fromkeys(role.image.uri for role in job.roles)
     message = f"tasks run on the node itself; the container image is not used: {', '.join(names)}"
-    path = "$.prerequisites" if job.protocol == "2" else "$.image"
-    return (Diagnostic(code="W402", message=message, path=path),)
+    return (Diagnostic(code="W402", message=message, path=job.paths.images),)
 
 
 def _unmounted(job: Job, points: list[str]) -> Iterator[Diagnostic]:

@@ -77,9 +77,8 @@ def image_plans(job: Job, site: Site) -> tuple[ImagePlan, ...]:
     """Return where the image of each role is; PlanError for one that the site cannot have."""
     if site.containers.runtime == "none":
         return tuple(ImagePlan() for _ in job.roles)
-    path = "$.prerequisites" if job.protocol == "2" else "$.image"
     uris = dict.fromkeys(role.image.uri for role in job.roles)
-    diagnostics = [diagnostic for uri in uris if (diagnostic := _image_error(uri, site, path))]
+    diagnostics = [diagnostic for uri in uris if (diagnostic := _image_error(uri, site, job.paths.images))]
     if diagnostics:
         raise PlanError(diagnostics)
     return tuple(_plan(role.image.uri, site) for role in job.roles)
