@@ -180,6 +180,30 @@ class Directories:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RolePaths:
+    """Say where messages find a role in its job file: the role itself, its InfiniBand switch, its node type."""
+
+    role: str
+    infiniband: str
+    node_type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPaths:
+    """Say where messages find what a job is made of in its file, such as `$.defaults.virtualCluster`.
+
+    `directories` is the table that has the keys of the `Directories`. `gang_allocation` is "" where the protocol has no
+    such switch.
+    """
+
+    virtual_cluster: str
+    images: str
+    retry_count: str
+    directories: str
+    gang_allocation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
     """Describe one task role: `instances` tasks, each with `resources`, running `command`.
 
@@ -198,6 +222,7 @@ class Role:
     command: Command
     slurm_options: RoleSlurmOptions
     lines: Lines
+    paths: RolePaths
     hooks: Hooks = field(default_factory=Hooks)
     node_type: str | None = None
     """A SKU or a pinned cell of OpenPAI's scheduler, or v1's type of GPU, which the site profile knows as nodes."""
@@ -221,6 +246,7 @@ class Job:
     """
 
     protocol: Protocol
+    paths: JobPaths
     name: str
     virtual_cluster: str
     retry_limit: int
@@ -240,6 +266,8 @@ class Job:
     directories: Directories | None = None
     auth_file: str = ""
     debug: bool = False
+    unset_threshold: str = str(NEVER)
+    """What tasks see in the place of a completion threshold that never fires."""
 
     @property
     def task_count(self) -> int:

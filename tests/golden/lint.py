@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paislurm.translator.rendering.runtime_bundle import ALL_USES, CONTAINERS, SEAL, runtime
+from paislurm.translator.rendering.runtime_bundle import ALL_USES, SEAL, runtime
+from paislurm.translator.site.container_runtimes import BASH_PARTS
 
 from .remake import CASES, whole_script
 
@@ -48,8 +49,8 @@ def runtime_complaints() -> str:
     head = whole_script(CASES[0]).partition(SEAL)[0]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         reading = []
-        for containers in ("", *dict.fromkeys(CONTAINERS.values())):
-            uses = [use for use in ALL_USES if containers and use not in CONTAINERS.values()]
+        for containers in ("", *BASH_PARTS):
+            uses = [use for use in ALL_USES if containers and use not in BASH_PARTS]
             file = Path(folder) / f"{containers or 'nothing'}.sbatch"
             file.write_text(head + runtime(tuple(sorted([*uses, *filter(None, [containers])]))), encoding="utf-8")
             exclude = [] if containers else [f"--exclude={UNUSED}"]

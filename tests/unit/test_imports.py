@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "protocol": {"sbatch_forms", "job", "slurm_options", "errors", "reading", "validation"},
     "site": {"slurm_options", "errors", "exit_codes", "reading", "validation", "protocol"},
     "planning": {"text_tables", "job", "slurm_options", "errors", "validation", "site"},
-    "rendering": {"sbatch_forms", "job", "errors", "exit_codes", "reading", "protocol", "planning"},
+    "rendering": {"sbatch_forms", "job", "errors", "exit_codes", "reading", "protocol", "site", "planning"},
     "backends": {"sbatch_forms", "errors"},
     "state": {"job", "errors", "exit_codes", "backends"},
     "monitor": {"job", "errors", "exit_codes", "state", "backends"},

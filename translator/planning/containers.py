@@ -7,16 +7,17 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic
+from ..site.container_runtimes import CONTAINER_RUNTIMES, NO_CONTAINERS
 from .directories import parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..job import Job, Role
+    from ..site.container_runtimes import ContainerRuntime
     from ..site.profile import Site
     from .storages import Mount
 
-_WITHOUT_SHM = ("apptainer", "singularity")
 Mounts = tuple[tuple[str, str, str], ...]
 
 
@@ -41,19 +42,20 @@ class ContainerPlan:
     @property
     def sizes_shm(self) -> bool:
         """Tell whether tasks have a /dev/shm of their own size."""
-        return self.runtime not in _WITHOUT_SHM
+        row = CONTAINER_RUNTIMES.get(self.runtime)
+        return row is None or row.sizes_shm
 
 
 def container_plan(job: Job, site: Site, found: tuple[Mount, ...]) -> ContainerPlan:
     """Return how the tasks of a job are put into containers; `found` are its storages."""
-    settings = site.containers
-    if settings.runtime == "none":
-        return ContainerPlan(runtime="none")
+    settings, row = site.containers, site.containers.row
+    if row is None:
+        return ContainerPlan(runtime=NO_CONTAINERS)
     return ContainerPlan(
-        runtime=settings.runtime,
+        runtime=row.name,
         mounts=(*(("all", path, path) for path in _folders(site)), *found),
-        cache="" if settings.runtime == "podman" else settings.cache,
-        shared=settings.cache_shared and settings.runtime != "podman",
+        cache="" if row.own_store else settings.cache,
+        shared=settings.cache_shared and not row.own_store,
         certificates=settings.certificates,
         logins=job.logins,
         login_file=parts(job.auth_file, job, site) if job.auth_file else (),
@@ -73,14 +75,13 @@ def workdir(job: Job, role: Role) -> str:
 
 def container_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[Diagnostic, ...]:
     """Warn that the site runs tasks on the node itself, or of what its runtime cannot do; `found` are the storages."""
-    runtime = site.containers.runtime
-    if runtime != "none":
+    row = site.containers.row
+    if row is not None:
         points = [*_folders(site), *(point for _, _, point in found)]
-        return (*_shortcomings(job, runtime), *_unmounted(job, points))
+        return (*_shortcomings(job, row), *_unmounted(job, points))
     names = dict.fromkeys(role.image.uri for role in job.roles)
     message = f"tasks run on the node itself; the container image is not used: {', '.join(names)}"
-    path = "$.prerequisites" if job.protocol == "2" else "$.image"
-    return (Diagnostic(code="W402", message=message, path=path),)
+    return (Diagnostic(code="W402", message=message, path=job.paths.images),)
 
 
 def _unmounted(job: Job, points: list[str]) -> Iterator[Diagnostic]:
@@ -97,22 +98,12 @@ def _unmounted(job: Job, points: list[str]) -> Iterator[Diagnostic]:
         yield Diagnostic(code="W424", message=message, path=path, hint=hint)
 
 
-def _shortcomings(job: Job, runtime: str) -> tuple[Diagnostic, ...]:
-    """Warn of what a runtime cannot do. Source: Apptainer User Guide, bind paths, persistent overlays."""
-    if runtime not in _WITHOUT_SHM:
-        return ()
-    most = max(role.resources.shm_mib for role in job.roles)
+def _shortcomings(job: Job, row: ContainerRuntime) -> Iterator[Diagnostic]:
+    """Warn of what a runtime cannot do."""
     path = "$.taskRoles"
-    diagnostics = [
-        Diagnostic(
-            code="W423",
-            message=f"{runtime} gives tasks the /dev/shm of the node, of whatever size it is, not one of {most} MiB",
-            path=path,
-        )
-    ]
-    if runtime == "singularity":
-        message = "what tasks write into the image is held in memory, up to `sessiondir max size` of singularity.conf"
-        diagnostics.append(
-            Diagnostic(code="W423", message=message, path=path, hint="have tasks write to their working directory")
-        )
-    return tuple(diagnostics)
+    if not row.sizes_shm:
+        most = max(role.resources.shm_mib for role in job.roles)
+        message = f"{row.name} gives tasks the /dev/shm of the node, of whatever size it is, not one of {most} MiB"
+        yield Diagnostic(code="W423", message=message, path=path)
+    if row.warning:
+        yield Diagnostic(code="W423", message=row.warning, path=path, hint=row.hint)

@@ -30,8 +30,7 @@ def path_variables(job: Job, site: Site) -> tuple[Paths, tuple[Diagnostic, ...]]
     if job.directories is None:
         return (), ()
     texts = {"data": job.directories.data, "output": job.directories.output, "code": job.directories.code}
-    table = "$" if job.protocol == "1" else "$.extras.slurm.v1"
-    diagnostics = _nowhere(texts, table) if not site.default_file_system else ()
+    diagnostics = _nowhere(texts, job.paths.directories) if not site.default_file_system else ()
     texts["output"] = texts["output"] or DEFAULT_OUTPUT
     return tuple((f"PAI_{kind.upper()}_DIR", parts(text, job, site)) for kind, text in texts.items()), diagnostics
 

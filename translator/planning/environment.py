@@ -53,8 +53,8 @@ def job_variables(job: Job, site: Site) -> Variables:
 
 
 def _threshold(job: Job, threshold: int) -> str:
-    """Return a threshold as tasks see it: in protocol v1 one that never fires has no number."""
-    return "" if job.protocol == "1" and threshold == NEVER else str(threshold)
+    """Return a threshold as tasks see it."""
+    return job.unset_threshold if threshold == NEVER else str(threshold)
 
 
 def role_variables(job: Job, role: Role) -> Variables:

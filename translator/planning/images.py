@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, PlanError, did_you_mean
+from ..site.container_runtimes import image_suffix
 
 if TYPE_CHECKING:
     from ..job import Job
-    from ..site.profile import Site
+    from ..site.container_runtimes import ContainerRuntime
+    from ..site.profile import ContainerSettings, Site
 
 DOCKER_HUB = "registry-1.docker.io"
 """Where Docker Hub serves images. Source: Docker, `docker.io` in references."""
@@ -25,9 +27,6 @@ _NAME = re.compile(
     r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?",
     re.ASCII,
 )
-_SUFFIXES = {".sif": ("apptainer", "singularity"), ".sqsh": ("pyxis", "enroot", "apptainer", "singularity")}
-"""Images that are one file, and the runtimes that read them; all but enroot read a folder."""
-_ENROOT = ("pyxis", "enroot")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,33 +74,33 @@ def reference_of(uri: str) -> ImageReference | None:
 
 def image_plans(job: Job, site: Site) -> tuple[ImagePlan, ...]:
     """Return where the image of each role is; PlanError for one that the site cannot have."""
-    if site.containers.runtime == "none":
+    settings, row = site.containers, site.containers.row
+    if row is None:
         return tuple(ImagePlan() for _ in job.roles)
-    path = "$.prerequisites" if job.protocol == "2" else "$.image"
     uris = dict.fromkeys(role.image.uri for role in job.roles)
-    diagnostics = [diagnostic for uri in uris if (diagnostic := _image_error(uri, site, path))]
+    diagnostics = [diagnostic for uri in uris if (diagnostic := _image_error(uri, settings, row, job.paths.images))]
     if diagnostics:
         raise PlanError(diagnostics)
-    return tuple(_plan(role.image.uri, site) for role in job.roles)
+    return tuple(_plan(role.image.uri, settings) for role in job.roles)
 
 
-def _plan(uri: str, site: Site) -> ImagePlan:
-    path = _path(uri, site)
+def _plan(uri: str, settings: ContainerSettings) -> ImagePlan:
+    path = _path(uri, settings)
     return ImagePlan(path=path) if path else ImagePlan(reference=reference_of(uri))
 
 
-def _path(uri: str, site: Site) -> str:
+def _path(uri: str, settings: ContainerSettings) -> str:
     """Return where an image is: an absolute path is its own, a reference is looked up with and without `docker://`."""
     if uri.startswith("/"):
         return uri
-    images = site.containers.images
+    images = settings.images
     return images.get(uri) or images.get(uri.removeprefix("docker://")) or ""
 
 
-def _image_error(uri: str, site: Site, where: str) -> Diagnostic | None:
-    settings, path = site.containers, _path(uri, site)
+def _image_error(uri: str, settings: ContainerSettings, row: ContainerRuntime, where: str) -> Diagnostic | None:
+    path = _path(uri, settings)
     if path:
-        return _wrong_kind(path, settings.runtime, where)
+        return _wrong_kind(path, row, where)
     if reference_of(uri) is None:
         message = f"{uri!r} is no path and no reference to an image"
         hint = "write `registry/name:tag`, `name@sha256:...` or an absolute path"
@@ -115,13 +114,11 @@ def _image_error(uri: str, site: Site, where: str) -> Diagnostic | None:
     return Diagnostic(code="E415", message=f"the image {uri!r} is not on this site", path=where, hint=hint)
 
 
-def _wrong_kind(path: str, runtime: str, where: str) -> Diagnostic | None:
-    readers = next((readers for suffix, readers in _SUFFIXES.items() if path.endswith(suffix)), None)
-    if readers is None and runtime not in _ENROOT:
+def _wrong_kind(path: str, row: ContainerRuntime, where: str) -> Diagnostic | None:
+    if row.reads(path):
         return None
-    if readers is not None and runtime in readers:
-        return None
-    kind = "a folder" if readers is None else f"a {path.rpartition('.')[2]} file"
-    message = f"the image {path!r} is {kind}, which the runtime {runtime} does not read"
-    hint = "a `.sqsh` file" if runtime in _ENROOT else "a folder with the image's files"
+    suffix = image_suffix(path)
+    kind = f"a {suffix.removeprefix('.')} file" if suffix else "a folder"
+    message = f"the image {path!r} is {kind}, which the runtime {row.name} does not read"
+    hint = "a folder with the image's files" if row.reads_folders else f"a `{row.image_files[0]}` file"
     return Diagnostic(code="E419", message=message, path=where, hint=f"name {hint}, or a reference to a registry")

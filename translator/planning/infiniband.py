@@ -151,10 +151,10 @@ def infiniband_options(infiniband: InfinibandSettings | None) -> tuple[tuple[str
 
 def infiniband_warnings(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     """Warn of InfiniBand that the site says nothing of, and of roles that ask for it beside others that do not."""
-    asking = [role.name for role in job.roles if role.resources.infiniband]
+    asking = [role for role in job.roles if role.resources.infiniband]
     if not asking:
         return ()
-    path = f"$.taskRoles.{asking[0]}.extraContainerOptions.infiniband" if job.protocol == "2" else "$.jobEnvs.paiAzRDMA"
+    path = asking[0].paths.infiniband
     if site.infiniband is None:
         message = "the site profile says nothing of InfiniBand: tasks use what the nodes have and their libraries find"
         hint = "describe it there, `infiniband: {adapters: [mlx5_0], interface: ib0}`"
@@ -162,6 +162,7 @@ def infiniband_warnings(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     others = [role.name for role in job.roles if not role.resources.infiniband]
     if not others:
         return ()
-    message = f"on the InfiniBand: {', '.join(asking)}; perhaps on nodes without it: {', '.join(others)}"
+    names = ", ".join(role.name for role in asking)
+    message = f"on the InfiniBand: {names}; perhaps on nodes without it: {', '.join(others)}"
     hint = "set `infiniband: true` for each role that communicates over it"
     return (Diagnostic(code="W412", message=message, path=path, hint=hint),)

@@ -35,7 +35,7 @@ def restarts(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     """
     if job.retry_limit != RESTART_ALWAYS or site.retry.max_restarts is not None:
         return ()
-    path = "$.extras.slurm.v1.retryCount" if job.protocol == "2" else "$.retryCount"
+    path = job.paths.retry_count
     if not site.known:
         message = f"the job is not restarted for ever, but {site.retry.max_transient_retries} times at most"
         hint = "a site profile can say more: `retry: {maxRestarts: 100}`"

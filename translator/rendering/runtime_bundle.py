@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..exit_codes.rules import exit_rules
 from ..planning.settings import defaults
+from ..site.container_runtimes import BASH_PARTS, BASH_WITH_STORE, CONTAINER_RUNTIMES
 from .engine import load
 from .shell import our_own, quote
 
@@ -32,17 +33,6 @@ def _section(file: str, *uses: str) -> Section:
     return Section(file, frozenset(uses))
 
 
-CONTAINERS = {
-    "charliecloud": "charliecloud",
-    "podman": "podman",
-    "apptainer": "apptainer",
-    "singularity": "apptainer",
-    "pyxis": "enroot",
-    "enroot": "enroot",
-}
-"""The use of the runtime that each container runtime of a site profile is."""
-CONTAINER_RUNTIMES = ("none", *CONTAINERS)
-_ANY_CONTAINER = tuple(dict.fromkeys(CONTAINERS.values()))
 _TASK = (
     _section("common/state"),
     _section("common/start"),
@@ -59,9 +49,9 @@ _TASK = (
     _section("task/ranks", "native-mpi"),
     _section("task/slots", "slots"),
     _section("task/exit_rules"),
-    _section("containers/container_side", *_ANY_CONTAINER),
-    _section("containers/containers", *_ANY_CONTAINER),
-    *(_section(f"containers/{name}", name) for name in _ANY_CONTAINER),
+    _section("containers/container_side", *BASH_PARTS),
+    _section("containers/containers", *BASH_PARTS),
+    *(_section(f"containers/{name}", name) for name in BASH_PARTS),
     _section("task/task"),
     _section("node/prepare"),
 )
@@ -73,7 +63,7 @@ _BATCH = (
     _section("images/registry", "registry"),
     _section("images/images", "registry"),
     _section("images/cache", "registry"),
-    *(_section(f"images/{name}", name) for name in _ANY_CONTAINER),
+    *(_section(f"images/{name}", name) for name in BASH_PARTS),
     _section("batch/state"),
     _section("batch/signals"),
     _section("batch/folder"),
@@ -99,9 +89,10 @@ ALL_USES = tuple(sorted({use for section in (*_TASK, *_BATCH) for use in section
 
 def uses_of(plan: Plan) -> tuple[str, ...]:
     """Return which parts of the runtime a job needs beyond those of every job, by name, sorted."""
+    container_runtime = CONTAINER_RUNTIMES.get(plan.containers.runtime)
     needed = {
-        CONTAINERS.get(plan.containers.runtime, ""): True,
-        "registry": plan.fetches_images and plan.containers.runtime != "none",
+        container_runtime.bash if container_runtime else "": True,
+        "registry": plan.fetches_images and container_runtime is not None,
         "hooks": any(role.before or role.after for role in plan.roles),
         "secrets": bool(plan.secrets),
         "native-mpi": any(role.mpi_group for role in plan.roles),
@@ -148,7 +139,7 @@ def _chosen(sections: Iterable[Section], wanted: frozenset[str]) -> list[Section
         for section in sections
         if (not section.uses or section.uses & wanted)
         and not (section.file.startswith("images/") and "registry" not in wanted)
-        and not (section.file == "images/cache" and "podman" in wanted)
+        and not (section.file == "images/cache" and wanted & BASH_WITH_STORE)
     ]
 
 

@@ -78,7 +78,7 @@ def _may_write(plan: Plan) -> str:
 
 def _more_writes(plan: Plan) -> str:
     if plan.fetches_images and plan.containers.runtime != "none":
-        where = plan.containers.cache or "the store of podman"
+        where = plan.containers.cache or f"the store of {plan.containers.runtime}"
         return f", and to {where}, where it puts images that it fetches"
     return ""
 

@@ -3,10 +3,11 @@
 # ruff: noqa: RUF012 - pydantic copies the defaults
 from __future__ import annotations
 
-from typing import Annotated, get_args
+from typing import Annotated
 
 from ..validation.strict_model import Boolean, StrictModel, choice, pattern
-from .profile import ContainerRuntime, ContainerSettings
+from .container_runtimes import NO_CONTAINERS, RUNTIME_NAMES
+from .profile import ContainerSettings
 
 Path = Annotated[str, pattern("an absolute path", "/[^\x00-\x1f:]*")]
 Cache = Annotated[str, pattern("an absolute path, or one that begins with `~/`", "(?:~?/[^\x00-\x1f:,]+)?")]
@@ -20,7 +21,7 @@ class Containers(StrictModel):
     each user; one below `~/` is the user's own. `certificates` is a file of certificates that registries are known by.
     """
 
-    runtime: Annotated[ContainerRuntime, choice(*get_args(ContainerRuntime))] = "none"
+    runtime: Annotated[str, choice(*RUNTIME_NAMES)] = NO_CONTAINERS
     images: dict[str, Path] = {}
     mounts: list[Path] = []
     cache: Cache = ""

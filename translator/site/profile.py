@@ -7,14 +7,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
 from ..slurm_options import CompatOptions
+from .container_runtimes import CONTAINER_RUNTIMES, NO_CONTAINERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..exit_codes.table import SiteRow
+    from .container_runtimes import ContainerRuntime
 
 GresStyle = Literal["gres", "gpus-per-task"]
-ContainerRuntime = Literal["none", "charliecloud", "podman", "apptainer", "singularity", "pyxis", "enroot"]
 AddressMethod = Literal["getent", "node-address", "suffix"]
 GpuVendor = Literal["nvidia", "amd"]
 CpuUnit = Literal["thread", "core"]
@@ -125,13 +126,13 @@ class InfinibandSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerSettings:
-    """Name the container runtime, the paths of images by their references, and the folders that tasks see.
+    """Name the container runtime (or `none`), the paths of images by their references, and the folders that tasks see.
 
     Images of registries are kept below `cache` ("": nowhere), once for all nodes if it is shared; `certificates` is a
     file of what is trusted of registries, "" for what the nodes trust.
     """
 
-    runtime: ContainerRuntime = "none"
+    runtime: str = NO_CONTAINERS
     images: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[str, ...] = ()
     cache: str = ""
@@ -139,9 +140,14 @@ class ContainerSettings:
     certificates: str = ""
 
     @property
+    def row(self) -> ContainerRuntime | None:
+        """Return the row of the runtime, None where tasks run on the node itself."""
+        return CONTAINER_RUNTIMES.get(self.runtime)
+
+    @property
     def fetches(self) -> bool:
         """Tell whether images come from registries too."""
-        return bool(self.cache) or self.runtime == "podman"
+        return bool(self.cache) or (self.row is not None and self.row.own_store)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paislurm.translator.rendering.engine import load
-from paislurm.translator.rendering.runtime_bundle import ALL_USES, CONTAINERS, runtime
+from paislurm.translator.rendering.runtime_bundle import ALL_USES, runtime
+from paislurm.translator.site.container_runtimes import BASH_PARTS, CONTAINER_RUNTIMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +22,8 @@ FILES = tempfile.TemporaryDirectory(prefix="paislurm-runtime-")
 
 def uses_with(containers: str) -> tuple[str, ...]:
     """Return every use of the runtime, and of container runtimes this one."""
-    return tuple(use for use in ALL_USES if use not in CONTAINERS.values() or use == CONTAINERS.get(containers))
+    row = CONTAINER_RUNTIMES.get(containers)
+    return tuple(use for use in ALL_USES if use not in BASH_PARTS or (row and use == row.bash))
 
 
 def library(containers: str = "none") -> str:

@@ -8,14 +8,14 @@ from itertools import combinations
 import pytest
 
 from paislurm.translator.rendering.engine import load
-from paislurm.translator.rendering.runtime_bundle import ALL_USES, CONTAINERS, runtime
+from paislurm.translator.rendering.runtime_bundle import ALL_USES, runtime
+from paislurm.translator.site.container_runtimes import BASH_PARTS
 
 FUNCTION = re.compile(r"^(\w+)\(\) (?:\{ [^\n]*\}|\{\n.*?\n\})", re.DOTALL | re.MULTILINE)
 CALL = (
     r"(?:^|[;&|(!]|(?<!\$)\{|\b(?:do|then|else|launch|start_group|run_interruptibly|start_in_background))\s*%s(?![\w-])"
 )
 DISPATCH = load("runtime/task_dispatch.sh").strip()
-CONTAINER_USES = tuple(dict.fromkeys(CONTAINERS.values()))
 GUARDED = {
     "code": {"fetch_code", "make_output"},
     "containers": {
@@ -57,24 +57,24 @@ def missing(text: str, names: set[str]) -> set[str]:
 
 def every_function() -> set[str]:
     found = set()
-    for containers in CONTAINER_USES:
-        others = [use for use in ALL_USES if use not in CONTAINER_USES]
+    for containers in BASH_PARTS:
+        others = [use for use in ALL_USES if use not in BASH_PARTS]
         found |= {match[1] for match in FUNCTION.finditer(runtime(tuple(sorted([*others, containers]))))}
     return found
 
 
-OPTIONAL = tuple(use for use in ALL_USES if use not in (*CONTAINER_USES, "openpai-exit-rules", "registry"))
+OPTIONAL = tuple(use for use in ALL_USES if use not in (*BASH_PARTS, "openpai-exit-rules", "registry"))
 SELECTIONS = [
     tuple(sorted((*chosen, *extra)))
     for number in (0, 1, 2, len(OPTIONAL))
     for chosen in combinations(OPTIONAL, number)
-    for extra in ((), *((name,) for name in CONTAINER_USES), *((name, "registry") for name in CONTAINER_USES))
+    for extra in ((), *((name,) for name in BASH_PARTS), *((name, "registry") for name in BASH_PARTS))
 ]
 
 
 @pytest.mark.parametrize("uses", SELECTIONS, ids=",".join)
 def test_a_script_has_what_it_calls(uses: tuple[str, ...]) -> None:
-    has_containers = bool(set(uses) & set(CONTAINER_USES))
+    has_containers = bool(set(uses) & set(BASH_PARTS))
     absent = [use for use in GUARDED if use not in uses and not (use == "containers" and has_containers)]
     allowed = set().union(*(GUARDED[use] for use in absent)) if absent else set()
     text = runtime(uses)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ...site.profile import Partition
     from .layout import Overheads
 
+_ASK_FOR_LESS = "ask for less, or for another virtual cluster"
+
 
 def node_count(partitions: Sequence[Partition]) -> int:
     """Return the number of nodes of these partitions, each counted once."""
@@ -28,6 +30,7 @@ def names(partitions: Sequence[Partition]) -> str:
 
 def infeasible(job: Job, partitions: Sequence[Partition], overheads: Overheads) -> list[Diagnostic]:
     """Name each role that no node can hold; if there is none, it is the sum that does not fit."""
+    in_turn = _in_turn(job)
     diagnostics = [
         role_too_large(job, position, partition, overheads)
         for position, partition in enumerate(partitions)
@@ -39,11 +42,15 @@ def infeasible(job: Job, partitions: Sequence[Partition], overheads: Overheads) 
             message=f"the job can never start: its {job.task_count} tasks do not fit together on the "
             f"{node_count(partitions)} nodes of {names(partitions)}",
             path="$.taskRoles",
-            hint="ask for less, for another virtual cluster, or set extras.gangAllocation: false to run tasks in turn"
-            if job.protocol == "2"
-            else "ask for less, or for another virtual cluster",
+            hint=f"ask for less, for another virtual cluster, or {in_turn}" if in_turn else _ASK_FOR_LESS,
         )
     ]
+
+
+def _in_turn(job: Job) -> str:
+    """Return what gives the tasks of a job their turns, "" where its protocol has nothing for that."""
+    switch = job.paths.gang_allocation.removeprefix("$.")
+    return f"set {switch}: false to run tasks in turn" if switch else ""
 
 
 def _fits_one(job: Job, position: int, partition: Partition, overheads: Overheads) -> bool:
@@ -61,7 +68,7 @@ def role_too_large(job: Job, position: int, partition: Partition, overheads: Ove
     role, gpu_type = job.roles[position], overheads.gpu_types[position]
     wanted = role.resources
     size = _size(wanted.cpus, wanted.memory_mib, wanted.gpus, gpu_type)
-    holds_one = _fits_one(job, position, partition, overheads)
+    holds_one, in_turn = _fits_one(job, position, partition, overheads), _in_turn(job)
     nodes = "; ".join(
         f"{s.count} nodes of {_size(s.cpus, s.memory_mib, s.gpus, s.gpu_type if gpu_type else '')}"
         for s in partition.shapes
@@ -73,8 +80,6 @@ def role_too_large(job: Job, position: int, partition: Partition, overheads: Ove
         code="E410",
         message=f"role {role.name} can never start: {what} do{'' if holds_one else 'es'} not fit partition "
         f"{partition.name} ({nodes})",
-        path=f"$.taskRoles.{role.name}" if job.protocol == "2" else f"$.taskRoles[{position}]",
-        hint="ask for less, or set extras.gangAllocation: false to run tasks in turn"
-        if holds_one and job.gang and job.protocol == "2"
-        else "ask for less, or for another virtual cluster",
+        path=role.paths.role,
+        hint=f"ask for less, or {in_turn}" if holds_one and job.gang and in_turn else _ASK_FOR_LESS,
     )

@@ -42,7 +42,7 @@ def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Diagnos
         return VirtualCluster(partition=name), ()
     if name == "default" or job.slurm_options.job.partition:
         return VirtualCluster(), ()
-    path = "$.defaults.virtualCluster" if job.protocol == "2" else "$.virtualCluster"
+    path = job.paths.virtual_cluster
     if not site.known:
         hint = "write a site profile that maps virtual clusters to partitions, or set extras.slurm.partition"
         message = f"virtual cluster {name!r} is not known here; the job goes to Slurm's default partition"
@@ -113,7 +113,7 @@ def _node_type(role: Role, job: Job, site: Site) -> NodeType | None:
         Diagnostic(
             code="E405",
             message=f"the site has no node type {role.node_type!r}; it has {', '.join(known)}",
-            path=_node_type_path(role, job),
+            path=role.paths.node_type,
             hint=(f"{near} Or " if near else "") + "map it under nodeTypes in site.yaml; "
             "`gpuType: any` under extras.slurm.compat takes any nodes",
         )
@@ -122,10 +122,6 @@ def _node_type(role: Role, job: Job, site: Site) -> NodeType | None:
 
 def _gpu_types(site: Site) -> list[str]:
     return sorted({shape.gpu_type for partition in site.partitions for shape in partition.shapes if shape.gpu_type})
-
-
-def _node_type_path(role: Role, job: Job) -> str:
-    return f"$.extras.hivedScheduler.taskRoles.{role.name}" if job.protocol == "2" else "$.gpuType"
 
 
 def ignored_hints(job: Job, site: Site) -> tuple[Diagnostic, ...]:
@@ -145,9 +141,8 @@ def ignored_hints(job: Job, site: Site) -> tuple[Diagnostic, ...]:
                 else "no type of nodes is known here"
             )
             message = f"the node type {role.node_type!r} has no effect: {why}"
-            path = _node_type_path(role, job)
             hint = "map it under nodeTypes in site.yaml, or set extras.slurm.constraint"
-            diagnostics.append(Diagnostic(code="W408", message=message, path=path, hint=hint))
+            diagnostics.append(Diagnostic(code="W408", message=message, path=role.paths.node_type, hint=hint))
     return tuple(dict.fromkeys(diagnostics))
 
 

@@ -9,7 +9,20 @@ import re
 from typing import TYPE_CHECKING
 
 from ...errors import ProtocolError, Severity
-from ...job import NEVER, Command, Completion, Directories, Image, Job, Lines, PortRequest, Resources, Role
+from ...job import (
+    NEVER,
+    Command,
+    Completion,
+    Directories,
+    Image,
+    Job,
+    JobPaths,
+    Lines,
+    PortRequest,
+    Resources,
+    Role,
+    RolePaths,
+)
 from ...slurm_options import RoleSlurmOptions
 from ...validation.schema_errors import parse_model
 from ..extras_slurm import SlurmExtras
@@ -32,6 +45,13 @@ _REQUIRED: tuple[str, ...] = ("taskNumber", "cpuNumber", "memoryMB", "gpuNumber"
 _REQUIRED_OF_PORTS = ("beginAt", "portNumber")
 _BARE_SHELL = re.compile(r"(?:exec )?(?:(?:/usr)?/bin/)?(?:ba|da|k|z)?sh(?: -[il]+)* ?;?")
 UNUSED = "sleep infinity"
+_PATHS = JobPaths(
+    virtual_cluster="$.virtualCluster",
+    images="$.image",
+    retry_count="$.retryCount",
+    directories="$",
+    gang_allocation="",
+)
 
 
 def validate_v1(collector: DiagnosticCollector, switches: CompatOptions) -> Job:
@@ -45,6 +65,7 @@ def validate_v1(collector: DiagnosticCollector, switches: CompatOptions) -> Job:
     switches = slurm.compat.over(switches)
     job = Job(
         protocol="1",
+        paths=_PATHS,
         name=file.job_name,
         virtual_cluster=file.virtual_cluster or "default",
         retry_limit=file.retry_count,
@@ -57,6 +78,7 @@ def validate_v1(collector: DiagnosticCollector, switches: CompatOptions) -> Job:
         directories=Directories(data=file.data_dir, output=file.output_dir, code=file.code_dir),
         auth_file=file.auth_file,
         debug=_switch("isDebug", collector),
+        unset_threshold="",
     )
     warn_of_idle_wishes(collector)
     return job
@@ -95,6 +117,7 @@ def _role(position: int, file: schema.JobFileV1, collector: DiagnosticCollector)
         command=_command(path, role, collector),
         slurm_options=slurm_options_of(slurm_options) if slurm_options else RoleSlurmOptions(),
         lines=Lines(first=span.line, last=span.last_line),
+        paths=RolePaths(role=f"$.taskRoles[{position}]", infiniband="$.jobEnvs.paiAzRDMA", node_type="$.gpuType"),
         node_type=file.gpu_type or None,
     )
 

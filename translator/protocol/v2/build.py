@@ -16,10 +16,12 @@ from ...job import (
     Event,
     Image,
     Job,
+    JobPaths,
     Lines,
     PortRequest,
     Resources,
     Role,
+    RolePaths,
     Storage,
     Storages,
 )
@@ -42,6 +44,13 @@ DEFAULT_SHM_MIB = 512
 """Source: PAI rest-server, shmMB of protocol v2."""
 _IMPLICIT_LABELS = ("ssh", "http")
 """Every task has one port of each. Source: PAI rest-server, getPortList."""
+_PATHS = JobPaths(
+    virtual_cluster="$.defaults.virtualCluster",
+    images="$.prerequisites",
+    retry_count="$.extras.slurm.v1.retryCount",
+    directories="$.extras.slurm.v1",
+    gang_allocation="$.extras.gangAllocation",
+)
 
 
 def build(
@@ -55,6 +64,7 @@ def build(
     slurm = file.extras.slurm or SlurmExtras.model_construct()
     return Job(
         protocol="2",
+        paths=_PATHS,
         name=file.name,
         virtual_cluster=file.defaults.virtual_cluster,
         retry_limit=file.job_retry_count,
@@ -100,6 +110,11 @@ def _role(
         command=Command(text=command.text, errexit=True, nounset=switches.nounset, pipefail=True, lines=command.lines),
         slurm_options=slurm_options_of(slurm_options) if slurm_options else RoleSlurmOptions(),
         lines=Lines(first=span.key_line, last=max(span.key_line, span.last_line)),
+        paths=RolePaths(
+            role=f"$.taskRoles.{name}",
+            infiniband=f"$.taskRoles.{name}.extraContainerOptions.infiniband",
+            node_type=f"$.extras.hivedScheduler.taskRoles.{name}",
+        ),
         node_type=_node_type(name, file, collector),
     )
 
