@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import random
+import re
 from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.rendering.head_grammar import OURS_OF_SBATCH
+from paislurm.translator.errors import PaislurmError
+from paislurm.translator.pipeline import compile_job
+from paislurm.translator.planning.settings import Setting, job_settings, role_settings
+from paislurm.translator.rendering.command_grammar import OURS_OF_SBATCH
 from paislurm.translator.rendering.runtime_bundle import ALL_USES, SEAL, runtime, uses_of
 from paislurm.translator.rendering.verify import verify
 from tests.golden.remake import CASES, compiled, whole_script
+
+if TYPE_CHECKING:
+    from paislurm.translator.planning.plan import Plan
 
 VERSION = "1.0"
 """That of the golden scripts."""
@@ -31,15 +41,26 @@ def test_what_the_compiler_writes_is_genuine(position: int) -> None:
 
 @pytest.mark.parametrize("position", range(len(CASES)), ids=[case.name for case in CASES])
 def test_what_is_left_to_read_are_the_texts_of_the_job(position: int) -> None:
-    """The commands and the steps, line for line, and raw options."""
+    """The commands and the steps, line for line, raw options, and what the site or the job names of the outside."""
     plan, lines = compiled(CASES[position]).plan, script(position).split("\n")
     passages = verify(script(position), VERSION).to_read
-    texts = ["\n".join(lines[each.first - 1 : each.last]) for each in passages if "option" not in each.what]
+    role_text = re.compile(r"(commands|(start|success|exit)_\d+) of task role \d+")
+    texts = ["\n".join(lines[each.first - 1 : each.last]) for each in passages if role_text.match(each.what)]
     for role in plan.roles:
         assert role.command.text in texts
     assert len(texts) == sum(1 + bool(plan.variables) + len(role.before) + len(role.after) for role in plan.roles)
     raw = [name for part in plan.components for name, _ in part.directives if name not in OURS_OF_SBATCH]
     assert sum("option" in each.what for each in passages) == len(raw)
+    others = {each.what.partition(",")[0] for each in passages if not role_text.match(each.what)}
+    settings = {f"PSL_{row.name}" for row in settings_of(plan) if row.name in TO_READ}
+    assert settings <= others
+
+
+def settings_of(plan: Plan) -> list[Setting]:
+    return [*job_settings(plan), *(row for role in plan.roles for row in role_settings(role, plan))]
+
+
+TO_READ = ("MOUNTS", "SYSFS", "IMAGE_CACHE", "CERTIFICATES", "LOGIN_FILE", "REFERENCE_OF", "IMAGE_OF", "WORKDIR")
 
 
 CHANGES = (
@@ -90,6 +111,24 @@ def test_bash_in_the_head_is_no_edit() -> None:
         assert before in whole, before
         verdict = verify(whole.replace(before, after, 1), VERSION)
         assert verdict.diagnostics, after
+
+
+def jobs() -> list[Path]:
+    examples = Path(__file__).parents[3] / "examples"
+    folder = os.environ.get("PAISLURM_OPENPAI_JOBS")
+    published = [*Path(folder).glob("v[12]/**/*.yaml"), *Path(folder).glob("v[12]/**/*.json")] if folder else []
+    return [*(file for file in sorted(examples.glob("*.yaml")) if file.stem != "site"), *sorted(published)]
+
+
+@pytest.mark.parametrize("file", jobs(), ids=lambda file: file.stem)
+def test_scripts_of_examples_and_published_jobs_are_genuine(file: Path) -> None:
+    try:
+        whole = compile_job(file.read_bytes(), file=file.name, version=VERSION).script
+    except PaislurmError as error:
+        assert error.diagnostics
+        return
+    verdict = verify(whole, VERSION)
+    assert (verdict.diagnostics, verdict.edited) == ((), False)
 
 
 def test_an_edit_of_the_right_form_is_told_and_allowed() -> None:
