@@ -84,7 +84,7 @@ def srun_fault(text: str, role: str) -> str:
             return f"srun has an option that the compiler does not write: {wrong}"
         names = [word.partition("=")[0] for word in words]
         if len(names) > len(set(names)):
-            return "srun has an option twice"
+            return "srun has a duplicate option"
     return ""
 
 

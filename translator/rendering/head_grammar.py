@@ -30,8 +30,8 @@ _DIRECTIVE = re.compile(r"#SBATCH (hetjob|--([a-z][a-z0-9-]*)(?:=([^\s\"'`\\#]+)
 _FUNCTION = re.compile(r"(?:(job_environment)|([a-z_0-9]+)_of_role_(0|[1-9][0-9]{0,8}))\(\) \{\n")
 _STEP = re.compile(r"(?:start|success|exit)_[0-9]+")
 _DOCUMENT = re.compile(r"  cat_stdin <<'(END_OF_[A-Z]+(?:_[0-9]+)?)'\n")
-_SPECIAL = frozenset(("PAI_CODE_DIR", "PAI_OUTPUT_DIR"))
-"""Paths that the batch script itself fetches or makes."""
+_SPECIAL = frozenset(("PAI_CODE_DIR", "PAI_OUTPUT_DIR", "PAI_USER_NAME", "PAI_USERNAME"))
+"""Paths that the batch script itself fetches or makes, and a name that is part of paths."""
 
 
 class _Reader:
@@ -79,7 +79,7 @@ class _Reader:
         elif name not in OURS_OF_SBATCH:
             self._passage(line, line, f"raw option of sbatch, --{name}")
         elif name in self._in_component:
-            self._found.diagnostics.append((line, f"#SBATCH --{name} is there twice"))
+            self._found.diagnostics.append((line, f"duplicate #SBATCH --{name}"))
         else:
             self._in_component.add(name)
 

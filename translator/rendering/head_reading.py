@@ -77,7 +77,7 @@ def missing_and_double(reading: Reading, last: int) -> Iterator[tuple[int, str]]
         yield last, "the task roles are not numbered from 0 on"
     for found in (reading.settings, reading.functions):
         times = Counter((each.name, each.role) for each in found)
-        yield from ((each.line, f"{each.name} is there twice") for each in found if times[each.name, each.role] > 1)
+        yield from ((each.line, f"duplicate {each.name}") for each in found if times[each.name, each.role] > 1)
         yield from (
             (each.line, f"there is no task role {each.role}") for each in found if each.role not in {*roles, ""}
         )

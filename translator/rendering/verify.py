@@ -87,6 +87,8 @@ def _use_faults(uses: tuple[str, ...], reading: Reading) -> list[str]:
         faults.append(f"the settings need parts that the runtime does not have: {', '.join(missing)}")
     if extra := sorted(containers - reading.needed_uses()):
         faults.append(f"the settings name no container runtime that needs: {', '.join(extra)}")
+    if "registry" in uses and not containers:
+        faults.append("images are fetched for no container runtime")
     return faults
 
 

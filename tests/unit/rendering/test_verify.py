@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -10,13 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
 
 from paislurm.translator.errors import PaislurmError
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.planning.settings import Setting, job_settings, role_settings
 from paislurm.translator.rendering.command_grammar import OURS_OF_SBATCH
-from paislurm.translator.rendering.runtime_bundle import ALL_USES, SEAL, runtime, uses_of
+from paislurm.translator.rendering.runtime_bundle import ALL_USES, CONTAINER_RUNTIMES, SEAL, runtime, uses_of
 from paislurm.translator.rendering.verify import verify
+from paislurm.translator.site.load import load_site
 from tests.golden.remake import CASES, compiled, whole_script
 
 if TYPE_CHECKING:
@@ -111,6 +115,63 @@ def test_bash_in_the_head_is_no_edit() -> None:
         assert before in whole, before
         verdict = verify(whole.replace(before, after, 1), VERSION)
         assert verdict.diagnostics, after
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=30)
+WORDS = st.from_regex(r"[a-z_][a-z0-9_]{0,7}", fullmatch=True)
+TRAPS = st.sampled_from(("END_OF_COMMANDS", "}", "'", f"{SEAL}1.0", "#SBATCH --wrap=id", "a'\\''b"))
+LINES = st.lists(TEXTS | TRAPS, min_size=1, max_size=4)
+
+
+@st.composite
+def job_files(draw: st.DrawFn) -> bytes:
+    """Make a job of any words in every place where the protocol takes texts."""
+    roles = {
+        name: {
+            "instances": draw(st.integers(1, 5)),
+            "dockerImage": "image",
+            "resourcePerInstance": {"cpu": 1, "memoryMB": draw(st.integers(1, 900)), "gpu": draw(st.integers(0, 2))},
+            "completion": {"minFailedInstances": draw(st.integers(1, 3)), "minSucceededInstances": -1},
+            "taskRetryCount": draw(st.integers(-2, 3)),
+            "commands": draw(LINES),
+        }
+        for name in draw(st.lists(WORDS, min_size=1, max_size=3, unique=True))
+    }
+    slurm = {
+        "gangAllocation": draw(st.booleans()),
+        "layout": "shared" if draw(st.booleans()) else None,
+        "workdir": draw(st.sampled_from(("task", "submit", "/it's here"))),
+        "exportEnv": draw(st.none() | st.lists(WORDS, max_size=2)),
+    }
+    chosen = {key: value for key, value in slurm.items() if value is not None}
+    gang = chosen.pop("gangAllocation")
+    return json.dumps(
+        {
+            "protocolVersion": 2,
+            "type": "job",
+            "name": draw(st.from_regex(r"[a-zA-Z0-9_-]{1,20}", fullmatch=True)),
+            "prerequisites": [{"type": "dockerimage", "name": "image", "uri": "python:3"}],
+            "taskRoles": roles,
+            "extras": {"gangAllocation": gang, "slurm": chosen},
+        }
+    ).encode()
+
+
+@given(file=job_files(), runtime=st.sampled_from(CONTAINER_RUNTIMES), vendor=st.sampled_from(("nvidia", "amd")))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_scripts_of_any_job_are_genuine(file: bytes, runtime: str, vendor: str) -> None:
+    profile = f"containers: {{runtime: {runtime}, cache: /c, mounts: [/a b]}}\ngpus: {{vendor: {vendor}}}\n"
+    profile += "partitions: {all: {nodes: [{count: 9, cpus: 64, memoryMB: 64000, gpus: 8}]}}\ndefaultPartition: all"
+    site = load_site(profile.encode(), file="site.yaml")
+    try:
+        whole = compile_job(file, site=site, version=VERSION).script
+    except PaislurmError as error:
+        # Each fault of such a job is one of its words; most have none.
+        assert error.diagnostics
+        return
+    event("compiled")
+    verdict = verify(whole, VERSION)
+    assert (verdict.diagnostics, verdict.edited) == ((), False)
 
 
 def jobs() -> list[Path]:
