@@ -88,12 +88,12 @@ def missing_and_double(reading: Reading, last: int) -> Iterator[tuple[int, str]]
 
 def _called(reading: Reading, roles: set[str]) -> set[tuple[str, str]]:
     """Return the functions that the runtime calls, each with its role."""
-    worlds = {each.role: str(each.value).split(" ") for each in reading.settings if each.name == "MPI_WORLD_OF"}
+    mpi_groups = {each.role: str(each.value).split(" ") for each in reading.settings if each.name == "MPI_WORLD_OF"}
     called = {("job_environment", "")}
     for role in roles:
         called |= {("environment", role), ("commands", role)}
         # The first role of an MPI world starts all of it.
-        called.add(("srun", worlds.get(role, [role])[0]))
+        called.add(("srun", mpi_groups.get(role, [role])[0]))
     for each in reading.settings:
         if each.name in ("HOOKS_BEFORE", "HOOKS_AFTER"):
             steps = re.findall(r"(?:^| )([a-z]+)\.([0-9]+)\.", str(each.value))
