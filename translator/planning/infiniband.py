@@ -166,3 +166,9 @@ def infiniband_warnings(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     message = f"on the InfiniBand: {names}; perhaps on nodes without it: {', '.join(others)}"
     hint = "set `infiniband: true` for each role that communicates over it"
     return (Diagnostic(code="W412", message=message, path=path, hint=hint),)
+
+
+@cache
+def infiniband_names() -> frozenset[str]:
+    """Return the names of the variables of the table, those that no site profile has to name."""
+    return frozenset(row["name"] for row in _table())

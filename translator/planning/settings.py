@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ..job import NEVER, RESTART_ALWAYS
+from . import setting_forms as forms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import timedelta
 
     from .plan import Plan, RolePlan
+    from .setting_forms import Form, Value
 
-Value = str | int | tuple[str, ...]
-"""A word, a number, or the words of an array."""
 Owner = TypeVar("Owner")
 
 
@@ -41,11 +41,13 @@ class Setting:
 class Row(Generic[Owner]):
     """Describe a setting of a job or a role.
 
+    `form` is that of all its values, which holds whoever has written them into a script.
     `default` is its value where the script does not have it, as bash writes it for the runtime; None: the runtime asks
     whether there is one. `usual` finds the same value for a plan, where it is not the text of `default`.
     """
 
     name: str
+    form: Form
     meaning: str
     value: Callable[[Owner], Value]
     default: str | None = None
@@ -75,17 +77,26 @@ def _seconds(duration: timedelta) -> int:
 
 
 _JOB: tuple[Row[Plan], ...] = (
-    Row("JOB_NAME", "name of the job", lambda plan: plan.job_name, None, ("name",)),
+    Row("JOB_NAME", forms.NAME, "name of the job", lambda plan: plan.job_name, None, ("name",)),
     Row(
         "FULL_JOB_NAME",
+        forms.NUMBER,
         "1: PAI_JOB_NAME is user~name",
         lambda plan: int(plan.full_job_name),
         "0",
         ("job-name-form",),
     ),
-    Row("GANG", "0: tasks start as slots become free, and are retried", lambda plan: int(plan.gang), "1", ("gang",)),
+    Row(
+        "GANG",
+        forms.NUMBER,
+        "0: tasks start as slots become free, and are retried",
+        lambda plan: int(plan.gang),
+        "1",
+        ("gang",),
+    ),
     Row(
         "LAYOUT",
+        forms.LAYOUT,
         "het: a component each; shared: one for all",
         lambda plan: plan.layout.kind,
         "plain",
@@ -94,6 +105,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "MIN_SUCCEEDED_OF_JOB",
+        forms.NUMBER,
         "succeeded tasks of all roles that complete the job",
         lambda plan: max(plan.min_succeeded, 0),
         "0",
@@ -101,6 +113,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "ADDRESS_METHOD",
+        forms.ADDRESS_METHOD,
         "how addresses of nodes are found",
         lambda plan: plan.address,
         "getent",
@@ -109,16 +122,18 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "NODE_SUFFIX",
+        forms.HOST_SUFFIX,
         "ending of the node names that addresses are of",
         lambda plan: plan.node_suffix,
         "''",
         (),
         "the site profile, address",
     ),
-    Row("FIRST_PORT", "first port for tasks", lambda plan: plan.first_port, "15000", (), _SITE_PORTS),
-    Row("LAST_PORT", "last port for tasks", lambda plan: plan.last_port, "32000", (), _SITE_PORTS),
+    Row("FIRST_PORT", forms.NUMBER, "first port for tasks", lambda plan: plan.first_port, "15000", (), _SITE_PORTS),
+    Row("LAST_PORT", forms.NUMBER, "last port for tasks", lambda plan: plan.last_port, "32000", (), _SITE_PORTS),
     Row(
         "GRACE",
+        forms.NUMBER,
         "seconds from TERM to KILL when the job is decided",
         lambda plan: _seconds(plan.grace),
         "20",
@@ -127,6 +142,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "INTERRUPTED_GRACE",
+        forms.NUMBER,
         "seconds from TERM to KILL when Slurm ends the job",
         lambda plan: _seconds(plan.interrupted_grace),
         "20",
@@ -135,6 +151,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "WARNING",
+        forms.NUMBER,
         "seconds before the time limit at which tasks get TERM",
         lambda plan: _seconds(plan.warning),
         "0",
@@ -143,6 +160,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "MAX_TRANSIENT_RETRIES",
+        forms.NUMBER,
         "most retries of a task after transient failures",
         lambda plan: plan.transient_ceiling,
         "10",
@@ -151,6 +169,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "MAX_RESTARTS",
+        forms.NUMBER,
         "most retries of a task that is to run for ever",
         lambda plan: plan.restart_limit if plan.restarts_tasks else 10,
         "10",
@@ -159,6 +178,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "CONTAINER_RUNTIME",
+        forms.CONTAINER_RUNTIME,
         "what tasks run in",
         lambda plan: plan.containers.runtime,
         "none",
@@ -167,15 +187,25 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "MOUNTS",
+        forms.MOUNTS,
         "mounted for tasks: all of a folder or own, <folder>/<user>; its path; where tasks see it",
         lambda plan: tuple(word for mount in plan.containers.mounts for word in mount),
         None,
         (),
         "the site profile, containers.mounts, defaultFileSystem and storages",
     ),
-    Row("GPU_VENDOR", "whose GPUs", lambda plan: plan.gpu_vendor, "nvidia", (), "the site profile, gpus"),
+    Row(
+        "GPU_VENDOR",
+        forms.GPU_VENDOR,
+        "whose GPUs",
+        lambda plan: plan.gpu_vendor,
+        "nvidia",
+        (),
+        "the site profile, gpus",
+    ),
     Row(
         "GPU_GRES",
+        forms.GRES,
         "what Slurm calls the GPUs, since it lists to tasks only what it calls gpu",
         lambda plan: plan.gpu_gres,
         "''",
@@ -184,6 +214,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "SYSFS",
+        forms.PATH,
         "where nodes describe their InfiniBand",
         lambda plan: plan.sysfs if plan.checks_fabric else "/sys/class",
         "/sys/class",
@@ -192,6 +223,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "FETCHES_IMAGES",
+        forms.FLAG,
         "1: fetches images from registries",
         lambda plan: "1" if plan.fetches_images else "",
         "''",
@@ -200,6 +232,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "IMAGE_CACHE",
+        forms.CACHE,
         "cache of fetched images, per user",
         lambda plan: plan.containers.cache if plan.fetches_images else "",
         "''",
@@ -208,6 +241,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "CACHE_SHARED",
+        forms.NUMBER,
         "1: all nodes see that folder",
         lambda plan: int(plan.containers.shared) if plan.fetches_images else 0,
         "0",
@@ -216,6 +250,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "CERTIFICATES",
+        forms.PATH,
         "certificates by which registries are trusted",
         lambda plan: plan.containers.certificates if plan.fetches_images else "",
         None,
@@ -224,6 +259,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "LOGINS",
+        forms.FILE_NAMES,
         "names of the secrets that are logins of registries",
         lambda plan: " ".join(plan.containers.logins) if plan.fetches_images else "",
         None,
@@ -232,6 +268,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "LOGIN_FILE",
+        forms.PATH_IN_PARTS,
         "a file with such a login, in parts between which the user's name stands",
         lambda plan: plan.containers.login_file if plan.fetches_images else (),
         None,
@@ -239,6 +276,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "EXPORT_ENV",
+        forms.EXPORTS,
         "what tasks have of the submitting shell's environment beside what Slurm and a login need",
         lambda plan: "|".join(plan.export_env or ()),
         None,
@@ -248,6 +286,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "STAGE_CODE",
+        forms.FLAG,
         "1: tasks find codeDir in their working directory",
         lambda plan: "1" if plan.stages_code else "",
         "''",
@@ -256,6 +295,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "BARRIER",
+        forms.FLAG,
         "1: tasks wait until all have begun",
         lambda plan: "1" if plan.has_barrier else "",
         "''",
@@ -264,6 +304,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "MAKE_OUTPUT",
+        forms.FLAG,
         "1: a missing outputDir is made",
         lambda plan: "1" if plan.makes_output else "",
         "''",
@@ -272,6 +313,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "DEBUG_HOLD_SECONDS",
+        forms.SECONDS,
         "seconds for which a failed task keeps its node (isDebug)",
         lambda plan: str(_seconds(plan.debug)) if plan.debug else "",
         "''",
@@ -280,6 +322,7 @@ _JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "SECRET_NAMES",
+        forms.FILE_NAMES,
         "names of the secrets; values are in files beside",
         lambda plan: " ".join(plan.secrets),
         "''",
@@ -301,10 +344,11 @@ class _Of:
 
 
 _ROLE: tuple[Row[_Of], ...] = (
-    Row("ROLE_NAME", "name of the task role", lambda of: of.role.name, None, ("role",)),
-    Row("INSTANCES", "tasks", lambda of: of.role.instances, "1", ("instances",)),
+    Row("ROLE_NAME", forms.NAME, "name of the task role", lambda of: of.role.name, None, ("role",)),
+    Row("INSTANCES", forms.NUMBER, "tasks", lambda of: of.role.instances, "1", ("instances",)),
     Row(
         "SLOTS",
+        forms.NUMBER,
         "tasks that run at a time",
         lambda of: of.role.slots,
         '"${PSL_INSTANCES[role]}"',
@@ -314,6 +358,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "ROLE_FOLDER",
+        forms.FOLDER_NAME,
         "folder of its logs",
         lambda of: of.role.folder,
         '"$role-${PSL_ROLE_NAME[role]}"',
@@ -323,6 +368,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "ROLE_ALIASES",
+        forms.VARIABLE_PARTS,
         "names of the role in variables and host names",
         lambda of: " ".join(of.role.variable_names),
         '"${PSL_ROLE_NAME[role]}"',
@@ -332,6 +378,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "MIN_FAILED",
+        forms.NUMBER,
         "failed tasks that fail the job",
         lambda of: of.role.completion.min_failed,
         "1",
@@ -339,6 +386,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "MIN_SUCCEEDED",
+        forms.NUMBER,
         "succeeded tasks that complete the job",
         lambda of: of.role.completion.min_succeeded,
         str(NEVER),
@@ -346,6 +394,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "TASK_RETRIES",
+        forms.NUMBER,
         f"retries of a failed task (-1: no limit, {RESTART_ALWAYS}: whatever its end)",
         lambda of: of.role.task_retry_limit,
         "0",
@@ -353,6 +402,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "PLACEMENT",
+        forms.NUMBERS,
         "slots on each node of the allocation",
         lambda of: " ".join(str(count) for count in of.role.placement),
         "''",
@@ -361,6 +411,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "PORT_COUNTS",
+        forms.PORTS,
         "ports of a task: label and number",
         lambda of: " ".join(f"{port.label}:{port.count}" for port in of.role.ports),
         "'ssh:1 http:1'",
@@ -369,15 +420,17 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "FIXED_PORTS",
+        forms.PORTS,
         "first port of each label that has fixed ones",
         lambda of: " ".join(f"{port.label}:{port.first}" for port in of.role.ports if port.first),
         None,
         ("ports",),
         "the first port of each label that has fixed ones: PAI protocol v1, portList",
     ),
-    Row("ROLE_GPUS", "GPUs of a task", lambda of: of.role.resources.gpus, "0", ("gpus",)),
+    Row("ROLE_GPUS", forms.NUMBER, "GPUs of a task", lambda of: of.role.resources.gpus, "0", ("gpus",)),
     Row(
         "REFERENCE_OF",
+        forms.IMAGE,
         "image: registry, repository, tag or digest",
         lambda of: _reference(of) if of.in_container else "",
         None,
@@ -386,6 +439,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "IMAGE_OF",
+        forms.PATH,
         "image",
         lambda of: str(of.role.image_plan.path) if of.in_container and not _reference(of) else "",
         None,
@@ -394,6 +448,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "SHM_OF",
+        forms.NUMBER,
         "MiB of /dev/shm",
         lambda of: of.role.resources.shm_mib if of.plan.containers.sizes_shm and of.in_container else 0,
         None,
@@ -401,6 +456,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "INFINIBAND_OF",
+        forms.NUMBER,
         "1: its containers see the InfiniBand",
         lambda of: int(of.in_container and of.role.resources.infiniband),
         None,
@@ -408,6 +464,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "INFINIBAND_CHECKS",
+        forms.INFINIBAND_CHECKS,
         "checked on its nodes before the job starts",
         lambda of: " ".join(of.role.infiniband.checks) if of.role.infiniband else "",
         None,
@@ -416,6 +473,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "RANKS_OF",
+        forms.NUMBER,
         "MPI ranks of a task, which srun starts",
         lambda of: of.role.ranks,
         None,
@@ -424,6 +482,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "MPI_WORLD_OF",
+        forms.NUMBERS,
         "roles of its MPI world, by their number",
         lambda of: " ".join(str(position) for position in of.role.mpi_group.roles) if of.role.mpi_group else "",
         None,
@@ -432,6 +491,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "WORKDIR",
+        forms.WORKDIR,
         "where the commands start: task, submit, or a folder",
         lambda of: of.role.workdir,
         None,
@@ -441,6 +501,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "SHELL_OPTIONS",
+        forms.SHELL_OPTIONS,
         "options of the commands' bash",
         lambda of: _shell_options(of.role),
         "'-e -u -o pipefail'",
@@ -448,6 +509,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "HOOKS_BEFORE",
+        forms.STEPS_BEFORE,
         "hooks before the commands, in order",
         lambda of: " ".join(step.word for step in of.role.before),
         None,
@@ -456,6 +518,7 @@ _ROLE: tuple[Row[_Of], ...] = (
     ),
     Row(
         "HOOKS_AFTER",
+        forms.STEPS_AFTER,
         "hooks after the commands, in order",
         lambda of: " ".join(step.word for step in of.role.after),
         None,
@@ -476,14 +539,14 @@ def role_settings(role: RolePlan, plan: Plan) -> list[Setting]:
     return [row.setting(of) for row in _ROLE if not row.is_default(of)]
 
 
-def job_setting_names() -> frozenset[str]:
-    """Return the names that settings of a job can have."""
-    return frozenset(row.name for row in _JOB)
+def job_setting_forms() -> dict[str, Form]:
+    """Return the settings that a job can have, by name, and the form of each."""
+    return {row.name: row.form for row in _JOB}
 
 
-def role_setting_names() -> frozenset[str]:
-    """Return the names that settings of a role can have."""
-    return frozenset(row.name for row in _ROLE)
+def role_setting_forms() -> dict[str, Form]:
+    """Return the settings that a role can have, by name, and the form of each."""
+    return {row.name: row.form for row in _ROLE}
 
 
 def defaults() -> tuple[Iterator[tuple[str, str]], Iterator[tuple[str, str]]]:

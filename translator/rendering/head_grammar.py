@@ -1,90 +1,59 @@
 """What a head may be made of: read one as bash and sbatch would, and name every line that the compiler does not write.
 
 A head that was edited by hand is fine as long as it has this form. What is left for a person to read are the texts of
-the job file in it, commands and steps, and raw options of sbatch.
+the job file in it, commands and steps, and what no form can judge: raw options of sbatch, paths, images, and variables
+that are not OpenPAI's.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..planning.settings import job_setting_names, role_setting_names
-from ..protocol.extras_slurm import RESERVED
+from ..planning.infiniband import infiniband_names
+from ..planning.settings import job_setting_forms, role_setting_forms
+from .command_grammar import OURS_OF_SBATCH, directive_fault, srun_fault
+from .head_reading import Found, Passage, Reading, missing_and_double
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-QUOTED = r"'[^']*'(?:\\''[^']*')*"
-_WORD = rf"(?:[A-Za-z0-9_@%+=:,./-]+|{QUOTED})"
-_VALUE = rf"(?:{QUOTED}|-?\d+|\((?:{_WORD}(?: {_WORD})*)?\))"
-_COMMENT = r"#(?: [^\n]*)?\n"
-_SETTING = re.compile(rf"PSL_(\w+?)(\[\d+\])?={_VALUE}(?: +# [^\n]*)?\n")
-_EXPORT = re.compile(rf"(?:  )?export [A-Za-z_]\w*={QUOTED}(?:\"\$PAI_USER_NAME\"{QUOTED})*\n")
-_DIRECTIVE = re.compile(r"#SBATCH (hetjob|--([a-z][a-z0-9-]*)(?:=[^\s\"'`\\#]+)?)\n")
-_FUNCTION = re.compile(r"(job_environment|(\w+)_of_role_\d+)\(\) \{\n")
-_STEP = re.compile(r"(?:start|success|exit)_\d+")
-_DOCUMENT = re.compile(r"  cat_stdin <<'(\w+)'\n")
-_SRUN_OPTIONS = (
-    "het-group job-name ntasks cpus-per-task hint gpus-per-task gres exact mem-per-cpu mem mpi kill-on-bad-exit wait "
-    "distribution input"
-)
-_SRUN_WORD = re.compile(
-    rf"--(?:{'|'.join(_SRUN_OPTIONS.split())})(?:={_WORD})?|--export=ALL|:"
-    r'|--nodelist="\$PSL_SCRATCH/hosts\.\d+"|--chdir="\$PSL_ATTEMPT_FOLDER"'
-    r'|bash -p "\$PSL_SCRIPT" --task "\$PSL_FOLDER" "\$PSL_ATTEMPT" \d+'
-)
-_SRUN = re.compile(r'  (?:SLURM_HOSTFILE="\$PSL_SCRATCH/hosts\.\d+" )?exec srun ')
-_BLANK = re.compile(r" (?:\\\n    )?")
-_OPTIONS = """
-    job-name no-requeue time signal partition account qos reservation constraint nodelist exclude nice nodes ntasks
-    ntasks-per-node cpus-per-task mem mem-per-cpu hint gres gpus-per-task network switches
-"""
-OURS_OF_SBATCH = frozenset(_OPTIONS.split())
-"""The options that the compiler writes; any other one is the job's own, and a person's to read."""
+    from ..planning.setting_forms import Value
 
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """Name lines of a script (from 1) that no rule can judge, and what they are."""
-
-    first: int
-    last: int
-    what: str
-
-
-@dataclass(slots=True)
-class Reading:
-    """Hold what was found in a head: lines that do not belong there, by number, and passages for a person."""
-
-    diagnostics: list[tuple[int, str]] = field(default_factory=list)
-    to_read: list[Passage] = field(default_factory=list)
-
-
-def read_head(text: str) -> Reading:
-    """Read the head of a script; a line that the compiler does not write is a fault, and reading goes on after it."""
-    return _Reader(text).read()
+_QUOTED = r"'[^']*'(?:\\''[^']*')*"
+_WORD = rf"(?:[A-Za-z0-9_@%+=:,./-]+|{_QUOTED})"
+_VALUE = rf"({_QUOTED}|0|-?[1-9][0-9]{{0,17}}|\((?:{_WORD}(?: {_WORD})*)?\))"
+_COMMENT = re.compile(r"#(?: [^\n]*)?\n")
+_SETTING = re.compile(rf"PSL_([A-Z_]+)(?:\[(0|[1-9][0-9]{{0,8}})\])?={_VALUE}(?: +# [^\n]*)?\n")
+_EXPORT = re.compile(rf"(?:  )?export ([A-Za-z_][A-Za-z0-9_]*)={_QUOTED}(?:\"\$PAI_USER_NAME\"{_QUOTED})*\n")
+_DIRECTIVE = re.compile(r"#SBATCH (hetjob|--([a-z][a-z0-9-]*)(?:=([^\s\"'`\\#]+))?)\n")
+_FUNCTION = re.compile(r"(?:(job_environment)|([a-z_0-9]+)_of_role_(0|[1-9][0-9]{0,8}))\(\) \{\n")
+_STEP = re.compile(r"(?:start|success|exit)_[0-9]+")
+_DOCUMENT = re.compile(r"  cat_stdin <<'(END_OF_[A-Z]+(?:_[0-9]+)?)'\n")
+_SPECIAL = frozenset(("PAI_CODE_DIR", "PAI_OUTPUT_DIR", "PAI_USER_NAME", "PAI_USERNAME"))
+"""Paths that the batch script itself fetches or makes, and a name that is part of paths."""
 
 
 class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
+        self._text_lines = text.split("\n")
         self._at = 0
         self._found = Reading()
-        self._settings = (job_setting_names(), role_setting_names())
+        self._in_component: set[str] = set()
 
     def read(self) -> Reading:
         """Read line after line, or what several lines are together."""
-        first = ("#!/bin/bash -p\n", "expected the line of every script, #!/bin/bash -p")
-        if not self._take(re.escape(first[0])):
-            self._diagnostic(first[1])
+        if not self._take(re.escape("#!/bin/bash -p\n")):
+            self._diagnostic("expected the line of every script, #!/bin/bash -p")
         # sbatch reads options up to the first line that is neither blank nor a comment.
         self._lines(self._options)
         for line in ('unset -v "${!PSL_@}"\n', "set -u +o posix\n"):
             if not self._take(re.escape(line)):
                 self._diagnostic(f"expected {line.rstrip()}")
         self._lines(self._body)
+        self._found.diagnostics += missing_and_double(self._found, self._line(len(self._text)))
+        self._found.diagnostics.sort()
         return self._found
 
     def _lines(self, read: Callable[[], bool]) -> None:
@@ -94,13 +63,7 @@ class _Reader:
     def _options(self) -> bool:
         """Read an option of sbatch or a comment; False where the script begins."""
         if match := self._take(_DIRECTIVE):
-            name = match[2]
-            if name and name not in OURS_OF_SBATCH:
-                line = self._line(match.start())
-                if name in RESERVED:
-                    self._found.diagnostics.append((line, f"#SBATCH --{name} is not the job's to set"))
-                else:
-                    self._found.to_read.append(Passage(line, line, f"raw option of sbatch, --{name}"))
+            self._directive(self._line(match.start()), match[2], match[3])
             return True
         if self._text.startswith("unset ", self._at):
             return False
@@ -108,59 +71,100 @@ class _Reader:
             self._diagnostic("neither an option of sbatch nor a comment")
         return True
 
+    def _directive(self, line: int, name: str | None, value: str | None) -> None:
+        if name is None:
+            self._in_component.clear()
+        elif fault := directive_fault(name, value):
+            self._found.diagnostics.append((line, fault))
+        elif name not in OURS_OF_SBATCH:
+            self._passage(line, line, f"raw option of sbatch, --{name}")
+        elif name in self._in_component:
+            self._found.diagnostics.append((line, f"duplicate #SBATCH --{name}"))
+        else:
+            self._in_component.add(name)
+
     def _body(self) -> bool:
         if self._take(r"\n") or self._take(_COMMENT):
             return True
         if match := self._take(_SETTING):
-            if match[1] not in self._settings[bool(match[2])]:
-                self._found.diagnostics.append((self._line(match.start()), f"PSL_{match[1]} is no setting"))
+            self._setting(match)
         elif match := self._take(_FUNCTION):
             self._function(match)
         else:
             self._diagnostic("neither a setting nor a function of the job")
         return True
 
+    def _setting(self, match: re.Match[str]) -> None:
+        line, name, role, value = self._line(match.start()), match[1], match[2], _value(match[3])
+        form = (job_setting_forms() if role is None else role_setting_forms()).get(name)
+        if form is None:
+            self._found.diagnostics.append((line, f"PSL_{name} is no setting"))
+        elif not form.fits(value):
+            self._found.diagnostics.append((line, f"PSL_{name} is not {form.what}"))
+        elif form.to_read:
+            self._passage(line, self._line(match.end() - 1), f"PSL_{name}, {form.what}")
+        self._found.settings.append(Found(line, name, role or "", value))
+
     def _function(self, match: re.Match[str]) -> None:
         """Read a function of the head to its end, by its name."""
-        kind = match[2] or match[1]
-        start = self._line(match.start())
+        kind, role, start = match[1] or match[2], match[3] or "", self._line(match.start())
+        self._found.functions.append(Found(start, kind, role))
         if kind == "srun":
-            self._srun()
+            body = self._until("}\n")
+            if fault := srun_fault(body, role):
+                self._found.diagnostics.append((start + 1, fault))
         elif kind == "environment":
-            self._while(_EXPORT)
+            while self._export(len(self._text)):
+                pass
         elif kind == "job_environment":
-            if document := self._take(_DOCUMENT):
-                self._while(_EXPORT)
-                self._expect(f"{document[1]}\n")
+            self._documents("", self._exports)
         elif kind == "commands" or _STEP.fullmatch(kind):
-            self._texts(f"{kind} of task role {match[1].rpartition('_')[2]}")
+            self._documents(f"{kind} of task role {role}", self._text_of_job)
         else:
-            self._found.diagnostics.append((start, f"{match[1]} is no function of a job"))
+            self._found.diagnostics.append((start, f"{kind}_of_role_{role} is no function of a job"))
         self._expect("}\n")
 
-    def _srun(self) -> None:
-        if not self._take(_SRUN):
-            self._diagnostic("expected srun")
-            return
-        while self._take(_SRUN_WORD):
-            if not self._take(_BLANK):
-                break
-        self._expect("\n")
-
-    def _texts(self, what: str) -> None:
-        """Pass over here-documents with texts of the job file."""
+    def _documents(self, what: str, read: Callable[[int, str], None]) -> None:
+        """Read here-documents, each up to the line that is its delimiter: there bash ends it, within quotes or not."""
         while document := self._take(_DOCUMENT):
-            first, end = self._line(self._at), re.compile(rf"^{document[1]}\n", re.MULTILINE)
-            closing = end.search(self._text, self._at)
+            closing = re.compile(rf"^{document[1]}\n", re.MULTILINE).search(self._text, self._at)
             if closing is None:
                 self._diagnostic(f"the here-document {document[1]} has no end")
                 return
+            read(closing.start(), what)
             self._at = closing.end()
-            self._found.to_read.append(Passage(first, self._line(closing.start()) - 1, what))
 
-    def _while(self, pattern: re.Pattern[str]) -> None:
-        while self._take(pattern):
+    def _exports(self, end: int, _: str) -> None:
+        while self._export(end):
             pass
+        if self._at != end:
+            self._diagnostic("no export of a quoted value")
+
+    def _text_of_job(self, end: int, what: str) -> None:
+        self._passage(self._line(self._at), self._line(end) - 1, what)
+
+    def _export(self, end: int) -> bool:
+        match = _EXPORT.match(self._text, self._at, end)
+        if match is None:
+            return False
+        self._at = match.end()
+        name, line = match[1], self._line(match.start())
+        if name.startswith("PSL_"):
+            self._found.diagnostics.append((line, f"{name} is not for tasks to have"))
+        elif name in _SPECIAL or not (name.startswith(("PAI_", "FC_")) or name in infiniband_names()):
+            self._passage(line, self._line(match.end() - 1), f"variable {name}")
+        return True
+
+    def _passage(self, first: int, last: int, what: str) -> None:
+        text = "".join(self._text_lines[first - 1 : last])
+        hidden = any(not char.isprintable() and char != "\t" for char in text)
+        self._found.to_read.append(Passage(first, last, what + ", with characters that terminals do not show" * hidden))
+
+    def _until(self, text: str) -> str:
+        """Read up to the next line that begins so, and return what was read."""
+        end = self._text.find(f"\n{text}", self._at - 1) + 1 or len(self._text)
+        start, self._at = self._at, end
+        return self._text[start:end]
 
     def _expect(self, text: str) -> None:
         if not self._take(re.escape(text)):
@@ -182,3 +186,21 @@ class _Reader:
 
     def _line(self, position: int) -> int:
         return self._text.count("\n", 0, position) + 1
+
+
+def read_head(text: str) -> Reading:
+    """Read the head of a script; a line that the compiler does not write is a fault, and reading goes on after it."""
+    return _Reader(text).read()
+
+
+def _value(text: str) -> Value:
+    """Return what a setting is, as bash reads it."""
+    if text.startswith("'"):
+        return _plain(text)
+    if text.startswith("("):
+        return tuple(_plain(word[0]) for word in re.finditer(_WORD, text[1:-1]))
+    return int(text)
+
+
+def _plain(word: str) -> str:
+    return word[1:-1].replace("'\\''", "'") if word.startswith("'") else word

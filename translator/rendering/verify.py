@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from .head_grammar import Passage, read_head
-from .runtime_bundle import ALL_USES, SEAL, digest, runtime
+from .head_grammar import read_head
+from .runtime_bundle import ALL_USES, CONTAINERS, SEAL, digest, runtime
+
+if TYPE_CHECKING:
+    from .head_reading import Passage, Reading
 
 _SEAL = re.compile(
     rf"{re.escape(SEAL)}(\S+), sha256 ([0-9a-f]{{64}}): the same in every job(?: that uses: ([a-z0-9, -]+))? ----\n"
@@ -45,7 +49,12 @@ def verify(script: str, version: str) -> Verdict:
     head, body = script[:start], script[seal.end() :]
     uses = tuple(seal[3].split(", ")) if seal[3] else ()
     line, reading = head.count("\n") + 1, read_head(head)
-    diagnostics = [*reading.diagnostics, *_runtime_faults(body, seal, uses, version, line)]
+    diagnostics = [
+        *_unreadable(script),
+        *reading.diagnostics,
+        *_runtime_faults(body, seal, uses, version, line),
+        *((line, fault) for fault in _use_faults(uses, reading)),
+    ]
     return Verdict(
         version=seal[1],
         uses=uses,
@@ -59,6 +68,28 @@ def _refused(script: str, start: int) -> Verdict:
     what = "the seal is not of the form that paislurm writes" if start else "there is no seal of a paislurm runtime"
     diagnostic = (script.count("\n", 0, start) + 1, what)
     return Verdict(version="", uses=(), edited=True, diagnostics=(diagnostic,), to_read=())
+
+
+def _unreadable(script: str) -> list[tuple[int, str]]:
+    """Return the lines that bash reads otherwise than they stand there: it passes over NUL."""
+    odd = re.compile("[\0\ud800-\udfff]")
+    lines = enumerate(script.split("\n"), start=1) if odd.search(script) else ()
+    return [(number, "a NUL, or bytes that are no UTF-8") for number, text in lines if odd.search(text)]
+
+
+def _use_faults(uses: tuple[str, ...], reading: Reading) -> list[str]:
+    """Return what is wrong with the selection of the runtime: what a job calls must be there, and only once."""
+    containers = {use for use in uses if use in CONTAINERS.values()}
+    faults = []
+    if uses != tuple(sorted(set(uses))):
+        faults.append("the seal names the parts of the runtime in another order than paislurm, or twice")
+    if missing := sorted(reading.needed_uses() - set(uses)):
+        faults.append(f"the settings need parts that the runtime does not have: {', '.join(missing)}")
+    if extra := sorted(containers - reading.needed_uses()):
+        faults.append(f"the settings name no container runtime that needs: {', '.join(extra)}")
+    if "registry" in uses and not containers:
+        faults.append("images are fetched for no container runtime")
+    return faults
 
 
 def _runtime_faults(

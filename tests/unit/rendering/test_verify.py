@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import re
 from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
 
-from paislurm.translator.rendering.head_grammar import OURS_OF_SBATCH
-from paislurm.translator.rendering.runtime_bundle import ALL_USES, SEAL, runtime, uses_of
+from paislurm.translator.errors import PaislurmError
+from paislurm.translator.pipeline import compile_job
+from paislurm.translator.planning.settings import Setting, job_settings, role_settings
+from paislurm.translator.rendering.command_grammar import OURS_OF_SBATCH
+from paislurm.translator.rendering.runtime_bundle import ALL_USES, CONTAINER_RUNTIMES, SEAL, runtime, uses_of
 from paislurm.translator.rendering.verify import verify
+from paislurm.translator.site.load import load_site
 from tests.golden.remake import CASES, compiled, whole_script
+
+if TYPE_CHECKING:
+    from paislurm.translator.planning.plan import Plan
 
 VERSION = "1.0"
 """That of the golden scripts."""
@@ -31,15 +45,26 @@ def test_what_the_compiler_writes_is_genuine(position: int) -> None:
 
 @pytest.mark.parametrize("position", range(len(CASES)), ids=[case.name for case in CASES])
 def test_what_is_left_to_read_are_the_texts_of_the_job(position: int) -> None:
-    """The commands and the steps, line for line, and raw options."""
+    """The commands and the steps, line for line, raw options, and what the site or the job names of the outside."""
     plan, lines = compiled(CASES[position]).plan, script(position).split("\n")
     passages = verify(script(position), VERSION).to_read
-    texts = ["\n".join(lines[each.first - 1 : each.last]) for each in passages if "option" not in each.what]
+    role_text = re.compile(r"(commands|(start|success|exit)_\d+) of task role \d+")
+    texts = ["\n".join(lines[each.first - 1 : each.last]) for each in passages if role_text.match(each.what)]
     for role in plan.roles:
         assert role.command.text in texts
     assert len(texts) == sum(1 + bool(plan.variables) + len(role.before) + len(role.after) for role in plan.roles)
     raw = [name for part in plan.components for name, _ in part.directives if name not in OURS_OF_SBATCH]
     assert sum("option" in each.what for each in passages) == len(raw)
+    others = {each.what.partition(",")[0] for each in passages if not role_text.match(each.what)}
+    settings = {f"PSL_{row.name}" for row in settings_of(plan) if row.name in TO_READ}
+    assert settings <= others
+
+
+def settings_of(plan: Plan) -> list[Setting]:
+    return [*job_settings(plan), *(row for role in plan.roles for row in role_settings(role, plan))]
+
+
+TO_READ = ("MOUNTS", "SYSFS", "IMAGE_CACHE", "CERTIFICATES", "LOGIN_FILE", "REFERENCE_OF", "IMAGE_OF", "WORKDIR")
 
 
 CHANGES = (
@@ -90,6 +115,81 @@ def test_bash_in_the_head_is_no_edit() -> None:
         assert before in whole, before
         verdict = verify(whole.replace(before, after, 1), VERSION)
         assert verdict.diagnostics, after
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=30)
+WORDS = st.from_regex(r"[a-z_][a-z0-9_]{0,7}", fullmatch=True)
+TRAPS = st.sampled_from(("END_OF_COMMANDS", "}", "'", f"{SEAL}1.0", "#SBATCH --wrap=id", "a'\\''b"))
+LINES = st.lists(TEXTS | TRAPS, min_size=1, max_size=4)
+
+
+@st.composite
+def job_files(draw: st.DrawFn) -> bytes:
+    """Make a job of any words in every place where the protocol takes texts."""
+    roles = {
+        name: {
+            "instances": draw(st.integers(1, 5)),
+            "dockerImage": "image",
+            "resourcePerInstance": {"cpu": 1, "memoryMB": draw(st.integers(1, 900)), "gpu": draw(st.integers(0, 2))},
+            "completion": {"minFailedInstances": draw(st.integers(1, 3)), "minSucceededInstances": -1},
+            "taskRetryCount": draw(st.integers(-2, 3)),
+            "commands": draw(LINES),
+        }
+        for name in draw(st.lists(WORDS, min_size=1, max_size=3, unique=True))
+    }
+    slurm = {
+        "gangAllocation": draw(st.booleans()),
+        "layout": "shared" if draw(st.booleans()) else None,
+        "workdir": draw(st.sampled_from(("task", "submit", "/it's here"))),
+        "exportEnv": draw(st.none() | st.lists(WORDS, max_size=2)),
+    }
+    chosen = {key: value for key, value in slurm.items() if value is not None}
+    gang = chosen.pop("gangAllocation")
+    return json.dumps(
+        {
+            "protocolVersion": 2,
+            "type": "job",
+            "name": draw(st.from_regex(r"[a-zA-Z0-9_-]{1,20}", fullmatch=True)),
+            "prerequisites": [{"type": "dockerimage", "name": "image", "uri": "python:3"}],
+            "taskRoles": roles,
+            "extras": {"gangAllocation": gang, "slurm": chosen},
+        }
+    ).encode()
+
+
+@given(file=job_files(), runtime=st.sampled_from(CONTAINER_RUNTIMES), vendor=st.sampled_from(("nvidia", "amd")))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_scripts_of_any_job_are_genuine(file: bytes, runtime: str, vendor: str) -> None:
+    profile = f"containers: {{runtime: {runtime}, cache: /c, mounts: [/a b]}}\ngpus: {{vendor: {vendor}}}\n"
+    profile += "partitions: {all: {nodes: [{count: 9, cpus: 64, memoryMB: 64000, gpus: 8}]}}\ndefaultPartition: all"
+    site = load_site(profile.encode(), file="site.yaml")
+    try:
+        whole = compile_job(file, site=site, version=VERSION).script
+    except PaislurmError as error:
+        # Each fault of such a job is one of its words; most have none.
+        assert error.diagnostics
+        return
+    event("compiled")
+    verdict = verify(whole, VERSION)
+    assert (verdict.diagnostics, verdict.edited) == ((), False)
+
+
+def jobs() -> list[Path]:
+    examples = Path(__file__).parents[3] / "examples"
+    folder = os.environ.get("PAISLURM_OPENPAI_JOBS")
+    published = [*Path(folder).glob("v[12]/**/*.yaml"), *Path(folder).glob("v[12]/**/*.json")] if folder else []
+    return [*(file for file in sorted(examples.glob("*.yaml")) if file.stem != "site"), *sorted(published)]
+
+
+@pytest.mark.parametrize("file", jobs(), ids=lambda file: file.stem)
+def test_scripts_of_examples_and_published_jobs_are_genuine(file: Path) -> None:
+    try:
+        whole = compile_job(file.read_bytes(), file=file.name, version=VERSION).script
+    except PaislurmError as error:
+        assert error.diagnostics
+        return
+    verdict = verify(whole, VERSION)
+    assert (verdict.diagnostics, verdict.edited) == ((), False)
 
 
 def test_an_edit_of_the_right_form_is_told_and_allowed() -> None:
