@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..planning.settings import job_setting_names, role_setting_names
 from ..protocol.extras_slurm import RESERVED
+from ..slurm_options import PASS_THROUGH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,10 +39,10 @@ _SRUN_WORD = re.compile(
 _SRUN = re.compile(r'  (?:SLURM_HOSTFILE="\$PSL_SCRATCH/hosts\.\d+" )?exec srun ')
 _BLANK = re.compile(r" (?:\\\n    )?")
 _OPTIONS = """
-    job-name no-requeue time signal partition account qos reservation constraint nodelist exclude nice nodes ntasks
-    ntasks-per-node cpus-per-task mem mem-per-cpu hint gres gpus-per-task network switches
+    job-name no-requeue time signal nice nodes ntasks ntasks-per-node cpus-per-task mem mem-per-cpu hint gres
+    gpus-per-task network switches
 """
-OURS_OF_SBATCH = frozenset(_OPTIONS.split())
+OURS_OF_SBATCH = frozenset((*_OPTIONS.split(), *PASS_THROUGH))
 """The options that the compiler writes; any other one is the job's own, and a person's to read."""
 
 
