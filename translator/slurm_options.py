@@ -4,7 +4,68 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassThroughOption:
+    """Describe an option of sbatch that `extras.slurm` has as a key of the same name, for the job and for each role.
+
+    `note` is what an editor shows. Where the job says nothing, the site profile may have the option for the job's
+    priority class, node type or virtual cluster: `profile_fields` are these, as `provenance.yaml` calls them, and
+    `rule` is what `paislurm explain` says of that.
+    """
+
+    name: str
+    note: str
+    profile_fields: tuple[str, ...] = ()
+    rule: str = ""
+
+
+_OF_VIRTUAL_CLUSTER = "the job's own word, else what the site profile has for the virtual cluster"
+_OF_PRIORITY = "the job's own word, else what the site profile has for the priority class, else for the virtual cluster"
+_OF_NODE_TYPE = "the job's own word, else what the site profile has for the node type; and for InfiniBand"
+_ROWS = (
+    PassThroughOption(
+        name="partition",
+        note="The partition, before that of the virtual cluster (sbatch --partition).",
+        profile_fields=("virtual-cluster",),
+        rule=_OF_VIRTUAL_CLUSTER,
+    ),
+    PassThroughOption(
+        name="account",
+        note="The account that is charged (sbatch --account).",
+        profile_fields=("virtual-cluster",),
+        rule=_OF_VIRTUAL_CLUSTER,
+    ),
+    PassThroughOption(
+        name="qos",
+        note="The quality of service (sbatch --qos).",
+        profile_fields=("priority", "virtual-cluster"),
+        rule=_OF_PRIORITY,
+    ),
+    PassThroughOption(
+        name="reservation",
+        note="The reservation (sbatch --reservation).",
+        profile_fields=("virtual-cluster",),
+        rule=_OF_VIRTUAL_CLUSTER,
+    ),
+    PassThroughOption(
+        name="constraint",
+        note="Features that the nodes must have (sbatch --constraint).",
+        profile_fields=("node-type", "infiniband"),
+        rule=_OF_NODE_TYPE,
+    ),
+    PassThroughOption(
+        name="nodelist", note="Nodes that must be used (sbatch --nodelist).", profile_fields=("node-type",)
+    ),
+    PassThroughOption(name="exclude", note="Nodes that are not used (sbatch --exclude)."),
+)
+PASS_THROUGH = {row.name: row for row in _ROWS}
+"""These options in the order of a script. How their values are checked stands in `protocol/extras_slurm.py`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,13 +86,8 @@ class RoleSlurmOptions:
     """Hold a role's (or the job's) own words to Slurm. Source: this project's docs, `extras.slurm`."""
 
     time: timedelta | None = None
-    account: str | None = None
-    qos: str | None = None
-    partition: str | None = None
-    reservation: str | None = None
-    constraint: str | None = None
-    exclude: str | None = None
-    nodelist: str | None = None
+    pass_through: Mapping[str, str] = field(default_factory=dict)
+    """Values of the options in `PASS_THROUGH`, by name."""
     slots: int | None = None
     mpi: Mpi | None = None
     options: tuple[str, ...] = ()

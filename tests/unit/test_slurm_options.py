@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from paislurm.translator.slurm_options import PASS_THROUGH
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -36,8 +38,8 @@ def on_the_page() -> Found:
 
 
 def in_the_planner() -> Found:
-    """Return the names in all pairs `("name", value)` that the planner makes of options."""
-    found: Found = defaultdict(set)
+    """Return the names in all pairs `("name", value)` that the planner makes of options, and what it passes on."""
+    found: Found = defaultdict(set, sbatch={f"--{name}" for name in PASS_THROUGH})
     for name in ("slurm/options", "infiniband"):
         tree = ast.parse((ROOT / f"translator/planning/{name}.py").read_bytes())
         for function in ast.walk(tree):

@@ -8,27 +8,26 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from ..reading.document import SourceInt
 from ..sbatch_forms import is_plain, seconds_of
-from ..slurm_options import CompatOptions
+from ..slurm_options import PASS_THROUGH, CompatOptions
 from ..validation.strict_model import Boolean, StrictModel, Text, Validator, choice, expected, int_range, pattern
 
 _RESERVED_REASONS = """
-    account array chdir clusters comment constraint container container-id cpus-per-gpu cpus-per-task
-    distribution error exclude export export-file get-user-env gid gpu-bind gpus gpus-per-node gpus-per-socket
-    gpus-per-task gres gres-flags help het-group hetjob hold ignore-pbs input job job-name mem mem-bind
-    mem-per-cpu mem-per-gpu no-kill no-requeue nodefile nodelist nodes ntasks ntasks-per-core ntasks-per-gpu
-    ntasks-per-node ntasks-per-socket open-mode output overcommit parsable partition qos quiet requeue
-    reservation signal test-only time time-min tres-per-job tres-per-node tres-per-socket tres-per-task uid
-    usage verbose version wait wait-all-nodes wrap
+    array chdir clusters comment container container-id cpus-per-gpu cpus-per-task distribution error export
+    export-file get-user-env gid gpu-bind gpus gpus-per-node gpus-per-socket gpus-per-task gres gres-flags
+    help het-group hetjob hold ignore-pbs input job job-name mem mem-bind mem-per-cpu mem-per-gpu no-kill
+    no-requeue nodefile nodes ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket
+    open-mode output overcommit parsable quiet requeue signal test-only time time-min tres-per-job
+    tres-per-node tres-per-socket tres-per-task uid usage verbose version wait wait-all-nodes wrap
 """
-RESERVED = frozenset(_RESERVED_REASONS.split())
+RESERVED = frozenset((*_RESERVED_REASONS.split(), *PASS_THROUGH))
 """The sbatch options that the planner writes, or that would take the script from it. Source: sbatch(1)."""
-_OWN_KEYS = ("account", "constraint", "exclude", "nodelist", "partition", "qos", "reservation", "time")
+_OWN_KEYS = ("time", *PASS_THROUGH)
 _MAX_TIME = 3650 * 24 * 3600
 _TIME_FORMS = "a time limit: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*\*?"
@@ -167,16 +166,22 @@ class SlurmMpiGroup(SlurmMpi):
     roles: Annotated[list[Text], Field(min_length=1)] | None = None
 
 
+def _passed_on(name: str) -> Any:
+    """Return the default of an option in `PASS_THROUGH`, with its note."""
+    return Field(default=None, description=PASS_THROUGH[name].note)
+
+
 class SlurmRole(StrictModel):
     """Wishes of a role, or of a job for all its roles. Source: sbatch(1), options of these names."""
 
-    account: SbatchText | None = None
-    qos: SbatchText | None = None
-    partition: SbatchText | None = None
-    reservation: SbatchText | None = None
-    constraint: SbatchText | None = None
-    exclude: HostList | None = None
-    nodelist: HostList | None = None
+    # The type of an option that is passed on says how its value is checked.
+    account: SbatchText | None = _passed_on("account")
+    qos: SbatchText | None = _passed_on("qos")
+    partition: SbatchText | None = _passed_on("partition")
+    reservation: SbatchText | None = _passed_on("reservation")
+    constraint: SbatchText | None = _passed_on("constraint")
+    exclude: HostList | None = _passed_on("exclude")
+    nodelist: HostList | None = _passed_on("nodelist")
     slots: Slots | None = None
     mpi: SlurmMpi | None = None
     workdir: Workdir | None = None

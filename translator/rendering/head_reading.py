@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .runtime_bundle import CONTAINERS
+from ..site.container_runtimes import CONTAINER_RUNTIMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,9 @@ class Reading:
         """Return the parts of the runtime that the settings need, beside those of every job."""
         needed = {_USE_OF[each.name] for each in self.settings if each.name in _USE_OF and each.value}
         needed |= {"slots" for each in self.settings if each.name == "GANG" and each.value == 0}
-        return frozenset(needed | {CONTAINERS.get(runtime, "") for runtime in self._runtimes()} - {""})
+        return frozenset(
+            needed | {CONTAINER_RUNTIMES[name].bash for name in self._runtimes() if name in CONTAINER_RUNTIMES}
+        )
 
     def _runtimes(self) -> list[str]:
         return [str(each.value) for each in self.settings if each.name == "CONTAINER_RUNTIME"]

@@ -1,7 +1,7 @@
 """Which lines of a job file, and which rules, the lines of its script come from. Pure.
 
-The table of fields, options and variables is `provenance.yaml`; behind the seal every script is the same and nothing is
-explained.
+The table of fields, options and variables is `provenance.yaml`, with the rows of `slurm_options.py` for what is
+passed on to sbatch; behind the seal every script is the same and nothing is explained.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from ..slurm_options import PASS_THROUGH
 from .lines import Line
 from .render import render_head
 
@@ -40,10 +41,14 @@ class Origin:
 
 
 @cache
-def _table() -> Mapping[str, Any]:
+def table() -> Mapping[str, Any]:
+    """Return the whole table: `provenance.yaml`, and the options that `extras.slurm` passes on."""
     text = (files("paislurm") / "translator" / "rendering" / "provenance.yaml").read_text(encoding="utf-8")
-    table: Mapping[str, Any] = yaml.safe_load(text)
-    return table
+    rows: dict[str, Any] = yaml.safe_load(text)
+    for row in PASS_THROUGH.values():
+        rows["fields"][row.name] = {"v2": f"extras.slurm.{row.name}", "of-roles": True}
+        rows["options"][row.name] = {"from": [row.name, *row.profile_fields], "rule": row.rule}
+    return rows
 
 
 def origins(plan: Plan, document: Document) -> list[Origin]:
@@ -54,7 +59,7 @@ def origins(plan: Plan, document: Document) -> list[Origin]:
     found = []
     for number, text in enumerate(head.split("\n"), start=1):
         if text == "#SBATCH hetjob":
-            found.append(Origin(line=number, text=text, job_lines=(), rule=_table()["lines"]["hetjob"]["rule"]))
+            found.append(Origin(line=number, text=text, job_lines=(), rule=table()["lines"]["hetjob"]["rule"]))
         elif text.startswith("\0"):
             _, mark, line = text.split("\0")
             found.append(explain.origin(number, line, marks[int(mark)]))
@@ -80,7 +85,7 @@ class _Explainer:
             rule = "the value of a parameter is put in: PAI protocol v2, parameters" if used else ""
         rules = []
         for name in fields:
-            spans = list(self._spans(_table()["fields"][name], [self._plan.roles[role] for role in line.roles]))
+            spans = list(self._spans(table()["fields"][name], [self._plan.roles[role] for role in line.roles]))
             job_lines.update(number for span in spans for number in range(*span))
             if not spans and (default := self._default(name)):
                 rules.append(f"default {default}")
@@ -88,7 +93,7 @@ class _Explainer:
         return Origin(line=number, text=text, job_lines=tuple(sorted(job_lines)), rule="; ".join(dict.fromkeys(rules)))
 
     def _default(self, name: str) -> str:
-        field = _table()["fields"][name]
+        field = table()["fields"][name]
         default: str = field.get(f"default-v{self._plan.protocol}", field.get("default", ""))
         return default
 
@@ -122,9 +127,9 @@ class _Explainer:
                 yield (*steps[:-1], "taskRoles", key, steps[-1])
 
 
-def _entry(table: str, name: str) -> Mapping[str, Any]:
+def _entry(part: str, name: str) -> Mapping[str, Any]:
     """Return the row of an option, a variable or a kind of line; a name that ends in `_` stands for all it begins."""
-    rows = _table()[table]
+    rows = table()[part]
     found = [key for key in rows if name == key or (key.endswith("_") and name.startswith(key))]
     entry: Mapping[str, Any] = rows[max(found, key=len)] if found else rows["*"]
     return entry

@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..site.container_runtimes import BASH_PARTS
 from .head_grammar import read_head
-from .runtime_bundle import ALL_USES, CONTAINERS, SEAL, digest, runtime
+from .runtime_bundle import ALL_USES, SEAL, digest, runtime
 
 if TYPE_CHECKING:
     from .head_reading import Passage, Reading
@@ -79,7 +80,7 @@ def _unreadable(script: str) -> list[tuple[int, str]]:
 
 def _use_faults(uses: tuple[str, ...], reading: Reading) -> list[str]:
     """Return what is wrong with the selection of the runtime: what a job calls must be there, and only once."""
-    containers = {use for use in uses if use in CONTAINERS.values()}
+    containers = {use for use in uses if use in BASH_PARTS}
     faults = []
     if uses != tuple(sorted(set(uses))):
         faults.append("the seal names the parts of the runtime in another order than paislurm, or twice")

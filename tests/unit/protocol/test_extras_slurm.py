@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from paislurm.translator.protocol.extras_slurm import RESERVED
-from paislurm.translator.slurm_options import RoleSlurmOptions
+from paislurm.translator.protocol.extras_slurm import RESERVED, SlurmExtras, SlurmRole
+from paislurm.translator.slurm_options import PASS_THROUGH, RoleSlurmOptions
 
 from .jobs import check, error_codes, job
 
@@ -61,13 +61,14 @@ def test_values_that_cannot_stand_in_an_sbatch_line(key: str, value: object) -> 
 
 @pytest.mark.parametrize("constraint", ["a100|v100", "[rack1|rack2]", "ib&gpu*4", "(a|b)&c"])
 def test_constraints(constraint: str) -> None:
-    assert check(job("extras/slurm/constraint", constraint)).job.slurm_options.job.constraint == constraint
+    slurm_options = check(job("extras/slurm/constraint", constraint)).job.slurm_options.job
+    assert slurm_options.pass_through == {"constraint": constraint}
 
 
 @pytest.mark.parametrize("hosts", ["node1", "node[01-04,7],gpu-3.cluster", "n[1-2]m[3-4]"])
 def test_host_lists(hosts: str) -> None:
     slurm_options = check(job("extras/slurm", {"exclude": hosts, "nodelist": hosts})).job.slurm_options.job
-    assert (slurm_options.exclude, slurm_options.nodelist) == (hosts, hosts)
+    assert slurm_options.pass_through == {"exclude": hosts, "nodelist": hosts}
 
 
 @pytest.mark.parametrize("hosts", ["", ",", "a,", "a,,b", "node[1-", "node]", "/etc/hosts", "a b", "-x", "node[]"])
@@ -101,8 +102,25 @@ def test_wishes_of_a_role() -> None:
     checked = check(job("extras", {"slurm": slurm, "gangAllocation": False}))
     assert not checked.warnings
     assert checked.job.slurm_options.layout == "shared"
-    assert checked.job.slurm_options.job.partition == "cpu"
-    assert checked.job.roles[0].slurm_options == RoleSlurmOptions(partition="gpu", slots=2, options=("--nice=1",))
+    assert checked.job.slurm_options.job.pass_through["partition"] == "cpu"
+    assert checked.job.roles[0].slurm_options == RoleSlurmOptions(
+        pass_through={"partition": "gpu"}, slots=2, options=("--nice=1",)
+    )
+
+
+@pytest.mark.parametrize("name", PASS_THROUGH)
+def test_every_option_that_is_passed_on_is_a_key_of_the_job_and_of_its_roles(name: str) -> None:
+    extras = {name: "a", "taskRoles": {"worker": {name: "b"}}}
+    job_of_both = check(job("extras/slurm", extras)).job
+    assert job_of_both.slurm_options.job.pass_through == {name: "a"}
+    assert job_of_both.roles[0].slurm_options.pass_through == {name: "b"}
+    for model in (SlurmExtras, SlurmRole):
+        assert model.model_fields[name].description == PASS_THROUGH[name].note
+
+
+def test_every_option_that_is_passed_on_has_a_row() -> None:
+    passed = {name for name, field in SlurmRole.model_fields.items() if field.description}
+    assert passed == set(PASS_THROUGH)
 
 
 @pytest.mark.parametrize(

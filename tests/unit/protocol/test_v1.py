@@ -286,7 +286,7 @@ def test_wishes_stand_under_extras() -> None:
     found = meant("extras/slurm", slurm)
     assert found.slurm_options.layout == "het"
     assert found.slurm_options.job.time is not None
-    assert found.roles[0].slurm_options.qos == "high"
+    assert found.roles[0].slurm_options.pass_through == {"qos": "high"}
     assert found.compat.job_name == "full"
     assert codes("extras/slurm", slurm) == []
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from paislurm.translator.errors import PaislurmError
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.rendering.provenance import origins
+from paislurm.translator.rendering.provenance import origins, table
 from paislurm.translator.rendering.runtime_bundle import SEAL
 
 from ..protocol.jobs import HEAD
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from paislurm.translator.rendering.provenance import Origin
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-TABLE = yaml.safe_load((files("paislurm") / "translator/rendering/provenance.yaml").read_text(encoding="utf-8"))
+TABLE = table()
 JOB = (
     HEAD
     + """\

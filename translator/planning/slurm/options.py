@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from ...slurm_options import PASS_THROUGH
 from ..infiniband import infiniband_gres, infiniband_options, joined_constraint
 from ..layout.capacity import ceil_div
 
@@ -141,16 +142,10 @@ def first_component(job: Job, time_limit: timedelta | None, warning: timedelta) 
 
 def _where(target: SlurmTarget, infiniband: InfinibandSettings | None) -> list[tuple[str, str | None]]:
     """Return where a component goes. `--no-requeue` stands in every one: a part of a het job must not come back."""
-    pairs = (
-        ("partition", target.partition),
-        ("account", target.account),
-        ("qos", target.qos),
-        ("reservation", target.reservation),
-        ("constraint", joined_constraint(target.constraint, infiniband)),
-        ("nodelist", target.nodelist),
-        ("exclude", target.exclude),
-        ("nice", None if target.nice is None else str(target.nice)),
-    )
+    values: dict[str, str | None] = dict(target.options)
+    values["constraint"] = joined_constraint(values.get("constraint"), infiniband)
+    nice = None if target.nice is None else str(target.nice)
+    pairs = [*((name, values.get(name)) for name in PASS_THROUGH), ("nice", nice)]
     return [("no-requeue", None), *((name, value) for name, value in pairs if value)]
 
 

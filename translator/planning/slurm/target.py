@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, PlanError, did_you_mean
 from ...site.profile import NodeType, Partition, Priority, VirtualCluster
+from ...slurm_options import PASS_THROUGH
 
 if TYPE_CHECKING:
     from ...job import Job, Role
@@ -16,17 +17,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlurmTarget:
-    """Say what to ask for; None leaves it to Slurm's own default."""
+    """Say what to ask for; None leaves it to Slurm's own default.
 
-    partition: str | None
-    account: str | None
-    qos: str | None
-    reservation: str | None
-    constraint: str | None
-    nodelist: str | None
-    exclude: str | None
+    `options` are those of `PASS_THROUGH` that have a value, in its order.
+    """
+
+    options: tuple[tuple[str, str], ...]
     nice: int | None
     gpu_type: str | None
+
+    @property
+    def partition(self) -> str | None:
+        """Return the partition, None for Slurm's default one."""
+        return dict(self.options).get("partition")
 
 
 def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Diagnostic, ...]]:
@@ -40,7 +43,7 @@ def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Diagnos
         return mapped, ()
     if any(partition.name == name for partition in site.partitions):
         return VirtualCluster(partition=name), ()
-    if name == "default" or job.slurm_options.job.partition:
+    if name == "default" or "partition" in job.slurm_options.job.pass_through:
         return VirtualCluster(), ()
     path = job.paths.virtual_cluster
     if not site.known:
@@ -63,19 +66,21 @@ def target_of(role: Role, job: Job, cluster: VirtualCluster, site: Site) -> Slur
 
     Raises PlanError for a node type that the site does not have, where it is known which it has.
     """
-    own, whole = role.slurm_options, job.slurm_options.job
+    own, whole = role.slurm_options.pass_through, job.slurm_options.job.pass_through
     priority, kind = _priority(job, site) or Priority(), _node_type(role, job, site) or NodeType()
+    values = {
+        name: own.get(name) or whole.get(name) or _of_site(name, priority, kind, cluster) for name in PASS_THROUGH
+    }
     return SlurmTarget(
-        partition=own.partition or whole.partition or cluster.partition,
-        account=own.account or whole.account or cluster.account,
-        qos=own.qos or whole.qos or priority.qos or cluster.qos,
-        reservation=own.reservation or whole.reservation or cluster.reservation,
-        constraint=own.constraint or whole.constraint or kind.constraint,
-        nodelist=own.nodelist or whole.nodelist or kind.nodelist,
-        exclude=own.exclude or whole.exclude,
+        options=tuple((name, value) for name, value in values.items() if value),
         nice=priority.nice,
         gpu_type=kind.gpu_type if role.resources.gpus else None,
     )
+
+
+def _of_site(name: str, *rows: Priority | NodeType | VirtualCluster) -> str | None:
+    """Return what the site profile has for an option; of several rows the first that has something."""
+    return next((value for row in rows if (value := getattr(row, name, None))), None)
 
 
 def compatible(job: Job, site: Site, targets: list[SlurmTarget]) -> bool:

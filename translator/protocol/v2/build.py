@@ -25,7 +25,7 @@ from ...job import (
     Storage,
     Storages,
 )
-from ...slurm_options import Mpi, RoleSlurmOptions, SlurmOptions
+from ...slurm_options import PASS_THROUGH, Mpi, RoleSlurmOptions, SlurmOptions
 from ..extras_slurm import SlurmExtras, SlurmMpiGroup
 from .semantic_checks import PLUGINS, controller_name, prerequisite
 
@@ -233,13 +233,7 @@ def slurm_options_of(slurm_options: SlurmRole) -> RoleSlurmOptions:
     """Return what a table of `extras.slurm` asks for."""
     return RoleSlurmOptions(
         time=slurm_options.time if isinstance(slurm_options, SlurmExtras) else None,
-        account=slurm_options.account,
-        qos=slurm_options.qos,
-        partition=slurm_options.partition,
-        reservation=slurm_options.reservation,
-        constraint=slurm_options.constraint,
-        exclude=slurm_options.exclude,
-        nodelist=slurm_options.nodelist,
+        pass_through={name: value for name in PASS_THROUGH if (value := getattr(slurm_options, name)) is not None},
         slots=slurm_options.slots,
         mpi=_mpi(slurm_options.mpi) if slurm_options.mpi else None,
         options=tuple(slurm_options.options),
