@@ -75,7 +75,8 @@ def test_a_clean_environment_with_hostile_folders(dists: Path, tmp_path: Path) -
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("#!/bin/bash -p\n#SBATCH --job-name=hello-world\n")
+    assert done.stdout.startswith("#!/bin/bash -p\n")
+    assert "\n#SBATCH --job-name=hello-world\n" in done.stdout
     where = [python, "-c", "import paislurm.translator; print(paislurm.translator.__file__)"]
     found = subprocess.run(where, cwd=hostile, capture_output=True, text=True, check=True)
     assert found.stdout.startswith(str(environment))

@@ -18,8 +18,9 @@ from paislurm.translator.errors import PaislurmError
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.planning.settings import Setting, job_settings, role_settings
 from paislurm.translator.rendering.command_grammar import OURS_OF_SBATCH
-from paislurm.translator.rendering.runtime_bundle import ALL_USES, CONTAINER_RUNTIMES, SEAL, runtime, uses_of
+from paislurm.translator.rendering.runtime_bundle import ALL_USES, SEAL, runtime, uses_of
 from paislurm.translator.rendering.verify import verify
+from paislurm.translator.site.container_runtimes import RUNTIME_NAMES
 from paislurm.translator.site.load import load_site
 from tests.golden.remake import CASES, compiled, whole_script
 
@@ -157,7 +158,7 @@ def job_files(draw: st.DrawFn) -> bytes:
     ).encode()
 
 
-@given(file=job_files(), runtime=st.sampled_from(CONTAINER_RUNTIMES), vendor=st.sampled_from(("nvidia", "amd")))
+@given(file=job_files(), runtime=st.sampled_from(RUNTIME_NAMES), vendor=st.sampled_from(("nvidia", "amd")))
 @settings(max_examples=60, deadline=None, derandomize=True)
 def test_scripts_of_any_job_are_genuine(file: bytes, runtime: str, vendor: str) -> None:
     profile = f"containers: {{runtime: {runtime}, cache: /c, mounts: [/a b]}}\ngpus: {{vendor: {vendor}}}\n"
