@@ -129,7 +129,9 @@ def _script(folder: Path, text: str, containers: str) -> Path:
     """Leave the script of a job, which says when it began."""
     site = load_site((ROOT / "examples/site.yaml").read_text() + containers, file="site.yaml")
     script = folder / "job.sbatch"
-    script.write_text(compile_job(text, site=site).script.replace("\nset -u\n", f"\n{BEGAN}set -u\n", 1))
+    text, first = compile_job(text, site=site).script, "\nset -u +o posix\n"
+    assert first in text
+    script.write_text(text.replace(first, f"\n{BEGAN}{first.lstrip()}", 1))
     return script
 
 

@@ -16,6 +16,7 @@ from ...options import examples, json_option
 from ...output.console import escape_control, print_json, print_result
 
 if TYPE_CHECKING:
+    from ....rendering.head_reading import Passage
     from ....rendering.verify import Verdict
 
 
@@ -74,5 +75,11 @@ def _report(verdict: Verdict) -> str:
         uses = f", with {', '.join(verdict.uses)}" if verdict.uses else ""
         lines.append(f"runtime: paislurm {verdict.version}{uses}, as released")
         lines.append("head: edited since it was compiled, of the right form" if verdict.edited else "head: as compiled")
-    lines += [f"read lines {each.first} to {each.last}: {each.what}" for each in verdict.to_read]
+    lines += [f"read {_place(each)}: {each.what}" for each in verdict.to_read]
     return "\n".join(lines)
+
+
+def _place(passage: Passage) -> str:
+    if passage.first == passage.last:
+        return f"line {passage.first}"
+    return f"lines {passage.first} to {passage.last}"
