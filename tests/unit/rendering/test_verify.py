@@ -231,4 +231,4 @@ def test_a_runtime_has_only_what_is_asked_for() -> None:
 
 def test_the_help_of_runtime_names_all_parts() -> None:
     named = (runtime_command.help or "").partition("names it: ")[2].partition(".")[0]
-    assert tuple(named.replace("\n", " ").split(", ")) == ALL_USES
+    assert tuple(" ".join(named.split()).split(", ")) == ALL_USES
