@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..planning.settings import job_settings, role_settings
+from ..planning.settings.choose import job_settings, role_settings
 from ..protocol.expressions.secrets import TAG
 from .lines import Line, setting_lines
 from .runtime_bundle import program

@@ -11,14 +11,14 @@ import re
 from typing import TYPE_CHECKING
 
 from ..planning.infiniband import infiniband_names
-from ..planning.settings import job_setting_forms, role_setting_forms
+from ..planning.settings.choose import job_setting_forms, role_setting_forms
 from .command_grammar import OURS_OF_SBATCH, directive_fault, srun_fault
 from .head_reading import Found, Passage, Reading, missing_and_double
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..planning.setting_forms import Value
+    from ..planning.settings.forms import Value
 
 _QUOTED = r"'[^']*'(?:\\''[^']*')*"
 _WORD = rf"(?:[A-Za-z0-9_@%+=:,./-]+|{_QUOTED})"

@@ -12,7 +12,7 @@ from ..site.container_runtimes import CONTAINER_RUNTIMES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..planning.setting_forms import Value
+    from ..planning.settings.forms import Value
 
 _USE_OF = {
     "HOOKS_BEFORE": "hooks",

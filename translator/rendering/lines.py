@@ -10,7 +10,7 @@ from .shell import ShellWord, array, comment, number, our_own, quote
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..planning.settings import Setting
+    from ..planning.settings.setting import Setting
 
 WIDTH = 100
 """Characters of a line of the script, where it is ours to break."""

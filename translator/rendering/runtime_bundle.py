@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ..exit_codes.rules import exit_rules
-from ..planning.settings import defaults
+from ..planning.settings.choose import defaults
 from ..site.container_runtimes import BASH_PARTS, BASH_WITH_STORE, CONTAINER_RUNTIMES
 from .engine import load
 from .shell import our_own, quote

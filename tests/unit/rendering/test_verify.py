@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from paislurm.translator.cli.commands.compiler.runtime import command as runtime_command
 from paislurm.translator.errors import PaislurmError
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.planning.settings import Setting, job_settings, role_settings
+from paislurm.translator.planning.settings.choose import job_settings, role_settings
+from paislurm.translator.planning.settings.setting import Setting
 from paislurm.translator.rendering.command_grammar import OURS_OF_SBATCH
 from paislurm.translator.rendering.runtime_bundle import ALL_USES, SEAL, runtime, uses_of
 from paislurm.translator.rendering.verify import verify

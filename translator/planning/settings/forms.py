@@ -1,6 +1,6 @@
 """The forms that values of settings have: the runtime calculates with them, and makes names, paths and options of them.
 
-`planning/settings.py` has the form of each setting; `paislurm verify` refuses a script of which one has another.
+`of_job` and `of_role` have the form of each setting; `paislurm verify` refuses a script of which one has another.
 """
 
 from __future__ import annotations

@@ -1,0 +1,277 @@
+"""The settings of a job. One that has its default value stands in no script.
+
+A new setting is a row here, or among those of a role, and its use in `templates/runtime`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import forms
+from .setting import Row
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from ..plan import Plan
+
+_SITE_PORTS = "the site profile, ports; without it OpenPAI's range, below the kernel's own"
+
+
+def _seconds(duration: timedelta) -> int:
+    return int(duration.total_seconds())
+
+
+OF_JOB: tuple[Row[Plan], ...] = (
+    Row("JOB_NAME", forms.NAME, "name of the job", lambda plan: plan.job_name, None, ("name",)),
+    Row(
+        "FULL_JOB_NAME",
+        forms.NUMBER,
+        "1: PAI_JOB_NAME is user~name",
+        lambda plan: int(plan.full_job_name),
+        "0",
+        ("job-name-form",),
+    ),
+    Row(
+        "GANG",
+        forms.NUMBER,
+        "0: tasks start as slots become free, and are retried",
+        lambda plan: int(plan.gang),
+        "1",
+        ("gang",),
+    ),
+    Row(
+        "LAYOUT",
+        forms.LAYOUT,
+        "het: a component each; shared: one for all",
+        lambda plan: plan.layout.kind,
+        "plain",
+        ("layout",),
+        "LAYOUT",
+    ),
+    Row(
+        "MIN_SUCCEEDED_OF_JOB",
+        forms.NUMBER,
+        "succeeded tasks of all roles that complete the job",
+        lambda plan: max(plan.min_succeeded, 0),
+        "0",
+        ("min-succeeded-of-job",),
+    ),
+    Row(
+        "ADDRESS_METHOD",
+        forms.ADDRESS_METHOD,
+        "how addresses of nodes are found",
+        lambda plan: plan.address,
+        "getent",
+        (),
+        "the site profile, address",
+    ),
+    Row(
+        "NODE_SUFFIX",
+        forms.HOST_SUFFIX,
+        "ending of the node names that addresses are of",
+        lambda plan: plan.node_suffix,
+        "''",
+        (),
+        "the site profile, address",
+    ),
+    Row("FIRST_PORT", forms.NUMBER, "first port for tasks", lambda plan: plan.first_port, "15000", (), _SITE_PORTS),
+    Row("LAST_PORT", forms.NUMBER, "last port for tasks", lambda plan: plan.last_port, "32000", (), _SITE_PORTS),
+    Row(
+        "GRACE",
+        forms.NUMBER,
+        "seconds from TERM to KILL when the job is decided",
+        lambda plan: _seconds(plan.grace),
+        "20",
+        (),
+        "the site profile, time.grace: seconds from TERM to KILL",
+    ),
+    Row(
+        "INTERRUPTED_GRACE",
+        forms.NUMBER,
+        "seconds from TERM to KILL when Slurm ends the job",
+        lambda plan: _seconds(plan.interrupted_grace),
+        "20",
+        (),
+        "the same where Slurm ends the job, within time.killWait",
+    ),
+    Row(
+        "WARNING",
+        forms.NUMBER,
+        "seconds before the time limit at which tasks get TERM",
+        lambda plan: _seconds(plan.warning),
+        "0",
+        ("time",),
+        "seconds before the time limit; 0 for limits of up to five minutes",
+    ),
+    Row(
+        "MAX_TRANSIENT_RETRIES",
+        forms.NUMBER,
+        "most retries of a task after transient failures",
+        lambda plan: plan.transient_ceiling,
+        "10",
+        (),
+        "the site profile, retry.maxTransientRetries",
+    ),
+    Row(
+        "MAX_RESTARTS",
+        forms.NUMBER,
+        "most retries of a task that is to run for ever",
+        lambda plan: plan.restart_limit if plan.restarts_tasks else 10,
+        "10",
+        (),
+        "the site profile, retry.maxRestarts; without it retry.maxTransientRetries",
+    ),
+    Row(
+        "CONTAINER_RUNTIME",
+        forms.CONTAINER_RUNTIME,
+        "what tasks run in",
+        lambda plan: plan.containers.runtime,
+        "none",
+        (),
+        "the site profile, containers",
+    ),
+    Row(
+        "MOUNTS",
+        forms.MOUNTS,
+        "mounted for tasks: all of a folder or own, <folder>/<user>; its path; where tasks see it",
+        lambda plan: tuple(word for mount in plan.containers.mounts for word in mount),
+        None,
+        (),
+        "the site profile, containers.mounts, defaultFileSystem and storages",
+    ),
+    Row(
+        "GPU_VENDOR",
+        forms.GPU_VENDOR,
+        "whose GPUs",
+        lambda plan: plan.gpu_vendor,
+        "nvidia",
+        (),
+        "the site profile, gpus",
+    ),
+    Row(
+        "GPU_GRES",
+        forms.GRES,
+        "what Slurm calls the GPUs, since it lists to tasks only what it calls gpu",
+        lambda plan: plan.gpu_gres,
+        "''",
+        (),
+        "the site profile, gpus.gres",
+    ),
+    Row(
+        "SYSFS",
+        forms.PATH,
+        "where nodes describe their InfiniBand",
+        lambda plan: plan.sysfs if plan.checks_fabric else "/sys/class",
+        "/sys/class",
+        (),
+        "the site profile, infiniband",
+    ),
+    Row(
+        "FETCHES_IMAGES",
+        forms.FLAG,
+        "1: fetches images from registries",
+        lambda plan: "1" if plan.fetches_images else "",
+        "''",
+        ("image",),
+        "images that the site profile has no path of",
+    ),
+    Row(
+        "IMAGE_CACHE",
+        forms.CACHE,
+        "cache of fetched images, per user",
+        lambda plan: plan.containers.cache if plan.fetches_images else "",
+        "''",
+        (),
+        "the site profile, containers.cache",
+    ),
+    Row(
+        "CACHE_SHARED",
+        forms.NUMBER,
+        "1: all nodes see that folder",
+        lambda plan: int(plan.containers.shared) if plan.fetches_images else 0,
+        "0",
+        (),
+        "the site profile, containers.cacheShared",
+    ),
+    Row(
+        "CERTIFICATES",
+        forms.PATH,
+        "certificates by which registries are trusted",
+        lambda plan: plan.containers.certificates if plan.fetches_images else "",
+        None,
+        (),
+        "the site profile, containers.certificates",
+    ),
+    Row(
+        "LOGINS",
+        forms.FILE_NAMES,
+        "names of the secrets that are logins of registries",
+        lambda plan: " ".join(plan.containers.logins) if plan.fetches_images else "",
+        None,
+        ("image-auth",),
+        "a secret for the credentials of each image",
+    ),
+    Row(
+        "LOGIN_FILE",
+        forms.PATH_IN_PARTS,
+        "a file with such a login, in parts between which the user's name stands",
+        lambda plan: plan.containers.login_file if plan.fetches_images else (),
+        None,
+        ("auth-file",),
+    ),
+    Row(
+        "EXPORT_ENV",
+        forms.EXPORTS,
+        "what tasks have of the submitting shell's environment beside what Slurm and a login need",
+        lambda plan: "|".join(plan.export_env or ()),
+        None,
+        ("export-env",),
+        "what Slurm and a login need is not left out",
+        lambda plan: "" if plan.export_env is None else None,
+    ),
+    Row(
+        "STAGE_CODE",
+        forms.FLAG,
+        "1: tasks find codeDir in their working directory",
+        lambda plan: "1" if plan.stages_code else "",
+        "''",
+        ("code-dir",),
+        "a copy in the working directory of each task: PAI protocol v1, codeDir",
+    ),
+    Row(
+        "BARRIER",
+        forms.FLAG,
+        "1: tasks wait until all have begun",
+        lambda plan: "1" if plan.has_barrier else "",
+        "''",
+        ("plugins",),
+        "the plugin ssh, sshbarrier",
+    ),
+    Row(
+        "MAKE_OUTPUT",
+        forms.FLAG,
+        "1: a missing outputDir is made",
+        lambda plan: "1" if plan.makes_output else "",
+        "''",
+        ("output-dir",),
+        "made if it is missing: PAI rest-server, protocol v1",
+    ),
+    Row(
+        "DEBUG_HOLD_SECONDS",
+        forms.SECONDS,
+        "seconds for which a failed task keeps its node (isDebug)",
+        lambda plan: str(_seconds(plan.debug)) if plan.debug else "",
+        "''",
+        ("debug",),
+        "the site profile, time.debugHold; without it OpenPAI's 7 days",
+    ),
+    Row(
+        "SECRET_NAMES",
+        forms.FILE_NAMES,
+        "names of the secrets; values are in files beside",
+        lambda plan: " ".join(plan.secrets),
+        "''",
+        ("secrets",),
+    ),
+)

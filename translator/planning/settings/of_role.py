@@ -1,0 +1,222 @@
+"""The settings of a task role. One that has its default value stands in no script."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...job import NEVER, RESTART_ALWAYS
+from . import forms
+from .setting import Row
+
+if TYPE_CHECKING:
+    from ..plan import Plan, RolePlan
+
+
+@dataclass(frozen=True, slots=True)
+class RoleOfPlan:
+    """Hold a role and its plan."""
+
+    role: RolePlan
+    plan: Plan
+
+    @property
+    def in_container(self) -> bool:
+        return self.plan.containers.runtime != "none"
+
+
+OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
+    Row("ROLE_NAME", forms.NAME, "name of the task role", lambda of: of.role.name, None, ("role",)),
+    Row("INSTANCES", forms.NUMBER, "tasks", lambda of: of.role.instances, "1", ("instances",)),
+    Row(
+        "SLOTS",
+        forms.NUMBER,
+        "tasks that run at a time",
+        lambda of: of.role.slots,
+        '"${PSL_INSTANCES[role]}"',
+        ("instances", "slots"),
+        "one for each task, or how many run at a time",
+        lambda of: of.role.instances,
+    ),
+    Row(
+        "ROLE_FOLDER",
+        forms.FOLDER_NAME,
+        "folder of its logs",
+        lambda of: of.role.folder,
+        '"$role-${PSL_ROLE_NAME[role]}"',
+        ("role",),
+        "the role's position and its name, as a folder can have it",
+        lambda of: f"{of.role.position}-{of.role.name}",
+    ),
+    Row(
+        "ROLE_ALIASES",
+        forms.VARIABLE_PARTS,
+        "names of the role in variables and host names",
+        lambda of: " ".join(of.role.variable_names),
+        '"${PSL_ROLE_NAME[role]}"',
+        ("role",),
+        "the name, and OpenPAI's controller name for it: PAI rest-server, convertName",
+        lambda of: of.role.name,
+    ),
+    Row(
+        "MIN_FAILED",
+        forms.NUMBER,
+        "failed tasks that fail the job",
+        lambda of: of.role.completion.min_failed,
+        "1",
+        ("min-failed",),
+    ),
+    Row(
+        "MIN_SUCCEEDED",
+        forms.NUMBER,
+        "succeeded tasks that complete the job",
+        lambda of: of.role.completion.min_succeeded,
+        str(NEVER),
+        ("min-succeeded",),
+    ),
+    Row(
+        "TASK_RETRIES",
+        forms.NUMBER,
+        f"retries of a failed task (-1: no limit, {RESTART_ALWAYS}: whatever its end)",
+        lambda of: of.role.task_retry_limit,
+        "0",
+        ("task-retries",),
+    ),
+    Row(
+        "PLACEMENT",
+        forms.NUMBERS,
+        "slots on each node of the allocation",
+        lambda of: " ".join(str(count) for count in of.role.placement),
+        "''",
+        ("instances", "cpus", "memory", "gpus"),
+        "slots on each node of the one allocation",
+    ),
+    Row(
+        "PORT_COUNTS",
+        forms.PORTS,
+        "ports of a task: label and number",
+        lambda of: " ".join(f"{port.label}:{port.count}" for port in of.role.ports),
+        "'ssh:1 http:1'",
+        ("ports",),
+        "`ssh` and `http` are added: PAI rest-server, ports",
+    ),
+    Row(
+        "FIXED_PORTS",
+        forms.PORTS,
+        "first port of each label that has fixed ones",
+        lambda of: " ".join(f"{port.label}:{port.first}" for port in of.role.ports if port.first),
+        None,
+        ("ports",),
+        "the first port of each label that has fixed ones: PAI protocol v1, portList",
+    ),
+    Row("ROLE_GPUS", forms.NUMBER, "GPUs of a task", lambda of: of.role.resources.gpus, "0", ("gpus",)),
+    Row(
+        "REFERENCE_OF",
+        forms.IMAGE,
+        "image: registry, repository, tag or digest",
+        lambda of: _reference(of) if of.in_container else "",
+        None,
+        ("image",),
+        "registry, name, and tag or digest; `docker.io` and `latest` where they are left out: Docker",
+    ),
+    Row(
+        "IMAGE_OF",
+        forms.PATH,
+        "image",
+        lambda of: str(of.role.image_plan.path) if of.in_container and not _reference(of) else "",
+        None,
+        ("image",),
+        "the site profile, containers.images",
+    ),
+    Row(
+        "SHM_OF",
+        forms.NUMBER,
+        "MiB of /dev/shm",
+        lambda of: of.role.resources.shm_mib if of.plan.containers.sizes_shm and of.in_container else 0,
+        None,
+        ("shm",),
+    ),
+    Row(
+        "INFINIBAND_OF",
+        forms.NUMBER,
+        "1: its containers see the InfiniBand",
+        lambda of: int(of.in_container and of.role.resources.infiniband),
+        None,
+        ("infiniband",),
+    ),
+    Row(
+        "INFINIBAND_CHECKS",
+        forms.INFINIBAND_CHECKS,
+        "checked on its nodes before the job starts",
+        lambda of: " ".join(of.role.infiniband.checks) if of.role.infiniband else "",
+        None,
+        ("infiniband",),
+        "the site profile, infiniband: what nodes are looked at for",
+    ),
+    Row(
+        "RANKS_OF",
+        forms.NUMBER,
+        "MPI ranks of a task, which srun starts",
+        lambda of: of.role.ranks,
+        None,
+        ("mpi",),
+        "one for each task, where ranksPerInstance is left out",
+    ),
+    Row(
+        "MPI_WORLD_OF",
+        forms.NUMBERS,
+        "roles of its MPI world, by their number",
+        lambda of: " ".join(str(position) for position in of.role.mpi_group.roles) if of.role.mpi_group else "",
+        None,
+        ("mpi",),
+        "the positions of the roles that are one world",
+    ),
+    Row(
+        "WORKDIR",
+        forms.WORKDIR,
+        "where the commands start: task, submit, or a folder",
+        lambda of: of.role.workdir,
+        None,
+        ("workdir",),
+        "",
+        lambda _: "task",
+    ),
+    Row(
+        "SHELL_OPTIONS",
+        forms.SHELL_OPTIONS,
+        "options of the commands' bash",
+        lambda of: _shell_options(of.role),
+        "'-e -u -o pipefail'",
+        ("nounset",),
+    ),
+    Row(
+        "HOOKS_BEFORE",
+        forms.STEPS_BEFORE,
+        "hooks before the commands, in order",
+        lambda of: " ".join(step.word for step in of.role.before),
+        None,
+        ("prerequisites", "plugins"),
+        "each after what it requires, and plugins last: PAI issue 5145",
+    ),
+    Row(
+        "HOOKS_AFTER",
+        forms.STEPS_AFTER,
+        "hooks after the commands, in order",
+        lambda of: " ".join(step.word for step in of.role.after),
+        None,
+        ("prerequisites", "plugins"),
+        "the order of the start in reverse: PAI runtime",
+    ),
+)
+
+
+def _reference(of: RoleOfPlan) -> str:
+    """Return the words by which the script knows an image of a registry, "" for one that has a path."""
+    found = of.role.image_plan.reference
+    return f"{found.registry} {found.repository} {found.version}" if found else ""
+
+
+def _shell_options(role: RolePlan) -> str:
+    command = role.command
+    switches = (("-e", command.errexit), ("-u", command.nounset), ("-o pipefail", command.pipefail))
+    return " ".join(option for option, wanted in switches if wanted)

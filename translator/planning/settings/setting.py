@@ -1,0 +1,60 @@
+"""A setting of a script, and the row of a table that makes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .forms import Form, Value
+
+Owner = TypeVar("Owner")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """Tell the script one thing, `name` without the prefix of its variables.
+
+    `meaning` has the unit. `fields` are the parts of the job file that it comes from, by their names in
+    `rendering/provenance.yaml`, and `rule` says how, "" where it is a field's value as it stands.
+    """
+
+    name: str
+    value: Value
+    meaning: str
+    fields: tuple[str, ...]
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row(Generic[Owner]):
+    """Describe a setting of a job or a role.
+
+    `form` is that of all its values, which holds whoever has written them into a script.
+    `default` is its value where the script does not have it, as bash writes it for the runtime; None: the runtime asks
+    whether there is one. `usual` finds the same value for a plan, where it is not the text of `default`.
+    """
+
+    name: str
+    form: Form
+    meaning: str
+    value: Callable[[Owner], Value]
+    default: str | None = None
+    fields: tuple[str, ...] = ()
+    rule: str = ""
+    usual: Callable[[Owner], Value | None] | None = None
+
+    def is_default(self, owner: Owner) -> bool:
+        value = self.value(owner)
+        if self.usual is not None:
+            return value == self.usual(owner)
+        if self.default is None or isinstance(value, tuple):
+            return not value
+        return str(value) == self.default.strip("'")
+
+    def setting(self, owner: Owner) -> Setting:
+        return Setting(
+            name=self.name, value=self.value(owner), meaning=self.meaning, fields=self.fields, rule=self.rule
+        )
