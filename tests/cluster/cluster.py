@@ -141,6 +141,16 @@ class Cluster:
         self.admin(["scontrol", "update", f"nodename={node}", "state=resume"], check=False)
         wait_until(lambda: self.node_states().get(node) in boot.SERVING, f"{node} does not come back")
 
+    def revive(self, nodes: Sequence[str]) -> None:
+        """Start the slurmds of these nodes that have died by themselves.
+
+        That of 22.05 can, without a word in its log, when it launches two steps of a job at once on a busy machine.
+        """
+        for node in nodes:
+            if recorded_pid(self.instance.pidfile(f"slurmd-{node}")) is None:
+                self.start_daemon(f"slurmd-{node}")
+                self.admin(["scontrol", "update", f"nodename={node}", "state=resume"], check=False)
+
     def stop_daemon(self, name: str, *, crash: bool = False) -> None:
         """Stop slurmctld, slurmdbd or a node's slurmd (`slurmd-n1`); a crash gives no chance to save state.
 

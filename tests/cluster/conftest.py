@@ -13,7 +13,7 @@ import pytest
 from tests.cluster.boot import locked
 from tests.cluster.checkout import install_checkout
 from tests.cluster.image import make_image
-from tests.cluster.instance import GROUP_ID, USERS
+from tests.cluster.instance import GROUP_ID, NODES, USERS
 from tests.cluster.jobs import ROOT
 from tests.cluster.running import running
 from tests.cluster.watched import COUNTED
@@ -83,7 +83,9 @@ def published() -> Path:
 
 @pytest.fixture
 def workdir(cluster: Cluster, request: pytest.FixtureRequest) -> Path:
-    """A fresh folder of alice's, seen by all hosts."""
+    """A fresh folder of alice's, seen by all hosts; the nodes of the partition `normal` are in service."""
+    with locked(cluster.instance):
+        cluster.revive(NODES[:4])
     name = "".join(letter if letter.isalnum() else "-" for letter in request.node.name)
     folder = cluster.home("alice") / "tests" / f"{name[:60]}-{os.getpid()}-{next(COUNTER)}"
     folder.mkdir(parents=True)

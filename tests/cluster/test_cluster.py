@@ -185,3 +185,11 @@ def test_a_folder_that_nodes_cannot_see_is_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("PAISLURM_CLUSTER_DIR", "/tmp/somewhere")
     with pytest.raises(ClusterError, match="choose a folder elsewhere"):
         default_instance()
+
+
+@pytest.mark.exclusive
+def test_a_slurmd_that_died_is_started_again(cluster: Cluster) -> None:
+    cluster.stop_daemon("slurmd-n1", crash=True)
+    cluster.revive(("n1", "n2"))
+    wait_until(lambda: cluster.node_states()["n1"] in boot.SERVING, "n1 does not come back")
+    assert cluster.run(["srun", "--nodelist=n1", "hostname"], user="alice").stdout == "n1\n"
