@@ -153,12 +153,12 @@ class Plan:
     warning: timedelta
     grace: timedelta
     interrupted_grace: timedelta
-    transient_ceiling: int
-    restart_limit: int
+    max_transient_retries: int
+    max_restarts: int
     """How often a job or a task begins again that is to do so for ever."""
     notify: tuple[str, ...]
     """What the user is told of. Source: PAI protocol v2, jobStatusChangeNotification."""
-    debug: timedelta
+    debug_hold: timedelta
     """How long a failed task is held, for somebody to look at it; 0: not at all."""
     warnings: tuple[Diagnostic, ...]
 
@@ -183,7 +183,7 @@ class Plan:
         return any(step.script.program == "ssh" for role in self.roles for step in role.before)
 
     @property
-    def checks_fabric(self) -> bool:
+    def checks_infiniband(self) -> bool:
         """Tell whether nodes are looked at before any task starts."""
         return any(role.infiniband and role.infiniband.checks for role in self.roles)
 

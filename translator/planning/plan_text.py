@@ -50,8 +50,8 @@ def plan_text(plan: Plan) -> str:
     head += [(_PATHS[name], path + notes.get(name, "")) for name, path in paths]
     if plan.notify:
         head.append(("notify", ", ".join(plan.notify)))
-    if plan.debug:
-        head.append(("debug", f"a failed task is held for up to {plan.debug}"))
+    if plan.debug_hold:
+        head.append(("debug", f"a failed task is held for up to {plan.debug_hold}"))
     if plan.export_env is not None:
         head.append(("exports", f"of the submitting shell: {', '.join(plan.export_env) or 'nothing'}"))
     folders = dict.fromkeys(role.workdir for role in plan.roles)

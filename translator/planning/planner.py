@@ -109,7 +109,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         grace=site.grace,
         interrupted_grace=max(timedelta(seconds=1), min(site.grace, site.kill_wait - timedelta(seconds=2))),
         notify=job.notify,
-        debug=site.debug_hold if job.debug else timedelta(0),
+        debug_hold=site.debug_hold if job.debug else timedelta(0),
         warnings=(
             *warnings,
             *ignored_hints(job, site),
@@ -124,8 +124,8 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             ),
             *restart_warnings,
         ),
-        transient_ceiling=site.retry.max_transient_retries,
-        restart_limit=site.retry.most_restarts,
+        max_transient_retries=site.retry.max_transient_retries,
+        max_restarts=site.retry.most_restarts,
     )
 
 

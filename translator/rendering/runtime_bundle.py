@@ -97,7 +97,7 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "secrets": bool(plan.secrets),
         "native-mpi": any(role.mpi_group for role in plan.roles),
         "slots": not plan.gang,
-        "infiniband": plan.checks_fabric,
+        "infiniband": plan.checks_infiniband,
         "code": plan.stages_code or plan.makes_output,
         "export-env": plan.export_env is not None,
         "openpai-exit-rules": plan.exit_patterns == "original",
