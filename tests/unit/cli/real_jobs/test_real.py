@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cluster.processes import wait_until
+
 from ..running import JOB, job_file
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ def test_variables_of_the_submitting_shell_mean_nothing_to_the_script(
     assert done.stdout.splitlines().count("worker-0 | ib x 7 4 it's") == 2
 
 
-def folder_for_calls() -> Path:
+def node_folder() -> Path:
     """Return the folder that the tasks of the only job had on this machine."""
     (placement,) = Path(os.environ["PAISLURM_HOME"]).glob("jobs/*/attempts/0/placement.sh")
     (line,) = (line for line in placement.read_text().splitlines() if line.startswith("PSL_NODE_FOLDER="))
@@ -84,7 +86,8 @@ def test_a_job_that_gives_up_leaves_nothing_in_tmp(tmp_path: Path) -> None:
     done = paislurm("submit", job_file(tmp_path, text), "--backend", "local", "--wait")
     assert done.returncode == 1
     assert "codeDir /nowhere/code is not there" in done.stderr
-    assert not folder_for_calls().exists()
+    # The result is there before the script has tidied up.
+    wait_until(lambda: not node_folder().exists(), "the folder of the job in /tmp is still there")
 
 
 def test_the_shell_of_a_task_is_killed_while_a_peer_runs(tmp_path: Path) -> None:
@@ -96,7 +99,8 @@ def test_the_shell_of_a_task_is_killed_while_a_peer_runs(tmp_path: Path) -> None
     shown = json.loads(paislurm("status", "demo", "--json").stdout)
     assert (shown["code"], [task["state"] for task in shown["tasks"]]) == (255, ["STOPPED", "FAILED"])
     assert "worker-1 failed with status 137" in shown["reason"]
-    assert not folder_for_calls().exists()
+    # The result is there before the script has tidied up.
+    wait_until(lambda: not node_folder().exists(), "the folder of the job in /tmp is still there")
 
 
 def test_a_job_that_fails(tmp_path: Path) -> None:
