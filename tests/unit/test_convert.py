@@ -87,9 +87,8 @@ def plan_of(compiled: Compiled) -> Plan:
     return replace(
         plan,
         protocol="2",
-        variables=(),
         warnings=(),
-        environment=without_never(plan.environment),
+        environment=replace(plan.environment, of_commands=(), of_job=without_never(plan.environment.of_job)),
         roles=tuple(role_of(role) for role in plan.roles),
     )
 
@@ -186,7 +185,7 @@ def test_names_that_v2_cannot_have_are_changed_and_said() -> None:
 )
 def test_paths_that_move_with_the_name_are_said(directories: dict[str, str], moved: list[str]) -> None:
     text = json.dumps({**JOB, **directories, "jobName": "a.b"})
-    before, after = compile_job(text).plan.paths, compile_job(to_v2(text)[0]).plan.paths
+    before, after = compile_job(text).plan.environment.paths, compile_job(to_v2(text)[0]).plan.environment.paths
     assert (before == after) == (not [path for path in moved if path != "$.authFile"])
     document = read(text, file="job.json")
     found, faults = converted(validate(document).job, {}, source="job.json")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Literal
 
 from ..errors import Diagnostic
@@ -12,7 +11,7 @@ from .containers import ContainerPlan
 from .images import ImagePlan
 from .infiniband import RoleInfiniband
 from .layout.layout import Layout
-from .slurm.hazards import Hazard
+from .plan_parts import EnvironmentPlan, NodePlan, RetryPlan, SlurmPlan, TimePlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,63 +102,30 @@ class RolePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Hold everything the renderer needs; nothing in it names a user, a host, a date or a folder.
-
-    `environment` are the job-wide variables that are known before the job runs. `warning` is how long before the
-    time limit tasks get TERM (0: not at all), `grace` the time from TERM to KILL when a decision stops them,
-    `interrupted_grace` the same when Slurm ends the job.
-    """
+    """Hold everything the renderer needs; nothing in it names a user, a host, a date or a folder."""
 
     job_name: str
     source: str
     version: str
     protocol: Literal["1", "2"]
     virtual_cluster: str
-    full_job_name: bool
     exit_patterns: Literal["fixed", "original"]
     gang: bool
-    retry_limit: int
     layout: Layout
     components: tuple[Component, ...]
     roles: tuple[RolePlan, ...]
     containers: ContainerPlan
     secrets: tuple[str, ...]
     """The names of the secrets that the script has from files: those of the tasks' scripts, and those of registries."""
-    environment: tuple[tuple[str, str], ...]
-    paths: tuple[tuple[str, tuple[str, ...]], ...]
-    """More of them, each with the parts of its value: between two parts stands the user's name."""
-    makes_output: bool
-    """Whether a missing PAI_OUTPUT_DIR is made: the job names none. Source: PAI rest-server, outputDir of v1."""
-    variables: tuple[tuple[str, str], ...]
-    """Variables that are set last, in the shell of the commands."""
-    export_env: tuple[str, ...] | None
-    """The variables of the submitting shell that tasks get, beginnings with a `*`; None for all."""
+    environment: EnvironmentPlan
     min_succeeded: int
     """How many succeeded tasks of all roles complete the job, -1 for none."""
-    gpu_vendor: Literal["nvidia", "amd"]
-    gpu_gres: str
-    """What Slurm calls the job's GPUs if it does not call them `gpu`, else ""."""
-    sysfs: str
-    """Where nodes have the folders `infiniband` and `net`."""
-    address: Literal["getent", "node-address", "suffix"]
-    node_suffix: str
-    first_port: int
-    last_port: int
-    slurm_version: str
-    """The version of the site's Slurm, "" where it is not known."""
-    hazards: tuple[Hazard, ...]
-    """The faults of that version which concern the job, in components or not."""
-    time_limit: timedelta | None
-    warning: timedelta
-    grace: timedelta
-    interrupted_grace: timedelta
-    max_transient_retries: int
-    max_restarts: int
-    """How often a job or a task begins again that is to do so for ever."""
+    nodes: NodePlan
+    slurm: SlurmPlan
+    times: TimePlan
+    retries: RetryPlan
     notify: tuple[str, ...]
     """What the user is told of. Source: PAI protocol v2, jobStatusChangeNotification."""
-    debug_hold: timedelta
-    """How long a failed task is held, for somebody to look at it; 0: not at all."""
     warnings: tuple[Diagnostic, ...]
 
     @property
@@ -175,7 +141,7 @@ class Plan:
     @property
     def stages_code(self) -> bool:
         """Tell whether tasks find a folder of code in their working directory. Source: PAI protocol v1, codeDir."""
-        return any(name == "PAI_CODE_DIR" and any(parts) for name, parts in self.paths)
+        return any(name == "PAI_CODE_DIR" and any(parts) for name, parts in self.environment.paths)
 
     @property
     def has_barrier(self) -> bool:

@@ -37,23 +37,26 @@ def plan_text(plan: Plan) -> str:
         ("layout", f"{plan.layout.kind}: {plan.layout.reason}"),
         ("tasks", f"{plan.task_count} in {len(plan.roles)} {'role' if len(plan.roles) == 1 else 'roles'}, {turns}"),
         *([("complete", f"with {plan.min_succeeded} succeeded tasks of all roles")] if plan.min_succeeded > 0 else []),
-        *([("slurm", plan.slurm_version)] if plan.slurm_version else []),
+        *([("slurm", plan.slurm.version)] if plan.slurm.version else []),
         ("time limit", _time(plan)),
-        ("ports", f"{plan.first_port} to {plan.last_port}"),
+        ("ports", f"{plan.nodes.first_port} to {plan.nodes.last_port}"),
     ]
-    if plan.retry_limit:
+    if plan.retries.limit:
         head.append(
-            ("retries", _RETRIES.get(plan.retry_limit, f"up to {plan.retry_limit}, transient ones not counted"))
+            ("retries", _RETRIES.get(plan.retries.limit, f"up to {plan.retries.limit}, transient ones not counted"))
         )
-    notes = {_CODE: ", a copy for each task", _OUTPUT: ", made if it is missing" if plan.makes_output else ""}
-    paths = ((name, _USER.join(parts)) for name, parts in plan.paths if any(parts))
+    notes = {
+        _CODE: ", a copy for each task",
+        _OUTPUT: ", made if it is missing" if plan.environment.makes_output else "",
+    }
+    paths = ((name, _USER.join(parts)) for name, parts in plan.environment.paths if any(parts))
     head += [(_PATHS[name], path + notes.get(name, "")) for name, path in paths]
     if plan.notify:
         head.append(("notify", ", ".join(plan.notify)))
-    if plan.debug_hold:
-        head.append(("debug", f"a failed task is held for up to {plan.debug_hold}"))
-    if plan.export_env is not None:
-        head.append(("exports", f"of the submitting shell: {', '.join(plan.export_env) or 'nothing'}"))
+    if plan.times.debug_hold:
+        head.append(("debug", f"a failed task is held for up to {plan.times.debug_hold}"))
+    if plan.environment.exported is not None:
+        head.append(("exports", f"of the submitting shell: {', '.join(plan.environment.exported) or 'nothing'}"))
     folders = dict.fromkeys(role.workdir for role in plan.roles)
     head += [("workdir", _workdir(plan, folder)) for folder in folders if folder != "task"]
     if plan.secrets:
@@ -87,10 +90,10 @@ def _workdir(plan: Plan, folder: str) -> str:
 
 
 def _time(plan: Plan) -> str:
-    if plan.time_limit is None:
+    if plan.times.limit is None:
         return "the partition's default"
-    warned = f", TERM {int(plan.warning.total_seconds())} s before it" if plan.warning else ""
-    return f"{plan.time_limit}{warned}"
+    warned = f", TERM {int(plan.times.warning.total_seconds())} s before it" if plan.times.warning else ""
+    return f"{plan.times.limit}{warned}"
 
 
 def _row(role: RolePlan) -> tuple[str, ...]:
@@ -131,9 +134,9 @@ def _fabric(plan: Plan) -> list[str]:
 def _hazards(plan: Plan) -> list[str]:
     """Return the faults of the site's Slurm that concern the job, and where they are known from."""
     known = [
-        f"Slurm {plan.slurm_version}: {hazard.what}"
+        f"Slurm {plan.slurm.version}: {hazard.what}"
         f"{'; this layout avoids it' if hazard.avoids_het and plan.layout.kind == 'shared' else ''} ({hazard.source})"
-        for hazard in plan.hazards
+        for hazard in plan.slurm.hazards
     ]
     return [*known, *([""] if known else [])]
 

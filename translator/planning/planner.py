@@ -17,6 +17,7 @@ from .layout.choose_layout import choose_layout
 from .layout.layout import Overheads
 from .mpi import has_pmix, has_several_ranks, is_feasible, mpi_groups
 from .plan import Component, Plan, RolePlan
+from .plan_parts import EnvironmentPlan, NodePlan, RetryPlan, SlurmPlan, TimePlan
 from .slurm.hazards import met, reason
 from .slurm.hazards import warnings as hazard_warnings
 from .slurm.options import (
@@ -77,10 +78,8 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         version=version,
         protocol=job.protocol,
         virtual_cluster=job.virtual_cluster,
-        full_job_name=job.compat.job_name == "full",
         exit_patterns=job.compat.exit_patterns,
         gang=job.gang,
-        retry_limit=job.retry_limit,
         layout=allocation.layout,
         components=_components(asked, site, targets, allocation, first_component(job, limit, warning)),
         roles=tuple(
@@ -89,27 +88,38 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         ),
         containers=container_plan(job, site, mounted),
         secrets=(*job.secrets, *(job.logins if any(image.reference for image in images) else ())),
-        environment=job_variables(job, site),
-        paths=paths,
-        makes_output=bool(paths and not (job.directories and job.directories.output) and site.default_file_system),
-        variables=job.variables,
-        export_env=job.slurm_options.export_env,
+        environment=EnvironmentPlan(
+            of_job=job_variables(job, site),
+            paths=paths,
+            of_commands=job.variables,
+            exported=job.slurm_options.export_env,
+            makes_output=bool(paths and not (job.directories and job.directories.output) and site.default_file_system),
+            full_job_name=job.compat.job_name == "full",
+        ),
         min_succeeded=job.min_succeeded,
-        gpu_vendor=site.gpus.vendor,
-        gpu_gres=_other_gres(job, site),
-        sysfs=site.infiniband.sysfs if site.infiniband else "",
-        address=site.address,
-        node_suffix=site.node_suffix,
-        first_port=site.ports.first,
-        last_port=site.ports.last,
-        slurm_version=site.slurm_version,
-        hazards=known,
-        time_limit=limit,
-        warning=warning,
-        grace=site.grace,
-        interrupted_grace=max(timedelta(seconds=1), min(site.grace, site.kill_wait - timedelta(seconds=2))),
+        nodes=NodePlan(
+            address=site.address,
+            node_suffix=site.node_suffix,
+            first_port=site.ports.first,
+            last_port=site.ports.last,
+            gpu_vendor=site.gpus.vendor,
+            gpu_gres=_other_gres(job, site),
+            sysfs=site.infiniband.sysfs if site.infiniband else "",
+        ),
+        slurm=SlurmPlan(version=site.slurm_version, hazards=known),
+        times=TimePlan(
+            limit=limit,
+            warning=warning,
+            grace=site.grace,
+            interrupted_grace=max(timedelta(seconds=1), min(site.grace, site.kill_wait - timedelta(seconds=2))),
+            debug_hold=site.debug_hold if job.debug else timedelta(0),
+        ),
+        retries=RetryPlan(
+            limit=job.retry_limit,
+            max_transient=site.retry.max_transient_retries,
+            max_restarts=site.retry.most_restarts,
+        ),
         notify=job.notify,
-        debug_hold=site.debug_hold if job.debug else timedelta(0),
         warnings=(
             *warnings,
             *ignored_hints(job, site),
@@ -124,8 +134,6 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             ),
             *restart_warnings,
         ),
-        max_transient_retries=site.retry.max_transient_retries,
-        max_restarts=site.retry.most_restarts,
     )
 
 

@@ -85,8 +85,10 @@ def settings(plan: Plan) -> list[Line]:
 
 def environment(plan: Plan) -> Document:
     """Return the variables of all tasks that are known now."""
-    lines = [_export(export(name, value), name, plan) for name, value in plan.environment]
-    lines += [_export(export_around(name, parts, "PAI_USER_NAME"), name, plan) for name, parts in plan.paths]
+    lines = [_export(export(name, value), name, plan) for name, value in plan.environment.of_job]
+    lines += [
+        _export(export_around(name, parts, "PAI_USER_NAME"), name, plan) for name, parts in plan.environment.paths
+    ]
     return _document("END_OF_ENVIRONMENT", lines)
 
 
@@ -133,8 +135,8 @@ def _environment(role: RolePlan) -> Iterator[Line]:
 
 
 def _commands(role: RolePlan, plan: Plan) -> Iterator[Document]:
-    if plan.variables:
-        of_job = [Line(text=export(name, value), fields=("job-envs",)) for name, value in plan.variables]
+    if plan.environment.of_commands:
+        of_job = [Line(text=export(name, value), fields=("job-envs",)) for name, value in plan.environment.of_commands]
         yield _document("END_OF_VARIABLES", of_job)
     yield _text("END_OF_COMMANDS", role.command.text, role.command.lines)
 

@@ -98,8 +98,8 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "native-mpi": any(role.mpi_group for role in plan.roles),
         "slots": not plan.gang,
         "infiniband": plan.checks_infiniband,
-        "code": plan.stages_code or plan.makes_output,
-        "export-env": plan.export_env is not None,
+        "code": plan.stages_code or plan.environment.makes_output,
+        "export-env": plan.environment.exported is not None,
         "openpai-exit-rules": plan.exit_patterns == "original",
     }
     return tuple(sorted(use for use, wanted in needed.items() if use and wanted))

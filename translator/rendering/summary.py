@@ -59,7 +59,7 @@ def _ends(plan: Plan) -> str:
         end = "It succeeds when all tasks have ended."
     else:
         end = ""
-    limit = "" if plan.time_limit else "No time limit is asked for: the partition's holds."
+    limit = "" if plan.times.limit else "No time limit is asked for: the partition's holds."
     return f"{end} {limit}".strip()
 
 

@@ -84,7 +84,7 @@ def test_every_row_can_be_met_and_says_where_it_is_from() -> None:
 
 def test_without_a_version_everything_is_as_it_was() -> None:
     found = compiled("")
-    assert (found.plan.layout.kind, found.plan.hazards, warned(found)) == ("het", (), [])
+    assert (found.plan.layout.kind, found.plan.slurm.hazards, warned(found)) == ("het", (), [])
     assert "slurm" not in plan_text(found.plan)
 
 
@@ -98,8 +98,8 @@ def test_where_components_crash_the_controller_all_roles_share_an_allocation(ver
     assert f"slurm       {version}\n" in text
     assert "; this layout avoids it (CHANGELOG, " in text
     values = plan_dict(found.plan)
-    assert values["slurm_version"] == version
-    assert "avoid-het" in [hazard["consequence"] for hazard in values["hazards"]]
+    assert values["slurm"]["version"] == version
+    assert "avoid-het" in [hazard["consequence"] for hazard in values["slurm"]["hazards"]]
 
 
 @pytest.mark.parametrize("version", ["24.11.4", "25.05.8", "25.11.7", "26.05.0", "26.05.5"])
@@ -157,7 +157,7 @@ def test_components_in_several_partitions_are_warned_of_on_22_05() -> None:
 
 def test_exit_codes_of_sacct_are_told_and_warned_of_by_nobody() -> None:
     found = compiled("22.05.8")
-    assert [hazard.name for hazard in found.plan.hazards] == ["exit-codes"]
+    assert [hazard.name for hazard in found.plan.slurm.hazards] == ["exit-codes"]
     assert "Slurm 22.05.8: sacct shows exit codes of 128 and more wrong" in plan_text(found.plan)
 
 

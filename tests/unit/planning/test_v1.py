@@ -31,7 +31,7 @@ def compiled(path: str = "", value: object = None, profile: str = PROFILE) -> Co
 
 
 def variables(found: Compiled) -> dict[str, str]:
-    return {**dict(found.plan.environment), **dict(found.plan.roles[0].environment)}
+    return {**dict(found.plan.environment.of_job), **dict(found.plan.roles[0].environment)}
 
 
 def shown(text: str) -> dict[str, str]:
@@ -81,7 +81,7 @@ def test_a_job_that_is_restarted_for_ever_needs_a_bound() -> None:
             compile_job(text, site=load_site(PROFILE, file="site.yaml"))
         assert [(diagnostic.code, diagnostic.path) for diagnostic in caught.value.diagnostics] == [("E406", path)]
         bound = load_site(PROFILE + "retry: {maxRestarts: 3}\n", file="site.yaml")
-        assert compile_job(text, site=bound).plan.retry_limit == -2
+        assert compile_job(text, site=bound).plan.retries.limit == -2
         assert [diagnostic.path for diagnostic in compile_job(text).warnings if diagnostic.code == "W410"] == [path]
 
 
@@ -109,13 +109,13 @@ def test_one_fixed_port_for_two_roles_of_one_allocation_is_warned_of() -> None:
 def test_paths(written: str, parts: tuple[str, ...]) -> None:
     """Only the names of the reference are resolved, and the shell sees nothing to resolve."""
     found = compiled("dataDir", written)
-    assert dict(found.plan.paths)["PAI_DATA_DIR"] == parts
+    assert dict(found.plan.environment.paths)["PAI_DATA_DIR"] == parts
     line = "export PAI_DATA_DIR=" + '"$PAI_USER_NAME"'.join(f"'{part}'" for part in parts)
     assert line in found.script.splitlines()
 
 
 def test_the_default_output_is_a_folder_of_the_user_and_the_job() -> None:
-    assert dict(compiled().plan.paths) == {
+    assert dict(compiled().plan.environment.paths) == {
         "PAI_DATA_DIR": ("",),
         "PAI_OUTPUT_DIR": ("hdfs://host:9000/Output/", "/demo"),
         "PAI_CODE_DIR": ("",),

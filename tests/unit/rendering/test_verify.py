@@ -55,7 +55,9 @@ def test_what_is_left_to_read_are_the_texts_of_the_job(position: int) -> None:
     texts = ["\n".join(lines[each.first - 1 : each.last]) for each in passages if role_text.match(each.what)]
     for role in plan.roles:
         assert role.command.text in texts
-    assert len(texts) == sum(1 + bool(plan.variables) + len(role.before) + len(role.after) for role in plan.roles)
+    assert len(texts) == sum(
+        1 + bool(plan.environment.of_commands) + len(role.before) + len(role.after) for role in plan.roles
+    )
     raw = [name for part in plan.components for name, _ in part.directives if name not in OURS_OF_SBATCH]
     assert sum("option" in each.what for each in passages) == len(raw)
     others = {each.what.partition(",")[0] for each in passages if not role_text.match(each.what)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from typing import TYPE_CHECKING
@@ -133,7 +134,7 @@ def test_submit_chooses_by_it(run: Runner, slurm: FakeBackend, surroundings: Pat
     (submission,) = slurm.submissions
     assert "#SBATCH hetjob" not in submission.script.read_text()
     (folder,) = surroundings.glob("*~demo")
-    assert '"slurm_version": "24.11.3"' in (folder / "plan.json").read_text()
+    assert json.loads((folder / "plan.json").read_text())["slurm"]["version"] == "24.11.3"
 
 
 def test_plan_and_script_ask_nobody(run: Runner, slurm: FakeBackend, two_roles: str, nodes: str) -> None:

@@ -1,0 +1,77 @@
+"""The groups of facts that a plan consists of beside its components and roles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+from .slurm.hazards import Hazard
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentPlan:
+    """Say which variables tasks have, as far as they are known before the job runs."""
+
+    of_job: tuple[tuple[str, str], ...]
+    """Those of every task."""
+    paths: tuple[tuple[str, tuple[str, ...]], ...]
+    """More of them, each with the parts of its value: between two parts stands the user's name."""
+    of_commands: tuple[tuple[str, str], ...]
+    """Those that are set last, in the shell of the commands."""
+    exported: tuple[str, ...] | None
+    """The variables of the submitting shell that tasks get, beginnings with a `*`; None for all."""
+    makes_output: bool
+    """Whether a missing PAI_OUTPUT_DIR is made: the job names none. Source: PAI rest-server, outputDir of v1."""
+    full_job_name: bool
+    """Whether PAI_JOB_NAME is `user~name`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePlan:
+    """Say what the site's nodes are like and how tasks reach each other there."""
+
+    address: Literal["getent", "node-address", "suffix"]
+    node_suffix: str
+    first_port: int
+    last_port: int
+    gpu_vendor: Literal["nvidia", "amd"]
+    gpu_gres: str
+    """What Slurm calls the job's GPUs if it does not call them `gpu`, else ""."""
+    sysfs: str
+    """Where nodes have the folders `infiniband` and `net`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimePlan:
+    """Say how long the job and its tasks have."""
+
+    limit: timedelta | None
+    warning: timedelta
+    """How long before the time limit tasks get TERM; 0: not at all."""
+    grace: timedelta
+    """The time from TERM to KILL when a decision stops tasks."""
+    interrupted_grace: timedelta
+    """The same when Slurm ends the job."""
+    debug_hold: timedelta
+    """How long a failed task is held, for somebody to look at it; 0: not at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPlan:
+    """Say how often the job and its tasks are tried again."""
+
+    limit: int
+    max_transient: int
+    max_restarts: int
+    """How often a job or a task begins again that is to do so for ever."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlurmPlan:
+    """Say which Slurm the site has."""
+
+    version: str
+    """"" where it is not known."""
+    hazards: tuple[Hazard, ...]
+    """The faults of that version which concern the job, in components or not."""
