@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import jinja2
 
-from .shell import ShellWord, comment, number, our_own, quote
+from .shell import ShellWord, comment, our_own
 
 if TYPE_CHECKING:
     from .lines import Line
@@ -22,14 +21,6 @@ def _only_shell_words(value: object) -> object:
     if isinstance(value, ShellWord) or (isinstance(value, int) and not isinstance(value, bool)):
         return value
     raise TypeError(f"a template printed {value!r}, which nothing has quoted")
-
-
-def _flag(value: bool) -> ShellWord:
-    return number(int(value))
-
-
-def _seconds(value: timedelta) -> ShellWord:
-    return number(int(value.total_seconds()))
 
 
 @jinja2.pass_context
@@ -61,5 +52,5 @@ def engine(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environment:
         bytecode_cache=compiled,
         autoescape=False,  # noqa: S701 - this is bash, and `finalize` lets only quoted text through
     )
-    environment.filters |= {"sh": quote, "comment": comment, "flag": _flag, "seconds": _seconds, "mark": _mark}
+    environment.filters |= {"comment": comment, "mark": _mark}
     return environment

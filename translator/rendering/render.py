@@ -30,7 +30,6 @@ def render_head(plan: Plan, compiled: BytecodeCache | None = None, *, marks: lis
     """
     template = engine(compiled).get_template("job.sbatch.j2")
     return template.render(
-        plan=plan,
         components=component_sections(plan),
         summary=summary(plan),
         settings=settings(plan),

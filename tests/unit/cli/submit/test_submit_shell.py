@@ -200,7 +200,8 @@ def test_the_folder_in_which_commands_start(shell: Shell, name: str) -> None:
     here.mkdir()
     there.mkdir()
     own = "set +e\n" + WHERE
-    assert shell.submit(own, {}, cwd=here).endswith(f"/work/0-worker/0\n{here}\nown\n")
+    of_task = Path("work", "0-worker", "0")
+    assert shell.submit(own, {}, cwd=here).endswith(f"{of_task}\n{here}\nown\n")
     submit = {"workdir": "submit"}
     assert shell.submit(own + "; ssh -n worker-0 pwd", {}, cwd=here, name="b", extras__slurm=submit) == (
         f"{here}\n{here}\n{here}\n"
