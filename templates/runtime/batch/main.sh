@@ -76,17 +76,18 @@ write_attempt() {
   handle_pending_signals
 }
 
+# Start the steps of all roles. See start_role for the name of the local variable.
 start_all_roles() {
-  local role
-  for role in "${!PSL_ROLE_NAME[@]}"; do
-    PSL_SUCCEEDED[role]=0 PSL_FAILED[role]=0 PSL_NEXT_TASK[role]=0
-    PSL_TASK_COUNT=$((PSL_TASK_COUNT + PSL_INSTANCES[role]))
+  local PSL_EACH
+  for PSL_EACH in "${!PSL_ROLE_NAME[@]}"; do
+    PSL_SUCCEEDED[PSL_EACH]=0 PSL_FAILED[PSL_EACH]=0 PSL_NEXT_TASK[PSL_EACH]=0
+    PSL_TASK_COUNT=$((PSL_TASK_COUNT + PSL_INSTANCES[PSL_EACH]))
     if ((!PSL_GANG)); then
-      open_command_fifo "$role"
+      open_command_fifo "$PSL_EACH"
     fi
   done
-  for role in "${!PSL_ROLE_NAME[@]}"; do
-    start_role "$role"
+  for PSL_EACH in "${!PSL_ROLE_NAME[@]}"; do
+    start_role "$PSL_EACH"
   done
   # From here on tasks remove what they leave.
   PSL_NEEDS_CLEANUP=''

@@ -105,27 +105,29 @@ find_ports() {
 
 # start_role ROLE: start the step of a role in the background, with the srun_of_role_* function in
 # the head of the script. The reports of its tasks come as events, and so does the end of the step.
+# srun passes this shell's exports on to the tasks, so neither start_role nor its caller may have a
+# local variable with a lowercase name: see note_lowercase_exports.
 start_role() {
-  local role=$1 stdin=/dev/null roles=${PSL_MPI_WORLD_OF[$1]-$1} each
+  local PSL_STEP_INPUT=/dev/null PSL_STEP_ROLES=${PSL_MPI_WORLD_OF[$1]-$1} PSL_STEP_ROLE
   # The first role of an MPI world starts all of it.
-  [[ ${roles%% *} == "$role" ]] || return 0
+  [[ ${PSL_STEP_ROLES%% *} == "$1" ]] || return 0
   if ((!PSL_GANG)); then
-    stdin=$PSL_SCRATCH/commands.$role
+    PSL_STEP_INPUT=$PSL_SCRATCH/commands.$1
   fi
   # shellcheck disable=SC2086 # several roles
-  write_host_files $roles
+  write_host_files $PSL_STEP_ROLES
   (
     # Slurm signals everything in the job at its end; srun must outlive its tasks to bring reports.
     trap '' TERM INT HUP USR1 USR2
-    "srun_of_role_$role" <"$stdin" 2>&1 >&"$PSL_EVENT_FD" |
-      watch_srun "$role" "srun/${PSL_ROLE_FOLDER[role]}.log"
+    "srun_of_role_$1" <"$PSL_STEP_INPUT" 2>&1 >&"$PSL_EVENT_FD" |
+      watch_srun "$1" "srun/${PSL_ROLE_FOLDER[$1]}.log"
     status=${PIPESTATUS[0]}
-    for each in $roles; do
-      printf 'step %s %s\n' "$each" "$status"
+    for PSL_STEP_ROLE in $PSL_STEP_ROLES; do
+      printf 'step %s %s\n' "$PSL_STEP_ROLE" "$status"
     done
   ) >&"$PSL_EVENT_FD" &
-  for each in $roles; do
-    PSL_STEP_RUNNING[each]=1
+  for PSL_STEP_ROLE in $PSL_STEP_ROLES; do
+    PSL_STEP_RUNNING[PSL_STEP_ROLE]=1
   done
 }
 

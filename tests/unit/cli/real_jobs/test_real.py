@@ -62,15 +62,17 @@ def test_variables_of_the_submitting_shell_mean_nothing_to_the_script(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They have names of its own settings and state; commands, and what is called in a task, see them as they were."""
-    for name, value in {"FABRIC": "ib", "BEFORE": "x", "RANK": "7", "NODES": "4", "OUT": "it's"}.items():
+    lowercase = dict.fromkeys(("role", "each", "index", "word", "script", "process"), "mine")
+    uppercase = {"FABRIC": "ib", "BEFORE": "x", "RANK": "7", "NODES": "4", "OUT": "it's"}
+    for name, value in {**uppercase, **lowercase}.items():
         monkeypatch.setenv(name, value)
-    say = "echo $FABRIC $BEFORE $RANK $NODES $OUT"
+    say = "echo $FABRIC $BEFORE $RANK $NODES $OUT $role $each $index $word $script $process"
     # Who has called waits for the other one, which would find nobody.
     wait = "touch called; until [ -e ../$((1 - PAI_TASK_INDEX))/called ]; do sleep 0.02; done"
     call = f"{say}; ssh -n worker-$((1 - PAI_TASK_INDEX)) '{say}'; {wait}"
     done = paislurm("submit", job_file(tmp_path, JOB.replace("echo and bye", call)), "--backend", "local", "--follow")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines().count("worker-0 | ib x 7 4 it's") == 2
+    assert done.stdout.splitlines().count("worker-0 | ib x 7 4 it's" + " mine" * len(lowercase)) == 2
 
 
 def node_folder() -> Path:
