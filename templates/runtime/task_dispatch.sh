@@ -6,5 +6,4 @@ start_up "$@"
 case ${1-} in
   --task) task_main "${@:2}" ;;
   --inside) container_side_main "${@:2}" ;;
-  --ports) prepare_node "${@:2}" ;;
 esac

@@ -17,7 +17,7 @@ from paislurm.translator.errors import ProtocolError
 from paislurm.translator.pipeline import compile_job
 
 from .lint import complaints
-from .remake import CASES, source
+from .remake import CASES
 
 EXAMPLES = sorted(file for file in (Path(__file__).parents[2] / "examples").glob("*.yaml") if file.stem != "site")
 FOLDER = os.environ.get("PAISLURM_OPENPAI_JOBS")
@@ -35,7 +35,7 @@ while words:
 
 
 def test_complaints_are_heard() -> None:
-    case = CASES[0] / "job.sbatch"
+    case = CASES[0].folder / "job.sbatch"
     bad = case.read_text(encoding="utf-8").replace("PSL_JOB_NAME=", "PSL_JOB_NAME=$(ls) $x ")
     assert "SC" in complaints({"bad.sbatch": bad})
     assert "syntax error" in complaints({"worse.sbatch": "if\n"})
@@ -71,8 +71,10 @@ def test_the_same_file_gives_the_same_bytes(tmp_path: Path) -> None:
         words = []
         for case in CASES:
             folder = tmp_path / environment["USER"] / "deep" / case.name
-            shutil.copytree(case, folder)
-            words += [str(folder), source(case).name, "site.yaml" if (case / "site.yaml").exists() else ""]
+            folder.mkdir(parents=True)
+            shutil.copy(case.job, folder)
+            (folder / "site.yaml").write_text(case.site)
+            words += [str(folder), case.job.name, "site.yaml" if case.site else ""]
         done = subprocess.run(
             [sys.executable, "-c", COMPILE, *words],
             env={"PATH": os.environ["PATH"], **environment},

@@ -73,6 +73,7 @@ _BATCH = (
     _section("batch/code", "code"),
     _section("batch/infiniband", "infiniband"),
     _section("batch/steps"),
+    _section("batch/readiness"),
     _section("batch/supervise"),
     _section("batch/slots", "slots"),
     _section("batch/lost_tasks"),

@@ -46,7 +46,9 @@ def _words(
     yield option("mpi", role.mpi_group.plugin if role.mpi_group else "none")
     if plan.layout.kind == "het" and role.mpi_group:
         yield our_own([f'--nodelist="$PSL_SCRATCH/hosts.{role.position}"'])
-    yield from our_own_words(*_EVERY_STEP, "--input=none" if plan.gang else "--input=all")
+    if plan.layout.kind == "het" and len(together) > 1:
+        yield our_own(["--input=none"])
+    yield from our_own_words(*_EVERY_STEP)
     task = f'bash -p "$PSL_SCRIPT" --task "$PSL_FOLDER" "$PSL_ATTEMPT" {started_by(role)}'
     yield from our_own_words('--chdir="$PSL_ATTEMPT_FOLDER"', task)
 

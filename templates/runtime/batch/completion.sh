@@ -144,13 +144,11 @@ stop_tasks() {
     *) PSL_STOP_AT=$((PSL_NOW + PSL_GRACE)) ;;
   esac
   for role in "${!PSL_STEP_RUNNING[@]}"; do
-    if ((!PSL_GANG)); then
-      send_command "$role" quit
-    fi
     if has_open_tasks "$role"; then
       running+=("$role")
     fi
   done
+  send_to_all_steps quit
   if [[ $PSL_OUTCOME != interrupted ]]; then
     signal_steps TERM ${running[@]+"${running[@]}"}
   fi

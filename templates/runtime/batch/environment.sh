@@ -56,8 +56,7 @@ write_environment() {
     if ((PSL_GANG)); then
       print_peers
     fi
-  } >env.sh.new || die "cannot write to $PSL_ATTEMPT_FOLDER"
-  mv -- env.sh.new env.sh || die "cannot write to $PSL_ATTEMPT_FOLDER"
+  } >env.sh.new && mv -- env.sh.new env.sh
 }
 
 # Print variables that make MPI launchers start their daemons with the ssh of the tasks. Launchers

@@ -11,7 +11,7 @@ batch_main() {
 run_attempt() {
   begin_attempt "$@"
   place_attempt
-  prepare_nodes
+  check_nodes
   write_attempt
   start_all_roles
   supervise
@@ -47,22 +47,22 @@ name_node_folder() {
   PSL_NODE_FOLDER=/tmp/paislurm-$PSL_RUN_ID-${random##*-}
 }
 
-# Run the steps that come before those of the tasks, once on each node.
-prepare_nodes() {
+# Run the steps that some jobs need before those of the tasks, once on each node.
+check_nodes() {
   if [[ ${PSL_INFINIBAND_CHECKS[*]-} ]]; then
     check_infiniband
   fi
   if [[ $PSL_FETCHES_IMAGES ]]; then
     stage_images
   fi
-  if ((PSL_GANG)); then
-    find_ports
-  fi
 }
 
-# Write what the tasks read, and fetch the code that they share.
+# Write what the tasks read, and fetch the code that they share. With gang allocation env.sh needs
+# the ports of all tasks, and comes later.
 write_attempt() {
-  write_environment
+  if ((!PSL_GANG)) && ! write_environment; then
+    die "cannot write to $PSL_ATTEMPT_FOLDER"
+  fi
   if ! write_ssh || ! write_hosts; then
     die "cannot write to $PSL_ATTEMPT_FOLDER"
   fi
@@ -82,23 +82,13 @@ start_all_roles() {
   for PSL_EACH in "${!PSL_ROLE_NAME[@]}"; do
     PSL_SUCCEEDED[PSL_EACH]=0 PSL_FAILED[PSL_EACH]=0 PSL_NEXT_TASK[PSL_EACH]=0
     PSL_TASK_COUNT=$((PSL_TASK_COUNT + PSL_INSTANCES[PSL_EACH]))
-    if ((!PSL_GANG)); then
-      open_command_fifo "$PSL_EACH"
-    fi
   done
+  make_command_channels
   for PSL_EACH in "${!PSL_ROLE_NAME[@]}"; do
     start_role "$PSL_EACH"
   done
-  # From here on tasks remove what they leave.
-  PSL_NEEDS_CLEANUP=''
   read_clock
   PSL_STEP_DEADLINE=$((PSL_NOW + PSL_STEP_SECONDS / 2))
-}
-
-# open_command_fifo ROLE: make the FIFO that carries commands to the srun of a role, and its slots.
-open_command_fifo() {
-  local fd fifo=$PSL_SCRATCH/commands.$1
-  mkfifo -- "$fifo" && exec {fd}<>"$fifo" && PSL_COMMAND_FDS[$1]=$fd
 }
 
 # End the script. The full outcome is in result.json. The exit status is for Slurm's accounting,

@@ -108,7 +108,3 @@ forget_free_slot() {
   PSL_FREE_SLOTS[$1]=" ${PSL_FREE_SLOTS[$1]-} "
   PSL_FREE_SLOTS[$1]=${PSL_FREE_SLOTS[$1]/ $2 / }
 }
-
-# send_command ROLE COMMAND: tell the slots of a role what to do. srun carries its standard input to
-# all of them.
-send_command() { printf '%s\n' "$2" >&"${PSL_COMMAND_FDS[$1]}"; }

@@ -24,10 +24,13 @@ PSL_FIRST_RULE='' PSL_FIRST_AT='' PSL_FIRST_TASK=''
 PSL_STEP_RUNNING=() PSL_STEP_ID=() PSL_STARTED_AFTER_DECISION=()
 
 # Without gang allocation, by role: the next task that never had a slot, "INDEX:TIME" of the retries
-# that wait, slots with nothing to do, and the descriptor that carries commands to the slots.
-PSL_NEXT_TASK=() PSL_WAITING=() PSL_FREE_SLOTS=() PSL_COMMAND_FDS=()
+# that wait, and slots with nothing to do.
+PSL_NEXT_TASK=() PSL_WAITING=() PSL_FREE_SLOTS=()
 # By ROLE.SLOT, the task that a slot was given, until the task has ended.
 declare -A PSL_ASSIGNED=()
+
+# Nodes on which everything is ready for tasks.
+declare -A PSL_PREPARED=()
 
 # The job.
 PSL_EVERY_COMPONENT=() PSL_FAILED_COMPONENTS=()

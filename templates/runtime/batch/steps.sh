@@ -80,46 +80,20 @@ ask_nodes() {
   done
 }
 
-# Fill PSL_PORTS_OF with the free ports that the nodes find. A step that ends with status 0, but
-# with too few answers, has failed, too.
-find_ports() {
-  local component word role index label ports wanted=0
-  local -a labels
-  PSL_NEEDS_CLEANUP=1
-  ask_nodes ports "${PSL_EVERY_COMPONENT[@]}"
-  for component in "${PSL_EVERY_COMPONENT[@]}"; do
-    while read -r word role index label ports; do
-      if [[ $word == port ]]; then
-        PSL_PORTS_OF[$role.$index.$label]=$ports
-      fi
-    done <"$PSL_SCRATCH/ports.$component"
-  done
-  for role in "${!PSL_ROLE_NAME[@]}"; do
-    read -ra labels <<<"${PSL_PORT_COUNTS[role]}"
-    wanted=$((wanted + PSL_INSTANCES[role] * ${#labels[@]}))
-  done
-  if ((${#PSL_FAILED_COMPONENTS[@]} || ${#PSL_PORTS_OF[@]} < wanted)); then
-    die "no ports for all tasks: see srun/ports-*.log" 253 transient
-  fi
-}
-
 # start_role ROLE: start the step of a role in the background, with the srun_of_role_* function in
 # the head of the script. The reports of its tasks come as events, and so does the end of the step.
 # srun passes this shell's exports on to the tasks, so neither start_role nor its caller may have a
 # local variable with a lowercase name: see note_lowercase_exports.
 start_role() {
-  local PSL_STEP_INPUT=/dev/null PSL_STEP_ROLES=${PSL_MPI_WORLD_OF[$1]-$1} PSL_STEP_ROLE
+  local PSL_STEP_ROLES=${PSL_MPI_WORLD_OF[$1]-$1} PSL_STEP_ROLE
   # The first role of an MPI world starts all of it.
   [[ ${PSL_STEP_ROLES%% *} == "$1" ]] || return 0
-  if ((!PSL_GANG)); then
-    PSL_STEP_INPUT=$PSL_SCRATCH/commands.$1
-  fi
   # shellcheck disable=SC2086 # several roles
   write_host_files $PSL_STEP_ROLES
   (
     # Slurm signals everything in the job at its end; srun must outlive its tasks to bring reports.
     trap '' TERM INT HUP USR1 USR2
-    "srun_of_role_$1" <"$PSL_STEP_INPUT" 2>&1 >&"$PSL_EVENT_FD" |
+    "srun_of_role_$1" <>"$PSL_SCRATCH/commands.$1" 2>&1 >&"$PSL_EVENT_FD" |
       watch_srun "$1" "srun/${PSL_ROLE_FOLDER[$1]}.log"
     status=${PIPESTATUS[0]}
     for PSL_STEP_ROLE in $PSL_STEP_ROLES; do

@@ -37,6 +37,8 @@ read_all_events() {
 }
 
 # dispatch_event WORD ...: act on an event, which is a line of the channel. Events come from
+#   the first task of a role: launched (the role's step)
+#   the first task of a node: ports (of a task), prepared, unprepared (the node)
 #   a task or its slot: start, term (it got TERM), failed (a hook of it), exit, free (the slot)
 #   watch_srun, by what srun says: died (shells of slots), lost (a node), unlaunched (on a node)
 #   start_role: step (its end)
@@ -44,6 +46,10 @@ read_all_events() {
 dispatch_event() {
   is_event "$@" || return 0
   case $1 in
+    launched) on_launched "$2" "$3" ;;
+    ports) remember_ports "${@:2}" ;;
+    prepared) on_prepared "$2" ;;
+    unprepared) on_unprepared "${@:2}" ;;
     start) on_start "${@:2}" ;;
     term) PSL_GOT_TERM[$2.$4.$5]=1 ;;
     failed) PSL_FAILED_IN[$2.$4]="${*:5}" ;;
@@ -64,6 +70,9 @@ dispatch_event() {
 # is_event WORD ...: whether the words are an event. Only numbers may reach arithmetic.
 is_event() {
   case $#:${1-} in
+    3:launched) [[ "$2$3" =~ ^[0-9]+$ ]] ;;
+    *:ports) [[ "${*:2}" =~ ^[0-9]+\ [0-9]+(\ [A-Za-z0-9._~]+:\+?[0-9,]+)*$ ]] ;;
+    2:prepared | *:unprepared) return 0 ;;
     8:start) [[ "${*:2:4} $7 $8" =~ ^[0-9\ ]+$ ]] ;;
     9:exit) [[ "${*:2:5} $9" =~ ^[0-9\ ]+$ && $7 =~ ^-?[0-9]+$ && $8 =~ ^[a-z]+$ ]] ;;
     8:failed)

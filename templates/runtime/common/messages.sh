@@ -1,7 +1,10 @@
 # Provide messages, time, and small tools that every part uses.
 
-# log WORD ...: print a message of paislurm.
-log() { printf 'paislurm: %s\n' "$*" >&2; }
+# log WORD ...: print a message of paislurm, and keep it in PSL_LAST_MESSAGE.
+log() {
+  PSL_LAST_MESSAGE=$*
+  printf 'paislurm: %s\n' "$*" >&2
+}
 
 # Put the time, in whole seconds since 1970, into PSL_NOW. This starts no process.
 read_clock() { printf -v PSL_NOW '%(%s)T' -1; }

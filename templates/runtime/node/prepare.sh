@@ -1,13 +1,60 @@
-# Prepare a node before tasks begin, and clean it up. What the preparation prints goes to the batch
-# script.
+# Prepare a node before tasks begin, and clean it up.
 
-# prepare_node FOLDER ATTEMPT: make the control FIFOs of the tasks of this node, and print their
-# ports. This runs once on each node.
+# await_begin: wait until all nodes are ready. The first task of a node prepares the node, and the
+# first task of a role tells the step of the role. Fails if the task is not to begin.
+await_begin() {
+  local word=''
+  report_launch
+  if is_first_of_node; then
+    prepare_node
+  fi
+  if [[ $PSL_LAYOUT == het && ${PSL_MPI_WORLD_OF[PSL_ROLE]-} == *' '* ]]; then
+    read_command_from_file
+  else
+    read -r word
+  fi
+  [[ $word == begin ]]
+}
+
+# Report the step of the role, once.
+report_launch() {
+  if ((PSL_SLOT == 0 && PSL_RANK == 0)); then
+    printf 'launched %s %s\n' "$PSL_ROLE" "$SLURM_STEP_ID" >&"$PSL_REPORT_FD"
+  fi
+}
+
+# read_command_from_file: read `word` from the file with commands, as soon as it is there. To open
+# a file makes NFS look whether it has changed.
+read_command_from_file() {
+  local idle
+  exec {idle}<> <(:)
+  until read -r word <"$PSL_ATTEMPT_FOLDER/commands.txt"; do
+    read -r -t 0.1 -u "$idle"
+  done
+  exec {idle}>&-
+}
+
+# is_first_of_node: tell whether this is the first task on its node of all roles.
+is_first_of_node() {
+  local role slot
+  ((PSL_RANK == 0)) || return
+  for role in "${!PSL_NODES_OF[@]}"; do
+    nodes_of "$role"
+    for slot in "${!PSL_NODES[@]}"; do
+      if [[ ${PSL_NODES[slot]} == "$SLURMD_NODENAME" ]]; then
+        [[ $role.$slot == "$PSL_ROLE.$PSL_SLOT" ]]
+        return
+      fi
+    done
+  done
+}
+
+# prepare_node: make the control FIFOs of all tasks of this node, and find their ports. The batch
+# script gets the ports, or the reason why a task cannot run here.
 prepare_node() {
   local role slot
   local -a slots=()
-  open_attempt "$@" || exit
-  for role in "${!PSL_ROLE_NAME[@]}"; do
+  for role in "${!PSL_NODES_OF[@]}"; do
     nodes_of "$role"
     for slot in "${!PSL_NODES[@]}"; do
       if [[ ${PSL_NODES[slot]} == "$SLURMD_NODENAME" ]]; then
@@ -15,9 +62,11 @@ prepare_node() {
       fi
     done
   done
-  ((${#slots[@]})) || exit 0
-  make_control_fifos_of "${slots[@]}" && print_ports_of "${slots[@]}"
-  exit
+  if make_control_fifos_of "${slots[@]}" && report_ports_of "${slots[@]}"; then
+    printf 'prepared %s\n' "$SLURMD_NODENAME" >&"$PSL_REPORT_FD"
+  else
+    printf 'unprepared %s %s\n' "$SLURMD_NODENAME" "${PSL_LAST_MESSAGE#error: }" >&"$PSL_REPORT_FD"
+  fi
 }
 
 # make_control_fifos_of ROLE.SLOT ...: make the control FIFOs of all slots of a node and of their
@@ -36,17 +85,40 @@ make_control_fifos_of() {
   fi
 }
 
-# print_ports_of ROLE.SLOT ...: print "port ROLE INDEX LABEL N,N" for all slots of a node. One
-# md5sum answers for all of them.
-print_ports_of() {
-  local slot line
+# report_ports_of ROLE.SLOT ...: report the ports of all tasks of a node, which are found at once.
+report_ports_of() {
+  local slot
   local -a requests=()
   for slot; do
     requests+=("${slot/./ } 0")
   done
   assign_ports "${requests[@]}" || return
-  for line in "${PSL_PORT_LINES[@]}"; do
-    printf 'port %s\n' "$line"
+  for slot in "${PSL_PORT_LINES[@]}"; do
+    report_ports "$slot"
+  done
+}
+
+# report_ports "ROLE INDEX LABEL:N,N ...": report the ports of a task. Slurm cuts lines of more than
+# 1024 bytes, and others may come between the pieces; so a long list goes in pieces that begin with
+# `+`. Source: slurmstepd, io.c, MAX_MSG_LEN.
+report_ports() {
+  local pair rest piece plus
+  local -a words
+  if ((${#1} < 1000)); then
+    printf 'ports %s\n' "$1" >&"$PSL_REPORT_FD"
+    return
+  fi
+  read -ra words <<<"$1"
+  for pair in "${words[@]:2}"; do
+    rest=${pair#*:} plus=''
+    while [[ $rest ]]; do
+      piece=${rest:0:700}
+      if ((${#rest} > 700)); then
+        piece=${piece%,*}
+      fi
+      printf 'ports %s %s:%s\n' "${words[*]:0:2}" "${pair%%:*}" "$plus$piece" >&"$PSL_REPORT_FD"
+      rest=${rest#"$piece"} rest=${rest#,} plus=+
+    done
   done
 }
 

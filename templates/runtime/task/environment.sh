@@ -17,17 +17,22 @@ read_environment() {
   if ((PSL_GANG)); then
     read_own_ports "$1"
   else
-    remember_ports "${PSL_PORT_LINES[@]}"
+    # shellcheck disable=SC2086 # words
+    remember_ports ${PSL_PORT_LINES[0]}
     source_known_peers
   fi
 }
 
-# remember_ports LINE ...: fill PSL_PORTS_OF from lines of the form "ROLE INDEX LABEL N,N".
+# remember_ports ROLE INDEX LABEL:N,N ...: fill PSL_PORTS_OF with the ports of a task. A list that
+# begins with `+` continues the last one of its label.
 remember_ports() {
-  local line role index label ports
-  for line; do
-    read -r role index label ports <<<"$line"
-    PSL_PORTS_OF[$role.$index.$label]=$ports
+  local ports key
+  for ports in "${@:3}"; do
+    key=$1.$2.${ports%%:*} ports=${ports#*:}
+    if [[ $ports == +* ]]; then
+      ports=${PSL_PORTS_OF[$key]},${ports#+}
+    fi
+    PSL_PORTS_OF[$key]=$ports
   done
 }
 

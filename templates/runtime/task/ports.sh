@@ -7,8 +7,8 @@
 
 PSL_PORT_DIGESTS=() PSL_NEXT_DIGEST=0
 
-# assign_ports "ROLE INDEX ATTEMPT" ...: fill PSL_PORT_LINES with lines "ROLE INDEX LABEL N,N".
-# Fails if no port is free.
+# assign_ports "ROLE INDEX ATTEMPT" ...: fill PSL_PORT_LINES with a line "ROLE INDEX LABEL:N,N ..."
+# for each of these tasks. Fails if no port is free.
 assign_ports() {
   local request role index
   hash_requests "$@" || return
@@ -48,9 +48,9 @@ hash_requests() {
   ) || return
 }
 
-# take_ports_of_task ROLE INDEX: take all ports of a task, and add their lines to PSL_PORT_LINES.
+# take_ports_of_task ROLE INDEX: take all ports of a task, and add its line to PSL_PORT_LINES.
 take_ports_of_task() {
-  local role=$1 index=$2 ask label k ports
+  local role=$1 ask label k ports line="$1 $2"
   for ask in ${PSL_PORT_COUNTS[role]}; do
     label=${ask%:*} ports=''
     first_fixed_port "$role" "$label"
@@ -63,8 +63,9 @@ take_ports_of_task() {
       fi
       ports+=${ports:+,}$PSL_PORT
     done
-    PSL_PORT_LINES+=("$role $index $label $ports")
+    line+=" $label:$ports"
   done
+  PSL_PORT_LINES+=("$line")
 }
 
 # hash_port DIGEST: set PSL_PORT to the port of a digest.

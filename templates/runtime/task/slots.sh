@@ -7,6 +7,7 @@
 serve_slot() {
   local word slot index attempt
   PSL_RESERVE_PORTS=$PSL_NODE_FOLDER/port-
+  report_launch
   printf 'free %s %s\n' "$PSL_ROLE" "$PSL_SLOT" >&"$PSL_REPORT_FD"
   while ((!PSL_STOPPED)) && read -r word slot index attempt; do
     [[ $word == run ]] || break

@@ -20,6 +20,9 @@ task_main() {
   # A step that the commands start has hosts and a binding of its own.
   unset SLURM_HOSTFILE
   unset SLURM_CPU_BIND SLURM_CPU_BIND_LIST SLURM_CPU_BIND_TYPE SLURM_CPU_BIND_VERBOSE
+  if ((PSL_GANG)); then
+    await_begin || exit 0
+  fi
   if ((PSL_RANK)); then
     run_follower_rank
     exit
@@ -147,7 +150,8 @@ enter_task_folder() {
 take_ports_for_slot() {
   PSL_CODE=253 PSL_BEHAVIOUR=transient
   assign_ports "$PSL_ROLE $1 $2" || return
-  remember_ports "${PSL_PORT_LINES[@]}"
+  # shellcheck disable=SC2086 # words
+  remember_ports ${PSL_PORT_LINES[0]}
   PSL_CODE=255 PSL_BEHAVIOUR=unknown
   leave_peer_file "$PSL_ROLE" "$1"
 }

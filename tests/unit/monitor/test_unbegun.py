@@ -34,7 +34,7 @@ def cancelled(**changes: Any) -> FakeBackend:
 def said(folder: JobFolder, text: str) -> None:
     """Leave what srun said of a step."""
     (folder.attempt(0) / "srun").mkdir()
-    (folder.attempt(0) / "srun" / "ports-0.log").write_text(text)
+    (folder.attempt(0) / "srun" / "image-0.log").write_text(text)
 
 
 def end(view: View) -> Retry | Ended:

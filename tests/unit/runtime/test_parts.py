@@ -35,7 +35,6 @@ GUARDED = {
         "leave_peer_file",
         "on_free",
         "release_ports",
-        "send_command",
         "serve_slot",
         "source_known_peers",
         "start_due_retries",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import socket
 import subprocess
 from typing import TYPE_CHECKING
@@ -66,7 +67,8 @@ PSL_RUN_ID=77-0 PSL_NODE_FOLDER=$PWD
 def test_ports_of_tasks_are_hashed_by_run_role_index_and_attempt(tmp_path: Path) -> None:
     printed = "printf '%s\\n' \"${PSL_PORT_LINES[@]}\""
     code = f"{JOB} PSL_FIRST_PORT=15000 PSL_LAST_PORT=39999; assign_ports '0 2 1' '1 0 0' && {printed}"
-    found = [line.split() for line in bash(code, cwd=tmp_path)]
+    lines = [line.split() for line in bash(code, cwd=tmp_path)]
+    found = [(role, index, *pair.split(":")) for role, index, *pairs in lines for pair in pairs]
     assert list(tmp_path.iterdir()) == []
     taken: set[int] = set()
     for role, index, label, text in found:
@@ -106,6 +108,19 @@ def test_one_md5sum_for_all_ports_of_a_node(tmp_path: Path) -> None:
     (tmp_path / "md5sum").write_text(f'#!/bin/bash\necho call >>{tmp_path}/calls\nexec /usr/bin/md5sum "$@"\n')
     (tmp_path / "md5sum").chmod(0o755)
     requests = " ".join(f"'0 {index} 0'" for index in range(300))
-    code = f'{JOB} PSL_FIRST_PORT=15000 PSL_LAST_PORT=39999; assign_ports {requests} && echo "${{#PSL_PORT_LINES[@]}}"'
-    assert bash(code, path=f"{tmp_path}:/usr/bin:/bin", cwd=tmp_path) == ["900"]
+    code = f'{JOB} PSL_FIRST_PORT=15000 PSL_LAST_PORT=39999; assign_ports {requests} && echo "${{PSL_PORT_LINES[@]}}"'
+    (text,) = bash(code, path=f"{tmp_path}:/usr/bin:/bin", cwd=tmp_path)
+    assert len(re.findall(r"[a-z]+:[0-9,]+", text)) == 900
     assert (tmp_path / "calls").read_text() == "call\n"
+
+
+def test_a_long_list_of_ports_arrives_in_pieces_that_slurm_does_not_cut(tmp_path: Path) -> None:
+    """Slurm cuts lines of more than 1024 bytes."""
+    lists = {"http": "20000", "many": ",".join(str(port) for port in range(30000, 30400)), "ssh": "20001"}
+    line = "1 7 " + " ".join(f"{label}:{ports}" for label, ports in lists.items())
+    events = bash(f"PSL_REPORT_FD=1; report_ports '{line}'; report_ports '1 8 ssh:1'", cwd=tmp_path)
+    assert max(map(len, events)) < 1024
+    assert events[-1] == "ports 1 8 ssh:1"
+    sent = "; ".join(f"is_event {event} && dispatch_event {event}" for event in events)
+    printed = "; ".join(f'echo "${{PSL_PORTS_OF[1.7.{label}]}}"' for label in lists)
+    assert bash(f"{sent}; {printed}", cwd=tmp_path) == list(lists.values())

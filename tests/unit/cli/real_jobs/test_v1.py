@@ -191,4 +191,4 @@ def test_a_fixed_port_that_is_taken_ends_the_attempt(ran: Callable[..., Ran]) ->
         )
     assert done.code == 1
     assert (done.result["code"], done.result["behaviour"]) == (253, "transient")
-    assert f"port {number} of task worker-0 is taken" in (done.attempt / "srun" / "ports-0.log").read_text()
+    assert f"port {number} of task worker-0 is taken" in done.result["reason"]
