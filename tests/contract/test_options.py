@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from paislurm.translator.slurm_options import PASS_THROUGH
 from tests.cluster.jobs import ROOT
 
 if TYPE_CHECKING:
@@ -39,10 +40,11 @@ APART = {"--mem-per-cpu", "--gpus-per-task", "--hint"}
 
 
 def options(program: str, values: dict[str, str] | None = None) -> list[str]:
-    """Return the options of the page with their values."""
+    """Return the options of the page with their values, and for sbatch those that are passed on."""
     page = (ROOT / "docs/slurm-options.md").read_text(encoding="utf-8")
     (table,) = re.findall(rf"(?ms)^## {program}\n(.*?)(?=^## |\Z)", page)
     names = [name for name in re.findall(r"(?m)^\| `(--[\w-]+)", table) if name not in ALONE]
+    names += [f"--{name}" for name in PASS_THROUGH if program == "sbatch"]
     values = VALUES[program] if values is None else values
     return [f"{name}={values[name]}" if name in values else name for name in names]
 

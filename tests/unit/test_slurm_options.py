@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.translator.slurm_options import PASS_THROUGH
+from tests.golden.remake import CASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.golden.remake import Case
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ("sbatch", "srun", "scancel", "scontrol", "squeue", "sacct", "sinfo")
@@ -34,6 +37,8 @@ def on_the_page() -> Found:
         assert len(options) == len(set(options)), f"{program} has an option twice"
         assert options == sorted(options, key=str.lower)
         found[program] = set(options)
+    # The page has these in a sentence.
+    found["sbatch"] |= {f"--{name}" for name in PASS_THROUGH}
     return found
 
 
@@ -101,10 +106,9 @@ def test_every_option_is_on_the_page_and_no_other() -> None:
     assert on_the_page() == dict(found)
 
 
-@pytest.mark.parametrize("script", sorted(ROOT.glob("tests/golden/*/job.sbatch")), ids=lambda path: path.parent.name)
-def test_the_options_of_real_scripts_are_on_the_page(script: Path) -> None:
-    (job,) = (file.read_text(encoding="utf-8") for file in script.parent.glob("job.*") if file != script)
-    text = script.read_text(encoding="utf-8")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_options_of_real_scripts_are_on_the_page(case: Case) -> None:
+    job, text = (file.read_text(encoding="utf-8") for file in (case.job, case.folder / "job.sbatch"))
     sbatch = set(re.findall(r"^#SBATCH (--[\w-]+)", text, re.MULTILINE))
     srun = {
         option
