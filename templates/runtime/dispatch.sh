@@ -6,6 +6,7 @@ case ${1-} in
   --fabric) open_attempt "${@:2}" && print_infiniband_problems ;;
   --sweep) open_attempt "${@:2}" && clean_up_node ;;
   --barrier) open_attempt "${@:2}" && mark_control_fifos ready ;;
+  --peer) peer_main "${@:2}" ;;
   --ssh) ssh_main "${@:2}" ;;
   --exec) exec_main "${@:2}" ;;
   --relay) relay_main "${@:2}" ;;

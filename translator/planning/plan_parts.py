@@ -25,6 +25,8 @@ class EnvironmentPlan:
     """Whether a missing PAI_OUTPUT_DIR is made: the job names none. Source: PAI rest-server, outputDir of v1."""
     full_job_name: bool
     """Whether PAI_JOB_NAME is `user~name`."""
+    exports_all_peers: bool
+    """Whether tasks inherit all variables about each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from .layout.capacity import whole_cores
 from .layout.choose_layout import choose_layout
 from .layout.layout import Overheads
 from .mpi import has_pmix, has_several_ranks, is_feasible, mpi_groups
+from .peers import exports_all
 from .plan import Component, Plan, RolePlan
 from .plan_parts import EnvironmentPlan, NodePlan, RetryPlan, SlurmPlan, TimePlan
 from .slurm.hazards import met, reason
@@ -95,6 +96,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             exported=job.slurm_options.export_env,
             makes_output=bool(paths and not (job.directories and job.directories.output) and site.default_file_system),
             full_job_name=job.compat.job_name == "full",
+            exports_all_peers=exports_all(job),
         ),
         min_succeeded=job.min_succeeded,
         nodes=NodePlan(

@@ -7,22 +7,19 @@ from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, PlanError
 from ..job import RESTART_ALWAYS
+from .peers import exported_tasks
 
 if TYPE_CHECKING:
     from ..job import Job, Role
     from ..site.profile import Site
     from .layout.choose_layout import Allocation
 
-MAX_EXPORTED_BYTES = 1 << 20
-"""The script exports what tasks know of their peers up to this size; a test holds it to that of the script."""
-_BYTES_PER_PORT_VARIABLE = 48
-
 
 def plan_warnings(job: Job, site: Site, allocation: Allocation) -> tuple[Diagnostic, ...]:
     """Return the warnings that need the whole plan."""
     return (
         *_nodes_not_known(job, allocation),
-        *_large_environment(job),
+        *_unexported_peers(job),
         *_fixed_ports(job, allocation),
         *_no_notifier(job, site),
     )
@@ -85,18 +82,12 @@ def _no_notifier(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     return (Diagnostic(code="W409", message=message, path="$.extras.jobStatusChangeNotification", hint=hint),)
 
 
-def _large_environment(job: Job) -> tuple[Diagnostic, ...]:
-    """Warn where tasks will have too many peers for the environment of a process."""
-    if not job.gang:
+def _unexported_peers(job: Job) -> tuple[Diagnostic, ...]:
+    """Warn where tasks do not inherit all variables about each other."""
+    exported = exported_tasks(job) if job.gang else None
+    if exported is None:
         return ()
-    size = sum(
-        role.instances * (1 + 2 * len(role.ports)) * (_BYTES_PER_PORT_VARIABLE + len(role.name)) for role in job.roles
-    )
-    if size <= MAX_EXPORTED_BYTES:
-        return ()
-    message = (
-        f"the variables about all {job.task_count} tasks come to about {size >> 20} MiB, more than a process can "
-        "be given: they stay in env.sh and are not exported"
-    )
-    hint = "a command that needs them can `source` the file env.sh of the attempt's folder"
+    which = "the first task" if exported == 1 else f"the first {exported} tasks"
+    message = f"of the {job.task_count} tasks, a task inherits the variables about {which} of each role"
+    hint = "`source $PAISLURM_PEERS` reads those about all tasks, `paislurm-peer ROLE INDEX` prints those about one"
     return (Diagnostic(code="W404", message=message, path="$.taskRoles", hint=hint),)

@@ -128,7 +128,7 @@ PLANNING = {
     "W401": "a virtual cluster that is not known, without a site profile",
     "W402": "the container image is not used",
     "W403": "components need more nodes than are known to be there",
-    "W404": "more peers than the environment of a process can hold",
+    "W404": "not all variables about other tasks are exported",
     "W405": "default storages, of which the site has none",
     "W406": "storages that must be in their place on the nodes already",
     "W407": "a priority class without effect",

@@ -1,10 +1,6 @@
 # Write the variables that all tasks share, in env.sh. A task adds its own.
 # Source: OpenPAI environment variables, protocol v1 and v2.
 
-# Variables about peers are exported up to this size, in bytes, because a process may have 2 MiB of
-# arguments and environment.
-readonly PSL_MAX_PEER_BYTES=1048576
-
 # Write what the other parts of the job need to know: its folders, and the nodes of its tasks.
 write_placement() {
   local role node
@@ -33,7 +29,7 @@ print_setting() {
   printf '%s=%s\n' "$1" "$PSL_QUOTED"
 }
 
-# Write env.sh; a task never reads half a file, because the file gets its name at the end.
+# Write env.sh, but for what tasks know of each other: see write_peers.
 write_environment() {
   local name=$PSL_JOB_USER~$PSL_JOB_NAME digest
   read -r digest _ < <(printf '%s' "$name" | md5sum)
@@ -51,12 +47,12 @@ write_environment() {
     print_instances
     if ((PSL_GANG)); then
       print_launcher_settings
+    else
+      count_exported_peers
+      printf 'PSL_EXPORTED_PEERS=%s\n' "$PSL_EXPORTED_PEERS"
     fi
     print_mpi_settings
-    if ((PSL_GANG)); then
-      print_peers
-    fi
-  } >env.sh.new && mv -- env.sh.new env.sh
+  } >env.sh || die "cannot write to $PSL_ATTEMPT_FOLDER"
 }
 
 # Print variables that make MPI launchers start their daemons with the ssh of the tasks. Launchers
@@ -91,126 +87,46 @@ print_mpi_settings() {
   done
 }
 
-# Print PAI_TASK_ROLE_INSTANCES: "role:index" of every task. Roles have the names that OpenPAI's
-# controller gave them; a role without such a name, as `..` of protocol v1, keeps its own.
+# Print PAI_TASK_ROLE_INSTANCES, "role:index" of every task, and keep the line for write_peers.
+# Roles have the names that OpenPAI's controller gave them; a role without such a name, as `..` of
+# protocol v1, keeps its own.
 print_instances() {
-  local role index name list='' prefix='export '
+  local role index name list
+  local -a tasks=()
   for role in "${!PSL_ROLE_NAME[@]}"; do
     name=${PSL_ROLE_ALIASES[role]##* }
     name=${name:-${PSL_ROLE_NAME[role]}}
     for ((index = 0; index < PSL_INSTANCES[role]; index++)); do
-      list+=${list:+,}$name:$index
+      tasks+=("$name:$index")
     done
   done
-  if ((${#list} >= PSL_LONGEST_VALUE)); then
-    prefix=''
+  printf -v list '%s,' "${tasks[@]}"
+  quote "${list%,}"
+  PSL_INSTANCES_LINE=PAI_TASK_ROLE_INSTANCES=$PSL_QUOTED
+  if ((${#list} > PSL_MAX_LIST_BYTES)); then
+    printf 'PSL_UNEXPORTED_PEERS=1\n'
+  else
+    printf 'export %s\n' "$PSL_INSTANCES_LINE"
   fi
-  quote "$list"
-  printf '%sPAI_TASK_ROLE_INSTANCES=%s\n' "$prefix" "$PSL_QUOTED"
 }
 
-# Print the variables about every task of every role; all tasks have their nodes by now.
-print_peers() {
-  local role index label name peers='' port
-  for role in "${!PSL_ROLE_NAME[@]}"; do
-    nodes_of "$role"
-    for index in "${!PSL_NODES[@]}"; do
-      for name in ${PSL_ROLE_ALIASES[role]}; do
-        peers+="PAI_HOST_IP_${name}_$index=${PSL_ADDRESS_OF[${PSL_NODES[index]}]}"$'\n'
-        for label in ${PSL_PORT_COUNTS[role]}; do
-          label=${label%:*}
-          if [[ $label == *[.~]* ]]; then
-            continue
-          fi
-          port=${PSL_PORTS_OF[$role.$index.$label]}
-          peers+="PAI_PORT_LIST_${name}_${index}_$label=$port"$'\n'
-          peers+="PAI_${name}_${index}_${label}_PORT=$port"$'\n'
-        done
-      done
-    done
-  done
-  if ((${#peers} <= PSL_MAX_PEER_BYTES)); then
-    printf 'set -a\n'
-  fi
-  printf '%sset +a\n' "$peers"
-  print_unnamed_ports
-  print_host_lists
-}
-
-# Print the ports whose label or role cannot be part of a variable's name. A task finds its other
-# ports in PAI_PORT_LIST_*.
-print_unnamed_ports() {
-  local role index label task_port
-  for role in "${!PSL_ROLE_NAME[@]}"; do
-    for label in ${PSL_PORT_COUNTS[role]}; do
-      label=${label%:*}
-      if [[ ${PSL_ROLE_ALIASES[role]} && $label != *[.~]* ]]; then
-        continue
-      fi
-      for ((index = 0; index < PSL_INSTANCES[role]; index++)); do
-        task_port=$role.$index.$label
-        printf "PSL_PORTS_OF['%s']=%s\n" "$task_port" "${PSL_PORTS_OF[$task_port]}"
-      done
-    done
-  done
-}
-
-# Print PAI_TASK_ROLE_<role>_HOST_LIST: "address:first http port" of each task, by index. Variables
-# with a role's name come after those with its position, because a name may be a number.
-print_host_lists() {
-  local role index name list prefix port named=''
-  for role in "${!PSL_ROLE_NAME[@]}"; do
-    nodes_of "$role"
-    list=''
-    for index in "${!PSL_NODES[@]}"; do
-      port=${PSL_PORTS_OF[$role.$index.http]}
-      list+=${list:+,}${PSL_ADDRESS_OF[${PSL_NODES[index]}]}:${port%%,*}
-    done
-    prefix='export '
-    if ((${#list} >= PSL_LONGEST_VALUE)); then
-      prefix=''
-    fi
-    printf '%sPAI_TASK_ROLE_%s_HOST_LIST=%s\n' "$prefix" "$role" "$list"
-    for name in ${PSL_ROLE_ALIASES[role]}; do
-      named+="${prefix}PAI_TASK_ROLE_${name}_HOST_LIST=$list"$'\n'
-    done
-  done
-  printf '%s' "$named"
-}
-
-# Write the names and addresses of the tasks for the containers, which add them to the names that
-# the node knows.
-write_hosts() {
-  local role index name
-  if [[ $PSL_CONTAINER_RUNTIME == none ]]; then
-    return 0
-  fi
-  if ((!PSL_GANG)); then
-    : >"$PSL_ATTEMPT_FOLDER/hosts"
-    return
-  fi
-  for role in "${!PSL_ROLE_NAME[@]}"; do
-    nodes_of "$role"
-    for index in "${!PSL_NODES[@]}"; do
-      for name in ${PSL_ROLE_ALIASES[role]}; do
-        printf '%s %s-%s\n' "${PSL_ADDRESS_OF[${PSL_NODES[index]}]}" "$name" "$index"
-      done
-    done
-  done >"$PSL_ATTEMPT_FOLDER/hosts"
-}
-
-# Write the job's own ssh, scp and sftp into a folder that is first on the PATH of every task.
-write_ssh() {
+# Write the job's own ssh, scp, sftp and paislurm-peer into a folder that is first on the PATH of
+# every task.
+write_programs() {
   local folder=$PSL_ATTEMPT_FOLDER/bin
-  {
-    quote "$PSL_SCRIPT"
-    printf '#!/usr/bin/env bash\nexec bash -p %s --ssh ' "$PSL_QUOTED"
-    quote "$PSL_FOLDER"
-    printf '%s %s "$@"\n' "$PSL_QUOTED" "$PSL_ATTEMPT"
-  } >"$folder/ssh" || return
+  print_program ssh >"$folder/ssh" || return
+  print_program peer >"$folder/paislurm-peer" || return
   print_copier >"$folder/scp" || return
   print_copier >"$folder/sftp" || return
-  chmod 0700 "$folder"/{ssh,scp,sftp}
+  chmod 0700 "$folder"/{ssh,scp,sftp,paislurm-peer}
+}
+
+# print_program NAME: print a program that runs this script with --NAME.
+print_program() {
+  quote "$PSL_SCRIPT"
+  printf '#!/usr/bin/env bash\nexec bash -p %s --%s ' "$PSL_QUOTED" "$1"
+  quote "$PSL_FOLDER"
+  printf '%s %s "$@"\n' "$PSL_QUOTED" "$PSL_ATTEMPT"
 }
 
 # Print a scp or sftp that runs the node's own with the job's ssh; without -S they use /usr/bin/ssh.

@@ -57,13 +57,10 @@ check_nodes() {
   fi
 }
 
-# Write what the tasks read, and fetch the code that they share. With gang allocation env.sh needs
-# the ports of all tasks, and comes later.
+# Write what the tasks read, and fetch the code that they share.
 write_attempt() {
-  if ((!PSL_GANG)) && ! write_environment; then
-    die "cannot write to $PSL_ATTEMPT_FOLDER"
-  fi
-  if ! write_ssh || ! write_hosts; then
+  write_environment
+  if ! write_programs || ! write_hosts; then
     die "cannot write to $PSL_ATTEMPT_FOLDER"
   fi
   handle_pending_signals

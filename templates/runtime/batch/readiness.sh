@@ -56,7 +56,7 @@ begin_if_ready() {
     ${#PSL_PREPARED[@]} < ${#PSL_ADDRESS_OF[@]})); then
     return 0
   fi
-  if ! write_environment; then
+  if ! write_peers; then
     decide failed 255 unknown "cannot write to $PSL_ATTEMPT_FOLDER"
     return
   fi

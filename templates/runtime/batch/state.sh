@@ -29,6 +29,10 @@ PSL_NEXT_TASK=() PSL_WAITING=() PSL_FREE_SLOTS=()
 # By ROLE.SLOT, the task that a slot was given, until the task has ended.
 declare -A PSL_ASSIGNED=()
 
+# What write_peers needs of what came before it, and what it works with.
+PSL_INSTANCES_LINE='' PSL_EXPORTED_PEERS=0 PSL_VARIABLES_OF=() PSL_TASK_VARIABLES=()
+PSL_LISTS=() PSL_LIST_NAMES=()
+
 # Nodes on which everything is ready for tasks.
 declare -A PSL_PREPARED=()
 

@@ -31,6 +31,3 @@ PSL_SERVE_WITH=run_remote_command
 
 # Seconds to wait for a task to answer a call, and for a rank to begin.
 readonly PSL_REMOTE_TIMEOUT=30
-# A value longer than this cannot pass execve(2): MAX_ARG_STRLEN is 128 KiB with the name. Longer
-# values stay in the file, and are not exported.
-readonly PSL_LONGEST_VALUE=131000

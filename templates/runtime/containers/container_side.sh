@@ -16,7 +16,7 @@ container_side_main() {
   open_control_fifo "$PSL_ROLE.$PSL_SLOT"
   name_logs "$5" "$6"
   cd -- "$PSL_ATTEMPT_FOLDER/work/${PSL_ROLE_FOLDER[PSL_ROLE]}/$5" || exit
-  read_environment "$5" || exit
+  read_environment || exit
   take_devices "$PSL_ROLE" || exit
   export_task_environment "$PSL_ROLE" "$5" "$6"
   limit_ucx

@@ -85,16 +85,19 @@ make_control_fifos_of() {
   fi
 }
 
-# report_ports_of ROLE.SLOT ...: report the ports of all tasks of a node, which are found at once.
+# report_ports_of ROLE.SLOT ...: find the ports of all tasks of a node at once, report them, and
+# leave them for the tasks.
 report_ports_of() {
-  local slot
+  local slot request
   local -a requests=()
   for slot; do
     requests+=("${slot/./ } 0")
   done
   assign_ports "${requests[@]}" || return
-  for slot in "${PSL_PORT_LINES[@]}"; do
-    report_ports "$slot"
+  for slot in "${!PSL_PORT_LINES[@]}"; do
+    request=${requests[slot]% 0}
+    printf '%s\n' "${PSL_PORT_LINES[slot]}" >"$PSL_NODE_FOLDER/${request/ /.}.ports" || return
+    report_ports "${PSL_PORT_LINES[slot]}"
   done
 }
 

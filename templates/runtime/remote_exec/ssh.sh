@@ -117,6 +117,10 @@ find_task_by_alias() {
 # find_task_by_address HOST PORT: find a task by the name or address of its node.
 find_task_by_address() {
   local host=$1 port=$2 role index node
+  if ((PSL_GANG)) && [[ $port && $port != 22 ]]; then
+    # shellcheck source=/dev/null # written by write_peers
+    source "$PSL_ATTEMPT_FOLDER/peers.sh"
+  fi
   for role in "${!PSL_ROLE_NAME[@]}"; do
     nodes_of "$role"
     for ((index = 0; index < PSL_INSTANCES[role]; index++)); do

@@ -86,13 +86,18 @@ start_bash() {
 
 # exec_with_exports WORD ...: become a bash, or a program that starts one.
 # That bash begins with the lowercase variables that this script was started with, and with the
-# variables that hooks exported. It reads them from a pipe that BASH_ENV names, because everybody
-# can see a command line.
+# variables that hooks exported. If the commands name variables about other tasks of which not all
+# are exported, that bash knows all of them, but does not export them. It reads them from a pipe
+# that BASH_ENV names, because everybody can see a command line.
 exec_with_exports() {
-  if [[ $PSL_EXPORTS ]] || ((${#PSL_LOWERCASE_EXPORTS[@]})); then
+  local peers=''
+  if ((PSL_GANG)) && [[ ${PSL_NAMES_PEERS[PSL_ROLE]-} && ${PSL_UNEXPORTED_PEERS-} ]]; then
+    peers=$PSL_ATTEMPT_FOLDER/peers.sh
+  fi
+  if [[ $PSL_EXPORTS || $peers ]] || ((${#PSL_LOWERCASE_EXPORTS[@]})); then
     exec {PSL_EXPORTS_FD}< <(
       print_exports ${PSL_LOWERCASE_EXPORTS[@]+"${PSL_LOWERCASE_EXPORTS[@]}"} &&
-        printf '%s' "$PSL_EXPORTS"
+        printf '%s' "$PSL_EXPORTS" && print_source "$peers"
     )
     export BASH_ENV=/dev/fd/$PSL_EXPORTS_FD
   fi
@@ -107,6 +112,13 @@ print_exports() {
     quote "${setting#*=}"
     printf 'export %s=%s\n' "${setting%%=*}" "$PSL_QUOTED"
   done
+}
+
+# print_source FILE: print the line of a start file that reads another file, if there is one.
+print_source() {
+  [[ $1 ]] || return 0
+  quote "$1"
+  printf '\nsource %s\n' "$PSL_QUOTED"
 }
 
 # launch WORD ...: start a command in the background as PSL_COMMAND, with the control FIFO closed.

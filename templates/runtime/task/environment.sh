@@ -10,12 +10,12 @@ is_listed() {
   [[ $1 == @(${PSL_EXPORT_ENV-}) ]]
 }
 
-# read_environment INDEX: read what all tasks share, and put this task's ports into PSL_PORTS_OF.
+# read_environment: read what all tasks share, and put this task's ports into PSL_PORTS_OF.
 read_environment() {
   # shellcheck source=/dev/null # written by write_environment
   source "$PSL_ATTEMPT_FOLDER/env.sh" || return
   if ((PSL_GANG)); then
-    read_own_ports "$1"
+    read_own_ports
   else
     # shellcheck disable=SC2086 # words
     remember_ports ${PSL_PORT_LINES[0]}
@@ -36,17 +36,13 @@ remember_ports() {
   done
 }
 
-# read_own_ports INDEX: fill PSL_PORTS_OF from the variables of env.sh.
+# read_own_ports: fill PSL_PORTS_OF with the ports that the first task of the node found for this
+# one.
 read_own_ports() {
-  local index=$1 label name
-  for label in ${PSL_PORT_COUNTS[PSL_ROLE]}; do
-    label=${label%:*}
-    if [[ ${PSL_PORTS_OF[$PSL_ROLE.$index.$label]-} ]]; then
-      continue
-    fi
-    name=PAI_PORT_LIST_${PSL_ROLE_ALIASES[PSL_ROLE]%% *}_${index}_$label
-    PSL_PORTS_OF[$PSL_ROLE.$index.$label]=${!name}
-  done
+  local line
+  read -r line <"$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.ports" || return
+  # shellcheck disable=SC2086 # words
+  remember_ports $line
 }
 
 # export_task_environment ROLE INDEX ATTEMPT: export the task's own variables.
@@ -60,6 +56,9 @@ export_task_environment() {
   export PAI_CONTAINER_HOST_IP=$address PAI_CURRENT_CONTAINER_IP=$address
   export FC_TASK_INDEX=$index FC_TASK_ATTEMPT_ID=$attempt PAI_WORK_DIR=$PWD
   export PAISLURM_SUBMIT_DIR=$PSL_SUBMIT_DIR
+  if ((PSL_GANG)); then
+    export PAISLURM_PEERS=$PSL_ATTEMPT_FOLDER/peers.sh
+  fi
   export_port_variables "$role" "$index"
   export PAISLURM_CONTROL=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT
   # A colon separates the folders of PATH, so a folder with a colon in its name gets a link.

@@ -46,7 +46,11 @@ source_known_peers() {
       file=$PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[role]}/$index.env
       # shellcheck source=/dev/null # written by our own tasks
       if [[ -e $file ]]; then
-        set -a && source "$file" && set +a && list+=${list:+,}$PSL_PEER_HTTP_ADDRESS
+        if ((index < PSL_EXPORTED_PEERS)); then
+          set -a
+        fi
+        source "$file" && list+=${list:+,}$PSL_PEER_HTTP_ADDRESS
+        set +a
       fi
     done
     unset PSL_PEER_HTTP_ADDRESS PSL_SLOT_OF_TASK

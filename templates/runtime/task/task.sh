@@ -114,7 +114,7 @@ prepare_task() {
   fi
   # In a container the shell inside reads its environment.
   if [[ $PSL_CONTAINER_RUNTIME == none ]]; then
-    read_environment "$index" || return
+    read_environment || return
   fi
   PSL_CODE=252 PSL_BEHAVIOUR=permanent
   take_devices "$PSL_ROLE" || return

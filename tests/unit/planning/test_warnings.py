@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.planning.warnings import MAX_EXPORTED_BYTES
+from paislurm.translator.planning.peers import MAX_LIST_BYTES, MAX_LIST_VARIABLES, MAX_PEER_VARIABLES
 
 from ..protocol.jobs import JOB, changed
 
@@ -18,10 +18,15 @@ RUNTIME = Path(__file__).parents[3] / "templates" / "runtime"
 
 def test_the_script_exports_as_much_as_the_planner_says() -> None:
     texts = "".join(file.read_text(encoding="utf-8") for file in sorted(RUNTIME.rglob("*.sh")))
-    assert re.findall(r"^readonly PSL_MAX_PEER_BYTES=(\d+)$", texts, re.MULTILINE) == [str(MAX_EXPORTED_BYTES)]
+    limits = dict(re.findall(r"\bPSL_MAX_(PEER_VARIABLES|LIST_VARIABLES|LIST_BYTES)=(\d+)", texts))
+    assert limits == {
+        "PEER_VARIABLES": str(MAX_PEER_VARIABLES),
+        "LIST_VARIABLES": str(MAX_LIST_VARIABLES),
+        "LIST_BYTES": str(MAX_LIST_BYTES),
+    }
 
 
-@pytest.mark.parametrize(("instances", "told"), [(2, False), (10_000, True)])
+@pytest.mark.parametrize(("instances", "told"), [(2, False), (60, False), (100, True), (10_000, True)])
 def test_an_environment_that_is_not_exported_is_told(instances: int, *, told: bool) -> None:
     many = changed(JOB, "taskRoles/worker/instances", instances)
     text = yaml.safe_dump(changed(many, "taskRoles/worker/resourcePerInstance/ports", {"http": 1}))

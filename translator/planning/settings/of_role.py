@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...job import NEVER, RESTART_ALWAYS
+from ..peers import names_peers
 from . import forms
 from .setting import Row
 
@@ -108,6 +109,15 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         None,
         ("ports",),
         "the first port of each label that has fixed ones: PAI protocol v1, portList",
+    ),
+    Row(
+        "NAMES_PEERS",
+        forms.NUMBER,
+        "1: its commands name variables about other tasks, and their bash reads all of them from a file",
+        lambda of: int(not of.plan.environment.exports_all_peers and _names_peers(of.role)),
+        None,
+        ("instances", "ports", "commands"),
+        "more tasks than those whose variables a process inherits",
     ),
     Row("ROLE_GPUS", forms.NUMBER, "GPUs of a task", lambda of: of.role.resources.gpus, "0", ("gpus",)),
     Row(
@@ -220,3 +230,8 @@ def _shell_options(role: RolePlan) -> str:
     command = role.command
     switches = (("-e", command.errexit), ("-u", command.nounset), ("-o pipefail", command.pipefail))
     return " ".join(option for option, wanted in switches if wanted)
+
+
+def _names_peers(role: RolePlan) -> bool:
+    texts = (role.command.text, *(hook.script.text for hook in (*role.before, *role.after)))
+    return any(map(names_peers, texts))
