@@ -89,7 +89,7 @@ def test_more_than_any_node_has(installed: Cluster, workdir: Path) -> None:
     home = {"PAISLURM_HOME": str(workdir / "home")}
     done = paislurm(installed, workdir, "submit", "--json", "job.yaml", env=home)
     answer = json.loads(done.stdout)
-    assert (done.returncode, answer["exit_code"]) == (4, 4)
+    assert (done.returncode, answer["exit_status"]) == (4, 4)
     (fault,) = answer["diagnostics"]
     assert "CPU count per node can not be satisfied" in fault["message"]
     assert fault["path"].endswith(".resourcePerInstance.cpu")

@@ -102,6 +102,15 @@ def print_json(value: Mapping[str, object]) -> None:
     click.echo(json.dumps({"version": JSON_VERSION, **value}, indent=2))
 
 
+def print_error(error: str, diagnostics: Iterable[Diagnostic], status: int) -> None:
+    """Print for programs what went wrong and the exit status: on one line, because `watch` prints lines."""
+    import json
+
+    found = [diagnostic.as_dict() for diagnostic in diagnostics]
+    document = {"version": JSON_VERSION, "error": error, "exit_status": status, "diagnostics": found}
+    click.echo(json.dumps(document))
+
+
 def print_schema(value: Mapping[str, object]) -> None:
     """Print a JSON Schema: it has no keys of ours."""
     import json
