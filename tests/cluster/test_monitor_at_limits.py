@@ -68,7 +68,11 @@ def test_a_lost_node_is_left_out(installed: Cluster, ground: Path) -> None:
     for fault, job in jobs.items():
         shown = check(fault, job, "SUCCEEDED", 0, 2)
         (attempt,) = shown["attempts"]
-        assert (attempt["code"], attempt["nodes"], shown["excluded_nodes"]) == (-1001, [lost[fault]], [lost[fault]])
+        assert (attempt["exit_code"], attempt["blamed_nodes"], shown["excluded_nodes"]) == (
+            -1001,
+            [lost[fault]],
+            [lost[fault]],
+        )
         assert retries(job) == [0], "the budget was used"
         assert f"ExcNodeList={lost[fault]}" in installed.admin(["scontrol", "show", "job", job.latest()])
 

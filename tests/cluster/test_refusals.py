@@ -67,7 +67,9 @@ def test_a_job_that_slurm_takes_and_cannot_start_says_so(installed: Cluster, wor
         return found
 
     wait_until(
-        lambda: [(wait["reason"], wait["kind"]) for wait in status()["waits"]] == [("PartitionTimeLimit", "stuck")],
+        lambda: (
+            [(wait["backend_reason"], wait["kind"]) for wait in status()["waits"]] == [("PartitionTimeLimit", "stuck")]
+        ),
         "status does not say that the time limit is too long",
     )
     shown = paislurm(installed, workdir, "status", job.name, env=home).stdout

@@ -9,8 +9,8 @@ from ..monitor.jobs import CREATED, ENDED, INTENT, NOW, ROLES, SUBMITTED
 
 
 def test_a_job_from_its_first_to_its_last_record() -> None:
-    seen = Observed(time=NOW, attempt=0, state="RUNNING", reason="")
-    asked = Cancelled(time=NOW, attempt=0, user="alice")
+    seen = Observed(happened_at=NOW, attempt=0, backend_state="RUNNING", backend_reason="")
+    asked = Cancelled(happened_at=NOW, attempt=0, user="alice")
     assert history([]) == History()
     known = history([CREATED, INTENT])
     assert (known.full_name, known.tag, known.job_id, known.tasks) == ("alice~demo", "paislurm-1", "", 2)
@@ -20,7 +20,7 @@ def test_a_job_from_its_first_to_its_last_record() -> None:
 
 
 def test_an_attempt_begins_afresh_and_late_records_of_the_one_before_change_nothing() -> None:
-    retry = Intent(time=NOW, attempt=1, tag="paislurm-2")
+    retry = Intent(happened_at=NOW, attempt=1, tag="paislurm-2")
     known = history([CREATED, INTENT, SUBMITTED, ENDED, retry, ENDED, SUBMITTED])
     assert (known.attempt, known.tag, known.job_id, known.ended) == (1, "paislurm-2", "", None)
     assert known.roles == ROLES

@@ -193,7 +193,7 @@ def test_damage_is_told(tmp_path: Path) -> None:
         b'{"version": 1, "kind": "intent", "time": 1, "attempt": 0, "tag": 5}',
         b'{"version": 1, "kind": "intent", "time": 1e3, "attempt": 0, "tag": "x"}',
         b'{"version": 1, "kind": ["intent"], "time": 1, "attempt": 0, "tag": "x"}',
-        b'{"version": 1, "kind": "created", "time": 1, "job": "", "user": "", "backend": "", "roles": [1]}',
+        b'{"version": 2, "kind": "created", "happened_at": 1, "job": "", "user": "", "backend": "", "roles": [1]}',
         b"[" * 100_000,
         b'{"version": ' + b"9" * 10_000 + b"}",
         b"\xff\xfe",
@@ -206,7 +206,7 @@ def test_what_is_no_record_is_damage(line: bytes) -> None:
 
 def test_the_end_of_a_long_journal_is_enough(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
-    seen = [Observed(time=NOW, attempt=0, state="RUNNING", reason="x" * 80)] * 1000
+    seen = [Observed(happened_at=NOW, attempt=0, backend_state="RUNNING", backend_reason="x" * 80)] * 1000
     journal.write_bytes(b"".join(map(dump, [CREATED, INTENT, SUBMITTED, *seen, ENDED])))
     assert journal.stat().st_size > END
     found = read_last(journal)
@@ -217,7 +217,7 @@ def test_the_end_of_a_long_journal_is_enough(tmp_path: Path) -> None:
 
 def test_a_journal_whose_end_says_little_is_read_whole(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
-    seen = [Observed(time=NOW, attempt=0, state="RUNNING", reason="x" * 80)] * 1000
+    seen = [Observed(happened_at=NOW, attempt=0, backend_state="RUNNING", backend_reason="x" * 80)] * 1000
     journal.write_bytes(b"".join(map(dump, [CREATED, INTENT, SUBMITTED, *seen])))
     assert read_last(journal).records[0] == CREATED
 
@@ -228,30 +228,36 @@ def test_a_journal_is_private(tmp_path: Path) -> None:
     assert journal.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_journal_from_before_retries_is_read_and_never_retried() -> None:
+def test_a_job_whose_journal_names_no_policy_is_never_retried() -> None:
     line = (
-        b'{"version": 1, "kind": "created", "time": 1, "job": "j", "user": "u", "backend": "slurm", '
+        b'{"version": 2, "kind": "created", "happened_at": 1, "job": "j", "user": "u", "backend": "slurm", '
         b'"roles": [{"name": "w", "folder": "0-w", "instances": 2}]}'
     )
     record = parse(line)
     assert isinstance(record, Created)
-    assert (record.policy.limit, record.policy.max_transient_retries, record.notify) == (0, 0, ())
+    assert (record.retry_policy.retry_limit, record.retry_policy.max_transient_retries, record.notify) == (0, 0, ())
+
+
+@pytest.mark.parametrize(("version", "which"), [(1, "an earlier"), (3, "a later")])
+def test_what_another_version_wrote_is_left_alone(version: int, which: str) -> None:
+    with pytest.raises(CorruptDataError, match=f"it was written by {which} version"):
+        parse(line(CREATED, version=version))
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        b'"policy": 1',
-        b'"policy": {"limit": "1"}',
-        b'"policy": {"on_timeout": "maybe"}',
-        b'"exit_rows": [{"code": 1, "behaviour": "odd"}]',
-        b'"exit_rows": [{"code": 1, "states": {"A": 1}}]',
-        b'"exit_rows": [{"code": 1, "exclude_node": 1}]',
+        b'"retry_policy": 1',
+        b'"retry_policy": {"retry_limit": "1"}',
+        b'"retry_policy": {"on_timeout": "maybe"}',
+        b'"exit_rows": [{"exit_code": 1, "behaviour": "odd"}]',
+        b'"exit_rows": [{"exit_code": 1, "backend_states": {"A": 1}}]',
+        b'"exit_rows": [{"exit_code": 1, "exclude_node": 1}]',
         b'"notify": [1]',
     ],
 )
 def test_what_a_policy_cannot_be(wrong: bytes) -> None:
-    line = b'{"version": 1, "kind": "created", "time": 1, "job": "", "user": "", "backend": "", "roles": [], %s}'
+    line = b'{"version": 2, "kind": "created", "happened_at": 1, "job": "", "user": "", "backend": "", "roles": [], %s}'
     with pytest.raises(CorruptDataError):
         parse(line % wrong)
 
@@ -265,7 +271,7 @@ def line(record: Record, **changes: object) -> bytes:
 )
 def test_the_number_of_a_job_is_one(word: str) -> None:
     """It comes to scancel and squeue: an option would be obeyed, a number that is too large stops a query for all."""
-    for record in (SUBMITTED, Cancelled(time=NOW, attempt=0, user="alice", job_id="7")):
+    for record in (SUBMITTED, Cancelled(happened_at=NOW, attempt=0, user="alice", job_id="7")):
         assert parse(line(record)) == record
         with pytest.raises(CorruptDataError, match="`job_id` is not the number of a job"):
             parse(line(record, job_id=word))
@@ -282,7 +288,7 @@ def test_the_number_of_a_job_is_one(word: str) -> None:
         (CREATED, {"roles": [{"name": "worker", "folder": "..", "instances": 1}]}),
         (SUBMITTED, {"attempt": -1}),
         (SUBMITTED, {"attempt": 1 << 50}),
-        (SUBMITTED, {"tasks": 1 << 50}),
+        (SUBMITTED, {"task_count": 1 << 50}),
         (ENDED, {"completed": -1}),
     ],
 )
@@ -302,12 +308,11 @@ def test_taking_in_a_record_copies_nothing_of_those_before(monkeypatch: pytest.M
         return replace(known, **changes)
 
     retry = Retry(
-        time=NOW, attempt=0, code=1, behaviour="unknown", reason="", rule="", retry_at=NOW, total=1,
-        used=1, transient=0,
-        nodes=(), backend_state="", started=None, ended=None,
+        happened_at=NOW, attempt=0, exit_code=1, behaviour="unknown", reason="", retry_rule="", retry_at=NOW, retries=1,
+        used_retries=1, transient_retries=0, blamed_nodes=(), backend_state="", started_at=None, ended_at=None,
     )  # fmt: skip
-    told = [Notified(time=NOW, attempt=0, key=str(number), delivered=True) for number in range(1000)]
-    retries = [replace(retry, attempt=number, total=number) for number in range(1000)]
+    told = [Notified(happened_at=NOW, attempt=0, key=str(number), delivered=True) for number in range(1000)]
+    retries = [replace(retry, attempt=number, retries=number) for number in range(1000)]
     monkeypatch.setattr(history_module, "replace", counted)
     known = history_module.history([*told, *retries])
     assert (len(known.notified), len(known.retries), known.counters.total) == (1000, 1000, 999)

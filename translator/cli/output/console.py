@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...errors import Diagnostic
 
 
-JSON_VERSION = 1
+JSON_VERSION = 2
 """Of the keys that `--json` prints: another one when a key goes, or means something else."""
 _MAY_ACT = re.compile(r"[^\x20-\x7e\n\r\t]+")
 

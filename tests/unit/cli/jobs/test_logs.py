@@ -148,7 +148,7 @@ def test_a_pipe_in_the_place_of_a_log_blocks_nothing(run: Runner, folder: JobFol
 def test_where_the_logs_are(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "x")
     first, second = json.loads(run("logs", JOB, "--json").out)["files"]
-    assert (first["path"], first["exists"]) == (str(folder.log(0, ROLES[0], 0, 0, "stdout")), True)
+    assert (first["file"], first["exists"]) == (str(folder.log(0, ROLES[0], 0, 0, "stdout")), True)
     assert (second["task"], second["exists"]) == ("worker-1", False)
 
 
