@@ -75,7 +75,11 @@ def _report(verdict: Verdict) -> str:
     if verdict.is_genuine:
         uses = f", with {', '.join(verdict.uses)}" if verdict.uses else ""
         lines.append(f"runtime: paislurm {verdict.version}{uses}, as released")
-        lines.append("head: edited since it was compiled, of the right form" if verdict.edited else "head: as compiled")
+        lines.append(
+            "head: edited since it was compiled, of the right form; its digest does not tell where"
+            if verdict.edited
+            else "head: as compiled"
+        )
     lines += [f"read {_place(each)}: {each.what}" for each in verdict.to_read]
     return "\n".join(lines)
 
