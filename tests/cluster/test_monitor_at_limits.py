@@ -87,7 +87,7 @@ def is_retried(job: Watched) -> bool:
 
 def retries(job: Watched) -> list[int]:
     """Return how many retries of the budget were used after each attempt but the last."""
-    return [record["used"] for record in job.journal() if record["kind"] == "retry"]
+    return [record["used_retries"] for record in job.journal() if record["kind"] == "retry"]
 
 
 def test_a_full_folder_is_told_and_loses_nothing(installed: Cluster, ground: Path) -> None:

@@ -145,11 +145,8 @@ def _from_result(result: Result, evidence: Evidence) -> JobStatus:
 
 def has_just_ended(seen: Observation, known: History, now: int) -> bool:
     """Tell whether more of an end may be on its way; where clocks differ, from when the end was first seen."""
-    waited = (
-        now - known.observed.happened_at
-        if known.observed is not None and known.observed.backend_state == seen.state
-        else 0
-    )
+    last = known.observed
+    waited = now - last.happened_at if last is not None and last.backend_state == seen.state else 0
     return waited < RESULT_LAG and now - (seen.ended or 0) < RESULT_LAG
 
 
@@ -188,9 +185,8 @@ def _waiting(seen: Observation | None, evidence: Evidence) -> JobStatus:
     found = waits(reasons_of(told), evidence.history) if told else ()
     if not found:
         return _status("WAITING", "")
-    since = (
-        evidence.now if last is None or (seen and is_news(evidence.history, seen, evidence.now)) else last.happened_at
-    )
+    new = last is None or (seen is not None and is_news(evidence.history, seen, evidence.now))
+    since = evidence.now if last is None or new else last.happened_at
     return replace(_status("WAITING", sentence(found)), waits=found, since=since)
 
 

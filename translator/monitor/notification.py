@@ -52,13 +52,8 @@ def _notification(known: History, event: str) -> Notification | None:
         if not known.retries:
             return None
         last = known.retries[-1]
-        key, time, state, code, reason = (
-            f"{key}/{last.retries}",
-            last.happened_at,
-            "RUNNING",
-            last.exit_code,
-            last.reason,
-        )
+        key, time = f"{key}/{last.retries}", last.happened_at
+        state, code, reason = "RUNNING", last.exit_code, last.reason
     elif end is None or event != end.state.lower():
         return None
     else:

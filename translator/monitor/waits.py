@@ -25,7 +25,7 @@ _MAX_NAMES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Say why components wait: those of `roles`, of all where it names none. `reason` is the backend's own word."""
+    """Say why components wait: those of `role_names`, all if it names none; `backend_reason` is the backend's word."""
 
     role_names: tuple[str, ...]
     backend_reason: str
@@ -83,12 +83,9 @@ def advice(found: Sequence[Wait]) -> str:
 def waits_by_journal(known: History) -> tuple[Wait, ...]:
     """Return why a job waits as its journal has it, which is what another process was told."""
     seen = known.observed
-    if (
-        seen is None
-        or phase(seen.backend_state) is not Phase.PENDING
-        or known.ended is not None
-        or known.retry is not None
-    ):
+    if seen is None or known.ended is not None or known.retry is not None:
+        return ()
+    if phase(seen.backend_state) is not Phase.PENDING:
         return ()
     return waits(reasons_of(seen), known)
 

@@ -62,15 +62,8 @@ def plan_text(plan: Plan) -> str:
         ("time limit", _time(plan)),
         ("ports", f"{plan.nodes.first_port} to {plan.nodes.last_port}"),
     ]
-    if plan.retry_policy.retry_limit:
-        head.append(
-            (
-                "retries",
-                _RETRIES.get(
-                    plan.retry_policy.retry_limit, f"up to {plan.retry_policy.retry_limit}, transient ones not counted"
-                ),
-            )
-        )
+    if limit := plan.retry_policy.retry_limit:
+        head.append(("retries", _RETRIES.get(limit, f"up to {limit}, transient ones not counted")))
     notes = {
         _CODE: ", a copy for each task",
         _OUTPUT: ", made if it is missing" if plan.environment.makes_output else "",

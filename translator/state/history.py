@@ -77,20 +77,16 @@ class History:
     def counters(self) -> RetryCounters:
         """How often the job has been retried."""
         last = self.retries[-1] if self.retries else None
-        return (
-            RetryCounters(total=last.retries, used=last.used_retries, transient=last.transient_retries)
-            if last
-            else RetryCounters()
-        )
+        if last is None:
+            return RetryCounters()
+        return RetryCounters(total=last.retries, used=last.used_retries, transient=last.transient_retries)
 
     def excluded_nodes(self, now: int) -> tuple[str, ...]:
         """Return the nodes that a fresh attempt leaves out: those that failed last, and not long ago."""
         recent = (retry for retry in reversed(self.retries) if now - retry.happened_at < EXCLUSION_SECONDS)
         nodes = dict.fromkeys(node for retry in recent for node in retry.blamed_nodes)
-        most = (
-            MAX_EXCLUDED if self.retry_policy.spare_nodes is None else min(MAX_EXCLUDED, self.retry_policy.spare_nodes)
-        )
-        return tuple(nodes)[:most]
+        spare = self.retry_policy.spare_nodes
+        return tuple(nodes)[: MAX_EXCLUDED if spare is None else min(MAX_EXCLUDED, spare)]
 
 
 def history(records: Iterable[Record]) -> History:

@@ -24,7 +24,7 @@ COLUMNS = ("job", "state", "code", "id", "tasks", "submitted", "age")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """Hold what a list shows of a job. `completed` is None where it is not known; `helps` is against what it waits for.
+    """Hold what a list shows of a job. `completed` is None where it is not known; `help` is against what it waits for.
 
     `readable` is false where the journal cannot be read: then the reason says why, and the rest is not known.
 

@@ -50,7 +50,7 @@ def end_dict(view: View) -> dict[str, object]:
 
 def view_dict(view: View) -> dict[str, object]:
     """Return everything about a job for `--json`."""
-    known = view.history
+    known, states = view.history, _states_of_roles(view)
     return end_dict(view) | {
         "backend_state": backend_state(view) or None,
         "backend_reason": (view.observation.reason if view.observation else "") or None,
@@ -62,8 +62,7 @@ def view_dict(view: View) -> dict[str, object]:
         "attempts": [attempt_dict(retry) for retry in known.retries],
         "excluded_nodes": list(known.excluded_nodes(int(time.time()))),
         "roles": [
-            {"name": name, "instances": sum(states.values()), "states": dict(states)}
-            for name, states in _states_of_roles(view).items()
+            {"name": role.name, "instances": role.instances, "states": dict(states[role.name])} for role in known.roles
         ],
         "tasks": _tasks(view),
     }
