@@ -79,7 +79,7 @@ def srun_fault(text: str, role: str, name: str) -> tuple[int, str] | None:
     """
     lines = text.removesuffix("\n").split(_NEW_LINE)
     start = re.match(_START.format(role=role), lines[0])
-    if start is None or any("\n" in line for line in lines):
+    if start is None or not text.endswith("\n") or any("\n" in line for line in lines):
         broken = next((number for number, line in enumerate(lines) if "\n" in line), 0)
         return broken if start else 0, f"expected the srun of task role {name}"
     words = [(number, word) for number, line in enumerate(lines) for word in line.split(" ")]
@@ -99,7 +99,7 @@ def srun_fault(text: str, role: str, name: str) -> tuple[int, str] | None:
 def _part_fault(words: Sequence[tuple[int, str]], last: int, task: Sequence[str], name: str) -> tuple[int, str] | None:
     """Return what is wrong with the part of one component, and in which line; it ends in line `last`."""
     options, tail = words[: -len(task)], words[-len(task) :]
-    if [word for _, word in tail] != list(task):
+    if not options or [word for _, word in tail] != list(task):
         fault = f"the srun of task role {name} starts something else than the tasks of the role"
         begin = next((at for at, (_, word) in enumerate(words) if not _is_option(word)), len(words))
         pairs = zip_longest(words[begin:], task, fillvalue=None)

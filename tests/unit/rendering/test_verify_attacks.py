@@ -74,6 +74,8 @@ ATTACKS = {
     "no srun": (HET, "srun_of_role_0()", "start_9_of_role_0()"),
     "the tasks of another role": (HET, '"$PSL_ATTEMPT" 0\n', '"$PSL_ATTEMPT" 1\n'),
     "more words for a task": (HET, '"$PSL_ATTEMPT" 0\n', '"$PSL_ATTEMPT" 0 --uid=0\n'),
+    "an option behind two blanks": (HET, "exec srun ", "exec srun  --uid=0 "),
+    "a blank, and an option": (HET, " --mpi=none", "  --multi-prog --mpi=none"),
     "a component without a task": (HET, '"$PSL_ATTEMPT" 0\n', '"$PSL_ATTEMPT" 0 :\n'),
     "a component with another task": (HET, '"$PSL_ATTEMPT" 0\n', '"$PSL_ATTEMPT" 0 : id\n'),
     "an ampersand": (HET, '"$PSL_ATTEMPT" 0\n', '"$PSL_ATTEMPT" 0 &\n'),
