@@ -76,16 +76,23 @@ def test_an_intent_that_led_to_nothing_ends_when_that_is_certain(tmp_path: Path)
     assert (late.job_status.state, late.job_status.code, late.job_status.ended) == ("FAILED", -120, True)
 
 
-def test_damaged_files_are_told_and_not_believed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("left", "why"),
+    [
+        (b'{"version": 2}', "`outcome` is none that there is"),
+        (b'{"version": 1, "outcome": "failed", "code": 1}', "it was written by another version"),
+    ],
+)
+def test_damaged_files_are_told_and_not_believed(tmp_path: Path, left: bytes, why: str) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
     with folder.journal.open("ab") as file:
         file.write(b'{"ver')
-    folder.result(0).write_bytes(b"{}")
+    folder.result(0).write_bytes(left)
     view = stepped(folder, FakeBackend(observed("RUNNING")), NOW)
     assert view.job_status.state == "WAITING"
     assert view.read_errors == (
         "journal.jsonl: its last line is torn",
-        "result.json cannot be read: `outcome` is none that there is",
+        f"result.json cannot be read: {why}",
     )
 
 

@@ -80,9 +80,9 @@ def test_what_the_journal_tells_who_does_not_ask() -> None:
         happened_at=NOW, attempt=0, backend_state="PENDING", backend_reason="Resources", backend_reasons=STUCK
     )
     assert waits_by_journal(history([replace(CREATED, roles=ROLES), SUBMITTED, pending])) == waits(STUCK, THREE)
-    old = replace(pending, reasons=())
+    old = replace(pending, backend_reasons=())
     assert [wait.backend_reason for wait in waits_by_journal(history([CREATED, SUBMITTED, old]))] == ["Resources"]
-    assert waits_by_journal(history([CREATED, SUBMITTED, replace(pending, state="RUNNING")])) == ()
+    assert waits_by_journal(history([CREATED, SUBMITTED, replace(pending, backend_state="RUNNING")])) == ()
     assert waits_by_journal(history([CREATED, SUBMITTED, pending, ENDED])) == waits_by_journal(THREE) == ()
 
 
@@ -104,7 +104,7 @@ def test_words_that_come_and_go_are_few_in_the_journal(looks: list[tuple[int, li
 
 
 @pytest.mark.parametrize(
-    "change", [lambda seen: replace(seen, state="RUNNING"), lambda seen: replace(seen, state="FAILED")]
+    "change", [lambda seen: replace(seen, backend_state="RUNNING"), lambda seen: replace(seen, backend_state="FAILED")]
 )
 def test_another_state_is_news_and_its_reason_alone_is_none(change: Callable[[Observed], Observed]) -> None:
     last = change(Observed(happened_at=NOW, attempt=0, backend_state="", backend_reason="a"))
@@ -116,13 +116,13 @@ def test_another_state_is_news_and_its_reason_alone_is_none(change: Callable[[Ob
 def test_a_better_reason_is_written_down_at_once_and_one_that_comes_again_after_a_while() -> None:
     """As observed on 22.05: PartitionConfig right after the submission, PartitionTimeLimit from then on."""
     first = Observed(happened_at=NOW, attempt=0, backend_state="PENDING", backend_reason="PartitionConfig")
-    second = replace(first, happened_at=NOW + 2, reason="PartitionTimeLimit")
+    second = replace(first, happened_at=NOW + 2, backend_reason="PartitionTimeLimit")
     known = history([CREATED, SUBMITTED, first])
     assert is_news(known, observed("PENDING", reason="PartitionTimeLimit"), NOW + 2)
     known = apply(known, [second])
     assert not is_news(known, observed("PENDING", reason="PartitionConfig"), NOW + 61)
     assert is_news(known, observed("PENDING", reason="PartitionConfig"), NOW + 62)
     assert is_news(known, observed("PENDING", reason="JobHeldUser"), NOW + 3)
-    many = apply(known, [replace(second, reason=f"R{number}") for number in range(99)])
+    many = apply(known, [replace(second, backend_reason=f"R{number}") for number in range(99)])
     assert not is_news(many, observed("PENDING", reason="JobHeldUser"), NOW + 3)
     assert len(many.waited) == MAX_REASONS
