@@ -64,10 +64,10 @@ class ExitRow(StrictModel):
     def row(self) -> SiteRow:
         """Return the row for the exit table."""
         return SiteRow(
-            code=self.code,
+            exit_code=self.code,
             phrase=self.phrase,
             behaviour=self.behaviour,
-            states=self.states,
+            backend_states=self.states,
             exclude_node=self.exclude_node,
         )
 
