@@ -33,11 +33,11 @@ def load_site(text: str | bytes, *, file: str) -> Site:
     _check_partitions(collector)
     check_exit_spec(collector)
     check_notifications(collector)
-    if profile and profile.ports.first > profile.ports.last:
-        message = f"the ports end at {profile.ports.last}, before they begin at {profile.ports.first}"
+    first, last = profile.ports.first, profile.ports.last
+    if first and last and first > last:
+        message = f"the ports end at {last}, before they begin at {first}"
         collector.add("E462", ("ports",), message)
-    errors = collector.of(Severity.ERROR)
-    if errors or profile is None:
+    if errors := collector.of(Severity.ERROR):
         raise SiteError(errors)
     return profile.settings()
 

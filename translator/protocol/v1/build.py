@@ -58,8 +58,7 @@ def validate_v1(collector: DiagnosticCollector, switches: CompatOptions) -> Job:
     """Return the job that the collector's document means. Raises `ProtocolError` with all that is wrong."""
     file = parse_model(schema.JobFileV1, collector, wording=schema.WORDING)
     check_semantics_v1(collector)
-    errors = collector.of(Severity.ERROR)
-    if errors or file is None:
+    if errors := collector.of(Severity.ERROR):
         raise ProtocolError(errors)
     slurm = file.extras.slurm or SlurmExtras()
     switches = slurm.compat.over(switches)

@@ -18,6 +18,7 @@ from ...validation.strict_model import (
     OpenModel,
     StrictModel,
     Text,
+    TextIfGiven,
     TextOrNumber,
     Validator,
     choice,
@@ -30,6 +31,8 @@ from ..extras_slurm import SlurmExtras
 
 MAX_INSTANCES = 10_000
 """Source: frameworkcontroller, taskNumber maximum."""
+PLUGINS = "com.microsoft.pai.runtimeplugin"
+"""The key of the runtime plugins under `extras`, and how prerequisites begin the names of theirs."""
 NAME = "a name of at most 255 letters (a-z, A-Z), digits, `_` and `-`"
 Name = Annotated[str, pattern(NAME, r"[a-zA-Z0-9_-]{1,255}", number=4)]
 _WORD = r"[a-zA-Z_][a-zA-Z0-9_]*"
@@ -85,28 +88,47 @@ class DockerImage(_Described):
     uri: ImageUri
     auth: dict[str, Text] = {}
 
+    @property
+    def acts(self) -> bool:
+        """Whether it does something for a role that lists it."""
+        return False
 
-class Script(_Described):
-    """A script or an output; unknown keys are its plugin's. Source: PAI protocol v2, prerequisites."""
+
+class Plugged(_Described):
+    """What a plugin may prepare; unknown keys are the plugin's, which checks its commands, too.
+
+    Source: PAI protocol v2, prerequisites; PAI issue 5145.
+    """
 
     model_config = ConfigDict(extra="allow")
+    plugin: Text = ""
+    require: list[Text] = []
+    failure_policy: Any = None
+    callbacks: Any = None
+    pre_commands: Any = None
+    post_commands: Any = None
+
+    @property
+    def acts(self) -> bool:
+        """Whether it does something for a role that lists it: commands without a plugin are the cmd plugin's."""
+        return any((self.plugin, self.callbacks, self.pre_commands, self.post_commands))
+
+
+class Script(Plugged):
+    """A script or an output. Source: PAI protocol v2, prerequisites."""
+
     type: Literal["script", "output"]
     uri: Text = ""
-    plugin: Text = ""
-    require: list[Text] = []
 
 
-class Data(_Described):
-    """A data set of several uris; unknown keys are its plugin's. Source: PAI protocol v2, prerequisites."""
+class Data(Plugged):
+    """A data set of several uris. Source: PAI protocol v2, prerequisites."""
 
-    model_config = ConfigDict(extra="allow")
     type: Literal["data"]
     uri: list[Text] = []
-    plugin: Text = ""
-    require: list[Text] = []
 
 
-Prerequisite = Annotated[DockerImage | Script | Data, Field(discriminator="type")]
+Prerequisite = DockerImage | Script | Data
 
 
 class Completion(StrictModel):
@@ -146,13 +168,23 @@ class Role(StrictModel):
     task_retry_count: Annotated[int, int_range(-2)] = 0
     prerequisites: list[Text] = []
     docker_image: Text
-    data: Text = ""
-    output: Text = ""
-    script: Text = ""
+    data: TextIfGiven = None
+    output: TextIfGiven = None
+    script: TextIfGiven = None
     extra_container_options: ContainerOptions = ContainerOptions.model_construct()
     resource_per_instance: Resources
     commands: TextList
     protocol_version: Version = 2
+
+    @property
+    def selections(self) -> tuple[tuple[str, str, str | None], ...]:
+        """The keys that name one prerequisite, the type that it has to be of, and its name if there is one."""
+        return (
+            ("dockerImage", "dockerimage", self.docker_image),
+            ("data", "data", self.data),
+            ("output", "output", self.output),
+            ("script", "script", self.script),
+        )
 
 
 class DeploymentRole(StrictModel):
@@ -173,7 +205,7 @@ class Deployment(OpenModel):
 class Defaults(OpenModel):
     """Which deployment is active, and the virtual cluster. Source: PAI protocol v2, defaults."""
 
-    deployment: Text = ""
+    deployment: TextIfGiven = None
     virtual_cluster: Text = "default"
 
 
@@ -183,6 +215,7 @@ class Plugin(OpenModel):
     plugin: Text
     parameters: dict[str, Any] | None = None
     taskroles: list[Text] | None = None
+    failure_policy: Any = None
 
 
 class StorageMount(OpenModel):
@@ -214,10 +247,11 @@ class Extras(OpenModel):
     """
 
     gang_allocation: Boolean = True
-    plugins: Annotated[list[Plugin] | None, Field(alias="com.microsoft.pai.runtimeplugin")] = None
+    plugins: Annotated[list[Plugin] | None, Field(alias=PLUGINS)] = None
     storages: list[StorageMount] | None = None
     hived_scheduler: HivedScheduler | None = None
     slurm: SlurmExtras | None = None
+    job_status_change_notification: Any = None
 
 
 class JobFile(StrictModel):
@@ -229,7 +263,7 @@ class JobFile(StrictModel):
     version: TextOrNumber = ""
     contributor: Text = ""
     description: Text = ""
-    prerequisites: Annotated[list[Prerequisite], Field(min_length=1)] = []
+    prerequisites: Annotated[list[Annotated[Prerequisite, Field(discriminator="type")]], Field(min_length=1)] = []
     parameters: dict[str, Any] = {}
     secrets: Annotated[dict[str, Any], Validator(_secrets, {"type": "object"})] = {}
     job_retry_count: Annotated[int, int_range(0)] = 0
