@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 from pydantic_core import SchemaValidator, core_schema
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def placed(path: Path, items: Sequence[_T | None] | None) -> Iterator[tuple[Path
 
 @cache
 def _validator(model: type[BaseModel]) -> SchemaValidator:
+    from pydantic import TypeAdapter  # which right files do not need
+
     return SchemaValidator(_lenient(TypeAdapter(model).core_schema))
 
 

@@ -27,11 +27,10 @@ from ...job import (
     Storage,
     Storages,
 )
-from ...slurm_options import PASS_THROUGH, Mpi, RoleSlurmOptions, SlurmOptions
+from ...slurm_options import RoleSlurmOptions
 from ...validation.partial_model import placed
-from ..extras_slurm import SlurmExtras, SlurmMpiGroup
-from . import schema
-from .plugin_parameters import TeamwiseStorage
+from ..extras_slurm import SlurmExtras, slurm_options_of, wishes_of_job
+from .extras_schema import PLUGINS
 from .semantic_checks import controller_name
 
 if TYPE_CHECKING:
@@ -42,7 +41,8 @@ if TYPE_CHECKING:
     from ...slurm_options import CompatOptions
     from ...validation.diagnostics import DiagnosticCollector
     from ..expressions.command_builder import BuiltCommand
-    from ..extras_slurm import SlurmMpi, SlurmRole
+    from . import schema
+    from .extras_schema import Extras
     from .prerequisite_index import PrerequisiteIndex
 
 DEFAULT_SHM_MIB = 512
@@ -87,7 +87,7 @@ def build(
     )
 
 
-def _notify(extras: schema.Extras) -> tuple[Event, ...]:
+def _notify(extras: Extras) -> tuple[Event, ...]:
     """Return what the user wants to be told of. The server takes any values. Source: PAI protocol v2, extras."""
     wanted = extras.job_status_change_notification
     return tuple(event for event in EVENTS if isinstance(wanted, dict) and wanted.get(event))
@@ -153,8 +153,10 @@ def _storages(file: schema.JobFile, collector: DiagnosticCollector) -> Storages 
         if file.extras.storages and not named:
             return None
         return _storages_at(path, {name: mount or f"/mnt/{name}" for name, mount in named}, collector)
-    for where, plugin in placed(("extras", schema.PLUGINS), file.extras.plugins):
+    for where, plugin in placed(("extras", PLUGINS), file.extras.plugins):
         if plugin.plugin == "teamwise_storage":
+            from .plugin_parameters import TeamwiseStorage
+
             names = TeamwiseStorage.model_validate(plugin.parameters or {}).storage_config_names
             return _storages_at(where, {name: f"/mnt/{name}" for name in names}, collector)
     return None
@@ -225,30 +227,3 @@ def _ports(role: schema.Role, path: Path, collector: DiagnosticCollector) -> tup
     for label in _IMPLICIT_LABELS:
         counts.setdefault(label, 1)
     return tuple(PortRequest(label=label, count=count) for label, count in counts.items() if count)
-
-
-def wishes_of_job(slurm: SlurmExtras) -> SlurmOptions:
-    """Return what the whole table `extras.slurm` asks for."""
-    return SlurmOptions(
-        job=slurm_options_of(slurm),
-        layout=slurm.layout,
-        on_timeout=slurm.on_timeout or "fail",
-        export_env=slurm.export_env,
-    )
-
-
-def slurm_options_of(slurm_options: SlurmRole) -> RoleSlurmOptions:
-    """Return what a table of `extras.slurm` asks for."""
-    return RoleSlurmOptions(
-        time=slurm_options.time if isinstance(slurm_options, SlurmExtras) else None,
-        pass_through={name: value for name in PASS_THROUGH if (value := getattr(slurm_options, name)) is not None},
-        slots=slurm_options.slots,
-        mpi=_mpi(slurm_options.mpi) if slurm_options.mpi else None,
-        options=tuple(slurm_options.options),
-        workdir=slurm_options.workdir,
-    )
-
-
-def _mpi(requested: SlurmMpi) -> Mpi:
-    roles = tuple(requested.roles) if isinstance(requested, SlurmMpiGroup) and requested.roles is not None else None
-    return Mpi(plugin=requested.plugin, ranks=requested.ranks_per_instance or 0, roles=roles)

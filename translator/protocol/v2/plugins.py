@@ -1,5 +1,7 @@
 """The runtime plugins: the parameters of each become the scripts that it runs.
 
+Their models are imported where one is needed: most jobs use no plugin.
+
 Source: PAI runtime, plugins; PAI issue 5145 for `containerStart` and `containerExit`.
 """
 
@@ -12,7 +14,6 @@ from typing import TYPE_CHECKING, TypeVar
 from ...job import Script
 from ...validation.partial_model import placed
 from ...validation.schema_errors import parse_model
-from . import plugin_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     from ...reading.document import Path, Value
     from ...validation.diagnostics import DiagnosticCollector
     from ..expressions.command_builder import RoleContext
+    from .plugin_parameters import PluginParameters
     from .schema import JobFile
 
-_Parameters = TypeVar("_Parameters", bound=plugin_parameters.PluginParameters)
+_Parameters = TypeVar("_Parameters", bound="PluginParameters")
 EVENTS: dict[str, Phase] = {
     "taskStarts": "start",
     "taskSucceeds": "success",
@@ -69,7 +71,9 @@ def scripts(plugin: str, use: PluginUse) -> tuple[Script, ...]:
 
 def _cmd(use: PluginUse) -> tuple[Script, ...]:
     """Commands at events, in either of two forms."""
-    wanted = use.read(plugin_parameters.Cmd)
+    from .plugin_parameters import Cmd
+
+    wanted = use.read(Cmd)
     items: dict[Phase, list[tuple[Path, str]]] = {phase: [] for phase in _PHASES}
     lists: tuple[tuple[str, Phase, list[str] | None], ...] = (
         ("preCommands", "start", wanted.pre_commands),
@@ -96,7 +100,9 @@ def _cmd(use: PluginUse) -> tuple[Script, ...]:
 
 def _git(use: PluginUse) -> tuple[Script, ...]:
     """A clone of a repository before the commands."""
-    wanted = use.read(plugin_parameters.Git)
+    from .plugin_parameters import Git
+
+    wanted = use.read(Git)
     uri = use.text("repo_uri", wanted.repo_uri)
     if not uri:
         hint = "name the repository: `repo_uri: https://...`"
@@ -118,7 +124,9 @@ def _tensorboard(use: PluginUse) -> tuple[Script, ...]:
     """A TensorBoard beside the first task of the first role; without parameters it is none, as on OpenPAI."""
     if not use.parameters:
         return ()
-    wanted = use.read(plugin_parameters.Tensorboard)
+    from .plugin_parameters import Tensorboard
+
+    wanted = use.read(Tensorboard)
     if use.role != next(iter(use.file.task_roles)):
         return ()
     folders = wanted.logdir or {}
@@ -130,7 +138,9 @@ def _tensorboard(use: PluginUse) -> tuple[Script, ...]:
 
 def _ssh(use: PluginUse) -> tuple[Script, ...]:
     """A barrier of all tasks, before the commands; that tasks reach each other needs no plugin here."""
-    wanted = use.read(plugin_parameters.Ssh)
+    from .plugin_parameters import Ssh
+
+    wanted = use.read(Ssh)
     user = wanted.userssh
     if isinstance(user, dict) and user.get("type") in ("custom", "system"):
         message = "no daemon waits for your key in the tasks: the job runs, and `userssh` does nothing"

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from ...job import Hooks, Lines, Prerequisite, Script
 from ...validation.partial_model import placed
+from .extras_schema import PLUGINS, Plugin
 from .plugins import PLUGIN_NAMES, PluginUse, scripts
-from .schema import PLUGINS, DockerImage, Plugged, Plugin
+from .schema import DockerImage, Plugged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,10 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from ...job import PriorityClass
 from ...validation.strict_model import (
     MAX_INT,
-    Boolean,
     OpenModel,
     StrictModel,
     Text,
@@ -27,12 +25,10 @@ from ...validation.strict_model import (
     integer,
     pattern,
 )
-from ..extras_slurm import SlurmExtras
+from .extras_schema import Extras
 
 MAX_INSTANCES = 10_000
 """Source: frameworkcontroller, taskNumber maximum."""
-PLUGINS = "com.microsoft.pai.runtimeplugin"
-"""The key of the runtime plugins under `extras`, and how prerequisites begin the names of theirs."""
 NAME = "a name of at most 255 letters (a-z, A-Z), digits, `_` and `-`"
 Name = Annotated[str, pattern(NAME, r"[a-zA-Z0-9_-]{1,255}", number=4)]
 _WORD = r"[a-zA-Z_][a-zA-Z0-9_]*"
@@ -43,7 +39,6 @@ Label = Annotated[
     str, pattern("a port label of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD, number=4)
 ]
 ImageUri = Annotated[str, pattern("an image such as `repository/image:tag`, without blanks", r"[^\s\x00-\x20\x7f]+")]
-MountPath = Annotated[str, pattern("a path such as `/mnt/data`, from `/` on and without tabs", r"/[^\t\n]*")]
 Version = Annotated[Any, choice(2, "2")]
 Int = Annotated[int, int_range()]
 TextList = Annotated[list[Text], Field(min_length=1)]
@@ -207,51 +202,6 @@ class Defaults(OpenModel):
 
     deployment: TextIfGiven = None
     virtual_cluster: Text = "default"
-
-
-class Plugin(OpenModel):
-    """A runtime plugin; `taskroles` is a filter. Source: PAI protocol v2, extras."""
-
-    plugin: Text
-    parameters: dict[str, Any] | None = None
-    taskroles: list[Text] | None = None
-    failure_policy: Any = None
-
-
-class StorageMount(OpenModel):
-    """A storage of the site; `/mnt/<name>` without a path; skipped without a name. Source: PAI protocol v2, extras."""
-
-    name: Text | None = None
-    mount_path: MountPath | None = None
-
-
-class HivedRole(OpenModel):
-    """On which nodes a role runs; `skuNum` and its like are the server's own. Source: PAI protocol v2, extras."""
-
-    sku_type: Text | None = None
-    pinned_cell_id: Text | None = None
-
-
-class HivedScheduler(OpenModel):
-    """Priority and kinds of nodes. Source: PAI protocol v2, extras."""
-
-    job_priority_class: Annotated[PriorityClass | None, choice("crit", "prod", "test", "oppo")] = None
-    task_roles: dict[str, HivedRole] = {}
-
-
-class Extras(OpenModel):
-    """What lies outside the protocol proper; any key may stand here.
-
-    The server takes any `gangAllocation` and only `false` counts; here it has to be true or false.
-    Source: PAI protocol v2, extras; this project's docs for `slurm`.
-    """
-
-    gang_allocation: Boolean = True
-    plugins: Annotated[list[Plugin] | None, Field(alias=PLUGINS)] = None
-    storages: list[StorageMount] | None = None
-    hived_scheduler: HivedScheduler | None = None
-    slurm: SlurmExtras | None = None
-    job_status_change_notification: Any = None
 
 
 class JobFile(StrictModel):

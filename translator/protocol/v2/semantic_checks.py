@@ -12,7 +12,8 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from ...validation.partial_model import placed
-from .schema import PLUGINS, DockerImage
+from .extras_schema import PLUGINS
+from .schema import DockerImage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
