@@ -38,7 +38,7 @@ def role_hooks(role: str, file: JobFile, index: PrerequisiteIndex, context: Role
     for name in index.required(listed):
         path, each = index.named[name][-1]
         if not isinstance(each, DockerImage):
-            stated = context.document.mapping(path)
+            stated = context.collector.document.mapping(path)
             parameters = {key: value for key, value in stated.items() if key not in _NOT_PARAMETERS}
             use = PluginUse(path=path, parameters=parameters, role=role, file=file, context=context)
             known.append(_prerequisite(name, path, each, use))
