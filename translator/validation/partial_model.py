@@ -27,6 +27,8 @@ _EMPTY: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(("dict", "model", "definition-ref", "tagged-union"), dict),
 }
 """What the empty value of a kind is made of. Models alone are defined in one place and used in several."""
+_OF_VALUES = {"model-field": "schema", "dict": "values_schema"}
+"""Where a schema has that of the values in it."""
 _UNUSED = ("metadata", "serialization", "min_length", "keys_schema")
 
 
@@ -59,13 +61,10 @@ def _lenient(schema: Any) -> Any:
         return {key: _lenient(each) for key, each in schema.items()}
     if kind == "function-before":  # which checks more than the kind of a value
         return _lenient(schema["schema"])
-    made = {key: _lenient(each) for key, each in schema.items() if key not in _UNUSED}
+    inner = _OF_VALUES.get(kind)
+    made = {key: (_or_empty if key == inner else _lenient)(each) for key, each in schema.items() if key not in _UNUSED}
     if kind == "list":
         made["items_schema"] = _or_none(made["items_schema"])
-    elif kind == "dict":
-        made["values_schema"] = _or_empty(schema["values_schema"])
-    elif kind == "model-field":
-        made["schema"] = _or_empty(schema["schema"])
     elif kind == "tagged-union":
         made["discriminator"] = _tag_reader(schema["discriminator"], tuple(schema["choices"]))
     elif kind == "model":
