@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from . import compiling, reading, watching
+from . import compiling, reading, tasks, watching
 
 
 def main() -> int:
     """Print each ratio as it comes."""
     over = 0
-    parts = [compiling.run(), reading.run(), watching.run()]
+    parts = [compiling.run(), reading.run(), tasks.run(), watching.run()]
     if "--no-cluster" not in sys.argv:
         from . import starting
 

@@ -34,18 +34,18 @@ read_command_from_file() {
   exec {idle}>&-
 }
 
-# is_first_of_node: tell whether this is the first task on its node of all roles.
+# is_first_of_node: tell whether this is the first task on its node of all roles. In its step it is
+# the first where Slurm says so, and no step of an earlier role is there.
 is_first_of_node() {
-  local role slot
-  ((PSL_RANK == 0)) || return
+  local role
+  ((SLURM_LOCALID == 0)) || return
   for role in "${!PSL_NODES_OF[@]}"; do
-    nodes_of "$role"
-    for slot in "${!PSL_NODES[@]}"; do
-      if [[ ${PSL_NODES[slot]} == "$SLURMD_NODENAME" ]]; then
-        [[ $role.$slot == "$PSL_ROLE.$PSL_SLOT" ]]
-        return
-      fi
-    done
+    if ((role == PSL_ROLE)); then
+      return 0
+    fi
+    if [[ " ${PSL_NODES_OF[role]} " == *" $SLURMD_NODENAME "* ]]; then
+      return 1
+    fi
   done
 }
 
