@@ -13,11 +13,12 @@ from ..validation.schema_errors import parse_model
 from .expressions.command_builder import RoleContext
 from .expressions.secrets import secret_texts, substitute_placeholders
 from .v2.build import build
+from .v2.lookup import Lookup
 from .v2.overrides import apply_overrides
 from .v2.prerequisites import role_hooks
 from .v2.registry_credentials import registry_credentials
 from .v2.schema import JobFile
-from .v2.semantic_checks import check_semantics, prerequisite
+from .v2.semantic_checks import check_semantics
 from .v2.v1_extras import with_v1
 from .versions import draft_error, is_v1
 
@@ -77,12 +78,13 @@ def validate(
         job = validate_v1(collector, defaults or CompatOptions())
         return Checked(job=job, warnings=collector.of(Severity.WARNING))
     file = parse_model(JobFile, collector)
-    check_semantics(collector)
+    lookup = Lookup(document)
+    check_semantics(collector, lookup)
     switches = defaults or CompatOptions()
     keep = _keeps_unresolved(document, switches)
-    contexts = {role: _context(role, collector, keep=keep) for role in document.mapping(("taskRoles",))}
+    contexts = {role: _context(role, collector, lookup, keep=keep) for role in document.mapping(("taskRoles",))}
     commands = {role: _command(role, context) for role, context in contexts.items()}
-    hooks_by_role = {role: role_hooks(role, context) for role, context in contexts.items()}
+    hooks_by_role = {role: role_hooks(role, context, lookup) for role, context in contexts.items()}
     found = registry_credentials(
         RoleContext(collector=collector, roots={"secrets": document.at(("secrets",))}, keep=keep)
     )
@@ -92,7 +94,7 @@ def validate(
     if file.extras.slurm:
         switches = file.extras.slurm.compat.over(switches)
     job = replace(
-        substitute_placeholders(build(file, commands, hooks_by_role, switches, collector)), logins=tuple(found)
+        substitute_placeholders(build(file, commands, hooks_by_role, switches, collector, lookup)), logins=tuple(found)
     )
     if file.extras.slurm:
         job = with_v1(job, file.extras.slurm.v1, collector)
@@ -110,12 +112,12 @@ def _keeps_unresolved(document: Document, defaults: CompatOptions) -> bool:
     return own == "keep" or (own is None and defaults.unresolved == "keep")
 
 
-def _context(role: str, collector: DiagnosticCollector, *, keep: bool) -> RoleContext:
+def _context(role: str, collector: DiagnosticCollector, lookup: Lookup, *, keep: bool) -> RoleContext:
     """Return what the texts of a role may refer to."""
     document = collector.document
     roots = {root: document.at((root,)) for root in ("parameters", "secrets")}
     for kind in ("script", "output", "data"):
-        roots[kind] = prerequisite(document, kind, document.at(("taskRoles", role, kind)))
+        roots[kind] = lookup.prerequisite(kind, document.at(("taskRoles", role, kind)))
     return RoleContext(collector=collector, roots=roots, keep=keep)
 
 

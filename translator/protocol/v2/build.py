@@ -5,7 +5,6 @@ Source: PAI protocol v2 and PAI rest-server for the defaults.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...job import (
@@ -27,7 +26,8 @@ from ...job import (
 )
 from ...slurm_options import PASS_THROUGH, Mpi, RoleSlurmOptions, SlurmOptions
 from ..extras_slurm import SlurmExtras, SlurmMpiGroup
-from .semantic_checks import PLUGINS, controller_name, prerequisite
+from .lookup import PLUGINS
+from .semantic_checks import controller_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ..expressions.command_builder import BuiltCommand
     from ..extras_slurm import SlurmMpi, SlurmRole
     from . import schema
+    from .lookup import Lookup
 
 DEFAULT_SHM_MIB = 512
 """Source: PAI rest-server, shmMB of protocol v2."""
@@ -59,6 +60,7 @@ def build(
     hooks_by_role: Mapping[str, Hooks],
     switches: CompatOptions,
     collector: DiagnosticCollector,
+    lookup: Lookup,
 ) -> Job:
     """Return the job that a file means; `commands` are those of its roles, `hooks_by_role` what runs around them."""
     slurm = file.extras.slurm or SlurmExtras.model_construct()
@@ -70,7 +72,7 @@ def build(
         retry_limit=file.job_retry_count,
         gang=file.extras.gang_allocation,
         roles=tuple(
-            replace(_role(name, file, commands[name], switches, collector), hooks=hooks_by_role[name])
+            _role(name, file, commands[name], hooks_by_role[name], switches, collector, lookup)
             for name in file.task_roles
         ),
         slurm_options=wishes_of_job(slurm),
@@ -88,11 +90,17 @@ def _notify(document: Document) -> tuple[Event, ...]:
 
 
 def _role(
-    name: str, file: schema.JobFile, command: BuiltCommand, switches: CompatOptions, collector: DiagnosticCollector
+    name: str,
+    file: schema.JobFile,
+    command: BuiltCommand,
+    hooks: Hooks,
+    switches: CompatOptions,
+    collector: DiagnosticCollector,
+    lookup: Lookup,
 ) -> Role:
     role, path = file.task_roles[name], ("taskRoles", name)
     slurm_options = (file.extras.slurm or SlurmExtras.model_construct()).task_roles.get(name)
-    image = prerequisite(collector.document, "dockerimage", role.docker_image) or {}
+    image = lookup.prerequisite("dockerimage", role.docker_image) or {}
     if file.extras.gang_allocation and role.task_retry_count != 0:
         message = "`taskRetryCount` has no effect while all tasks of the job start together"
         hint = "write `gangAllocation: false` under `extras` to have single tasks retried"
@@ -115,6 +123,7 @@ def _role(
             infiniband=f"$.taskRoles.{name}.extraContainerOptions.infiniband",
             node_type=f"$.extras.hivedScheduler.taskRoles.{name}",
         ),
+        hooks=hooks,
         node_type=_node_type(name, file, collector),
     )
 

@@ -9,15 +9,16 @@ import re
 from typing import TYPE_CHECKING
 
 from ...job import Hooks, Lines, Prerequisite, Script
+from .lookup import PLUGINS, acts
 from .plugins import PLUGIN_NAMES, scripts
-from .semantic_checks import PLUGINS, acts, named_prerequisites, required
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from typing import Literal
 
     from ...reading.document import Path, Value
     from ..expressions.command_builder import RoleContext
+    from .lookup import Lookup
 
 PREFIX = PLUGINS + "."
 _COMMAND_KEYS = ("callbacks", "preCommands", "postCommands")
@@ -26,25 +27,16 @@ _NOT_PARAMETERS = ("plugin", "failurePolicy", "type")
 _OWN = re.compile(r"\bthis\.parameters\.((?:(?!\s*%>)[^.\[])+)")
 
 
-def role_hooks(role: str, context: RoleContext) -> Hooks:
+def role_hooks(role: str, context: RoleContext, lookup: Lookup) -> Hooks:
     """Return what runs around the commands of a role; faults go to the context's collector."""
-    document = context.document
-    listed = tuple(dict.fromkeys(name for _, name in document.texts(("taskRoles", role, "prerequisites"))))
-    named = named_prerequisites(document)
+    listed = tuple(dict.fromkeys(name for _, name in context.document.texts(("taskRoles", role, "prerequisites"))))
     known: list[Prerequisite] = []
-    for name in required(document, named, listed):
-        path, value = named[name][-1]
+    for name in lookup.required(listed):
+        path, value = lookup.named[name][-1]
         if value.get("type") != "dockerimage":
             known.append(_prerequisite(name, path, value, role, context))
-    plugins = tuple(_plugin(path, value, role, context) for path, value in _plugins_of(role, context))
+    plugins = tuple(_plugin(path, value, role, context) for path, value in lookup.plugins(role))
     return Hooks(requested=listed, resolved=tuple(known), plugins=plugins)
-
-
-def _plugins_of(role: str, context: RoleContext) -> Iterator[tuple[Path, Mapping[str, Value]]]:
-    for path, value in context.document.mappings(("extras", PLUGINS)):
-        chosen = value.get("taskroles")
-        if isinstance(value.get("plugin"), str) and (not isinstance(chosen, list) or role in chosen):
-            yield path, value
 
 
 def _prerequisite(name: str, path: Path, value: Mapping[str, Value], role: str, context: RoleContext) -> Prerequisite:

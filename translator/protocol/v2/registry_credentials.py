@@ -24,11 +24,12 @@ def registry_credentials(context: RoleContext) -> dict[str, str]:
     Only of images that a role uses. Faults go to the context's collector.
     """
     document = context.document
-    used = [document.at(("taskRoles", role, "dockerImage")) for role in document.mapping(("taskRoles",))]
+    selected = (document.at(("taskRoles", role, "dockerImage")) for role in document.mapping(("taskRoles",)))
+    used = {name for name in selected if isinstance(name, str)}
     found: dict[str, str] = {}
     for where, value in document.mappings(("prerequisites",)):
         auth, name = document.mapping((*where, "auth")), value.get("name")
-        if value.get("type") != "dockerimage" or name is None or name not in used or not auth:
+        if value.get("type") != "dockerimage" or not isinstance(name, str) or name not in used or not auth:
             continue
         lines: list[str] = []
         for key in _KEYS:

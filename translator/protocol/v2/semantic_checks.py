@@ -12,24 +12,26 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING
 
+from .lookup import PLUGINS
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
 
     from ...reading.document import Document, Path, Value
     from ...validation.diagnostics import DiagnosticCollector
+    from .lookup import Lookup
 
 SELECTIONS = {"dockerImage": "dockerimage", "data": "data", "output": "output", "script": "script"}
 """The keys of a role that name one prerequisite, and the type it has to be of."""
-PLUGINS = "com.microsoft.pai.runtimeplugin"
 MAX_CONTROLLER_NAME = 63
 """Letters and digits of a role's name. Source: OpenPAI FrameworkController, name of a task role."""
 
 
-def check_semantics(collector: DiagnosticCollector) -> None:
+def check_semantics(collector: DiagnosticCollector, lookup: Lookup) -> None:
     """Add a diagnostic for each name that is taken twice, and for each that names nothing."""
     _check_unique(collector)
-    _check_roles(collector)
-    _check_requirements(collector)
+    _check_roles(collector, lookup)
+    _check_requirements(collector, lookup)
     document = collector.document
     default = document.at(("defaults", "deployment"))
     deployments = _names(document, "deployments")
@@ -49,51 +51,6 @@ def controller_name(role: str) -> str:
     return re.sub(r"[^a-z0-9]", "", role.lower())
 
 
-def prerequisite(document: Document, kind: str, name: Value) -> Mapping[str, Value] | None:
-    """Return the prerequisite of that type and name."""
-    each = document.mappings(("prerequisites",))
-    return next((value for _, value in each if value.get("type") == kind and value.get("name") == name), None)
-
-
-Named = dict[str, list[tuple["Path", "Mapping[str, Value]"]]]
-"""The prerequisites of each name, with their paths."""
-
-
-def named_prerequisites(document: Document) -> Named:
-    """Return the prerequisites by name: of several of one name, those that do something, where any does."""
-    found: Named = {}
-    for path, value in document.mappings(("prerequisites",)):
-        name = value.get("name")
-        if isinstance(name, str):
-            found.setdefault(name, []).append((path, value))
-    return {name: [each for each in several if acts(each[1])] or several for name, several in found.items()}
-
-
-def acts(value: Mapping[str, Value]) -> bool:
-    """Tell whether a prerequisite does something for a role that lists it.
-
-    Source: PAI issue 5145: commands without a plugin are the cmd plugin's.
-    """
-    return value.get("type") != "dockerimage" and any(
-        value.get(key) for key in ("plugin", "callbacks", "preCommands", "postCommands")
-    )
-
-
-def required(document: Document, named: Named, names: Iterable[str]) -> Iterator[str]:
-    """Yield the names that a role's list stands for: those in it, and all that they require; each once.
-
-    A name that there is not is left out. Source: PAI issue 5145, require.
-    """
-    seen: set[str] = set()
-    stack = [*names]
-    while stack:
-        each = stack.pop()
-        if each not in seen and each in named:
-            seen.add(each)
-            yield each
-            stack += [text for _, text in _requirements(document, named, each)]
-
-
 def _check_unique(collector: DiagnosticCollector) -> None:
     seen: dict[tuple[Value, Value, Value], int] = {}
     for key, code in (("prerequisites", "E301"), ("deployments", "E302")):
@@ -109,10 +66,9 @@ def _check_unique(collector: DiagnosticCollector) -> None:
                 collector.add(code, (*path, "name"), message, hint="rename one of the two")
 
 
-def _check_roles(collector: DiagnosticCollector) -> None:
-    document = collector.document
+def _check_roles(collector: DiagnosticCollector, lookup: Lookup) -> None:
+    document, named = collector.document, lookup.named
     seen: dict[str, str] = {}
-    named = named_prerequisites(document)
     for role in document.mapping(("taskRoles",)):
         path: Path = ("taskRoles", role)
         short = controller_name(role)
@@ -124,7 +80,7 @@ def _check_roles(collector: DiagnosticCollector) -> None:
             collector.add("E307", path, message, hint="rename one: case and `_` do not tell roles apart", key=True)
         for key, kind in SELECTIONS.items():
             name = document.at((*path, key))
-            if isinstance(name, str) and prerequisite(document, kind, name) is None:
+            if isinstance(name, str) and lookup.prerequisite(kind, name) is None:
                 _add_undefined(collector, (*path, key), kind, name)
         for where, name in document.texts((*path, "prerequisites")):
             if name not in named:
@@ -137,6 +93,8 @@ def _check_roles(collector: DiagnosticCollector) -> None:
 
 def _add_undefined(collector: DiagnosticCollector, path: Path, kind: str, name: str) -> None:
     """Add the diagnostic for a role that selects a prerequisite of a type where there is none of that name."""
+    if collector.is_full("E304"):
+        return
     every = collector.document.mappings(("prerequisites",))
     others = [str(value.get("type")) for _, value in every if value.get("name") == name]
     if any(other not in SELECTIONS.values() for other in others):
@@ -149,16 +107,15 @@ def _add_undefined(collector: DiagnosticCollector, path: Path, kind: str, name: 
     collector.add("E304", path, message, hint=hint, near=(name, same))
 
 
-def _check_requirements(collector: DiagnosticCollector) -> None:
+def _check_requirements(collector: DiagnosticCollector, lookup: Lookup) -> None:
     """Add diagnostics for requirements that do not exist, and one for each that closes a cycle."""
-    document = collector.document
-    named = named_prerequisites(document)
+    named = lookup.named
     open_names: dict[str, bool] = {}
     for root in named:
         # Each name is entered once; a requirement that leads to a name still open closes a cycle.
         stack: list[tuple[str, deque[tuple[Path, str]]]] = []
         if root not in open_names:
-            stack.append((root, deque(_requirements(document, named, root))))
+            stack.append((root, deque(lookup.requirements(root))))
             open_names[root] = True
         while stack:
             name, rest = stack[-1]
@@ -171,7 +128,7 @@ def _check_requirements(collector: DiagnosticCollector) -> None:
                 collector.add("E303", where, f"there is no prerequisite `{wanted}`", near=(wanted, named))
             elif wanted not in open_names:
                 open_names[wanted] = True
-                stack.append((wanted, deque(_requirements(document, named, wanted))))
+                stack.append((wanted, deque(lookup.requirements(wanted))))
             elif open_names[wanted]:
                 collector.add("E306", where, _cycle([each for each, _ in stack], wanted))
             if wanted in named and all(value.get("type") == "dockerimage" for _, value in named[wanted]):
@@ -188,10 +145,6 @@ def _cycle(open_names: list[str], wanted: str) -> str:
     if len(circle) > longest:
         circle[longest // 2 : -longest // 2] = ["..."]
     return "prerequisites require each other in a cycle: " + " > ".join(circle)
-
-
-def _requirements(document: Document, named: Named, name: str) -> list[tuple[Path, str]]:
-    return [item for path, _ in named.get(name, ()) for item in document.texts((*path, "require"))]
 
 
 def _names(document: Document, key: str) -> list[str]:
