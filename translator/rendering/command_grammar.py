@@ -50,7 +50,8 @@ _FORMS_OF_SRUN = {
 """The options of srun; a value may stand in quotes. --mpi names a file of a plugin, so that it has no slash."""
 _NODELIST = re.compile(r'--nodelist="\$PSL_SCRATCH/hosts\.[0-9]+"')
 _OPTION = re.compile(r"--([a-z-]+)(?:=('?)([^\s'\"]*)\2)?")
-_START = r'  (?:SLURM_HOSTFILE="\$PSL_SCRATCH/hosts\.{role}" )?exec srun '
+_HOST_FILE = 'SLURM_HOSTFILE="$PSL_SCRATCH/hosts.{role}" '
+_START = "  exec srun "
 _TASK = ' --chdir="$PSL_ATTEMPT_FOLDER" bash -p "$PSL_SCRIPT" --task "$PSL_FOLDER" "$PSL_ATTEMPT" {role}'
 
 
@@ -72,11 +73,12 @@ def srun_fault(text: str, role: str) -> str:
     """
     # A backslash at the end of a line is no part of the command.
     line = text.replace(" \\\n    ", " ")
-    start = re.match(_START.format(role=role), line)
-    if start is None or not line.endswith("\n") or line.count("\n") > 1:
+    if line.startswith(host_file := "  " + _HOST_FILE.format(role=role)):
+        line = f"  {line.removeprefix(host_file)}"
+    if not line.startswith(_START) or not line.endswith("\n") or line.count("\n") > 1:
         return f"expected the srun of task role {role}"
     task = _TASK.format(role=role)
-    for part in line[start.end() : -1].split(" : "):
+    for part in line[len(_START) : -1].split(" : "):
         if not part.endswith(task):
             return f"the srun of task role {role} starts something else than the tasks of the role"
         words = part.removesuffix(task).split(" ")
