@@ -53,10 +53,17 @@ def _home(folder: Path, jobs: int) -> dict[str, str]:
         path = folder / "home/jobs" / f"{user}~{name}"
         (path / "attempts/0").mkdir(parents=True)
         records = (
-            Created(time=now, job=name, user=user, backend="slurm", roles=roles, policy=RetryPolicy(limit=2)),
-            Intent(time=now, attempt=0, tag=f"paislurm-{number}"),
-            Submitted(time=now, attempt=0, job_id=job_id, job=name, user=user, backend="slurm", tasks=4),
-            Observed(time=now, attempt=0, state="RUNNING", reason="None"),
+            Created(
+                happened_at=now,
+                job=name,
+                user=user,
+                backend="slurm",
+                roles=roles,
+                retry_policy=RetryPolicy(retry_limit=2),
+            ),
+            Intent(happened_at=now, attempt=0, tag=f"paislurm-{number}"),
+            Submitted(happened_at=now, attempt=0, job_id=job_id, job=name, user=user, backend="slurm", task_count=4),
+            Observed(happened_at=now, attempt=0, backend_state="RUNNING", backend_reason="None"),
         )
         (path / "journal.jsonl").write_bytes(b"".join(dump(record) for record in records))
         lines.append(f"{job_id}|{job_id}|RUNNING|{now}|{now}|{now + 86400}|n[1-4]|None\n")

@@ -97,7 +97,7 @@ def test_a_step_that_slurm_finds_no_room_for_ends_the_job(bound: Cluster) -> Non
         done = bound.run(["sbatch", "--wait", "job.sbatch"], cwd=folder, timeout=60)
         (path,) = folder.glob("threads-*/attempts/0/result.json")
         result = json.loads(path.read_text())
-        found = (done.returncode, result["outcome"], result["code"], result["behaviour"])
+        found = (done.returncode, result["outcome"], result["exit_code"], result["behaviour"])
         if profile == THREADS:
             assert found == (1, "failed", 252, "permanent")
             assert "found no room for its step in 3 s" in result["reason"]

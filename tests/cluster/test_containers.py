@@ -79,8 +79,8 @@ def test_statuses_and_signals_arrive_from_a_container(installed: Cluster, workdi
     roles = role("fails", 1, wait + "exit 7") + role("traps", 1, traps) + role("killed", 1, "kill -SEGV $$", failed=-1)
     job = submit(installed, workdir, roles, "", settings(image))
     code, result = job.ended()
-    found = {task["role"]: (task["state"], task["status"]) for task in result["tasks"]}
-    assert (code, result["trigger"]["role"], result["code"]) == (1, "fails", 255)
+    found = {task["role"]: (task["state"], task["exit_status"]) for task in result["tasks"]}
+    assert (code, result["trigger"]["role"], result["exit_code"]) == (1, "fails", 255)
     # Of two exits in an instant either may arrive first, and the decision stops what has not.
     assert found.pop("killed") in {("FAILED", 139), ("STOPPED", 139)}
     assert found == {"fails": ("FAILED", 7), "traps": ("STOPPED", 0)}
@@ -93,7 +93,7 @@ def test_a_start_script_that_fails_is_the_reason(installed: Cluster, workdir: Pa
     extras = f"{{com.microsoft.pai.runtimeplugin: [{{plugin: cmd, parameters: {{preCommands: ['{command}']}}}}]}}"
     job = submit(installed, workdir, role("t", 1, "true"), extras, settings(image))
     code, result = job.ended()
-    assert (code, result["code"]) == (1, 255)
+    assert (code, result["exit_code"]) == (1, 255)
     assert "task t-0 failed with status 4 in the plugin cmd, before its commands" in result["reason"]
     assert job.log("0-t/0", "runtime.log") == "ImportError: here\n"
 
@@ -125,5 +125,5 @@ def test_an_image_that_is_not_there(installed: Cluster, workdir: Path, image: Pa
     assert "did you mean `debain`?" in done.stderr
     job = submit(installed, workdir, role("t", 1, "true"), "", settings(image / "nowhere"))
     code, result = job.ended()
-    assert (code, result["code"], result["behaviour"]) == (1, 254, "permanent")
+    assert (code, result["exit_code"], result["behaviour"]) == (1, 254, "permanent")
     assert f"error: the image {image}/nowhere is not on " in job.log("0-t/0", "stderr.log")

@@ -157,9 +157,9 @@ def test_what_a_node_lacks_is_said_before_any_task_starts(tree: Tree, workdir: P
     job = submit(tree.cluster, workdir, roles, f"{{slurm: {{layout: {layout}}}}}", tree.settings())
     code, result = job.ended()
     lacks = f"there is no InfiniBand adapter mlx5_1 in {tree.path}/infiniband"
-    assert (code, result["code"], result["behaviour"]) == (1, 252, "permanent")
+    assert (code, result["exit_code"], result["behaviour"]) == (1, 252, "permanent")
     assert result["reason"] == f"node n2: {lacks} (site profile: infiniband.adapters)"
-    assert all(task["state"] != "SUCCEEDED" and task["started"] is None for task in result["tasks"])
+    assert all(task["state"] != "SUCCEEDED" and task["started_at"] is None for task in result["tasks"])
     assert f"node n2: {lacks}" in paislurm(tree.cluster, workdir, "status", job.name).stdout
 
 
@@ -168,7 +168,7 @@ def test_all_that_is_missing_is_in_the_log(tree: Tree, workdir: Path) -> None:
     tree.run("n2", "echo 1: DOWN >infiniband/mlx5_0/ports/1/state; echo down >net/ib0/operstate")
     job = submit(tree.cluster, workdir, role("w", 1, LOOK, more=ON), settings=tree.settings("unlimited"))
     code, result = job.ended()
-    assert (code, result["code"]) == (1, 252)
+    assert (code, result["exit_code"]) == (1, 252)
     assert result["reason"].endswith(": port 1 of the InfiniBand adapter mlx5_0 is not active but DOWN, and 2 more")
     log = (job.attempt / "slurm.log").read_text()
     assert "the network interface ib0 is not up but down" in log

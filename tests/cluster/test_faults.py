@@ -61,10 +61,10 @@ def test_scancel_by_hand_and_by_root(installed: Cluster, workdir: Path) -> None:
             installed.run(["scancel", job_id(job)])
     for user, job in jobs.items():
         code, result = job.ended()
-        assert (code, result["outcome"], result["code"], result["behaviour"]) == (1, "interrupted", -210, "stop")
+        assert (code, result["outcome"], result["exit_code"], result["behaviour"]) == (1, "interrupted", -210, "stop")
         assert [job.log(f"0-w/{index}") for index in (0, 1)] == ["ready\nsaved\n"] * 2
         shown = status(job)
-        assert (shown["state"], shown["code"]) == ("STOPPED", -210)
+        assert (shown["state"], shown["exit_code"]) == ("STOPPED", -210)
         assert f"cancelled by {user}" in shown["reason"]
         assert [task["state"] for task in shown["tasks"]] == ["STOPPED", "STOPPED"]
         assert installed.sacct(job_id(job))[0]["State"].startswith("CANCELLED")
@@ -77,7 +77,7 @@ def test_a_task_that_takes_too_much_memory(installed: Cluster, workdir: Path, la
     more = role("child", 1, f"bash -c '{eater}'; echo survived") + role("peer", 1, SAVES)
     job = submit(installed, workdir, more, f"{{slurm: {{layout: {layout}}}}}")
     code, result = job.ended()
-    assert (code, result["outcome"], result["code"], result["behaviour"]) == (1, "failed", -1200, "permanent")
+    assert (code, result["outcome"], result["exit_code"], result["behaviour"]) == (1, "failed", -1200, "permanent")
     assert (result["trigger"]["role"], states(result)) == ("child", ["child-0 FAILED", "peer-0 STOPPED"])
     assert "memory" in status(job)["reason"]
 
@@ -103,13 +103,13 @@ def test_a_lost_node_ends_the_job_whatever_it_tolerates(installed: Cluster, work
         for kind, job in jobs.items():
             waited = paislurm(installed, job.folder, "wait", "--json", "--", job.name)
             shown = status(job)
-            assert (shown["state"], shown["code"]) == ("FAILED", -1001), waited.stderr
+            assert (shown["state"], shown["exit_code"]) == ("FAILED", -1001), waited.stderr
             assert "node" in shown["reason"]
             assert waited.returncode == 1
             result = {} if kind == "batch" else json.loads((job.attempt / "result.json").read_text())
             # Slurm's TERM may overtake srun's word; then the accounts say it alone.
             if result.get("outcome", "interrupted") != "interrupted":
-                assert (result["outcome"], result["code"], result["behaviour"]) == ("failed", -1001, "transient")
+                assert (result["outcome"], result["exit_code"], result["behaviour"]) == ("failed", -1001, "transient")
                 assert "node n8 was lost" in result["reason"]
                 assert [task["node"] for task in result["tasks"] if task["state"] == "FAILED"] == ["n8"]
         found = {kind: {row["State"] for row in installed.sacct(number)} for kind, number in ids.items()}
@@ -136,7 +136,7 @@ def test_a_requeue_by_hand_ends_under_its_own_name(installed: Cluster, workdir: 
     # Seen on 22.05, not always: the end of the first run counts as that of the second, which never begins.
     codes = {"requeued": -100, "interrupted": -101}
     shown = status(job)
-    assert (shown["state"], shown["code"]) == ("FAILED", codes[json.loads(result.read_text())["outcome"]])
+    assert (shown["state"], shown["exit_code"]) == ("FAILED", codes[json.loads(result.read_text())["outcome"]])
     assert [task["state"] for task in shown["tasks"]] == ["STOPPED"]
     assert job.log("0-w/0") == "ready\nsaved\n"
 
@@ -170,8 +170,8 @@ def test_deaths_by_signal_of_the_users_own(installed: Cluster, workdir: Path) ->
     }
     for name, (wanted, _) in commands.items():
         code, result = jobs[name].ended()
-        assert (code, result["outcome"], result["code"]) == (1, "failed", wanted), name
-        assert result["tasks"][0]["status"] == wanted
+        assert (code, result["outcome"], result["exit_code"]) == (1, "failed", wanted), name
+        assert result["tasks"][0]["exit_status"] == wanted
 
 
 def test_the_shell_of_a_task_is_killed_while_its_peers_run(installed: Cluster, workdir: Path) -> None:
@@ -189,11 +189,11 @@ def test_the_shell_of_a_task_is_killed_while_its_peers_run(installed: Cluster, w
             jobs[kind] = submit(installed, folder, roles, "{gangAllocation: false, slurm: {slots: 2}}")
     for kind, job in jobs.items():
         code, result = job.ended()
-        tasks = [(task["state"], task["attempt"]) for task in result["tasks"]]
+        tasks = [(task["state"], task["task_attempt"]) for task in result["tasks"]]
         if kind == "gang":
-            assert (code, result["outcome"], result["code"]) == (1, "failed", 255)
+            assert (code, result["outcome"], result["exit_code"]) == (1, "failed", 255)
             assert (tasks, job.log("0-w/0")) == ([("STOPPED", 0), ("FAILED", 0)], "ready\nsaved\n")
-            assert result["tasks"][1]["status"] == 137
+            assert result["tasks"][1]["exit_status"] == 137
         else:
             assert (code, result["outcome"]) == (0, "succeeded")
             assert sorted(tasks) == [("SUCCEEDED", 0), ("SUCCEEDED", 0), ("SUCCEEDED", 1)], kind
@@ -266,9 +266,9 @@ def test_tasks_are_warned_of_the_time_limit(installed: Cluster, workdir: Path) -
     # Slurm sends the signal when so much of the limit is left; the limit comes nearer here.
     installed.admin(["scontrol", "update", f"jobid={job_id(job)}", "timelimit=2"])
     code, result = job.ended()
-    assert (code, result["outcome"], result["code"], result["behaviour"]) == (1, "failed", -1004, "permanent")
+    assert (code, result["outcome"], result["exit_code"], result["behaviour"]) == (1, "failed", -1004, "permanent")
     assert job.log("0-w/0") == "ready\nsaved\n"
-    assert (status(job)["state"], status(job)["code"]) == ("FAILED", -1004)
+    assert (status(job)["state"], status(job)["exit_code"]) == ("FAILED", -1004)
 
 
 def test_the_time_limit_without_a_warning(late: Submitted) -> None:
@@ -277,6 +277,6 @@ def test_the_time_limit_without_a_warning(late: Submitted) -> None:
     assert (code, result["outcome"]) == (1, "interrupted")
     assert late.log("0-w/0") == "ready\nsaved\n"
     shown = status(late)
-    assert (shown["state"], shown["code"]) == ("FAILED", -1004)
+    assert (shown["state"], shown["exit_code"]) == ("FAILED", -1004)
     assert "time limit" in shown["reason"]
     assert late.cluster.sacct(job_id(late))[0]["State"] == "TIMEOUT"

@@ -137,7 +137,7 @@ def test_what_no_retry_helps(
     registry.push("team/tiny:1", "first")
     job = submit(registry, workdir, role("only", 1, "true"), image, cache=cache, password=password)
     code, result = job.ended()
-    assert (code, result["code"], result["behaviour"]) == (1, 254, "permanent")
+    assert (code, result["exit_code"], result["behaviour"]) == (1, 254, "permanent")
     assert result["reason"] == reason.replace("SERVER", registry.server)
 
 
@@ -151,7 +151,7 @@ def test_a_registry_that_is_away_is_asked_again_and_the_failure_is_transient(
         code, result = job.ended()
     finally:
         registry.start()
-    assert (code, result["code"], result["behaviour"]) == (1, 254, "transient")
+    assert (code, result["exit_code"], result["behaviour"]) == (1, 254, "transient")
     assert result["reason"] == f"no answer from the registry {registry.server} (curl: status 7)"
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def test_workers_decide_and_the_server_is_stopped(installed: Cluster, workdir: Path, layout: str) -> None:
     roles = role("ps", 1, "sleep infinity") + role("worker", 2, "true", succeeded=2)
     code, result = run_job(installed, workdir, roles, f"{{slurm: {{layout: {layout}}}}}")
-    assert (code, result["outcome"], result["trigger"]["rule"]) == (0, "succeeded", "C3")
+    assert (code, result["outcome"], result["trigger"]["completion_rule"]) == (0, "succeeded", "C3")
     assert states(result) == ["ps-0 STOPPED", "worker-0 SUCCEEDED", "worker-1 SUCCEEDED"]
 
     def accounted() -> set[str]:
@@ -37,7 +37,7 @@ def test_a_role_tolerates_as_many_failures_as_it_says(
     command = 'exit "$((PAI_TASK_INDEX % 2 * 3))"'
     code, result = run_job(installed, workdir, role("sweep", 4, command, failed=failed))
     assert (code, result["outcome"]) == (int(outcome == "failed"), outcome)
-    assert [task["status"] for task in result["tasks"] if task["state"] == "FAILED"] == [3, 3]
+    assert [task["exit_status"] for task in result["tasks"] if task["state"] == "FAILED"] == [3, 3]
 
 
 @pytest.mark.exclusive
@@ -51,7 +51,7 @@ def test_one_failure_of_64_tasks_ends_the_job_and_the_others_get_term(installed:
     code, result = run_job(installed, workdir, roles, "{slurm: {layout: shared}}")
     assert (code, result["trigger"]["role"], result["trigger"]["index"]) == (1, "a", 7)
     failed = next(task for task in result["tasks"] if task["state"] == "FAILED")
-    assert result["ended"] - failed["ended"] <= 3
+    assert result["ended_at"] - failed["ended_at"] <= 3
     logs = installed.home("alice") / ".paislurm" / "jobs" / f"alice~{result['job']}" / "attempts" / "0" / "logs"
     saved = [log for log in logs.glob("*/*/stdout.log") if "saved" in log.read_text()]
     assert len(saved) == 63
@@ -62,7 +62,7 @@ def test_without_gang_tasks_take_turns_and_are_retried(installed: Cluster, workd
     roles = role("many", 9, command, more="    taskRetryCount: 1\n")
     code, result = run_job(installed, workdir, roles, "{gangAllocation: false, slurm: {slots: 2}}")
     assert (code, {task["state"] for task in result["tasks"]}) == (0, {"SUCCEEDED"})
-    assert [task["attempt"] for task in result["tasks"]] == [0, 0, 0, 1, 0, 0, 0, 0, 0]
+    assert [task["task_attempt"] for task in result["tasks"]] == [0, 0, 0, 1, 0, 0, 0, 0, 0]
 
 
 @BOTH

@@ -89,10 +89,10 @@ def test_the_script_alone_does_the_same_for_another_user(installed: Cluster, wor
     assert code == 1
 
     other = json.loads((by_hand / "result.json").read_text())
-    assert [task["status"] for task in other["tasks"]] == [7, 7, 143]
+    assert [task["exit_status"] for task in other["tasks"]] == [7, 7, 143]
     for one in (result, other):
         for record in (one, *one["tasks"]):
-            for differs in ("job_id", "node", "started", "ended"):
+            for differs in ("job_id", "node", "started_at", "ended_at"):
                 record.pop(differs, None)
         one["trigger"]["index"] = one["reason"] = "either"
     assert other == result
@@ -177,7 +177,7 @@ def test_two_failures_of_four_are_tolerated_or_decide(installed: Cluster, workdi
         status = paislurm(installed, workdir, "status", job.name).stdout
         assert states(result)[-1] == "ps-0 STOPPED"
         if failed == 3:
-            assert (code, result["outcome"], trigger["rule"], trigger["index"] in (0, 2)) == (
+            assert (code, result["outcome"], trigger["completion_rule"], trigger["index"] in (0, 2)) == (
                 0,
                 "succeeded",
                 "C3",
@@ -185,6 +185,11 @@ def test_two_failures_of_four_are_tolerated_or_decide(installed: Cluster, workdi
             )
             assert "SUCCEEDED" in status
         else:
-            assert (code, result["outcome"], trigger["rule"], trigger["index"] in (1, 3)) == (1, "failed", "C2", True)
-            assert [task["status"] for task in result["tasks"] if task["state"] == "FAILED"] == [3, 3]
+            assert (code, result["outcome"], trigger["completion_rule"], trigger["index"] in (1, 3)) == (
+                1,
+                "failed",
+                "C2",
+                True,
+            )
+            assert [task["exit_status"] for task in result["tasks"] if task["state"] == "FAILED"] == [3, 3]
             assert f"task sweep-{trigger['index']} failed with status 3: 2 failed of role sweep end the job" in status

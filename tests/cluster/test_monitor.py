@@ -107,7 +107,7 @@ def jobs(installed: Cluster, ground: Path, killed: object) -> dict[str, Watched]
 def test_a_plain_failure_is_retried_as_often_as_the_job_says(jobs: dict[str, Watched]) -> None:
     shown = check("exit 1, two retries", jobs["exit1"], "FAILED", 255, 3)
     assert shown["reason"].endswith("its 2 retries are used up")
-    assert [attempt["retried_because"] for attempt in shown["attempts"]] == ["retry 1 of 2", "retry 2 of 2"]
+    assert [attempt["retry_rule"] for attempt in shown["attempts"]] == ["retry 1 of 2", "retry 2 of 2"]
     said = jobs["exit1"].run("status", jobs["exit1"].name).stdout
     assert "why there was another" in said
 
@@ -146,7 +146,7 @@ def test_a_requeue_by_an_administrator_is_a_fresh_attempt(installed: Cluster, jo
     installed.admin(["scontrol", "update", f"jobid={number}", "starttime=now"])
     shown = check("scontrol requeue", job, "SUCCEEDED", 0, 2)
     # Slurm sometimes counts the end of the first run as that of the second, which then does not begin.
-    assert [attempt["code"] for attempt in shown["attempts"]] in ([-100], [-101])
+    assert [attempt["exit_code"] for attempt in shown["attempts"]] in ([-100], [-101])
 
 
 def test_a_preempted_job_has_a_fresh_attempt(installed: Cluster, jobs: dict[str, Watched]) -> None:
@@ -154,7 +154,7 @@ def test_a_preempted_job_has_a_fresh_attempt(installed: Cluster, jobs: dict[str,
     job.begun()
     installed.run(["sbatch", "--partition=urgent", "--mem=500000", "--output=/dev/null", "--wrap=sleep 3"], check=True)
     shown = check("preempted", job, "SUCCEEDED", 0, 2)
-    assert [(attempt["code"], attempt["backend_state"]) for attempt in shown["attempts"]] == [(-1003, "PREEMPTED")]
+    assert [(attempt["exit_code"], attempt["backend_state"]) for attempt in shown["attempts"]] == [(-1003, "PREEMPTED")]
 
 
 def test_any_number_of_monitors_submit_one_attempt(jobs: dict[str, Watched]) -> None:
@@ -216,7 +216,7 @@ def test_a_time_limit_is_permanent_unless_the_job_asks(jobs: dict[str, Watched])
     check("time limit", jobs["timeout"], "FAILED", -1004, 1)
     job = jobs["timeout-retried"]
     shown = check("time limit, onTimeout", job, "SUCCEEDED", 0, 2)
-    assert [attempt["code"] for attempt in shown["attempts"]] == [-1004]
+    assert [attempt["exit_code"] for attempt in shown["attempts"]] == [-1004]
     assert (job.path / "attempts/0/logs/0-w/0/stdout.log").read_text() == "ready\nsaved\n"
 
 

@@ -68,7 +68,11 @@ def test_a_lost_node_is_left_out(installed: Cluster, ground: Path) -> None:
     for fault, job in jobs.items():
         shown = check(fault, job, "SUCCEEDED", 0, 2)
         (attempt,) = shown["attempts"]
-        assert (attempt["code"], attempt["nodes"], shown["excluded_nodes"]) == (-1001, [lost[fault]], [lost[fault]])
+        assert (attempt["exit_code"], attempt["blamed_nodes"], shown["excluded_nodes"]) == (
+            -1001,
+            [lost[fault]],
+            [lost[fault]],
+        )
         assert retries(job) == [0], "the budget was used"
         assert f"ExcNodeList={lost[fault]}" in installed.admin(["scontrol", "show", "job", job.latest()])
 
@@ -83,7 +87,7 @@ def is_retried(job: Watched) -> bool:
 
 def retries(job: Watched) -> list[int]:
     """Return how many retries of the budget were used after each attempt but the last."""
-    return [record["used"] for record in job.journal() if record["kind"] == "retry"]
+    return [record["used_retries"] for record in job.journal() if record["kind"] == "retry"]
 
 
 def test_a_full_folder_is_told_and_loses_nothing(installed: Cluster, ground: Path) -> None:

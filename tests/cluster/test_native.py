@@ -92,7 +92,7 @@ def test_the_rank_that_fails_first_is_the_end_of_its_task(installed: Cluster, wo
         OFFERS,
     )
     code, result = job.ended()
-    assert [(task["state"], task["status"]) for task in result["tasks"]] == [("SUCCEEDED", 0), ("FAILED", 3)]
+    assert [(task["state"], task["exit_status"]) for task in result["tasks"]] == [("SUCCEEDED", 0), ("FAILED", 3)]
     assert code == 0
 
 
@@ -108,7 +108,7 @@ def test_an_abort_ends_the_world(installed: Cluster, workdir: Path) -> None:
     job = submit(installed, workdir, roles, "{slurm: {mpi: {ranksPerInstance: 2}}}", OFFERS)
     _, result = job.ended()
     assert {task["state"] for task in result["tasks"]} == {"FAILED"}, result
-    assert all(task["status"] for task in result["tasks"])
+    assert all(task["exit_status"] for task in result["tasks"])
 
 
 def test_ranks_have_the_gpus_and_the_exports_of_their_task(installed: Cluster, workdir: Path) -> None:

@@ -218,7 +218,7 @@ def test_published_jobs_call_what_they_say(installed: Cluster, workdir: Path, pu
         assert (name, code, result["outcome"]) == (name, int(failed), "failed" if failed else "succeeded")
         assert (name, *states(result)) == (name, *expected.ends)
         if failed:
-            assert (name, result["tasks"][0]["status"]) == (name, expected.status)
+            assert (name, result["tasks"][0]["exit_status"]) == (name, expected.status)
             assert "No such file or directory" in job.log(f"0-{result['tasks'][0]['role']}/0", "stderr.log")
         if expected.printed is not None:
             assert (name, job.log(f"0-{result['tasks'][0]['role']}/0")) == (name, expected.printed)

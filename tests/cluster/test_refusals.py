@@ -67,7 +67,9 @@ def test_a_job_that_slurm_takes_and_cannot_start_says_so(installed: Cluster, wor
         return found
 
     wait_until(
-        lambda: [(wait["reason"], wait["kind"]) for wait in status()["waits"]] == [("PartitionTimeLimit", "stuck")],
+        lambda: (
+            [(wait["backend_reason"], wait["kind"]) for wait in status()["waits"]] == [("PartitionTimeLimit", "stuck")]
+        ),
         "status does not say that the time limit is too long",
     )
     shown = paislurm(installed, workdir, "status", job.name, env=home).stdout
@@ -89,7 +91,7 @@ def test_more_than_any_node_has(installed: Cluster, workdir: Path) -> None:
     home = {"PAISLURM_HOME": str(workdir / "home")}
     done = paislurm(installed, workdir, "submit", "--json", "job.yaml", env=home)
     answer = json.loads(done.stdout)
-    assert (done.returncode, answer["exit_code"]) == (4, 4)
+    assert (done.returncode, answer["exit_status"]) == (4, 4)
     (fault,) = answer["diagnostics"]
     assert "CPU count per node can not be satisfied" in fault["message"]
     assert fault["path"].endswith(".resourcePerInstance.cpu")

@@ -147,7 +147,7 @@ def ran(registry: Registry, workdir: Path, containers: str, enter: str, program:
     assert said[:3] == ["of a folder", "of a registry", "two words"]
     assert (attempt / "logs/1-worker/0/stdout.log").read_text() == "told\n"
     result = json.loads((attempt / "result.json").read_text())
-    assert [(task["state"], task["status"]) for task in result["tasks"]] == [("SUCCEEDED", 0), ("STOPPED", 0)]
+    assert [(task["state"], task["exit_status"]) for task in result["tasks"]] == [("SUCCEEDED", 0), ("STOPPED", 0)]
     files = [path for path in attempt.rglob("*") if path.is_file()]
     assert [path for path in files if PASSWORD.encode() in path.read_bytes()] == []
     return said

@@ -39,7 +39,7 @@ def test_many_tasks_take_turns_and_failed_ones_are_tried_again(installed: Cluste
 
     code, result = retried.ended()
     found = {f"{task['role']}-{task['index']}": task for task in result["tasks"]}
-    assert {name: (task["state"], task["attempt"], task["status"]) for name, task in found.items()} == {
+    assert {name: (task["state"], task["task_attempt"], task["exit_status"]) for name, task in found.items()} == {
         "spent-0": ("FAILED", 1, 8),
         "third-0": ("SUCCEEDED", 2, 0),
         "third-1": ("SUCCEEDED", 2, 0),
@@ -66,11 +66,11 @@ def test_a_task_whose_budget_is_spent_decides(installed: Cluster, workdir: Path)
     server = "trap 'echo saved; exit 0' TERM; sleep 60 & wait"
     job = submit(installed, workdir, roles + role("ps", 1, server), NO_GANG)
     code, result = job.ended()
-    assert (code, result["outcome"], result["code"]) == (1, "failed", 255)
-    assert result["trigger"] == {"rule": "C2", "role": "w", "index": 1, "count": 1, "threshold": 1}
-    assert [(task["state"], task["attempt"]) for task in result["tasks"]] == [
+    assert (code, result["outcome"], result["exit_code"]) == (1, "failed", 255)
+    assert result["trigger"] == {"completion_rule": "C2", "role": "w", "index": 1, "count": 1, "threshold": 1}
+    assert [(task["state"], task["task_attempt"]) for task in result["tasks"]] == [
         ("SUCCEEDED", 0),
         ("FAILED", 2),
         ("STOPPED", 0),
     ]
-    assert (job.log("1-ps/0"), result["tasks"][2]["status"]) == ("saved\n", 0)
+    assert (job.log("1-ps/0"), result["tasks"][2]["exit_status"]) == ("saved\n", 0)

@@ -111,7 +111,7 @@ def test_a_node_that_does_not_answer(installed: Cluster, workdir: Path, image: P
         for job in jobs:
             job.ended()
             # Slurm's TERM may overtake srun's word; then the accounts alone say why the job ended.
-            assert status(job)["code"] == -1001
+            assert status(job)["exit_code"] == -1001
             said = job.log("0-master/0").splitlines()
             assert said[0] == "there"
             assert sorted(line.split()[:2] for line in said[1:]) == [["new", "255"], ["running", "255"]]

@@ -75,11 +75,17 @@ def test_a_failed_task_of_a_debug_job_keeps_its_place(installed: Cluster, workdi
         found: dict[str, Any] = json.loads(done.stdout)
         return found
 
-    wait_until(lambda: [task["held"] is not None for task in shown()["tasks"]] == [False, True], "w-1 to be held")
+    wait_until(
+        lambda: [task["hold_ends_at"] is not None for task in shown()["tasks"]] == [False, True], "w-1 to be held"
+    )
     status = shown()
     assert (status["state"], status["backend_state"]) == ("RUNNING", "RUNNING")
     task = status["tasks"][1]
-    assert (task["state"], task["status"], task["held"] - task["started"] > 604700) == ("RUNNING", 3, True)
+    assert (task["state"], task["exit_status"], task["hold_ends_at"] - task["started_at"] > 604700) == (
+        "RUNNING",
+        3,
+        True,
+    )
     text = paislurm(installed, folder, "status", job.name, env=home).stdout
     assert f"w-1 failed with status 3; its place on {task['node']} is kept until " in text
     # Its resources are still the job's, and its files are there to be looked at.
@@ -91,4 +97,4 @@ def test_a_failed_task_of_a_debug_job_keeps_its_place(installed: Cluster, workdi
     code, result = job.ended()
     assert (code, result["outcome"]) == (1, "interrupted")
     ended = shown()
-    assert (ended["state"], ended["tasks"][1]["status"], ended["tasks"][1]["held"]) == ("STOPPED", 3, None)
+    assert (ended["state"], ended["tasks"][1]["exit_status"], ended["tasks"][1]["hold_ends_at"]) == ("STOPPED", 3, None)

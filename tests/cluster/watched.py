@@ -137,7 +137,7 @@ def check(fault: str, job: Watched, state: str, code: int, attempts: int) -> dic
     shown = job.ended()
     counts = job.counts()
     COUNTED.append((fault, counts, f"{shown['state']} {shown['code']}"))
-    assert (shown["state"], shown["code"]) == (state, code), shown["reason"]
+    assert (shown["state"], shown["exit_code"]) == (state, code), shown["reason"]
     assert counts == (attempts, attempts, attempts)
     assert [line.split()[0] for line in job.lines()] == [str(number) for number in range(attempts)]
     assert sorted((line.split()[1] for line in job.lines()), key=int) == job.job_ids()

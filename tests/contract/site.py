@@ -183,7 +183,7 @@ class Job:
         self.paislurm("wait", "--", self.name)
         assert not spoken(self.said()), self.said()
         shown = self.status()
-        return shown["state"], shown["code"], shown["reason"]
+        return shown["state"], shown["exit_code"], shown["reason"]
 
     def said(self) -> str:
         """Return what the batch script and every srun wrote to their standard errors."""

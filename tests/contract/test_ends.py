@@ -77,7 +77,11 @@ def test_a_lost_node_is_retried_elsewhere(site: Site, folder: Path, layout: str)
     with cut_off(cluster, node):
         code, result = job.ended(attempt=1, loud=True)
     shown = job.status()
-    assert (code, result["outcome"], [attempt["code"] for attempt in shown["attempts"]]) == (0, "succeeded", [-1001])
+    assert (code, result["outcome"], [attempt["exit_code"] for attempt in shown["attempts"]]) == (
+        0,
+        "succeeded",
+        [-1001],
+    )
     assert f"ExcNodeList={node}" in cluster.admin(["scontrol", "show", "job", str(shown["job_id"])])
     assert job.log("0-w/0", attempt=1).strip() != node
 
@@ -95,7 +99,7 @@ def test_a_requeue_by_an_administrator_is_a_fresh_attempt(site: Site, folder: Pa
     cluster.admin(["scontrol", "update", f"jobid={number}", "starttime=now"])
     code, result = job.ended(attempt=1, loud=True)
     assert (code, result["outcome"]) == (0, "succeeded")
-    assert [attempt["code"] for attempt in job.status()["attempts"]] in ([-100], [-101])
+    assert [attempt["exit_code"] for attempt in job.status()["attempts"]] in ([-100], [-101])
 
 
 @pytest.mark.exclusive

@@ -56,6 +56,6 @@ def test_variables_and_folder_of_the_shell(site: Site, folder: Path, names: str,
 def test_a_folder_that_the_nodes_do_not_have(site: Site, folder: Path) -> None:
     job = site.submit(folder, role("w", 1, "echo ran"), "{slurm: {workdir: /no/such/folder}}")
     code, result = job.ended()
-    assert (code, [(task["state"], task["code"]) for task in result["tasks"]]) == (1, [("FAILED", 252)])
+    assert (code, [(task["state"], task["exit_code"]) for task in result["tasks"]]) == (1, [("FAILED", 252)])
     assert "error: there is no folder /no/such/folder on " in job.log("0-w/0", "stderr.log")
     assert json.loads((job.path / "plan.json").read_text())["roles"][0]["workdir"] == "/no/such/folder"

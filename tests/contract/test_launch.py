@@ -84,12 +84,12 @@ def test_a_step_that_srun_does_not_start_is_not_the_users_failure(installed: Clu
         code, result = job.ended()
         wanted = (-1402, "transient") if dies else (-1401, "permanent")
         assert (code, result["outcome"]) == (1, "failed"), kind
-        assert (result["code"], result["behaviour"], result["trigger"]) == (*wanted, None), kind
+        assert (result["exit_code"], result["behaviour"], result["trigger"]) == (*wanted, None), kind
         words = "srun was killed by signal 9" if dies else "unrecognized option '--no-such-option'"
         assert words in result["reason"], kind
         assert states(result) == ["v-0 STOPPED", "w-0 STOPPED", "w-1 STOPPED"], kind
         shown = status(job)
-        assert (shown["state"], shown["code"], shown["attempts"]) == ("FAILED", wanted[0], []), kind
+        assert (shown["state"], shown["exit_code"], shown["attempts"]) == ("FAILED", wanted[0], []), kind
         assert words in shown["reason"]
         told = paislurm(installed, job.folder, "logs", "--", job.name, "w-0")
         assert words in told.stderr, told
@@ -111,10 +111,10 @@ def test_a_node_whose_slurmd_starts_no_step(installed: Cluster, workdir: Path) -
         code, result = job.ended()
     finally:
         installed.start_daemon("slurmd-n8")
-    assert (code, result["outcome"], result["code"], result["behaviour"]) == (1, "failed", -1402, "transient")
+    assert (code, result["outcome"], result["exit_code"], result["behaviour"]) == (1, "failed", -1402, "transient")
     assert "on node n8: " in result["reason"]
     assert "failed on node n8" in status(job)["reason"]
-    tasks = [(task["state"], task["code"], task["node"]) for task in result["tasks"]]
+    tasks = [(task["state"], task["exit_code"], task["node"]) for task in result["tasks"]]
     assert tasks == [("STOPPED", -220, None), ("FAILED", -1402, "n8")]
     assert json.loads((job.attempt / "result.json").read_text())["trigger"] is None
 
@@ -173,7 +173,11 @@ def test_a_node_whose_prolog_fails(installed: Cluster, workdir: Path, flags: str
             shown = status(job)
             assert (shown["state"], waited.returncode) == ("SUCCEEDED", 0), (number, shown)
             (attempt,) = shown["attempts"]
-            assert (attempt["code"], attempt["behaviour"], attempt["nodes"]) == (-1403, "transient", [bad]), number
+            assert (attempt["exit_code"], attempt["behaviour"], attempt["blamed_nodes"]) == (
+                -1403,
+                "transient",
+                [bad],
+            ), number
             assert "rolog" in attempt["reason"], number
             assert bad not in {task["node"] for task in shown["tasks"]}, number
             (folder / bad).unlink()
@@ -208,7 +212,7 @@ def test_a_job_that_a_controller_without_memory_begins_twice(installed: Cluster,
     try:
         waited = paislurm(installed, job.folder, "wait", "--", job.name, timeout=200)
         shown = status(job)
-        assert (shown["state"], shown["code"]) == ("FAILED", -1402), (waited, shown)
+        assert (shown["state"], shown["exit_code"]) == ("FAILED", -1402), (waited, shown)
         assert "could not begin on n8: Duplicate jobid" in shown["reason"]
         assert "the site allows no retries" in shown["reason"]
     finally:
@@ -223,5 +227,5 @@ def test_root_cancels_a_job_that_waits(installed: Cluster, workdir: Path) -> Non
     installed.admin(["scancel", str(status(job)["job_id"])])
     waited = paislurm(installed, job.folder, "wait", "--", job.name)
     shown = status(job)
-    assert (shown["state"], shown["code"], shown["attempts"]) == ("STOPPED", -210, []), waited.stderr
+    assert (shown["state"], shown["exit_code"], shown["attempts"]) == ("STOPPED", -210, []), waited.stderr
     assert "cancelled by root" in shown["reason"]

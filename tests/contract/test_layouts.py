@@ -67,7 +67,7 @@ def test_without_gang_tasks_take_turns_and_are_retried(site: Site, folder: Path)
     job = site.submit(folder, roles, "{gangAllocation: false, slurm: {slots: 2}}")
     code, result = job.ended()
     assert (code, {task["state"] for task in result["tasks"]}) == (0, {"SUCCEEDED"})
-    assert [task["attempt"] for task in result["tasks"]] == [0, 0, 0, 1, 0, 0, 0, 0, 0]
+    assert [task["task_attempt"] for task in result["tasks"]] == [0, 0, 0, 1, 0, 0, 0, 0, 0]
 
 
 @pytest.mark.exclusive

@@ -25,7 +25,7 @@ def test_workers_complete_the_job_and_the_server_is_stopped(site: Site, folder: 
     roles = role("ps", 1, server) + role("worker", 2, worker, succeeded=2)
     job = site.submit(folder, roles, f"{{slurm: {{layout: {layout}}}}}")
     code, result = job.ended()
-    assert (code, result["outcome"], result["trigger"]["rule"]) == (0, "succeeded", "C3")
+    assert (code, result["outcome"], result["trigger"]["completion_rule"]) == (0, "succeeded", "C3")
     assert states(result) == ["ps-0 STOPPED", "worker-0 SUCCEEDED", "worker-1 SUCCEEDED"]
     # The result is there before the others have ended.
     job.wait_for("saved", "0-ps/0")
@@ -39,21 +39,21 @@ def test_a_role_tolerates_as_many_failures_as_it_says(
     roles = role("sweep", 4, 'exit "$((PAI_TASK_INDEX % 2 * 3))"', failed=failed)
     code, result = site.submit(folder, roles, f"{{slurm: {{layout: {layout}}}}}").ended()
     assert (code, result["outcome"]) == (int(outcome == "failed"), outcome)
-    assert [task["status"] for task in result["tasks"] if task["state"] == "FAILED"] == [3, 3]
+    assert [task["exit_status"] for task in result["tasks"] if task["state"] == "FAILED"] == [3, 3]
 
 
 @pytest.mark.parametrize(("status", "code"), [(1, 255), (128, 255), (130, 130), (137, 137), (255, 255)])
 def test_exit_status(site: Site, folder: Path, status: int, code: int) -> None:
     """Slurm's accounting has some of them wrong; the job's state and code are right all the same."""
     job = site.submit(folder, role("w", 1, f"exit {status}"))
-    assert job.ended()[1]["tasks"][0]["status"] == status
+    assert job.ended()[1]["tasks"][0]["exit_status"] == status
     assert job.over()[:2] == ("FAILED", code)
 
 
 def test_a_kill_that_nobody_owns_is_the_commands_status(site: Site, folder: Path) -> None:
     job = site.submit(folder, role("w", 1, "bash -c 'kill -KILL $$'"))
     code, result = job.ended()
-    assert (code, result["outcome"], result["code"]) == (1, "failed", 137)
+    assert (code, result["outcome"], result["exit_code"]) == (1, "failed", 137)
 
 
 def test_a_kill_from_outside_is_one_too(site: Site, folder: Path) -> None:
@@ -78,7 +78,7 @@ taskRoles:
     code, result = job.ended(attempt=1)
     assert (code, result["outcome"]) == (0, "succeeded")
     assert job.over()[:2] == ("SUCCEEDED", 0)
-    assert [attempt["code"] for attempt in job.status()["attempts"]] == [255]
+    assert [attempt["exit_code"] for attempt in job.status()["attempts"]] == [255]
 
 
 def test_the_monitor_in_the_background_retries_and_ends(site: Site, folder: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_step_of_the_monitor_serves_cron(site: Site, folder: Path) -> None:
     while "ended" not in (shown := job.status()) or not shown["ended"]:
         done = job.paislurm("monitor", "--once")
         assert (done.returncode, done.stderr) == (0, "")
-    assert (shown["state"], shown["code"]) == ("FAILED", 255)
+    assert (shown["state"], shown["exit_code"]) == ("FAILED", 255)
 
 
 @BOTH

@@ -8,6 +8,7 @@ import os
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -16,7 +17,7 @@ from paislurm import __version__
 
 from ..errors import Diagnostic, PaislurmError
 from .command_group import LazyGroup
-from .output.console import log, log_diagnostics, print_json
+from .output.console import log, log_diagnostics, print_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ INTERNAL_ERROR = 70
 
 @dataclass
 class OutputMode:
-    """Hold what the error handler must know of the command line."""
+    """Hold what the error handler must know of the command line: `json` is a guess until the options are read."""
 
     json: bool = False
 
@@ -56,7 +57,7 @@ Exit codes:
   3  the job file is wrong
 
 With --json there is one JSON document on standard output whatever happens; if something is wrong it is
-{"error": TEXT, "exit_code": NUMBER, "diagnostics": [...]}. Messages for people always go to standard error.
+{"error": TEXT, "exit_status": NUMBER, "diagnostics": [...]}. Messages for people always go to standard error.
 
 Job folders are in $PAISLURM_HOME (default ~/.paislurm), which must be the same path on all nodes.
 """,
@@ -68,13 +69,14 @@ def cli() -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    output_mode = OutputMode()
+    words = list(sys.argv[1:] if argv is None else argv)
+    output_mode = OutputMode(json=_names_json(words))
     # What a terminal cannot show is escaped; a message must never fail because of its characters.
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = _run(argv, output_mode)
+        code = _run(words, output_mode)
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
@@ -88,7 +90,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _run(argv: Sequence[str] | None, output_mode: OutputMode) -> int:
+def _names_json(words: Sequence[str]) -> bool:
+    """Tell whether `--json` is among the words, for errors of a command line that cannot be understood."""
+    return "--json" in takewhile(lambda word: word != "--", words)
+
+
+def _run(words: Sequence[str], output_mode: OutputMode) -> int:
     """Run a command; what it raises becomes words here and nowhere else.
 
     `cli.main` is passed by, because it has its own idea of a broken pipe; it completes words for the shell.
@@ -96,7 +103,7 @@ def _run(argv: Sequence[str] | None, output_mode: OutputMode) -> int:
     if "_PAISLURM_COMPLETE" in os.environ:
         cli.main(prog_name="paislurm")
     try:
-        with cli.make_context("paislurm", list(sys.argv[1:] if argv is None else argv), obj=output_mode) as context:
+        with cli.make_context("paislurm", list(words), obj=output_mode) as context:
             code = cli.invoke(context)
     except PaislurmError as error:
         return _failed(error.diagnostics, error.exit_code, output_mode)
@@ -105,14 +112,12 @@ def _run(argv: Sequence[str] | None, output_mode: OutputMode) -> int:
         text = io.StringIO()
         error.show(text)
         log(text.getvalue().rstrip("\n"))
-        if output_mode.json:
-            print_json({"error": error.format_message(), "exit_code": USAGE, "diagnostics": []})
-        return USAGE
+        return _told(error.format_message(), (), USAGE, output_mode)
     except click.exceptions.Exit as end:
         return end.exit_code
     except (KeyboardInterrupt, click.Abort):
         log("interrupted")
-        return INTERRUPTED
+        return _told("interrupted", (), INTERRUPTED, output_mode)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -127,11 +132,13 @@ def _run(argv: Sequence[str] | None, output_mode: OutputMode) -> int:
 
 def _failed(diagnostics: tuple[Diagnostic, ...], code: int, output_mode: OutputMode) -> int:
     log_diagnostics(diagnostics)
+    return _told("; ".join(diagnostic.message for diagnostic in diagnostics), diagnostics, code, output_mode)
+
+
+def _told(error: str, diagnostics: tuple[Diagnostic, ...], code: int, output_mode: OutputMode) -> int:
+    """Return the exit code, after a document of the error where one is wanted."""
     if output_mode.json:
-        message = "; ".join(diagnostic.message for diagnostic in diagnostics)
-        print_json(
-            {"error": message, "exit_code": code, "diagnostics": [diagnostic.as_dict() for diagnostic in diagnostics]}
-        )
+        print_error(error, diagnostics, code)
     return code
 
 

@@ -13,8 +13,8 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 def _remember_json(context: click.Context, _: click.Parameter, value: bool) -> bool:
-    if value and context.obj is not None:
-        context.obj.json = True
+    if context.obj is not None:
+        context.obj.json = value
     return value
 
 

@@ -41,10 +41,10 @@ class ExitCode:
 class SiteRow:
     """Change or add a row: None leaves what the shipped row says."""
 
-    code: int
+    exit_code: int
     phrase: str | None = None
     behaviour: Behaviour | None = None
-    states: Mapping[str, str] = field(default_factory=dict)
+    backend_states: Mapping[str, str] = field(default_factory=dict)
     exclude_node: bool | None = None
 
 
@@ -59,14 +59,16 @@ class ExitTable:
         """Every code that has a row of its own."""
         codes = dict(exit_codes())
         for row in self._rows:
-            codes[row.code] = _over(row, codes.get(row.code))
+            codes[row.exit_code] = _over(row, codes.get(row.exit_code))
         return codes
 
     @cached_property
     def states(self) -> Mapping[str, tuple[ExitCode, str]]:
         """What each end means, by Slurm's word for it. A site's row takes a state away from the row that has it."""
         shipped = {word: (code, text) for code in self.codes.values() for word, text in code.states.items()}
-        return shipped | {word: (self.codes[row.code], text) for row in self._rows for word, text in row.states.items()}
+        return shipped | {
+            word: (self.codes[row.exit_code], text) for row in self._rows for word, text in row.backend_states.items()
+        }
 
     def describe(self, code: int) -> ExitCode:
         """Return the row of a code; one that is not listed has the texts of its kind, and is unknown."""
@@ -81,14 +83,14 @@ class ExitTable:
 def _over(row: SiteRow, shipped: ExitCode | None) -> ExitCode:
     """Return a site's row over the shipped one of its code, or a new one."""
     base = shipped or ExitCode(
-        code=row.code, phrase=f"SiteExitCode{row.code}", behaviour="unknown", type="site", issuer="SITE",
+        code=row.exit_code, phrase=f"SiteExitCode{row.exit_code}", behaviour="unknown", type="site", issuer="SITE",
         causer="UNKNOWN", stage="unknown",
     )  # fmt: skip
     return replace(
         base,
         phrase=row.phrase or base.phrase,
         behaviour=row.behaviour or base.behaviour,
-        states={**base.states, **row.states},
+        states={**base.states, **row.backend_states},
         exclude_node=base.exclude_node if row.exclude_node is None else row.exclude_node,
     )
 

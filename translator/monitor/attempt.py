@@ -40,7 +40,7 @@ def new_intent(attempt: int, now: int, *, before: str = "") -> Intent:
     attempt do it under the same tag.
     """
     job = before.partition(".")[0] or f"paislurm-{token_hex(8)}"
-    return Intent(time=now, attempt=attempt, tag=f"{job}.{attempt}" if attempt else job)
+    return Intent(happened_at=now, attempt=attempt, tag=f"{job}.{attempt}" if attempt else job)
 
 
 def prepare(folder: JobFolder, attempt: int) -> None:
@@ -88,13 +88,13 @@ def submit_attempt(
 def submitted(known: History, job_id: JobId, now: int) -> Submitted:
     """Return the record of an attempt that the backend took."""
     return Submitted(
-        time=now,
+        happened_at=now,
         attempt=known.attempt,
         job_id=job_id,
         job=known.job,
         user=known.user,
         backend=known.backend,
-        tasks=known.tasks,
+        task_count=known.tasks,
     )
 
 
@@ -111,7 +111,7 @@ def recover(known: History, backend: Callable[[str], Backend], now: int) -> tupl
         return known, (), "; ".join(diagnostic.message for diagnostic in error.diagnostics)
     if job_id is not None:
         record = submitted(known, job_id, known.asked)
-        return replace(known, job_id=job_id, submitted=record.time), (record,), ""
+        return replace(known, job_id=job_id, submitted=record.happened_at), (record,), ""
     if not is_settled(known, now):
         return known, (), ""
     if known.cancelled is not None:

@@ -139,13 +139,14 @@ def _from_result(result: Result, evidence: Evidence) -> JobStatus:
         )
         return JobStatus(state=state_of(UNEXPLAINED), code=UNEXPLAINED, reason=reason, ended=True)
     if result.complete or gone:
-        return JobStatus(state=state_of(result.code), code=result.code, reason=result.reason, ended=True)
+        return JobStatus(state=state_of(result.exit_code), code=result.exit_code, reason=result.reason, ended=True)
     return _status("RUNNING", f"{result.outcome}, the remaining tasks are being stopped: {result.reason}")
 
 
 def has_just_ended(seen: Observation, known: History, now: int) -> bool:
     """Tell whether more of an end may be on its way; where clocks differ, from when the end was first seen."""
-    waited = now - known.observed.time if known.observed is not None and known.observed.state == seen.state else 0
+    last = known.observed
+    waited = now - last.happened_at if last is not None and last.backend_state == seen.state else 0
     return waited < RESULT_LAG and now - (seen.ended or 0) < RESULT_LAG
 
 
@@ -184,7 +185,8 @@ def _waiting(seen: Observation | None, evidence: Evidence) -> JobStatus:
     found = waits(reasons_of(told), evidence.history) if told else ()
     if not found:
         return _status("WAITING", "")
-    since = evidence.now if last is None or (seen and is_news(evidence.history, seen, evidence.now)) else last.time
+    new = last is None or (seen is not None and is_news(evidence.history, seen, evidence.now))
+    since = evidence.now if last is None or new else last.happened_at
     return replace(_status("WAITING", sentence(found)), waits=found, since=since)
 
 
@@ -207,4 +209,4 @@ def _last_known(evidence: Evidence) -> JobStatus:
         return _live("RUNNING", None, evidence)
     if last is None:
         return _status("WAITING", "it has been submitted")
-    return _live(last.state, None, evidence)
+    return _live(last.backend_state, None, evidence)

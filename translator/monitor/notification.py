@@ -24,12 +24,12 @@ class Notification:
     job: str
     user: str
     state: str
-    code: int | None
+    exit_code: int | None
     reason: str
     attempt: int
     retries: int
     job_id: str
-    time: int
+    happened_at: int
 
 
 def due_notifications(known: History) -> tuple[Notification, ...]:
@@ -42,31 +42,32 @@ def due_notifications(known: History) -> tuple[Notification, ...]:
 
 def _notification(known: History, event: str) -> Notification | None:
     end, key = known.ended, f"{known.tag.partition('.')[0]}/{event}"
-    state, code, reason = (end.state, end.code, end.reason) if end else ("RUNNING", None, "")
+    state, code, reason = (end.state, end.exit_code, end.reason) if end else ("RUNNING", None, "")
     if event == "running":
         # Also of a job that succeeded before anybody saw it run.
         if not known.ran and state != "SUCCEEDED":
             return None
-        time = end.time if end else known.observed.time if known.observed else known.asked
+        time = end.happened_at if end else known.observed.happened_at if known.observed else known.asked
     elif event == "retried":
         if not known.retries:
             return None
         last = known.retries[-1]
-        key, time, state, code, reason = f"{key}/{last.total}", last.time, "RUNNING", last.code, last.reason
+        key, time = f"{key}/{last.retries}", last.happened_at
+        state, code, reason = "RUNNING", last.exit_code, last.reason
     elif end is None or event != end.state.lower():
         return None
     else:
-        time = end.time
+        time = end.happened_at
     return Notification(
         key=key,
         event=event,
         job=known.job,
         user=known.user,
         state=state,
-        code=code,
+        exit_code=code,
         reason=reason,
         attempt=known.attempt,
         retries=known.counters.total,
         job_id=known.job_id,
-        time=time,
+        happened_at=time,
     )

@@ -67,7 +67,7 @@ class NotificationSender:
             for notification in due_notifications(view.history):
                 if notification.key in self._done:
                     continue
-                if now - notification.time > OLDEST_SECONDS:
+                if now - notification.happened_at > OLDEST_SECONDS:
                     _write_down(view.folder, notification, now, delivered=False)
                 elif len(self._running) < MAX_AT_ONCE and self._is_due(notification.key):
                     self._start(view.folder, notification)
@@ -126,7 +126,9 @@ class NotificationSender:
 def _write_down(folder: JobFolder, notification: Notification, now: int, *, delivered: bool) -> None:
     """Say that it is done with; where that cannot be written, it is told again."""
     with suppress(OSError):
-        folder.append(Notified(time=now, attempt=notification.attempt, key=notification.key, delivered=delivered))
+        folder.append(
+            Notified(happened_at=now, attempt=notification.attempt, key=notification.key, delivered=delivered)
+        )
 
 
 def message(notification: Notification, *, mail: bool) -> bytes:

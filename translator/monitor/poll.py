@@ -150,7 +150,7 @@ def evaluate(
         observation=observation,
         backend_reachable=not backend_error,
         result=result,
-        started=not tasks or any(reports.values()) or bool(result and any(task.started for task in result.tasks)),
+        started=not tasks or any(reports.values()) or bool(result and any(task.started_at for task in result.tasks)),
         now=now,
         canceller=_canceller(observation),
         unbegun=unbegun,
@@ -189,7 +189,7 @@ def _ended(folder: JobFolder, known: History, *, tasks: bool) -> View:
 def recorded_status(end: Ended) -> JobStatus:
     """Return how a job stands whose end is in the journal."""
     state: State = next((state for state in FINAL if state == end.state), "UNKNOWN")
-    return JobStatus(state=state, code=end.code, reason=end.reason, ended=True)
+    return JobStatus(state=state, code=end.exit_code, reason=end.reason, ended=True)
 
 
 def _result(folder: JobFolder, known: History, *, late: bool = True) -> tuple[Result | None, tuple[str, ...]]:
@@ -217,7 +217,7 @@ def _investigate(
     now: int,
 ) -> tuple[Observation | None, NodeFailure | None, str]:
     """Return what to believe of a job that Slurm may have cancelled itself, why it has, and why nobody says so."""
-    told = result is not None and any(task.started for task in result.tasks)
+    told = result is not None and any(task.started_at for task in result.tasks)
     begun = told or any(_reports(folder, known).values())
     try:
         # The script of a job that had begun was told to end: that was root.

@@ -96,13 +96,13 @@ def _write_down(view: View, dependencies: Dependencies) -> View:
 def _blamed(view: View, record: Record, dependencies: Dependencies) -> Record:
     """Return the record of a retry with the nodes that were lost: the backend knows which are out of order."""
     seen = view.observation
-    if not isinstance(record, Retry) or record.code not in LOST_NODES or seen is None or not seen.nodes:
+    if not isinstance(record, Retry) or record.exit_code not in LOST_NODES or seen is None or not seen.nodes:
         return record
     try:
         lost = dependencies.backend(view.history.backend).unavailable_nodes(seen.nodes)
     except BackendError:
         lost = {}
-    return replace(record, nodes=tuple(dict.fromkeys((*record.nodes, *lost))))
+    return replace(record, blamed_nodes=tuple(dict.fromkeys((*record.blamed_nodes, *lost))))
 
 
 def _cancel_again(view: View, dependencies: Dependencies) -> View:
@@ -122,7 +122,7 @@ def _cancel(view: View, wanted: Cancelled, dependencies: Dependencies) -> View:
         dependencies.backend(known.backend).cancel(JobId(known.job_id))
     except BackendError as error:
         return replace(view, backend_error="; ".join(diagnostic.message for diagnostic in error.diagnostics))
-    asked = replace(wanted, time=dependencies.clock(), attempt=known.attempt, job_id=known.job_id)
+    asked = replace(wanted, happened_at=dependencies.clock(), attempt=known.attempt, job_id=known.job_id)
     view.folder.append(asked)
     return replace(view, history=apply(known, [asked]))
 

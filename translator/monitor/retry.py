@@ -58,11 +58,11 @@ def decide_retry(
     behaviour = _behaviour(ending, policy)
     if ending.code in STOPS and behaviour == "permanent":
         return StopRetrying()
-    if ending.code != 0 and policy.limit != RESTART_ALWAYS:
+    if ending.code != 0 and policy.retry_limit != RESTART_ALWAYS:
         if behaviour in ("transient", "conflict"):
             return _uncounted_retry(ending, behaviour, counters, policy, tag)
         if behaviour == "permanent":
-            return StopRetrying(rule="such a failure is not retried" if policy.limit else "")
+            return StopRetrying(rule="such a failure is not retried" if policy.retry_limit else "")
     return _counted_retry(ending, counters, policy)
 
 
@@ -96,7 +96,7 @@ def _uncounted_retry(
 
 def _counted_retry(ending: AttemptEnd, counters: RetryCounters, policy: RetryPolicy) -> RetryAfter | StopRetrying:
     counted = replace(counters, total=counters.total + 1, used=counters.used + 1)
-    if policy.limit == RESTART_ALWAYS:
+    if policy.retry_limit == RESTART_ALWAYS:
         if counters.total >= policy.max_restarts:
             if not counters.total:
                 return StopRetrying(rule="the site allows no restarts")
@@ -104,14 +104,16 @@ def _counted_retry(ending: AttemptEnd, counters: RetryCounters, policy: RetryPol
         return RetryAfter(delay=back_off(counters.used), counters=counted, rule="restarted for ever (retry count -2)")
     if ending.code == 0:
         return StopRetrying()
-    if policy.limit == EVERY_FAILURE:
+    if policy.retry_limit == EVERY_FAILURE:
         return RetryAfter(
             delay=back_off(counters.used), counters=counted, rule="every failure is retried (retry count -1)"
         )
-    if counters.used < policy.limit:
-        return RetryAfter(delay=0, counters=counted, rule=f"retry {counted.used} of {policy.limit}")
-    if policy.limit:
-        return StopRetrying(rule=f"its {'retry is' if policy.limit == 1 else f'{policy.limit} retries are'} used up")
+    if counters.used < policy.retry_limit:
+        return RetryAfter(delay=0, counters=counted, rule=f"retry {counted.used} of {policy.retry_limit}")
+    if policy.retry_limit:
+        return StopRetrying(
+            rule=f"its {'retry is' if policy.retry_limit == 1 else f'{policy.retry_limit} retries are'} used up"
+        )
     return StopRetrying()
 
 

@@ -22,20 +22,20 @@ class TaskView:
 
     role: str
     index: int
-    attempt: int
+    task_attempt: int
     state: State
-    status: int | None = None
-    code: int | None = None
+    exit_status: int | None = None
+    exit_code: int | None = None
     node: str = ""
-    started: int | None = None
-    ended: int | None = None
-    held: int | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
+    hold_ends_at: int | None = None
     """Until when the task, which has failed, is held (isDebug)."""
 
     @property
     def completed(self) -> bool:
         """Tell whether the task came to an end of its own; one that never began has none."""
-        return self.state in ("SUCCEEDED", "FAILED") and self.started is not None
+        return self.state in ("SUCCEEDED", "FAILED") and self.started_at is not None
 
 
 def task_views(
@@ -64,13 +64,13 @@ def _ended_task(task: TaskResult, *, ended: bool) -> TaskView:
     return TaskView(
         role=task.role,
         index=task.index,
-        attempt=task.attempt,
+        task_attempt=task.task_attempt,
         state=task.state if ended or not task.lingers else "STOPPING",
-        status=task.status,
-        code=task.code,
+        exit_status=task.exit_status,
+        exit_code=task.exit_code,
         node=task.node,
-        started=task.started,
-        ended=task.ended,
+        started_at=task.started_at,
+        ended_at=task.ended_at,
     )
 
 
@@ -78,7 +78,7 @@ def _reported_task(role: str, index: int, report: Report | None, *, ended: bool)
     """Tasks that have no end of their own when the job has one were stopped."""
     if report is None:
         state: State = "STOPPED" if ended else "WAITING"
-        return TaskView(role=role, index=index, attempt=0, state=state, code=OF_JOB_END if ended else None)
+        return TaskView(role=role, index=index, task_attempt=0, state=state, exit_code=OF_JOB_END if ended else None)
     if report.ended is None:
         state, code = ("STOPPED", OF_JOB_END) if ended else ("RUNNING", None)
     else:
@@ -86,12 +86,12 @@ def _reported_task(role: str, index: int, report: Report | None, *, ended: bool)
     return TaskView(
         role=role,
         index=index,
-        attempt=report.attempt,
+        task_attempt=report.attempt,
         state=state,
-        status=report.status,
-        code=code,
+        exit_status=report.status,
+        exit_code=code,
         node=report.node,
-        started=report.started,
-        ended=report.ended,
-        held=None if ended or report.ended is not None else report.held,
+        started_at=report.started,
+        ended_at=report.ended,
+        hold_ends_at=None if ended or report.ended is not None else report.held,
     )

@@ -22,7 +22,7 @@ def transition(evidence: Evidence, job_status: JobStatus, *, completed: int) -> 
         return job_status, _seen(evidence)
     row = evidence.table.describe(job_status.code)
     ending = AttemptEnd(code=row.code, behaviour=row.behaviour, canceller=evidence.canceller)
-    decision = decide_retry(ending, known.counters, known.policy, known.tag)
+    decision = decide_retry(ending, known.counters, known.retry_policy, known.tag)
     if isinstance(decision, RetryAfter):
         retry = _retry(evidence, job_status, ending, decision)
         if known.cancelled is None:
@@ -46,14 +46,14 @@ def between_attempts(known: History, retry: Retry, now: int) -> tuple[JobStatus,
 def abandoned(known: History, now: int, code: int, reason: str) -> Ended:
     """Return an end that nobody but the user or this program has decided."""
     return Ended(
-        time=now,
+        happened_at=now,
         attempt=known.attempt,
         state=state_of(code),
-        code=code,
+        exit_code=code,
         reason=reason,
         backend_state=known.retry.backend_state if known.retry else "",
-        started=known.retry.started if known.retry else None,
-        ended=now,
+        started_at=known.retry.started_at if known.retry else None,
+        ended_at=now,
         completed=0,
     )
 
@@ -61,13 +61,13 @@ def abandoned(known: History, now: int, code: int, reason: str) -> Ended:
 def waiting_status(retry: Retry, now: int) -> JobStatus:
     """Return how a job stands between two attempts. Source: OpenPAI job states, AttemptCompleted."""
     wait = f" in {retry.retry_at - now} s" if retry.retry_at > now else ""
-    reason = f"{attempt_text(retry)}; attempt {retry.attempt + 1} follows{wait} ({retry.rule})"
+    reason = f"{attempt_text(retry)}; attempt {retry.attempt + 1} follows{wait} ({retry.retry_rule})"
     return JobStatus(state="RUNNING", code=None, reason=reason, ended=False)
 
 
 def attempt_text(retry: Retry) -> str:
     """Say in words how an attempt ended."""
-    return f"attempt {retry.attempt} ended with {retry.code}: {retry.reason}"
+    return f"attempt {retry.attempt} ended with {retry.exit_code}: {retry.reason}"
 
 
 def _cancelled(user: str, retry: Retry) -> JobStatus:
@@ -80,15 +80,21 @@ def _seen(evidence: Evidence) -> tuple[Record, ...]:
     if seen is None or not is_news(known, seen, evidence.now):
         return ()
     return (
-        Observed(time=evidence.now, attempt=known.attempt, state=seen.state, reason=seen.reason, reasons=seen.reasons),
+        Observed(
+            happened_at=evidence.now,
+            attempt=known.attempt,
+            backend_state=seen.state,
+            backend_reason=seen.reason,
+            backend_reasons=seen.reasons,
+        ),
     )
 
 
 def _times(evidence: Evidence) -> tuple[int | None, int]:
     """Return when the attempt started and ended, by its script or else by the backend."""
     seen, result = evidence.observation, evidence.result
-    started = (result.started if result else None) or (seen.started if seen else None)
-    return started, (result.ended if result else None) or (seen.ended if seen else None) or evidence.now
+    started = (result.started_at if result else None) or (seen.started if seen else None)
+    return started, (result.ended_at if result else None) or (seen.ended if seen else None) or evidence.now
 
 
 def _backend_state(evidence: Evidence) -> str:
@@ -99,20 +105,20 @@ def _backend_state(evidence: Evidence) -> str:
 def _retry(evidence: Evidence, job_status: JobStatus, ending: AttemptEnd, decision: RetryAfter) -> Retry:
     started, ended = _times(evidence)
     return Retry(
-        time=evidence.now,
+        happened_at=evidence.now,
         attempt=evidence.history.attempt,
-        code=ending.code,
+        exit_code=ending.code,
         behaviour=ending.behaviour,
         reason=job_status.reason,
-        rule=decision.rule,
+        retry_rule=decision.rule,
         retry_at=evidence.now + decision.delay,
-        total=decision.counters.total,
-        used=decision.counters.used,
-        transient=decision.counters.transient,
-        nodes=_blamed(evidence, ending.code),
+        retries=decision.counters.total,
+        used_retries=decision.counters.used,
+        transient_retries=decision.counters.transient,
+        blamed_nodes=_blamed(evidence, ending.code),
         backend_state=_backend_state(evidence),
-        started=started,
-        ended=ended,
+        started_at=started,
+        ended_at=ended,
     )
 
 
@@ -122,20 +128,20 @@ def _blamed(evidence: Evidence, code: int) -> tuple[str, ...]:
         return evidence.unbegun.nodes
     if evidence.result is None or not evidence.table.describe(code).exclude_node:
         return ()
-    nodes = (task.node for task in evidence.result.tasks if task.state == "FAILED" and task.code == code)
+    nodes = (task.node for task in evidence.result.tasks if task.state == "FAILED" and task.exit_code == code)
     return tuple(dict.fromkeys(node for node in nodes if node))
 
 
 def _end(evidence: Evidence, job_status: JobStatus, completed: int) -> Ended:
     started, ended = _times(evidence)
     return Ended(
-        time=evidence.now,
+        happened_at=evidence.now,
         attempt=evidence.history.attempt,
         state=job_status.state,
-        code=job_status.code,
+        exit_code=job_status.code,
         reason=job_status.reason,
         backend_state=_backend_state(evidence),
-        started=started,
-        ended=ended,
+        started_at=started,
+        ended_at=ended,
         completed=completed,
     )

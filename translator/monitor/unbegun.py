@@ -57,7 +57,7 @@ def may_be_slurms_own(known: History, seen: Observation, result: Result | None) 
     """Tell whether nobody but Slurm or root can have cancelled a job, which had nodes and decided nothing."""
     if not seen.final or seen.raw_state not in BY_ROOT or not seen.nodes or known.cancelled is not None:
         return False
-    return result is None or result.outcome == "interrupted" or result.code == NOT_STARTED
+    return result is None or result.outcome == "interrupted" or result.exit_code == NOT_STARTED
 
 
 def node_failure(logs: Path, lost: Mapping[str, str], *, begun: bool) -> NodeFailure | None:

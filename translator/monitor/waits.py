@@ -25,10 +25,10 @@ _MAX_NAMES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Say why components wait: those of `roles`, of all where it names none. `reason` is the backend's own word."""
+    """Say why components wait: those of `role_names`, all if it names none; `backend_reason` is the backend's word."""
 
-    roles: tuple[str, ...]
-    reason: str
+    role_names: tuple[str, ...]
+    backend_reason: str
     kind: Kind
     meaning: str
     help: str
@@ -58,7 +58,7 @@ def _wait(reason: str, roles: tuple[str, ...], job_id: str, components: int) -> 
     what = row.help.replace("JOBID", job_id)
     if code_of(reason) == "Resources" and components > 1:
         what += f"; its {components} components share no node: they never start where there are too few"
-    return Wait(roles=roles, reason=reason, kind=row.kind, meaning=row.meaning, help=what)
+    return Wait(role_names=roles, backend_reason=reason, kind=row.kind, meaning=row.meaning, help=what)
 
 
 def sentence(found: Sequence[Wait]) -> str:
@@ -68,10 +68,10 @@ def sentence(found: Sequence[Wait]) -> str:
 
 
 def _clause(wait: Wait) -> str:
-    more = len(wait.roles) - _MAX_NAMES
-    names = ", ".join(wait.roles[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
+    more = len(wait.role_names) - _MAX_NAMES
+    names = ", ".join(wait.role_names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
     of = f" ({names})" if names else ""
-    return f"{wait.reason}{of}" + (f": {wait.meaning}" if wait.meaning else "")
+    return f"{wait.backend_reason}{of}" + (f": {wait.meaning}" if wait.meaning else "")
 
 
 def advice(found: Sequence[Wait]) -> str:
@@ -83,7 +83,9 @@ def advice(found: Sequence[Wait]) -> str:
 def waits_by_journal(known: History) -> tuple[Wait, ...]:
     """Return why a job waits as its journal has it, which is what another process was told."""
     seen = known.observed
-    if seen is None or phase(seen.state) is not Phase.PENDING or known.ended is not None or known.retry is not None:
+    if seen is None or known.ended is not None or known.retry is not None:
+        return ()
+    if phase(seen.backend_state) is not Phase.PENDING:
         return ()
     return waits(reasons_of(seen), known)
 
@@ -91,10 +93,10 @@ def waits_by_journal(known: History) -> tuple[Wait, ...]:
 def is_news(known: History, seen: Observation, now: int) -> bool:
     """Tell whether a job is in another state than the journal has, or waits for another reason."""
     last = known.observed
-    if last is None or last.state != seen.state:
+    if last is None or last.backend_state != seen.state:
         return True
     after = news_key(reasons_of(seen))
     if phase(seen.state) is not Phase.PENDING or after in ((), news_key(reasons_of(last))):
         return False
     new = after not in known.waited and len(known.waited) < MAX_REASONS
-    return new or now - last.time >= SETTLED_SECONDS
+    return new or now - last.happened_at >= SETTLED_SECONDS

@@ -124,7 +124,7 @@ class Plan:
     nodes: NodePlan
     slurm: SlurmPlan
     times: TimePlan
-    retries: RetryPlan
+    retry_policy: RetryPlan
     notify: tuple[str, ...]
     """What the user is told of. Source: PAI protocol v2, jobStatusChangeNotification."""
     warnings: tuple[Diagnostic, ...]

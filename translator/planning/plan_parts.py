@@ -63,8 +63,8 @@ class TimePlan:
 class RetryPlan:
     """Say how often the job and its tasks are tried again."""
 
-    limit: int
-    max_transient: int
+    retry_limit: int
+    max_transient_retries: int
     max_restarts: int
     """How often a job or a task begins again that is to do so for ever."""
 

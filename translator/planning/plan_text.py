@@ -6,14 +6,36 @@ from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from ..errors import Diagnostic
 from ..text_tables import columns_text, pairs_text
 
 if TYPE_CHECKING:
     from ..job import PortRequest
     from .plan import HookScript, MpiGroup, Plan, RolePlan
 
-PLAN_VERSION = 1
+PLAN_VERSION = 2
 """Of the keys of `plan.json` and of `paislurm plan --json`."""
+_KEYS = {
+    ("Command", "lines"): "item_lines",
+    ("Component", "nodes"): "node_count",
+    ("Component", "roles"): "role_positions",
+    ("HookScript", "lines"): "job_range",
+    ("ImagePlan", "path"): "image_path",
+    ("ImageReference", "version"): "image_version",
+    ("MpiGroup", "roles"): "role_positions",
+    ("Plan", "job_name"): "job",
+    ("Plan", "source"): "file",
+    ("Plan", "version"): "paislurm_version",
+    ("Plan", "warnings"): "diagnostics",
+    ("PortRequest", "first"): "fixed_first_port",
+    ("RolePlan", "environment"): "variables",
+    ("RolePlan", "infiniband"): "infiniband_plan",
+    ("RolePlan", "lines"): "job_range",
+    ("Script", "lines"): "item_lines",
+    ("SlurmPlan", "version"): "slurm_version",
+    ("TimePlan", "limit"): "time_limit",
+}
+"""What JSON calls a field whose name is another thing's in other documents: there a key has one meaning."""
 _COLUMNS = ("ROLE", "TASKS", "SLOTS", "PER NODE", "CPUS", "MEMORY", "GPUS", "PORTS", "COMPLETION", "IMAGE")
 
 _RETRIES = {-1: "of all failures", -2: "for ever, however the job ends"}
@@ -24,9 +46,8 @@ _USER = "$PAI_USER_NAME"
 
 
 def plan_dict(plan: Plan) -> dict[str, Any]:
-    """Return the plan as plain values; times are whole seconds, memory MiB. `paislurm` is the version that made it."""
-    values: dict[str, Any] = _plain(plan)
-    return {"version": PLAN_VERSION, "paislurm": values.pop("version"), **values}
+    """Return the plan as plain values; times are whole seconds, memory MiB."""
+    return {"version": PLAN_VERSION, **_plain(plan)}
 
 
 def plan_text(plan: Plan) -> str:
@@ -41,10 +62,8 @@ def plan_text(plan: Plan) -> str:
         ("time limit", _time(plan)),
         ("ports", f"{plan.nodes.first_port} to {plan.nodes.last_port}"),
     ]
-    if plan.retries.limit:
-        head.append(
-            ("retries", _RETRIES.get(plan.retries.limit, f"up to {plan.retries.limit}, transient ones not counted"))
-        )
+    if limit := plan.retry_policy.retry_limit:
+        head.append(("retries", _RETRIES.get(limit, f"up to {limit}, transient ones not counted")))
     notes = {
         _CODE: ", a copy for each task",
         _OUTPUT: ", made if it is missing" if plan.environment.makes_output else "",
@@ -165,8 +184,13 @@ def _step(step: HookScript) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, timedelta):
         return int(value.total_seconds())
+    if isinstance(value, Diagnostic):
+        return value.as_dict()
     if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        kind = type(value).__name__
+        return {
+            _KEYS.get((kind, field.name), field.name): _plain(getattr(value, field.name)) for field in fields(value)
+        }
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
     return value

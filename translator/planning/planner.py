@@ -127,9 +127,9 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             interrupted_grace=max(timedelta(seconds=1), min(site.grace, site.kill_wait - timedelta(seconds=2))),
             debug_hold=site.debug_hold if job.debug else timedelta(0),
         ),
-        retries=RetryPlan(
-            limit=job.retry_limit,
-            max_transient=site.retry.max_transient_retries,
+        retry_policy=RetryPlan(
+            retry_limit=job.retry_limit,
+            max_transient_retries=site.retry.max_transient_retries,
             max_restarts=site.retry.most_restarts,
         ),
         notify=job.notify,

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from ..reading.document import SourceInt
 from ..sbatch_forms import is_plain, seconds_of
-from ..slurm_options import PASS_THROUGH, CompatOptions
+from ..slurm_options import PASS_THROUGH, CompatOptions, Mpi, RoleSlurmOptions, SlurmOptions
 from ..validation.strict_model import Boolean, StrictModel, Text, Validator, choice, expected, int_range, pattern
 
 _RESERVED_REASONS = """
@@ -212,3 +212,30 @@ class SlurmExtras(SlurmRole):
     compat: SlurmCompat = SlurmCompat.model_construct()
     task_roles: dict[str, SlurmRole] = {}
     v1: SlurmV1 = SlurmV1.model_construct()
+
+
+def wishes_of_job(slurm: SlurmExtras) -> SlurmOptions:
+    """Return what the whole table `extras.slurm` asks for."""
+    return SlurmOptions(
+        job=slurm_options_of(slurm),
+        layout=slurm.layout,
+        on_timeout=slurm.on_timeout or "fail",
+        export_env=slurm.export_env,
+    )
+
+
+def slurm_options_of(slurm_options: SlurmRole) -> RoleSlurmOptions:
+    """Return what a table of `extras.slurm` asks for."""
+    return RoleSlurmOptions(
+        time=slurm_options.time if isinstance(slurm_options, SlurmExtras) else None,
+        pass_through={name: value for name in PASS_THROUGH if (value := getattr(slurm_options, name)) is not None},
+        slots=slurm_options.slots,
+        mpi=_mpi(slurm_options.mpi) if slurm_options.mpi else None,
+        options=tuple(slurm_options.options),
+        workdir=slurm_options.workdir,
+    )
+
+
+def _mpi(requested: SlurmMpi) -> Mpi:
+    roles = tuple(requested.roles) if isinstance(requested, SlurmMpiGroup) and requested.roles is not None else None
+    return Mpi(plugin=requested.plugin, ranks=requested.ranks_per_instance or 0, roles=roles)

@@ -9,15 +9,17 @@ from ..errors import Diagnostic, ProtocolError, Severity
 from ..job import Job
 from ..slurm_options import CompatOptions
 from ..validation.diagnostics import DiagnosticCollector, near_hint
+from ..validation.partial_model import placed
 from ..validation.schema_errors import parse_model
 from .expressions.command_builder import RoleContext
 from .expressions.secrets import secret_texts, substitute_placeholders
 from .v2.build import build
-from .v2.lookup import Lookup
+from .v2.extras_schema import PLUGINS
 from .v2.overrides import apply_overrides
+from .v2.prerequisite_index import PrerequisiteIndex
 from .v2.prerequisites import role_hooks
 from .v2.registry_credentials import registry_credentials
-from .v2.schema import JobFile
+from .v2.schema import DeploymentRole, JobFile
 from .v2.semantic_checks import check_semantics
 from .v2.v1_extras import with_v1
 from .versions import draft_error, is_v1
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..reading.document import Document, Path, Value
-    from .expressions.command_builder import BuiltCommand
 
 _EXTRAS = (
     "submitFrom",
@@ -36,6 +37,7 @@ _EXTRAS = (
     "jobStatusChangeNotification",
     "tensorBoard",
     "slurm",
+    PLUGINS,
 )
 """The keys under `extras` that mean something, and two of the web portal's. Source: PAI protocol v2."""
 _NO_PARAMETERS: Mapping[str, str] = {}
@@ -78,24 +80,25 @@ def validate(
         job = validate_v1(collector, defaults or CompatOptions())
         return Checked(job=job, warnings=collector.of(Severity.WARNING))
     file = parse_model(JobFile, collector)
-    lookup = Lookup(document)
-    check_semantics(collector, lookup)
+    index = PrerequisiteIndex(file)
+    check_semantics(file, index, collector)
     switches = defaults or CompatOptions()
-    keep = _keeps_unresolved(document, switches)
-    contexts = {role: _context(role, collector, lookup, keep=keep) for role in document.mapping(("taskRoles",))}
-    commands = {role: _command(role, context) for role, context in contexts.items()}
-    hooks_by_role = {role: role_hooks(role, context, lookup) for role, context in contexts.items()}
-    found = registry_credentials(
-        RoleContext(collector=collector, roots={"secrets": document.at(("secrets",))}, keep=keep)
-    )
-    errors = collector.of(Severity.ERROR)
-    if errors or file is None:
-        raise ProtocolError(errors)
     if file.extras.slurm:
         switches = file.extras.slurm.compat.over(switches)
-    job = replace(
-        substitute_placeholders(build(file, commands, hooks_by_role, switches, collector, lookup)), logins=tuple(found)
+    keep = switches.unresolved == "keep"
+    contexts = {
+        role: RoleContext(collector=collector, roots=_roots(role, file, index, document), keep=keep)
+        for role in file.task_roles
+    }
+    commands = {role: context.commands(_commands(role, file)) for role, context in contexts.items()}
+    hooks_by_role = {role: role_hooks(role, file, index, context) for role, context in contexts.items()}
+    found = registry_credentials(
+        file, RoleContext(collector=collector, roots={"secrets": document.at(("secrets",))}, keep=keep)
     )
+    if errors := collector.of(Severity.ERROR):
+        raise ProtocolError(errors)
+    job = build(file, index, commands, hooks_by_role, switches, collector)
+    job = replace(substitute_placeholders(job), logins=tuple(found))
     if file.extras.slurm:
         job = with_v1(job, file.extras.slurm.v1, collector)
     if errors := collector.of(Severity.ERROR):
@@ -106,43 +109,34 @@ def validate(
     return Checked(job=job, warnings=collector.of(Severity.WARNING), secrets=texts)
 
 
-def _keeps_unresolved(document: Document, defaults: CompatOptions) -> bool:
-    """Tell whether references to nothing are kept; looked up before it is known that the file is valid."""
-    own = document.at(("extras", "slurm", "compat", "unresolved"))
-    return own == "keep" or (own is None and defaults.unresolved == "keep")
-
-
-def _context(role: str, collector: DiagnosticCollector, lookup: Lookup, *, keep: bool) -> RoleContext:
-    """Return what the texts of a role may refer to."""
-    document = collector.document
+def _roots(role: str, file: JobFile, index: PrerequisiteIndex, document: Document) -> dict[str, Value]:
+    """Return the values that the texts of a role may refer to, as they stand in the file."""
     roots = {root: document.at((root,)) for root in ("parameters", "secrets")}
-    for kind in ("script", "output", "data"):
-        roots[kind] = lookup.prerequisite(kind, document.at(("taskRoles", role, kind)))
-    return RoleContext(collector=collector, roots=roots, keep=keep)
+    for _, kind, name in file.task_roles[role].selections:
+        if kind != "dockerimage":
+            selected = index.find(kind, name)
+            roots[kind] = document.at(selected[0]) if selected else None
+    return roots
 
 
-def _command(role: str, context: RoleContext) -> BuiltCommand:
-    """Return the command of a role, with that of the active deployment around it."""
-    document = context.document
-    items = document.texts(("taskRoles", role, "commands"))
-    active = document.at(("defaults", "deployment"))
-    for where, value in document.mappings(("deployments",)):
-        if value.get("name") == active:
+def _commands(role: str, file: JobFile) -> list[tuple[Path, str]]:
+    """Return the commands of a role with their paths, those of the active deployment around them."""
+    own = placed(("taskRoles", role, "commands"), file.task_roles[role].commands)
+    active = file.defaults.deployment
+    for where, each in placed(("deployments",), file.deployments):
+        if active and each.name == active:
+            around = each.task_roles.get(role, DeploymentRole.model_construct())
             path: Path = (*where, "taskRoles", role)
-            items = [
-                *document.texts((*path, "preCommands")),
-                *items,
-                *document.texts((*path, "postCommands")),
-            ]
-            break
-    return context.commands(items)
+            before, after = (*path, "preCommands"), (*path, "postCommands")
+            return [*placed(before, around.pre_commands), *own, *placed(after, around.post_commands)]
+    return [*own]
 
 
 def _warn_likely_mistakes(file: JobFile, collector: DiagnosticCollector) -> None:
     """Warn of what is allowed but hardly meant."""
-    document = collector.document
+    slurm = file.extras.slurm
     silent = [role for role, each in file.task_roles.items() if each.completion.min_succeeded_instances is None]
-    if len(file.task_roles) > 1 and silent and document.at(("extras", "slurm", "compat", "minSucceeded")) is None:
+    if len(file.task_roles) > 1 and silent and not (slurm and slurm.compat.min_succeeded):
         names = ", ".join(f"`{role}`" for role in silent)
         message = f"no `minSucceededInstances` for {names}: the job ends when all tasks of all roles have ended"
         hint = (
@@ -154,10 +148,9 @@ def _warn_likely_mistakes(file: JobFile, collector: DiagnosticCollector) -> None
     if file.deployments and not file.defaults.deployment:
         message = "no deployment is active: the commands of none are run"
         collector.add("W302", ("deployments",), message, hint="name one: `defaults: {deployment: ...}`", key=True)
-    known = [*_EXTRAS, "com.microsoft.pai.runtimeplugin"]
-    for key in document.mapping(("extras",)):
-        near = near_hint(key, known)
-        if key not in known and near.startswith("did you mean"):
+    for key in file.extras.model_extra or {}:
+        near = near_hint(key, _EXTRAS)
+        if key not in _EXTRAS and near.startswith("did you mean"):
             collector.add("W307", ("extras", key), f"`{key}` has no effect under `extras`", hint=near, key=True)
 
 
@@ -166,8 +159,10 @@ def _warn_unused_slots(file: JobFile, collector: DiagnosticCollector) -> None:
     slurm = file.extras.slurm
     if slurm is None or not file.extras.gang_allocation:
         return
-    for path in [("extras", "slurm"), *(("extras", "slurm", "taskRoles", role) for role in slurm.task_roles)]:
-        if collector.document.at((*path, "slots")) is not None:
+    table: Path = ("extras", "slurm")
+    of_roles = (((*table, "taskRoles", role), each) for role, each in slurm.task_roles.items())
+    for path, each in ((table, slurm), *of_roles):
+        if each.slots is not None:
             message = "`slots` has no effect while all tasks of the job start together"
             hint = "write `gangAllocation: false` under `extras`"
             collector.add("W308", (*path, "slots"), message, hint=hint)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from ..protocol.extras_slurm import RESERVED
 from ..sbatch_forms import is_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _NUMBER = "[0-9]+"
 _MEMORY = "[0-9]+M"
@@ -50,8 +55,9 @@ _FORMS_OF_SRUN = {
 """The options of srun; a value may stand in quotes. --mpi names a file of a plugin, so that it has no slash."""
 _NODELIST = re.compile(r'--nodelist="\$PSL_SCRATCH/hosts\.[0-9]+"')
 _OPTION = re.compile(r"--([a-z-]+)(?:=('?)([^\s'\"]*)\2)?")
-_HOST_FILE = 'SLURM_HOSTFILE="$PSL_SCRATCH/hosts.{role}" '
-_START = "  exec srun "
+_NEW_LINE = " \\\n    "
+"""Within a command: the backslash at the end of a line is no part of it."""
+_START = re.compile(r'  (?:SLURM_HOSTFILE="\$PSL_SCRATCH/hosts\.([0-9]+)" )?exec srun ')
 _TASK = ' --chdir="$PSL_ATTEMPT_FOLDER" bash -p "$PSL_SCRIPT" --task "$PSL_FOLDER" "$PSL_ATTEMPT" {role}'
 
 
@@ -66,28 +72,50 @@ def directive_fault(name: str, value: str | None) -> str:
     return ""
 
 
-def srun_fault(text: str, role: str) -> str:
-    """Return what is wrong with the body of the function that starts a role, "" if nothing is.
+def srun_fault(text: str, role: str, name: str) -> tuple[int, str] | None:
+    """Return what is wrong with the command that starts a role, and in which of its lines (from 0); None if nothing is.
 
-    An MPI world over components has a part for each of them, with a colon between two.
+    An MPI world over components has a part for each of them, with a colon between two. `name` is that of the role.
     """
-    # A backslash at the end of a line is no part of the command.
-    line = text.replace(" \\\n    ", " ")
-    if line.startswith(host_file := "  " + _HOST_FILE.format(role=role)):
-        line = f"  {line.removeprefix(host_file)}"
-    if not line.startswith(_START) or not line.endswith("\n") or line.count("\n") > 1:
-        return f"expected the srun of task role {role}"
-    task = _TASK.format(role=role)
-    for part in line[len(_START) : -1].split(" : "):
-        if not part.endswith(task):
-            return f"the srun of task role {role} starts something else than the tasks of the role"
-        words = part.removesuffix(task).split(" ")
-        if wrong := next((word for word in words if not _is_option(word)), None):
-            return f"srun has an option that the compiler does not write: {wrong}"
-        names = [word.partition("=")[0] for word in words]
-        if len(names) > len(set(names)):
-            return "srun has a duplicate option"
-    return ""
+    lines = text.removesuffix("\n").split(_NEW_LINE)
+    start = _START.match(lines[0])
+    if start is not None and start[1] not in (None, role):
+        start = None
+    if start is None or not text.endswith("\n") or any("\n" in line for line in lines):
+        broken = next((number for number, line in enumerate(lines) if "\n" in line), 0)
+        return broken if start else 0, f"expected the srun of task role {name}"
+    words = [(number, word) for number, line in enumerate(lines) for word in line.split(" ")]
+    words = words[lines[0][: start.end()].count(" ") :]
+    task = _TASK.format(role=role).split(" ")[1:]
+    part: list[tuple[int, str]] = []
+    for number, word in [*words, (len(lines) - 1, ":")]:
+        if word != ":":
+            part.append((number, word))
+        elif fault := _part_fault(part, number, task, name):
+            return fault
+        else:
+            part = []
+    return None
+
+
+def _part_fault(words: Sequence[tuple[int, str]], last: int, task: Sequence[str], name: str) -> tuple[int, str] | None:
+    """Return what is wrong with the part of one component, and in which line; it ends in line `last`."""
+    options, tail = words[: -len(task)], words[-len(task) :]
+    if not options or [word for _, word in tail] != list(task):
+        fault = f"the srun of task role {name} starts something else than the tasks of the role"
+        begin = next((at for at, (_, word) in enumerate(words) if not _is_option(word)), len(words))
+        pairs = zip_longest(words[begin:], task, fillvalue=None)
+        wrong = next((found for found, wanted in pairs if found is None or found[1] != wanted), None)
+        return wrong[0] if wrong else last, fault
+    names: set[str] = set()
+    for line, word in options:
+        option = word.partition("=")[0]
+        if not _is_option(word):
+            return line, f"srun has an option that the compiler does not write: {word}"
+        if option in names:
+            return line, "srun has a duplicate option"
+        names.add(option)
+    return None
 
 
 def _is_option(word: str) -> bool:

@@ -31,6 +31,10 @@ _DIRECTIVE = re.compile(r"#SBATCH (hetjob|--([a-z][a-z0-9-]*)(?:=([^\s\"'`\\#]+)
 _FUNCTION = re.compile(
     r"(?:(job_environment|environment_of_every_role)|([a-z_0-9]+)_of_role_(0|[1-9][0-9]{0,8}))\(\) \{\n"
 )
+_COMMAND = re.compile(r"(?:[^\n]*\\\n)*[^\n]*\n")
+"""A command up to the end of its last line."""
+_REST_OF_FUNCTION = re.compile(rf"(?:(?!\}}\n|{_FUNCTION.pattern})[^\n]+\n)*(?:\}}\n)?")
+"""What follows a faulty line in a function: its other lines are no faults of their own."""
 _STEP = re.compile(r"(?:start|success|exit)_[0-9]+")
 _DOCUMENT = re.compile(r"  cat_stdin <<'(END_OF_[A-Z]+(?:_[0-9]+)?)'\n")
 _SPECIAL = frozenset(("PAI_CODE_DIR", "PAI_OUTPUT_DIR", "PAI_USER_NAME", "PAI_USERNAME"))
@@ -96,6 +100,7 @@ class _Reader:
             self._function(match)
         else:
             self._diagnostic("neither a setting nor a function of the job")
+            self._take(_REST_OF_FUNCTION)
         return True
 
     def _setting(self, match: re.Match[str]) -> None:
@@ -108,15 +113,19 @@ class _Reader:
         elif form.to_read:
             self._passage(line, self._line(match.end() - 1), f"PSL_{name}, {form.what}")
         self._found.settings.append(Found(line, name, role or "", value))
+        if name == "ROLE_NAME" and role is not None:
+            self._found.role_names[role] = str(value)
 
     def _function(self, match: re.Match[str]) -> None:
         """Read a function of the head to its end, by its name."""
         kind, role, start = match[1] or match[2], match[3] or "", self._line(match.start())
         self._found.functions.append(Found(start, kind, role))
         if kind == "srun":
-            body = self._until("}\n")
-            if fault := srun_fault(body, role):
-                self._found.diagnostics.append((start + 1, fault))
+            command = self._take(_COMMAND)
+            if fault := srun_fault(command[0] if command else "", role, self._found.role_name(role)):
+                self._found.diagnostics.append((start + 1 + fault[0], fault[1]))
+                self._take(_REST_OF_FUNCTION)
+                return
         elif kind in ("environment", "environment_of_every_role"):
             if kind == "environment" and self._take("  environment_of_every_role\n"):
                 self._found.calls_environment_of_every_role = True
@@ -125,10 +134,12 @@ class _Reader:
         elif kind == "job_environment":
             self._documents("", self._exports)
         elif kind == "commands" or _STEP.fullmatch(kind):
-            self._documents(f"{kind} of task role {role}", self._text_of_job)
+            self._documents(f"{kind} of task role {self._found.role_name(role)}", self._text_of_job)
         else:
             self._found.diagnostics.append((start, f"{kind}_of_role_{role} is no function of a job"))
-        self._expect("}\n")
+        if not self._take(r"\}\n"):
+            self._diagnostic("expected }")
+            self._take(_REST_OF_FUNCTION)
 
     def _documents(self, what: str, read: Callable[[int, str], None]) -> None:
         """Read here-documents, each up to the line that is its delimiter: there bash ends it, within quotes or not."""
@@ -165,16 +176,6 @@ class _Reader:
         text = "".join(self._text_lines[first - 1 : last])
         hidden = any(not char.isprintable() and char != "\t" for char in text)
         self._found.to_read.append(Passage(first, last, what + ", with characters that terminals do not show" * hidden))
-
-    def _until(self, text: str) -> str:
-        """Read up to the next line that begins so, and return what was read."""
-        end = self._text.find(f"\n{text}", self._at - 1) + 1 or len(self._text)
-        start, self._at = self._at, end
-        return self._text[start:end]
-
-    def _expect(self, text: str) -> None:
-        if not self._take(re.escape(text)):
-            self._diagnostic(f"expected {text.rstrip() or 'the end of the line'}")
 
     def _take(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
         """Read what matches here, and return it."""

@@ -50,13 +50,21 @@ class Found:
 
 @dataclass(slots=True)
 class Reading:
-    """Hold what was found in a head: lines that do not belong there, by number, and passages for a person."""
+    """Hold what was found in a head: lines that do not belong there, by number, and passages for a person.
+
+    `role_names` are by number.
+    """
 
     diagnostics: list[tuple[int, str]] = field(default_factory=list)
     to_read: list[Passage] = field(default_factory=list)
     settings: list[Found] = field(default_factory=list)
     functions: list[Found] = field(default_factory=list)
     calls_environment_of_every_role: bool = False
+    role_names: dict[str, str] = field(default_factory=dict)
+
+    def role_name(self, role: str) -> str:
+        """Return the name of the role of this number, the number itself where the head has not named it so far."""
+        return self.role_names.get(role, role)
 
     def needed_uses(self) -> frozenset[str]:
         """Return the parts of the runtime that the settings need, beside those of every job."""
@@ -75,6 +83,14 @@ def missing_and_double(reading: Reading, last: int) -> Iterator[tuple[int, str]]
 
     `last` is the line where the head ends.
     """
+    found = list(_double(reading, last))
+    yield from found
+    # Where something else is wrong, what is missing is there, in a line that cannot be read.
+    if not found and not reading.diagnostics:
+        yield from _missing(reading, last)
+
+
+def _double(reading: Reading, last: int) -> Iterator[tuple[int, str]]:
     roles = {each.role for each in reading.settings if each.name == "ROLE_NAME"}
     if roles != {str(number) for number in range(len(roles))} or not roles:
         yield last, "the task roles are not numbered from 0 on"
@@ -83,13 +99,17 @@ def missing_and_double(reading: Reading, last: int) -> Iterator[tuple[int, str]]
         times = Counter((each.name, each.role) for each in found)
         yield from ((each.line, f"duplicate {each.name}") for each in found if times[each.name, each.role] > 1)
         yield from ((each.line, f"there is no task role {each.role}") for each in found if each.role not in known)
+
+
+def _missing(reading: Reading, last: int) -> Iterator[tuple[int, str]]:
     there = {(each.name, each.role) for each in reading.functions}
-    for name, role in sorted(_called(reading, roles) - there):
-        yield last, f"there is no {name}" + (f" of task role {role}" if role else "")
+    for name, role in sorted(_called(reading) - there):
+        yield last, f"there is no {name}" + (f" of task role {reading.role_name(role)}" if role else "")
 
 
-def _called(reading: Reading, roles: set[str]) -> set[tuple[str, str]]:
+def _called(reading: Reading) -> set[tuple[str, str]]:
     """Return the functions that the runtime calls, each with its role."""
+    roles = {each.role for each in reading.settings if each.name == "ROLE_NAME"}
     mpi_groups = {each.role: str(each.value).split(" ") for each in reading.settings if each.name == "MPI_WORLD_OF"}
     called = {("job_environment", "")}
     if reading.calls_environment_of_every_role:

@@ -13,6 +13,7 @@ from .policies import check_exit_spec, check_notifications
 from .schema import SiteFile
 
 if TYPE_CHECKING:
+    from ..reading.document import Path
     from .profile import Site
 
 _FIRST_CODE = 450
@@ -30,31 +31,31 @@ def load_site(text: str | bytes, *, file: str) -> Site:
     profile = parse_model(SiteFile, collector, codes=_FIRST_CODE)
     if document.secrets is not None:
         collector.add("E113", (), "a site profile is one document, without `---`")
-    _check_partitions(collector)
-    check_exit_spec(collector)
-    check_notifications(collector)
-    if profile and profile.ports.first > profile.ports.last:
-        message = f"the ports end at {profile.ports.last}, before they begin at {profile.ports.first}"
+    _check_partitions(profile, collector)
+    check_exit_spec(profile.exit_spec, collector)
+    check_notifications(profile.notifications, collector)
+    first, last = profile.ports.first, profile.ports.last
+    if first and last and first > last:
+        message = f"the ports end at {last}, before they begin at {first}"
         collector.add("E462", ("ports",), message)
-    errors = collector.of(Severity.ERROR)
-    if errors or profile is None:
+    if errors := collector.of(Severity.ERROR):
         raise SiteError(errors)
     return profile.settings()
 
 
-def _check_partitions(collector: DiagnosticCollector) -> None:
+def _check_partitions(profile: SiteFile, collector: DiagnosticCollector) -> None:
     """Add a diagnostic for each partition that is named but not listed, where the profile lists any."""
-    document = collector.document
-    listed = document.mapping(("partitions",))
+    listed = profile.partitions
     for name in listed:
         if not name or not name.isprintable() or any(char.isspace() or char in "\"'\\,#" for char in name):
             message = f"expected the name of a partition, found {name!r}"
             collector.add("E453", ("partitions", name), message, key=True)
-    clusters = document.mapping(("virtualClusters",))
-    paths = [("virtualClusters", cluster, "partition") for cluster in clusters]
-    for path in (("defaultPartition",), *paths):
-        wanted = document.at(path)
-        for name in wanted.split(",") if isinstance(wanted, str) and listed else ():
+    named: list[tuple[Path, str | None]] = [(("defaultPartition",), profile.default_partition)]
+    named += [
+        (("virtualClusters", name, "partition"), each.partition) for name, each in profile.virtual_clusters.items()
+    ]
+    for path, wanted in named:
+        for name in wanted.split(",") if wanted and listed else ():
             if name not in listed:
                 message = f"`partitions` does not list `{name}`"
                 collector.add("E461", path, message, near=(name, listed))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from ..exit_codes.table import BEHAVIOURS, Behaviour, ExitTable, SiteRow
 from ..validation.diagnostics import near_hint
+from ..validation.partial_model import placed
 from ..validation.strict_model import (
     Boolean,
     StrictModel,
@@ -64,10 +65,10 @@ class ExitRow(StrictModel):
     def row(self) -> SiteRow:
         """Return the row for the exit table."""
         return SiteRow(
-            code=self.code,
+            exit_code=self.code,
             phrase=self.phrase,
             behaviour=self.behaviour,
-            states=self.states,
+            backend_states=self.states,
             exclude_node=self.exclude_node,
         )
 
@@ -96,12 +97,12 @@ class Notifications(StrictModel):
         return Notifier(argv=tuple(self.command), mail=False) if self.command else None
 
 
-def check_exit_spec(collector: DiagnosticCollector) -> None:
+def check_exit_spec(rows: list[ExitRow], collector: DiagnosticCollector) -> None:
     """Add a diagnostic for each state that is no ending, and for each that two rows claim."""
     claimed: dict[str, int] = {}
     endings = ExitTable().states
-    for path, row in collector.document.mappings(("exitSpec",)):
-        for word in collector.document.mapping((*path, "states")):
+    for path, row in placed(("exitSpec",), rows):
+        for word in row.states:
             if word not in endings:
                 message, hint = f"`{word}` is no way in which Slurm ends a job", near_hint(word, endings)
                 collector.add("E463", (*path, "states", word), message, hint=hint, key=True)
@@ -109,12 +110,11 @@ def check_exit_spec(collector: DiagnosticCollector) -> None:
                 message = f"`{word}` already means {claimed[word]}"
                 collector.add("E463", (*path, "states", word), message, key=True)
             else:
-                claimed[word] = integer(row.get("code")) or 0
+                claimed[word] = row.code or 0
 
 
-def check_notifications(collector: DiagnosticCollector) -> None:
+def check_notifications(both: Notifications, collector: DiagnosticCollector) -> None:
     """Add a diagnostic where two notifiers are named."""
-    both = collector.document.mapping(("notifications",))
-    if both.get("command") and both.get("sendmail"):
+    if both.command and both.sendmail:
         message = "there are two notifiers, `command` and `sendmail`: leave one out"
         collector.add("E464", ("notifications", "sendmail"), message, key=True)

@@ -39,7 +39,7 @@ class History:
     user: str = ""
     backend: str = ""
     roles: tuple[JobRole, ...] = ()
-    policy: RetryPolicy = NO_RETRIES
+    retry_policy: RetryPolicy = NO_RETRIES
     exit_rows: tuple[SiteRow, ...] = ()
     notify: tuple[str, ...] = ()
     notified: frozenset[str] = frozenset()
@@ -77,14 +77,16 @@ class History:
     def counters(self) -> RetryCounters:
         """How often the job has been retried."""
         last = self.retries[-1] if self.retries else None
-        return RetryCounters(total=last.total, used=last.used, transient=last.transient) if last else RetryCounters()
+        if last is None:
+            return RetryCounters()
+        return RetryCounters(total=last.retries, used=last.used_retries, transient=last.transient_retries)
 
     def excluded_nodes(self, now: int) -> tuple[str, ...]:
         """Return the nodes that a fresh attempt leaves out: those that failed last, and not long ago."""
-        recent = (retry for retry in reversed(self.retries) if now - retry.time < EXCLUSION_SECONDS)
-        nodes = dict.fromkeys(node for retry in recent for node in retry.nodes)
-        most = MAX_EXCLUDED if self.policy.spare_nodes is None else min(MAX_EXCLUDED, self.policy.spare_nodes)
-        return tuple(nodes)[:most]
+        recent = (retry for retry in reversed(self.retries) if now - retry.happened_at < EXCLUSION_SECONDS)
+        nodes = dict.fromkeys(node for retry in recent for node in retry.blamed_nodes)
+        spare = self.retry_policy.spare_nodes
+        return tuple(nodes)[: MAX_EXCLUDED if spare is None else min(MAX_EXCLUDED, spare)]
 
 
 def history(records: Iterable[Record]) -> History:
@@ -121,11 +123,11 @@ def _created(known: History, record: Created) -> History:
         user=record.user,
         backend=record.backend,
         roles=record.roles,
-        policy=record.policy,
+        retry_policy=record.retry_policy,
         exit_rows=record.exit_rows,
         notify=record.notify,
         tasks=sum(role.instances for role in record.roles),
-        created=record.time,
+        created=record.happened_at,
     )
 
 
@@ -150,16 +152,16 @@ def _next(known: History, record: Intent | Submitted | Observed | Ended) -> Hist
     """Take in a record of the last attempt. How an attempt ended is said once; later words are none."""
     match record:
         case Intent():
-            return replace(known, tag=record.tag, asked=record.time)
+            return replace(known, tag=record.tag, asked=record.happened_at)
         case Submitted():
             return replace(
-                known, job_id=record.job_id, submitted=record.time, job=record.job, user=record.user,
-                backend=record.backend, tasks=record.tasks, created=known.created or record.time,
+                known, job_id=record.job_id, submitted=record.happened_at, job=record.job, user=record.user,
+                backend=record.backend, tasks=record.task_count, created=known.created or record.happened_at,
             )  # fmt: skip
         case Observed():
             if len(known.waited) < MAX_REASONS:
                 known = replace(known, waited=known.waited | {news_key(reasons_of(record))})
-            return replace(known, observed=record, ran=known.ran or record.state == "RUNNING")
+            return replace(known, observed=record, ran=known.ran or record.backend_state == "RUNNING")
         case Ended():
             return replace(known, ended=known.ended or record)
 
@@ -180,4 +182,6 @@ def _in_turn(reason: str) -> bool:
 
 def reasons_of(seen: Observation | Observed) -> tuple[str, ...]:
     """Return the reason of each component, as far as they were told apart."""
+    if isinstance(seen, Observed):
+        return seen.backend_reasons or (seen.backend_reason,)
     return seen.reasons or (seen.reason,)

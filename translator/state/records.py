@@ -10,8 +10,8 @@ from ..exit_codes.table import Behaviour, SiteRow
 from .codec import Constraint, decode
 from .safe_read import CorruptDataError, is_job_number, json_object, require_int, require_str
 
-VERSION = 1
-"""Of the format; a reader leaves alone what a later version wrote."""
+VERSION = 2
+"""Of the format; a reader leaves alone what another version wrote."""
 
 MAX_ROLES, MAX_TASKS = 10_000, 250_000
 """Of a job: a journal that names more has been written by something else."""
@@ -26,13 +26,13 @@ FolderName = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """Say how often a job is retried: `limit` as in the job file, the bounds as the site says.
+    """Say how often a job is retried: `retry_limit` as in the job file, the bounds as the site says.
 
     `max_transient_retries` bounds the retries that use no budget, `max_restarts` those of a job that is restarted for
     ever. `spare_nodes` is how many nodes an attempt may leave out and still start, None where nobody knows.
     """
 
-    limit: int = 0
+    retry_limit: int = 0
     max_transient_retries: int = 10
     max_restarts: int = 0
     on_timeout: Literal["fail", "retry"] = "fail"
@@ -40,8 +40,8 @@ class RetryPolicy:
     spare_nodes: int | None = None
 
 
-NO_RETRIES = RetryPolicy(limit=0, max_transient_retries=0)
-"""The policy of a job whose journal names none: it was submitted when no job was retried."""
+NO_RETRIES = RetryPolicy(retry_limit=0, max_transient_retries=0)
+"""The policy of a job whose journal names none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +60,12 @@ class Created:
     `exit_rows` are the site's changes of the exit specification; `notify` are events.
     """
 
-    time: int
+    happened_at: int
     job: str
     user: str
     backend: str
     roles: tuple[JobRole, ...]
-    policy: RetryPolicy = NO_RETRIES
+    retry_policy: RetryPolicy = NO_RETRIES
     exit_rows: tuple[SiteRow, ...] = ()
     notify: tuple[str, ...] = ()
 
@@ -74,7 +74,7 @@ class Created:
 class Intent:
     """Say before the backend is asked that an attempt is about to be submitted under a tag."""
 
-    time: int
+    happened_at: int
     attempt: Count
     tag: str
 
@@ -83,34 +83,34 @@ class Intent:
 class Submitted:
     """Say that the backend took an attempt, with enough of `Created` for who reads a journal's end only."""
 
-    time: int
+    happened_at: int
     attempt: Count
     job_id: JobNumber
     job: str
     user: str
     backend: str
-    tasks: TaskCount
+    task_count: TaskCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
     """Keep the backend's own state of an attempt whenever it changed: what is known without an answer.
 
-    `reasons` are why each component waits.
+    `backend_reasons` are why each component waits.
     """
 
-    time: int
+    happened_at: int
     attempt: Count
-    state: str
-    reason: str
-    reasons: tuple[str, ...] = ()
+    backend_state: str
+    backend_reason: str
+    backend_reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancelled:
     """Say who wants the job's end, and which of the backend's jobs was asked for it: "" where none was known."""
 
-    time: int
+    happened_at: int
     attempt: Count
     user: str
     job_id: JobNumber = ""
@@ -118,39 +118,40 @@ class Cancelled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """Say how an attempt ended, and that the next one is due at `due`; the counters are those after it.
+    """Say how an attempt ended, and that the next one is due at `retry_at`; the counts of retries are those after it.
 
-    `rule` is the rule that it is retried by; `nodes` are those that the end is blamed on.
+    `used_retries` used up the budget, `transient_retries` did not. `retry_rule` is the rule that it is retried by;
+    `blamed_nodes` are those that the end is blamed on.
     """
 
-    time: int
+    happened_at: int
     attempt: Count
-    code: int
+    exit_code: int
     behaviour: Behaviour
     reason: str
-    rule: str
+    retry_rule: str
     retry_at: int
-    total: Count
-    used: Count
-    transient: Count
-    nodes: tuple[str, ...]
+    retries: Count
+    used_retries: Count
+    transient_retries: Count
+    blamed_nodes: tuple[str, ...]
     backend_state: str
-    started: int | None
-    ended: int | None
+    started_at: int | None
+    ended_at: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """Say how the job ended. `state` is OpenPAI's word, `backend_state` the backend's, or ""."""
 
-    time: int
+    happened_at: int
     attempt: Count
     state: str
-    code: int | None
+    exit_code: int | None
     reason: str
     backend_state: str
-    started: int | None
-    ended: int | None
+    started_at: int | None
+    ended_at: int | None
     completed: Count
 
 
@@ -158,7 +159,7 @@ class Ended:
 class Notified:
     """Say that the site's program was told of an event, or that no more is tried; `key` is the event's own."""
 
-    time: int
+    happened_at: int
     attempt: Count
     key: str
     delivered: bool
@@ -177,8 +178,9 @@ def dump(record: Record) -> bytes:
 def parse(line: bytes) -> Record:
     """Return the record of a line; DamagedError if it is none."""
     raw = json_object(line)
-    if require_int(raw, "version") > VERSION:
-        raise CorruptDataError("it was written by a later version")
+    version = require_int(raw, "version")
+    if version != VERSION:
+        raise CorruptDataError(f"it was written by {'a later' if version > VERSION else 'an earlier'} version")
     kind = require_str(raw, "kind")
     for shape in _KINDS:
         if shape.__name__.lower() == kind:

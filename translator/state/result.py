@@ -16,6 +16,8 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 TaskState = Literal["SUCCEEDED", "FAILED", "STOPPED"]
 TASK_STATES: tuple[TaskState, ...] = get_args(TaskState)
 MAX_BYTES = 64 << 20
+VERSION = 2
+"""Of the keys; the scripts of another version write others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,19 +26,19 @@ class TaskResult:
 
     role: str
     index: int
-    attempt: int
+    task_attempt: int
     state: TaskState
-    status: int | None
-    code: int | None
+    exit_status: int | None
+    exit_code: int | None
     behaviour: str
     node: str
-    started: int | None
-    ended: int | None
+    started_at: int | None
+    ended_at: int | None
 
     @property
     def lingers(self) -> bool:
         """Tell whether the task started and had not ended when the result was written."""
-        return self.started is not None and self.ended is None
+        return self.started_at is not None and self.ended_at is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +47,11 @@ class Result:
 
     job_id: str
     outcome: Outcome
-    code: int
+    exit_code: int
     behaviour: str
     reason: str
-    started: int | None
-    ended: int | None
+    started_at: int | None
+    ended_at: int | None
     tasks: tuple[TaskResult, ...]
 
     @property
@@ -72,17 +74,19 @@ def read_result(path: Path) -> Result | None:
 def parse_result(data: bytes) -> Result:
     """Return the result that a file holds, or DamagedError. Source: this project's docs, run folder."""
     raw = json_object(data)
+    if require_int(raw, "version") != VERSION:
+        raise CorruptDataError("it was written by another version")
     outcome = next((outcome for outcome in OUTCOMES if outcome == raw.get("outcome")), None)
     if outcome is None:
         raise CorruptDataError("`outcome` is none that there is")
     return Result(
         job_id=require_str(raw, "job_id"),
         outcome=outcome,
-        code=require_int(raw, "code"),
+        exit_code=require_int(raw, "exit_code"),
         behaviour=require_str(raw, "behaviour"),
         reason=require_str(raw, "reason"),
-        started=optional_int(raw, "started"),
-        ended=optional_int(raw, "ended"),
+        started_at=optional_int(raw, "started_at"),
+        ended_at=optional_int(raw, "ended_at"),
         tasks=tuple(_task(task) for task in require_objects(raw, "tasks")),
     )
 
@@ -94,14 +98,14 @@ def _task(raw: Mapping[str, object]) -> TaskResult:
     return TaskResult(
         role=require_str(raw, "role"),
         index=require_int(raw, "index"),
-        attempt=optional_int(raw, "attempt") or 0,
+        task_attempt=optional_int(raw, "task_attempt") or 0,
         state=state,
-        status=optional_int(raw, "status"),
-        code=optional_int(raw, "code"),
+        exit_status=optional_int(raw, "exit_status"),
+        exit_code=optional_int(raw, "exit_code"),
         behaviour=_text_or_empty(raw, "behaviour"),
         node=_text_or_empty(raw, "node"),
-        started=optional_int(raw, "started"),
-        ended=optional_int(raw, "ended"),
+        started_at=optional_int(raw, "started_at"),
+        ended_at=optional_int(raw, "ended_at"),
     )
 
 

@@ -26,12 +26,12 @@ class ScriptRun:
     Times are seconds since 1970.
     """
 
-    attempt: int
+    task_attempt: int
     phase: str
     name: str
-    status: int
-    began: int
-    ended: int
+    exit_status: int
+    started_at: int
+    ended_at: int
 
 
 def read_scripts(folder: Path) -> dict[int, tuple[ScriptRun, ...]]:
@@ -64,6 +64,8 @@ def _run(line: bytes) -> ScriptRun | None:
     match numbers:
         case [int(first), int(second), int(third), int(fourth)]:
             called = "" if phase == "commands" else name
-            return ScriptRun(attempt=first, phase=phase, name=called, status=second, began=third, ended=fourth)
+            return ScriptRun(
+                task_attempt=first, phase=phase, name=called, exit_status=second, started_at=third, ended_at=fourth
+            )
         case _:
             return None

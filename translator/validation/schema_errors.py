@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from ..reading.document import path_text
 from .diagnostics import MAX_FAULTS, near_hint
+from .partial_model import partial_model
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -64,22 +65,34 @@ V2_WORDING = Wording(
 
 
 def parse_model(
-    model: type[_Model], collector: DiagnosticCollector, *, codes: int = 200, wording: Wording = V2_WORDING
-) -> _Model | None:
-    """Return the document's root as a `model`, or None when diagnostics have been added to the collector.
+    model: type[_Model],
+    collector: DiagnosticCollector,
+    *,
+    codes: int = 200,
+    wording: Wording = V2_WORDING,
+    inside: tuple[Path, Mapping[str, object]] | None = None,
+) -> _Model:
+    """Return the document's root as a `model`; a partial one when there are faults, which the collector gets.
 
     `codes` is where the codes of the diagnostics begin: 200 makes an unknown key E201, 450 makes it E451.
+    `inside` is a mapping in the document, with its path, that is read instead of the root.
     """
+    start, value = inside or ((), collector.document.mapping(()))
     try:
-        return model.model_validate(collector.document.root)
+        return model.model_validate(value)
     except ValidationError as error:
         for detail in error.errors(include_url=False)[:MAX_FAULTS]:
-            _add(detail, model, collector, codes, wording)
-    return None
+            _add(detail, model, collector, codes, wording, start)
+    return partial_model(model, value)
 
 
 def _add(
-    detail: ErrorDetails, model: type[BaseModel], collector: DiagnosticCollector, codes: int, wording: Wording
+    detail: ErrorDetails,
+    model: type[BaseModel],
+    collector: DiagnosticCollector,
+    codes: int,
+    wording: Wording,
+    start: Path,
 ) -> None:
     """Add the diagnostic for one of pydantic's errors."""
     loc, kind, value = detail["loc"], detail["type"], detail["input"]
@@ -105,9 +118,11 @@ def _add(
         what = context.get("what") or {"list_type": "a list"}.get(kind, "a mapping")
         hidden = "auth" in path or path[:1] == ("secrets",)
         found = "another kind of value" if hidden and value is not None else _found(value)
-        number, message = context.get("number", 3), f"expected {what}, found {found}"
-        hint = context.get("hint") or _hint(what, value)
-    collector.add(f"E{codes + number}", path, message, hint=hint, key=key)
+        number, message = context.get("number", 3), f"expected {what}"
+        hint, key = context.get("hint", ""), key or context.get("key", False)
+        if not context.get("bare"):
+            message, hint = f"{message}, found {found}", hint or _hint(what, value)
+    collector.add(f"E{codes + number}", (*start, *path), message, hint=hint, key=key)
 
 
 def _walk(loc: tuple[int | str, ...], model: type[BaseModel]) -> tuple[Path, list[type[BaseModel]]]:

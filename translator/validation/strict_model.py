@@ -44,15 +44,21 @@ class OpenModel(BaseModel):
 class Validator:
     """Mark a field, `Annotated[int, Check(...)]`: `check` returns the value or raises `expected(...)`.
 
-    `schema` says the same to an editor, as JSON schema.
+    `schema` says the same to an editor, as JSON schema. `kind` is what a partial model takes a value for that the
+    function refuses.
     """
 
-    def __init__(self, check: Callable[[object], object], schema: dict[str, Any]) -> None:
+    def __init__(
+        self, check: Callable[[object], object], schema: dict[str, Any], kind: core_schema.CoreSchema | None = None
+    ) -> None:
         self._check = check
         self._schema = schema
+        self._kind = kind
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         """Let the function decide alone."""
+        if self._kind:
+            return core_schema.no_info_before_validator_function(self._check, self._kind)
         return core_schema.no_info_plain_validator_function(self._check)
 
     def __get_pydantic_json_schema__(
@@ -62,13 +68,17 @@ class Validator:
         return dict(self._schema)
 
 
-def expected(what: str, hint: str = "", number: int = 3) -> PydanticCustomError:
+def expected(
+    what: str, hint: str = "", number: int = 3, *, bare: bool = False, key: bool = False
+) -> PydanticCustomError:
     """Return the error for a value that is not `what`; the fault made of it says what was found instead.
 
     `number` is the last digit of its code: 3 for a wrong value, `E203` in a job file and `E453` in a site
-    profile.
+    profile. A `bare` one does not say what was found; with `key` it stands
+    at the key of the value.
     """
-    return PydanticCustomError("expected", "expected {what}", {"what": what, "hint": hint, "number": number})
+    context = {"what": what, "hint": hint, "number": number, "bare": bare, "key": key}
+    return PydanticCustomError("expected", "expected {what}", context)
 
 
 def integer(value: object) -> int | None:
@@ -125,7 +135,8 @@ def pattern(what: str, pattern: str, *, number: int = 3) -> Validator:
         near = re.sub(r"\W", "_", value, flags=re.ASCII) if number == _NAME and isinstance(value, str) else ""
         raise expected(what, number=number, hint=f"call it `{near}`" if near and expression.fullmatch(near) else "")
 
-    return Validator(check, {"type": "string", "pattern": f"^(?:{pattern})$"})
+    kind = core_schema.str_schema(strict=True) if number == _NAME else None
+    return Validator(check, {"type": "string", "pattern": f"^(?:{pattern})$"}, kind)
 
 
 def choice(*choices: str | int) -> Validator:
@@ -161,5 +172,7 @@ def _text_or_number(value: object) -> str | int | float:
 
 
 Text = Annotated[str, Validator(_text, {"type": "string"})]
+TextIfGiven = Annotated[str | None, Validator(_text, {"type": "string"})]
+"""Text, with the default None for a key that is left out; null is no text."""
 Boolean = Annotated[bool, Validator(_boolean, {"type": "boolean"})]
 TextOrNumber = Annotated[str | int | float, Validator(_text_or_number, {"type": ["string", "number"]})]

@@ -51,6 +51,9 @@ print_peers() {
     nodes_of "$role"
     for index in "${!PSL_NODES[@]}"; do
       describe_task "$role" "$index"
+      if ((PSL_VARIABLES_OF[role] == 0)); then
+        continue
+      fi
       printf '%s\n' "${PSL_TASK_VARIABLES[@]}" || return
       if ((index < PSL_EXPORTED_PEERS && (left -= PSL_VARIABLES_OF[role]) >= 0)); then
         text="export ${PSL_TASK_VARIABLES[*]}"
@@ -116,8 +119,8 @@ print_lists() {
   for each in "${PSL_LIST_NAMES[@]}"; do
     line=PAI_TASK_ROLE_${each%=*}_HOST_LIST=${PSL_LISTS[${each#*=}]}
     printf '%s\n' "$line" || return
-    size=$((size + ${#line}))
-    if ((count++ < PSL_MAX_LIST_VARIABLES && size <= PSL_MAX_LIST_BYTES)); then
+    if ((count < PSL_MAX_LIST_VARIABLES && size + ${#line} <= PSL_MAX_LIST_BYTES)); then
+      count=$((count + 1)) size=$((size + ${#line}))
       printf 'export %s\n' "$line" >&"$PSL_ENV_FD" || return
     else
       printf 'PSL_UNEXPORTED_PEERS=1\n' >&"$PSL_ENV_FD" || return

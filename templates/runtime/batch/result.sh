@@ -23,13 +23,13 @@ escape_json() {
 print_result() {
   local role index comma=''
   escape_json "$PSL_JOB_NAME"
-  printf '{"version": 1, "job": "%s", "attempt": %d, "job_id": "%s",\n' \
+  printf '{"version": 2, "job": "%s", "attempt": %d, "job_id": "%s",\n' \
     "$PSL_ESCAPED" "$PSL_ATTEMPT" "$SLURM_JOB_ID"
   escape_json "$PSL_OUTCOME_REASON"
-  printf ' "outcome": "%s", "code": %d, "behaviour": "%s",\n "reason": "%s",\n' \
+  printf ' "outcome": "%s", "exit_code": %d, "behaviour": "%s",\n "reason": "%s",\n' \
     "$PSL_OUTCOME" "$PSL_OUTCOME_CODE" "$PSL_OUTCOME_BEHAVIOUR" "$PSL_ESCAPED"
   print_trigger
-  printf ' "started": %d, "ended": %d,\n "tasks": [' "$PSL_BEGAN_AT" "$PSL_DECIDED_AT"
+  printf ' "started_at": %d, "ended_at": %d,\n "tasks": [' "$PSL_BEGAN_AT" "$PSL_DECIDED_AT"
   for role in "${!PSL_ROLE_NAME[@]}"; do
     escape_json "${PSL_ROLE_NAME[role]}"
     for ((index = 0; index < PSL_INSTANCES[role]; index++)); do
@@ -50,8 +50,9 @@ print_trigger() {
   fi
   read -r rule role index threshold <<<"$PSL_TRIGGER"
   escape_json "${PSL_ROLE_NAME[role]}"
-  printf ' "trigger": {"rule": "%s", "role": "%s", "index": %d, "count": %d, "threshold": %d},\n' \
-    "$rule" "$PSL_ESCAPED" "$index" "$threshold" "$threshold"
+  printf ' "trigger": {"completion_rule": "%s", "role": "%s", "index": %d,' \
+    "$rule" "$PSL_ESCAPED" "$index"
+  printf ' "count": %d, "threshold": %d},\n' "$threshold" "$threshold"
 }
 
 # print_task_result ROLE INDEX ROLE_NAME: the name is escaped. A task without an end was stopped.
@@ -61,8 +62,8 @@ print_task_result() {
     state=${PSL_STATE[$task]} code=${PSL_CODE_OF[$task]} behaviour=${PSL_BEHAVIOUR_OF[$task]}
   fi
   node=${node:+\"$node\"}
-  printf '  {"role": "%s", "index": %d, "attempt": %d, "state": "%s", "status": %s, ' \
+  printf '  {"role": "%s", "index": %d, "task_attempt": %d, "state": "%s", "exit_status": %s, ' \
     "$3" "$2" "${PSL_ATTEMPTS[$task]-0}" "${state^^}" "${PSL_STATUS[$task]-null}"
-  printf '"code": %d, "behaviour": "%s", "node": %s, "started": %s, "ended": %s}' \
+  printf '"exit_code": %d, "behaviour": "%s", "node": %s, "started_at": %s, "ended_at": %s}' \
     "$code" "$behaviour" "${node:-null}" "${PSL_STARTED[$task]:-null}" "${PSL_ENDED[$task]:-null}"
 }

@@ -91,7 +91,7 @@ start_bash() {
 # that BASH_ENV names, because everybody can see a command line.
 exec_with_exports() {
   local peers=''
-  if ((PSL_GANG)) && [[ ${PSL_NAMES_PEERS[PSL_ROLE]-} && ${PSL_UNEXPORTED_PEERS-} ]]; then
+  if [[ ${PSL_UNEXPORTED_PEERS-} && ${PSL_NAMES_PEERS[PSL_ROLE]-} ]] && ((PSL_GANG)); then
     peers=$PSL_ATTEMPT_FOLDER/peers.sh
   fi
   if [[ $PSL_EXPORTS || $peers ]] || ((${#PSL_LOWERCASE_EXPORTS[@]})); then

@@ -74,9 +74,9 @@ def folder(surroundings: Path) -> JobFolder:
     recent = clock() - 5
     return job_folder(
         surroundings,
-        replace(CREATED, user=user_name(), time=recent),
-        replace(INTENT, time=recent),
-        replace(SUBMITTED, user=user_name(), time=recent),
+        replace(CREATED, user=user_name(), happened_at=recent),
+        replace(INTENT, happened_at=recent),
+        replace(SUBMITTED, user=user_name(), happened_at=recent),
         name=ME,
     )
 

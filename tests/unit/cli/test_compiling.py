@@ -125,7 +125,7 @@ def test_the_script_is_printed_as_it_is(run: Runner, tmp_path: Path, profile: Pa
     job = job_file(tmp_path)
     script = paislurm.compile_job(JOB, file="job.yaml", site=paislurm.load_site(SITE, file=str(profile))).script
     assert run("script", job).out == script
-    assert json.loads(run("script", job, "--json").out)["script"] == script
+    assert json.loads(run("script", job, "--json").out)["text"] == script
     said = run("script", job, "-o", str(tmp_path / "job.sbatch"))
     assert (said.out, said.err.splitlines()[-1]) == ("", f"wrote {tmp_path / 'job.sbatch'}")
     assert (tmp_path / "job.sbatch").read_text(encoding="utf-8") == script

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
@@ -85,13 +86,47 @@ def test_no_command_shows_the_help(run: Runner) -> None:
 
 
 def test_with_json_a_failure_is_a_document_and_a_message(run: Runner) -> None:
-    import json
-
     said = run("status", "nothing", "--json")
     document = json.loads(said.out)
-    assert said.code == document["exit_code"] == 5
+    assert said.code == document["exit_status"] == 5
     assert document["diagnostics"][0]["code"] == "E520"
     assert document["error"] in said.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["chekc", "--json"], "there is no command 'chekc'; did you mean 'check'?"),
+        (["--json"], "No such option"),
+        (["--json", "list"], "No such option"),
+        (["list", "--frobnicate", "--json"], "No such option"),
+        (["list", "--json", "--frobnicate"], "No such option"),
+        (["check", "--json"], "Missing argument 'FILE'."),
+        (["check", "job.yaml", "--json", "--site"], "Option '--site' requires an argument."),
+        (["status", "--json", "a", "b"], "Got unexpected extra argument (b)"),
+        (["logs", "x", "--tail", "-1", "--json"], "-1 is not in the range"),
+        (["list", "--state", "asleep", "--json"], "'asleep' is not one of"),
+        (["schema", "v3", "--json"], "'v3' is not one of"),
+        (["runtime", "--json", "frobnicator"], "no part of the runtime is called frobnicator"),
+        (["submit", "job.yaml", "--follow", "--json"], "use --wait --json"),
+    ],
+)
+def test_with_json_wrong_usage_is_one_document(run: Runner, argv: list[str], says: str) -> None:
+    said = run(*argv)
+    document = json.loads(said.out)
+    assert set(document) == {"version", "error", "exit_status", "diagnostics"}
+    assert (said.code, document["exit_status"], document["diagnostics"]) == (2, 2, [])
+    assert says in document["error"]
+    assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize("argv", [["check"], ["list", "--frobnicate"], ["exec", "x", "--", "--json"]])
+def test_without_json_wrong_usage_prints_no_document(run: Runner, argv: list[str]) -> None:
+    assert run(*argv).out == ""
+
+
+def test_a_json_option_of_a_command_in_a_task_is_not_ours(run: Runner) -> None:
+    assert run("exec", "nothing", "worker-0", "program", "--json").out == ""
 
 
 def test_a_job_file_that_cannot_be_read_is_3(run: Runner, tmp_path: Path) -> None:
@@ -125,7 +160,9 @@ def test_ctrl_c_is_130(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(main_module.cli, "invoke", interrupted)
-    assert run("list").code == 130
+    assert (run("list").code, run("list").out) == (130, "")
+    said = run("list", "--json")
+    assert (said.code, json.loads(said.out)["exit_status"]) == (130, 130)
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["script", "job.yaml"], ["script", "job.yaml", "--json"]])

@@ -26,21 +26,23 @@ if TYPE_CHECKING:
 
 NOW = 1_000_000
 ROLES = (JobRole(name="worker", folder="0-worker", instances=2),)
-CREATED = Created(time=NOW - 100, job="demo", user="alice", backend="slurm", roles=ROLES)
-INTENT = Intent(time=NOW - 100, attempt=0, tag="paislurm-1")
-SUBMITTED = Submitted(time=NOW - 99, attempt=0, job_id="7", job="demo", user="alice", backend="slurm", tasks=2)
+CREATED = Created(happened_at=NOW - 100, job="demo", user="alice", backend="slurm", roles=ROLES)
+INTENT = Intent(happened_at=NOW - 100, attempt=0, tag="paislurm-1")
+SUBMITTED = Submitted(
+    happened_at=NOW - 99, attempt=0, job_id="7", job="demo", user="alice", backend="slurm", task_count=2
+)
 ENDED = Ended(
-    time=NOW - 9,
+    happened_at=NOW - 9,
     attempt=0,
     state="FAILED",
-    code=255,
+    exit_code=255,
     reason="a task failed",
     backend_state="FAILED",
-    started=NOW - 50,
-    ended=NOW - 10,
+    started_at=NOW - 50,
+    ended_at=NOW - 10,
     completed=2,
 )
-FAILED = {"outcome": "failed", "code": 255, "behaviour": "unknown", "reason": "worker-0 failed"}
+FAILED = {"outcome": "failed", "exit_code": 255, "behaviour": "unknown", "reason": "worker-0 failed"}
 """The result of a job that failed."""
 
 
@@ -54,7 +56,7 @@ def job_folder(jobs: Path, *records: Record, name: str = "alice~demo") -> JobFol
 
 def job(path: Path, *records: Record, **policy: Any) -> JobFolder:
     """Make the folder of a job with a retry policy, which was submitted unless the records say more."""
-    folder = job_folder(path, replace(CREATED, policy=RetryPolicy(**policy)), INTENT, *(records or (SUBMITTED,)))
+    folder = job_folder(path, replace(CREATED, retry_policy=RetryPolicy(**policy)), INTENT, *(records or (SUBMITTED,)))
     folder.script(0).write_text("#!/bin/bash\n")
     return folder
 
@@ -67,17 +69,17 @@ def kinds(folder: JobFolder) -> list[str]:
 def task(index: int, **changes: Any) -> dict[str, Any]:
     """Return a task as it stands in a result."""
     return {
-        "role": "worker", "index": index, "attempt": 0, "state": "SUCCEEDED", "status": 0, "code": 0,
-        "behaviour": "success", "node": "n1", "started": NOW - 50, "ended": NOW - 10,
+        "role": "worker", "index": index, "task_attempt": 0, "state": "SUCCEEDED", "exit_status": 0, "exit_code": 0,
+        "behaviour": "success", "node": "n1", "started_at": NOW - 50, "ended_at": NOW - 10,
     } | changes  # fmt: skip
 
 
 def result(**changes: Any) -> dict[str, Any]:
     """Return a result of a job of two tasks that succeeded."""
     return {
-        "version": 1, "job": "demo", "attempt": 0, "job_id": "7", "outcome": "succeeded", "code": 0,
-        "behaviour": "success", "reason": "all is well", "trigger": None, "started": NOW - 60,
-        "ended": NOW - 10, "tasks": [task(0), task(1)],
+        "version": 2, "job": "demo", "attempt": 0, "job_id": "7", "outcome": "succeeded", "exit_code": 0,
+        "behaviour": "success", "reason": "all is well", "trigger": None, "started_at": NOW - 60,
+        "ended_at": NOW - 10, "tasks": [task(0), task(1)],
     } | changes  # fmt: skip
 
 
@@ -110,7 +112,7 @@ def stepped(folder: JobFolder, backend: FakeBackend, now: int, *, held: Callable
 
 def failed_job(path: Path) -> tuple[JobFolder, FakeBackend]:
     """Make the folder of a job that may be retried once, and whose first attempt has just failed."""
-    folder, backend = job(path, limit=1), FakeBackend()
+    folder, backend = job(path, retry_limit=1), FakeBackend()
     leave_result(folder, **FAILED)
     ended(backend)
     return folder, backend

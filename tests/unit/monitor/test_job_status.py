@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Observation
     from paislurm.translator.state.result import Result
 
-RUNNING_TASK = task(1, state="STOPPED", ended=None, status=None, code=-220)
+RUNNING_TASK = task(1, state="STOPPED", ended_at=None, exit_status=None, exit_code=-220)
 
 
 SUCCEEDED = left()
-FAILED = left(outcome="failed", code=255)
-DECIDED = left(outcome="failed", code=255, tasks=[task(0), RUNNING_TASK])
-INTERRUPTED = left(outcome="interrupted", code=-210)
-TIMED = left(outcome="failed", code=-1004)
-REQUEUED = left(outcome="requeued", code=-100)
+FAILED = left(outcome="failed", exit_code=255)
+DECIDED = left(outcome="failed", exit_code=255, tasks=[task(0), RUNNING_TASK])
+INTERRUPTED = left(outcome="interrupted", exit_code=-210)
+TIMED = left(outcome="failed", exit_code=-1004)
+REQUEUED = left(outcome="requeued", exit_code=-100)
 
 
 def job_status(seen: Observation | None = None, found: Result | None = None, *more: Any, **changes: Any) -> JobStatus:
@@ -102,7 +102,7 @@ def test_what_is_believed(
 @pytest.mark.parametrize("found", [None, SUCCEEDED, FAILED, DECIDED, INTERRUPTED])
 @pytest.mark.parametrize("last", ["PENDING", "RUNNING", "CANCELLED", "NODE_FAIL", "COMPLETED", None])
 def test_no_answer_is_never_an_ending(last: str | None, found: Result | None) -> None:
-    seen = [Observed(time=NOW, attempt=0, state=last, reason="")] if last else []
+    seen = [Observed(happened_at=NOW, attempt=0, backend_state=last, backend_reason="")] if last else []
     known = job_status(None, found, *seen, backend_reachable=False)
     complete = found in (SUCCEEDED, FAILED)
     assert known.ended == complete
@@ -111,10 +111,10 @@ def test_no_answer_is_never_an_ending(last: str | None, found: Result | None) ->
 
 
 def test_without_an_answer_the_last_known_state_stands() -> None:
-    pending = Observed(time=NOW, attempt=0, state="PENDING", reason="Priority")
+    pending = Observed(happened_at=NOW, attempt=0, backend_state="PENDING", backend_reason="Priority")
     assert job_status(None, None, pending, backend_reachable=False, started=False).state == "WAITING"
     assert job_status(None, None, pending, backend_reachable=False, started=False).reason.startswith("Priority: ")
-    running = Observed(time=NOW, attempt=0, state="RUNNING", reason="")
+    running = Observed(happened_at=NOW, attempt=0, backend_state="RUNNING", backend_reason="")
     assert job_status(None, None, running, backend_reachable=False, started=True).state == "RUNNING"
     assert job_status(None, None, backend_reachable=False, started=False).state == "WAITING"
 
@@ -125,7 +125,7 @@ def test_a_job_runs_once_a_task_of_it_ran() -> None:
 
 
 def test_a_job_that_is_being_cancelled_is_stopping_until_its_end() -> None:
-    asked = Cancelled(time=NOW, attempt=0, user="alice")
+    asked = Cancelled(happened_at=NOW, attempt=0, user="alice")
     assert job_status(observed("PENDING"), None, asked) == JobStatus(
         state="STOPPING", code=None, reason="cancelled by alice", ended=False
     )
@@ -137,12 +137,12 @@ def test_a_job_that_is_being_cancelled_is_stopping_until_its_end() -> None:
 def test_a_clock_that_is_behind_does_not_wait_for_ever() -> None:
     ahead = observed("COMPLETED", final=True, ended=NOW + 3600)
     assert not job_status(ahead).ended
-    first = Observed(time=NOW - 11, attempt=0, state="COMPLETED", reason="")
+    first = Observed(happened_at=NOW - 11, attempt=0, backend_state="COMPLETED", backend_reason="")
     assert job_status(ahead, None, first).ended
 
 
 def test_a_new_job_may_be_unknown_to_the_backend() -> None:
-    assert job_status(None, None, now=SUBMITTED.time + 5).state == "WAITING"
+    assert job_status(None, None, now=SUBMITTED.happened_at + 5).state == "WAITING"
     assert determine_status(
         Evidence(
             history=history([CREATED, INTENT]),
@@ -156,7 +156,9 @@ def test_a_new_job_may_be_unknown_to_the_backend() -> None:
 
 
 def test_a_site_says_what_an_end_means() -> None:
-    row = SiteRow(code=-2000, phrase="Taken", behaviour="permanent", states={"PREEMPTED": "taken by a paying job"})
+    row = SiteRow(
+        exit_code=-2000, phrase="Taken", behaviour="permanent", backend_states={"PREEMPTED": "taken by a paying job"}
+    )
     seen = observed("PREEMPTED", final=True)
     assert job_status(seen, None, table=ExitTable((row,))) == JobStatus(
         state="FAILED", code=-2000, reason="taken by a paying job", ended=True

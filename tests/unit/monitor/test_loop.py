@@ -102,9 +102,9 @@ def test_a_result_and_a_new_job_are_seen_at_once(tmp_path: Path, backend: FakeBa
 
 
 def test_a_retry_is_not_overslept(tmp_path: Path) -> None:
-    folder = job_folder(tmp_path / "jobs", replace(CREATED, policy=RetryPolicy()), INTENT, SUBMITTED)
+    folder = job_folder(tmp_path / "jobs", replace(CREATED, retry_policy=RetryPolicy()), INTENT, SUBMITTED)
     folder.script(0).write_text("")
-    leave_result(folder, outcome="failed", code=251, behaviour="conflict")
+    leave_result(folder, outcome="failed", exit_code=251, behaviour="conflict")
     clock = Clock()
     submitted: list[float] = []
 
@@ -122,7 +122,7 @@ def test_a_retry_is_not_overslept(tmp_path: Path) -> None:
 
 
 def test_a_job_that_nobody_knows_keeps_no_monitor(tmp_path: Path) -> None:
-    job_folder(tmp_path / "jobs", CREATED, INTENT, replace(SUBMITTED, time=NOW - 1000))
+    job_folder(tmp_path / "jobs", CREATED, INTENT, replace(SUBMITTED, happened_at=NOW - 1000))
     job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED, ENDED, name="alice~old")
     watching = monitor(tmp_path, FakeBackend(), Clock(), [])
     assert watching.step() is False

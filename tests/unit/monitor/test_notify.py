@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from paislurm.translator.state.records import Record
 
 ALL = ("running", "succeeded", "failed", "stopped", "retried")
-RAN = Observed(time=NOW, attempt=0, state="RUNNING", reason="")
-SUCCEEDED = replace(ENDED, state="SUCCEEDED", code=0)
+RAN = Observed(happened_at=NOW, attempt=0, backend_state="RUNNING", backend_reason="")
+SUCCEEDED = replace(ENDED, state="SUCCEEDED", exit_code=0)
 RETRY = Retry(
-    time=NOW, attempt=0, code=137, behaviour="transient", reason="killed", rule="transient",
-    retry_at=NOW, total=1, used=0,
-    transient=1, nodes=(), backend_state="", started=None, ended=None,
+    happened_at=NOW, attempt=0, exit_code=137, behaviour="transient", reason="killed", retry_rule="transient",
+    retry_at=NOW, retries=1, used_retries=0, transient_retries=1, blamed_nodes=(), backend_state="",
+    started_at=None, ended_at=None,
 )  # fmt: skip
-TOLD = Notified(time=NOW, attempt=0, key=f"{INTENT.tag}/running", delivered=True)
+TOLD = Notified(happened_at=NOW, attempt=0, key=f"{INTENT.tag}/running", delivered=True)
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ TOLD = Notified(time=NOW, attempt=0, key=f"{INTENT.tag}/running", delivered=True
         ((RAN, TOLD), []),
         ((SUCCEEDED,), ["running", "succeeded"]),
         ((ENDED,), ["failed"]),
-        ((replace(ENDED, state="STOPPED", code=-210),), ["stopped"]),
+        ((replace(ENDED, state="STOPPED", exit_code=-210),), ["stopped"]),
         ((RAN, RETRY), ["running", "retried"]),
-        ((RAN, RETRY, replace(RETRY, attempt=1, total=2)), ["running", "retried"]),
+        ((RAN, RETRY, replace(RETRY, attempt=1, retries=2)), ["running", "retried"]),
         ((RAN, RETRY, replace(INTENT, attempt=1, tag=f"{INTENT.tag}.1")), ["running", "retried"]),
     ],
 )
@@ -60,7 +60,7 @@ def test_each_growth_of_the_count_is_an_event_of_its_own() -> None:
     begin = [replace(CREATED, notify=("retried",)), INTENT, SUBMITTED]
     first = due_notifications(history([*begin, RETRY]))[0]
     again = replace(INTENT, attempt=1, tag=f"{INTENT.tag}.1")
-    later = due_notifications(history([*begin, RETRY, again, replace(RETRY, attempt=1, total=2)]))[0]
+    later = due_notifications(history([*begin, RETRY, again, replace(RETRY, attempt=1, retries=2)]))[0]
     assert (first.key, first.retries) == (f"{INTENT.tag}/retried/1", 1)
     assert (later.key, later.retries) == (f"{INTENT.tag}/retried/2", 2)
 
@@ -156,7 +156,7 @@ def test_a_mail_has_no_more_headers_than_ours(end: str) -> None:
     """The journal can say anything."""
     notification = Notification(
         key=f"x{end}Bcc: z/failed", event="failed", job="a\nBcc: x", user=f"alice{end}Bcc: y, é@b", state="FAILED",
-        code=255, reason="r" * 100_000, attempt=0, retries=0, job_id="7", time=NOW,
+        exit_code=255, reason="r" * 100_000, attempt=0, retries=0, job_id="7", happened_at=NOW,
     )  # fmt: skip
     head, _, body = message(notification, mail=True).decode().partition("\n\n")
     assert head.isascii()

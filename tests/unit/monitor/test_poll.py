@@ -29,14 +29,14 @@ def test_an_end_is_written_down_and_not_asked_for_again(tmp_path: Path) -> None:
     assert second.tasks == first.tasks
     assert backend.queries == 1
     (end,) = [record for record in read(folder.journal).records if isinstance(record, Ended)]
-    assert (end.state, end.code, end.completed, end.backend_state) == ("SUCCEEDED", 0, 2, "COMPLETED")
+    assert (end.state, end.exit_code, end.completed, end.backend_state) == ("SUCCEEDED", 0, 2, "COMPLETED")
 
 
 def test_states_are_written_down_when_they_change(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
     for state in ("PENDING", "PENDING", "RUNNING", "RUNNING"):
         stepped(folder, FakeBackend(observed(state)), NOW)
-    seen = [record.state for record in read(folder.journal).records if isinstance(record, Observed)]
+    seen = [record.backend_state for record in read(folder.journal).records if isinstance(record, Observed)]
     assert seen == ["PENDING", "RUNNING"]
 
 
@@ -60,32 +60,39 @@ def test_a_job_of_which_only_the_intent_is_known_is_found_by_its_tag(tmp_path: P
     assert view.history.job_id == "55"
     assert view.observation is not None
     (record,) = [record for record in read(folder.journal).records if isinstance(record, Submitted)]
-    assert (record.job_id, record.tasks) == ("55", 2)
+    assert (record.job_id, record.task_count) == ("55", 2)
 
 
 def test_an_intent_that_led_to_nothing_ends_when_that_is_certain(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT)
     backend = FakeBackend()
-    soon = stepped(folder, backend, INTENT.time + SETTLED_SECONDS)
+    soon = stepped(folder, backend, INTENT.happened_at + SETTLED_SECONDS)
     assert (soon.job_status.state, soon.job_status.ended) == ("WAITING", False)
     backend.fails = "away"
-    away = stepped(folder, backend, INTENT.time + 10 * SETTLED_SECONDS)
+    away = stepped(folder, backend, INTENT.happened_at + 10 * SETTLED_SECONDS)
     assert (away.job_status.ended, bool(away.backend_error)) == (False, True)
     backend.fails = ""
-    late = stepped(folder, backend, INTENT.time + SETTLED_SECONDS + 1)
+    late = stepped(folder, backend, INTENT.happened_at + SETTLED_SECONDS + 1)
     assert (late.job_status.state, late.job_status.code, late.job_status.ended) == ("FAILED", -120, True)
 
 
-def test_damaged_files_are_told_and_not_believed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("left", "why"),
+    [
+        (b'{"version": 2}', "`outcome` is none that there is"),
+        (b'{"version": 1, "outcome": "failed", "code": 1}', "it was written by another version"),
+    ],
+)
+def test_damaged_files_are_told_and_not_believed(tmp_path: Path, left: bytes, why: str) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
     with folder.journal.open("ab") as file:
         file.write(b'{"ver')
-    folder.result(0).write_bytes(b"{}")
+    folder.result(0).write_bytes(left)
     view = stepped(folder, FakeBackend(observed("RUNNING")), NOW)
     assert view.job_status.state == "WAITING"
     assert view.read_errors == (
         "journal.jsonl: its last line is torn",
-        "result.json cannot be read: `outcome` is none that there is",
+        f"result.json cannot be read: {why}",
     )
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-KILLED = {"outcome": "failed", "code": 137, "behaviour": "transient", "reason": "worker-0 was killed"}
+KILLED = {"outcome": "failed", "exit_code": 137, "behaviour": "transient", "reason": "worker-0 was killed"}
 
 
 def test_a_failure_within_its_budget_becomes_a_fresh_attempt_at_once(tmp_path: Path) -> None:
@@ -49,7 +49,9 @@ def test_a_failure_within_its_budget_becomes_a_fresh_attempt_at_once(tmp_path: P
     last = stepped(folder, backend, NOW)
     assert (last.job_status.state, last.job_status.code, last.job_status.ended) == ("FAILED", 255, True)
     assert last.job_status.reason == "worker-0 failed; its retry is used up"
-    assert [(retry.attempt, retry.code, retry.rule) for retry in last.history.retries] == [(0, 255, "retry 1 of 1")]
+    assert [(retry.attempt, retry.exit_code, retry.retry_rule) for retry in last.history.retries] == [
+        (0, 255, "retry 1 of 1")
+    ]
     assert stepped(folder, backend, NOW).job_status == last.job_status
     assert len(backend.submissions) == 1
 
@@ -63,7 +65,7 @@ def test_a_job_that_nobody_knows_any_more_keeps_no_secrets(tmp_path: Path, later
     folder = job(tmp_path)
     folder.secrets.mkdir()
     (folder.secrets / "token").write_text("s3cr3t")
-    view = stepped(folder, FakeBackend(), SUBMITTED.time + later)
+    view = stepped(folder, FakeBackend(), SUBMITTED.happened_at + later)
     assert (view.job_status.state, folder.secrets.exists()) == (state, there)
 
 
@@ -79,9 +81,9 @@ def test_a_job_that_was_never_taken_keeps_no_secrets(tmp_path: Path) -> None:
     """Its submit was killed before it asked."""
     folder = job_folder(tmp_path, CREATED, INTENT)
     folder.secrets.mkdir()
-    stepped(folder, FakeBackend(), INTENT.time + 100)
+    stepped(folder, FakeBackend(), INTENT.happened_at + 100)
     assert folder.secrets.exists()
-    assert stepped(folder, FakeBackend(), INTENT.time + 181).job_status.ended
+    assert stepped(folder, FakeBackend(), INTENT.happened_at + 181).job_status.ended
     assert not folder.secrets.exists()
 
 
@@ -106,7 +108,7 @@ def test_transient_failures_come_to_a_ceiling_that_is_told(tmp_path: Path) -> No
 
 
 def test_a_lost_node_is_left_out_and_the_budget_untouched(tmp_path: Path) -> None:
-    folder, backend = job(tmp_path, limit=1), FakeBackend()
+    folder, backend = job(tmp_path, retry_limit=1), FakeBackend()
     ended(backend, state="NODE_FAIL", nodes="n1,n2")
     backend.lost = {"n2": "Not responding", "n9": ""}
     view = stepped(folder, backend, NOW)
@@ -119,10 +121,14 @@ def test_no_more_nodes_are_left_out_than_can_be_spared(
     tmp_path: Path, spare_nodes: int | None, exclude: tuple[str, ...]
 ) -> None:
     folder, backend = job(tmp_path, spare_nodes=spare_nodes), FakeBackend()
-    leave_result(folder, **KILLED | {"code": 223, "tasks": [task(0, code=223, state="FAILED", node="n1"), task(1)]})
+    leave_result(
+        folder, **KILLED | {"exit_code": 223, "tasks": [task(0, exit_code=223, state="FAILED", node="n1"), task(1)]}
+    )
     ended(backend)
     stepped(folder, backend, NOW)
-    leave_result(folder, **KILLED | {"code": 223, "tasks": [task(0, code=223, state="FAILED", node="n2"), task(1)]})
+    leave_result(
+        folder, **KILLED | {"exit_code": 223, "tasks": [task(0, exit_code=223, state="FAILED", node="n2"), task(1)]}
+    )
     folder.result(1).write_bytes(folder.result(0).read_bytes())
     ended(backend, "101")
     stepped(folder, backend, NOW)
@@ -171,10 +177,10 @@ def test_a_fresh_attempt_that_is_refused_is_tried_for_an_hour(tmp_path: Path, mo
 
 def test_a_requeue_by_hand_is_a_fresh_attempt(tmp_path: Path) -> None:
     folder, backend = job(tmp_path), FakeBackend()
-    leave_result(folder, outcome="requeued", code=-100, behaviour="transient", reason="Slurm restarted the job")
+    leave_result(folder, outcome="requeued", exit_code=-100, behaviour="transient", reason="Slurm restarted the job")
     ended(backend, status=3)
     view = stepped(folder, backend, NOW)
-    assert (view.history.attempt, view.history.retries[0].code) == (1, -100)
+    assert (view.history.attempt, view.history.retries[0].exit_code) == (1, -100)
 
 
 @pytest.mark.parametrize(("canceller", "state"), [("CANCELLED by 0", "WAITING"), ("CANCELLED by 12345", "STOPPED")])
@@ -188,8 +194,8 @@ def test_the_first_word_about_an_end_counts(tmp_path: Path) -> None:
     folder, backend = failed_job(tmp_path)
     stepped(folder, backend, NOW)
     late = Ended(
-        time=NOW, attempt=0, state="FAILED", code=255, reason="late", backend_state="", started=None, ended=None,
-        completed=0,
+        happened_at=NOW, attempt=0, state="FAILED", exit_code=255, reason="late", backend_state="",
+        started_at=None, ended_at=None, completed=0,
     )  # fmt: skip
     append(folder.journal, late)
     known = folder.history()

@@ -116,12 +116,13 @@ def test_an_owner_that_is_replaced_in_the_middle_leaves_off(tmp_path: Path, answ
 def test_a_job_that_is_cancelled_between_two_attempts_ends(tmp_path: Path) -> None:
     folder, backend = job(tmp_path, max_transient_retries=3), FakeBackend()
     retry = Retry(
-        time=NOW, attempt=0, code=251, behaviour="conflict", reason="no room", rule="conflict", retry_at=NOW + 500,
-        total=1, used=0, transient=1, nodes=(), backend_state="", started=None, ended=None,
+        happened_at=NOW, attempt=0, exit_code=251, behaviour="conflict", reason="no room", retry_rule="conflict",
+        retry_at=NOW + 500, retries=1, used_retries=0, transient_retries=1, blamed_nodes=(), backend_state="",
+        started_at=None, ended_at=None,
     )  # fmt: skip
     append(folder.journal, retry)
     assert stepped(folder, backend, NOW + 499).job_status.state == "RUNNING"
-    append(folder.journal, Cancelled(time=NOW, attempt=0, user="alice"))
+    append(folder.journal, Cancelled(happened_at=NOW, attempt=0, user="alice"))
     view = stepped(folder, backend, NOW + 501)
     assert (view.job_status.state, view.job_status.code, backend.submissions) == ("STOPPED", -210, [])
     assert "cancelled by alice" in view.job_status.reason
@@ -137,7 +138,7 @@ def test_a_cancel_that_meets_a_fresh_attempt_reaches_it(
 
     def meanwhile(submission: Any) -> JobId:
         job_id = submit(submission) if when == "after" else JobId("")
-        append(folder.journal, Cancelled(time=NOW, attempt=0, user="alice", job_id="7"))
+        append(folder.journal, Cancelled(happened_at=NOW, attempt=0, user="alice", job_id="7"))
         return job_id or submit(submission)
 
     monkeypatch.setattr(backend, "submit", meanwhile)

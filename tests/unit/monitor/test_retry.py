@@ -36,28 +36,28 @@ def attempts(code: int, policy: RetryPolicy) -> tuple[int, RetryCounters]:
 @pytest.mark.parametrize(
     ("code", "policy", "runs", "used"),
     [
-        (0, RetryPolicy(limit=5), 1, 0),
+        (0, RetryPolicy(retry_limit=5), 1, 0),
         (255, RetryPolicy(), 1, 0),
-        (255, RetryPolicy(limit=2), 3, 2),
-        (128, RetryPolicy(limit=1), 2, 1),
-        (137, RetryPolicy(limit=2), 11, 0),
+        (255, RetryPolicy(retry_limit=2), 3, 2),
+        (128, RetryPolicy(retry_limit=1), 2, 1),
+        (137, RetryPolicy(retry_limit=2), 11, 0),
         (137, RetryPolicy(max_transient_retries=0), 1, 0),
         (-1001, RetryPolicy(max_transient_retries=3), 4, 0),
         (251, RetryPolicy(max_transient_retries=2), 3, 0),
-        (-1200, RetryPolicy(limit=9), 1, 0),
-        (220, RetryPolicy(limit=9), 1, 0),
-        (-1004, RetryPolicy(limit=9), 1, 0),
+        (-1200, RetryPolicy(retry_limit=9), 1, 0),
+        (220, RetryPolicy(retry_limit=9), 1, 0),
+        (-1004, RetryPolicy(retry_limit=9), 1, 0),
         (-1004, RetryPolicy(on_timeout="retry", max_transient_retries=4), 5, 0),
-        (-210, RetryPolicy(limit=9), 1, 0),
-        (-220, RetryPolicy(limit=-1), 1, 0),
-        (-230, RetryPolicy(limit=-2, max_restarts=5), 1, 0),
-        (0, RetryPolicy(limit=-1), 1, 0),
-        (0, RetryPolicy(limit=-2, max_restarts=5), 6, 5),
-        (-1200, RetryPolicy(limit=-2, max_restarts=5), 6, 5),
-        (137, RetryPolicy(limit=-2, max_restarts=5, max_transient_retries=1), 6, 5),
-        (0, RetryPolicy(limit=-2), 1, 0),
-        (99, RetryPolicy(limit=1), 2, 1),
-        (-77, RetryPolicy(limit=1), 2, 1),
+        (-210, RetryPolicy(retry_limit=9), 1, 0),
+        (-220, RetryPolicy(retry_limit=-1), 1, 0),
+        (-230, RetryPolicy(retry_limit=-2, max_restarts=5), 1, 0),
+        (0, RetryPolicy(retry_limit=-1), 1, 0),
+        (0, RetryPolicy(retry_limit=-2, max_restarts=5), 6, 5),
+        (-1200, RetryPolicy(retry_limit=-2, max_restarts=5), 6, 5),
+        (137, RetryPolicy(retry_limit=-2, max_restarts=5, max_transient_retries=1), 6, 5),
+        (0, RetryPolicy(retry_limit=-2), 1, 0),
+        (99, RetryPolicy(retry_limit=1), 2, 1),
+        (-77, RetryPolicy(retry_limit=1), 2, 1),
     ],
 )
 def test_how_often_a_job_runs(code: int, policy: RetryPolicy, runs: int, used: int) -> None:
@@ -66,15 +66,15 @@ def test_how_often_a_job_runs(code: int, policy: RetryPolicy, runs: int, used: i
 
 
 def test_every_failure_is_retried_without_an_end() -> None:
-    decision = decide_retry(ending(255), RetryCounters(total=90, used=90), RetryPolicy(limit=-1), "t")
+    decision = decide_retry(ending(255), RetryCounters(total=90, used=90), RetryPolicy(retry_limit=-1), "t")
     assert isinstance(decision, RetryAfter)
 
 
 def test_budgets_are_not_touched_by_transient_failures() -> None:
-    decision = decide_retry(ending(-1003), RetryCounters(total=3, used=1, transient=2), RetryPolicy(limit=1), "t")
+    decision = decide_retry(ending(-1003), RetryCounters(total=3, used=1, transient=2), RetryPolicy(retry_limit=1), "t")
     assert isinstance(decision, RetryAfter)
     assert decision.counters == RetryCounters(total=4, used=1, transient=3)
-    assert isinstance(decide_retry(ending(255), decision.counters, RetryPolicy(limit=1), "t"), StopRetrying)
+    assert isinstance(decide_retry(ending(255), decision.counters, RetryPolicy(retry_limit=1), "t"), StopRetrying)
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,12 @@ def test_the_end_of_patience_is_told() -> None:
     assert once == StopRetrying(rule="retried once without using up its budget, which is the most that the site allows")
     never = decide_retry(ending(137), RetryCounters(), RetryPolicy(max_transient_retries=0), "t")
     assert never == StopRetrying(rule="the site allows no retries without using up the budget")
-    restarted = decide_retry(ending(0), RetryCounters(total=1), RetryPolicy(limit=-2, max_restarts=1), "t")
+    restarted = decide_retry(ending(0), RetryCounters(total=1), RetryPolicy(retry_limit=-2, max_restarts=1), "t")
     assert restarted == StopRetrying(rule="restarted once, which is the most that the site allows")
-    assert decide_retry(ending(0), RetryCounters(), RetryPolicy(limit=-2), "t") == StopRetrying(
+    assert decide_retry(ending(0), RetryCounters(), RetryPolicy(retry_limit=-2), "t") == StopRetrying(
         rule="the site allows no restarts"
     )
-    assert decide_retry(ending(255), RetryCounters(used=2), RetryPolicy(limit=2), "t") == StopRetrying(
+    assert decide_retry(ending(255), RetryCounters(used=2), RetryPolicy(retry_limit=2), "t") == StopRetrying(
         rule="its 2 retries are used up"
     )
     assert decide_retry(ending(255), RetryCounters(), RetryPolicy(), "t") == StopRetrying()
@@ -146,7 +146,7 @@ def test_against_the_model(
     code: int, used: int, transient: int, limit: int, max_transient_retries: int, restarts: int
 ) -> None:
     before = RetryCounters(total=used + transient, used=used, transient=transient)
-    policy = RetryPolicy(limit=limit, max_transient_retries=max_transient_retries, max_restarts=restarts)
+    policy = RetryPolicy(retry_limit=limit, max_transient_retries=max_transient_retries, max_restarts=restarts)
     wanted = model(code, used, transient, limit, max_transient_retries, restarts, before.total)
     decision = decide_retry(ending(code), before, policy, "t")
     if isinstance(decision, StopRetrying):

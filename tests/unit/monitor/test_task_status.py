@@ -8,7 +8,9 @@ from paislurm.translator.state.task_reports import Report
 from .jobs import ROLES, left, task
 
 DECIDED = left(
-    outcome="failed", code=255, tasks=[task(0), task(1, state="STOPPED", ended=None, status=None, code=-220)]
+    outcome="failed",
+    exit_code=255,
+    tasks=[task(0), task(1, state="STOPPED", ended_at=None, exit_status=None, exit_code=-220)],
 )
 
 
@@ -19,8 +21,8 @@ def test_tasks_while_the_job_runs() -> None:
         }
     }
     first, second = task_views(ROLES, None, reports, ended=False)
-    assert (first.state, first.attempt, first.node, first.code) == ("SUCCEEDED", 1, "n1", 0)
-    assert (second.state, second.code) == ("WAITING", None)
+    assert (first.state, first.task_attempt, first.node, first.exit_code) == ("SUCCEEDED", 1, "n1", 0)
+    assert (second.state, second.exit_code) == ("WAITING", None)
     running = {"0-worker": {1: Report(index=1, attempt=0, node="n2", started=5)}}
     assert task_views(ROLES, None, running, ended=False)[1].state == "RUNNING"
 
@@ -28,8 +30,8 @@ def test_tasks_while_the_job_runs() -> None:
 def test_tasks_that_the_end_of_the_job_stopped() -> None:
     running = {"0-worker": {1: Report(index=1, attempt=0, node="n2", started=5)}}
     first, second = task_views(ROLES, None, running, ended=True)
-    assert (first.state, first.code) == ("STOPPED", -220)
-    assert (second.state, second.code, second.node) == ("STOPPED", -220, "n2")
+    assert (first.state, first.exit_code) == ("STOPPED", -220)
+    assert (second.state, second.exit_code, second.node) == ("STOPPED", -220, "n2")
     _, lingering = task_views(ROLES, DECIDED, {}, ended=False)
     assert lingering.state == "STOPPING"
     _, stopped = task_views(ROLES, DECIDED, {}, ended=True)
@@ -46,8 +48,8 @@ def test_a_result_names_no_tasks_but_those_of_the_job() -> None:
 
 def test_a_task_that_never_began_is_none_that_completed() -> None:
     """Its node is to blame: it failed with that node's name, and without a start."""
-    never = task(1, state="FAILED", started=None, ended=None, status=None, code=-1402, node="n2")
-    views = task_views(ROLES, left(outcome="failed", code=-1402, tasks=[task(0), never]), {}, ended=True)
+    never = task(1, state="FAILED", started_at=None, ended_at=None, exit_status=None, exit_code=-1402, node="n2")
+    views = task_views(ROLES, left(outcome="failed", exit_code=-1402, tasks=[task(0), never]), {}, ended=True)
     assert [(view.state, view.node, view.completed) for view in views] == [
         ("SUCCEEDED", "n1", True),
         ("FAILED", "n2", False),

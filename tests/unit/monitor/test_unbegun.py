@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from paislurm.translator.state.job_folder import JobFolder
 
 PROLOG = "srun: error: Task launch for StepId=2.0 failed on node n2: Job prolog failed\n"
-NOTHING_BEGAN = [task(index, state="STOPPED", started=None, ended=None, status=None, node=None) for index in (0, 1)]
+NOTHING_BEGAN = [
+    task(index, state="STOPPED", started_at=None, ended_at=None, exit_status=None, node=None) for index in (0, 1)
+]
 
 
 def cancelled(**changes: Any) -> FakeBackend:
@@ -50,12 +52,17 @@ def test_a_node_that_could_not_begin_the_job(tmp_path: Path, why: str, interrupt
     backend.lost = {"n1": why, "n2": "Kill task failed", "n9": why}
     if interrupted:
         # The script had begun, and no task yet.
-        leave_result(folder, outcome="interrupted", code=-210, behaviour="stop", tasks=NOTHING_BEGAN)
+        leave_result(folder, outcome="interrupted", exit_code=-210, behaviour="stop", tasks=NOTHING_BEGAN)
     view = stepped(folder, backend, NOW)
     record = end(view)
     assert isinstance(record, Retry)
     code = -1403 if "rolog" in why else -1402
-    assert (record.code, record.behaviour, record.nodes, record.used) == (code, "transient", ("n1",), 0)
+    assert (record.exit_code, record.behaviour, record.blamed_nodes, record.used_retries) == (
+        code,
+        "transient",
+        ("n1",),
+        0,
+    )
     assert why in record.reason
     assert [each.exclude for each in backend.submissions] == [("n1",)]
     assert backend.node_queries == 1
@@ -65,8 +72,8 @@ def test_a_node_that_could_not_begin_the_job(tmp_path: Path, why: str, interrupt
     "result",
     [
         None,
-        {"outcome": "interrupted", "code": -210, "behaviour": "stop"},
-        {"outcome": "failed", "code": -1402, "behaviour": "transient", "tasks": NOTHING_BEGAN},
+        {"outcome": "interrupted", "exit_code": -210, "behaviour": "stop"},
+        {"outcome": "failed", "exit_code": -1402, "behaviour": "transient", "tasks": NOTHING_BEGAN},
     ],
 )
 def test_srun_has_said_that_the_prolog_failed(tmp_path: Path, result: dict[str, Any] | None) -> None:
@@ -77,7 +84,7 @@ def test_srun_has_said_that_the_prolog_failed(tmp_path: Path, result: dict[str, 
         leave_result(folder, **result)
     record = end(stepped(folder, backend, NOW))
     assert isinstance(record, Retry)
-    assert (record.code, record.nodes) == (-1403, ("n2",))
+    assert (record.exit_code, record.blamed_nodes) == (-1403, ("n2",))
     assert "Job prolog failed" in record.reason
 
 
@@ -96,7 +103,7 @@ def test_root_itself_cancelled(tmp_path: Path, changes: dict[str, Any], lost: di
     backend.lost = lost
     record = end(stepped(folder, backend, NOW))
     assert isinstance(record, Ended)
-    assert (record.state, record.code) == ("STOPPED", -210)
+    assert (record.state, record.exit_code) == ("STOPPED", -210)
 
 
 def test_slurm_cancelled_a_job_that_it_began_twice(tmp_path: Path) -> None:
@@ -107,7 +114,7 @@ def test_slurm_cancelled_a_job_that_it_began_twice(tmp_path: Path) -> None:
     backend.lost = {"n1": "Prolog error", "n2": "Duplicate jobid"}
     record = end(stepped(folder, backend, NOW))
     assert isinstance(record, Retry)
-    assert (record.code, record.nodes) == (-1402, ("n2",))
+    assert (record.exit_code, record.blamed_nodes) == (-1402, ("n2",))
 
 
 def test_root_cancelled_a_job_that_had_begun(tmp_path: Path) -> None:
@@ -115,22 +122,22 @@ def test_root_cancelled_a_job_that_had_begun(tmp_path: Path) -> None:
     folder, backend = job(tmp_path), cancelled()
     backend.lost = {"n1": "Prolog error"}
     said(folder, "srun: Force Terminated job\n")
-    leave_result(folder, outcome="interrupted", code=-210, behaviour="stop")
-    assert end(stepped(folder, backend, NOW)).code == -210
+    leave_result(folder, outcome="interrupted", exit_code=-210, behaviour="stop")
+    assert end(stepped(folder, backend, NOW)).exit_code == -210
     assert backend.node_queries == 0
 
 
 def test_what_the_user_cancelled_or_the_script_decided_stands(tmp_path: Path) -> None:
-    asked = Cancelled(time=NOW, attempt=0, user="alice", job_id="7")
+    asked = Cancelled(happened_at=NOW, attempt=0, user="alice", job_id="7")
     for name, records, outcome, code in (
         ("user", (SUBMITTED, asked), None, -210),
-        ("script", (SUBMITTED,), {"outcome": "failed", "code": 255, "behaviour": "unknown"}, 255),
+        ("script", (SUBMITTED,), {"outcome": "failed", "exit_code": 255, "behaviour": "unknown"}, 255),
     ):
         folder, backend = job(tmp_path / name, *records), cancelled()
         backend.lost = {"n1": "Prolog error"}
         if outcome is not None:
             leave_result(folder, **outcome)
-        assert end(stepped(folder, backend, NOW)).code == code
+        assert end(stepped(folder, backend, NOW)).exit_code == code
         assert backend.node_queries == 0
 
 
@@ -140,11 +147,11 @@ def test_a_node_is_drained_a_moment_after_the_job_has_ended(tmp_path: Path) -> N
     early = stepped(folder, backend, NOW)
     assert (early.job_status.ended, backend.submissions) == (False, [])
     backend.lost = {"n2": "Prolog error"}
-    assert end(stepped(folder, backend, NOW + 1)).code == -1403
+    assert end(stepped(folder, backend, NOW + 1)).exit_code == -1403
     folder, backend = job(tmp_path / "root"), cancelled(ended=NOW + 3600)
     assert not stepped(folder, backend, NOW).job_status.ended
     assert not stepped(folder, backend, NOW + 9).job_status.ended
-    assert end(stepped(folder, backend, NOW + 10)).code == -210
+    assert end(stepped(folder, backend, NOW + 10)).exit_code == -210
 
 
 def test_no_answer_about_the_nodes_is_no_ending(tmp_path: Path) -> None:
@@ -165,7 +172,7 @@ def test_what_stands_in_the_place_of_the_logs_does_no_harm(tmp_path: Path) -> No
     os.mkfifo(folder.attempt(0) / "srun" / "a.log")
     (folder.attempt(0) / "srun" / "b.log").mkdir()
     (folder.attempt(0) / "srun" / "c.log").write_bytes(b"\xff\x00" * 99999)
-    assert end(stepped(folder, backend, NOW)).code == -210
+    assert end(stepped(folder, backend, NOW)).exit_code == -210
 
 
 def test_the_site_may_retry_what_root_cancels(tmp_path: Path) -> None:
@@ -173,4 +180,4 @@ def test_the_site_may_retry_what_root_cancels(tmp_path: Path) -> None:
     folder, backend = job(tmp_path, replace(SUBMITTED), on_root_cancel="retry"), cancelled()
     record = end(stepped(folder, backend, NOW))
     assert isinstance(record, Retry)
-    assert (record.code, record.nodes) == (-210, ())
+    assert (record.exit_code, record.blamed_nodes) == (-210, ())

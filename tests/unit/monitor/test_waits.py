@@ -27,7 +27,7 @@ STUCK = ("Resources", "PartitionTimeLimit", "PartitionTimeLimit")
 
 def test_components_are_called_by_their_roles_and_those_with_one_reason_go_together() -> None:
     found = waits(STUCK, THREE)
-    assert [(wait.roles, wait.kind) for wait in found] == [(("ps",), "turn"), (("worker", "eval"), "stuck")]
+    assert [(wait.role_names, wait.kind) for wait in found] == [(("ps",), "turn"), (("worker", "eval"), "stuck")]
     assert sentence(found) == (
         "it cannot start as it is: Resources (ps): what it asks for is in use by other jobs; "
         "PartitionTimeLimit (worker, eval): its time limit is over that of its partition"
@@ -39,7 +39,7 @@ def test_components_are_called_by_their_roles_and_those_with_one_reason_go_toget
 
 def test_one_reason_of_all_needs_no_names() -> None:
     found = waits(("Resources",) * 3, THREE)
-    assert (found[0].roles, sentence(found)) == ((), "Resources: what it asks for is in use by other jobs")
+    assert (found[0].role_names, sentence(found)) == ((), "Resources: what it asks for is in use by other jobs")
     assert "its 3 components share no node" in advice(found)
     assert "share no node" not in advice(waits(("Resources",), THREE))
     assert "`scontrol release 7`" in advice(waits(("JobHeldUser",), THREE))
@@ -64,20 +64,25 @@ def test_a_reason_is_written_down_when_it_becomes_another_and_told_from_then_on(
         seen = observed("PENDING", reason=reasons[0], reasons=reasons)
         told.append(stepped(folder, FakeBackend(seen), NOW + 60 * minute).job_status.since)
     assert told == [None, NOW + 60, NOW + 60, NOW + 180, NOW + 180]
-    kept = [record.reasons for record in read(folder.journal).records if isinstance(record, Observed)]
+    kept = [record.backend_reasons for record in read(folder.journal).records if isinstance(record, Observed)]
     assert kept == [("None",), steps[1], STUCK]
     backend = FakeBackend()
     backend.fails = "away"
     away = stepped(folder, backend, NOW + 900).job_status
-    assert (away.since, [wait.reason for wait in away.waits]) == (NOW + 180, ["Resources", "PartitionTimeLimit"])
+    assert (away.since, [wait.backend_reason for wait in away.waits]) == (
+        NOW + 180,
+        ["Resources", "PartitionTimeLimit"],
+    )
 
 
 def test_what_the_journal_tells_who_does_not_ask() -> None:
-    pending = Observed(time=NOW, attempt=0, state="PENDING", reason="Resources", reasons=STUCK)
+    pending = Observed(
+        happened_at=NOW, attempt=0, backend_state="PENDING", backend_reason="Resources", backend_reasons=STUCK
+    )
     assert waits_by_journal(history([replace(CREATED, roles=ROLES), SUBMITTED, pending])) == waits(STUCK, THREE)
-    old = replace(pending, reasons=())
-    assert [wait.reason for wait in waits_by_journal(history([CREATED, SUBMITTED, old]))] == ["Resources"]
-    assert waits_by_journal(history([CREATED, SUBMITTED, replace(pending, state="RUNNING")])) == ()
+    old = replace(pending, backend_reasons=())
+    assert [wait.backend_reason for wait in waits_by_journal(history([CREATED, SUBMITTED, old]))] == ["Resources"]
+    assert waits_by_journal(history([CREATED, SUBMITTED, replace(pending, backend_state="RUNNING")])) == ()
     assert waits_by_journal(history([CREATED, SUBMITTED, pending, ENDED])) == waits_by_journal(THREE) == ()
 
 
@@ -91,31 +96,33 @@ def test_words_that_come_and_go_are_few_in_the_journal(looks: list[tuple[int, li
         now += seconds
         seen = observed("PENDING", reasons=tuple(reasons))
         if is_news(known, seen, now):
-            record = Observed(time=now, attempt=0, state="PENDING", reason="", reasons=tuple(reasons))
+            record = Observed(
+                happened_at=now, attempt=0, backend_state="PENDING", backend_reason="", backend_reasons=tuple(reasons)
+            )
             known, kept = apply(known, [record]), kept + 1
     assert kept <= len(known.waited) + 1 + (now - NOW) // SETTLED_SECONDS
 
 
 @pytest.mark.parametrize(
-    "change", [lambda seen: replace(seen, state="RUNNING"), lambda seen: replace(seen, state="FAILED")]
+    "change", [lambda seen: replace(seen, backend_state="RUNNING"), lambda seen: replace(seen, backend_state="FAILED")]
 )
 def test_another_state_is_news_and_its_reason_alone_is_none(change: Callable[[Observed], Observed]) -> None:
-    last = change(Observed(time=NOW, attempt=0, state="", reason="a"))
+    last = change(Observed(happened_at=NOW, attempt=0, backend_state="", backend_reason="a"))
     known = history([CREATED, SUBMITTED, last])
-    assert not is_news(known, observed(last.state, reason="b"), NOW + 999)
+    assert not is_news(known, observed(last.backend_state, reason="b"), NOW + 999)
     assert is_news(known, observed("COMPLETED"), NOW)
 
 
 def test_a_better_reason_is_written_down_at_once_and_one_that_comes_again_after_a_while() -> None:
     """As observed on 22.05: PartitionConfig right after the submission, PartitionTimeLimit from then on."""
-    first = Observed(time=NOW, attempt=0, state="PENDING", reason="PartitionConfig")
-    second = replace(first, time=NOW + 2, reason="PartitionTimeLimit")
+    first = Observed(happened_at=NOW, attempt=0, backend_state="PENDING", backend_reason="PartitionConfig")
+    second = replace(first, happened_at=NOW + 2, backend_reason="PartitionTimeLimit")
     known = history([CREATED, SUBMITTED, first])
     assert is_news(known, observed("PENDING", reason="PartitionTimeLimit"), NOW + 2)
     known = apply(known, [second])
     assert not is_news(known, observed("PENDING", reason="PartitionConfig"), NOW + 61)
     assert is_news(known, observed("PENDING", reason="PartitionConfig"), NOW + 62)
     assert is_news(known, observed("PENDING", reason="JobHeldUser"), NOW + 3)
-    many = apply(known, [replace(second, reason=f"R{number}") for number in range(99)])
+    many = apply(known, [replace(second, backend_reason=f"R{number}") for number in range(99)])
     assert not is_news(many, observed("PENDING", reason="JobHeldUser"), NOW + 3)
     assert len(many.waited) == MAX_REASONS

@@ -98,7 +98,7 @@ def test_where_components_crash_the_controller_all_roles_share_an_allocation(ver
     assert f"slurm       {version}\n" in text
     assert "; this layout avoids it (CHANGELOG, " in text
     values = plan_dict(found.plan)
-    assert values["slurm"]["version"] == version
+    assert values["slurm"]["slurm_version"] == version
     assert "avoid-het" in [hazard["consequence"] for hazard in values["slurm"]["hazards"]]
 
 

@@ -81,7 +81,7 @@ def test_a_job_that_is_restarted_for_ever_needs_a_bound() -> None:
             compile_job(text, site=load_site(PROFILE, file="site.yaml"))
         assert [(diagnostic.code, diagnostic.path) for diagnostic in caught.value.diagnostics] == [("E406", path)]
         bound = load_site(PROFILE + "retry: {maxRestarts: 3}\n", file="site.yaml")
-        assert compile_job(text, site=bound).plan.retries.limit == -2
+        assert compile_job(text, site=bound).plan.retry_policy.retry_limit == -2
         assert [diagnostic.path for diagnostic in compile_job(text).warnings if diagnostic.code == "W410"] == [path]
 
 

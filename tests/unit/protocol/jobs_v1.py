@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .jobs import changed
+from .jobs import changed, check
+
+if TYPE_CHECKING:
+    from paislurm.translator.job import Job, Role
 
 ROLE: dict[str, Any] = {
     "name": "worker",
@@ -21,3 +24,18 @@ JOB: dict[str, Any] = {"jobName": "demo", "image": "python:3.11", "taskRoles": [
 def job(path: str = "", value: object = None) -> str:
     """Return the small job file, with one value set."""
     return json.dumps(changed(JOB, path, value) if path else JOB, indent=2)
+
+
+def meant(path: str = "", value: object = None) -> Job:
+    """Return what the small job file with one value set means."""
+    return check(job(path, value)).job
+
+
+def role(path: str = "", value: object = None) -> Role:
+    """Return what its role means, with one value of the role set."""
+    return meant(f"taskRoles/0/{path}" if path else "", value).roles[0]
+
+
+def codes(path: str = "", value: object = None) -> list[str]:
+    """Return the codes of its warnings."""
+    return [diagnostic.code for diagnostic in check(job(path, value)).warnings]

@@ -74,6 +74,13 @@ ATTACKS = {
     "no srun": (HET, "srun_of_role_0()", "start_9_of_role_0()"),
     "the tasks of another role": (HET, '"$PSL_ATTEMPT" 0\n', '"$PSL_ATTEMPT" 1\n'),
     "more words for a task": (HET, '"$PSL_ATTEMPT" 0\n', '"$PSL_ATTEMPT" 0 --uid=0\n'),
+    "an option behind two blanks": (HET, "exec srun ", "exec srun  --uid=0 "),
+    "a blank, and an option": (HET, " --mpi=none", "  --multi-prog --mpi=none"),
+    "a component without a task": (HET, '"$PSL_ATTEMPT" 0\n', '"$PSL_ATTEMPT" 0 :\n'),
+    "a component with another task": (HET, '"$PSL_ATTEMPT" 0\n', '"$PSL_ATTEMPT" 0 : id\n'),
+    "an ampersand": (HET, '"$PSL_ATTEMPT" 0\n', '"$PSL_ATTEMPT" 0 &\n'),
+    "a command behind srun": (HET, '"$PSL_ATTEMPT" 0\n', '"$PSL_ATTEMPT" 0\n  id\n'),
+    "a command before srun": (HET, "srun_of_role_0() {\n", "srun_of_role_0() {\n  id\n"),
     "a plugin of MPI by its path": (HET, "--mpi=none", "--mpi=../../evil"),
     "an option of srun twice": (HET, "--mpi=none", "--mpi=none --mpi=pmix"),
     "the beginning of an option of srun": (HET, "--mpi=none", "--mpi=none --multi"),
@@ -112,6 +119,34 @@ def test_what_bash_or_srun_would_take_otherwise_is_a_fault(attack: str) -> None:
     assert verify(whole.replace(before, after, 1), VERSION).diagnostics
 
 
+EDITS = {
+    "an option that is not ours": (0, "--ntasks=2", "--ntasks=2 --uid=0"),
+    "another command": (0, "exec srun", "srun"),
+    "a command before it": (0, "  SLURM_HOSTFILE", "  id; SLURM_HOSTFILE"),
+    "an option twice": (1, "--mpi=none", "--mpi=none --mpi=none"),
+    "a value that is none": (1, "--cpus-per-task=1", "--cpus-per-task=x"),
+    "no end of the line": (1, " \\\n", "\n"),
+    "a colon": (1, "--wait=0", "--wait=0 : id"),
+    "another folder": (2, '--chdir="$PSL_ATTEMPT_FOLDER"', "--chdir=/"),
+    "another bash": (3, "bash -p", "bash"),
+    "another role": (3, '"$PSL_ATTEMPT" 1', '"$PSL_ATTEMPT" 0'),
+    "no way to wait": (3, '"$PSL_ATTEMPT" 1', '"$PSL_ATTEMPT" 1 &'),
+    "another end": (4, "}", "} #"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_of_a_srun_that_was_edited_one_line_is_named_and_no_other(edit: str) -> None:
+    offset, before, after = EDITS[edit]
+    lines = script(HET).splitlines(keepends=True)
+    first = lines.index("srun_of_role_1() {\n") + 1
+    assert before in lines[first + offset]
+    lines[first + offset] = lines[first + offset].replace(before, after, 1)
+    ((line, told),) = verify("".join(lines), VERSION).diagnostics
+    assert line == first + offset + 1
+    assert "worker" in told or "role" not in told
+
+
 def test_text_behind_the_runtime_is_a_fault() -> None:
     assert verify(script("hello") + "id\n", VERSION).diagnostics
     assert verify(script("hello") + script("hello"), VERSION).diagnostics
@@ -131,5 +166,5 @@ def test_characters_that_hide_others_are_told() -> None:
     whole = script(HET)
     verdict = verify(whole.replace("\nEND_OF_COMMANDS\n", "\n\x1b[2K\nEND_OF_COMMANDS\n", 1), VERSION)
     assert [each.what for each in verdict.to_read if "do not show" in each.what] == [
-        "commands of task role 0, with characters that terminals do not show"
+        "commands of task role ps, with characters that terminals do not show"
     ]

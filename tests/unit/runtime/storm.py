@@ -132,7 +132,7 @@ def faults(file: Path, log: str, status: int, end: tuple[str, int, int]) -> list
     """Return nothing where the result is there, whole and right, and the script said nothing else."""
     try:
         result = json.loads(file.read_text())
-        found = (result["outcome"], result["code"], status)
+        found = (result["outcome"], result["exit_code"], status)
         tasks = [(task["role"], task["index"], task["state"]) for task in result["tasks"]]
     except (OSError, ValueError, KeyError) as fault:
         return [fault, status, log]

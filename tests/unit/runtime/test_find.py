@@ -15,7 +15,6 @@ JOB = """
 PSL_ROLE_NAME=(w) PSL_ROLE_ALIASES=('w') PSL_ROLE_FOLDER=(0-w) PSL_INSTANCES=(4) PSL_NODES_OF=('n1 n2')
 PSL_ATTEMPT_FOLDER=$PWD
 PSL_ADDRESS_OF=([n1]=10.0.0.1 [n2]=10.0.0.2) PSL_GANG=0
-PAI_PORT_LIST_w_0_ssh=100 PAI_PORT_LIST_w_1_ssh=101
 ! find_task "$1" "$2" || echo "$PSL_FOUND_ROLE.$PSL_FOUND_SLOT"
 """
 
@@ -46,6 +45,7 @@ def test_without_gang_allocation_tasks_take_turns_in_slots(tmp_path: Path, host:
 
 
 @pytest.mark.parametrize(("host", "port", "slot"), [("n2", "101", "0.1"), ("n1", "101", ""), ("w-1", "9", "0.1")])
-def test_with_gang_allocation_a_slot_is_a_task(host: str, port: str, slot: str) -> None:
+def test_with_gang_allocation_a_slot_is_a_task(tmp_path: Path, host: str, port: str, slot: str) -> None:
+    (tmp_path / "peers.sh").write_text("PAI_PORT_LIST_w_0_ssh=100\nPAI_PORT_LIST_w_1_ssh=101\n")
     code = JOB.replace("PSL_GANG=0", "PSL_GANG=1").replace("PSL_INSTANCES=(4)", "PSL_INSTANCES=(2)")
-    assert run(code, host, port).strip() == slot
+    assert run(f"cd {tmp_path}\n{code}", host, port).strip() == slot

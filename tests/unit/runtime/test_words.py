@@ -20,12 +20,14 @@ NEVER_EMPTY = {
     "PSL_EVERY_COMPONENT",
     "PSL_CONTAINER_COMMAND",
     "PSL_EXIT_RULES",
+    "PSL_LIST_NAMES",
     "PSL_LOGIN_FILE",
     "PSL_NODES_OF",
     "PSL_PORT_LINES",
     "PSL_RANK_KILLERS",
     "PSL_RELAY_OPTIONS",
     "PSL_SRUN",
+    "PSL_TASK_VARIABLES",
     "all",
     "asked",
     "files",
@@ -40,6 +42,7 @@ NEVER_EMPTY = {
     "slots",
     "store",
     "tables",
+    "tasks",
     "words",
 }
 FEW = settings(deadline=None, max_examples=30)

@@ -126,11 +126,16 @@ notifications: {command: [/usr/local/bin/tell, --json]}
     )
     assert site.retry == RetrySettings(max_restarts=50, on_root_cancel="retry")
     assert site.exit_rows == (
-        SiteRow(code=-1003, behaviour="permanent", states={"PREEMPTED": "taken by a paying job"}, exclude_node=True),
+        SiteRow(
+            exit_code=-1003,
+            behaviour="permanent",
+            backend_states={"PREEMPTED": "taken by a paying job"},
+            exclude_node=True,
+        ),
     )
     assert site.monitor == MonitorSettings(background=False, max_poll_interval=120)
     assert site.notifier == Notifier(argv=("/usr/local/bin/tell", "--json"), mail=False)
     whole = load_site("exitSpec: [{code: 7.0, behaviour: permanent}]", file="site.yaml").exit_rows
-    assert [row.code for row in whole] == [7]
+    assert [row.exit_code for row in whole] == [7]
     mailed = load_site("notifications: {sendmail: /usr/sbin/sendmail}", file="site.yaml").notifier
     assert mailed == Notifier(argv=("/usr/sbin/sendmail", "-t", "-i"), mail=True)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from paislurm.translator.state import history as history_module
 from paislurm.translator.state.history import History, history
-from paislurm.translator.state.records import Cancelled, Intent, Observed
+from paislurm.translator.state.records import Cancelled, Intent, Notified, Observed, Retry
 
 from ..monitor.jobs import CREATED, ENDED, INTENT, NOW, ROLES, SUBMITTED
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    import pytest
+
 
 def test_a_job_from_its_first_to_its_last_record() -> None:
-    seen = Observed(time=NOW, attempt=0, state="RUNNING", reason="")
-    asked = Cancelled(time=NOW, attempt=0, user="alice")
+    seen = Observed(happened_at=NOW, attempt=0, backend_state="RUNNING", backend_reason="")
+    asked = Cancelled(happened_at=NOW, attempt=0, user="alice")
     assert history([]) == History()
     known = history([CREATED, INTENT])
     assert (known.full_name, known.tag, known.job_id, known.tasks) == ("alice~demo", "paislurm-1", "", 2)
@@ -20,7 +29,7 @@ def test_a_job_from_its_first_to_its_last_record() -> None:
 
 
 def test_an_attempt_begins_afresh_and_late_records_of_the_one_before_change_nothing() -> None:
-    retry = Intent(time=NOW, attempt=1, tag="paislurm-2")
+    retry = Intent(happened_at=NOW, attempt=1, tag="paislurm-2")
     known = history([CREATED, INTENT, SUBMITTED, ENDED, retry, ENDED, SUBMITTED])
     assert (known.attempt, known.tag, known.job_id, known.ended) == (1, "paislurm-2", "", None)
     assert known.roles == ROLES
@@ -30,3 +39,24 @@ def test_the_end_of_a_journal_tells_who_and_where() -> None:
     known = history([SUBMITTED, ENDED])
     assert (known.full_name, known.backend, known.tasks) == ("alice~demo", "slurm", 2)
     assert known.ended == ENDED
+
+
+def test_taking_in_a_record_copies_nothing_of_those_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A journal of 64 MB holds hundreds of thousands of records of one kind."""
+    copied = 0
+
+    def counted(known: History, **changes: Any) -> History:
+        nonlocal copied
+        copied += sum(len(value) for value in changes.values() if isinstance(value, (tuple, frozenset)))
+        return replace(known, **changes)
+
+    retry = Retry(
+        happened_at=NOW, attempt=0, exit_code=1, behaviour="unknown", reason="", retry_rule="", retry_at=NOW, retries=1,
+        used_retries=1, transient_retries=0, blamed_nodes=(), backend_state="", started_at=None, ended_at=None,
+    )  # fmt: skip
+    told = [Notified(happened_at=NOW, attempt=0, key=str(number), delivered=True) for number in range(1000)]
+    retries = [replace(retry, attempt=number, retries=number) for number in range(1000)]
+    monkeypatch.setattr(history_module, "replace", counted)
+    known = history([*told, *retries])
+    assert (len(known.notified), len(known.retries), known.counters.total) == (1000, 1000, 999)
+    assert copied <= 4000

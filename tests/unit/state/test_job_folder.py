@@ -37,7 +37,9 @@ def test_a_job_is_found_by_name_full_name_and_id(tmp_path: Path) -> None:
 def test_of_two_jobs_with_one_id_the_living_then_the_newest_is_meant(tmp_path: Path) -> None:
     store = Store(tmp_path)
     old = job_folder(store.jobs, SUBMITTED, ENDED, name="alice~a")
-    new = job_folder(store.jobs, replace(SUBMITTED, time=SUBMITTED.time + 5), replace(ENDED), name="alice~b")
+    new = job_folder(
+        store.jobs, replace(SUBMITTED, happened_at=SUBMITTED.happened_at + 5), replace(ENDED), name="alice~b"
+    )
     assert store.find("7", user="alice") == new
     with old.journal.open("r+b") as file:
         file.truncate(file.read().index(b"\n") + 1)

@@ -144,8 +144,8 @@ def test_scripts_that_are_none_are_passed_over(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "6.scripts")
     assert read_scripts(tmp_path) == {
         4: (
-            ScriptRun(attempt=0, phase="start", name="install-git", status=0, began=10, ended=12),
-            ScriptRun(attempt=1, phase="commands", name="", status=3, began=12, ended=13),
+            ScriptRun(task_attempt=0, phase="start", name="install-git", exit_status=0, started_at=10, ended_at=12),
+            ScriptRun(task_attempt=1, phase="commands", name="", exit_status=3, started_at=12, ended_at=13),
         )
     }
     assert read_scripts(tmp_path / "nowhere") == {}
@@ -155,7 +155,7 @@ def test_of_a_large_record_of_scripts_the_end_is_read(tmp_path: Path, monkeypatc
     monkeypatch.setattr(scripts_module, "MAX_BYTES", 50)
     lines = [f"{attempt} start 0 10 12 name\n" for attempt in range(9)]
     (tmp_path / "0.scripts").write_text("".join(lines))
-    assert [each.attempt for each in read_scripts(tmp_path)[0]] == [7, 8]
+    assert [each.task_attempt for each in read_scripts(tmp_path)[0]] == [7, 8]
 
 
 @given(st.binary(max_size=200))

@@ -53,7 +53,7 @@ def _ask(view: View) -> str:
     """
     known = view.history
     job_id = "" if known.retry is not None else known.job_id
-    record = Cancelled(time=clock(), attempt=known.attempt, user=user_name(), job_id=job_id)
+    record = Cancelled(happened_at=clock(), attempt=known.attempt, user=user_name(), job_id=job_id)
     if not job_id:
         view.folder.append(record)
         return ""

@@ -35,8 +35,11 @@ class LogSelection:
 ALL_LOGS = LogSelection()
 
 
-def task_logs(folder: JobFolder, known: History, selection: LogSelection) -> list[TaskLog]:
-    """Return the logs that are wanted; NotFoundError if the job has no such attempt, role or task."""
+def task_logs(folder: JobFolder, known: History, selection: LogSelection, *, may_come: bool = False) -> list[TaskLog]:
+    """Return the logs that are wanted; NotFoundError if the job has no such attempt, role, task or task attempt.
+
+    A task attempt `may_come` where an attempt of the job has only just begun, or no task has.
+    """
     attempt = known.attempt if selection.attempt is None else selection.attempt
     if not folder.attempt(attempt).is_dir():
         message = f"{folder.name} has no attempt {attempt}; the last one is {known.attempt}"
@@ -45,6 +48,12 @@ def task_logs(folder: JobFolder, known: History, selection: LogSelection) -> lis
         TaskLog(folder, attempt, role, index, stream=selection.stream, task_attempt=selection.task_attempt)
         for role, index in chosen(known.roles, selection.tasks)
     ]
+    if selection.task_attempt is not None and not may_come:
+        there = {number for each in logs for number in each.attempts()}
+        if there and selection.task_attempt not in there:
+            which, numbers = selection.tasks or folder.name, ", ".join(map(str, sorted(there)))
+            message = f"{which} has no task attempt {selection.task_attempt}; there is {numbers}"
+            raise NotFoundError(Diagnostic(code="E522", message=message))
     if selection.tail is not None:
         for each in logs:
             each.skip_to_last_lines(selection.tail)
@@ -115,7 +124,8 @@ class Follower:
 
     def _open(self, attempt: int) -> Printer:
         self._attempt = attempt
-        logs = task_logs(self._folder, self._known, replace(self._selection, attempt=attempt))
+        selection, later = replace(self._selection, attempt=attempt), attempt > self._known.attempt
+        logs = task_logs(self._folder, self._known, selection, may_come=later)
         return Printer(logs, labelled=len(logs) > 1)
 
     def print_new(self) -> None:

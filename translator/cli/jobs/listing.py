@@ -24,7 +24,7 @@ COLUMNS = ("job", "state", "code", "id", "tasks", "submitted", "age")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """Hold what a list shows of a job. `completed` is None where it is not known; `helps` is against what it waits for.
+    """Hold what a list shows of a job. `completed` is None where it is not known; `help` is against what it waits for.
 
     `readable` is false where the journal cannot be read: then the reason says why, and the rest is not known.
 
@@ -33,24 +33,24 @@ class Line:
 
     name: str
     state: str
-    code: int | None
+    exit_code: int | None
     reason: str
     attempt: int
     backend: str
     job_id: str
     completed: int | None
-    tasks: int
-    created: int
-    submitted: int | None
+    task_count: int
+    created_at: int
+    submitted_at: int | None
     ended: bool
     folder: str
-    waits_since: int | None = field(default=None, compare=False)
-    helps: str = ""
+    waits_began_at: int | None = field(default=None, compare=False)
+    help: str = ""
     readable: bool = True
 
     def as_dict(self) -> dict[str, object]:
         """Return the line for `--json`."""
-        return asdict(self)
+        return asdict(self) | {"job_id": self.job_id or None}
 
 
 def lines(store: Store, *, everything: bool) -> tuple[list[Line], list[str]]:
@@ -82,15 +82,15 @@ def lines(store: Store, *, everything: bool) -> tuple[list[Line], list[str]]:
         completed = sum(task.completed for task in view.tasks) if view.tasks else None
         found.append(_line(view.folder, view.history, view.job_status, completed))
         problems |= {view.backend_error} - {""}
-    found.sort(key=lambda line: (line.submitted or line.created, line.name), reverse=True)
+    found.sort(key=lambda line: (line.submitted_at or line.created_at, line.name), reverse=True)
     return found, sorted(problems)
 
 
 def row(line: Line, now: int) -> tuple[str, ...]:
     """Return a line for a table with COLUMNS."""
-    code = str(line.code) if line.code else "-"
-    tasks = f"{'-' if line.completed is None else line.completed}/{line.tasks if line.readable else '-'}"
-    begun = line.submitted or line.created
+    code = str(line.exit_code) if line.exit_code else "-"
+    tasks = f"{'-' if line.completed is None else line.completed}/{line.task_count if line.readable else '-'}"
+    begun = line.submitted_at or line.created_at
     return (
         line.name.removeprefix(f"{user_name()}~"),
         line.state,
@@ -124,17 +124,17 @@ def _line(folder: JobFolder, known: History, job_status: JobStatus, completed: i
     return Line(
         name=folder.name,
         state=job_status.state,
-        code=job_status.code,
+        exit_code=job_status.code,
         reason=job_status.reason,
         attempt=known.attempt,
         backend=known.backend,
         job_id=known.job_id,
         completed=completed,
-        tasks=known.tasks,
-        created=known.created,
-        submitted=known.submitted,
+        task_count=known.tasks,
+        created_at=known.created,
+        submitted_at=known.submitted,
         ended=job_status.ended,
         folder=str(folder.path),
-        waits_since=job_status.since,
-        helps=advice(job_status.waits),
+        waits_began_at=job_status.since,
+        help=advice(job_status.waits),
     )

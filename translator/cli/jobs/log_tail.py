@@ -56,12 +56,19 @@ class TaskLog:
         return folder.log(attempt, role, index, task_attempt, self.stream)
 
     def _newest(self) -> int:
-        pattern = re.compile(rf"{self.stream}(?:\.(\d{{1,9}}))?\.log")
+        return max(self._attempts(self.stream), default=0)
+
+    def attempts(self) -> set[int]:
+        """Return the task attempts that have a log, of whatever stream."""
+        return self._attempts("[a-z]+")
+
+    def _attempts(self, stream: str) -> set[int]:
+        pattern = re.compile(rf"{stream}(?:\.(\d{{1,9}}))?\.log")
         try:
             names = [path.name for path in self._path(0).parent.iterdir()]
         except OSError:
-            return 0
-        return max((int(match[1] or 0) for name in names if (match := pattern.fullmatch(name))), default=0)
+            return set()
+        return {int(match[1] or 0) for name in names if (match := pattern.fullmatch(name))}
 
     def skip_to_last_lines(self, count: int) -> None:
         """Begin at the last `count` lines of what is there."""

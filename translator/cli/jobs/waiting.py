@@ -66,7 +66,7 @@ class _Progress:
 
     def report(self, found: Sequence[Wait], since: int | None) -> None:
         """Say it if it is not what was said last; that nothing is known now has no effect."""
-        other = frozenset((wait.roles, wait.reason) for wait in found if wait.kind != "turn")
+        other = frozenset((wait.role_names, wait.backend_reason) for wait in found if wait.kind != "turn")
         reasons: frozenset[object] = other or frozenset(["turn"])
         now = time.monotonic()
         if not found or reasons == self._last or now - self._told.get(reasons, -math.inf) < SETTLED_SECONDS:
@@ -126,7 +126,7 @@ def _refresh(folder: JobFolder, progress: _Progress) -> View | None:
     """Return how the job stands; None while a monitor is at work, which writes down why it waits, and its end."""
     known = open_job(folder).history
     if known.ended is None and _is_watched():
-        progress.report(waits_by_journal(known), known.observed.time if known.observed else None)
+        progress.report(waits_by_journal(known), known.observed.happened_at if known.observed else None)
         return None
     return refresh(folder)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...errors import Diagnostic
 
 
-JSON_VERSION = 1
+JSON_VERSION = 2
 """Of the keys that `--json` prints: another one when a key goes, or means something else."""
 _MAY_ACT = re.compile(r"[^\x20-\x7e\n\r\t]+")
 
@@ -100,6 +100,15 @@ def print_json(value: Mapping[str, object]) -> None:
     import json
 
     click.echo(json.dumps({"version": JSON_VERSION, **value}, indent=2))
+
+
+def print_error(error: str, diagnostics: Iterable[Diagnostic], status: int) -> None:
+    """Print for programs what went wrong and the exit status: on one line, because `watch` prints lines."""
+    import json
+
+    found = [diagnostic.as_dict() for diagnostic in diagnostics]
+    document = {"version": JSON_VERSION, "error": error, "exit_status": status, "diagnostics": found}
+    click.echo(json.dumps(document))
 
 
 def print_schema(value: Mapping[str, object]) -> None:

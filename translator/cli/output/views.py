@@ -34,7 +34,7 @@ def end_dict(view: View) -> dict[str, object]:
         "job": known.job,
         "user": known.user,
         "state": view.job_status.state,
-        "code": view.job_status.code,
+        "exit_code": view.job_status.code,
         "reason": view.job_status.reason,
         "ended": view.job_status.ended,
         "attempt": known.attempt,
@@ -42,29 +42,28 @@ def end_dict(view: View) -> dict[str, object]:
         "backend": known.backend,
         "job_id": known.job_id or None,
         "submitted_at": known.submitted,
-        "started_at": end.started if end else (view.observation.started if view.observation else None),
-        "ended_at": end.ended if end else None,
+        "started_at": end.started_at if end else (view.observation.started if view.observation else None),
+        "ended_at": end.ended_at if end else None,
         "folder": str(view.folder.path),
     }
 
 
 def view_dict(view: View) -> dict[str, object]:
     """Return everything about a job for `--json`."""
-    known = view.history
+    known, states = view.history, _states_of_roles(view)
     return end_dict(view) | {
         "backend_state": backend_state(view) or None,
         "backend_reason": (view.observation.reason if view.observation else "") or None,
         "waits": [asdict(wait) for wait in view.job_status.waits],
-        "waits_since": view.job_status.since,
+        "waits_began_at": view.job_status.since,
         "backend_reachable": not view.backend_error,
         "backend_error": view.backend_error or None,
         "read_errors": list(view.read_errors),
         "attempts": [attempt_dict(retry) for retry in known.retries],
         "excluded_nodes": list(known.excluded_nodes(int(time.time()))),
-        "roles": {
-            role.name: dict(Counter(task.state for task in view.tasks if task.role == role.name))
-            for role in view.history.roles
-        },
+        "roles": [
+            {"name": role.name, "instances": role.instances, "states": dict(states[role.name])} for role in known.roles
+        ],
         "tasks": _tasks(view),
     }
 
@@ -74,22 +73,24 @@ def _tasks(view: View) -> list[dict[str, object]]:
     known = view.history
     scripts = {role.name: read_scripts(view.folder.reports(known.attempt, role)) for role in known.roles}
     found = ((task, scripts[task.role].get(task.index, ())) for task in view.tasks)
-    return [asdict(task) | {"scripts": [asdict(each) for each in runs]} for task, runs in found]
+    return [
+        asdict(task) | {"node": task.node or None, "scripts": [asdict(each) for each in runs]} for task, runs in found
+    ]
 
 
 def attempt_dict(retry: Retry) -> dict[str, object]:
     """Return how an earlier attempt ended, and why there was another one."""
     return {
         "attempt": retry.attempt,
-        "code": retry.code,
+        "exit_code": retry.exit_code,
         "behaviour": retry.behaviour,
         "reason": retry.reason,
-        "retried_because": retry.rule,
+        "retry_rule": retry.retry_rule,
         "backend_state": retry.backend_state or None,
-        "nodes": list(retry.nodes),
-        "started_at": retry.started,
-        "ended_at": retry.ended,
-        "next_due_at": retry.retry_at,
+        "blamed_nodes": list(retry.blamed_nodes),
+        "started_at": retry.started_at,
+        "ended_at": retry.ended_at,
+        "retry_at": retry.retry_at,
     }
 
 
@@ -99,7 +100,7 @@ def backend_state(view: View) -> str:
         return view.observation.raw_state
     if view.history.ended is not None:
         return view.history.ended.backend_state
-    return view.history.observed.state if view.history.observed else ""
+    return view.history.observed.backend_state if view.history.observed else ""
 
 
 def print_view(view: View) -> None:
@@ -115,7 +116,7 @@ def print_view(view: View) -> None:
         (known.backend or "backend", _backend_text(view)),
         ("submitted", format_time(known.submitted)),
         ("started", format_time(_started(view))),
-        ("ended", format_time(known.ended.ended if known.ended else None)),
+        ("ended", format_time(known.ended.ended_at if known.ended else None)),
         ("folder", str(view.folder.path)),
     ]
     print_result(pairs_text((name, "" if text == "-" else one_line(text)) for name, text in rows))
@@ -131,7 +132,7 @@ def print_view(view: View) -> None:
 
 def _started(view: View) -> int | None:
     if view.history.ended is not None:
-        return view.history.ended.started
+        return view.history.ended.started_at
     return view.observation.started if view.observation else None
 
 
@@ -150,18 +151,23 @@ def _print_retries(retries: Sequence[Retry]) -> None:
     rows = [
         (
             str(retry.attempt),
-            str(retry.code),
-            format_time(retry.ended),
-            ", ".join(retry.nodes) or "-",
-            f"{retry.reason}; {retry.rule}",
+            str(retry.exit_code),
+            format_time(retry.ended_at),
+            ", ".join(retry.blamed_nodes) or "-",
+            f"{retry.reason}; {retry.retry_rule}",
         )
         for retry in retries
     ]
     print_table(("attempt", "code", "ended", "blamed on", "why there was another"), rows)
 
 
+def _states_of_roles(view: View) -> dict[str, Counter[State]]:
+    """Return how many tasks of each role are in each state."""
+    return {role.name: Counter(t.state for t in view.tasks if t.role == role.name) for role in view.history.roles}
+
+
 def _print_roles(view: View) -> None:
-    counts = {role.name: Counter(t.state for t in view.tasks if t.role == role.name) for role in view.history.roles}
+    counts = _states_of_roles(view)
     shown = [state for state in STATES if any(count[state] for count in counts.values())]
     rows = [
         (name, str(sum(count.values())), *(str(count[state] or "-") for state in shown))
@@ -176,20 +182,20 @@ def _print_tasks(tasks: tuple[TaskView, ...], job: str) -> None:
             f"{task.role}-{task.index}",
             task.state,
             task.node or "-",
-            number(task.status),
-            number(task.code),
-            str(task.attempt) if task.attempt else "-",
-            format_time(task.started),
-            format_time(task.ended),
+            number(task.exit_status),
+            number(task.exit_code),
+            str(task.task_attempt) if task.task_attempt else "-",
+            format_time(task.started_at),
+            format_time(task.ended_at),
         )
         for task in tasks
     ]
     print_table(("task", "state", "node", "status", "code", "retry", "started", "ended"), rows)
     for task in tasks:
-        if task.held is not None:
+        if task.hold_ends_at is not None:
             name = f"{task.role}-{task.index}"
-            kept = f"its place on {task.node} is kept until {format_time(task.held)} (isDebug)"
-            print_result(one_line(f"{name} failed with status {task.status}; {kept}"))
+            kept = f"its place on {task.node} is kept until {format_time(task.hold_ends_at)} (isDebug)"
+            print_result(one_line(f"{name} failed with status {task.exit_status}; {kept}"))
             print_result(
                 one_line(f"  look into it: paislurm exec {job} {name}; give the place back: paislurm cancel {job}")
             )

@@ -17,7 +17,7 @@ def retry_policy(compiled: Compiled) -> RetryPolicy:
     """Return how a job is retried."""
     retry = compiled.site.retry
     return RetryPolicy(
-        limit=compiled.job.retry_limit,
+        retry_limit=compiled.job.retry_limit,
         max_transient_retries=retry.max_transient_retries,
         max_restarts=retry.most_restarts,
         on_timeout=compiled.job.slurm_options.on_timeout,

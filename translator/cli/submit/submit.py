@@ -58,8 +58,8 @@ class Submitted:
             "job_id": self.job_id,
             "attempt": 0,
             "folder": str(self.folder.path),
-            "script": str(self.folder.script(0)),
-            "tasks": self.compiled.job.task_count,
+            "script_file": str(self.folder.script(0)),
+            "task_count": self.compiled.job.task_count,
             "dry_run": self.job_id is None,
             "diagnostics": [diagnostic.as_dict() for diagnostic in self.compiled.warnings],
         }
@@ -139,12 +139,12 @@ def _files(folder: JobFolder, text: bytes, compiled: Compiled, backend_name: str
     roles = tuple(JobRole(name=role.name, folder=role.folder, instances=role.instances) for role in compiled.plan.roles)
     records = (
         Created(
-            time=now,
+            happened_at=now,
             job=compiled.job.name,
             user=user_name(),
             backend=backend_name,
             roles=roles,
-            policy=retry_policy(compiled),
+            retry_policy=retry_policy(compiled),
             exit_rows=compiled.site.exit_rows,
             notify=compiled.job.notify,
         ),

@@ -18,7 +18,7 @@ from .references import OPEN, render
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ...reading.document import Document, Path, Value
+    from ...reading.document import Path, Value
     from ...validation.diagnostics import DiagnosticCollector
 
 _CONTROLLER_WORDS = re.compile(r"\{\{FC_\w+\}\}|\$\(FC_\w+\)", re.ASCII)
@@ -106,11 +106,6 @@ class RoleContext:
     collector: DiagnosticCollector
     roots: Mapping[str, Value]
     keep: bool
-
-    @property
-    def document(self) -> Document:
-        """Return the job file."""
-        return self.collector.document
 
     def of(self, parameters: Mapping[str, Value]) -> RoleContext:
         """Return the context of a prerequisite's own texts, in which `this.parameters` are these."""

@@ -24,9 +24,10 @@ from ...job import (
     RolePaths,
 )
 from ...slurm_options import RoleSlurmOptions
+from ...validation.partial_model import placed
 from ...validation.schema_errors import parse_model
-from ..extras_slurm import SlurmExtras
-from ..v2.build import slurm_options_of, wishes_of_job
+from ..expressions.js_string import js_string
+from ..extras_slurm import SlurmExtras, slurm_options_of, wishes_of_job
 from ..v2.semantic_checks import controller_name
 from . import schema
 from .idle_keys import warn_of_idle_wishes
@@ -41,8 +42,8 @@ DEFAULT_SHM_MIB = 64
 """Source: PAI rest-server, shmMB of protocol v1."""
 _IMPLICIT_LABELS = ("http", "ssh")
 """Every task has one port of each. Source: PAI rest-server, portList of protocol v1."""
-_REQUIRED: tuple[str, ...] = ("taskNumber", "cpuNumber", "memoryMB", "gpuNumber")
-_REQUIRED_OF_PORTS = ("beginAt", "portNumber")
+_REQUIRED: tuple[str, ...] = ("task_number", "cpu_number", "memory_mb", "gpu_number")
+_REQUIRED_OF_PORTS = ("begin_at", "port_number")
 _BARE_SHELL = re.compile(r"(?:exec )?(?:(?:/usr)?/bin/)?(?:ba|da|k|z)?sh(?: -[il]+)* ?;?")
 UNUSED = "sleep infinity"
 _PATHS = JobPaths(
@@ -57,9 +58,8 @@ _PATHS = JobPaths(
 def validate_v1(collector: DiagnosticCollector, switches: CompatOptions) -> Job:
     """Return the job that the collector's document means. Raises `ProtocolError` with all that is wrong."""
     file = parse_model(schema.JobFileV1, collector, wording=schema.WORDING)
-    check_semantics_v1(collector)
-    errors = collector.of(Severity.ERROR)
-    if errors or file is None:
+    check_semantics_v1(file, collector)
+    if errors := collector.of(Severity.ERROR):
         raise ProtocolError(errors)
     slurm = file.extras.slurm or SlurmExtras()
     switches = slurm.compat.over(switches)
@@ -77,10 +77,10 @@ def validate_v1(collector: DiagnosticCollector, switches: CompatOptions) -> Job:
         variables=_variables(file, collector),
         directories=Directories(data=file.data_dir, output=file.output_dir, code=file.code_dir),
         auth_file=file.auth_file,
-        debug=_switch("isDebug", collector),
+        debug=_switch("isDebug", file, collector),
         unset_threshold="",
     )
-    warn_of_idle_wishes(collector)
+    warn_of_idle_wishes(slurm, collector)
     return job
 
 
@@ -111,7 +111,7 @@ def _role(position: int, file: schema.JobFileV1, collector: DiagnosticCollector)
             gpus=role.gpu_number,
             shm_mib=role.shm_mb or DEFAULT_SHM_MIB,
             declared_shm_mib=DEFAULT_SHM_MIB if role.shm_mb is None else role.shm_mb,
-            infiniband=_switch("paiAzRDMA", collector),
+            infiniband=_switch("paiAzRDMA", file, collector),
         ),
         ports=_ports(path, role, collector),
         command=_command(path, role, collector),
@@ -151,13 +151,14 @@ def _ports(path: Path, role: schema.TaskRole, collector: DiagnosticCollector) ->
 
 def _warn_defaults(path: Path, role: schema.TaskRole, collector: DiagnosticCollector) -> None:
     """Warn of what is left out and the documents require."""
-    document = collector.document
-    wanted = [(path, _REQUIRED, document.mapping(path), role.model_dump(by_alias=True))]
-    for position, port in enumerate(role.port_list):
-        where: Path = (*path, "portList", position)
-        wanted.append((where, _REQUIRED_OF_PORTS, document.mapping(where), port.model_dump(by_alias=True)))
-    for where, keys, stated, values in wanted:
-        absent = [f"`{key}` counts as {values[key]}" for key in keys if key not in stated]
+    wanted: list[tuple[Path, schema.TaskRole | schema.Port, tuple[str, ...]]] = [(path, role, _REQUIRED)]
+    wanted += [(where, port, _REQUIRED_OF_PORTS) for where, port in placed((*path, "portList"), role.port_list)]
+    for where, each, fields in wanted:
+        absent = [
+            f"`{type(each).model_fields[field].alias}` counts as {getattr(each, field)}"
+            for field in fields
+            if field not in each.model_fields_set
+        ]
         if absent:
             collector.add("W331", where, "left out: " + ", ".join(absent), hint="write them down")
 
@@ -184,17 +185,20 @@ def _min_succeeded(file: schema.JobFileV1, collector: DiagnosticCollector) -> in
 
 
 def _variables(file: schema.JobFileV1, collector: DiagnosticCollector) -> tuple[tuple[str, str], ...]:
-    """Return the variables of `jobEnvs` but for those that a shell cannot have."""
+    """Return the variables of `jobEnvs` but for those that a shell cannot have, with the texts that OpenPAI made.
+
+    Source: PAI rest-server, mustache.js.
+    """
     for name in file.job_envs:
         if not name.isidentifier():
             message = f"no shell variable can be called `{name}`: tasks do not get it"
             collector.add("W335", ("jobEnvs", name), message, hint="begin the name with a letter or `_`", key=True)
-    return tuple((name, value) for name, value in file.job_envs.items() if name.isidentifier())
+    return tuple((name, js_string(value) or "") for name, value in file.job_envs.items() if name.isidentifier())
 
 
-def _switch(name: str, collector: DiagnosticCollector) -> bool:
+def _switch(name: str, file: schema.JobFileV1, collector: DiagnosticCollector) -> bool:
     """Tell whether a variable of `jobEnvs` that switches something on is true, or the text of it."""
-    value = collector.document.at(("jobEnvs", name))
+    value = file.job_envs.get(name)
     if isinstance(value, str) and value.lower() == "true":
         message = f"`{name}` is text, which OpenPAI did not take for true; here it is"
         collector.add("W332", ("jobEnvs", name), message, hint="write `true` without quotes")

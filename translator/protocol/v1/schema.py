@@ -27,7 +27,6 @@ from ...validation.strict_model import (
     number_of,
     pattern,
 )
-from ..expressions.js_string import js_string
 from ..extras_slurm import SlurmExtras
 from ..v2.schema import MAX_INSTANCES, ImageUri
 from ..versions import NAME_PATTERN_V1, NAME_V1
@@ -52,17 +51,16 @@ def _command(value: object) -> str:
     return value
 
 
-def _scalar(value: object) -> str:
+def _scalar(value: object) -> str | int | float | None:
     if value is not None and not isinstance(value, (str, int, float)):
         raise expected("text, a number, true or false")
-    return js_string(value) or ""
+    return value
 
 
 _THRESHOLD = {**NUMBER_OR_TEXT, "type": ["integer", "string", "null"], "minimum": 1, "maximum": MAX_INT}
 Threshold = Annotated[int | None, Validator(_threshold, _THRESHOLD)]
 Command = Annotated[str, Validator(_command, {"type": "string", "pattern": r"\S"})]
-Scalar = Annotated[str, Validator(_scalar, {"type": ["string", "number", "boolean", "null"]})]
-"""The text that OpenPAI made of a value. Source: PAI rest-server, mustache.js."""
+Scalar = Annotated[str | int | float | None, Validator(_scalar, {"type": ["string", "number", "boolean", "null"]})]
 
 
 class Port(StrictModel):

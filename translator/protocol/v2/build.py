@@ -5,7 +5,10 @@ Source: PAI protocol v2 and PAI rest-server for the defaults.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from pydantic.alias_generators import to_camel
 
 from ...job import (
     EVENTS,
@@ -24,22 +27,23 @@ from ...job import (
     Storage,
     Storages,
 )
-from ...slurm_options import PASS_THROUGH, Mpi, RoleSlurmOptions, SlurmOptions
-from ..extras_slurm import SlurmExtras, SlurmMpiGroup
-from .lookup import PLUGINS
+from ...slurm_options import RoleSlurmOptions
+from ...validation.partial_model import placed
+from ..extras_slurm import SlurmExtras, slurm_options_of, wishes_of_job
+from .extras_schema import PLUGINS
 from .semantic_checks import controller_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...job import Hooks
-    from ...reading.document import Document, Path
+    from ...reading.document import Path
     from ...slurm_options import CompatOptions
     from ...validation.diagnostics import DiagnosticCollector
     from ..expressions.command_builder import BuiltCommand
-    from ..extras_slurm import SlurmMpi, SlurmRole
     from . import schema
-    from .lookup import Lookup
+    from .extras_schema import Extras
+    from .prerequisite_index import PrerequisiteIndex
 
 DEFAULT_SHM_MIB = 512
 """Source: PAI rest-server, shmMB of protocol v2."""
@@ -56,11 +60,11 @@ _PATHS = JobPaths(
 
 def build(
     file: schema.JobFile,
+    index: PrerequisiteIndex,
     commands: Mapping[str, BuiltCommand],
     hooks_by_role: Mapping[str, Hooks],
     switches: CompatOptions,
     collector: DiagnosticCollector,
-    lookup: Lookup,
 ) -> Job:
     """Return the job that a file means; `commands` are those of its roles, `hooks_by_role` what runs around them."""
     slurm = file.extras.slurm or SlurmExtras.model_construct()
@@ -72,35 +76,34 @@ def build(
         retry_limit=file.job_retry_count,
         gang=file.extras.gang_allocation,
         roles=tuple(
-            _role(name, file, commands[name], hooks_by_role[name], switches, collector, lookup)
+            replace(_role(name, file, index, commands[name], switches, collector), hooks=hooks_by_role[name])
             for name in file.task_roles
         ),
         slurm_options=wishes_of_job(slurm),
         storages=_storages(file, collector),
         priority=file.extras.hived_scheduler.job_priority_class if file.extras.hived_scheduler else None,
-        notify=_notify(collector.document),
+        notify=_notify(file.extras),
         compat=switches.for_plan,
     )
 
 
-def _notify(document: Document) -> tuple[Event, ...]:
+def _notify(extras: Extras) -> tuple[Event, ...]:
     """Return what the user wants to be told of. The server takes any values. Source: PAI protocol v2, extras."""
-    wanted = document.mapping(("extras", "jobStatusChangeNotification"))
-    return tuple(event for event in EVENTS if wanted.get(event))
+    wanted = extras.job_status_change_notification
+    return tuple(event for event in EVENTS if isinstance(wanted, dict) and wanted.get(event))
 
 
 def _role(
     name: str,
     file: schema.JobFile,
+    index: PrerequisiteIndex,
     command: BuiltCommand,
-    hooks: Hooks,
     switches: CompatOptions,
     collector: DiagnosticCollector,
-    lookup: Lookup,
 ) -> Role:
     role, path = file.task_roles[name], ("taskRoles", name)
     slurm_options = (file.extras.slurm or SlurmExtras.model_construct()).task_roles.get(name)
-    image = lookup.prerequisite("dockerimage", role.docker_image) or {}
+    image = index.find("dockerimage", role.docker_image)
     if file.extras.gang_allocation and role.task_retry_count != 0:
         message = "`taskRetryCount` has no effect while all tasks of the job start together"
         hint = "write `gangAllocation: false` under `extras` to have single tasks retried"
@@ -112,7 +115,7 @@ def _role(
         instances=role.instances,
         completion=_completion(role, path, switches, collector),
         task_retry_limit=role.task_retry_count,
-        image=Image(name=role.docker_image, uri=str(image.get("uri", ""))),
+        image=Image(name=role.docker_image, uri=str(image[1].uri) if image else ""),
         resources=_resources(role, path, collector),
         ports=_ports(role, path, collector),
         command=Command(text=command.text, errexit=True, nounset=switches.nounset, pipefail=True, lines=command.lines),
@@ -123,7 +126,6 @@ def _role(
             infiniband=f"$.taskRoles.{name}.extraContainerOptions.infiniband",
             node_type=f"$.extras.hivedScheduler.taskRoles.{name}",
         ),
-        hooks=hooks,
         node_type=_node_type(name, file, collector),
     )
 
@@ -145,16 +147,17 @@ def _storages(file: schema.JobFile, collector: DiagnosticCollector) -> Storages 
 
     Source: PAI rest-server, which made the one of the other.
     """
-    document = collector.document
     path: Path = ("extras", "storages")
     if file.extras.storages is not None:
         named = [(each.name, each.mount_path) for each in file.extras.storages if each.name]
         if file.extras.storages and not named:
             return None
         return _storages_at(path, {name: mount or f"/mnt/{name}" for name, mount in named}, collector)
-    for where, plugin in document.mappings(("extras", PLUGINS)):
-        if plugin.get("plugin") == "teamwise_storage":
-            names = [name for _, name in document.texts((*where, "parameters", "storageConfigNames"))]
+    for where, plugin in placed(("extras", PLUGINS), file.extras.plugins):
+        if plugin.plugin == "teamwise_storage":
+            from .plugin_parameters import TeamwiseStorage
+
+            names = TeamwiseStorage.model_validate(plugin.parameters or {}).storage_config_names
             return _storages_at(where, {name: f"/mnt/{name}" for name in names}, collector)
     return None
 
@@ -170,12 +173,10 @@ def _storages_at(path: Path, wanted: Mapping[str, str], collector: DiagnosticCol
 def _completion(role: schema.Role, path: Path, switches: CompatOptions, collector: DiagnosticCollector) -> Completion:
     """Return the thresholds: 1 failed task and no succeeded one where the file says nothing."""
     thresholds = role.completion
-    for key, value in (
-        ("minFailedInstances", thresholds.min_failed_instances),
-        ("minSucceededInstances", thresholds.min_succeeded_instances),
-    ):
+    for field, value in thresholds:
+        key = to_camel(field)
         where: Path = (*path, "completion", key)
-        if value is None and key in collector.document.mapping((*path, "completion")):
+        if value is None and field in thresholds.model_fields_set:
             collector.add("W201", where, f"`{key}` has no value and counts as left out", key=True)
         if value is not None and value > role.instances:
             tasks = "1 task" if role.instances == 1 else f"{role.instances} tasks"
@@ -226,30 +227,3 @@ def _ports(role: schema.Role, path: Path, collector: DiagnosticCollector) -> tup
     for label in _IMPLICIT_LABELS:
         counts.setdefault(label, 1)
     return tuple(PortRequest(label=label, count=count) for label, count in counts.items() if count)
-
-
-def wishes_of_job(slurm: SlurmExtras) -> SlurmOptions:
-    """Return what the whole table `extras.slurm` asks for."""
-    return SlurmOptions(
-        job=slurm_options_of(slurm),
-        layout=slurm.layout,
-        on_timeout=slurm.on_timeout or "fail",
-        export_env=slurm.export_env,
-    )
-
-
-def slurm_options_of(slurm_options: SlurmRole) -> RoleSlurmOptions:
-    """Return what a table of `extras.slurm` asks for."""
-    return RoleSlurmOptions(
-        time=slurm_options.time if isinstance(slurm_options, SlurmExtras) else None,
-        pass_through={name: value for name in PASS_THROUGH if (value := getattr(slurm_options, name)) is not None},
-        slots=slurm_options.slots,
-        mpi=_mpi(slurm_options.mpi) if slurm_options.mpi else None,
-        options=tuple(slurm_options.options),
-        workdir=slurm_options.workdir,
-    )
-
-
-def _mpi(requested: SlurmMpi) -> Mpi:
-    roles = tuple(requested.roles) if isinstance(requested, SlurmMpiGroup) and requested.roles is not None else None
-    return Mpi(plugin=requested.plugin, ranks=requested.ranks_per_instance or 0, roles=roles)

@@ -6,19 +6,23 @@ Source: PAI protocol v2, prerequisites and extras; PAI issue 5145; PAI runtime, 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...job import Hooks, Lines, Prerequisite, Script
-from .lookup import PLUGINS, acts
-from .plugins import PLUGIN_NAMES, scripts
+from ...validation.partial_model import placed
+from .extras_schema import PLUGINS, Plugin
+from .plugins import PLUGIN_NAMES, PluginUse, scripts
+from .schema import DockerImage, Plugged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Literal
 
     from ...reading.document import Path, Value
+    from ...validation.diagnostics import DiagnosticCollector
     from ..expressions.command_builder import RoleContext
-    from .lookup import Lookup
+    from .prerequisite_index import PrerequisiteIndex
+    from .schema import JobFile
 
 PREFIX = PLUGINS + "."
 _COMMAND_KEYS = ("callbacks", "preCommands", "postCommands")
@@ -27,89 +31,69 @@ _NOT_PARAMETERS = ("plugin", "failurePolicy", "type")
 _OWN = re.compile(r"\bthis\.parameters\.((?:(?!\s*%>)[^.\[])+)")
 
 
-def role_hooks(role: str, context: RoleContext, lookup: Lookup) -> Hooks:
+def role_hooks(role: str, file: JobFile, index: PrerequisiteIndex, context: RoleContext) -> Hooks:
     """Return what runs around the commands of a role; faults go to the context's collector."""
-    listed = tuple(dict.fromkeys(name for _, name in context.document.texts(("taskRoles", role, "prerequisites"))))
+    listed = tuple(dict.fromkeys(name for _, name in placed((), file.task_roles[role].prerequisites)))
     known: list[Prerequisite] = []
-    for name in lookup.required(listed):
-        path, value = lookup.named[name][-1]
-        if value.get("type") != "dockerimage":
-            known.append(_prerequisite(name, path, value, role, context))
-    plugins = tuple(_plugin(path, value, role, context) for path, value in lookup.plugins(role))
-    return Hooks(requested=listed, resolved=tuple(known), plugins=plugins)
+    for name in index.required(listed):
+        path, each = index.named[name][-1]
+        if not isinstance(each, DockerImage):
+            stated = context.collector.document.mapping(path)
+            parameters = {key: value for key, value in stated.items() if key not in _NOT_PARAMETERS}
+            use = PluginUse(path=path, parameters=parameters, role=role, file=file, context=context)
+            known.append(_prerequisite(name, path, each, use))
+    plugins: list[Prerequisite] = []
+    for path, plugin in placed(("extras", PLUGINS), file.extras.plugins):
+        if plugin.taskroles is None or role in plugin.taskroles:
+            inside, given = (*path, "parameters"), plugin.parameters or {}
+            use = PluginUse(path=inside, parameters=given, role=role, file=file, context=context)
+            plugins.append(_made(plugin.plugin, plugin.plugin, path, plugin, use))
+    return Hooks(requested=listed, resolved=tuple(known), plugins=tuple(plugins))
 
 
-def _prerequisite(name: str, path: Path, value: Mapping[str, Value], role: str, context: RoleContext) -> Prerequisite:
-    plugin = str(value.get("plugin") or "")
-    if not plugin and acts(value):
-        plugin = PREFIX + "cmd"
+def _prerequisite(name: str, path: Path, each: Plugged, use: PluginUse) -> Prerequisite:
+    plugin = each.plugin or (PREFIX + "cmd" if each.acts else "")
     if plugin and not plugin.startswith(PREFIX):
         message = f"`{plugin}` is no runtime plugin, so `{name}` runs nothing"
-        near = next((each for each in PLUGIN_NAMES if each == plugin), "cmd")
-        context.collector.add("W311", (*path, "plugin"), message, hint=f"write `plugin: {PREFIX}{near}`")
+        near = plugin if plugin in PLUGIN_NAMES else "cmd"
+        use.collector.add("W311", (*path, "plugin"), message, hint=f"write `plugin: {PREFIX}{near}`")
         plugin = ""
-    parameters = {key: inner for key, inner in value.items() if key not in _NOT_PARAMETERS}
-    requires = tuple(text for _, text in context.document.texts((*path, "require")))
-    return _made(
-        name, "prerequisite", plugin.removeprefix(PREFIX), path, path, value, parameters, requires, role, context
-    )
+    return _made(name, plugin.removeprefix(PREFIX), path, each, use)
 
 
-def _plugin(path: Path, value: Mapping[str, Value], role: str, context: RoleContext) -> Prerequisite:
-    name, parameters = str(value.get("plugin")), context.document.mapping((*path, "parameters"))
-    return _made(name, "plugin", name, path, (*path, "parameters"), value, parameters, (), role, context)
-
-
-def _made(
-    name: str,
-    kind: Literal["prerequisite", "plugin"],
-    plugin: str,
-    path: Path,
-    inside: Path,
-    value: Mapping[str, Value],
-    parameters: Mapping[str, Value],
-    requires: tuple[str, ...],
-    role: str,
-    context: RoleContext,
-) -> Prerequisite:
-    """Return what a prerequisite or a plugin runs; `inside` is where its parameters stand."""
-    ignore = _ignores_failure(path, value, context)
+def _made(name: str, plugin: str, path: Path, each: Plugged | Plugin, use: PluginUse) -> Prerequisite:
+    """Return what a prerequisite or a plugin at a path runs."""
+    ignore = _ignores_failure(path, each.failure_policy, use.collector)
     found: tuple[Script, ...] = ()
     if plugin and plugin not in PLUGIN_NAMES:
-        message = f"`{plugin}` is no plugin of OpenPAI"
-        if ignore:
-            context.collector.add(
-                "W310", (*path, "plugin"), f"{message}, so it does nothing", near=(plugin, PLUGIN_NAMES)
-            )
-        else:
-            context.collector.add("E317", (*path, "plugin"), message, near=(plugin, PLUGIN_NAMES))
+        code, so = ("W310", ", so it does nothing") if ignore else ("E317", "")
+        message = f"`{plugin}` is no plugin of OpenPAI{so}"
+        use.collector.add(code, (*path, "plugin"), message, near=(plugin, PLUGIN_NAMES))
     elif plugin:
-        own = context.of(_own_parameters(inside, parameters, context))
-        found = scripts(plugin, inside, parameters, role, own)
-    span = context.document.spans[path]
+        found = scripts(plugin, replace(use, context=use.context.of(_own_parameters(use))))
+    span = use.collector.document.spans[path]
     return Prerequisite(
         name=name,
-        kind=kind,
+        kind="plugin" if isinstance(each, Plugin) else "prerequisite",
         scripts=found,
         lines=Lines(first=span.line, last=max(span.line, span.last_line)),
-        requires=requires,
+        requires=() if isinstance(each, Plugin) else tuple(text for _, text in placed((), each.require)),
         ignore_failure=ignore,
     )
 
 
-def _ignores_failure(path: Path, value: Mapping[str, Value], context: RoleContext) -> bool:
-    policy = value.get("failurePolicy")
+def _ignores_failure(path: Path, policy: object, collector: DiagnosticCollector) -> bool:
     policy = policy.lower() if isinstance(policy, str) else policy
     if policy not in (None, "fail", "ignore"):
         message = "`failurePolicy` is `fail` or `ignore`; anything else counts as `fail`"
-        context.collector.add("W312", (*path, "failurePolicy"), message)
+        collector.add("W312", (*path, "failurePolicy"), message)
     return policy == "ignore"
 
 
-def _own_parameters(inside: Path, parameters: Mapping[str, Value], context: RoleContext) -> Mapping[str, Value]:
+def _own_parameters(use: PluginUse) -> Mapping[str, Value]:
     """Return the values behind `this.parameters`; of those that are used, references in them are resolved."""
     used: set[str] = set()
-    todo: list[Value] = list(parameters.values())
+    todo: list[Value] = list(use.parameters.values())
     while todo:
         value = todo.pop()
         if isinstance(value, str):
@@ -119,6 +103,6 @@ def _own_parameters(inside: Path, parameters: Mapping[str, Value], context: Role
         elif isinstance(value, list):
             todo += value
     return {
-        key: context.resolved((*inside, key), value) if key in used and key not in _COMMAND_KEYS else value
-        for key, value in parameters.items()
+        key: use.context.resolved((*use.path, key), value) if key in used and key not in _COMMAND_KEYS else value
+        for key, value in use.parameters.items()
     }

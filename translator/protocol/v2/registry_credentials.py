@@ -8,35 +8,35 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ...validation.partial_model import placed
 from ..expressions.secrets import reveal
+from .schema import DockerImage
 
 if TYPE_CHECKING:
     from ..expressions.command_builder import RoleContext
+    from .schema import JobFile
 
 PREFIX = "auth@"
 """How the names of these secrets begin; no other secret has an `@` in its name."""
 _KEYS = ("registryuri", "username", "password")
 
 
-def registry_credentials(context: RoleContext) -> dict[str, str]:
+def registry_credentials(file: JobFile, context: RoleContext) -> dict[str, str]:
     """Return the texts of the credentials by their names: server, user and password, a line each.
 
     Only of images that a role uses. Faults go to the context's collector.
     """
-    document = context.document
-    selected = (document.at(("taskRoles", role, "dockerImage")) for role in document.mapping(("taskRoles",)))
-    used = {name for name in selected if isinstance(name, str)}
+    used = {role.docker_image for role in file.task_roles.values()}
     found: dict[str, str] = {}
-    for where, value in document.mappings(("prerequisites",)):
-        auth, name = document.mapping((*where, "auth")), value.get("name")
-        if value.get("type") != "dockerimage" or not isinstance(name, str) or name not in used or not auth:
+    for where, image in placed(("prerequisites",), file.prerequisites):
+        if not isinstance(image, DockerImage) or image.name not in used or not image.auth:
             continue
         lines: list[str] = []
         for key in _KEYS:
             path = (*where, "auth", key)
-            text = reveal(str(context.resolved(path, auth.get(key) or "")), document.at(("secrets",)))
+            text = reveal(str(context.resolved(path, image.auth.get(key) or "")), context.roots["secrets"])
             if re.search(r"[\r\n]", text):
                 context.collector.add("E319", path, f"a line break in `{key}`", hint="a registry takes one line")
             lines.append(text)
-        found[f"{PREFIX}{name}"] = "\n".join(lines) + "\n"
+        found[f"{PREFIX}{image.name}"] = "\n".join(lines) + "\n"
     return found

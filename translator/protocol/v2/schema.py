@@ -11,13 +11,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from ...job import PriorityClass
 from ...validation.strict_model import (
     MAX_INT,
-    Boolean,
     OpenModel,
     StrictModel,
     Text,
+    TextIfGiven,
     TextOrNumber,
     Validator,
     choice,
@@ -26,7 +25,7 @@ from ...validation.strict_model import (
     integer,
     pattern,
 )
-from ..extras_slurm import SlurmExtras
+from .extras_schema import Extras
 
 MAX_INSTANCES = 10_000
 """Source: frameworkcontroller, taskNumber maximum."""
@@ -40,7 +39,6 @@ Label = Annotated[
     str, pattern("a port label of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD, number=4)
 ]
 ImageUri = Annotated[str, pattern("an image such as `repository/image:tag`, without blanks", r"[^\s\x00-\x20\x7f]+")]
-MountPath = Annotated[str, pattern("a path such as `/mnt/data`, from `/` on and without tabs", r"/[^\t\n]*")]
 Version = Annotated[Any, choice(2, "2")]
 Int = Annotated[int, int_range()]
 TextList = Annotated[list[Text], Field(min_length=1)]
@@ -85,28 +83,47 @@ class DockerImage(_Described):
     uri: ImageUri
     auth: dict[str, Text] = {}
 
+    @property
+    def acts(self) -> bool:
+        """Whether it does something for a role that lists it."""
+        return False
 
-class Script(_Described):
-    """A script or an output; unknown keys are its plugin's. Source: PAI protocol v2, prerequisites."""
+
+class Plugged(_Described):
+    """What a plugin may prepare; unknown keys are the plugin's, which checks its commands, too.
+
+    Source: PAI protocol v2, prerequisites; PAI issue 5145.
+    """
 
     model_config = ConfigDict(extra="allow")
+    plugin: Text = ""
+    require: list[Text] = []
+    failure_policy: Any = None
+    callbacks: Any = None
+    pre_commands: Any = None
+    post_commands: Any = None
+
+    @property
+    def acts(self) -> bool:
+        """Whether it does something for a role that lists it: commands without a plugin are the cmd plugin's."""
+        return any((self.plugin, self.callbacks, self.pre_commands, self.post_commands))
+
+
+class Script(Plugged):
+    """A script or an output. Source: PAI protocol v2, prerequisites."""
+
     type: Literal["script", "output"]
     uri: Text = ""
-    plugin: Text = ""
-    require: list[Text] = []
 
 
-class Data(_Described):
-    """A data set of several uris; unknown keys are its plugin's. Source: PAI protocol v2, prerequisites."""
+class Data(Plugged):
+    """A data set of several uris. Source: PAI protocol v2, prerequisites."""
 
-    model_config = ConfigDict(extra="allow")
     type: Literal["data"]
     uri: list[Text] = []
-    plugin: Text = ""
-    require: list[Text] = []
 
 
-Prerequisite = Annotated[DockerImage | Script | Data, Field(discriminator="type")]
+Prerequisite = DockerImage | Script | Data
 
 
 class Completion(StrictModel):
@@ -146,13 +163,23 @@ class Role(StrictModel):
     task_retry_count: Annotated[int, int_range(-2)] = 0
     prerequisites: list[Text] = []
     docker_image: Text
-    data: Text = ""
-    output: Text = ""
-    script: Text = ""
+    data: TextIfGiven = None
+    output: TextIfGiven = None
+    script: TextIfGiven = None
     extra_container_options: ContainerOptions = ContainerOptions.model_construct()
     resource_per_instance: Resources
     commands: TextList
     protocol_version: Version = 2
+
+    @property
+    def selections(self) -> tuple[tuple[str, str, str | None], ...]:
+        """The keys that name one prerequisite, the type that it has to be of, and its name if there is one."""
+        return (
+            ("dockerImage", "dockerimage", self.docker_image),
+            ("data", "data", self.data),
+            ("output", "output", self.output),
+            ("script", "script", self.script),
+        )
 
 
 class DeploymentRole(StrictModel):
@@ -173,51 +200,8 @@ class Deployment(OpenModel):
 class Defaults(OpenModel):
     """Which deployment is active, and the virtual cluster. Source: PAI protocol v2, defaults."""
 
-    deployment: Text = ""
+    deployment: TextIfGiven = None
     virtual_cluster: Text = "default"
-
-
-class Plugin(OpenModel):
-    """A runtime plugin; `taskroles` is a filter. Source: PAI protocol v2, extras."""
-
-    plugin: Text
-    parameters: dict[str, Any] | None = None
-    taskroles: list[Text] | None = None
-
-
-class StorageMount(OpenModel):
-    """A storage of the site; `/mnt/<name>` without a path; skipped without a name. Source: PAI protocol v2, extras."""
-
-    name: Text | None = None
-    mount_path: MountPath | None = None
-
-
-class HivedRole(OpenModel):
-    """On which nodes a role runs; `skuNum` and its like are the server's own. Source: PAI protocol v2, extras."""
-
-    sku_type: Text | None = None
-    pinned_cell_id: Text | None = None
-
-
-class HivedScheduler(OpenModel):
-    """Priority and kinds of nodes. Source: PAI protocol v2, extras."""
-
-    job_priority_class: Annotated[PriorityClass | None, choice("crit", "prod", "test", "oppo")] = None
-    task_roles: dict[str, HivedRole] = {}
-
-
-class Extras(OpenModel):
-    """What lies outside the protocol proper; any key may stand here.
-
-    The server takes any `gangAllocation` and only `false` counts; here it has to be true or false.
-    Source: PAI protocol v2, extras; this project's docs for `slurm`.
-    """
-
-    gang_allocation: Boolean = True
-    plugins: Annotated[list[Plugin] | None, Field(alias="com.microsoft.pai.runtimeplugin")] = None
-    storages: list[StorageMount] | None = None
-    hived_scheduler: HivedScheduler | None = None
-    slurm: SlurmExtras | None = None
 
 
 class JobFile(StrictModel):
@@ -229,7 +213,7 @@ class JobFile(StrictModel):
     version: TextOrNumber = ""
     contributor: Text = ""
     description: Text = ""
-    prerequisites: Annotated[list[Prerequisite], Field(min_length=1)] = []
+    prerequisites: Annotated[list[Annotated[Prerequisite, Field(discriminator="type")]], Field(min_length=1)] = []
     parameters: dict[str, Any] = {}
     secrets: Annotated[dict[str, Any], Validator(_secrets, {"type": "object"})] = {}
     job_retry_count: Annotated[int, int_range(0)] = 0

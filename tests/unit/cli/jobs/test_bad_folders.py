@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 HEAD = "JobID|JobIDRaw|State|ExitCode|Submit|Start|End|NodeList|Reason"
 GOOD = f"7|7|CANCELLED by 0|0:15|{NOW}|{NOW}|{NOW}|n1|None"
 BAD = f"{user_name()}~bad"
-LATE = {"time": clock() - 30}
+LATE = {"happened_at": clock() - 30}
 
 
 @pytest.fixture(autouse=True)
@@ -124,8 +124,8 @@ def test_a_file_that_is_none(
         {"job_id": "99999999999999999999"},
         {"attempt": 1 << 52},
         {"roles": [{"name": "w", "folder": "0-w", "instances": 1 << 52}]},
-        {"time": -(1 << 52)},
-        {"time": 1 << 52},
+        {"happened_at": -(1 << 52)},
+        {"happened_at": 1 << 52},
         {"user": "\x1b[2J\n"},
         {"tag": "--all"},
     ],
@@ -158,7 +158,7 @@ def test_any_records(good: JobFolder, run: Runner, changes: dict[str, Any]) -> N
 
 def test_records_of_an_ended_job_that_make_no_sense(good: JobFolder, run: Runner) -> None:
     for number, changes in enumerate(
-        ({"state": "\x1b]0;x\x07"}, {"time": 1 << 52}, {"ended": -(1 << 52)}, {"code": 1 << 52})
+        ({"state": "\x1b]0;x\x07"}, {"happened_at": 1 << 52}, {"ended_at": -(1 << 52)}, {"exit_code": 1 << 52})
     ):
         job_folder(good.path.parent, CREATED, INTENT, SUBMITTED, replace(ENDED, **changes), name=f"x~{number}")
     said = run("list", "--all")

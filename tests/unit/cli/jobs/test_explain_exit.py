@@ -42,9 +42,9 @@ ENDS = {
 def test_every_state_is_explained(run: Runner, word: str) -> None:
     said = run("explain-exit", word, "--json")
     document = json.loads(said.out)
-    assert (said.code, said.err, document["state"]) == (0, "", word)
-    assert (document.get("code"), document.get("behaviour")) == ENDS.get(word, (None, None))
-    assert document["sentence"]
+    assert (said.code, said.err, document["backend_state"]) == (0, "", word)
+    assert (document.get("exit_code"), document.get("behaviour")) == ENDS.get(word, (None, None))
+    assert document["meaning"]
 
 
 def test_ends_are_those_that_slurm_ranks() -> None:
@@ -70,7 +70,7 @@ def test_codes_without_a_row_keep_their_number(run: Runner) -> None:
     ("word", "code"), [("NF", -1001), ("node_fail", -1001), ("podnodelost", -1001), ("OOM", -1200)]
 )
 def test_other_words_for_the_same(run: Runner, word: str, code: int) -> None:
-    assert json.loads(run("explain-exit", "--json", word).out)["code"] == code
+    assert json.loads(run("explain-exit", "--json", word).out)["exit_code"] == code
 
 
 def test_what_a_log_must_hold_is_shown(run: Runner) -> None:
@@ -89,4 +89,4 @@ def test_a_site_changes_a_row(run: Runner, tmp_path: Path) -> None:
     site.write_text("exitSpec: [{code: 137, behaviour: permanent}, {code: -1003, states: {CANCELLED: taken}}]\n")
     assert "never retried" in run("explain-exit", "137", "--site", str(site)).out
     changed = json.loads(run("explain-exit", "CANCELLED", "--site", str(site), "--json").out)
-    assert (changed["code"], changed["sentence"], changed["behaviour"]) == (-1003, "taken", "transient")
+    assert (changed["exit_code"], changed["meaning"], changed["behaviour"]) == (-1003, "taken", "transient")

@@ -129,6 +129,24 @@ def test_what_there_is_not(run: Runner, folder: JobFolder, argv: list[str], code
     assert (said.code, code in said.err, says in said.err) == (5, True, True)
 
 
+@pytest.mark.parametrize("options", [(), ("--json",), ("--follow",), ("--stderr",)])
+def test_a_task_attempt_that_there_is_not_names_those_that_there_are(
+    run: Runner, folder: JobFolder, options: tuple[str, ...]
+) -> None:
+    print_to(folder, 0, "first")
+    said = run("logs", JOB, "worker-0", "--task-attempt", "3", *options)
+    assert (said.code, "E522: worker-0 has no task attempt 3; there is 0\n" in said.err) == (5, True)
+    retry = folder.log(0, ROLES[0], 1, 2, "stdout")
+    retry.parent.mkdir(parents=True)
+    retry.write_text("again", encoding="utf-8")
+    assert f"{JOB} has no task attempt 1; there is 0, 2\n" in run("logs", JOB, "--task-attempt", "1", *options).err
+
+
+def test_a_task_attempt_of_a_task_that_has_not_begun_may_come(run: Runner, folder: JobFolder) -> None:
+    assert folder
+    assert "nothing is printed yet" in run("logs", JOB, "--task-attempt", "1").err
+
+
 def test_a_role_may_be_called_like_a_task() -> None:
     roles = [JobRole(name=name, folder=name, instances=2) for name in ("ps", "ps-1", "a-b")]
     assert chosen(roles, "ps-1") == [(roles[1], 0), (roles[1], 1)]
@@ -148,7 +166,7 @@ def test_a_pipe_in_the_place_of_a_log_blocks_nothing(run: Runner, folder: JobFol
 def test_where_the_logs_are(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "x")
     first, second = json.loads(run("logs", JOB, "--json").out)["files"]
-    assert (first["path"], first["exists"]) == (str(folder.log(0, ROLES[0], 0, 0, "stdout")), True)
+    assert (first["file"], first["exists"]) == (str(folder.log(0, ROLES[0], 0, 0, "stdout")), True)
     assert (second["task"], second["exists"]) == ("worker-1", False)
 
 

@@ -57,14 +57,18 @@ def test_why_a_job_waits_for_programs(run: Runner, slurm: FakeBackend, folder: J
     slurm.observations[JobId("7")] = observed("PENDING", reason="JobHeldUser", reasons=("JobHeldUser",))
     document = json.loads(run("status", "demo", "--json").out)
     [wait] = document["waits"]
-    assert (wait["reason"], wait["kind"], wait["help"]) == ("JobHeldUser", "stuck", "`scontrol release 7` lets it go")
+    assert (wait["backend_reason"], wait["kind"], wait["help"]) == (
+        "JobHeldUser",
+        "stuck",
+        "`scontrol release 7` lets it go",
+    )
     assert (document["reason"], document["backend_reason"]) == (
         "it cannot start as it is: JobHeldUser: its user holds it",
         "JobHeldUser",
     )
-    assert isinstance(document["waits_since"], int)
+    assert isinstance(document["waits_began_at"], int)
     [line] = json.loads(run("list", "--json").out)["jobs"]
-    assert (line["helps"], line["waits_since"]) == (wait["help"], document["waits_since"])
+    assert (line["help"], line["waits_began_at"]) == (wait["help"], document["waits_began_at"])
 
 
 def test_a_job_that_runs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
@@ -76,13 +80,13 @@ def test_a_job_that_runs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> 
     document = json.loads(run("status", "7", "--json").out)
     assert (document["state"], document["backend_state"]) == ("RUNNING", "RUNNING")
     assert [(t["state"], t["node"]) for t in document["tasks"]] == [("SUCCEEDED", "n1"), ("RUNNING", "n2")]
-    assert document["roles"] == {"worker": {"SUCCEEDED": 1, "RUNNING": 1}}
+    assert document["roles"] == [{"name": "worker", "instances": 2, "states": {"SUCCEEDED": 1, "RUNNING": 1}}]
     assert "1/2" in run("list").out
 
 
 def test_a_job_that_failed_is_shown_with_0(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
-    stopped = task(1, state="STOPPED", code=-220, status=143)
-    leave_result(folder, outcome="failed", code=220, reason="worker-0 failed", tasks=[task(0), stopped])
+    stopped = task(1, state="STOPPED", exit_code=-220, exit_status=143)
+    leave_result(folder, outcome="failed", exit_code=220, reason="worker-0 failed", tasks=[task(0), stopped])
     slurm.observations[JobId("7")] = observed("FAILED", final=True)
     said = run("status", "demo")
     assert said.code == 0

@@ -48,7 +48,7 @@ def test_waiting_ends_with_the_job(
 
 
 def test_waiting_for_a_job_that_fails_is_1(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
-    leave_result(folder, outcome="failed", code=255, reason="worker-0 failed")
+    leave_result(folder, outcome="failed", exit_code=255, reason="worker-0 failed")
     slurm.observations[JobId("7")] = observed("FAILED", final=True)
     said = run("wait", "demo", "--json")
     assert said.code == 1
@@ -100,7 +100,15 @@ def test_why_a_job_waits_is_told_once_for_each_reason(
             seen = observed("PENDING", reason=reasons[0], reasons=reasons)
             slurm.observations[JobId("7")] = seen
             if watched:
-                folder.append(Observed(time=1000, attempt=0, state="PENDING", reason=reasons[0], reasons=reasons))
+                folder.append(
+                    Observed(
+                        happened_at=1000,
+                        attempt=0,
+                        backend_state="PENDING",
+                        backend_reason=reasons[0],
+                        backend_reasons=reasons,
+                    )
+                )
 
         return change
 

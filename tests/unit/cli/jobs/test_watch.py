@@ -30,7 +30,7 @@ def folder(surroundings: Path) -> JobFolder:
     """Make a job that was submitted a moment ago, and one that ended long before."""
     old = (replace(CREATED, user=ME, job="old"), INTENT, replace(SUBMITTED, user=ME, job="old"), ENDED)
     job_folder(surroundings, *old, name=f"{ME}~old")
-    own = (replace(CREATED, user=ME, time=clock()), INTENT, replace(SUBMITTED, user=ME, time=clock()))
+    own = (replace(CREATED, user=ME, happened_at=clock()), INTENT, replace(SUBMITTED, user=ME, happened_at=clock()))
     return job_folder(surroundings, *own, name=f"{ME}~demo")
 
 

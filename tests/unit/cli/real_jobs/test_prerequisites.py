@@ -103,15 +103,17 @@ def test_a_failing_start_fails_the_task_with_its_status(ran: Callable[..., Ran],
     assert done.order == ["start b 0", "start a 1", "exit a 1", "exit b 0"]
     assert run("logs", "demo", "--runtime").out.splitlines() == ["b", "end", "b end"]
     (task,) = done.result["tasks"]
-    assert (task["status"], task["code"], task["state"]) == (1, 255, "FAILED")
+    assert (task["exit_status"], task["exit_code"], task["state"]) == (1, 255, "FAILED")
     (shown,) = json.loads(run("status", "demo", "--json").out)["tasks"]
-    assert [(each["phase"], each["name"], each["status"], each["attempt"]) for each in shown["scripts"]] == [
+    assert [(each["phase"], each["name"], each["exit_status"], each["task_attempt"]) for each in shown["scripts"]] == [
         ("start", "b", 0, 0),
         ("start", "a", 1, 0),
         ("exit", "a", 1, 0),
         ("exit", "b", 0, 0),
     ]
-    assert all(shown["started"] <= each["began"] <= each["ended"] <= shown["ended"] for each in shown["scripts"])
+    assert all(
+        shown["started_at"] <= each["started_at"] <= each["ended_at"] <= shown["ended_at"] for each in shown["scripts"]
+    )
     assert "error: a failed with status 1 (start)" in done.log("stderr")
 
 
@@ -131,7 +133,7 @@ def test_failures_that_are_ignored_and_exits_after_a_failure(ran: Callable[..., 
     )
     assert (done.code, done.log("stdout"), done.log("runtime")) == (1, "ran\n", "end 1\n")
     assert done.order == ["start a 3", "commands - 9", "exit a 0"]
-    assert done.result["tasks"][0]["status"] == 9
+    assert done.result["tasks"][0]["exit_status"] == 9
 
 
 def test_a_failing_success_script_fails_the_task_and_an_exit_script_does_not(ran: Callable[..., Ran]) -> None:
@@ -144,7 +146,7 @@ def test_a_failing_success_script_fails_the_task_and_an_exit_script_does_not(ran
         taskRoles__worker__prerequisites=["a", "b"],
     )
     assert done.order == ["commands - 0", "success b 6", "exit b 5", "exit a 4"]
-    assert (done.code, done.result["tasks"][0]["status"]) == (1, 6)
+    assert (done.code, done.result["tasks"][0]["exit_status"]) == (1, 6)
     assert "b ended with status 5 (exit), which has no effect" in done.log("stderr")
 
 

@@ -49,7 +49,7 @@ def test_a_job_from_its_file_to_its_end(tmp_path: Path) -> None:
     assert "SUCCEEDED" in done.stderr
     assert "2/2" in paislurm("list").stdout
     document = json.loads(paislurm("status", "demo", "--json").stdout)
-    assert (document["state"], [task["code"] for task in document["tasks"]]) == ("SUCCEEDED", [0, 0])
+    assert (document["state"], [task["exit_code"] for task in document["tasks"]]) == ("SUCCEEDED", [0, 0])
 
 
 def test_tasks_know_all_tasks(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_the_shell_of_a_task_is_killed_while_a_peer_runs(tmp_path: Path) -> None
     done = paislurm("submit", job, "--backend", "local", "--wait")
     assert done.returncode == 1, done.stderr
     shown = json.loads(paislurm("status", "demo", "--json").stdout)
-    assert (shown["code"], [task["state"] for task in shown["tasks"]]) == (255, ["STOPPED", "FAILED"])
+    assert (shown["exit_code"], [task["state"] for task in shown["tasks"]]) == (255, ["STOPPED", "FAILED"])
     assert "worker-1 failed with status 137" in shown["reason"]
     # The result is there before the script has tidied up.
     wait_until(lambda: not node_folder().exists(), "the folder of the job in /tmp is still there")
@@ -109,7 +109,7 @@ def test_a_job_that_fails(tmp_path: Path) -> None:
     job = job_file(tmp_path, JOB.replace("echo and bye", "exit 3"))
     done = paislurm("submit", job, "--backend", "local", "--wait", "--json")
     assert done.returncode == 1
-    assert json.loads(done.stdout)["code"] == 255
+    assert json.loads(done.stdout)["exit_code"] == 255
 
 
 def test_a_monitor_stays_behind_and_retries(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_monitor_stays_behind_and_retries(tmp_path: Path) -> None:
         time.sleep(0.2)
     document = json.loads(paislurm("status", "demo", "--json").stdout)
     assert (document["state"], document["attempt"], document["retries"]) == ("FAILED", 1, 1)
-    assert [attempt["retried_because"] for attempt in document["attempts"]] == ["retry 1 of 1"]
+    assert [attempt["retry_rule"] for attempt in document["attempts"]] == ["retry 1 of 1"]
     logs = (home / "jobs").glob("*/attempts/*/logs/0-worker/0/stdout.log")
     assert [path.read_text() for path in logs] == ["hello from 0\n"] * 2
     followed = paislurm("logs", "--attempt", "0", "demo", "worker-0")

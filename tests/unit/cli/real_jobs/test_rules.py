@@ -19,7 +19,7 @@ def test_a_barrier_is_the_plugins_own(ran: Callable[..., Ran]) -> None:
     """A prerequisite has the name and the status of the plugin's, and what it says."""
     command = "echo SSH barrier reaches max retry count; exit 10"
     done = ran(["echo never"], [script("ssh", ("taskStarts", command))], taskRoles__worker__prerequisites=["ssh"])
-    assert (done.result["code"], done.result["behaviour"]) == (255, "unknown")
+    assert (done.result["exit_code"], done.result["behaviour"]) == (255, "unknown")
     assert "in the prerequisite ssh, before its commands" in done.result["reason"]
 
 
@@ -73,19 +73,19 @@ def test_only_what_the_commands_print_makes_a_code(ran: Callable[..., Ran]) -> N
         taskRoles__worker__prerequisites=["a"],
         extras=plugins({"plugin": "cmd", "parameters": {"preCommands": [harmless]}}),
     )
-    assert (done.result["code"], done.log("runtime")) == (255, "ImportError: harmless\n" * 8)
+    assert (done.result["exit_code"], done.log("runtime")) == (255, "ImportError: harmless\n" * 8)
     assert [line for line in done.log("stderr").splitlines() if not line.startswith("paislurm: ")] == ["mine"]
 
 
 def test_a_start_script_that_fails_has_printed_nothing_of_the_commands(ran: Callable[..., Ran]) -> None:
     start = script("a", ("taskStarts", "echo ImportError: here >&2; exit 1"))
     done = ran(["echo never"], [start], taskRoles__worker__prerequisites=["a"])
-    assert (done.result["code"], done.log("runtime")) == (255, "ImportError: here\n")
+    assert (done.result["exit_code"], done.log("runtime")) == (255, "ImportError: here\n")
     assert f"what it printed is in {done.attempt}/logs/0-worker/0/runtime.log" in done.log("stderr")
 
 
 def test_what_the_commands_print_makes_a_code(ran: Callable[..., Ran]) -> None:
-    assert ran(["echo ImportError: mine >&2; exit 1"]).result["code"] == 232
+    assert ran(["echo ImportError: mine >&2; exit 1"]).result["exit_code"] == 232
 
 
 @pytest.mark.parametrize("wanted", ["fixed", "original"])
@@ -102,5 +102,5 @@ def test_an_input_output_error_of_python_is_retried(ran: Callable[..., Ran], wan
 @pytest.mark.parametrize("count", [-2, -1, 3])
 def test_a_permanent_failure_ends_a_task_whatever_its_count(ran: Callable[..., Ran], count: int) -> None:
     done = ran([SYNTAX_ERROR], taskRoles__worker__taskRetryCount=count, extras={"gangAllocation": False})
-    assert (done.code, done.result["code"]) == (1, 231), done.said
+    assert (done.code, done.result["exit_code"]) == (1, 231), done.said
     assert (done.work() / "runs").read_text() == "run\n"

@@ -130,7 +130,7 @@ def _exported(process: str) -> bool:
 def test_a_failed_job_keeps_no_secrets_and_its_environment_had_none(ran: Callable[..., Ran]) -> None:
     commands = ["true '<% $secrets.token %>'; env", "exit <% $secrets.status %>"]
     done = ran(commands, None, secrets={"status": 7, "token": VALUE})
-    assert (done.code, done.result["tasks"][0]["status"]) == (1, 7)
+    assert (done.code, done.result["tasks"][0]["exit_status"]) == (1, 7)
     assert "PAI_TASK_INDEX=0" in done.log("stdout")
     assert VALUE not in done.log("stdout")
     assert not (done.folder / "secrets").exists()

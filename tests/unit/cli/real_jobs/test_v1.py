@@ -163,7 +163,7 @@ def test_as_many_tasks_of_any_role_as_kill_all_says(ran: Callable[..., Ran]) -> 
     )
     assert done.code == 0
     assert done.result["outcome"] == "succeeded"
-    assert (done.result["trigger"]["rule"], done.result["trigger"]["threshold"]) == ("C3", 2)
+    assert (done.result["trigger"]["completion_rule"], done.result["trigger"]["threshold"]) == ("C3", 2)
     assert "2 succeeded of all roles complete the job" in done.result["reason"]
     assert done.environment("0-one")["PAI_KILL_ALL_ON_COMPLETED_TASK_NUM"] == "2"
     assert done.states == {"one-0": "SUCCEEDED", "idle-0": "STOPPED", "idle-1": "STOPPED", "two-0": "SUCCEEDED"}
@@ -174,7 +174,7 @@ def test_with_kill_all_the_first_failure_fails_the_job(ran: Callable[..., Ran]) 
         [{"name": "bad", "command": "exit 3"}, {"name": "idle", "command": "bash"}], killAllOnCompletedTaskNumber=2
     )
     assert done.code == 1
-    assert (done.result["outcome"], done.result["trigger"]["rule"]) == ("failed", "C2")
+    assert (done.result["outcome"], done.result["trigger"]["completion_rule"]) == ("failed", "C2")
 
 
 def test_a_fixed_port_that_is_taken_ends_the_attempt(ran: Callable[..., Ran]) -> None:
@@ -190,5 +190,5 @@ def test_a_fixed_port_that_is_taken_ends_the_attempt(ran: Callable[..., Ran]) ->
             site,
         )
     assert done.code == 1
-    assert (done.result["code"], done.result["behaviour"]) == (253, "transient")
+    assert (done.result["exit_code"], done.result["behaviour"]) == (253, "transient")
     assert f"port {number} of task worker-0 is taken" in done.result["reason"]

@@ -119,8 +119,8 @@ def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> No
         tasks: list[dict[str, Any]] = json.loads(paislurm("status", "old", "--json").stdout)["tasks"]
         return tasks[1]
 
-    wait_until(lambda: task()["held"] is not None, "the task to fail", 30)
-    assert (task()["state"], task()["status"]) == ("RUNNING", 3)
+    wait_until(lambda: task()["hold_ends_at"] is not None, "the task to fail", 30)
+    assert (task()["state"], task()["exit_status"]) == ("RUNNING", 3)
     assert "w-1 failed with status 3; its place on " in paislurm("status", "old").stdout
     (line,) = [line for line in paislurm("status", "old").stdout.splitlines() if "paislurm exec" in line]
     words = line.partition("paislurm ")[2].partition(";")[0].split()
@@ -129,7 +129,11 @@ def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> No
     assert paislurm(*words, "--", "pwd").stdout == f"{attempt / 'work' / '0-w' / '1'}\n"
     assert paislurm("cancel", "old").returncode == 0
     waited = json.loads(paislurm("wait", "old", "--json").stdout)
-    assert (waited["state"], waited["tasks"][1]["status"], waited["tasks"][1]["held"]) == ("STOPPED", 3, None)
+    assert (waited["state"], waited["tasks"][1]["exit_status"], waited["tasks"][1]["hold_ends_at"]) == (
+        "STOPPED",
+        3,
+        None,
+    )
     reports = (attempt / "tasks" / "0-w" / "1.log").read_text().split("\n")
     assert [line.split(" ")[0] for line in reports if line] == ["start", "held", "term", "exit"]
 
@@ -144,7 +148,7 @@ def test_the_site_bounds_how_long(tmp_path: Path, surroundings: Path) -> None:
     shown = paislurm("plan", file, "--site", str(site)).stdout
     assert "debug       a failed task is held for up to 0:00:01" in shown
     done = paislurm("submit", file, "--backend", "local", "--site", str(site), "--wait", "--json")
-    assert (done.returncode, json.loads(done.stdout)["code"]) == (1, 255)
+    assert (done.returncode, json.loads(done.stdout)["exit_code"]) == (1, 255)
     (folder,) = surroundings.iterdir()
     result = json.loads((folder / "attempts/0/result.json").read_text())
-    assert result["tasks"][int(result["trigger"]["index"])]["status"] == 4
+    assert result["tasks"][int(result["trigger"]["index"])]["exit_status"] == 4

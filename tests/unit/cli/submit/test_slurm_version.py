@@ -134,7 +134,7 @@ def test_submit_chooses_by_it(run: Runner, slurm: FakeBackend, surroundings: Pat
     (submission,) = slurm.submissions
     assert "#SBATCH hetjob" not in submission.script.read_text()
     (folder,) = surroundings.glob("*~demo")
-    assert json.loads((folder / "plan.json").read_text())["slurm"]["version"] == "24.11.3"
+    assert json.loads((folder / "plan.json").read_text())["slurm"]["slurm_version"] == "24.11.3"
 
 
 def test_plan_and_script_ask_nobody(run: Runner, slurm: FakeBackend, two_roles: str, nodes: str) -> None:

@@ -219,7 +219,7 @@ def test_a_folder_that_is_not_there(shell: Shell, name: str, says: str) -> None:
     assert f"error: {says} {folder} on localhost (extras.slurm.workdir)\n" in shell.log("stderr.log")
     (result,) = shell.home.glob("jobs/*/attempts/0/result.json")
     (task,) = json.loads(result.read_text())["tasks"]
-    assert (task["state"], task["code"], task["behaviour"]) == ("FAILED", 252, "permanent")
+    assert (task["state"], task["exit_code"], task["behaviour"]) == ("FAILED", 252, "permanent")
 
 
 def test_whatever_its_umask_nothing_is_for_others_to_write(shell: Shell) -> None:

@@ -32,9 +32,7 @@ def command(uses: tuple[str, ...], *, as_json: bool) -> int:
         raise click.BadParameter(message, param_hint="USE")
     text = runtime(tuple(sorted(set(uses))))
     if as_json:
-        print_json(
-            {"version": 1, "runtime": __version__, "uses": sorted(set(uses)), "sha256": digest(text), "text": text}
-        )
+        print_json({"paislurm_version": __version__, "uses": sorted(set(uses)), "sha256": digest(text), "text": text})
     else:
         print_file(text)
     return 0

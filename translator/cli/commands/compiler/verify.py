@@ -40,7 +40,7 @@ def command(script: str, *, as_json: bool) -> int:
 
     verdict = verify(_text(script), __version__)
     if as_json:
-        print_json({"version": 1, "genuine": verdict.is_genuine, **_as_dict(verdict)})
+        print_json(_as_dict(verdict))
     else:
         print_result(escape_control(_report(verdict)))
     return 0 if verdict.is_genuine else 1
@@ -61,7 +61,8 @@ def _text(script: str) -> str:
 
 def _as_dict(verdict: Verdict) -> dict[str, object]:
     return {
-        "runtime": verdict.version,
+        "genuine": verdict.is_genuine,
+        "paislurm_version": verdict.version or None,
         "uses": list(verdict.uses),
         "edited": verdict.edited,
         "diagnostics": [{"line": line, "message": message} for line, message in verdict.diagnostics],
@@ -74,7 +75,11 @@ def _report(verdict: Verdict) -> str:
     if verdict.is_genuine:
         uses = f", with {', '.join(verdict.uses)}" if verdict.uses else ""
         lines.append(f"runtime: paislurm {verdict.version}{uses}, as released")
-        lines.append("head: edited since it was compiled, of the right form" if verdict.edited else "head: as compiled")
+        lines.append(
+            "head: edited since it was compiled, of the right form; its digest does not tell where"
+            if verdict.edited
+            else "head: as compiled"
+        )
     lines += [f"read {_place(each)}: {each.what}" for each in verdict.to_read]
     return "\n".join(lines)
 

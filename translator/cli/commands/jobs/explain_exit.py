@@ -21,7 +21,7 @@ from ...output.console import print_json, print_result
 if TYPE_CHECKING:
     from ....exit_codes.table import Behaviour, ExitCode
 
-REACTIONS: dict[Behaviour, str] = {
+RETRY_RULES: dict[Behaviour, str] = {
     "transient": "retried without using up `jobRetryCount`, up to `retry.maxTransientRetries` of the site profile",
     "conflict": "retried as transient ones are, after a random delay of 1 to 15 minutes",
     "permanent": "never retried",
@@ -40,7 +40,7 @@ class Explanation:
 
     row: ExitCode | None
     state: str = ""
-    sentence: str = ""
+    meaning: str = ""
 
 
 @click.command(
@@ -76,10 +76,10 @@ def explain(what: str, table: ExitTable) -> Explanation:
         return Explanation(row=named)
     word = normalize(what.upper())
     if word in table.states:
-        row, sentence = table.states[word]
-        return Explanation(row=row, state=word, sentence=sentence)
+        row, meaning = table.states[word]
+        return Explanation(row=row, state=word, meaning=meaning)
     if word in STATES:
-        return Explanation(row=None, state=word, sentence=LIVING[phase(word)])
+        return Explanation(row=None, state=word, meaning=LIVING[phase(word)])
     known = [*STATES, *(row.phrase for row in table.codes.values())]
     diagnostic = Diagnostic(
         code="E524", message=f"`{what}` is no exit code and no state of Slurm", hint=near_hint(what, known)
@@ -89,38 +89,38 @@ def explain(what: str, table: ExitTable) -> Explanation:
 
 def _as_dict(explanation: Explanation) -> dict[str, object]:
     row = explanation.row
-    state: dict[str, object] = {"state": explanation.state or None, "sentence": explanation.sentence or None}
+    state: dict[str, object] = {"backend_state": explanation.state or None, "meaning": explanation.meaning or None}
     if row is None:
         return state
     return state | {
-        "code": row.code,
+        "exit_code": row.code,
         "phrase": row.phrase,
         "behaviour": row.behaviour,
-        "reaction": _reaction(row),
+        "retry_rule": _retry_rule(row),
         "type": row.type,
         "issuer": row.issuer,
         "causer": row.causer,
         "stage": row.stage,
         "exclude_node": row.exclude_node,
-        "states": dict(row.states),
+        "backend_states": dict(row.states),
         "conditions": list(conditions(row.code)),
     }
 
 
-def _reaction(row: ExitCode) -> str:
+def _retry_rule(row: ExitCode) -> str:
     """Return what a job that ends so comes to. Source: OpenPAI retry policy."""
-    return "the job succeeded" if row.code == 0 else REACTIONS[row.behaviour]
+    return "the job succeeded" if row.code == 0 else RETRY_RULES[row.behaviour]
 
 
 def _as_text(explanation: Explanation) -> str:
     row = explanation.row
     if row is None:
-        return f"{explanation.state}  {explanation.sentence}"
+        return f"{explanation.state}  {explanation.meaning}"
     rows = [
-        ("state", f"{explanation.state}: {explanation.sentence}" if explanation.state else ""),
+        ("state", f"{explanation.state}: {explanation.meaning}" if explanation.state else ""),
         ("code", str(row.code)),
         ("phrase", row.phrase),
-        ("behaviour", f"{row.behaviour}: {_reaction(row)}" if row.code else _reaction(row)),
+        ("behaviour", f"{row.behaviour}: {_retry_rule(row)}" if row.code else _retry_rule(row)),
         ("node", "left out of the next attempts" if row.exclude_node else ""),
         ("type", row.type),
         ("reported by", row.issuer),

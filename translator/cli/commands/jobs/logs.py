@@ -95,7 +95,7 @@ def _files(folder: JobFolder, known: History, selection: LogSelection) -> list[d
             "index": log.index,
             "task_attempt": log.task_attempt,
             "stream": log.stream,
-            "path": str(log.path),
+            "file": str(log.path),
             "exists": log.path.is_file(),
         }
         for log in task_logs(folder, known, selection)

@@ -110,5 +110,5 @@ def _changes(*, as_json: bool) -> Iterator[Show]:
 def _text(line: Line) -> str:
     now = clock()
     words = " ".join(row(line, now)[:5])
-    why = "; ".join(filter(None, (line.reason, line.helps and f"what helps: {line.helps}")))
+    why = "; ".join(filter(None, (line.reason, line.help and f"what helps: {line.help}")))
     return one_line(f"{format_time(now)}  {words}" + (f"  {why}" if why else ""))

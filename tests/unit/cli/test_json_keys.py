@@ -1,0 +1,126 @@
+"""A key of what programs read has one type and one meaning, whichever command or file it comes from."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from paislurm.backends.base import JobId
+from paislurm.translator.cli import context
+from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.exit_codes.table import SiteRow
+from paislurm.translator.monitor.notification import due_notifications
+from paislurm.translator.monitor.notify import message
+from paislurm.translator.pipeline import compile_job
+from paislurm.translator.planning.plan_text import plan_dict
+from paislurm.translator.site.profile import Site
+from paislurm.translator.state.history import history
+from paislurm.translator.state.records import Cancelled, Notified, Observed, Retry, dump
+from tests.golden.remake import CASES, compiled
+
+from ..monitor.jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, observed
+from ..protocol.jobs_v1 import job as job_v1
+from .ran import script
+from .running import JOB, job_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .ran import Ran
+    from .running import Runner
+
+PAGE = Path(__file__).parents[3] / "docs" / "json.md"
+WORDS = ("states", "backend_states")
+"""Objects whose keys are data: states."""
+TYPES = {str: "text", int: "number", bool: "boolean", list: "list", dict: "object"}
+SAME = {"wait": "status", "watch": "list"}
+"""Commands that print what another one does."""
+RETRY = Retry(
+    happened_at=NOW, attempt=0, exit_code=1, behaviour="unknown", reason="a", retry_rule="b", retry_at=NOW, retries=1,
+    used_retries=1, transient_retries=0, blamed_nodes=("n1",), backend_state="", started_at=NOW, ended_at=NOW,
+)  # fmt: skip
+RECORDS = (
+    replace(CREATED, exit_rows=(SiteRow(exit_code=1, backend_states={"PREEMPTED": "taken"}),), notify=("failed",)),
+    INTENT,
+    SUBMITTED,
+    Observed(happened_at=NOW, attempt=0, backend_state="PENDING", backend_reason="a", backend_reasons=("a", "b")),
+    Cancelled(happened_at=NOW, attempt=0, user="alice"),
+    RETRY,
+    ENDED,
+    Notified(happened_at=NOW, attempt=0, key="k", delivered=True),
+)
+
+
+def found(value: object, key: str = "") -> Iterator[tuple[str, object]]:
+    """Yield each key of a document, at any depth, with what it stands for."""
+    if isinstance(value, list):
+        for each in value:
+            yield from found(each, key)
+    elif isinstance(value, dict) and key not in WORDS:
+        for name, each in value.items():
+            yield name, each
+            yield from found(each, name)
+
+
+@pytest.fixture
+def documents(
+    run: Runner, ran: Callable[..., Ran], tmp_path: Path, surroundings: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[tuple[str, Any]]:
+    """Return what every command prints with `--json`, and what the files of jobs hold, each with where it is from."""
+    left = ran(["exit 3"], [script("tools", ("taskStarts", "true"))], taskRoles__worker__prerequisites=["tools"])
+    journal = (left.folder / "journal.jsonl").read_text(encoding="utf-8").splitlines()
+    made: list[tuple[str, Any]] = [
+        ("result.json", left.result),
+        *(("journal", json.loads(line)) for line in (*journal, *map(dump, RECORDS))),
+        *(("plan", plan_dict(compiled(case).plan)) for case in CASES),
+        ("plan", plan_dict(compile_job(JOB.encode(), site=Site(slurm_version="24.11.0")).plan)),
+        *(("notification", json.loads(message(told, mail=False))) for told in due_notifications(history(RECORDS))),
+    ]
+    ours, ended = f"{user_name()}~ours", f"{user_name()}~demo"
+    records = [replace(record, user=user_name(), happened_at=clock()) for record in (CREATED, SUBMITTED)]
+    folder = job_folder(surroundings, *records, name=ours)
+    folder.script(0).touch()
+    retried = f"{user_name()}~retried"
+    job_folder(surroundings, *records, replace(RETRY, retry_at=clock() + 500), name=retried)
+    slurm = FakeBackend(observed("PENDING", reason="Resources"))
+    monkeypatch.setattr(context, "_choose", lambda _: slurm)
+    job = job_file(tmp_path, JOB.replace("name: demo", "name: other"))
+    old = job_file(tmp_path, job_v1(), name="old.json")
+    run("script", job, "-o", str(tmp_path / "job.sbatch"))
+
+    def read(*words: str) -> None:
+        made.append((words[0], json.loads(run(words[0], "--json", *words[1:]).out)))
+
+    for line in (
+        ("check", job), ("plan", job), ("script", job), ("explain", job), ("convert", old), ("runtime",),
+        ("verify", str(tmp_path / "job.sbatch")), ("submit", job, "--dry-run"), ("submit", job), ("list",),
+        ("status", ours), ("status", ended), ("status", retried), ("wait", ended), ("logs", ended), ("watch", ended),
+        ("explain-exit", "PREEMPTED"), ("explain-exit", "137"),
+    ):  # fmt: skip
+        read(*line)
+    slurm.observations[JobId("7")] = observed("RUNNING")
+    reports = folder.attempt(0) / "tasks" / "0-worker"
+    reports.mkdir(parents=True)
+    (reports / "0.log").write_text(f"start 0 0 0 0 n1 4 {NOW}\n", encoding="utf-8")
+    for line in (("exec", ours, "worker-0"), ("cancel", ours), ("monitor", "--once")):
+        read(*line)
+    return [*made, ("an error", json.loads(run("status", "--json", "nothing").out))]
+
+
+def test_a_key_has_one_type_everywhere_and_a_row_of_the_page(documents: list[tuple[str, Any]]) -> None:
+    """Null is of every type; times are seconds since 1970, and their keys say so."""
+    page = re.findall(r"^\| `(\w+)` \| (\w+) \| (.*?) \| .+ \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    types = {key: kind for key, kind, _ in page}
+    places = {key: set(where.split(", ")) for key, _, where in page}
+    assert len(types) == len(page)
+    assert set(types) == {key for _, document in documents for key, _ in found(document)}
+    for place, document in documents:
+        for key, value in found(document):
+            assert value is None or TYPES[type(value)] == types[key], (place, key, value)
+            assert SAME.get(place, place) in places[key] or places[key] == {"all"}, (place, key)
+            assert key.endswith("_at") or not isinstance(value, int) or value < 1_000_000_000, (place, key, value)

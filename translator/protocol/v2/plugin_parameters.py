@@ -1,0 +1,141 @@
+"""Mirror the parameters of the runtime plugins, as OpenPAI's runtime read them; other keys mean nothing.
+
+Commands still have their references; `RESOLVED` are the keys whose references are resolved before they are read.
+Source: PAI runtime, plugins; PAI issue 5145 for `containerStart` and `containerExit`.
+"""
+
+# ruff: noqa: RUF012 - pydantic copies the defaults
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from ...validation.strict_model import LAST_PORT, OpenModel, Validator, expected, integer
+
+_BARRIER_MINUTES = 30
+"""How long a barrier waits by default. Source: PAI runtime, README of the plugin ssh."""
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise expected("text", bare=True)
+    return value
+
+
+def _item(value: object) -> str:
+    if not isinstance(value, str):
+        colon = "text that contains `: ` needs quotes around all of it"
+        raise expected("text", colon if isinstance(value, dict) else "put it in quotes", bare=True)
+    return value
+
+
+def _list(value: object) -> object:
+    if value is not None and not isinstance(value, list):
+        hint = "write it as a list, each item on a line of its own: `- item`"
+        raise expected("a list of texts", hint, bare=True, key=True)
+    return value
+
+
+def _mappings(value: object) -> object:
+    if value is not None and not (isinstance(value, list) and all(isinstance(item, dict) for item in value)):
+        hint = "`callbacks: [{event: taskStarts, commands: [...]}]`"
+        raise expected("a list of callbacks", hint, bare=True, key=True)
+    return value
+
+
+def _port(value: object) -> int:
+    number = int(value) if isinstance(value, str) and value.isdecimal() else integer(value)
+    if number is None or not 0 < number <= LAST_PORT:
+        raise expected(f"a port from 1 to {LAST_PORT}", bare=True)
+    return number
+
+
+def _folders(value: object) -> dict[str, str]:
+    if not (isinstance(value, dict) and value and all(isinstance(each, str) for each in value.values())):
+        raise expected("a mapping of names to folders", "`logdir: {train: /mnt/tensorboard}`", bare=True)
+    return value
+
+
+def _switch(value: object) -> bool:
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if not isinstance(value, bool):
+        raise expected("true or false", bare=True, key=True)
+    return value
+
+
+def _minutes(value: object) -> int:
+    number = integer(value)
+    if number is None or number < 1:
+        raise expected("a whole number of minutes, 1 or more", bare=True, key=True)
+    return number
+
+
+def _names(value: object) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+_Text = Annotated[str, Validator(_text, {})]
+_Texts = Annotated[list[Annotated[str, Validator(_item, {})]] | None, BeforeValidator(_list)]
+_Switch = Annotated[bool, Validator(_switch, {})]
+"""True or false, or the text of it in any case. Source: PAI runtime, plugin ssh."""
+
+
+class PluginParameters(OpenModel):
+    """The parameters of a plugin."""
+
+    RESOLVED: ClassVar[tuple[str, ...]] = ()
+
+
+class _SnakeCase(PluginParameters):
+    """Parameters whose keys are written in snake case, or without any."""
+
+    model_config = ConfigDict(alias_generator=None)
+
+
+class Callback(OpenModel):
+    """Commands at an event."""
+
+    event: Any = None
+    commands: _Texts = None
+
+
+class Cmd(PluginParameters):
+    """Commands at events, in either of two forms."""
+
+    pre_commands: _Texts = None
+    post_commands: _Texts = None
+    callbacks: Annotated[list[Callback] | None, BeforeValidator(_mappings)] = None
+
+
+class Git(_SnakeCase):
+    """A clone of a repository; without a folder it is put where the site says."""
+
+    repo_uri: _Text | None = None
+    options: _Texts = None
+    clone_dir: _Text | None = None
+
+
+class Tensorboard(_SnakeCase):
+    """A TensorBoard that listens on a port, for folders by their names."""
+
+    RESOLVED = ("port", "logdir")
+    port: Annotated[int | None, Validator(_port, {}), Field(validate_default=True)] = None
+    logdir: Annotated[dict[str, str] | None, Validator(_folders, {}), Field(validate_default=True)] = None
+
+
+class TeamwiseStorage(PluginParameters):
+    """Storages of the site by name; what is no name is passed over. Source: PAI rest-server."""
+
+    storage_config_names: Annotated[list[str], Validator(_names, {})] = []
+
+
+class Ssh(_SnakeCase):
+    """Whether tasks reach each other, and whether and how long all wait for all; the minutes of a barrier."""
+
+    RESOLVED = ("jobssh", "sshbarrier")
+    jobssh: _Switch = False
+    sshbarrier: _Switch = False
+    sshbarrier_timeout: Annotated[int, Validator(_minutes, {}), Field(alias="sshbarrierTimeout")] = _BARRIER_MINUTES
+    userssh: Any = None

@@ -1,0 +1,62 @@
+"""Find the prerequisites of a job file by what task roles and other prerequisites call them.
+
+Source: PAI protocol v2, prerequisites; PAI issue 5145 for `require`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...validation.partial_model import placed
+from .schema import DockerImage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ...reading.document import Path
+    from .schema import JobFile, Prerequisite
+
+Placed = tuple["Path", "Prerequisite"]
+"""A prerequisite, and where it stands."""
+
+
+class PrerequisiteIndex:
+    """Hold the prerequisites of a file, which may be partial, by name."""
+
+    def __init__(self, file: JobFile) -> None:
+        self.all: list[Placed] = list(placed(("prerequisites",), file.prerequisites))
+        self._of_name: dict[str, list[Placed]] = {}
+        for path, each in self.all:
+            if isinstance(each.name, str):
+                self._of_name.setdefault(each.name, []).append((path, each))
+        self.named = {
+            name: [each for each in several if each[1].acts] or several for name, several in self._of_name.items()
+        }
+        """Of several of one name, those that do something, where any does."""
+
+    def find(self, kind: str, name: str | None) -> Placed | None:
+        """Return the first prerequisite of a type and a name."""
+        return next((each for each in self._of_name.get(name or "", ()) if each[1].type == kind), None)
+
+    def required(self, names: Iterable[str]) -> Iterator[str]:
+        """Yield the names that a role's list stands for: those in it, and all that they require; each once.
+
+        A name that there is not is left out.
+        """
+        seen: set[str] = set()
+        stack = [*names]
+        while stack:
+            each = stack.pop()
+            if each not in seen and each in self.named:
+                seen.add(each)
+                yield each
+                stack += [name for _, name in self.requirements(each)]
+
+    def requirements(self, name: str) -> list[tuple[Path, str]]:
+        """Return the names that the prerequisites of a name require, and where."""
+        return [
+            found
+            for path, each in self.named.get(name, ())
+            if not isinstance(each, DockerImage)
+            for found in placed((*path, "require"), each.require)
+        ]
