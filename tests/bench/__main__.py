@@ -1,16 +1,19 @@
-"""Run the benchmarks; exit with 1 if a limit is not kept. `--no-cluster` leaves out those that boot one."""
+"""Run the benchmarks; exit with 1 if a limit is not kept.
+
+`--no-cluster` leaves out those that boot one, `--peers` adds the figures of other programs, which it installs.
+"""
 
 from __future__ import annotations
 
 import sys
 
-from . import compiling, reading, tasks, watching
+from . import compiling, reading, roles, tasks, watching
 
 
 def main() -> int:
     """Print each ratio as it comes."""
     over = 0
-    parts = [compiling.run(), reading.run(), tasks.run(), watching.run()]
+    parts = [compiling.run(), roles.run(peers="--peers" in sys.argv), reading.run(), tasks.run(), watching.run()]
     if "--no-cluster" not in sys.argv:
         from . import starting
 

@@ -37,10 +37,10 @@ def job_variables(job: Job, site: Site) -> Variables:
     ]
     if job.min_succeeded != NEVER:
         variables.append(("PAI_KILL_ALL_ON_COMPLETED_TASK_NUM", str(job.min_succeeded)))
-    for role in job.roles:
-        name = next(iter(variable_names(job, role)), None)
-        if name is None:
+    for role, names_of_role in zip(job.roles, variable_names(job), strict=True):
+        if not names_of_role:
             continue
+        name = names_of_role[0]
         resources = role.resources
         amounts = (resources.gpus, resources.cpus, resources.memory_mib, resources.declared_shm_mib)
         variables += [
@@ -80,17 +80,20 @@ def role_variables(job: Job, role: Role) -> Variables:
     return tuple(variables)
 
 
-def variable_names(job: Job, role: Role) -> tuple[str, ...]:
-    """Return under what names a role stands in the variables of tasks: its own, and the controller's name for it.
+def variable_names(job: Job) -> tuple[tuple[str, ...], ...]:
+    """Return under what names each role stands in the variables of tasks: its own, and the controller's name for it.
 
     The second is left out where it is the same, or is another role's own name; and the first where no shell variable
     can have it in its name, as a name of protocol v1 with a `.` in it.
     """
-    taken = {other.name for other in job.roles}
-    own = (role.name,) if can_be_in_a_variable(role.name) else ()
-    if role.controller_name in taken or not role.controller_name:
-        return own
-    return (*own, role.controller_name)
+    taken = {"", *(role.name for role in job.roles)}
+    return tuple(
+        (
+            *((role.name,) if can_be_in_a_variable(role.name) else ()),
+            *((role.controller_name,) if role.controller_name not in taken else ()),
+        )
+        for role in job.roles
+    )
 
 
 def can_be_in_a_variable(name: str) -> bool:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _GPU_TRANSPORTS = {"nvidia": ",cuda", "amd": ",rocm"}
 """What UCX needs beside a network to know memory of GPUs. Source: UCX, list of main transports and aliases."""
 _DEFAULT_PORT = 1
+Rows = tuple["Mapping[str, Any]", ...]
+"""Rows of `infiniband.yaml`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,19 +41,18 @@ class RoleInfiniband:
     summary: str
 
 
-def role_infiniband(job: Job, role: Role, site: Site) -> RoleInfiniband | None:
-    """Return how a role stands to the InfiniBand; None where the site says nothing of it, or the role nothing."""
+def infiniband_of_roles(job: Job, site: Site) -> tuple[RoleInfiniband | None, ...]:
+    """Return how each role stands to the InfiniBand; None where the site says nothing of it, or the role nothing."""
     infiniband = site.infiniband
     if infiniband is None:
-        return None
-    if role.resources.infiniband:
-        return _on(job, role, site, infiniband)
-    if any(other.resources.infiniband for other in job.roles):
-        return None
-    return _off(job, role, site, infiniband)
+        return (None,) * len(job.roles)
+    rows = _rows_left(job)
+    if not any(role.resources.infiniband for role in job.roles):
+        return tuple(_off(rows, role, site, infiniband) for role in job.roles)
+    return tuple(_on(rows, role, site, infiniband) if role.resources.infiniband else None for role in job.roles)
 
 
-def _on(job: Job, role: Role, site: Site, infiniband: InfinibandSettings) -> RoleInfiniband:
+def _on(rows: Rows, role: Role, site: Site, infiniband: InfinibandSettings) -> RoleInfiniband:
     locked = "unlimited" if infiniband.memlock_mib is None else f"{infiniband.memlock_mib} MiB"
     parts = [f"adapters {', '.join(infiniband.adapters)}"]
     if infiniband.interface:
@@ -59,15 +60,15 @@ def _on(job: Job, role: Role, site: Site, infiniband: InfinibandSettings) -> Rol
     parts.append(f"memory to lock {locked}")
     limit = "unlimited" if infiniband.memlock_mib is None else str(infiniband.memlock_mib * 1024)
     return RoleInfiniband(
-        variables=_variables(job, role, site, infiniband, "enabled"),
+        variables=_variables(rows, role, site, infiniband, "enabled"),
         checks=(*(f"hca:{name}" for name in infiniband.adapters), *_net(infiniband.interface), f"memlock:{limit}"),
         summary=f"on the InfiniBand: {'; '.join(parts)}",
     )
 
 
-def _off(job: Job, role: Role, site: Site, infiniband: InfinibandSettings) -> RoleInfiniband:
+def _off(rows: Rows, role: Role, site: Site, infiniband: InfinibandSettings) -> RoleInfiniband:
     return RoleInfiniband(
-        variables=_variables(job, role, site, infiniband, "disabled"),
+        variables=_variables(rows, role, site, infiniband, "disabled"),
         checks=_net(infiniband.ethernet),
         summary="off the InfiniBand" + (f": interface {infiniband.ethernet}" if infiniband.ethernet else ""),
     )
@@ -78,14 +79,20 @@ def _net(interface: str) -> tuple[str, ...]:
 
 
 @cache
-def _table() -> tuple[Mapping[str, Any], ...]:
+def _table() -> Rows:
     """Return the rows of `infiniband.yaml` in order."""
     text = (files("paislurm") / "translator" / "planning" / "infiniband.yaml").read_text(encoding="utf-8")
     return tuple(row for group in yaml.safe_load(text) for row in group["variables"])
 
 
+def _rows_left(job: Job) -> Rows:
+    """Return the rows of the table of which the job's user has not chosen the value."""
+    said = "\n".join(_texts(job))
+    return tuple(row for row in _table() if not any(word in said for word in row.get("unless", ())))
+
+
 def _variables(
-    job: Job, role: Role, site: Site, infiniband: InfinibandSettings, kind: str
+    rows: Rows, role: Role, site: Site, infiniband: InfinibandSettings, kind: str
 ) -> tuple[tuple[str, str], ...]:
     """Return the variables of a role, the site's own over those of the table."""
     known = {
@@ -95,12 +102,10 @@ def _variables(
         "ethernet": infiniband.ethernet or None,
         "gpu": _GPU_TRANSPORTS[site.gpus.vendor] if role.resources.gpus else "",
     }
-    said = "\n".join(_texts(job))
     found: dict[str, str | None] = {}
-    for row in _table():
-        chosen = any(word in said for word in row.get("unless", ()))
+    for row in rows:
         value = _filled(row.get(kind), known)
-        if value is not None and not chosen:
+        if value is not None:
             found.setdefault(row["name"], value)
     found |= dict(infiniband.variables_enabled if kind == "enabled" else infiniband.variables_disabled)
     return tuple((name, value) for name, value in found.items() if value is not None)

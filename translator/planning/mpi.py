@@ -76,10 +76,11 @@ def is_feasible(job: Job, site: Site, layout: LayoutKind) -> bool:
 def _ranks(job: Job, site: Site) -> dict[int, RankCount]:
     slurm_options = {position: role.slurm_options.mpi for position, role in enumerate(job.roles)}
     members = _members(job)
+    in_world = set(members)
     found: dict[int, RankCount] = {}
     for group in (
         members,
-        *((position,) for position, requested in slurm_options.items() if requested and position not in members),
+        *((position,) for position, requested in slurm_options.items() if requested and position not in in_world),
     ):
         if group:
             requested = job.slurm_options.job.mpi if group == members else None

@@ -31,7 +31,8 @@ def exported_tasks(job: Job) -> int | None:
 
     A task has its address under each name of its role, and for each port label two variables more.
     """
-    of_one = [len(variable_names(job, role)) * (1 + 2 * len(role.ports)) for role in job.roles]
+    named = zip(variable_names(job), job.roles, strict=True)
+    of_one = [len(names) * (1 + 2 * len(role.ports)) for names, role in named]
     if sum(each * role.instances for each, role in zip(of_one, job.roles, strict=True)) <= MAX_PEER_VARIABLES:
         return None
     return max(1, MAX_PEER_VARIABLES // sum(of_one))
@@ -39,7 +40,7 @@ def exported_tasks(job: Job) -> int | None:
 
 def exports_all(job: Job) -> bool:
     """Tell whether tasks inherit all variables about each other, however long the addresses are."""
-    lists = [1 + len(variable_names(job, role)) for role in job.roles]
+    lists = [1 + len(names) for names in variable_names(job)]
     size = sum(each * (64 + role.instances * _BYTES_IN_A_LIST) for each, role in zip(lists, job.roles, strict=True))
     return exported_tasks(job) is None and sum(lists) <= MAX_LIST_VARIABLES and size <= MAX_LIST_BYTES
 

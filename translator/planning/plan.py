@@ -11,6 +11,7 @@ from .containers import ContainerPlan
 from .images import ImagePlan
 from .infiniband import RoleInfiniband
 from .layout.layout import Layout
+from .layout.packing import Placement
 from .plan_parts import EnvironmentPlan, NodePlan, RetryPlan, SlurmPlan, TimePlan
 
 
@@ -62,7 +63,7 @@ class RolePlan:
 
     `folder` is the role's name on disk, `<position>-<sanitised name>`. `slots` tasks run at a time.
     `tasks_per_node` is the most that one node takes, None where Slurm decides. `placement` gives, in the `shared`
-    layout alone, the slots on each node of the allocation. `step_options` are the srun options of the role's step.
+    layout alone, the nodes of the allocation that have slots. `step_options` are the srun options of the role's step.
     """
 
     position: int
@@ -74,7 +75,7 @@ class RolePlan:
     instances: int
     slots: int
     tasks_per_node: int | None
-    placement: tuple[int, ...]
+    placement: Placement
     step_options: tuple[tuple[str, str | None], ...]
     resources: Resources
     ports: tuple[PortRequest, ...]

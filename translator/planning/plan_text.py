@@ -138,7 +138,14 @@ def _port(port: PortRequest) -> str:
 
 
 def _per_node(role: RolePlan) -> str:
-    return "+".join(str(count) for count in role.placement) if role.placement else str(role.tasks_per_node)
+    if not role.placement:
+        return str(role.tasks_per_node)
+    return "+".join(_repeated(nodes.slots, nodes.last - nodes.first + 1) for nodes in role.placement)
+
+
+def _repeated(slots: int, nodes: int) -> str:
+    """Return how many slots each of some nodes has, as Slurm says it: `3(x2)`."""
+    return str(slots) if nodes == 1 else f"{slots}(x{nodes})"
 
 
 def _fabric(plan: Plan) -> list[str]:

@@ -11,7 +11,7 @@ from .directories import path_variables
 from .environment import job_variables, role_variables, variable_names
 from .hooks import hook_scripts, ordered_hooks
 from .images import image_plans
-from .infiniband import infiniband_warnings, role_infiniband
+from .infiniband import infiniband_of_roles, infiniband_warnings
 from .layout.capacity import whole_cores
 from .layout.choose_layout import choose_layout
 from .layout.layout import Overheads
@@ -35,11 +35,10 @@ from .storages import mounts, storage_prerequisite
 from .warnings import plan_warnings, restarts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..job import Job, Role
     from ..site.profile import Partition, Site
     from .images import ImagePlan
+    from .infiniband import RoleInfiniband
     from .layout.choose_layout import Allocation
     from .mpi import RankCount
     from .slurm.hazards import Concern, Hazard
@@ -73,6 +72,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     paths, path_warnings = path_variables(job, site)
     native, native_warnings = mpi_groups(job, site, allocation.layout.kind)
     warning = site.warning if limit is not None and limit > WARNED_FROM else timedelta(0)
+    names, infiniband = variable_names(job), infiniband_of_roles(job, site)
     return Plan(
         job_name=job.name,
         source=source,
@@ -84,7 +84,18 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         layout=allocation.layout,
         components=_components(asked, site, targets, allocation, first_component(job, limit, warning)),
         roles=tuple(
-            _role(job, asked.roles[position], site, allocation, mounted, images[position], native, position)
+            _role(
+                job,
+                asked.roles[position],
+                site,
+                allocation,
+                mounted,
+                position,
+                image=images[position],
+                ranks=native.get(position),
+                names=names[position],
+                infiniband=infiniband[position],
+            )
             for position in range(len(job.roles))
         ),
         containers=container_plan(job, site, mounted),
@@ -196,21 +207,22 @@ def _role(
     site: Site,
     allocation: Allocation,
     mounted: tuple[Mount, ...],
-    image: ImagePlan,
-    native: Mapping[int, RankCount],
     position: int,
+    *,
+    image: ImagePlan,
+    ranks: RankCount | None,
+    names: tuple[str, ...],
+    infiniband: RoleInfiniband | None,
 ) -> RolePlan:
     role, nodes, packing = job.roles[position], allocation.nodes[position], allocation.packing
     hooks = ordered_hooks(role.hooks)
     if mounted and job.storages and site.containers.runtime == "none":
         hooks = (storage_prerequisite(mounted, site, job.storages.lines), *hooks)
     before, after = hook_scripts(hooks)
-    infiniband = role_infiniband(job, role, site)
-    ranks = native.get(position)
     return RolePlan(
         position=position,
         name=role.name,
-        variable_names=variable_names(job, role),
+        variable_names=names,
         folder=f"{position}-{folder_name(role.name)}",
         component=0 if packing else position,
         instances=role.instances,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections import defaultdict
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, PlanError
@@ -58,16 +59,26 @@ def _nodes_not_known(job: Job, allocation: Allocation) -> tuple[Diagnostic, ...]
 def _fixed_ports(job: Job, allocation: Allocation) -> tuple[Diagnostic, ...]:
     """Warn of tasks of two roles that the shared layout puts on one node, although both have the same fixed port."""
     placements = allocation.packing.placements if allocation.packing else ()
-    diagnostics: list[Diagnostic] = []
-    for (one, first), (other, second) in combinations(enumerate(placements), 2):
-        same = sorted(_ports_of(job.roles[one]) & _ports_of(job.roles[other]))
-        if same and any(a and b for a, b in zip(first, second, strict=True)):
-            names = f"{job.roles[one].name} and {job.roles[other].name}"
-            message = f"tasks of the roles {names} share nodes, and both have the fixed port {same[0]}: one will fail"
-            diagnostics.append(
-                Diagnostic(code="W421", message=message, path="$.taskRoles", hint="give them different ports")
-            )
-    return tuple(diagnostics)
+    users: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for position, placement in enumerate(placements):
+        if job.roles[position].has_fixed_ports:
+            on = (node for nodes in placement for node in range(nodes.first, nodes.last + 1))
+            for place in product(on, _ports_of(job.roles[position])):
+                users[place].append(position)
+    first: dict[tuple[int, int], int] = {}
+    for (_, port), positions in users.items():
+        for pair in combinations(positions, 2):
+            first[pair] = min(port, first.get(pair, port))
+    return tuple(
+        Diagnostic(
+            code="W421",
+            message=f"tasks of the roles {job.roles[one].name} and {job.roles[other].name} share nodes, and both have "
+            f"the fixed port {port}: one will fail",
+            path="$.taskRoles",
+            hint="give them different ports",
+        )
+        for (one, other), port in sorted(first.items())
+    )
 
 
 def _ports_of(role: Role) -> set[int]:

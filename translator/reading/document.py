@@ -124,7 +124,7 @@ class Document:
         """Return the value at `path`, or None where there is none."""
         value = self.root
         for step in path:
-            if isinstance(value, Mapping) and isinstance(step, str):
+            if isinstance(value, (dict, Mapping)) and isinstance(step, str):  # a dict is told at once
                 value = value.get(step)
             elif isinstance(value, list) and isinstance(step, int) and step < len(value):
                 value = value[step]

@@ -9,8 +9,9 @@ import yaml
 
 from ..errors import Diagnostic, Location, ProtocolError
 from .decode import UndecodableError, decode, lines_of
-from .document import Document, Path, Span
+from .document import Document
 from .json_nodes import JsonReader, looks_like_v1
+from .spans import Spans
 from .yaml_errors import yaml_error
 from .yaml_nodes import Composer, FatalReadError
 
@@ -52,7 +53,7 @@ def read(text: str | bytes, *, file: str) -> Document:
     return Document(
         file=file,
         root=roots[0].value,
-        spans=dict(_spans(roots[0], (), (roots[0].line, roots[0].column), lines)),
+        spans=Spans(roots[0], lines),
         lines=lines,
         secrets=secrets if isinstance(secrets, dict) else None,
         warnings=(*(json.warnings if json else ()), *(_secrets_warning(root, file) for root in roots[1:])),
@@ -110,36 +111,3 @@ def kind_of(value: Value) -> str:
     if isinstance(value, dict):
         return "a mapping"
     return "a list" if isinstance(value, list) else "a single value"
-
-
-def _spans(node: Node, path: Path, key: tuple[int, int], lines: tuple[str, ...]) -> Iterator[tuple[Path, Span]]:
-    """Yield the span of a node and of everything inside it; `key` is where its key stands."""
-    block = node.style in ("|", ">")
-    line, column = _inside(node.line, node.column, lines)
-    key_line, key_column = _inside(*key, lines)
-    last = min(node.last_line, len(lines))
-    while last > line and not lines[last - 1].strip():
-        last -= 1
-    yield (
-        path,
-        Span(
-            line=line,
-            column=column,
-            last_line=max(last, line),
-            key_line=key_line,
-            key_column=key_column,
-            text_line=min(line + 1, len(lines)) if block else line,
-            literal=node.style == "|",
-        ),
-    )
-    for name, (child, *where) in (node.pairs or {}).items():
-        yield from _spans(child, (*path, name), (where[0], where[1]), lines)
-    for position, child in enumerate(node.items or []):
-        yield from _spans(child, (*path, position), (child.line, child.column), lines)
-
-
-def _inside(line: int, column: int, lines: tuple[str, ...]) -> tuple[int, int]:
-    """Return a place, or the end of the file: the library puts a value that is left out behind that."""
-    if line > len(lines):
-        line, column = len(lines), len(lines[-1]) + 1
-    return line, min(column, len(lines[line - 1]) + 1)

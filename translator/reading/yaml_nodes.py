@@ -99,23 +99,23 @@ class Composer:
 
     def _node(self, event: yaml.NodeEvent) -> Node:
         line, column = _position(event.start_mark)
-        node = Node(line=line, column=column, last_line=line)
+        node = Node(line, column, line)
         self._count += 1
         if self._count > MAX_VALUES:
             raise FatalReadError(self._diagnostic_at(node, "E109", f"the file has more than {MAX_VALUES:,} values"))
         return node
 
     def _scalar(self, event: yaml.ScalarEvent) -> Node:
-        node = self._node(event)
+        node, text, tag = self._node(event), event.value, event.tag
         last, column = _position(event.end_mark)
         node.last_line = max(node.line, last if column > 1 else last - 1)
-        node.style, node.source = event.style, event.value
-        if event.tag is None and event.style in (None, ""):
-            node.value = plain_value(event.value)
-        elif event.tag in (None, "!"):
-            node.value = event.value
+        node.style, node.source = event.style, text
+        if tag is None and not node.style:
+            node.value = plain_value(text)
+        elif tag in (None, "!"):
+            node.value = text
         else:
-            node.value = self._tagged(event.tag or "", event.value, node)
+            node.value = self._tagged(tag, text, node)
         if isinstance(node.value, str) and ("\0" in node.value or not node.value.isascii()):
             if _PAIR.search(node.value):
                 node.source = node.value = _PAIR.sub(_joined, node.value)

@@ -57,7 +57,7 @@ _NODELIST = re.compile(r'--nodelist="\$PSL_SCRATCH/hosts\.[0-9]+"')
 _OPTION = re.compile(r"--([a-z-]+)(?:=('?)([^\s'\"]*)\2)?")
 _NEW_LINE = " \\\n    "
 """Within a command: the backslash at the end of a line is no part of it."""
-_START = r'  (?:SLURM_HOSTFILE="\$PSL_SCRATCH/hosts\.{role}" )?exec srun '
+_START = re.compile(r'  (?:SLURM_HOSTFILE="\$PSL_SCRATCH/hosts\.([0-9]+)" )?exec srun ')
 _TASK = ' --chdir="$PSL_ATTEMPT_FOLDER" bash -p "$PSL_SCRIPT" --task "$PSL_FOLDER" "$PSL_ATTEMPT" {role}'
 
 
@@ -78,7 +78,9 @@ def srun_fault(text: str, role: str, name: str) -> tuple[int, str] | None:
     An MPI world over components has a part for each of them, with a colon between two. `name` is that of the role.
     """
     lines = text.removesuffix("\n").split(_NEW_LINE)
-    start = re.match(_START.format(role=role), lines[0])
+    start = _START.match(lines[0])
+    if start is not None and start[1] not in (None, role):
+        start = None
     if start is None or not text.endswith("\n") or any("\n" in line for line in lines):
         broken = next((number for number, line in enumerate(lines) if "\n" in line), 0)
         return broken if start else 0, f"expected the srun of task role {name}"

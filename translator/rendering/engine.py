@@ -11,6 +11,8 @@ import jinja2
 from .shell import ShellWord, comment, our_own
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .lines import Line
 
 
@@ -24,13 +26,14 @@ def _only_shell_words(value: object) -> object:
 
 
 @jinja2.pass_context
-def _mark(context: jinja2.runtime.Context, line: Line) -> ShellWord:
-    """Return the text of a line; where somebody asks what lines come from, with its number in that list before it."""
+def _mark(context: jinja2.runtime.Context, lines: Sequence[Line]) -> ShellWord:
+    """Return the text of lines; where somebody asks what they come from, each with its number in `marks` before it."""
     marks: list[Line] | None = context["marks"]
     if marks is None:
-        return line.text
-    marks.append(line)
-    return our_own([f"\0{len(marks) - 1}\0{line.text}"])
+        return our_own(line.text for line in lines)
+    first = len(marks)
+    marks += lines
+    return our_own(f"\0{number}\0{line.text}" for number, line in enumerate(lines, first))
 
 
 def load(name: str) -> str:

@@ -15,7 +15,7 @@ from .srun import srun, started_by
 from .summary import completion_sentence, component_comment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ..planning.plan import Component, HookScript, Plan, RolePlan
 
@@ -85,28 +85,42 @@ def settings(plan: Plan) -> list[Line]:
 
 def environment(plan: Plan) -> Document:
     """Return the variables of all tasks that are known now."""
-    lines = [_export(export(name, value), name, plan) for name, value in plan.environment.of_job]
+    lines = [Line(text=export(name, value), entry=("exports", name)) for name, value in plan.environment.of_job]
     lines += [
-        _export(export_around(name, parts, "PAI_USER_NAME"), name, plan) for name, parts in plan.environment.paths
+        Line(text=export_around(name, parts, "PAI_USER_NAME"), entry=("exports", name))
+        for name, parts in plan.environment.paths
     ]
     return _document("END_OF_ENVIRONMENT", lines)
 
 
-def _export(text: ShellWord, name: str, plan: Plan) -> Line:
-    """Return the line of a variable; one with a role's name at its end is that role's."""
-    roles = tuple(role.position for role in plan.roles if name.endswith("_" + role.name))
-    return Line(text=text, entry=("exports", name), roles=roles)
+_LINES_AROUND = 4
+"""Lines of a function of the head beside its body, with what stands above it."""
 
 
-def role_section(role: RolePlan, plan: Plan) -> RoleSection:
-    """Return the section of a task role."""
+def variables_of_every_role(plan: Plan) -> Mapping[str, str]:
+    """Return the variables that all task roles have with the same value, none where the head is no shorter for it."""
+    same, *others = (dict(role.environment) for role in plan.roles)
+    for other in others:
+        same = {name: value for name, value in same.items() if other.get(name) == value}
+    saved, added = len(others) * len(same), len(plan.roles) + _LINES_AROUND
+    return same if saved > added else {}
+
+
+def environment_of_every_role(plan: Plan, same: Mapping[str, str]) -> list[Line]:
+    """Return the lines of the variables that all task roles have alike."""
+    roles = tuple(range(len(plan.roles)))
+    return [_variable(name, value, plan.roles[0], roles) for name, value in same.items()]
+
+
+def role_section(role: RolePlan, plan: Plan, same: Mapping[str, str]) -> RoleSection:
+    """Return the section of a task role; `same` are its variables that all roles have alike."""
     return RoleSection(
         position=role.position,
         title=_title(role, plan),
         completion=completion_sentence(role),
         settings=setting_lines(role_settings(role, plan), role=role.position),
         srun=_srun(role, plan),
-        environment=list(_environment(role)),
+        environment=list(_environment(role, same)),
         commands=list(_commands(role, plan)),
         steps=[_step(step, role) for step in (*role.before, *role.after)],
     )
@@ -126,12 +140,18 @@ def _srun(role: RolePlan, plan: Plan) -> list[Line]:
     return [Line(text=text, entry=("lines", "srun"), roles=roles) for text in srun(role, plan)]
 
 
-def _environment(role: RolePlan) -> Iterator[Line]:
+def _environment(role: RolePlan, same: Mapping[str, str]) -> Iterator[Line]:
+    if same:
+        yield Line(text=our_own(["  environment_of_every_role"]), entry=("lines", "every-role"))
     for name, value in role.environment:
-        entry = ("exports", name)
-        if role.infiniband and name in dict(role.infiniband.variables):
-            entry = ("lines", "fabric")
-        yield Line(text=our_own([f"  {export(name, value)}"]), entry=entry, roles=(role.position,))
+        if name not in same:
+            yield _variable(name, value, role, (role.position,))
+
+
+def _variable(name: str, value: str, role: RolePlan, roles: tuple[int, ...]) -> Line:
+    of_fabric = role.infiniband and any(name == each for each, _ in role.infiniband.variables)
+    entry = ("lines", "fabric") if of_fabric else ("exports", name)
+    return Line(text=our_own([f"  {export(name, value)}"]), entry=entry, roles=roles)
 
 
 def _commands(role: RolePlan, plan: Plan) -> Iterator[Document]:

@@ -8,6 +8,7 @@ that are not OpenPAI's.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from ..planning.infiniband import infiniband_names
@@ -27,7 +28,9 @@ _COMMENT = re.compile(r"#(?: [^\n]*)?\n")
 _SETTING = re.compile(rf"PSL_([A-Z_]+)(?:\[(0|[1-9][0-9]{{0,8}})\])?={_VALUE}(?: +# [^\n]*)?\n")
 _EXPORT = re.compile(rf"(?:  )?export ([A-Za-z_][A-Za-z0-9_]*)={_QUOTED}(?:\"\$PAI_USER_NAME\"{_QUOTED})*\n")
 _DIRECTIVE = re.compile(r"#SBATCH (hetjob|--([a-z][a-z0-9-]*)(?:=([^\s\"'`\\#]+))?)\n")
-_FUNCTION = re.compile(r"(?:(job_environment)|([a-z_0-9]+)_of_role_(0|[1-9][0-9]{0,8}))\(\) \{\n")
+_FUNCTION = re.compile(
+    r"(?:(job_environment|environment_of_every_role)|([a-z_0-9]+)_of_role_(0|[1-9][0-9]{0,8}))\(\) \{\n"
+)
 _COMMAND = re.compile(r"(?:[^\n]*\\\n)*[^\n]*\n")
 """A command up to the end of its last line."""
 _REST_OF_FUNCTION = re.compile(rf"(?:(?!\}}\n|{_FUNCTION.pattern})[^\n]+\n)*(?:\}}\n)?")
@@ -42,6 +45,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._text_lines = text.split("\n")
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self._at = 0
         self._found = Reading()
         self._in_component: set[str] = set()
@@ -122,7 +126,9 @@ class _Reader:
                 self._found.diagnostics.append((start + 1 + fault[0], fault[1]))
                 self._take(_REST_OF_FUNCTION)
                 return
-        elif kind == "environment":
+        elif kind in ("environment", "environment_of_every_role"):
+            if kind == "environment" and self._take("  environment_of_every_role\n"):
+                self._found.calls_environment_of_every_role = True
             while self._export(len(self._text)):
                 pass
         elif kind == "job_environment":
@@ -186,7 +192,7 @@ class _Reader:
         self._found.diagnostics.append((line, message))
 
     def _line(self, position: int) -> int:
-        return self._text.count("\n", 0, position) + 1
+        return bisect_right(self._starts, position)
 
 
 def read_head(text: str) -> Reading:

@@ -59,6 +59,7 @@ class Reading:
     to_read: list[Passage] = field(default_factory=list)
     settings: list[Found] = field(default_factory=list)
     functions: list[Found] = field(default_factory=list)
+    calls_environment_of_every_role: bool = False
     role_names: dict[str, str] = field(default_factory=dict)
 
     def role_name(self, role: str) -> str:
@@ -93,12 +94,11 @@ def _double(reading: Reading, last: int) -> Iterator[tuple[int, str]]:
     roles = {each.role for each in reading.settings if each.name == "ROLE_NAME"}
     if roles != {str(number) for number in range(len(roles))} or not roles:
         yield last, "the task roles are not numbered from 0 on"
+    known = {*roles, ""}
     for found in (reading.settings, reading.functions):
         times = Counter((each.name, each.role) for each in found)
         yield from ((each.line, f"duplicate {each.name}") for each in found if times[each.name, each.role] > 1)
-        yield from (
-            (each.line, f"there is no task role {each.role}") for each in found if each.role not in {*roles, ""}
-        )
+        yield from ((each.line, f"there is no task role {each.role}") for each in found if each.role not in known)
 
 
 def _missing(reading: Reading, last: int) -> Iterator[tuple[int, str]]:
@@ -112,6 +112,8 @@ def _called(reading: Reading) -> set[tuple[str, str]]:
     roles = {each.role for each in reading.settings if each.name == "ROLE_NAME"}
     mpi_groups = {each.role: str(each.value).split(" ") for each in reading.settings if each.name == "MPI_WORLD_OF"}
     called = {("job_environment", "")}
+    if reading.calls_environment_of_every_role:
+        called.add(("environment_of_every_role", ""))
     for role in roles:
         called |= {("environment", role), ("commands", role)}
         # The first role of an MPI world starts all of it.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .shell import ShellWord, array, comment, number, our_own, quote
 
@@ -18,8 +17,7 @@ _COLUMN = 40
 """Where the meanings of settings begin."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(NamedTuple):
     """Say what a line of a script is made of; one `text` may be several lines, of a value that has line breaks.
 
     `fields` are parts of the job file by their names in `provenance.yaml`, of the roles at these positions where they

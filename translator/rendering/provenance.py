@@ -72,6 +72,7 @@ class _Explainer:
     def __init__(self, plan: Plan, document: Document) -> None:
         self._plan = plan
         self._document = document
+        self._positions = {role.name: role.position for role in plan.roles}
 
     def origin(self, number: int, text: str, line: Line) -> Origin:
         """Return the origin of a line of the script, whose number and text are these."""
@@ -84,13 +85,20 @@ class _Explainer:
             job_lines |= used
             rule = "the value of a parameter is put in: PAI protocol v2, parameters" if used else ""
         rules = []
+        roles = [self._plan.roles[role] for role in line.roles or self._named(line)]
         for name in fields:
-            spans = list(self._spans(table()["fields"][name], [self._plan.roles[role] for role in line.roles]))
+            spans = list(self._spans(table()["fields"][name], roles))
             job_lines.update(number for span in spans for number in range(*span))
             if not spans and (default := self._default(name)):
                 rules.append(f"default {default}")
         rules += [rule] if rule else []
         return Origin(line=number, text=text, job_lines=tuple(sorted(job_lines)), rule="; ".join(dict.fromkeys(rules)))
+
+    def _named(self, line: Line) -> list[int]:
+        """Return the roles whose name stands at the end of a variable's."""
+        part, name = line.entry or ("", "")
+        ends = (name[mark.end() :] for mark in re.finditer("_", name) if part == "exports")
+        return [self._positions[end] for end in ends if end in self._positions]
 
     def _default(self, name: str) -> str:
         field = table()["fields"][name]

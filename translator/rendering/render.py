@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .engine import engine
-from .head import component_sections, environment, role_section, settings
+from .head import (
+    component_sections,
+    environment,
+    environment_of_every_role,
+    role_section,
+    settings,
+    variables_of_every_role,
+)
 from .runtime_bundle import runtime, seal, uses_of
 from .summary import summary
 
@@ -28,12 +35,14 @@ def render_head(plan: Plan, compiled: BytecodeCache | None = None, *, marks: lis
 
     With `marks`, which it fills, each line that varies begins with its number there between two NUL characters.
     """
+    same = variables_of_every_role(plan)
     template = engine(compiled).get_template("job.sbatch.j2")
     return template.render(
         components=component_sections(plan),
         summary=summary(plan),
         settings=settings(plan),
         environment=environment(plan),
-        roles=[role_section(role, plan) for role in plan.roles],
+        environment_of_every_role=environment_of_every_role(plan, same),
+        roles=[role_section(role, plan, same) for role in plan.roles],
         marks=marks,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..sbatch_forms import is_plain
@@ -40,6 +41,7 @@ def word(value: str) -> ShellWord:
     return ShellWord(value) if _PLAIN.fullmatch(value) else quote(value)
 
 
+@lru_cache(maxsize=1000)
 def option(name: str, value: str | None) -> ShellWord:
     """Return an option of a command of ours: `--name=value`, of which the value may be quoted."""
     return ShellWord(f"--{name}" if value is None else f"--{name}={word(value) if value else quote(value)}")
@@ -75,7 +77,7 @@ def export_around(name: str, parts: Iterable[str], variable: str) -> ShellWord:
 
 def comment(text: str) -> ShellWord:
     """Return text for one comment line: every control character, and every line break Unicode knows, is a blank."""
-    return ShellWord("".join(c if c.isprintable() else " " for c in text))
+    return ShellWord(text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text))
 
 
 def number(value: int) -> ShellWord:

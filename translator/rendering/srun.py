@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 """Characters of a line of the script."""
-_EVERY_STEP = ("--export=ALL", "--kill-on-bad-exit=0", "--wait=0", "--distribution=arbitrary")
+_EVERY_STEP = tuple(
+    our_own([word]) for word in ("--export=ALL", "--kill-on-bad-exit=0", "--wait=0", "--distribution=arbitrary")
+)
 """A task that fails does not end the others, and the host file says where each task runs. Source: srun(1)."""
 
 
@@ -48,14 +50,9 @@ def _words(
         yield our_own([f'--nodelist="$PSL_SCRATCH/hosts.{role.position}"'])
     if plan.layout.kind == "het" and len(together) > 1:
         yield our_own(["--input=none"])
-    yield from our_own_words(*_EVERY_STEP)
-    task = f'bash -p "$PSL_SCRIPT" --task "$PSL_FOLDER" "$PSL_ATTEMPT" {started_by(role)}'
-    yield from our_own_words('--chdir="$PSL_ATTEMPT_FOLDER"', task)
-
-
-def our_own_words(*words: str) -> Iterator[ShellWord]:
-    """Yield words that are bash of ours."""
-    return (our_own([word]) for word in words)
+    yield from _EVERY_STEP
+    yield our_own(['--chdir="$PSL_ATTEMPT_FOLDER"'])
+    yield our_own([f'bash -p "$PSL_SCRIPT" --task "$PSL_FOLDER" "$PSL_ATTEMPT" {started_by(role)}'])
 
 
 def _wrapped(start: ShellWord, words: Sequence[ShellWord]) -> list[ShellWord]:

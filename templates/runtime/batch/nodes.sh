@@ -12,17 +12,29 @@ component_value() {
   PSL_VALUE=${!name-}
 }
 
-# expand_counts COUNTS: expand Slurm's "3(x2),1" to "3 3 1", in PSL_COUNTS.
+# expand_counts COUNTS FIRST: note Slurm's "3(x2),1" in PSL_COUNTS, for the nodes from FIRST on.
 expand_counts() {
-  local item times
+  local item times node=$2
   PSL_COUNTS=()
   for item in ${1//,/ }; do
     times=1
     if [[ $item == *'(x'* ]]; then
       times=${item#*x} times=${times%)}
     fi
-    for ((; times > 0; times--)); do
-      PSL_COUNTS+=("${item%%(*}")
+    for ((; times > 0; times--, node++)); do
+      PSL_COUNTS[node]=${item%%(*}
+    done
+  done
+}
+
+# expand_placement PLACEMENT NODES: note "0-999:1 1003:2" in PSL_COUNTS, as far as there are nodes.
+expand_placement() {
+  local item node last
+  PSL_COUNTS=()
+  for item in $1; do
+    last=${item%:*} last=${last#*-}
+    for ((node = ${item%%[-:]*}; node <= last && node < $2; node++)); do
+      PSL_COUNTS[node]=${item#*:}
     done
   done
 }
@@ -43,29 +55,30 @@ place_slots() {
   ((${#names[@]})) || die "scontrol cannot expand the node list '$lists'"
   for role in "${!PSL_ROLE_NAME[@]}"; do
     if [[ $PSL_LAYOUT == shared ]]; then
-      read -ra PSL_COUNTS <<<"${PSL_PLACEMENT[role]}"
+      expand_placement "${PSL_PLACEMENT[role]}" "${#names[@]}"
     else
       component_value SLURM_TASKS_PER_NODE "$role"
-      expand_counts "$PSL_VALUE"
-    fi
-    place_role "$role" "${names[@]:first:${#PSL_COUNTS[@]}}"
-    if [[ $PSL_LAYOUT != shared ]]; then
+      expand_counts "$PSL_VALUE" "$first"
       first=$((first + ${#PSL_COUNTS[@]}))
     fi
+    place_role "$role"
   done
 }
 
-# place_role ROLE NODE ...: fill the role's slots node by node, as many on each as PSL_COUNTS says.
+# place_role ROLE: fill the role's slots node by node, as many on each as PSL_COUNTS says; `names`
+# of the caller has the nodes.
 place_role() {
-  local role=$1 slot=0 node=0 used
-  local -a names=("${@:2}") nodes=()
-  for ((node = 0; node < ${#names[@]}; node++)); do
+  local role=$1 slot=0 node used
+  local -a nodes=() able=()
+  for node in "${!PSL_COUNTS[@]}"; do
+    [[ ${names[node]-} ]] || break
+    able+=("${names[node]}")
     for ((used = 0; used < PSL_COUNTS[node] && slot < PSL_SLOTS[role]; used++, slot++)); do
       nodes+=("${names[node]}")
     done
   done
   ((slot == PSL_SLOTS[role])) || die "role ${PSL_ROLE_NAME[role]} needs ${PSL_SLOTS[role]} slots\
- and Slurm granted $slot on ${names[*]-no node}"
+ and Slurm granted $slot on ${able[*]-no node}"
   PSL_NODES_OF[role]="${nodes[*]}"
 }
 
@@ -105,7 +118,7 @@ is_loopback() { [[ $1 =~ ^(127\.|::1$) ]]; }
 # look_up_addresses SUFFIX NODE ...: ask getent. One getent answers for all names; it prints the
 # canonical name on the first line of each answer, in order.
 look_up_addresses() {
-  local suffix=$1 address kind name node
+  local suffix=$1 address kind name node position=0
   shift
   local -a found=()
   while read -r address kind name; do
@@ -115,8 +128,7 @@ look_up_addresses() {
   done < <(getent ahostsv4 "${@/%/$suffix}")
   if ((${#found[@]} == $#)); then
     for node; do
-      PSL_ADDRESS_OF[$node]=${found[0]}
-      found=("${found[@]:1}")
+      PSL_ADDRESS_OF[$node]=${found[position++]}
     done
     return
   fi

@@ -122,6 +122,14 @@ def test_bash_in_the_head_is_no_edit() -> None:
         assert verdict.diagnostics, after
 
 
+def test_what_all_roles_have_alike_is_there_where_a_role_calls_for_it() -> None:
+    whole = script([case.name for case in CASES].index("parameter-server-het"))
+    without = re.sub(r"environment_of_every_role\(\) \{\n.*?\n\}\n", "", whole, count=1, flags=re.DOTALL)
+    assert without != whole
+    assert "there is no environment_of_every_role" in [fault for _, fault in verify(without, VERSION).diagnostics]
+    assert not verify(without.replace("  environment_of_every_role\n", ""), VERSION).diagnostics
+
+
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=30)
 WORDS = st.from_regex(r"[a-z_][a-z0-9_]{0,7}", fullmatch=True)
 TRAPS = st.sampled_from(("END_OF_COMMANDS", "}", "'", f"{SEAL}1.0", "#SBATCH --wrap=id", "a'\\''b"))

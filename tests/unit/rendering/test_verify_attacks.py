@@ -87,6 +87,13 @@ ATTACKS = {
     "tasks started in another folder": (HET, '--chdir="$PSL_ATTEMPT_FOLDER"', "--chdir=/evil"),
     "a variable of ours": (HET, "export PAI_JOB_NAME=", "export PSL_GRACE='a[$(id)]'\nexport PAI_JOB_NAME="),
     "a variable of ours in a role": (HET, "  export PAI_TASK_ROLE_NAME=", "  export PSL_FOLDER='/x'\n  export PAI_X="),
+    "a variable of ours in all roles": (
+        HET,
+        "environment_of_every_role() {\n",
+        "environment_of_every_role() {\n  export PSL_FOLDER='/x'\n",
+    ),
+    "a node that bash calculates": ("parameter-server-shared", "PLACEMENT[0]='0:1'", "PLACEMENT[0]='a[$(id)]:1'"),
+    "slots that bash calculates": ("parameter-server-shared", "PLACEMENT[0]='0:1'", "PLACEMENT[0]='0:a[$(id)]'"),
     "an option of sbatch twice": (HET, "#SBATCH --nodes=1\n", "#SBATCH --nodes=1\n#SBATCH --nodes=2\n"),
     "the beginning of an option of sbatch": (HET, "#SBATCH --nodes=1\n", "#SBATCH --nodes=1\n#SBATCH --wra=id\n"),
     "nodes by a file": (HET, "#SBATCH --nodes=1\n", "#SBATCH --nodes=1\n#SBATCH --nodelist=/etc/passwd\n"),

@@ -58,8 +58,8 @@ def compressed(counts: list[int]) -> str:
 @FEW
 @given(COUNTS)
 def test_what_slurm_compresses_is_expanded(counts: list[int]) -> None:
-    said = run('expand_counts "$1"; printf "%s\\n" "${PSL_COUNTS[@]}"', compressed(counts))
-    assert said.split() == [str(count) for count in counts]
+    said = run('expand_counts "$1" 3; printf "%s\\n" "${!PSL_COUNTS[*]}" "${PSL_COUNTS[@]}"', compressed(counts))
+    assert said.split() == [str(word) for word in (*range(3, 3 + len(counts)), *counts)]
 
 
 @FEW
@@ -69,8 +69,8 @@ def test_slots_fill_nodes_in_order(counts: list[int], data: st.DataObject) -> No
     slots = data.draw(st.integers(1, sum(counts) + 1))
     nodes = [f"n{number}" for number in range(len(counts))]
     code = (
-        'die() { echo "given up: $*"; exit; }; PSL_ROLE_NAME=(w) PSL_SLOTS=("$1"); expand_counts "$2"; shift 2\n'
-        'place_role 0 "$@"; echo "${PSL_NODES_OF[0]}"'
+        'die() { echo "given up: $*"; exit; }; PSL_ROLE_NAME=(w) PSL_SLOTS=("$1"); expand_counts "$2" 0\n'
+        'names=("${@:3}"); place_role 0; echo "${PSL_NODES_OF[0]}"'
     )
     said = run(code, str(slots), compressed(counts), *nodes)
     if slots > sum(counts):

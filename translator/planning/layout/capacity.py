@@ -42,15 +42,20 @@ def ceil_div(amount: int, size: int) -> int:
 
 def node_capacity(shape: Shape, demand: Demand) -> int:
     """Return how many tasks fit on one node of a shape, 0 if none does."""
-    wanted = demand.resources
     if demand.gpu_type and demand.gpu_type != shape.gpu_type:
         return 0
-    limits = [shape.cpus // wanted.cpus, *([1] if demand.one_per_node else [])]
+    return room_for(demand, shape.gpus, shape.cpus, shape.memory_mib)
+
+
+def room_for(demand: Demand, gpus: int, cpus: int, memory_mib: int) -> int:
+    """Return how many tasks fit into what is free on a node, 0 if none does."""
+    wanted = demand.resources
+    room = cpus // wanted.cpus
     if wanted.memory_mib:
-        limits.append((shape.memory_mib - demand.extra_memory_mib) // wanted.memory_mib)
+        room = min(room, (memory_mib - demand.extra_memory_mib) // wanted.memory_mib)
     if wanted.gpus:
-        limits.append(shape.gpus // wanted.gpus)
-    return max(0, min(limits))
+        room = min(room, gpus // wanted.gpus)
+    return max(0, min(room, 1) if demand.one_per_node else room)
 
 
 def nodes_for(shapes: Sequence[Shape], demand: Demand) -> Nodes | None:
@@ -108,5 +113,6 @@ def whole_cores(job: Job, site: Site, partitions: Sequence[Partition]) -> Job:
     for role, partition in zip(job.roles, partitions, strict=True):
         threads = partition.threads_per_core
         cpus = ceil_div(role.resources.cpus, threads) * threads
-        roles.append(replace(role, resources=replace(role.resources, cpus=cpus)))
+        whole = cpus == role.resources.cpus
+        roles.append(role if whole else replace(role, resources=replace(role.resources, cpus=cpus)))
     return replace(job, roles=tuple(roles))

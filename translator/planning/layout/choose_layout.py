@@ -50,10 +50,12 @@ def choose_layout(
         return _without_shapes(job, overheads)
     if len(job.roles) == 1:
         return _plain(job, partitions[0], overheads)
-    het = _slots_that_fit(job, lambda slots: _het(job, partitions, slots, overheads))
-    shared = (
-        _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, overheads)) if compatible_roles else None
-    )
+    requested = job.slurm_options.layout
+    het = shared = None
+    if requested != "shared" and len(job.roles) <= MAX_COMPONENTS:
+        het = _slots_that_fit(job, lambda slots: _het(job, partitions, slots, overheads))
+    if requested != "het" and compatible_roles:
+        shared = _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, overheads))
     return _choose(job, partitions, overheads, het, shared, danger)
 
 
@@ -187,7 +189,7 @@ def _choose(
     if requested is not None:
         return _as_requested(job, partitions, het if requested == "het" else shared, requested)
     if len(job.roles) > MAX_COMPONENTS:
-        het, why = None, f"srun cannot address the components of {len(job.roles)} roles"
+        why = f"srun cannot address the components of {len(job.roles)} roles"
     else:
         why = f"a component for each role needs more than the {node_count(partitions)} nodes there are"
     if het is None and shared is None:
@@ -215,7 +217,7 @@ def _with_reason(allocation: Allocation, why: str) -> Allocation:
 
 
 def _as_requested(job: Job, partitions: Sequence[Partition], found: Allocation | None, requested: str) -> Allocation:
-    if found is None or (requested == "het" and len(job.roles) > MAX_COMPONENTS):
+    if found is None:
         why = f": its {len(job.roles)} components share no node" if requested == "het" else ""
         raise PlanError(
             Diagnostic(

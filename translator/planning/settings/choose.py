@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 def job_settings(plan: Plan) -> list[Setting]:
     """Return the settings of a job that are not their default."""
-    return [row.setting(plan) for row in OF_JOB if not row.is_default(plan)]
+    return [setting for row in OF_JOB if (setting := row.setting(plan))]
 
 
 def role_settings(role: RolePlan, plan: Plan) -> list[Setting]:
     """Return the settings of a role that are not their default."""
     of = RoleOfPlan(role, plan)
-    return [row.setting(of) for row in OF_ROLE if not row.is_default(of)]
+    return [setting for row in OF_ROLE if (setting := row.setting(of))]
 
 
 def job_setting_forms() -> dict[str, Form]:

@@ -49,6 +49,7 @@ def _list(what: str, word: str) -> Form:
 
 _LABEL = r"[A-Za-z0-9._~]+"
 _REGISTRY = r"(?:[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?"
+_COUNT = r"(?:0|[1-9][0-9]{0,8})"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*\*?"
 _CHECK = r"hca:[A-Za-z0-9_.-]+(?::[0-9]+)?|net:[A-Za-z0-9_.@-]+|memlock:(?:[0-9]+|unlimited)"
 _STEP = r"[0-9]+\.(?:prerequisite|plugin)\.[A-Za-z0-9_-]+\.(?:ignore|fail)"
@@ -63,6 +64,7 @@ FILE_NAMES = _list("names of files", r"[A-Za-z0-9._@-]+")
 NUMBERS = _list("numbers", r"[0-9]{1,9}")
 HOST_SUFFIX = Form("an ending of host names", r"(?u:[\w.-])*")
 GRES = Form("the name of a generic resource", r"[A-Za-z0-9_.-]*")
+PLACEMENT = _list("nodes, each with a number of slots", rf"{_COUNT}(?:-{_COUNT})?:{_COUNT}")
 PORTS = _list("labels, each with a number", rf"{_LABEL}:[0-9]{{1,9}}")
 INFINIBAND_CHECKS = _list("checks of InfiniBand", _CHECK)
 STEPS_BEFORE = _list("steps before the commands", rf"start\.{_STEP}")

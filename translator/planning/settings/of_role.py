@@ -11,6 +11,7 @@ from . import forms
 from .setting import Row
 
 if TYPE_CHECKING:
+    from ..layout.packing import Placement
     from ..plan import Plan, RolePlan
 
 
@@ -85,12 +86,12 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "PLACEMENT",
-        forms.NUMBERS,
-        "slots on each node of the allocation",
-        lambda of: " ".join(str(count) for count in of.role.placement),
+        forms.PLACEMENT,
+        "nodes of the allocation, from 0: slots on each",
+        lambda of: placement_text(of.role.placement),
         "''",
         ("instances", "cpus", "memory", "gpus"),
-        "slots on each node of the one allocation",
+        "nodes of the one allocation, and slots on each of them",
     ),
     Row(
         "PORT_COUNTS",
@@ -218,6 +219,14 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         "the order of the start in reverse: PAI runtime",
     ),
 )
+
+
+def placement_text(placement: Placement) -> str:
+    """Return nodes and their slots as the script reads them: `0-3:1 4:2`."""
+    return " ".join(
+        f"{nodes.first}:{nodes.slots}" if nodes.first == nodes.last else f"{nodes.first}-{nodes.last}:{nodes.slots}"
+        for nodes in placement
+    )
 
 
 def _reference(of: RoleOfPlan) -> str:

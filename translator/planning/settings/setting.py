@@ -46,15 +46,16 @@ class Row(Generic[Owner]):
     rule: str = ""
     usual: Callable[[Owner], Value | None] | None = None
 
-    def is_default(self, owner: Owner) -> bool:
+    def setting(self, owner: Owner) -> Setting | None:
+        """Return the setting, None where it has its default."""
         value = self.value(owner)
+        if self._is_default(value, owner):
+            return None
+        return Setting(name=self.name, value=value, meaning=self.meaning, fields=self.fields, rule=self.rule)
+
+    def _is_default(self, value: Value, owner: Owner) -> bool:
         if self.usual is not None:
             return value == self.usual(owner)
         if self.default is None or isinstance(value, tuple):
             return not value
         return str(value) == self.default.strip("'")
-
-    def setting(self, owner: Owner) -> Setting:
-        return Setting(
-            name=self.name, value=self.value(owner), meaning=self.meaning, fields=self.fields, rule=self.rule
-        )

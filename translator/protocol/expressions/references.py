@@ -78,6 +78,8 @@ def render(text: str, roots: Mapping[str, Value], *, keep: bool = False) -> Rend
     A root that is None is known but empty: the role selects no such prerequisite. With `keep`, a reference to
     nothing stays as OpenPAI left it, `<% $root.key.0 %>`, and the problem is a warning.
     """
+    if OPEN not in text:
+        return Rendered(text, (), ())
     problems: list[Problem] = []
     stays: list[tuple[int, str]] = []
 

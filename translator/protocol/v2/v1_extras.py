@@ -49,4 +49,6 @@ def _with_ports(role: Role, fixed: dict[str, int], collector: DiagnosticCollecto
             message = f"the fixed ports from {first} to {numbers[-1]} overlap others, or are more than there are"
             collector.add("E334", path, message, hint="a task needs a number of its own for each port")
         taken.update(numbers)
+    if not fixed:
+        return role
     return replace(role, ports=tuple(replace(port, first=fixed.get(port.label, 0)) for port in role.ports))

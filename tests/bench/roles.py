@@ -1,0 +1,83 @@
+"""What task roles cost: a job in which each of 1,000 roles takes a node of its own, on a site of 1,000 nodes."""
+
+from __future__ import annotations
+
+import gc
+from math import log
+from time import process_time
+from typing import TYPE_CHECKING
+
+import yaml
+
+from paislurm.translator.pipeline import compile_job
+from paislurm.translator.rendering.verify import verify
+from paislurm.translator.site.profile import Partition, Shape, Site
+
+from .compiling import HEAD
+from .measure import Ratio, best
+from .peers import submitit_seconds, torchx_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .measure import Note
+
+CPUS = 64
+SHAPE = Shape(count=1000, cpus=CPUS, memory_mib=1 << 18)
+SITE = Site(known=True, partitions=(Partition(name="big", shapes=(SHAPE,)),), default_partition="big")
+ROLE = """  r%d:
+    instances: 1
+    dockerImage: plain
+    resourcePerInstance: {cpu: %d, memoryMB: 1024, gpu: 0}
+    commands: [python train.py]
+"""
+SIZES = (125, 250, 500, 1000)
+MOST_BYTES = 1500
+
+
+def run(*, peers: bool) -> Iterator[Ratio | Note]:
+    """Yield the ratios, and with `peers` those to other programs of the kind."""
+    # The program, too, does without the collector.
+    gc.disable()
+    try:
+        yield from _compiling(peers=peers)
+        yield from _sizes()
+    finally:
+        gc.enable()
+
+
+def job(roles: int) -> str:
+    """Return a job file in which each role takes all CPUs of a node."""
+    return HEAD + "".join(ROLE % (k, CPUS) for k in range(roles)) + "extras: {slurm: {layout: shared}}\n"
+
+
+def _compiling(*, peers: bool) -> Iterator[Ratio | Note]:
+    texts = [job(size) for size in SIZES]
+    *times, loaded = best(
+        *(lambda text=text: compile_job(text, site=SITE) for text in texts),  # type: ignore[misc]
+        lambda: yaml.load(texts[-1], getattr(yaml, "CSafeLoader", yaml.SafeLoader)),
+        turns=7,
+        clock=process_time,
+    )
+    yield Ratio("time to compile 1,000 roles : to load their YAML with PyYAML", times[-1], loaded, 6)
+    yield Ratio("exponent of roles in the time to compile 125 to 1,000 : 1", _exponent(times), 1, 1.15)
+    if peers:
+        for name, seconds, limit in (("torchx", torchx_seconds, 7), ("submitit", submitit_seconds, 20)):
+            taken = seconds(SIZES[-1])
+            what = f"time to compile 1,000 roles : {name}'s dry run of as many"
+            yield Ratio(what, times[-1], taken, limit) if isinstance(taken, float) else taken
+
+
+def _exponent(times: Sequence[float]) -> float:
+    """Return the slope of the logarithms of times over those of sizes, by least squares."""
+    points = [(log(size), log(taken)) for size, taken in zip(SIZES, times, strict=True)]
+    x, y = (sum(values) / len(points) for values in zip(*points, strict=True))
+    return sum((a - x) * (b - y) for a, b in points) / sum((a - x) ** 2 for a, _ in points)
+
+
+def _sizes() -> Iterator[Ratio]:
+    less, more = (compile_job(job(roles), site=SITE).script for roles in (900, 1000))
+    yield Ratio(f"bytes of script for each role : {MOST_BYTES:,}", (len(more) - len(less)) / 100, MOST_BYTES, 1)
+    few = compile_job(job(SIZES[0]), site=SITE).script
+    taken = best(lambda: verify(more, "any"), lambda: verify(few, "any"), turns=5, clock=process_time)
+    yield Ratio("time to verify a role: of 1,000 roles : of 125", taken[0] / SIZES[-1], taken[1] / SIZES[0], 2)

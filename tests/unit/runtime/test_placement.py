@@ -1,0 +1,81 @@
+"""Which nodes the batch script gives to roles that share an allocation, and that its work is in proportion to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paislurm.translator.job import Resources
+from paislurm.translator.planning.layout.capacity import Demand
+from paislurm.translator.planning.layout.packing import pack
+from paislurm.translator.planning.settings.forms import PLACEMENT
+from paislurm.translator.planning.settings.of_role import placement_text
+from paislurm.translator.site.profile import Shape
+
+from .bash import run
+
+if TYPE_CHECKING:
+    from paislurm.translator.planning.layout.packing import Packing
+
+PLACE = """
+die() { echo "given up: $*"; exit; }
+PSL_LAYOUT=shared SLURM_JOB_NODELIST=n GRANTED=$1
+scontrol() { local each; for ((each = 0; each < GRANTED; each++)); do echo "n$each"; done; }
+shift
+while (($#)); do
+  PSL_ROLE_NAME+=("r${#PSL_ROLE_NAME[@]}") PSL_SLOTS+=("$1") PSL_PLACEMENT+=("$2")
+  shift 2
+done
+"""
+SHOW = 'place_slots; printf "%s\\n" "${PSL_NODES_OF[@]}"'
+COUNT = 'commands=0; set -T; trap "((commands++))" DEBUG; place_slots; trap - DEBUG; echo "$commands"'
+
+
+def packed(cpus: list[tuple[int, int]], nodes: int = 1000) -> Packing:
+    """Return where roles go, of each the slots and the CPUs of a task, on nodes of 16 CPUs."""
+    none = {"memory_mib": 0, "gpus": 0, "shm_mib": 0, "declared_shm_mib": 0}
+    demands = [Demand(slots=slots, resources=Resources(cpus=count, infiniband=False, **none)) for slots, count in cpus]
+    found = pack([Shape(count=nodes, cpus=16, memory_mib=1000)], demands)
+    assert found
+    return found
+
+
+def argv(found: Packing) -> list[str]:
+    slots = [sum(each.slots * (each.last - each.first + 1) for each in placement) for placement in found.placements]
+    texts = [placement_text(placement) for placement in found.placements]
+    assert all(PLACEMENT.fits(text) for text in texts)
+    return [str(found.nodes), *(word for pair in zip(map(str, slots), texts, strict=True) for word in pair)]
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 16)), min_size=1, max_size=6))
+def test_slots_are_on_the_nodes_of_the_plan(roles: list[tuple[int, int]]) -> None:
+    found = packed(roles)
+    expected = [
+        " ".join(
+            f"n{node}" for each in placement for node in range(each.first, each.last + 1) for _ in range(each.slots)
+        )
+        for placement in found.placements
+    ]
+    assert run(PLACE + SHOW, *argv(found)).splitlines() == expected
+
+
+def test_an_allocation_with_too_few_nodes_is_refused() -> None:
+    said = run(PLACE + SHOW, "2", "4", "0-1:1 2-999999999:2")
+    assert said == "given up: role r0 needs 4 slots and Slurm granted 2 on n0 n1\n"
+
+
+@pytest.mark.parametrize("text", ["1", "1:", "01:1", "3-:1", "0:1,1:1", "0:a[$(id)]", "0-1:1  3:1", "-1:1"])
+def test_another_form_is_no_placement(text: str) -> None:
+    assert not PLACEMENT.fits(text)
+
+
+def test_commands_are_in_proportion_to_the_nodes_that_roles_have() -> None:
+    """A role that has one of a thousand nodes does not look at the others."""
+    few, many = (int(run(PLACE + COUNT, *argv(packed([(1, 16)] * roles)))) for roles in (50, 300))
+    assert many < 6.3 * few
+    wide = int(run(PLACE + COUNT, *argv(packed([(300, 16)]))))
+    assert wide < many
