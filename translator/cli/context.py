@@ -57,6 +57,11 @@ def monitor_folder() -> Path:
     return folder
 
 
+def this_process() -> str:
+    """Say in words which process this is, for people that look at its locks."""
+    return f"{user_name()}@{os.uname().nodename} process {os.getpid()}\n"
+
+
 def backend(name: str) -> Backend:
     """Return a backend by name."""
     return _choose(name)

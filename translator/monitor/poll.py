@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId
+from paislurm.backends.slurm.states import Phase, phase
 
 from ..errors import BackendError
 from ..exit_codes.table import ExitTable
@@ -182,7 +183,9 @@ def evaluate(look: _Look, answer: Answer, now: int, backend: Callable[[str], Bac
         observation=observation,
         backend_reachable=bool(heard) and not backend_error,
         result=result,
-        started=not tasks or any(reports.values()) or bool(result and any(task.started for task in result.tasks)),
+        started=any(reports.values())
+        or bool(result and any(task.started for task in result.tasks))
+        or (not tasks and _has_run(known, observation)),
         now=now,
         heard=heard,
         canceller=_canceller(observation),
@@ -229,6 +232,12 @@ def recorded_status(end: Ended) -> JobStatus:
 
 def _reports(folder: JobFolder, known: History) -> dict[str, Mapping[int, Report]]:
     return {role.folder: read_reports(folder.reports(known.attempt, role)) for role in known.roles}
+
+
+def _has_run(known: History, seen: Observation | None) -> bool:
+    """Tell whether the backend has said that a job runs or ran: what is believed of its tasks unless they are asked."""
+    last = seen or known.observed
+    return last is not None and phase(last.state) in (Phase.RUNNING, Phase.ENDED)
 
 
 def _canceller(observation: Observation | None) -> str:

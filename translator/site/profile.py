@@ -181,7 +181,7 @@ class MonitorSettings:
     """Say whether `submit` leaves a monitor behind, and the longest time between two questions, in seconds."""
 
     background: bool = True
-    max_poll_interval: int = 30
+    max_poll_interval: int = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

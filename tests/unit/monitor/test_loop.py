@@ -1,8 +1,9 @@
-"""The loop asks seldom when nothing happens, at once when something does, and ends when nothing is left."""
+"""The loop looks at files each second, asks seldom whatever happens, and ends when nothing is left."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,7 @@ def backend() -> FakeBackend:
     return FakeBackend(observed("RUNNING"))
 
 
-def test_it_asks_ever_less_often_and_ends_with_the_last_job(tmp_path: Path) -> None:
+def test_it_asks_as_seldom_as_it_is_told_and_ends_with_the_last_job(tmp_path: Path) -> None:
     job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     asked: list[float] = []
     clock = Clock(t600=lambda: slurm.observations.update({JobId("7"): observed("CANCELLED", final=True)}))
@@ -65,14 +66,46 @@ def test_it_asks_ever_less_often_and_ends_with_the_last_job(tmp_path: Path) -> N
 
     slurm = Backend(observed("RUNNING"))
     said: list[str] = []
-    monitor(tmp_path, slurm, clock, said).run(30, sleep=clock.sleep)
+    assert monitor(tmp_path, slurm, clock, said).run(60, sleep=clock.sleep) is False
     pauses = [later - before for before, later in pairwise(asked)]
-    assert 1.5 <= pauses[0] <= 2.5
-    assert all(pause <= 36.1 for pause in pauses)
-    assert min(pauses[10:]) >= 23.9
-    assert len(set(pauses[10:])) > 1, "there is no jitter"
-    assert 600 <= clock.seconds <= 650
+    assert all(61 <= pause <= 68 for pause in pauses), pauses
+    assert len(set(pauses)) > 1, "there is no jitter"
+    assert 600 <= clock.seconds <= 668
     assert [line.partition(":")[2].split()[0] for line in said] == ["RUNNING", "STOPPED"]
+
+
+def test_looking_at_files_costs_no_question(tmp_path: Path, backend: FakeBackend) -> None:
+    """Whatever happens in the folders of a hundred jobs, there is one question in each interval."""
+    clock, happens = Clock(), []
+    for number in range(100):
+        records = (CREATED, INTENT, replace(SUBMITTED, job_id=str(1000 + number)))
+        folder = job_folder(tmp_path / "jobs", *records, name=f"alice~{number}")
+        backend.observations[JobId(str(1000 + number))] = observed("RUNNING", job_id=str(1000 + number))
+        happens.append((3 * number + 5, folder))
+    ends = {f"t{when}": partial(leave_result, folder) for when, folder in happens}
+    clock = Clock(**ends)
+    said: list[str] = []
+    monitor(tmp_path, backend, clock, said).run(300, sleep=clock.sleep)
+    assert backend.queries == 1
+    assert sum("SUCCEEDED" in line for line in said) == 100
+    assert clock.seconds <= 310
+
+
+def test_an_end_without_a_result_is_believed_after_a_while_and_one_question(tmp_path: Path) -> None:
+    job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
+    slurm, clock = FakeBackend(observed("FAILED", final=True, status=1, ended=NOW)), Clock()
+    monitor(tmp_path, slurm, clock, []).run(300, sleep=clock.sleep)
+    assert slurm.queries == 1
+    assert 10 <= clock.seconds <= 14
+
+
+def test_a_monitor_whose_cpu_time_is_nearly_spent_ends_for_another_to_go_on(
+    tmp_path: Path, backend: FakeBackend
+) -> None:
+    job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
+    clock = Clock()
+    assert monitor(tmp_path, backend, clock, []).run(60, sleep=clock.sleep, spent=lambda: clock.seconds > 100) is True
+    assert clock.seconds <= 102
 
 
 def test_a_result_and_a_new_job_are_seen_at_once(tmp_path: Path, backend: FakeBackend) -> None:

@@ -1,4 +1,4 @@
-"""Wait for the end of a job: look at its folder often, at the backend seldom."""
+"""Wait for the end of a job: look at its folder often, ask the backend seldom."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ...monitor.waits import SETTLED_SECONDS, advice, sentence, waits_by_journal
 from ...state.shared_files import time_written
 from ..output.console import log
 from ..output.views import format_time
+from .asking import interval
 from .refresh import monitor_lock, refresh
 
 if TYPE_CHECKING:
@@ -98,9 +99,9 @@ def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], obje
     gc.enable()
     attempt = folder.history().attempt
     pace = Pace(shortest, folder.result(attempt), folder.journal)
-    outage, state, progress = "", "", _Progress(folder.name)
+    outage, state, progress, max_age = "", "", _Progress(folder.name), interval()
     while True:
-        if pace.due(time.monotonic()) and (view := _refresh(folder, progress)) is not None:
+        if pace.due(time.monotonic()) and (view := _refresh(folder, progress, max_age)) is not None:
             progress.report(view.job_status.waits, view.job_status.since)
             if view.job_status.state == state == "WAITING" and view.history.attempt == attempt:
                 pace.settle(folder.journal)
@@ -122,13 +123,13 @@ def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], obje
         time.sleep(TICK)
 
 
-def _refresh(folder: JobFolder, progress: _Progress) -> View | None:
+def _refresh(folder: JobFolder, progress: _Progress, max_age: float) -> View | None:
     """Return how the job stands; None while a monitor is at work, which writes down why it waits, and its end."""
     known = open_job(folder).history
     if known.ended is None and _is_watched():
         progress.report(waits_by_journal(known), known.observed.time if known.observed else None)
         return None
-    return refresh(folder)
+    return refresh(folder, max_age=max_age)
 
 
 def _is_watched() -> bool:

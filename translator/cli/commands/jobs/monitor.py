@@ -11,6 +11,7 @@ from ....monitor.loop import Monitor
 from ....monitor.notify import NotificationSender
 from ...context import monitor_folder, store
 from ...input.sites import find_site
+from ...jobs.asking import seldom
 from ...jobs.refresh import dependencies, monitor_lock
 from ...options import examples, json_option
 from ...output.console import log, one_line, print_json
@@ -39,13 +40,14 @@ def command(site: str | None, *, once: bool, as_json: bool) -> int:
     lock = monitor_lock()
     notifier = profile.notifier
     sender = NotificationSender(notifier.argv, mail=notifier.mail) if notifier else NotificationSender()
-    monitor = Monitor(store(), dependencies(lock), sender, _log)
+    ask = seldom(profile.monitor.max_poll_interval)
+    monitor = Monitor(store(), dependencies(lock, ask), sender, _log)
     worked, tries, problem = False, 0, ""
     while tries < TRIES:
         with lock.taken() as mine:
             if mine:
                 worked = True
-                _work(monitor, once=once, longest=profile.monitor.max_poll_interval)
+                _work(monitor, once=once, interval=profile.monitor.max_poll_interval)
         if (worked and (once or not monitor.left())) or (not worked and not monitor.left()):
             break
         if lock.problem != problem:
@@ -63,12 +65,12 @@ def command(site: str | None, *, once: bool, as_json: bool) -> int:
     return 0
 
 
-def _work(monitor: Monitor, *, once: bool, longest: float) -> None:
+def _work(monitor: Monitor, *, once: bool, interval: float) -> None:
     try:
         if once:
             monitor.step()
         else:
-            monitor.run(longest)
+            monitor.run(interval)
         monitor.finish()
     except OSError as error:
         _log(f"the lock is another monitor's, or cannot be written: {error}")
