@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from ..state.records import Record
     from .asking.answer import Answer
 
-NEVER_SENT = ("E501", "E506")
-"""The faults of a program that is not there, and of a Slurm that nobody reaches: nothing was asked of them."""
+NEVER_SENT = ("E501", "E506", "E507")
+"""The faults of a program that is not there, and of a Slurm that nobody reaches, or that is asked too often.
+
+Nothing was submitted by them.
+"""
 SETTLED_SECONDS = 180
 """After so long an attempt that the backend does not show was never taken: sbatch gives up after 120 s."""
 NEVER_TAKEN = -120
