@@ -199,7 +199,7 @@ def _refused(view: View, known: History, error: BackendError, dependencies: Depe
     """Give up after a time; until then the attempt is tried again as one that was never taken."""
     words = "; ".join(diagnostic.message for diagnostic in error.diagnostics)
     now = dependencies.clock()
-    if not known.retries or now - known.retries[-1].retry_at < REFUSED_SECONDS:
+    if now - known.first_asked < REFUSED_SECONDS:
         return _after(view, known, words)
     end = abandoned(known, now, REFUSED, f"attempt {known.attempt} cannot be submitted: {words}")
     view.folder.append(end)

@@ -51,6 +51,8 @@ class History:
     attempt: int = 0
     tag: str = ""
     asked: int = 0
+    first_asked: int = 0
+    """When the backend was asked to take the last attempt: `asked` last, `first_asked` for the first time."""
     job_id: str = ""
     submitted: int | None = None
     observed: Observed | None = None
@@ -138,6 +140,7 @@ def _of_attempt(known: History, attempt: int) -> History:
         attempt=attempt,
         tag="",
         asked=0,
+        first_asked=0,
         job_id="",
         submitted=None,
         observed=None,
@@ -150,7 +153,7 @@ def _next(known: History, record: Intent | Submitted | Observed | Ended) -> Hist
     """Take in a record of the last attempt. How an attempt ended is said once; later words are none."""
     match record:
         case Intent():
-            return replace(known, tag=record.tag, asked=record.time)
+            return replace(known, tag=record.tag, asked=record.time, first_asked=known.first_asked or record.time)
         case Submitted():
             return replace(
                 known, job_id=record.job_id, submitted=record.time, job=record.job, user=record.user,

@@ -102,9 +102,17 @@ def ended(backend: FakeBackend, job_id: str = "7", state: str = "FAILED", **chan
     backend.observations[JobId(job_id)] = observed(state, final=True, job_id=job_id, **changes)
 
 
-def stepped(folder: JobFolder, backend: FakeBackend, now: int, *, held: Callable[[], bool] = lambda: True) -> View:
+def stepped(
+    folder: JobFolder, backend: FakeBackend, now: int, *, held: Callable[[], bool] = lambda: True, room_at: int = 0
+) -> View:
     """Let the monitor take one step with a job."""
-    dependencies = Dependencies(backend=lambda _: backend, clock=lambda: now, holds_lock=held, owns=lambda _: True)
+    dependencies = Dependencies(
+        backend=lambda _: backend,
+        clock=lambda: now,
+        holds_lock=held,
+        owns=lambda _: True,
+        room_at=lambda _: room_at,
+    )
     return reconcile([open_job(folder)], dependencies)[0]
 
 

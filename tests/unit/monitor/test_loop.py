@@ -42,9 +42,13 @@ class Clock:
         return NOW + int(self.seconds)
 
 
-def monitor(path: Path, backend: FakeBackend, clock: Clock, said: list[str]) -> Monitor:
+def monitor(path: Path, backend: FakeBackend, clock: Clock, said: list[str], *, room_at: int = 0) -> Monitor:
     dependencies = Dependencies(
-        backend=lambda _: backend, clock=clock.now, holds_lock=lambda: True, owns=lambda _: True
+        backend=lambda _: backend,
+        clock=clock.now,
+        holds_lock=lambda: True,
+        owns=lambda _: True,
+        room_at=lambda _: room_at,
     )
     return Monitor(Store(path), dependencies, NotificationSender(), said.append)
 
@@ -152,6 +156,24 @@ def test_a_retry_is_not_overslept(tmp_path: Path) -> None:
     due = folder.history().retries[0].retry_at - NOW
     assert 60 <= due <= 900
     assert due <= submitted[0] <= due + 3
+
+
+def test_that_the_hour_is_full_is_said_once_and_the_room_is_not_overslept(tmp_path: Path) -> None:
+    folder = job_folder(tmp_path / "jobs", replace(CREATED, policy=RetryPolicy(limit=1)), INTENT, SUBMITTED)
+    folder.script(0).write_text("")
+    leave_result(folder, outcome="failed", code=255, behaviour="unknown", reason="worker-0 failed")
+    clock, said, submitted = Clock(), list[str](), list[float]()
+
+    class Backend(FakeBackend):
+        def submit(self, submission: Submission) -> JobId:
+            submitted.append(clock.seconds)
+            folder.result(1).write_bytes(folder.result(0).read_bytes())
+            return super().submit(submission)
+
+    monitor(tmp_path, Backend(), clock, said, room_at=NOW + 1000).run(300, sleep=clock.sleep)
+    assert 1000 <= submitted[0] <= 1003
+    assert sum("as the site allows" in line for line in said) == 1
+    assert "FAILED attempt 1" in said[-1]
 
 
 def test_a_job_that_nobody_knows_keeps_no_monitor(tmp_path: Path) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from functools import cache
 from typing import TYPE_CHECKING
 
 from ...errors import PaislurmError
 from ...monitor.asking.answer import Answer, ask_now
+from ...monitor.asking.bill import HOUR, room_at, submit_times
 from ...monitor.asking.shared_answers import SharedAnswers
-from ...site.profile import MonitorSettings
-from ..context import backend, clock, monitor_folder, this_process
+from ...site.profile import MonitorSettings, RetrySettings
+from ..context import backend, bill, clock, monitor_folder, this_process
 from ..input.sites import find_site
 
 if TYPE_CHECKING:
@@ -44,6 +46,22 @@ def interval() -> float:
         return find_site(None).monitor.max_poll_interval
     except PaislurmError:
         return MonitorSettings().max_poll_interval
+
+
+def most_attempts() -> int:
+    """Return how many attempts the site allows in an hour; a profile that cannot be read changes nothing."""
+    try:
+        return find_site(None).retry.max_attempts_per_hour
+    except PaislurmError:
+        return RetrySettings().max_attempts_per_hour
+
+
+def when_room(name: str, most: Callable[[], int]) -> int:
+    """Return from when on a backend may be given one more attempt, 0 for now: the bill has those of the last hour."""
+    if name not in SHARED:
+        return 0
+    now = time.time()
+    return room_at(submit_times(bill().calls(now - HOUR)), now, most())
 
 
 @cache

@@ -6,15 +6,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...monitor.poll import open_job, poll_jobs, questions
-from ...monitor.reconcile import Dependencies, reconcile
+from ...monitor.reconcile import Dependencies, held_up, reconcile
 from ...state.lock import Lock
 from ...state.shared_files import SharedFiles
 from ..context import backend, clock, monitor_folder, store, this_process, user_name
 from ..ownership import is_private
-from .asking import BY_A_PERSON, seldom
+from .asking import BY_A_PERSON, most_attempts, seldom, when_room
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from paislurm.backends.base import JobId
 
@@ -28,9 +28,19 @@ def monitor_lock() -> Lock:
     return Lock(SharedFiles(monitor_folder()), this_process())
 
 
-def dependencies(lock: Lock, ask: Ask) -> Dependencies:
-    """Return what a step under this lock works with: the file server's time, which all monitors share."""
-    return Dependencies(backend=backend, clock=lock.now, holds_lock=lock.holds_lock, owns=is_own, ask=ask)
+def dependencies(lock: Lock, ask: Ask, most: Callable[[], int] = most_attempts) -> Dependencies:
+    """Return what a step under this lock works with: the file server's time, which all monitors share.
+
+    `most` tells how many attempts are submitted in an hour, all jobs together.
+    """
+    return Dependencies(
+        backend=backend,
+        clock=lock.now,
+        holds_lock=lock.holds_lock,
+        owns=is_own,
+        ask=ask,
+        room_at=lambda name: when_room(name, most),
+    )
 
 
 def is_own(job: Opened | View) -> bool:
@@ -51,7 +61,9 @@ def refresh_all(jobs: Sequence[Opened], *, max_age: float = BY_A_PERSON) -> list
             if mine:
                 # What was read before the lock was taken may be old by now.
                 return reconcile([open_job(job.folder) for job in jobs], dependencies(lock, ask))
-    return poll_jobs(jobs, backend, clock(), ask)
+    now = clock()
+    views = poll_jobs(jobs, backend, now, ask)
+    return [held_up(view, now, lambda name: when_room(name, most_attempts)) for view in views]
 
 
 def everything(name: str) -> tuple[set[JobId], set[str]]:
