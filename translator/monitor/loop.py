@@ -83,8 +83,8 @@ class Monitor:
                 with suppress(OSError):
                     self._over[name] = _stamp(view.folder)
         self._due = {name: due for name, due in self._due.items() if name in self._views}
-        signs = ((name, _sign(view)) for name, view in self._views.items())
-        self._watch.keep([(_ALL, self._store.jobs), *signs])
+        paths = ((name, _watched_path(view)) for name, view in self._views.items())
+        self._watch.keep([(_ALL, self._store.jobs), *paths])
 
     def _ask(self, name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
         ask = self._means.ask or asking(self._means.backend, self._means.clock())
@@ -195,7 +195,7 @@ class Monitor:
             self._due[view.folder.name] = self._elapsed + max(LOOK_SECONDS, wait)
 
 
-def _sign(view: View) -> Path:
+def _watched_path(view: View) -> Path:
     """Return what changes when something happens to a job: its attempt's folder, between attempts its journal."""
     known = view.history
     lives = known.job_id and known.retry is None and known.ended is None

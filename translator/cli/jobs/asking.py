@@ -49,7 +49,7 @@ def interval() -> float:
 
 
 def most_attempts() -> int:
-    """Return how many attempts the site allows in an hour; a profile that cannot be read changes nothing."""
+    """Return how many attempts the site allows in an hour; one whose profile cannot be read, the default."""
     try:
         return find_site(None).retry.max_attempts_per_hour
     except PaislurmError:

@@ -77,14 +77,22 @@ class _Progress:
         log(f"what helps: {advice(found)}")
 
 
-def wait_for_end(folder: JobFolder, *, shortest: float = TICK, between: Callable[[], object] = lambda: None) -> View:
+def wait_for_end(
+    folder: JobFolder,
+    *,
+    max_age: float | None = None,
+    shortest: float = TICK,
+    between: Callable[[], object] = lambda: None,
+) -> View:
     """Return how the job ended. `between` is called about twice a second meanwhile.
+
+    The backend is asked every `max_age` seconds at most, as often as the site says where that is None.
 
     A backend that does not answer is waited for. Raises `InterruptedWaitError` on Ctrl-C, and `NotFoundError`
     for a job of which nobody knows anything any more.
     """
     try:
-        return _wait_for_end(folder, shortest, between)
+        return _wait_for_end(folder, interval() if max_age is None else max_age, shortest, between)
     except KeyboardInterrupt:
         name = folder.name
         diagnostic = Diagnostic(
@@ -95,11 +103,11 @@ def wait_for_end(folder: JobFolder, *, shortest: float = TICK, between: Callable
         raise InterruptedWaitError(diagnostic) from None
 
 
-def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], object]) -> View:
+def _wait_for_end(folder: JobFolder, max_age: float, shortest: float, between: Callable[[], object]) -> View:
     gc.enable()
     attempt = folder.history().attempt
     pace = Pace(shortest, folder.result(attempt), folder.journal)
-    outage, state, progress, max_age = "", "", _Progress(folder.name), interval()
+    outage, state, progress = "", "", _Progress(folder.name)
     while True:
         if pace.due(time.monotonic()) and (view := _refresh(folder, progress, max_age)) is not None:
             progress.report(view.job_status.waits, view.job_status.since)
