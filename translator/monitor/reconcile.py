@@ -75,7 +75,7 @@ def is_unknown(view: View) -> bool:
 
 def _act(view: View, dependencies: Dependencies) -> View:
     """Write down what is new about a job, and do what follows from it; what cannot be done now is tried again."""
-    if not dependencies.owns(view) or not dependencies.holds_lock():
+    if _is_quiet(view) or not dependencies.owns(view) or not dependencies.holds_lock():
         return view
     try:
         view = _write_down(view, dependencies)
@@ -90,6 +90,13 @@ def _act(view: View, dependencies: Dependencies) -> View:
         return replace(view, backend_error=f"{view.folder.path} cannot be written ({error.strerror or error})")
     except PaislurmError as error:
         return replace(view, backend_error="; ".join(diagnostic.message for diagnostic in error.diagnostics))
+
+
+def _is_quiet(view: View) -> bool:
+    """Tell whether there is nothing to do about a job: it waits or runs as before, and nobody wants its end."""
+    known = view.history
+    alive = known.job_id and known.ended is None and known.retry is None and view.observation is not None
+    return bool(alive) and not view.news and known.cancelled is None
 
 
 def _write_down(view: View, dependencies: Dependencies) -> View:

@@ -43,9 +43,9 @@ def test_whatever_happens_is_seen_by_the_next_two_looks_and_nothing_else(
             folder.mkdir(exist_ok=True)
             (folder / f"{what}.{number}").write_text("")
             os.utime(folder, ns=(number + 1, number + 1))
-        assert watch.changed() == [name]
-        assert watch.changed() == [name]
-        assert watch.changed() == []
+        assert watch.changed() == {name}
+        assert watch.changed() == {name}
+        assert watch.changed() == set()
 
 
 def test_a_change_in_the_tick_of_the_one_before_is_reported_by_the_second_look(tmp_path: Path) -> None:
@@ -54,10 +54,10 @@ def test_a_change_in_the_tick_of_the_one_before_is_reported_by_the_second_look(t
     settled(watch)
     (tmp_path / "claim").touch()
     stamp = tmp_path.stat().st_mtime_ns
-    assert watch.changed() == ["a"]
+    assert watch.changed() == {"a"}
     (tmp_path / "result").touch()
     os.utime(tmp_path, ns=(stamp, stamp))
-    assert watch.changed() == ["a"]
+    assert watch.changed() == {"a"}
 
 
 def test_another_path_under_a_name_counts_as_changed(tmp_path: Path) -> None:
@@ -65,6 +65,6 @@ def test_another_path_under_a_name_counts_as_changed(tmp_path: Path) -> None:
     watch.keep([("a", tmp_path / "0"), ("b", tmp_path)])
     settled(watch)
     watch.keep([("a", tmp_path / "1"), ("b", tmp_path)])
-    assert watch.changed() == ["a"]
+    assert watch.changed() == {"a"}
     watch.keep([("b", tmp_path)])
-    assert watch.changed() == []
+    assert watch.changed() == set()

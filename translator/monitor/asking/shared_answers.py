@@ -12,8 +12,8 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from paislurm.backends.base import JobId, Observation
 
@@ -125,7 +125,7 @@ class SharedAnswers:
         answer = ask_now(self._backend, {*ids, *more_ids}, {*tags, *more_tags}, began)
         self._last = (began, _kept(answer, before.throttled))
         with suppress(OSError):
-            write_durably(self._file, json.dumps(asdict(self._last[1])).encode())
+            write_durably(self._file, json.dumps(_plain(self._last[1]), default=_plain).encode())
             os.utime(self._file, (began, began))
             self._stamp = _stamp(self._file.stat())
         return answer
@@ -166,6 +166,11 @@ class SharedAnswers:
             return self._server.now()
         except OSError:
             return time.time()
+
+
+def _plain(record: Any) -> dict[str, Any]:
+    """Return a dataclass for JSON. `asdict` would copy every value of every job, each minute."""
+    return {each.name: getattr(record, each.name) for each in fields(record)}
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int]:

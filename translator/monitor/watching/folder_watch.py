@@ -29,32 +29,25 @@ class FolderWatch:
         """Watch these and no others. One that is new, or has another path, counts as changed."""
         before, self._paths = self._paths, {name: str(path) for name, path in paths}
         same = {name for name, path in self._paths.items() if before.get(name) == path}
-        self._stamps = {name: stamp for name, stamp in self._stamps.items() if name in same}
+        self._stamps = {name: self._stamps[name] if name in same else None for name in self._paths}
         self._unsure = (self._unsure & same) | (self._paths.keys() - same)
 
-    def changed(self) -> list[str]:
+    def changed(self) -> set[str]:
         """Return the names of those that have changed since the last call.
 
         Each is returned once more by the next one: of two changes within one tick of the clock the time of the folder
         shows one alone.
         """
-        found: list[str] = []
-        unsure: set[str] = set()
+        news: set[str] = set()
+        stamps = self._stamps
         for name, path in self._paths.items():
-            stamp = _stamp(path)
-            if self._stamps.get(name) != stamp:
-                self._stamps[name] = stamp
-                unsure.add(name)
-                found.append(name)
-            elif name in self._unsure:
-                found.append(name)
-        self._unsure = unsure
+            try:
+                status = os.stat(path)  # noqa: PTH116 - a pathlib.Path costs as much again, each second for each job
+                stamp = (status.st_mtime_ns, status.st_ino, status.st_nlink)
+            except OSError:
+                stamp = None
+            if stamps[name] != stamp:
+                stamps[name] = stamp
+                news.add(name)
+        found, self._unsure = news | self._unsure, news
         return found
-
-
-def _stamp(path: str) -> Stamp:
-    try:
-        status = os.stat(path)  # noqa: PTH116 - a pathlib.Path costs as much again, each second for each job
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_ino, status.st_nlink

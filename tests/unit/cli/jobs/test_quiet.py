@@ -103,8 +103,7 @@ def test_one_question_whatever_runs_and_a_result_is_noticed_at_once(
         ["logs", "-f", "demo"],
     )
     running = [
-        subprocess.Popen([*PAISLURM, *each.split()], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for each in words
+        subprocess.Popen([*PAISLURM, *each], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for each in words
     ]
     wait_until(lambda: calls() != [], "a question")
     for _ in range(3):
