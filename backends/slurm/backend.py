@@ -73,13 +73,14 @@ class SlurmBackend:
         wanted = sorted(set(ids))
         return self._observe(wanted) if wanted else {}
 
-    def find(self, tag: str) -> JobId | None:
-        """Return the job that was submitted with this tag, None when Slurm knows none."""
-        for line in self._answer(commands.squeue_tags()).splitlines():
-            job, _, comment = line.partition("|")
-            if comment == tag:
-                return _leader(job)
-        return self._find_in_accounts(tag)
+    def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
+        """Return the jobs of these tags, by one query of the queue, and one of the accounts for the rest."""
+        if not tags:
+            return {}
+        rows = (line.partition("|") for line in self._answer(commands.squeue_tags()).splitlines())
+        found = {comment: _leader(job) for job, _, comment in rows if comment in tags}
+        missing = [tag for tag in tags if tag not in found]
+        return found | self._find_in_accounts(missing) if missing else found
 
     def environment(self, job_id: JobId) -> Mapping[str, str]:  # noqa: ARG002 - the script knows its own number
         """Return the caller's environment, without what Slurm left in it."""
@@ -154,20 +155,19 @@ class SlurmBackend:
                 raise
             return []
 
-    def _find_in_accounts(self, tag: str) -> JobId | None:
+    def _find_in_accounts(self, tags: Collection[str]) -> dict[str, JobId]:
         argv = commands.sacct_tags(FIND_DAYS)
         done = self._runner.run(argv, timeout=QUERY_SECONDS)
         if "Invalid field" in done.stderr:
             argv = commands.sacct_tags(FIND_DAYS, submit_line=False)
             done = self._runner.run(argv, timeout=QUERY_SECONDS)
         if is_unaccounted(done):
-            return None
+            return {}
         if is_unanswered(done):
             raise failure(argv, done)
-        for record in accounting_records(done.stdout, ("JobID", "Comment")):
-            if tag in (record["Comment"], *record.get("SubmitLine", "").split()[-1:]):
-                return _leader(record["JobID"])
-        return None
+        rows = accounting_records(done.stdout, ("JobID", "Comment"))
+        words = ((word, row) for row in rows for word in (row["Comment"], *row.get("SubmitLine", "").split()[-1:]))
+        return {word: _leader(row["JobID"]) for word, row in words if word in tags}
 
 
 def is_unaccounted(done: Completed) -> bool:

@@ -7,6 +7,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from paislurm.backends.slurm.states import Phase, phase
+
 from ..state.job_folder import JobFolder
 from .asking.answer import NOT_ASKED, asking
 from .job_status import RESULT_LAG
@@ -197,7 +199,7 @@ class Monitor:
         elif known.retry is not None:
             wait = max(known.retry.retry_at, view.room_at or 0) - now
         else:
-            wait = RESULT_LAG + 1 if seen is not None and seen.final else None
+            wait = RESULT_LAG + 1 if seen is not None and phase(seen.state) is Phase.ENDED else None
         if wait is not None:
             self._due[view.folder.name] = self._elapsed + max(LOOK_SECONDS, wait)
 

@@ -17,15 +17,15 @@ from ..state.records import Ended
 from ..state.safe_read import parse_int
 from ..state.task_reports import read_reports
 from .asking.answer import NOT_ASKED, asking
-from .attempt import is_unsettled, recover, submitted
+from .attempt import recover, submitted
 from .job_status import FINAL, Evidence, JobStatus, State, determine_status, has_just_ended, tells_all
 from .task_status import TaskView, task_views
 from .transition import between_attempts, transition
 from .unbegun import may_be_slurms_own, node_failure
-from .watching.job_files import begun, claimed_by, read_files
+from .watching.job_files import begun, claimed_by, questions, read_files, result_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from paislurm.backends.base import Backend, Observation
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..state.result import Result
     from ..state.task_reports import Report
     from .asking.answer import Answer, Ask
+    from .unbegun import NodeFailure
     from .watching.job_files import JobFiles
 
 DUPLICATE = 5
@@ -88,73 +89,32 @@ def poll_jobs(
     `ask` is how that is done, at once where it is None. Without `tasks`, what the tasks of a living job report is not
     read: that can be thousands of files.
     """
-    looks = [_look(job, late=tasks) for job in jobs]
-    answers = _answers(looks, ask or asking(backend, now))
+    found = [read_files(job.folder, job.history, late=tasks, read_errors=job.read_errors) for job in jobs]
+    ask = ask or asking(backend, now)
+    answers = {name: ask(name, ids, tags) for name, (ids, tags) in questions(found).items()}
     views: list[View] = []
-    for look in looks:
-        answer = answers.get(look.known.backend, NOT_ASKED)
-        known, news, backend_error = recover(look.known, answer, now)
-        view = evaluate(replace(look, known=known), answer, now, backend, tasks=tasks)
+    for files in found:
+        answer = answers.get(files.known.backend, NOT_ASKED)
+        known, news, backend_error = recover(files.known, answer, now)
+        view = evaluate(replace(files, known=known), answer, now, backend, tasks=tasks)
         backend_error = backend_error or view.backend_error
-        views.append(replace(view, backend_error=backend_error, news=(*look.news, *news, *view.news)))
+        views.append(replace(view, backend_error=backend_error, news=(*files.news, *news, *view.news)))
     return views
 
 
-def questions(jobs: Iterable[Opened]) -> dict[str, tuple[set[JobId], set[str]]]:
-    """Return for each backend what is to be asked of it: ids, and the tags of jobs whose ids are not known."""
-    return _questions(_look(job, late=False) for job in jobs)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Look:
-    """Hold what a job's folder tells: its journal with the `news` that a claim is, and its files."""
-
-    folder: JobFolder
-    known: History
-    files: JobFiles
-    news: tuple[Record, ...] = ()
-    read_errors: tuple[str, ...] = ()
-
-
-def _look(job: Opened, *, late: bool) -> _Look:
-    known = job.history
-    news: tuple[Record, ...] = ()
-    if is_unsettled(known) and (owner := claimed_by(job.folder, known.attempt)) is not None:
-        news = (submitted(known, owner, known.asked),)
-        known = apply(known, news)
-    files = read_files(job.folder, known, late=late)
-    return _Look(folder=job.folder, known=known, files=files, news=news, read_errors=job.read_errors)
-
-
-def _questions(looks: Iterable[_Look]) -> dict[str, tuple[set[JobId], set[str]]]:
-    wanted: dict[str, tuple[set[JobId], set[str]]] = {}
-    for look in looks:
-        known = look.known
-        if is_unsettled(known):
-            wanted.setdefault(known.backend, (set(), set()))[1].add(known.tag)
-        elif known.job_id and known.ended is None and known.retry is None and not tells_all(look.files.result):
-            wanted.setdefault(known.backend, (set(), set()))[0].add(JobId(known.job_id))
-    return wanted
-
-
-def _answers(looks: Iterable[_Look], ask: Ask) -> dict[str, Answer]:
-    """Ask each backend once; of one about which there is nothing to ask there is no answer."""
-    return {name: ask(name, ids, tags) for name, (ids, tags) in _questions(looks).items()}
-
-
-def evaluate(look: _Look, answer: Answer, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> View:
+def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> View:
     """Put together how a job stands, and what is new about it."""
-    folder, known = look.folder, look.known
+    folder, known, result, read_errors = files.folder, files.known, files.result, files.read_errors
     if known.ended is not None:
-        return _ended(look, tasks=tasks)
-    heard = min(now, int(answer.time)) if known.tag in answer.found or known.job_id in answer.asked else 0
+        return _ended(files, tasks=tasks)
+    heard = _heard(files, answer, now)
     if known.retry is not None:
         job_status, news = between_attempts(known, known.retry, now)
         return View(
-            folder=folder, history=apply(known, news), job_status=job_status, news=news, read_errors=look.read_errors
+            folder=folder, history=apply(known, news), job_status=job_status, news=news, read_errors=read_errors
         )
-    files, observation, backend_error = look.files, None, ""
-    if not tells_all(files.result) and known.job_id:
+    observation, backend_error = None, ""
+    if known.job_id and not tells_all(result):
         observation, backend_error = answer.observations.get(JobId(known.job_id)), answer.error
         observation = begun(folder, known, observation, heard)
     owner = _owner_of_duplicate(folder, known, observation)
@@ -162,22 +122,14 @@ def evaluate(look: _Look, answer: Answer, now: int, backend: Callable[[str], Bac
         news = (submitted(known, owner, now),)
         job_status = JobStatus(state="WAITING", code=None, reason=f"it is job {owner} that runs it", ended=False)
         return View(folder=folder, history=apply(known, news), job_status=job_status, news=news)
-    if files.result is None and observation is not None and observation.final:
-        files = read_files(folder, known, late=True)
-    result = files.result
+    if result is None and observation is not None and observation.final:
+        result, read_errors = result_of(folder, known.attempt, late=True)
+        read_errors += files.read_errors
     reports = _reports(folder, known) if tasks else {}
     unbegun = None
     if observation is not None and may_be_slurms_own(known, observation, result):
-        told = result is not None and any(task.started for task in result.tasks)
-        has_begun = told or any(_reports(folder, known).values())
-        try:
-            # The script of a job that had begun was told to end: that was root.
-            lost = {} if told else backend(known.backend).unavailable_nodes(observation.nodes)
-            unbegun = node_failure(folder.attempt(known.attempt) / "srun", lost, begun=has_begun)
-            if unbegun is None and not told and has_just_ended(observation, known, now):
-                observation = replace(observation, final=False)
-        except BackendError as error:
-            observation, backend_error = None, "; ".join(diagnostic.message for diagnostic in error.diagnostics)
+        observation, unbegun, silence = _investigate(folder, known, observation, result, backend, now)
+        backend_error = silence or backend_error
     evidence = Evidence(
         history=known,
         observation=observation,
@@ -206,22 +158,29 @@ def evaluate(look: _Look, answer: Answer, now: int, backend: Callable[[str], Bac
         tasks=found,
         heard=heard,
         backend_error=backend_error,
-        read_errors=look.read_errors + files.read_errors,
+        read_errors=read_errors,
         news=news,
     )
 
 
-def _ended(look: _Look, *, tasks: bool) -> View:
+def _heard(files: JobFiles, answer: Answer, now: int) -> int:
+    """Return when the backend was asked for a job, 0 where it was not, or said what its result has overtaken."""
+    known, result = files.known, files.result
+    heard = min(now, int(answer.time)) if known.tag in answer.found or known.job_id in answer.asked else 0
+    overtaken = result is not None and known.job_id not in answer.observations and heard < (result.ended or 0)
+    return 0 if overtaken else heard
+
+
+def _ended(files: JobFiles, *, tasks: bool) -> View:
     """The journal knows the end; only the tasks are looked up."""
-    folder, known = look.folder, look.known
+    folder, known = files.folder, files.known
     assert known.ended is not None
-    view = View(folder=folder, history=known, job_status=recorded_status(known.ended), read_errors=look.read_errors)
+    view = View(folder=folder, history=known, job_status=recorded_status(known.ended), read_errors=files.read_errors)
     if not tasks:
         return view
-    files = read_files(folder, replace(known, ended=None), late=True)
-    reports = _reports(folder, known) if files.result is None else {}
-    found = task_views(known.roles, files.result, reports, ended=True)
-    return replace(view, result=files.result, tasks=found, read_errors=view.read_errors + files.read_errors)
+    result, read_errors = result_of(folder, known.attempt, late=True)
+    found = task_views(known.roles, result, _reports(folder, known) if result is None else {}, ended=True)
+    return replace(view, result=result, tasks=found, read_errors=view.read_errors + read_errors)
 
 
 def recorded_status(end: Ended) -> JobStatus:
@@ -232,6 +191,27 @@ def recorded_status(end: Ended) -> JobStatus:
 
 def _reports(folder: JobFolder, known: History) -> dict[str, Mapping[int, Report]]:
     return {role.folder: read_reports(folder.reports(known.attempt, role)) for role in known.roles}
+
+
+def _investigate(
+    folder: JobFolder,
+    known: History,
+    seen: Observation,
+    result: Result | None,
+    backend: Callable[[str], Backend],
+    now: int,
+) -> tuple[Observation | None, NodeFailure | None, str]:
+    """Return what to believe of a job that Slurm may have cancelled itself, why it has, and why nobody says so."""
+    told = result is not None and any(task.started for task in result.tasks)
+    has_begun = told or any(_reports(folder, known).values())
+    try:
+        # The script of a job that had begun was told to end: that was root.
+        lost = {} if told else backend(known.backend).unavailable_nodes(seen.nodes)
+    except BackendError as error:
+        return None, None, "; ".join(diagnostic.message for diagnostic in error.diagnostics)
+    failure = node_failure(folder.attempt(known.attempt) / "srun", lost, begun=has_begun)
+    more = failure is None and not told and has_just_ended(seen, known, now)
+    return replace(seen, final=False) if more else seen, failure, ""
 
 
 def _has_run(known: History, seen: Observation | None) -> bool:

@@ -163,10 +163,10 @@ class FakeBackend:
         self._fail()
         return {job_id: self.observations[job_id] for job_id in ids if job_id in self.observations}
 
-    def find(self, tag: str) -> JobId | None:
-        """Look a tag up."""
+    def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
+        """Look tags up."""
         self._fail()
-        return self.tags.get(tag)
+        return {tag: self.tags[tag] for tag in tags if tag in self.tags}
 
     def environment(self, job_id: JobId) -> Mapping[str, str]:
         return {"JOB": job_id}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
-from ...monitor.poll import open_job, poll_jobs, questions
+from ...monitor.poll import open_job, poll_jobs
 from ...monitor.reconcile import Dependencies, held_up, reconcile
+from ...monitor.watching.job_files import questions, read_files
 from ...state.lock import Lock
 from ...state.shared_files import SharedFiles
 from ..context import backend, clock, monitor_folder, store, this_process, user_name
@@ -39,7 +41,7 @@ def dependencies(lock: Lock, ask: Ask, most: Callable[[], int] = most_attempts) 
         holds_lock=lock.holds_lock,
         owns=is_own,
         ask=ask,
-        room_at=lambda name: when_room(name, most),
+        room_at=partial(when_room, most=most),
     )
 
 
@@ -63,7 +65,8 @@ def refresh_all(jobs: Sequence[Opened], *, max_age: float = BY_A_PERSON) -> list
                 return reconcile([open_job(job.folder) for job in jobs], dependencies(lock, ask))
     now = clock()
     views = poll_jobs(jobs, backend, now, ask)
-    return [held_up(view, now, lambda name: when_room(name, most_attempts)) for view in views]
+    room = partial(when_room, most=most_attempts)
+    return [held_up(view, now, room) if is_own(view) else view for view in views]
 
 
 def everything(name: str) -> tuple[set[JobId], set[str]]:
@@ -73,4 +76,5 @@ def everything(name: str) -> tuple[set[JobId], set[str]]:
         with suppress(OSError):
             if folder.summary().ended is None:
                 jobs.append(open_job(folder))
-    return questions(job for job in jobs if is_own(job)).get(name, (set(), set()))
+    files = (read_files(job.folder, job.history, late=False) for job in jobs if is_own(job))
+    return questions(files).get(name, (set(), set()))

@@ -43,7 +43,8 @@ def ask_now(backend: Callable[[], Backend], ids: Collection[JobId], tags: Collec
     """Ask a backend; a job that a tag finds is asked for, too. That it does not answer is an answer."""
     answer = Answer(time=time)
     try:
-        answer = replace(answer, found={tag: backend().find(tag) for tag in tags})
+        known = backend().find(tags) if tags else {}
+        answer = replace(answer, found={tag: known.get(tag) for tag in tags})
     except PaislurmError as error:
         answer = replace(answer, tag_error=_words(error), throttled=isinstance(error, ThrottledError))
     asked = frozenset(ids) | {job_id for job_id in answer.found.values() if job_id is not None}

@@ -9,36 +9,71 @@ from typing import TYPE_CHECKING
 from paislurm.backends.base import JobId, Observation
 from paislurm.backends.slurm.states import Phase, phase
 
+from ...state.history import apply
 from ...state.result import read_result
 from ...state.safe_read import CorruptDataError, is_job_number, read_end
+from ..attempt import is_unsettled, submitted
+from ..job_status import tells_all
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ...state.history import History
     from ...state.job_folder import JobFolder
+    from ...state.records import Record
     from ...state.result import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobFiles:
-    """Hold the result of an attempt, if it left one, and in words why that cannot be read."""
+    """Hold what a job's folder tells: its history with the `news` that a claim is, and the result of its last attempt.
 
+    `read_errors` are what cannot be read, in words.
+    """
+
+    folder: JobFolder
+    known: History
     result: Result | None = None
+    news: tuple[Record, ...] = ()
     read_errors: tuple[str, ...] = ()
 
 
-def read_files(folder: JobFolder, known: History, *, late: bool) -> JobFiles:
-    """Read the result of a living job's last attempt; with `late` it may have come a moment ago."""
-    if known.ended is not None or known.retry is not None:
-        return JobFiles()
-    path = folder.result(known.attempt)
+def read_files(folder: JobFolder, known: History, *, late: bool, read_errors: tuple[str, ...] = ()) -> JobFiles:
+    """Read what there is of a job; with `late` its result may have come a moment ago."""
+    news: tuple[Record, ...] = ()
+    if is_unsettled(known) and (owner := claimed_by(folder, known.attempt)) is not None:
+        news = (submitted(known, owner, known.asked),)
+        known = apply(known, news)
+    result = None
+    if known.ended is None and known.retry is None:
+        result, more = result_of(folder, known.attempt, late=late)
+        read_errors += more
+    return JobFiles(folder=folder, known=known, result=result, news=news, read_errors=read_errors)
+
+
+def result_of(folder: JobFolder, attempt: int, *, late: bool) -> tuple[Result | None, tuple[str, ...]]:
+    """Return the result of an attempt, None where there is none, and in words why one cannot be read."""
+    path = folder.result(attempt)
     if late:
         # Listing the folder makes a network file system look again for a file that was missing a moment ago.
         with suppress(OSError):
             list(path.parent.iterdir())
     try:
-        return JobFiles(result=read_result(path))
+        return read_result(path), ()
     except (OSError, CorruptDataError) as error:
-        return JobFiles(read_errors=(f"{path.name} cannot be read: {error}",))
+        return None, (f"{path.name} cannot be read: {error}",)
+
+
+def questions(jobs: Iterable[JobFiles]) -> dict[str, tuple[set[JobId], set[str]]]:
+    """Return for each backend what files do not tell: ids to ask for, and the tags of jobs whose ids are not known."""
+    wanted: dict[str, tuple[set[JobId], set[str]]] = {}
+    for job in jobs:
+        known = job.known
+        if is_unsettled(known):
+            wanted.setdefault(known.backend, (set(), set()))[1].add(known.tag)
+        elif known.job_id and known.ended is None and known.retry is None and not tells_all(job.result):
+            wanted.setdefault(known.backend, (set(), set()))[0].add(JobId(known.job_id))
+    return wanted
 
 
 def claimed_by(folder: JobFolder, attempt: int) -> JobId | None:

@@ -171,7 +171,7 @@ def test_a_slurm_that_is_asked_too_often_says_nothing_of_any_job(said: Completed
             SlurmBackend(Replay(recordings)).observe(ids)
         assert caught.value.diagnostics[0].code == "E507"
     with pytest.raises(ThrottledError):
-        SlurmBackend(Replay([Recording(tuple(commands.squeue_tags()), said)])).find("tag")
+        SlurmBackend(Replay([Recording(tuple(commands.squeue_tags()), said)])).find(["tag"])
 
 
 def test_an_sbatch_that_is_one_too_many_submitted_nothing() -> None:
@@ -245,16 +245,14 @@ def _id_of(squeue: Recording) -> JobId:
 
 def test_a_tag_is_found_in_the_queue() -> None:
     backend = SlurmBackend(Replay(read("found_by_tag")))
-    found = backend.find("tag-found_by_tag")
-    assert found is not None
-    assert found.isdigit()
+    assert backend.find(["tag-found_by_tag"])["tag-found_by_tag"].isdigit()
 
 
 def test_a_tag_is_found_in_the_accounts() -> None:
     queue = Recording(tuple(commands.squeue_tags()), NOTHING)
     accounts = read("found_by_tag_in_accounts")
-    assert SlurmBackend(Replay([queue, *accounts])).find("tag-found_by_tag_in_accounts") is not None
-    assert SlurmBackend(Replay([queue, *accounts])).find("tag-nobody-has") is None
+    assert SlurmBackend(Replay([queue, *accounts])).find(["tag-found_by_tag_in_accounts"])
+    assert SlurmBackend(Replay([queue, *accounts])).find(["tag-nobody-has"]) == {}
 
 
 def test_before_21_08_a_tag_is_found_by_its_comment() -> None:
@@ -263,4 +261,12 @@ def test_before_21_08_a_tag_is_found_by_its_comment() -> None:
     newer = Recording(tuple(commands.sacct_tags(30)), refused)
     answer = Completed(status=0, stdout="JobID|Comment\n12+0|my-tag\n12+1|my-tag\n", stderr="")
     older = Recording(tuple(commands.sacct_tags(30, submit_line=False)), answer)
-    assert SlurmBackend(Replay([queue, newer, older])).find("my-tag") == "12"
+    assert SlurmBackend(Replay([queue, newer, older])).find(["my-tag"]) == {"my-tag": "12"}
+
+
+def test_many_tags_take_one_query_of_the_queue_and_one_of_the_accounts() -> None:
+    queue = Recording(tuple(commands.squeue_tags()), Completed(status=0, stdout="7+0|a\n7+1|a\n8|other\n", stderr=""))
+    answer = "JobID|Comment|SubmitLine\n9||sbatch job.sbatch folder 0 b\n"
+    accounts = Recording(tuple(commands.sacct_tags(30)), Completed(status=0, stdout=answer, stderr=""))
+    assert SlurmBackend(Replay([queue, accounts])).find(["a", "b", "c"]) == {"a": "7", "b": "9"}
+    assert SlurmBackend(Replay([queue])).find(["a"]) == {"a": "7"}
