@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from paislurm.backends.base import JobId
 from paislurm.translator.errors import Diagnostic, ThrottledError
@@ -174,3 +176,20 @@ def test_an_observation_comes_back_as_it_was(tmp_path: Path) -> None:
     backend = FakeBackend(seen)
     SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
     assert SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15).observations == {SEVEN: seen}
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(looks=st.lists(st.tuples(st.sampled_from([1, 5, 16, 40, 61]), st.sampled_from([15.0, 60.0])), max_size=25))
+def test_however_many_look_there_is_one_question_in_its_time(
+    tmp_path_factory: pytest.TempPathFactory, pass_time: Callable[[float], None], looks: list[tuple[int, float]]
+) -> None:
+    """Each look is by a process of its own, after some seconds, which takes an answer that is so old at most."""
+    folder, backend = tmp_path_factory.mktemp("home"), FakeBackend(observed("RUNNING"))
+    now, last = 0.0, -1000.0
+    for seconds, max_age in looks:
+        now += seconds
+        pass_time(seconds)
+        before = backend.queries
+        assert SharedAnswers(lambda: backend, folder).ask({SEVEN}, (), max_age).observations
+        assert backend.queries - before == (now - last >= max_age)
+        last = now if backend.queries > before else last
