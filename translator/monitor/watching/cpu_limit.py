@@ -22,5 +22,8 @@ def used() -> float:
 
 
 def outlive_warning() -> None:
-    """Go on after SIGXCPU, which comes at the soft limit and would end the process before the hard one does."""
-    signal.signal(signal.SIGXCPU, signal.SIG_IGN)
+    """Go on after SIGXCPU, which comes at the soft limit and would end the process before the hard one does.
+
+    It is not ignored: then programs that are started would ignore it, too.
+    """
+    signal.signal(signal.SIGXCPU, lambda _, __: None)
