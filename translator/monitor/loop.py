@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS, MAX_LOOK_SECONDS = 1.0, 5.0
 """How often files are looked at: each second; less often where there are so many that this costs too much CPU time."""
-CPU_PART = 0.7 / 3600
+CPU_PART = 0.55 / 3600
 """The part of its time that a monitor computes to look at files: a CPU second pays for an hour, steps included."""
-WAKING = 50e-6
+WAKING = 80e-6
 """CPU seconds that it takes to sleep and to wake up."""
 SMOOTH = 10
 """Looks by which it is told what one costs."""

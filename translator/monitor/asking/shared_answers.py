@@ -19,7 +19,6 @@ from paislurm.backends.base import JobId, Observation
 
 from ...state.codec import decode
 from ...state.lock import Lock
-from ...state.publish import write_durably
 from ...state.safe_read import CorruptDataError, json_object, read_end
 from ...state.shared_files import SharedFiles
 from .answer import NOT_ASKED, Answer, ask_now
@@ -125,10 +124,18 @@ class SharedAnswers:
         answer = ask_now(self._backend, {*ids, *more_ids}, {*tags, *more_tags}, began)
         self._last = (began, _kept(answer, before.throttled))
         with suppress(OSError):
-            write_durably(self._file, json.dumps(_plain(self._last[1]), default=_plain).encode())
-            os.utime(self._file, (began, began))
-            self._stamp = _stamp(self._file.stat())
+            self._write(json.dumps(_plain(self._last[1]), default=_plain).encode(), began)
         return answer
+
+    def _write(self, data: bytes, time: float) -> None:
+        """Put an answer in place whole, as old as it is. Who writes has the lock; what is lost is asked again."""
+        new = self._file.with_name(f".{FILE}.new")
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        os.utime(new, (time, time))
+        new.replace(self._file)
+        self._stamp = _stamp(self._file.stat())
 
     def _of_other(self, max_age: float) -> Answer:
         """Wait for the answer that another process has asked for; without one nothing is said."""
