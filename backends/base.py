@@ -73,8 +73,8 @@ class Backend(Protocol):
         """Return what is known of these jobs; a job that is not in the answer is not known here."""
         ...
 
-    def find(self, tag: str) -> JobId | None:
-        """Return the job that was submitted with this tag: what to ask before submitting again."""
+    def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
+        """Return the jobs that were submitted with these tags, where there are any: ask before submitting again."""
         ...
 
     def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ PaislurmError                 exit code
 └── BackendError              6   the backend did not do as it was told
     ├── RejectedError         4   it answered, and the answer is no
     └── UnreachableError      6   it did not answer; trying again can help
+        └── ThrottledError    6   it was asked too often: it did nothing, and asking again at once makes it worse
 """
 
 from __future__ import annotations
@@ -189,3 +190,7 @@ class UnreachableError(BackendError):
     """Report a backend that gave no answer: the request may or may not have been carried out."""
 
     exit_code = 6
+
+
+class ThrottledError(UnreachableError):
+    """Report a backend that was asked too often and did nothing. Source: slurm.conf(5), rl_enable."""

@@ -68,13 +68,10 @@ class LocalBackend:
         """Return nothing: this is no Slurm."""
         return ""
 
-    def find(self, tag: str) -> JobId | None:
-        """Return the job that was submitted with this tag."""
-        for record in self._jobs.glob("*/job.json"):
-            job = records.read_json(record)
-            if job and job.get("tag") == tag:
-                return JobId(record.parent.name)
-        return None
+    def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
+        """Return the jobs that were submitted with these tags."""
+        found = ((records.read_json(record), JobId(record.parent.name)) for record in self._jobs.glob("*/job.json"))
+        return {job["tag"]: job_id for job, job_id in found if job and job.get("tag") in tags}
 
     def environment(self, job_id: JobId) -> Mapping[str, str]:
         """Return the caller's environment with the stand-ins of the job first on its PATH."""

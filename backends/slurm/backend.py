@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from paislurm.translator.errors import Diagnostic, UnreachableError
+from paislurm.translator.errors import Diagnostic, ThrottledError, UnreachableError
 
 from ..base import JobId
 from ..environment import scrubbed
 from . import commands
 from .observation import by_job, has_ended, observation
 from .output import accounting_records, accounting_rows, queue_rows, submitted_id, unavailable_nodes
-from .refusals import failure
+from .refusals import failure, is_unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -30,7 +30,7 @@ FIND_DAYS = 30
 """How far back a tag is looked for in the accounts."""
 
 MANY = 500
-"""Jobs that are asked for by their numbers: of more, the queue is asked for all, the accounts in several queries."""
+"""Jobs that the accounts are asked for in one query."""
 
 
 def _one(_: JobId) -> int:
@@ -73,13 +73,14 @@ class SlurmBackend:
         wanted = sorted(set(ids))
         return self._observe(wanted) if wanted else {}
 
-    def find(self, tag: str) -> JobId | None:
-        """Return the job that was submitted with this tag, None when Slurm knows none."""
-        for line in self._answer(commands.squeue_tags()).splitlines():
-            job, _, comment = line.partition("|")
-            if comment == tag:
-                return _leader(job)
-        return self._find_in_accounts(tag)
+    def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
+        """Return the jobs of these tags, by one query of the queue, and one of the accounts for the rest."""
+        if not tags:
+            return {}
+        rows = (line.partition("|") for line in self._answer(commands.squeue_tags()).splitlines())
+        found = {comment: _leader(job) for job, _, comment in rows if comment in tags}
+        missing = [tag for tag in tags if tag not in found]
+        return found | self._find_in_accounts(missing) if missing else found
 
     def environment(self, job_id: JobId) -> Mapping[str, str]:  # noqa: ARG002 - the script knows its own number
         """Return the caller's environment, without what Slurm left in it."""
@@ -99,7 +100,7 @@ class SlurmBackend:
     def _answer(self, argv: Sequence[str]) -> str:
         """Return what a query prints, of which every failure is one."""
         done = self._runner.run(argv, timeout=QUERY_SECONDS)
-        if done.status:
+        if is_unanswered(done):
             raise failure(argv, done)
         return done.stdout
 
@@ -125,10 +126,10 @@ class SlurmBackend:
         return {one.job_id: one for one in seen if one}
 
     def _queue(self, ids: Sequence[JobId]) -> list[Row]:
-        argv = commands.squeue(ids) if len(ids) <= MANY else commands.squeue_all()
+        argv = commands.squeue(ids)
         done = self._runner.run(argv, env=commands.TIMES, timeout=QUERY_SECONDS)
-        # A single job that the controller has forgotten is an error for squeue; among several it is not.
-        if done.status and "Invalid job id" not in done.stderr:
+        # A single job that the controller has forgotten is an error for squeue.
+        if is_unanswered(done) and "Invalid job id" not in done.stderr:
             raise failure(argv, done)
         return queue_rows(done.stdout)
 
@@ -144,28 +145,29 @@ class SlurmBackend:
             done = self._runner.run(argv, env=commands.TIMES, timeout=QUERY_SECONDS)
             if is_unaccounted(done):
                 return None
-            if done.status:
+            if is_unanswered(done):
                 raise failure(argv, done)
             return accounting_rows(done.stdout)
+        except ThrottledError:
+            raise
         except UnreachableError:
             if must:
                 raise
             return []
 
-    def _find_in_accounts(self, tag: str) -> JobId | None:
+    def _find_in_accounts(self, tags: Collection[str]) -> dict[str, JobId]:
         argv = commands.sacct_tags(FIND_DAYS)
         done = self._runner.run(argv, timeout=QUERY_SECONDS)
         if "Invalid field" in done.stderr:
             argv = commands.sacct_tags(FIND_DAYS, submit_line=False)
             done = self._runner.run(argv, timeout=QUERY_SECONDS)
         if is_unaccounted(done):
-            return None
-        if done.status:
+            return {}
+        if is_unanswered(done):
             raise failure(argv, done)
-        for record in accounting_records(done.stdout, ("JobID", "Comment")):
-            if tag in (record["Comment"], *record.get("SubmitLine", "").split()[-1:]):
-                return _leader(record["JobID"])
-        return None
+        rows = accounting_records(done.stdout, ("JobID", "Comment"))
+        words = ((word, row) for row in rows for word in (row["Comment"], *row.get("SubmitLine", "").split()[-1:]))
+        return {word: _leader(row["JobID"]) for word, row in words if word in tags}
 
 
 def is_unaccounted(done: Completed) -> bool:

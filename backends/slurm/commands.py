@@ -80,14 +80,19 @@ def _file_name(path: str) -> str:
     return path.replace("\\", "\\\\").replace("%", "\\%")
 
 
-def squeue(ids: Iterable[JobId]) -> list[str]:
-    """Return the query for jobs that the controller knows: those of the last minutes (MinJobAge) included."""
-    return ["squeue", "--noheader", "--states=all", f"--jobs={','.join(sorted(ids))}", f"--format={_QUEUE_COLUMNS}"]
+def squeue(ids: Sequence[JobId]) -> list[str]:
+    """Return the query for jobs that the controller knows: those of the last minutes (MinJobAge) included.
 
-
-def squeue_all() -> list[str]:
-    """Return the query for all of the caller's jobs that the controller knows."""
-    return ["squeue", "--noheader", "--states=all", "--me", f"--format={_QUEUE_COLUMNS}"]
+    One job is asked for by its number, several as all of the caller's: the controller then looks at these alone, and
+    for a list of numbers sends all jobs of all users. Source: squeue(1), --jobs and --user.
+    """
+    return [
+        "squeue",
+        "--noheader",
+        "--states=all",
+        *([f"--jobs={ids[0]}"] if len(ids) == 1 else ["--me"]),
+        f"--format={_QUEUE_COLUMNS}",
+    ]
 
 
 def sinfo(nodes: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, UnreachableError
+from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, ThrottledError, UnreachableError
 
 from .refusal_table import REFUSALS
 
@@ -34,6 +34,15 @@ UNREACHABLE = re.compile(
 )
 """Messages of a controller, a database or an authentication that is away. Source: observed on 22.05."""
 
+THROTTLED = re.compile(
+    r"rate.?limit|RPC limit|too many (?:requests|RPCs)|slow(?:ing)? down|retry (?:momentarily|later)", re.IGNORECASE
+)
+"""Messages of a controller that is asked too often (slurm.conf(5), rl_enable), or of a site's wrapper that says so.
+
+Source: slurm_errno.c of 24.11, SLURMCTLD_COMMUNICATIONS_BACKOFF and _HARD_DROP. squeue itself asks again for some time
+before it says so.
+"""
+
 NOT_CONNECTED = "(connect failure)"
 """No connection to the controller, so that it cannot have got the request; "(send failure)" and "(receive failure)"
 are other cases. Source: slurm_errno.h, SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR."""
@@ -61,10 +70,17 @@ _SHORT = {
 """Options that people call by a letter. Source: sbatch(1)."""
 
 
+def is_unanswered(done: Completed) -> bool:
+    """Tell whether a query failed, or printed nothing but that it is called too often."""
+    return bool(done.status) or (not done.stdout.strip() and THROTTLED.search(done.stderr) is not None)
+
+
 def failure(argv: Sequence[str], done: Completed) -> BackendError:
     """Return the error for a program that failed. No answer is never called a refusal."""
     verdict = _verdict(done)
     # The words of a site may look like anything, so that the controller's own decide where there are any.
+    if THROTTLED.search(verdict[1] if verdict else done.stderr):
+        return _throttled(argv, done)
     if UNREACHABLE.search(verdict[1] if verdict else done.stderr):
         return _unreachable(argv, done, slurm_words(done))
     words, sites = _words_and_sites(done)
@@ -115,6 +131,14 @@ def _words_and_sites(done: Completed) -> tuple[str, str]:
     said = (re.sub(r"^\d+: ", "", _bare(line)) for line in sites)
     own = (_bare(line) for line in (*(line for line in lines if line not in sites), verdict[0]))
     return "; ".join(dict.fromkeys(own)), " ".join(line for line in dict.fromkeys(said) if line)
+
+
+def _throttled(argv: Sequence[str], done: Completed) -> ThrottledError:
+    """Return the error for a controller that was asked too often: it did nothing of what it was asked for."""
+    asked = "nothing was submitted" if argv[0] == "sbatch" else "nothing is lost"
+    message, hint = f"Slurm is asked too often, and did not answer: {slurm_words(done)}", f"try again later: {asked}"
+    diagnostic = Diagnostic(code="E507", message=message, hint=hint)
+    return ThrottledError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
 
 
 def _unreachable(argv: Sequence[str], done: Completed, words: str) -> UnreachableError:

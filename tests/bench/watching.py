@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TURNS = 3
-WARM_SECONDS, IDLE_SECONDS = 90, 120
-"""The pause between two questions has grown to its longest after some 90 s."""
+IDLE_JOBS = 50
+WARM_SECONDS, IDLE_SECONDS = 10, 300
+"""The time in which a monitor begins, and that in which it looks at files and asks five times or less."""
 MONITOR = [sys.executable, "-m", "paislurm.translator.cli.main", "monitor"]
 
 
@@ -39,7 +40,9 @@ def run() -> Iterator[Ratio]:
     yield Ratio("CPU seconds of one step with 1,000 live jobs : 2 s", few.cpu, 2, 1)
     yield Ratio("memory of one step with 1,000 live jobs : 100 MB", few.memory, 100e6, 1)
     yield Ratio("CPU seconds for a job of a step: of 10,000 : of 1,000", many.cpu / 10_000, few.cpu / 1000, 1.2)
-    yield Ratio("CPU of a monitor that waits for 10 jobs : 0.5 % of a core", _idle(10), 0.005, 1)
+    own, all_of_it = _idle(IDLE_JOBS)
+    yield Ratio(f"CPU seconds in an hour of a monitor that waits for {IDLE_JOBS} jobs : 1 s", own * 3600, 1, 1)
+    yield Ratio("the same with the programs that it calls : 2 s", all_of_it * 3600, 2, 1)
 
 
 def _home(folder: Path, jobs: int) -> dict[str, str]:
@@ -97,8 +100,8 @@ def _cost(argv: list[str], env: dict[str, str]) -> Cost:
     return Cost(float(cpu), float(kibibytes) * 1024)
 
 
-def _idle(jobs: int) -> float:
-    """Return what part of a core a monitor uses when nothing happens."""
+def _idle(jobs: int) -> tuple[float, float]:
+    """Return what part of a core a monitor uses when nothing happens: by itself, and with what it calls."""
     with tempfile.TemporaryDirectory() as folder:
         env = _home(Path(folder), jobs)
         with subprocess.Popen(MONITOR, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as monitor:
@@ -108,10 +111,12 @@ def _idle(jobs: int) -> float:
             after, ended = _used(monitor.pid), time.monotonic()
             assert monitor.poll() is None, "the monitor has ended"
             monitor.terminate()
-    return (after - before) / (ended - began)
+    own, children = (((after[k] - before[k]) / (ended - began)) for k in range(2))
+    return own, own + children
 
 
-def _used(pid: int) -> float:
-    """Return the CPU seconds of a process and of its children that have ended. Source: proc(5), fields 14 to 17."""
+def _used(pid: int) -> tuple[float, float]:
+    """Return the CPU seconds of a process, and of its children that have ended. Source: proc(5), fields 14 to 17."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    times = [int(field) / os.sysconf("SC_CLK_TCK") for field in fields[11:15]]
+    return sum(times[:2]), sum(times[2:])

@@ -28,7 +28,7 @@ name: NAME
 type: job
 prerequisites: [{name: plain, type: dockerimage, uri: debian}]
 """
-ONE_ATTEMPT = "retry: {maxTransientRetries: 0}\nmonitor: {background: false}\n"
+ONE_ATTEMPT = "retry: {maxTransientRetries: 0}\nmonitor: {background: false, maxPollInterval: 2}\n"
 """What most tests look at is how one attempt ends; retries have tests of their own."""
 WHERE = 'echo "$SLURMD_NODENAME $PAI_CURRENT_TASK_ROLE_NAME-$PAI_TASK_INDEX $PWD"'
 """Where a task is: its node, its name and its folder."""
@@ -86,7 +86,9 @@ def folder_of_alice(path: Path) -> Path:
 def paislurm(
     cluster: Cluster, folder: Path, *words: str, env: dict[str, str] | None = None, timeout: int = 120
 ) -> subprocess.CompletedProcess[str]:
-    return cluster.run(["paislurm", *words], cwd=folder, env=env, timeout=timeout)
+    """Call paislurm as alice in a folder, whose site profile is that of all commands."""
+    site = {"PAISLURM_SITE": str(folder / "site.yaml")} if (folder / "site.yaml").exists() else {}
+    return cluster.run(["paislurm", *words], cwd=folder, env=site | (env or {}), timeout=timeout)
 
 
 @dataclass(frozen=True)

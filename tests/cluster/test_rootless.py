@@ -59,7 +59,7 @@ SITE = """\
 partitions: {all: {nodes: [{count: 1, cpus: 4, memoryMB: 4000}]}}
 defaultPartition: all
 containers: {CONTAINERS, certificates: CERTIFICATE}
-monitor: {background: false}
+monitor: {background: false, maxPollInterval: 2}
 retry: {maxTransientRetries: 0}
 """
 PODMAN = """\

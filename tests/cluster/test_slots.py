@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
 
 NO_GANG = "{gangAllocation: false}"
-RETRIES = "retry: {maxTransientRetries: 3}\nmonitor: {background: false}\n"
+RETRIES = "retry: {maxTransientRetries: 3}\nmonitor: {background: false, maxPollInterval: 2}\n"
 
 
 def test_many_tasks_take_turns_and_failed_ones_are_tried_again(installed: Cluster, workdir: Path) -> None:

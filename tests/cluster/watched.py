@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LONGEST = 330
 """Seconds: a lock goes stale after 60, an attempt of which nothing is known is given up after 180."""
-ALONE = "monitor: {background: false}\n"
+ALONE = "monitor: {background: false, maxPollInterval: 2}\n"
 SAVES = "trap 'echo saved; exit 0' TERM; echo ready; sleep 300 & wait"
 FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
 COUNTED: list[tuple[str, tuple[int, int, int], str]] = []
@@ -122,9 +122,9 @@ def watched(
     text = job_text(job.name, role("w", tasks, f"{line}; {command}", failed=failed), extras)
     text = text.replace("cpu: 1", f"cpu: {cpus}") + f"jobRetryCount: {retries}\n"
     (folder / "job.yaml").write_text(text.replace("memoryMB: 100", f"memoryMB: {memory}"))
-    (folder / "site.yaml").write_text(
-        (partitions or profile("watched")) + (site or "retry: {maxTransientRetries: 2}\n")
-    )
+    settings = (partitions or profile("watched")) + (site or "retry: {maxTransientRetries: 2}\n")
+    quick = "" if "monitor:" in settings else "monitor: {maxPollInterval: 2}\n"
+    (folder / "site.yaml").write_text(settings + quick)
     for path in folder.iterdir():
         path.chmod(0o644)
     done = job.run("submit", "job.yaml", env=env)

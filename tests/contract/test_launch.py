@@ -146,7 +146,7 @@ def prologs(cluster: Cluster, flags: str = "") -> Iterator[Path]:
         cluster.wait_idle()
 
 
-RETRIED = "retry: {maxTransientRetries: 3}\nmonitor: {background: false}\n"
+RETRIED = "retry: {maxTransientRetries: 3}\nmonitor: {background: false, maxPollInterval: 2}\n"
 ONE = role("w", 1, WHERE)
 TWO_NODES = role("a", 1, WHERE) + role("b", 1, WHERE)
 WIDE = role("w", 2, WHERE).replace("cpu: 1", "cpu: 9")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tests.contract.site import Site
 
-QUICK = "retry: {maxTransientRetries: 2}\nmonitor: {background: false}\n"
+QUICK = "retry: {maxTransientRetries: 2}\nmonitor: {background: false, maxPollInterval: 2}\n"
 FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
 RETRY = "{slurm: {}, jobRetryCount: 2}"
 

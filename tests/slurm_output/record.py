@@ -191,14 +191,14 @@ def node_failed(case: Case) -> None:
 def found_by_tag(case: Case) -> None:
     job_id = case.submit(HET, "sleep 600")
     case.recording.clear()
-    assert case.backend.find(f"tag-{case.name}") == job_id
+    assert case.backend.find([f"tag-{case.name}"]) == {f"tag-{case.name}": job_id}
     case.cluster.cancel_all()
 
 
 def found_by_tag_in_accounts(case: Case) -> None:
     """Record a search for a tag that the controller has forgotten, as after MinJobAge."""
     case.last_observation(case.submit(HET, "true"))
-    assert case.backend.find("no-such-tag") is None
+    assert case.backend.find(["no-such-tag"]) == {}
     del case.recording[:-1]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,11 @@ from ..state.job_folder import Store
 from .ownership import check_group_home, check_home, check_private
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from paislurm.backends.base import Backend, JobId
+
+    from ..monitor.asking.bill import Bill
 
 
 def user_name() -> str:
@@ -57,6 +62,11 @@ def monitor_folder() -> Path:
     return folder
 
 
+def this_process() -> str:
+    """Say in words which process this is, for people that look at its locks."""
+    return f"{user_name()}@{os.uname().nodename} process {os.getpid()}\n"
+
+
 def backend(name: str) -> Backend:
     """Return a backend by name."""
     return _choose(name)
@@ -68,7 +78,23 @@ def _choose(name: str) -> Backend:
 
     if name == "local":
         check_private(store().home / name)
-    return choose(name, store().home, lambda job_id: _components(name, job_id))
+    return choose(name, store().home, lambda job_id: _components(name, job_id), _charge)
+
+
+def bill() -> Bill:
+    """Return the bill of what is asked of Slurm for this user."""
+    from ..monitor.asking.bill import Bill
+
+    return Bill(monitor_folder())
+
+
+def _charge(argv: Sequence[str], cpu: float, failed: bool) -> None:
+    """Write down a call of a program of Slurm that asks one of its daemons; where that cannot be done, it is free."""
+    from ..monitor.asking.bill import Call
+
+    if "--version" not in argv:
+        with suppress(OSError, FolderError):
+            bill().add(Call(time=time.time(), program=argv[0], cpu=cpu, failed=failed))
 
 
 def _components(backend_name: str, job_id: JobId) -> int:

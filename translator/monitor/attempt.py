@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.base import Submission
 
-from ..errors import PaislurmError, RejectedError
+from ..errors import RejectedError
 from ..state.publish import sync_folder, write_durably
 from ..state.records import Intent, Submitted
 from ..state.safe_read import read_end
@@ -24,9 +24,13 @@ if TYPE_CHECKING:
     from ..state.history import History
     from ..state.job_folder import JobFolder
     from ..state.records import Record
+    from .asking.answer import Answer
 
-NEVER_SENT = ("E501", "E506")
-"""The faults of a program that is not there, and of a Slurm that nobody reaches: nothing was asked of them."""
+NEVER_SENT = ("E501", "E506", "E507")
+"""The faults of a program that is not there, and of a Slurm that nobody reaches, or that is asked too often.
+
+Nothing was submitted by them.
+"""
 SETTLED_SECONDS = 180
 """After so long an attempt that the backend does not show was never taken: sbatch gives up after 120 s."""
 NEVER_TAKEN = -120
@@ -98,21 +102,23 @@ def submitted(known: History, job_id: JobId, now: int) -> Submitted:
     )
 
 
-def recover(known: History, backend: Callable[[str], Backend], now: int) -> tuple[History, tuple[Record, ...], str]:
+def is_unsettled(known: History) -> bool:
+    """Tell whether only the intent of an attempt is known: its tag tells whether the backend took it."""
+    return bool(known.tag) and not known.job_id and known.ended is None
+
+
+def recover(known: History, answer: Answer, now: int) -> tuple[History, tuple[Record, ...], str]:
     """Find out what became of an attempt of which only the intent is known; return news, or why there are none.
 
     The first attempt that was never taken ends the job: its user has been told so. A later one is submitted again.
     """
-    if not known.tag or known.job_id or known.ended is not None:
-        return known, (), ""
-    try:
-        job_id = backend(known.backend).find(known.tag)
-    except PaislurmError as error:
-        return known, (), "; ".join(diagnostic.message for diagnostic in error.diagnostics)
+    if not is_unsettled(known) or known.tag not in answer.found:
+        return known, (), answer.tag_error if is_unsettled(known) else ""
+    job_id = answer.found[known.tag]
     if job_id is not None:
         record = submitted(known, job_id, known.asked)
         return replace(known, job_id=job_id, submitted=record.happened_at), (record,), ""
-    if not is_settled(known, now):
+    if not is_settled(known, min(now, int(answer.time))):
         return known, (), ""
     if known.cancelled is not None:
         end = abandoned(
@@ -125,6 +131,6 @@ def recover(known: History, backend: Callable[[str], Backend], now: int) -> tupl
     return replace(known, ended=end), (end,), ""
 
 
-def is_settled(known: History, now: int) -> bool:
-    """Tell whether an attempt that the backend does not know was never taken."""
-    return bool(known.tag) and not known.job_id and now - known.asked > SETTLED_SECONDS
+def is_settled(known: History, heard: int) -> bool:
+    """Tell whether an attempt that the backend did not know at `heard` was never taken."""
+    return is_unsettled(known) and heard - known.asked > SETTLED_SECONDS

@@ -28,6 +28,8 @@ OF_JOB_END = -220
 """The code of a task that the end of its job stopped. Source: OpenPAI exit specification."""
 STOP_CODES = (-210, OF_JOB_END)
 """The codes that leave a job STOPPED: its user's word, and that of the end of a job. Source: OpenPAI job states."""
+SLURM_KNOWS_MORE = (-1001, -1006, -1402)
+"""Codes of results of which the backend knows which node is to blame, or that a node did not begin the job."""
 OF_THE_SCRIPT = ("COMPLETED", "FAILED")
 """Slurm's words for a script that ended by itself: then its result tells more."""
 UNEXPLAINED = -101
@@ -45,9 +47,9 @@ QUEUE_LAG = 60
 class Evidence:
     """Gather all that is known of a job's last attempt.
 
-    `backend_reachable` tells "the backend does not know the job" from "the backend did not answer"; `started` whether
-    any task ever ran; `canceller` is who cancelled the job, as far as the backend says, and `unbegun` why it was
-    Slurm itself; `table` says what codes and states mean on this site.
+    `backend_reachable` tells "the backend does not know the job", as it said at `heard`, from "it did not answer";
+    `started` whether any task ever ran; `canceller` is who cancelled the job, as far as the backend says, and
+    `unbegun` why it was Slurm itself; `table` says what codes and states mean on this site.
     """
 
     history: History
@@ -56,6 +58,7 @@ class Evidence:
     result: Result | None
     started: bool
     now: int
+    heard: int
     canceller: str = ""
     unbegun: NodeFailure | None = None
     table: ExitTable = field(default_factory=ExitTable)
@@ -76,6 +79,12 @@ class JobStatus:
     since: int | None = None
 
 
+def tells_all(result: Result | None) -> bool:
+    """Tell whether nothing that the backend could say has any effect: the outcome is decided, all tasks have ended."""
+    decided = result is not None and result.outcome != "interrupted" and result.complete
+    return decided and result is not None and result.exit_code not in SLURM_KNOWS_MORE
+
+
 def determine_status(evidence: Evidence) -> JobStatus:
     """Return how a job stands.
 
@@ -91,6 +100,12 @@ def determine_status(evidence: Evidence) -> JobStatus:
         outside = evidence.table.states.get(seen.state)
         if outside is not None:
             return _from_outside(seen.state, *outside, evidence)
+    if result is not None and undecided and result.complete and _is_cancelled(evidence.history):
+        assert evidence.history.cancelled is not None
+        reason = f"the job was cancelled by {evidence.history.cancelled.user}"
+        return JobStatus(state=state_of(result.exit_code), code=result.exit_code, reason=reason, ended=True)
+    if result is not None and result.exit_code in SLURM_KNOWS_MORE and evidence.heard < (result.ended_at or 0):
+        return _status("RUNNING", f"{result.reason}; {evidence.history.backend_label} has not yet named the node")
     if result is not None and (not undecided or _no_more_is_known(evidence)):
         return _from_result(result, evidence)
     if result is not None:
@@ -118,6 +133,11 @@ def state_of(code: int) -> State:
 def _from_outside(word: str, row: ExitCode, sentence: str, evidence: Evidence) -> JobStatus:
     by = f" by {evidence.canceller}" if word == "CANCELLED" and evidence.canceller else ""
     return JobStatus(state=state_of(row.code), code=row.code, reason=sentence + by, ended=True)
+
+
+def _is_cancelled(known: History) -> bool:
+    """Tell whether its user has had the very job cancelled that runs: nobody needs to say why it was interrupted."""
+    return known.cancelled is not None and known.cancelled.job_id == known.job_id != ""
 
 
 def _no_more_is_known(evidence: Evidence) -> bool:
@@ -198,7 +218,7 @@ def _unknown_to_backend(evidence: Evidence) -> JobStatus:
         )
     if not evidence.backend_reachable:
         return _last_known(evidence)
-    if evidence.now - (known.submitted or 0) < QUEUE_LAG:
+    if evidence.heard - (known.submitted or 0) < QUEUE_LAG:
         return _status("WAITING", f"{known.backend_label} does not show the job yet")
     return _status("UNKNOWN", f"{known.backend_label} does not know job {known.job_id}, and the job left no result")
 

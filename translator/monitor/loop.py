@@ -1,31 +1,47 @@
-"""The monitor's loop: one step after the other with all of a user's jobs, often while much happens, seldom else."""
+"""The monitor's loop: files are looked at each second, backends are asked seldom, for all of a user's jobs at once."""
 
 from __future__ import annotations
 
-import math
 import random
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ..state.shared_files import time_written
+from paislurm.backends.slurm.states import Phase, phase
+
+from ..state.job_folder import JobFolder
+from .asking.answer import NOT_ASKED, asking
+from .job_status import RESULT_LAG
 from .poll import Opened, open_job
 from .reconcile import is_unknown, reconcile
+from .watching.cpu_limit import is_nearly_spent
+from .watching.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
+    from pathlib import Path
 
-    from ..state.job_folder import JobFolder, Store
+    from paislurm.backends.base import JobId
+
+    from ..state.job_folder import Store
+    from .asking.answer import Answer
     from .notify import NotificationSender
     from .poll import View
     from .reconcile import Dependencies
 
-MIN_INTERVAL = 2.0
-GROWTH = 1.5
-CHECKS_BETWEEN_POLLS = 4
-"""How often it is looked, at least, whether something has happened between two steps."""
-WATCHED = 100
-"""Jobs whose results are looked for between two steps."""
+LOOK_SECONDS, MAX_LOOK_SECONDS = 1.0, 5.0
+"""How often files are looked at: each second; less often where there are so many that this costs too much CPU time."""
+CPU_PART = 0.55 / 3600
+"""The part of its time that a monitor computes to look at files: a CPU second pays for an hour, steps included."""
+WAKING = 80e-6
+"""CPU seconds that it takes to sleep and to wake up."""
+SMOOTH = 10
+"""Looks by which it is told what one costs."""
+LATE = 1.0
+"""Seconds: an answer is as old as it may be when the next question is due."""
+JITTER = 0.1
+_ALL = "/"
+"""Stands for the folder of all jobs, in which new ones come to be; no job has this name."""
 
 
 class Monitor:
@@ -41,27 +57,49 @@ class Monitor:
         self._known: dict[str, tuple[tuple[int, int, int], Opened]] = {}
         self._over: dict[str, tuple[int, int, int]] = {}
         self._said: dict[str, str] = {}
-        self._views: list[View] = []
+        self._views: dict[str, View] = {}
+        self._answers: dict[str, Answer] = {}
         self._left_alone: set[str] = set()
-        self._fresh = True
+        self._watch = FolderWatch()
+        self._cost = 0.0
+        self._elapsed = 0.0
+        self._due: dict[str, float] = {}
+        """When jobs are to be looked at again, in seconds `elapsed` since backends were asked."""
 
     def step(self) -> bool:
         """Take a step with all jobs; tell whether anything is left to watch. OSError if the lock is another's."""
-        views = reconcile([job for job in self._jobs() if job.history.job], self._means, tasks=False)
+        self._views, self._left_alone, self._due, self._elapsed = {}, set(), {}, 0.0
+        self._take(self._jobs(), fresh=True)
+        return bool(self._views)
+
+    def _take(self, jobs: list[Opened], *, fresh: bool) -> None:
+        """Take a step with some jobs; unless the answers are to be `fresh`, the last ones do, and none is asked for."""
+        jobs = [job for job in jobs if job.history.job]
+        views = reconcile(jobs, self._means, self._ask if fresh else self._recall, tasks=False)
         now = self._means.clock()
         self._sender.deliver(filter(self._means.owns, views), now)
-        self._fresh = False
-        self._views, self._left_alone = [], set()
         for view in views:
+            name = view.folder.name
             self._report(view)
             if self._is_left(view):
-                self._views.append(view)
+                self._views[name] = view
+                self._plan(view, now)
             elif view.history.ended is None:
-                self._left_alone.add(view.folder.name)
+                self._left_alone.add(name)
             elif not (self._means.owns(view) and self._sender.wanted(view)):
                 with suppress(OSError):
-                    self._over[view.folder.name] = _stamp(view.folder)
-        return bool(self._views)
+                    self._over[name] = _stamp(view.folder)
+        self._due = {name: due for name, due in self._due.items() if name in self._views}
+        paths = ((name, _watched_path(view)) for name, view in self._views.items())
+        self._watch.keep([(_ALL, self._store.jobs), *paths])
+
+    def _ask(self, name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
+        ask = self._means.ask or asking(self._means.backend, self._means.clock())
+        self._answers[name] = ask(name, ids, tags)
+        return self._answers[name]
+
+    def _recall(self, name: str, _: Collection[JobId], __: Collection[str]) -> Answer:
+        return self._answers.get(name, NOT_ASKED)
 
     def left(self) -> bool:
         """Tell whether there is a job that the last step did not find to need no monitor; no backend is asked."""
@@ -69,18 +107,20 @@ class Monitor:
 
     def _jobs(self) -> list[Opened]:
         """Return the jobs that have not ended, or of which somebody is still to be told."""
-        found: list[Opened] = []
-        for folder in self._store.all():
-            with suppress(OSError):
-                stamp = _stamp(folder)
-                if self._over.get(folder.name) == stamp:
-                    continue
-                known = self._known.get(folder.name)
-                if known is None or known[0] != stamp:
-                    known = (stamp, open_job(folder))
-                    self._known[folder.name] = known
-                found.append(known[1])
-        return found
+        found = (self._job(folder) for folder in self._store.all())
+        return [job for job in found if job is not None]
+
+    def _job(self, folder: JobFolder) -> Opened | None:
+        with suppress(OSError):
+            stamp = _stamp(folder)
+            if self._over.get(folder.name) == stamp:
+                return None
+            known = self._known.get(folder.name)
+            if known is None or known[0] != stamp:
+                known = (stamp, open_job(folder))
+                self._known[folder.name] = known
+            return known[1]
+        return None
 
     def _is_left(self, view: View) -> bool:
         """Tell whether a job needs a monitor. Of one that nobody knows any more only its user can say what to do."""
@@ -91,45 +131,84 @@ class Monitor:
         return not is_unknown(view)
 
     def _report(self, view: View) -> None:
-        """Say what is new about a job; things are happening then."""
+        """Say what is new about a job."""
         text = f"{view.job_status.state} attempt {view.history.attempt} job {view.history.job_id or '-'}"
         words = view.backend_error or view.job_status.reason
         said = f"{view.folder.name}: {text}" + (f": {words}" if words else "")
-        if self._said.get(view.folder.name) != f"{text} {view.backend_error}":
-            self._said[view.folder.name] = f"{text} {view.backend_error}"
-            self._fresh = True
+        news = f"{text} {view.backend_error} {view.room_at is not None}"
+        if self._said.get(view.folder.name) != news:
+            self._said[view.folder.name] = news
             self._say(said)
             for what in view.read_errors:
                 self._say(f"{view.folder.name}: {what}")
 
-    def run(self, longest: float, *, sleep: Callable[[float], None] = time.sleep) -> None:
-        """Take steps until nothing is left to watch, or the lock is another's."""
-        pause = MIN_INTERVAL
+    def run(
+        self,
+        interval: float,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        spent: Callable[[], bool] = is_nearly_spent,
+    ) -> bool:
+        """Take steps until nothing is left to watch, or the lock is another's; backends are asked every `interval` s.
+
+        Returns True where another process is to go on, because this one's CPU time is nearly `spent`.
+        """
         while self._means.holds_lock() and self.step():
-            pause = MIN_INTERVAL if self._fresh else min(longest, pause * GROWTH)
-            self._rest(pause * random.uniform(0.8, 1.2), sleep)  # noqa: S311 - so that not all monitors ask at once
+            seconds = interval * random.uniform(1, 1 + JITTER) + LATE  # noqa: S311 - so that not all ask at once
+            if self._rest(seconds, sleep, spent):
+                return True
+        return False
 
     def finish(self) -> None:
         """Wait for the programs that are being told of events."""
         self._sender.finish(self._means.clock())
 
-    def _rest(self, seconds: float, sleep: Callable[[float], None]) -> None:
-        """Wait, but no longer than until a retry is due, a result is written or a job is submitted."""
-        retries = (view.history.retry for view in self._views if view.history.ended is None)
-        due = min((retry.retry_at for retry in retries if retry is not None), default=None)
-        if due is not None:
-            seconds = min(seconds, max(0.5, due - self._means.clock()))
-        before = self._watched_paths()
-        looks = max(CHECKS_BETWEEN_POLLS, math.ceil(seconds / MIN_INTERVAL))
-        for _ in range(looks):
-            if self._watched_paths() != before:
-                return
-            sleep(seconds / looks)
+    def _rest(self, seconds: float, sleep: Callable[[float], None], spent: Callable[[], bool]) -> bool:
+        """Look at files until backends are to be asked again, or nothing is left; tell whether CPU time is spent."""
+        while self._elapsed < seconds and self._views:
+            if spent():
+                return True
+            began = time.thread_time()
+            names = self._watch.changed()
+            self._cost += (time.thread_time() - began + WAKING - self._cost) / SMOOTH
+            pause = min(MAX_LOOK_SECONDS, max(LOOK_SECONDS, self._cost / CPU_PART))
+            if self._due:
+                names |= {name for name, due in self._due.items() if due <= self._elapsed}
+            if names:
+                self._take(self._jobs_of(names), fresh=False)
+            sleep(pause)
+            self._elapsed += pause
+        return False
 
-    def _watched_paths(self) -> list[int]:
-        """Return what changes when something happens, without a question to any backend."""
-        results = (view.folder.result(view.history.attempt) for view in self._views[:WATCHED])
-        return [time_written(path) for path in (self._store.jobs, *results)]
+    def _jobs_of(self, names: set[str]) -> list[Opened]:
+        """Return the jobs of these names that are looked after, and those that are new if the folder of all changed."""
+        views = [self._views.pop(name) for name in names if name in self._views]
+        folders = [JobFolder(path=view.folder.path) for view in views]
+        if _ALL in names:
+            seen = self._views.keys() | self._left_alone
+            folders += [folder for folder in self._store.all() if folder.name not in seen | names]
+        jobs = (self._job(folder) for folder in folders)
+        return [job for job in jobs if job is not None]
+
+    def _plan(self, view: View, now: int) -> None:
+        """Note when a job is to be looked at though nothing in its folder changes."""
+        known, seen = view.history, view.observation
+        self._due.pop(view.folder.name, None)
+        if known.ended is not None:
+            wait = 0 if self._sender.busy else None
+        elif known.retry is not None:
+            wait = max(known.retry.retry_at, view.room_at or 0) - now
+        else:
+            wait = RESULT_LAG + 1 if seen is not None and phase(seen.state) is Phase.ENDED else None
+        if wait is not None:
+            self._due[view.folder.name] = self._elapsed + max(LOOK_SECONDS, wait)
+
+
+def _watched_path(view: View) -> Path:
+    """Return what changes when something happens to a job: its attempt's folder, between attempts its journal."""
+    known = view.history
+    lives = known.job_id and known.retry is None and known.ended is None
+    return view.folder.attempt(known.attempt) if lives else view.folder.journal
 
 
 def _stamp(folder: JobFolder) -> tuple[int, int, int]:

@@ -54,6 +54,11 @@ class NotificationSender:
         self._pauses: dict[str, tuple[float, float]] = {}
         self._done: set[str] = set()
 
+    @property
+    def busy(self) -> bool:
+        """Whether a program is being told of something."""
+        return bool(self._running)
+
     def wanted(self, view: View) -> bool:
         """Tell whether there is something left to tell of a job."""
         return bool(self._argv) and any(n.key not in self._done for n in due_notifications(view.history))

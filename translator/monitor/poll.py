@@ -1,30 +1,31 @@
-"""Look at jobs: read what their folders say, ask each backend once for all. Nothing is written: `reconcile` does."""
+"""Look at jobs: read what their folders say, ask each backend once for the rest. `reconcile` writes, this does not."""
 
 from __future__ import annotations
 
 import pwd
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId
+from paislurm.backends.slurm.states import Phase, phase
 
-from ..errors import BackendError, PaislurmError
+from ..errors import BackendError
 from ..exit_codes.table import ExitTable
 from ..state.history import apply, history
 from ..state.journal import read
 from ..state.records import Ended
-from ..state.result import read_result
-from ..state.safe_read import CorruptDataError, is_job_number, parse_int, read_end
+from ..state.safe_read import parse_int
 from ..state.task_reports import read_reports
+from .asking.answer import NOT_ASKED, asking
 from .attempt import recover, submitted
-from .job_status import FINAL, Evidence, JobStatus, State, determine_status, has_just_ended
+from .job_status import FINAL, Evidence, JobStatus, State, determine_status, has_just_ended, tells_all
 from .task_status import TaskView, task_views
 from .transition import between_attempts, transition
 from .unbegun import may_be_slurms_own, node_failure
+from .watching.job_files import begun, claimed_by, questions, read_files, result_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from paislurm.backends.base import Backend, Observation
 
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
     from ..state.records import Record
     from ..state.result import Result
     from ..state.task_reports import Report
+    from .asking.answer import Answer, Ask
     from .unbegun import NodeFailure
+    from .watching.job_files import JobFiles
 
 DUPLICATE = 5
 """What a batch script exits with whose attempt another job runs. Source: this project's docs, run folder."""
@@ -53,7 +56,8 @@ class Opened:
 class View:
     """Hold how a job stands. `backend_error`: why the backend did not answer; `read_errors`: what cannot be read.
 
-    `news` are the records that its journal lacks; `history` has taken them in.
+    `news` are the records that its journal lacks; `history` has taken them in. `heard` is when the backend was asked
+    for it, 0 where it was not; `room_at` when the attempt that is due may be submitted, None where that is now.
     """
 
     folder: JobFolder
@@ -62,17 +66,11 @@ class View:
     observation: Observation | None = None
     result: Result | None = None
     tasks: tuple[TaskView, ...] = ()
+    heard: int = 0
+    room_at: int | None = None
     backend_error: str = ""
     read_errors: tuple[str, ...] = ()
     news: tuple[Record, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PollResult:
-    """Hold what the backends said: observations by backend and id, and for each that said nothing, why."""
-
-    observations: Mapping[tuple[str, str], Observation]
-    problems: Mapping[str, str]
 
 
 def open_job(folder: JobFolder) -> Opened:
@@ -83,63 +81,50 @@ def open_job(folder: JobFolder) -> Opened:
     return Opened(folder=folder, history=history(journal.records), read_errors=read_errors)
 
 
-def poll_jobs(jobs: Sequence[Opened], backend: Callable[[str], Backend], now: int, *, tasks: bool = True) -> list[View]:
-    """Look at jobs, and ask each backend once for all of them; of those that have ended nothing is asked.
+def poll_jobs(
+    jobs: Sequence[Opened], backend: Callable[[str], Backend], now: int, ask: Ask | None = None, *, tasks: bool = True
+) -> list[View]:
+    """Look at jobs, and ask each backend once for all of which their files do not tell enough.
 
-    Without `tasks`, what the tasks of a living job report is not read: that can be thousands of files.
+    `ask` is how that is done, at once where it is None. Without `tasks`, what the tasks of a living job report is not
+    read: that can be thousands of files.
     """
-    found = [recover(job.history, backend, now) for job in jobs]
-    answers = poll_backends((known for known, _, _ in found), backend)
+    found = [read_files(job.folder, job.history, late=tasks, read_errors=job.read_errors) for job in jobs]
+    ask = ask or asking(backend, now)
+    answers = {name: ask(name, ids, tags) for name, (ids, tags) in questions(found).items()}
     views: list[View] = []
-    for job, (known, news, backend_error) in zip(jobs, found, strict=True):
-        view = evaluate(job.folder, known, answers, now, backend, tasks=tasks)
-        read_errors, backend_error = job.read_errors + view.read_errors, backend_error or view.backend_error
-        views.append(replace(view, read_errors=read_errors, backend_error=backend_error, news=(*news, *view.news)))
+    for files in found:
+        answer = answers.get(files.known.backend, NOT_ASKED)
+        known, news, backend_error = recover(files.known, answer, now)
+        view = evaluate(replace(files, known=known), answer, now, backend, tasks=tasks)
+        backend_error = backend_error or view.backend_error
+        views.append(replace(view, backend_error=backend_error, news=(*files.news, *news, *view.news)))
     return views
 
 
-def poll_backends(histories: Iterable[History], backend: Callable[[str], Backend]) -> PollResult:
-    """Ask each backend once about all its jobs; that one does not answer is an answer too."""
-    ids: dict[str, set[JobId]] = {}
-    for known in histories:
-        if known.job_id and known.ended is None and known.retry is None:
-            ids.setdefault(known.backend, set()).add(JobId(known.job_id))
-    observations: dict[tuple[str, str], Observation] = {}
-    problems: dict[str, str] = {}
-    for name, wanted in ids.items():
-        answer = _observe(backend, name, wanted)
-        if isinstance(answer, str):
-            problems[name] = answer
-        else:
-            observations |= {(name, job_id): observation for job_id, observation in answer.items()}
-    return PollResult(observations=observations, problems=problems)
-
-
-def _observe(backend: Callable[[str], Backend], name: str, ids: set[JobId]) -> Mapping[JobId, Observation] | str:
-    """Return what a backend says, or why it says nothing: it can be one that there is not, in the record of a job."""
-    try:
-        return backend(name).observe(ids)
-    except PaislurmError as error:
-        return "; ".join(diagnostic.message for diagnostic in error.diagnostics)
-
-
-def evaluate(
-    folder: JobFolder, known: History, answers: PollResult, now: int, backend: Callable[[str], Backend], *, tasks: bool
-) -> View:
+def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> View:
     """Put together how a job stands, and what is new about it."""
+    folder, known, result, read_errors = files.folder, files.known, files.result, files.read_errors
     if known.ended is not None:
-        return _ended(folder, known, tasks=tasks)
+        return _ended(files, tasks=tasks)
+    heard = _heard(files, answer, now)
     if known.retry is not None:
         job_status, news = between_attempts(known, known.retry, now)
-        return View(folder=folder, history=apply(known, news), job_status=job_status, news=news)
-    observation = answers.observations.get((known.backend, known.job_id))
+        return View(
+            folder=folder, history=apply(known, news), job_status=job_status, news=news, read_errors=read_errors
+        )
+    observation, backend_error = None, ""
+    if known.job_id and not tells_all(result):
+        observation, backend_error = answer.observations.get(JobId(known.job_id)), answer.error
+        observation = begun(folder, known, observation, heard)
     owner = _owner_of_duplicate(folder, known, observation)
     if owner is not None:
         news = (submitted(known, owner, now),)
         job_status = JobStatus(state="WAITING", code=None, reason=f"it is job {owner} that runs it", ended=False)
         return View(folder=folder, history=apply(known, news), job_status=job_status, news=news)
-    backend_error = answers.problems.get(known.backend, "")
-    result, read_errors = _result(folder, known, late=tasks or (observation is not None and observation.final))
+    if result is None and observation is not None and observation.final:
+        result, read_errors = result_of(folder, known.attempt, late=True)
+        read_errors += files.read_errors
     reports = _reports(folder, known) if tasks else {}
     unbegun = None
     if observation is not None and may_be_slurms_own(known, observation, result):
@@ -148,10 +133,13 @@ def evaluate(
     evidence = Evidence(
         history=known,
         observation=observation,
-        backend_reachable=not backend_error,
+        backend_reachable=bool(heard) and not backend_error,
         result=result,
-        started=not tasks or any(reports.values()) or bool(result and any(task.started_at for task in result.tasks)),
+        started=any(reports.values())
+        or bool(result and any(task.started_at for task in result.tasks))
+        or (not tasks and _has_run(known, observation)),
         now=now,
+        heard=heard,
         canceller=_canceller(observation),
         unbegun=unbegun,
         table=ExitTable(known.exit_rows) if known.exit_rows else _SHIPPED,
@@ -168,40 +156,37 @@ def evaluate(
         observation=observation,
         result=result,
         tasks=found,
+        heard=heard,
         backend_error=backend_error,
         read_errors=read_errors,
         news=news,
     )
 
 
-def _ended(folder: JobFolder, known: History, *, tasks: bool) -> View:
+def _heard(files: JobFiles, answer: Answer, now: int) -> int:
+    """Return when the backend was asked for a job, 0 where it was not, or said what its result has overtaken."""
+    known, result = files.known, files.result
+    heard = min(now, int(answer.time)) if known.tag in answer.found or known.job_id in answer.asked else 0
+    overtaken = result is not None and known.job_id not in answer.observations and heard < (result.ended_at or 0)
+    return 0 if overtaken else heard
+
+
+def _ended(files: JobFiles, *, tasks: bool) -> View:
     """The journal knows the end; only the tasks are looked up."""
+    folder, known = files.folder, files.known
     assert known.ended is not None
+    view = View(folder=folder, history=known, job_status=recorded_status(known.ended), read_errors=files.read_errors)
     if not tasks:
-        return View(folder=folder, history=known, job_status=recorded_status(known.ended))
-    result, read_errors = _result(folder, known)
+        return view
+    result, read_errors = result_of(folder, known.attempt, late=True)
     found = task_views(known.roles, result, _reports(folder, known) if result is None else {}, ended=True)
-    return View(
-        folder=folder, history=known, job_status=recorded_status(known.ended), tasks=found, read_errors=read_errors
-    )
+    return replace(view, result=result, tasks=found, read_errors=view.read_errors + read_errors)
 
 
 def recorded_status(end: Ended) -> JobStatus:
     """Return how a job stands whose end is in the journal."""
     state: State = next((state for state in FINAL if state == end.state), "UNKNOWN")
     return JobStatus(state=state, code=end.exit_code, reason=end.reason, ended=True)
-
-
-def _result(folder: JobFolder, known: History, *, late: bool = True) -> tuple[Result | None, tuple[str, ...]]:
-    path = folder.result(known.attempt)
-    if late:
-        # Listing the folder makes a network file system look again for a file that was missing a moment ago.
-        with suppress(OSError):
-            list(path.parent.iterdir())
-    try:
-        return read_result(path), ()
-    except (OSError, CorruptDataError) as error:
-        return None, (f"{path.name} cannot be read: {error}",)
 
 
 def _reports(folder: JobFolder, known: History) -> dict[str, Mapping[int, Report]]:
@@ -218,15 +203,21 @@ def _investigate(
 ) -> tuple[Observation | None, NodeFailure | None, str]:
     """Return what to believe of a job that Slurm may have cancelled itself, why it has, and why nobody says so."""
     told = result is not None and any(task.started_at for task in result.tasks)
-    begun = told or any(_reports(folder, known).values())
+    has_begun = told or any(_reports(folder, known).values())
     try:
         # The script of a job that had begun was told to end: that was root.
         lost = {} if told else backend(known.backend).unavailable_nodes(seen.nodes)
     except BackendError as error:
         return None, None, "; ".join(diagnostic.message for diagnostic in error.diagnostics)
-    failure = node_failure(folder.attempt(known.attempt) / "srun", lost, begun=begun)
+    failure = node_failure(folder.attempt(known.attempt) / "srun", lost, begun=has_begun)
     more = failure is None and not told and has_just_ended(seen, known, now)
     return replace(seen, final=False) if more else seen, failure, ""
+
+
+def _has_run(known: History, seen: Observation | None) -> bool:
+    """Tell whether the backend has said that a job runs or ran: what is believed of its tasks unless they are asked."""
+    state = seen.state if seen else known.observed.backend_state if known.observed else None
+    return state is not None and phase(state) in (Phase.RUNNING, Phase.ENDED)
 
 
 def _canceller(observation: Observation | None) -> str:
@@ -245,9 +236,5 @@ def _owner_of_duplicate(folder: JobFolder, known: History, observation: Observat
     """Return the job that runs the attempt, where the one that is known ended as a duplicate of it."""
     if observation is None or not observation.final or observation.status != DUPLICATE:
         return None
-    try:
-        claim, _ = read_end(folder.claim(known.attempt), 64)
-    except OSError:
-        return None
-    owner = claim.split()[0].decode("ascii", errors="replace") if claim.strip() else ""
-    return JobId(owner) if is_job_number(owner) and owner != known.job_id else None
+    owner = claimed_by(folder, known.attempt)
+    return owner if owner != known.job_id else None

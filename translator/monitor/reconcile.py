@@ -19,7 +19,7 @@ from ..state.records import Cancelled, Retry
 from .attempt import is_settled, new_intent, prepare, submit_attempt
 from .job_status import JobStatus
 from .poll import open_job, poll_jobs
-from .transition import abandoned
+from .transition import abandoned, attempt_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 
     from ..state.history import History
     from ..state.records import Record
+    from .asking.answer import Ask
     from .poll import Opened, View
 
 REFUSED_SECONDS = 3600
 """For so long a fresh attempt that the backend refuses is tried again: a limit of the site may be reached just now."""
 REFUSED = -200
+FULL_HOUR = "as many attempts were submitted in the last hour as the site allows (`retry.maxAttemptsPerHour`)"
 LOST_NODES = (-1001, -1006)
 """Codes for which the backend knows better than the script which node is to blame."""
 
@@ -46,20 +48,24 @@ class Dependencies:
     """Hold what a step works with.
 
     `holds_lock` tells whether this process is still the one that may act, and `owns` whether a job is the user's:
-    others' are looked at and left alone.
+    others' are looked at and left alone. `ask` is how a backend is asked for jobs, at once where it is None. `room_at`
+    tells from when on a backend may be given one more attempt, in seconds since 1970.
     """
 
     backend: Callable[[str], Backend]
     clock: Callable[[], int]
     holds_lock: Callable[[], bool]
     owns: Callable[[View], bool]
+    ask: Ask | None = None
+    room_at: Callable[[str], int] = lambda _: 0
 
 
-def reconcile(jobs: Sequence[Opened], dependencies: Dependencies, *, tasks: bool = True) -> list[View]:
-    """Take one step with the jobs, and return how they stand after it; `tasks` as in `poll_jobs`."""
-    return [
-        _act(view, dependencies) for view in poll_jobs(jobs, dependencies.backend, dependencies.clock(), tasks=tasks)
-    ]
+def reconcile(
+    jobs: Sequence[Opened], dependencies: Dependencies, ask: Ask | None = None, *, tasks: bool = True
+) -> list[View]:
+    """Take one step with the jobs, and return how they stand after it; `ask` and `tasks` as in `poll_jobs`."""
+    views = poll_jobs(jobs, dependencies.backend, dependencies.clock(), ask or dependencies.ask, tasks=tasks)
+    return [_act(view, dependencies) for view in views]
 
 
 def is_unknown(view: View) -> bool:
@@ -69,7 +75,7 @@ def is_unknown(view: View) -> bool:
 
 def _act(view: View, dependencies: Dependencies) -> View:
     """Write down what is new about a job, and do what follows from it; what cannot be done now is tried again."""
-    if not dependencies.owns(view) or not dependencies.holds_lock():
+    if _is_quiet(view) or not dependencies.owns(view) or not dependencies.holds_lock():
         return view
     try:
         view = _write_down(view, dependencies)
@@ -77,12 +83,20 @@ def _act(view: View, dependencies: Dependencies) -> View:
             # It will hardly be known again, and its user may not look for long.
             remove(view.folder.secrets)
         view = _cancel_again(view, dependencies)
+        view = held_up(view, dependencies.clock(), dependencies.room_at)
         number = _due(view, dependencies.clock())
         return view if number is None else _submit(view, number, dependencies)
     except OSError as error:
         return replace(view, backend_error=f"{view.folder.path} cannot be written ({error.strerror or error})")
     except PaislurmError as error:
         return replace(view, backend_error="; ".join(diagnostic.message for diagnostic in error.diagnostics))
+
+
+def _is_quiet(view: View) -> bool:
+    """Tell whether there is nothing to do about a job: it waits or runs as before, and nobody wants its end."""
+    known = view.history
+    alive = known.job_id and known.ended is None and known.retry is None and view.observation is not None
+    return bool(alive) and not view.news and known.cancelled is None
 
 
 def _write_down(view: View, dependencies: Dependencies) -> View:
@@ -129,12 +143,30 @@ def _cancel(view: View, wanted: Cancelled, dependencies: Dependencies) -> View:
 
 def _due(view: View, now: int) -> int | None:
     """Return the number of the attempt that is to be submitted now, None for none."""
+    number = _next(view, now)
+    return None if view.room_at is not None else number
+
+
+def _next(view: View, now: int) -> int | None:
+    """Return the number of the attempt that is due, None for none."""
     known = view.history
     if view.backend_error or known.ended is not None or known.cancelled is not None:
         return None
     if known.retry is not None:
         return known.attempt + 1 if now >= known.retry.retry_at else None
-    return known.attempt if known.attempt and is_settled(known, now) else None
+    return known.attempt if known.attempt and is_settled(known, view.heard) else None
+
+
+def held_up(view: View, now: int, room_at: Callable[[str], int]) -> View:
+    """Say of an attempt that is due that it has to wait, where the user's attempts of this hour are used up."""
+    number = _next(view, now)
+    room = room_at(view.history.backend) if number is not None else 0
+    if room <= now:
+        return view
+    retry = view.history.retry
+    before = f"{attempt_text(retry)}; " if retry is not None else ""
+    reason = f"{before}attempt {number} follows in {room - now} s: {FULL_HOUR}"
+    return replace(view, room_at=room, job_status=replace(view.job_status, reason=reason))
 
 
 def _submit(view: View, number: int, dependencies: Dependencies) -> View:
@@ -174,7 +206,7 @@ def _refused(view: View, known: History, error: BackendError, dependencies: Depe
     """Give up after a time; until then the attempt is tried again as one that was never taken."""
     words = "; ".join(diagnostic.message for diagnostic in error.diagnostics)
     now = dependencies.clock()
-    if not known.retries or now - known.retries[-1].retry_at < REFUSED_SECONDS:
+    if now - known.first_asked < REFUSED_SECONDS:
         return _after(view, known, words)
     end = abandoned(known, now, REFUSED, f"attempt {known.attempt} cannot be submitted: {words}")
     view.folder.append(end)

@@ -41,6 +41,7 @@ class Retry(StrictModel):
     """Bounds of retries that OpenPAI did not have. Source: this project's docs, monitor."""
 
     max_transient_retries: Annotated[int, int_range(0)] = _RETRY.max_transient_retries
+    max_attempts_per_hour: Annotated[int, int_range(1)] = _RETRY.max_attempts_per_hour
     max_restarts: Annotated[int, int_range(1)] | None = None
     on_root_cancel: Annotated[Literal["stop", "retry"], choice("stop", "retry")] = _RETRY.on_root_cancel
 
@@ -48,6 +49,7 @@ class Retry(StrictModel):
         """Return the settings as the planner and the monitor see them."""
         return RetrySettings(
             max_transient_retries=self.max_transient_retries,
+            max_attempts_per_hour=self.max_attempts_per_hour,
             max_restarts=self.max_restarts,
             on_root_cancel=self.on_root_cancel,
         )
@@ -74,7 +76,7 @@ class ExitRow(StrictModel):
 
 
 class Monitor(StrictModel):
-    """Whether `submit` leaves a monitor behind, and how seldom it asks Slurm, in seconds."""
+    """Whether `submit` leaves a monitor behind, and how seldom Slurm is asked, in seconds."""
 
     background: Boolean = _MONITOR.background
     max_poll_interval: Seconds = _MONITOR.max_poll_interval

@@ -164,9 +164,11 @@ class RetrySettings:
 
     `max_restarts` bounds the restarts of a v1 job with `retryCount: -2`; without one such a job is refused.
     `on_root_cancel` says whether a job that root cancelled is stopped, as one that its user did, or retried.
+    `max_attempts_per_hour` is how many attempts are submitted in an hour for all jobs of a user.
     """
 
     max_transient_retries: int = 10
+    max_attempts_per_hour: int = 60
     max_restarts: int | None = None
     on_root_cancel: Literal["stop", "retry"] = "stop"
 
@@ -178,10 +180,10 @@ class RetrySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitorSettings:
-    """Say whether `submit` leaves a monitor behind, and the longest time between two questions, in seconds."""
+    """Say whether `submit` leaves a monitor behind, and the time between two of its questions to Slurm, in seconds."""
 
     background: bool = True
-    max_poll_interval: int = 30
+    max_poll_interval: int = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

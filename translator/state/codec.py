@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .safe_read import CorruptDataError, require_int, require_objects, require_str, require_strs
 
@@ -45,6 +45,8 @@ def _reader(hint: Any) -> Reader:
     plain: dict[Any, Reader] = {int: require_int, str: require_str, bool: _bool, tuple[str, ...]: require_strs}
     if hint in plain:
         return plain[hint]
+    if isinstance(hint, NewType):
+        return _reader(hint.__supertype__)
     kind, parts = get_origin(hint), get_args(hint)
     if kind is Annotated:
         return _within(_reader(parts[0]), parts[1])

@@ -51,6 +51,8 @@ class History:
     attempt: int = 0
     tag: str = ""
     asked: int = 0
+    first_asked: int = 0
+    """When the backend was asked to take the last attempt: `asked` last, `first_asked` for the first time."""
     job_id: str = ""
     submitted: int | None = None
     observed: Observed | None = None
@@ -140,6 +142,7 @@ def _of_attempt(known: History, attempt: int) -> History:
         attempt=attempt,
         tag="",
         asked=0,
+        first_asked=0,
         job_id="",
         submitted=None,
         observed=None,
@@ -152,7 +155,8 @@ def _next(known: History, record: Intent | Submitted | Observed | Ended) -> Hist
     """Take in a record of the last attempt. How an attempt ended is said once; later words are none."""
     match record:
         case Intent():
-            return replace(known, tag=record.tag, asked=record.happened_at)
+            asked = record.happened_at
+            return replace(known, tag=record.tag, asked=asked, first_asked=known.first_asked or asked)
         case Submitted():
             return replace(
                 known, job_id=record.job_id, submitted=record.happened_at, job=record.job, user=record.user,

@@ -11,6 +11,7 @@ import yaml
 from paislurm.translator.cli import context
 from paislurm.translator.cli.context import clock, user_name
 from paislurm.translator.cli.input import sites
+from paislurm.translator.cli.jobs import asking
 from paislurm.translator.cli.submit import background
 from paislurm.translator.state.job_folder import JobFolder
 
@@ -29,6 +30,7 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep the user's own jobs and profiles out of the tests; return the folder of the jobs."""
     monkeypatch.setenv("PAISLURM_HOME", str(tmp_path / "home"))
     context._choose.cache_clear()
+    asking._shared.cache_clear()
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("PAISLURM_SITE", raising=False)
@@ -40,8 +42,9 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def slurm(monkeypatch: pytest.MonkeyPatch) -> FakeBackend:
-    """Put a Slurm in place that says what the test wants."""
+    """Put a Slurm in place that says what the test wants, whenever it is asked."""
     backend = FakeBackend()
+    monkeypatch.setattr(asking, "SHARED", ())
     monkeypatch.setattr(context, "_choose", lambda _: backend)
     return backend
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from paislurm.backends.base import JobId
 from paislurm.translator.cli import context
 from paislurm.translator.cli.context import clock, user_name
 from paislurm.translator.exit_codes.table import SiteRow
+from paislurm.translator.monitor.asking.bill import Call
 from paislurm.translator.monitor.notification import due_notifications
 from paislurm.translator.monitor.notify import message
 from paislurm.translator.pipeline import compile_job
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).parents[3] / "docs" / "json.md"
 WORDS = ("states", "backend_states")
 """Objects whose keys are data: states."""
-TYPES = {str: "text", int: "number", bool: "boolean", list: "list", dict: "object"}
+TYPES = {str: "text", int: "number", float: "number", bool: "boolean", list: "list", dict: "object"}
 SAME = {"wait": "status", "watch": "list"}
 """Commands that print what another one does."""
 RETRY = Retry(
@@ -107,7 +109,8 @@ def documents(
     reports = folder.attempt(0) / "tasks" / "0-worker"
     reports.mkdir(parents=True)
     (reports / "0.log").write_text(f"start 0 0 0 0 n1 4 {NOW}\n", encoding="utf-8")
-    for line in (("exec", ours, "worker-0"), ("cancel", ours), ("monitor", "--once")):
+    context.bill().add(Call(time=time.time(), program="squeue", cpu=0.25, failed=False))
+    for line in (("exec", ours, "worker-0"), ("cancel", ours), ("monitor", "--once"), ("monitor", "--bill")):
         read(*line)
     return [*made, ("an error", json.loads(run("status", "--json", "nothing").out))]
 

@@ -104,9 +104,17 @@ def ended(backend: FakeBackend, job_id: str = "7", state: str = "FAILED", **chan
     backend.observations[JobId(job_id)] = observed(state, final=True, job_id=job_id, **changes)
 
 
-def stepped(folder: JobFolder, backend: FakeBackend, now: int, *, held: Callable[[], bool] = lambda: True) -> View:
+def stepped(
+    folder: JobFolder, backend: FakeBackend, now: int, *, held: Callable[[], bool] = lambda: True, room_at: int = 0
+) -> View:
     """Let the monitor take one step with a job."""
-    dependencies = Dependencies(backend=lambda _: backend, clock=lambda: now, holds_lock=held, owns=lambda _: True)
+    dependencies = Dependencies(
+        backend=lambda _: backend,
+        clock=lambda: now,
+        holds_lock=held,
+        owns=lambda _: True,
+        room_at=lambda _: room_at,
+    )
     return reconcile([open_job(folder)], dependencies)[0]
 
 
@@ -157,10 +165,10 @@ class FakeBackend:
         self._fail()
         return {job_id: self.observations[job_id] for job_id in ids if job_id in self.observations}
 
-    def find(self, tag: str) -> JobId | None:
-        """Look a tag up."""
+    def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
+        """Look tags up."""
         self._fail()
-        return self.tags.get(tag)
+        return {tag: self.tags[tag] for tag in tags if tag in self.tags}
 
     def environment(self, job_id: JobId) -> Mapping[str, str]:
         return {"JOB": job_id}

@@ -37,6 +37,7 @@ def job_status(seen: Observation | None = None, found: Result | None = None, *mo
         result=found,
         started=True,
         now=NOW,
+        heard=NOW,
     )
     return determine_status(replace(evidence, **changes))
 
@@ -142,7 +143,7 @@ def test_a_clock_that_is_behind_does_not_wait_for_ever() -> None:
 
 
 def test_a_new_job_may_be_unknown_to_the_backend() -> None:
-    assert job_status(None, None, now=SUBMITTED.happened_at + 5).state == "WAITING"
+    assert job_status(None, None, heard=SUBMITTED.happened_at + 5).state == "WAITING"
     assert determine_status(
         Evidence(
             history=history([CREATED, INTENT]),
@@ -151,6 +152,7 @@ def test_a_new_job_may_be_unknown_to_the_backend() -> None:
             result=None,
             started=False,
             now=NOW,
+        heard=NOW,
         )
     ).state == "WAITING"  # fmt: skip
 

@@ -1,8 +1,9 @@
-"""The loop asks seldom when nothing happens, at once when something does, and ends when nothing is left."""
+"""The loop looks at files each second, asks seldom whatever happens, and ends when nothing is left."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +42,13 @@ class Clock:
         return NOW + int(self.seconds)
 
 
-def monitor(path: Path, backend: FakeBackend, clock: Clock, said: list[str]) -> Monitor:
+def monitor(path: Path, backend: FakeBackend, clock: Clock, said: list[str], *, room_at: int = 0) -> Monitor:
     dependencies = Dependencies(
-        backend=lambda _: backend, clock=clock.now, holds_lock=lambda: True, owns=lambda _: True
+        backend=lambda _: backend,
+        clock=clock.now,
+        holds_lock=lambda: True,
+        owns=lambda _: True,
+        room_at=lambda _: room_at,
     )
     return Monitor(Store(path), dependencies, NotificationSender(), said.append)
 
@@ -53,7 +58,7 @@ def backend() -> FakeBackend:
     return FakeBackend(observed("RUNNING"))
 
 
-def test_it_asks_ever_less_often_and_ends_with_the_last_job(tmp_path: Path) -> None:
+def test_it_asks_as_seldom_as_it_is_told_and_ends_with_the_last_job(tmp_path: Path) -> None:
     job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     asked: list[float] = []
     clock = Clock(t600=lambda: slurm.observations.update({JobId("7"): observed("CANCELLED", final=True)}))
@@ -65,14 +70,46 @@ def test_it_asks_ever_less_often_and_ends_with_the_last_job(tmp_path: Path) -> N
 
     slurm = Backend(observed("RUNNING"))
     said: list[str] = []
-    monitor(tmp_path, slurm, clock, said).run(30, sleep=clock.sleep)
+    assert monitor(tmp_path, slurm, clock, said).run(60, sleep=clock.sleep) is False
     pauses = [later - before for before, later in pairwise(asked)]
-    assert 1.5 <= pauses[0] <= 2.5
-    assert all(pause <= 36.1 for pause in pauses)
-    assert min(pauses[10:]) >= 23.9
-    assert len(set(pauses[10:])) > 1, "there is no jitter"
-    assert 600 <= clock.seconds <= 650
+    assert all(61 <= pause <= 68 for pause in pauses), pauses
+    assert len(set(pauses)) > 1, "there is no jitter"
+    assert 600 <= clock.seconds <= 668
     assert [line.partition(":")[2].split()[0] for line in said] == ["RUNNING", "STOPPED"]
+
+
+def test_looking_at_files_costs_no_question(tmp_path: Path, backend: FakeBackend) -> None:
+    """Whatever happens in the folders of a hundred jobs, there is one question in each interval."""
+    clock, happens = Clock(), []
+    for number in range(100):
+        records = (CREATED, INTENT, replace(SUBMITTED, job_id=str(1000 + number)))
+        folder = job_folder(tmp_path / "jobs", *records, name=f"alice~{number}")
+        backend.observations[JobId(str(1000 + number))] = observed("RUNNING", job_id=str(1000 + number))
+        happens.append((3 * number + 5, folder))
+    ends = {f"t{when}": partial(leave_result, folder) for when, folder in happens}
+    clock = Clock(**ends)
+    said: list[str] = []
+    monitor(tmp_path, backend, clock, said).run(300, sleep=clock.sleep)
+    assert backend.queries == 1
+    assert sum("SUCCEEDED" in line for line in said) == 100
+    assert clock.seconds <= 310
+
+
+def test_an_end_without_a_result_is_believed_after_a_while_and_one_question(tmp_path: Path) -> None:
+    job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
+    slurm, clock = FakeBackend(observed("FAILED", final=True, status=1, ended=NOW)), Clock()
+    monitor(tmp_path, slurm, clock, []).run(300, sleep=clock.sleep)
+    assert slurm.queries == 1
+    assert 10 <= clock.seconds <= 14
+
+
+def test_a_monitor_whose_cpu_time_is_nearly_spent_ends_for_another_to_go_on(
+    tmp_path: Path, backend: FakeBackend
+) -> None:
+    job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
+    clock = Clock()
+    assert monitor(tmp_path, backend, clock, []).run(60, sleep=clock.sleep, spent=lambda: clock.seconds > 100) is True
+    assert clock.seconds <= 102
 
 
 def test_a_result_and_a_new_job_are_seen_at_once(tmp_path: Path, backend: FakeBackend) -> None:
@@ -119,6 +156,24 @@ def test_a_retry_is_not_overslept(tmp_path: Path) -> None:
     due = folder.history().retries[0].retry_at - NOW
     assert 60 <= due <= 900
     assert due <= submitted[0] <= due + 3
+
+
+def test_that_the_hour_is_full_is_said_once_and_the_room_is_not_overslept(tmp_path: Path) -> None:
+    folder = job_folder(tmp_path / "jobs", replace(CREATED, retry_policy=RetryPolicy(retry_limit=1)), INTENT, SUBMITTED)
+    folder.script(0).write_text("")
+    leave_result(folder, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")
+    clock, said, submitted = Clock(), list[str](), list[float]()
+
+    class Backend(FakeBackend):
+        def submit(self, submission: Submission) -> JobId:
+            submitted.append(clock.seconds)
+            folder.result(1).write_bytes(folder.result(0).read_bytes())
+            return super().submit(submission)
+
+    monitor(tmp_path, Backend(), clock, said, room_at=NOW + 1000).run(300, sleep=clock.sleep)
+    assert 1000 <= submitted[0] <= 1003
+    assert sum("as the site allows" in line for line in said) == 1
+    assert "FAILED attempt 1" in said[-1]
 
 
 def test_a_job_that_nobody_knows_keeps_no_monitor(tmp_path: Path) -> None:

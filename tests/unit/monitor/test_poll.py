@@ -2,34 +2,107 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
-from paislurm.translator.monitor.poll import open_job, poll_backends, poll_jobs
+from paislurm.translator.monitor.poll import open_job, poll_jobs
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Ended, Observed, Submitted
+from paislurm.translator.state.records import Cancelled, Ended, Observed, Submitted
 
-from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, leave_result, observed, stepped
+from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, leave_result, observed, stepped, task
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from paislurm.translator.state.job_folder import JobFolder
 
-def test_an_end_is_written_down_and_not_asked_for_again(tmp_path: Path) -> None:
+
+def test_an_end_that_files_tell_is_written_down_and_no_question_is_asked(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
     leave_result(folder)
-    backend = FakeBackend(observed("COMPLETED", final=True))
+    backend = FakeBackend()
+    backend.fails = "away"
     first = stepped(folder, backend, NOW)
-    assert (first.job_status.state, backend.queries) == ("SUCCEEDED", 1)
     second = stepped(folder, backend, NOW)
-    assert second.job_status == first.job_status
-    assert second.tasks == first.tasks
-    assert backend.queries == 1
+    assert (first.job_status.state, first.backend_error, backend.queries) == ("SUCCEEDED", "", 0)
+    assert (second.job_status, second.tasks) == (first.job_status, first.tasks)
     (end,) = [record for record in read(folder.journal).records if isinstance(record, Ended)]
-    assert (end.state, end.exit_code, end.completed, end.backend_state) == ("SUCCEEDED", 0, 2, "COMPLETED")
+    assert (end.state, end.exit_code, end.completed, end.backend_state) == ("SUCCEEDED", 0, 2, "")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"outcome": "interrupted", "exit_code": -210},
+        {"outcome": "failed", "exit_code": 255, "tasks": [task(0), task(1, ended_at=None)]},
+        {"outcome": "failed", "exit_code": -1001},
+        {"outcome": "failed", "exit_code": -1402},
+    ],
+)
+def test_of_what_files_do_not_tell_the_backend_is_asked(tmp_path: Path, changes: dict[str, Any]) -> None:
+    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
+    leave_result(folder, **changes)
+    backend = FakeBackend(observed("RUNNING"))
+    backend.fails = "away"
+    assert not stepped(folder, backend, NOW).job_status.ended
+    backend.fails = ""
+    stepped(folder, backend, NOW)
+    assert backend.queries == 2
+
+
+def test_an_end_is_not_asked_for_again(tmp_path: Path) -> None:
+    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
+    backend = FakeBackend(observed("NODE_FAIL", final=True))
+    assert stepped(folder, backend, NOW).job_status == stepped(folder, backend, NOW).job_status
+    assert backend.queries == 1
+
+
+def test_a_job_that_its_user_cancelled_has_ended_as_soon_as_its_script_says_so(tmp_path: Path) -> None:
+    asked = Cancelled(happened_at=NOW - 9, attempt=0, user="alice", job_id="7")
+    folder, other = (job_folder(tmp_path / name, CREATED, INTENT, SUBMITTED) for name in "ab")
+    folder.append(asked)
+    other.append(replace(asked, job_id="6"))
+    for each in (folder, other):
+        leave_result(each, outcome="interrupted", exit_code=-210)
+    status = stepped(folder, FakeBackend(observed("RUNNING")), NOW).job_status
+    assert (status.state, status.code, status.reason) == ("STOPPED", -210, "the job was cancelled by alice")
+    assert not stepped(other, FakeBackend(observed("RUNNING")), NOW).job_status.ended
+
+
+def claim(folder: JobFolder, owner: str, time: int) -> None:
+    path = folder.claim(0)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"{owner} 0\n")
+    os.utime(path, (time, time))
+
+
+@pytest.mark.parametrize(
+    ("owner", "time", "state"),
+    [("7", NOW + 1, "RUNNING"), ("7", NOW - 1, "PENDING"), ("8", NOW + 1, "PENDING"), ("", NOW + 1, "PENDING")],
+)
+def test_a_claim_says_that_a_job_runs_unless_the_backend_said_later_that_it_waits(
+    tmp_path: Path, owner: str, time: int, state: str
+) -> None:
+    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
+    claim(folder, owner, time)
+    view = stepped(folder, FakeBackend(observed("PENDING")), NOW)
+    assert view.observation is not None
+    assert view.observation.state == state
+    assert [record.backend_state for record in read(folder.journal).records if isinstance(record, Observed)] == [state]
+
+
+def test_a_claim_tells_the_number_of_a_job_whose_sbatch_gave_no_answer(tmp_path: Path) -> None:
+    folder = job_folder(tmp_path, CREATED, INTENT)
+    claim(folder, "55", NOW)
+    backend = FakeBackend()
+    backend.fails = "away"
+    view = stepped(folder, backend, NOW)
+    assert (view.history.job_id, view.job_status.ended) == ("55", False)
 
 
 def test_states_are_written_down_when_they_change(tmp_path: Path) -> None:
@@ -111,13 +184,13 @@ def test_a_journal_that_cannot_be_written_does_not_hinder_looking(
 
 def test_one_question_for_all_living_jobs(tmp_path: Path) -> None:
     backend = FakeBackend(observed("RUNNING"))
-    histories = [
-        job_folder(tmp_path, CREATED, INTENT, SUBMITTED, *end, name=f"alice~{k}").history()
+    jobs = [
+        open_job(job_folder(tmp_path, CREATED, INTENT, SUBMITTED, *end, name=f"alice~{k}"))
         for k, end in enumerate([(), (), (ENDED,)])
     ]
-    answers = poll_backends(histories, lambda _: backend)
+    views = poll_jobs(jobs, lambda _: backend, NOW)
     assert backend.queries == 1
-    assert list(answers.observations) == [("slurm", "7")]
+    assert [view.observation is not None for view in views] == [True, True, False]
 
 
 def test_looking_alone_writes_nothing(tmp_path: Path) -> None:

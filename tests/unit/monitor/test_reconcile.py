@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.backends.base import JobId
+from paislurm.translator.errors import Diagnostic, RejectedError
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS
 from paislurm.translator.state.journal import append
-from paislurm.translator.state.records import Ended
+from paislurm.translator.state.records import Cancelled, Ended
 
 from .jobs import (
     CREATED,
@@ -173,6 +174,44 @@ def test_a_fresh_attempt_that_is_refused_is_tried_for_an_hour(tmp_path: Path, mo
     last = stepped(folder, backend, NOW + 3800)
     assert (last.job_status.state, last.job_status.code) == ("FAILED", -200)
     assert "no such qos" in last.job_status.reason
+
+
+def test_an_attempt_that_finds_the_hour_full_waits_for_room(tmp_path: Path) -> None:
+    folder, backend = failed_job(tmp_path)
+    full = stepped(folder, backend, NOW, room_at=NOW + 500)
+    assert (full.job_status.state, full.job_status.ended, full.room_at) == ("RUNNING", False, NOW + 500)
+    assert full.job_status.reason == (
+        "attempt 0 ended with 255: worker-0 failed; attempt 1 follows in 500 s: as many attempts were submitted in the "
+        "last hour as the site allows (`retry.maxAttemptsPerHour`)"
+    )
+    assert kinds(folder) == ["Retry"]
+    again = stepped(folder, backend, NOW + 4000, room_at=NOW + 4001)
+    assert "attempt 1 follows in 1 s" in again.job_status.reason
+    assert stepped(folder, backend, NOW + 4001, room_at=NOW + 4001).history.job_id == "101"
+    assert kinds(folder) == ["Retry", "Intent", "Submitted"]
+
+
+def test_an_attempt_that_waited_for_room_is_still_tried_for_an_hour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, backend = failed_job(tmp_path)
+    stepped(folder, backend, NOW, room_at=NOW + 9000)
+
+    def refuses(_: Any) -> JobId:
+        raise RejectedError(Diagnostic(code="E503", message="no"))
+
+    monkeypatch.setattr(backend, "submit", refuses)
+    assert not stepped(folder, backend, NOW + 9000).job_status.ended
+    assert not stepped(folder, backend, NOW + 9000 + 3599).job_status.ended
+    assert stepped(folder, backend, NOW + 9000 + 3800).job_status.ended
+
+
+def test_a_cancelled_job_waits_for_no_room(tmp_path: Path) -> None:
+    folder, backend = failed_job(tmp_path)
+    stepped(folder, backend, NOW, room_at=NOW + 500)
+    folder.append(Cancelled(happened_at=NOW, attempt=0, user="alice"))
+    view = stepped(folder, backend, NOW + 1, room_at=NOW + 500)
+    assert (view.job_status.state, view.room_at) == ("STOPPED", None)
 
 
 def test_a_requeue_by_hand_is_a_fresh_attempt(tmp_path: Path) -> None:

@@ -142,10 +142,10 @@ class Follower:
         self._printer.print_rest()
 
 
-def follow_job(folder: JobFolder, selection: LogSelection = ALL_LOGS) -> View:
-    """Print what comes until the job has ended, and return how it did."""
+def follow_job(folder: JobFolder, selection: LogSelection = ALL_LOGS, *, max_age: float | None = None) -> View:
+    """Print what comes until the job has ended, and return how it did; `max_age` as in `wait_for_end`."""
     follower = Follower(folder, selection)
-    view = wait_for_end(folder, shortest=MAX_INTERVAL, between=follower.print_new)
+    view = wait_for_end(folder, max_age=max_age, shortest=MAX_INTERVAL, between=follower.print_new)
     follower.print_rest()
     return view
 

@@ -13,6 +13,7 @@ from ...monitor.waits import advice
 from ...state.history import History
 from ..context import user_name
 from ..output.views import age, format_time
+from .asking import BY_A_PERSON
 from .refresh import refresh_all
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ class Line:
         return asdict(self) | {"job_id": self.job_id or None}
 
 
-def lines(store: Store, *, everything: bool) -> tuple[list[Line], list[str]]:
-    """Return the lines, the newest job first, and why backends did not answer."""
+def lines(store: Store, *, everything: bool, max_age: float = BY_A_PERSON) -> tuple[list[Line], list[str]]:
+    """Return the lines, the newest job first, and why backends did not answer, or did `max_age` seconds ago at most."""
     found: list[Line] = []
     living: list[Opened] = []
     for folder in store.all():
@@ -78,7 +79,7 @@ def lines(store: Store, *, everything: bool) -> tuple[list[Line], list[str]]:
         else:
             found.append(_unreadable(folder, next(iter(opened.read_errors), "it is empty")))
     problems: set[str] = set()
-    for view in refresh_all(living):
+    for view in refresh_all(living, max_age=max_age):
         completed = sum(task.completed for task in view.tasks) if view.tasks else None
         found.append(_line(view.folder, view.history, view.job_status, completed))
         problems |= {view.backend_error} - {""}

@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
-import os
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...monitor.poll import open_job, poll_jobs
-from ...monitor.reconcile import Dependencies, reconcile
+from ...monitor.reconcile import Dependencies, held_up, reconcile
+from ...monitor.watching.job_files import questions, read_files
 from ...state.lock import Lock
 from ...state.shared_files import SharedFiles
-from ..context import backend, clock, monitor_folder, user_name
+from ..context import backend, clock, monitor_folder, store, this_process, user_name
 from ..ownership import is_private
+from .asking import BY_A_PERSON, most_attempts, seldom, when_room
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from paislurm.backends.base import JobId
+
+    from ...monitor.asking.answer import Ask
     from ...monitor.poll import Opened, View
     from ...state.job_folder import JobFolder
 
 
 def monitor_lock() -> Lock:
     """Return the lock that one monitor of this user's jobs holds at a time."""
-    owner = f"{user_name()}@{os.uname().nodename} process {os.getpid()}\n"
-    return Lock(SharedFiles(monitor_folder()), owner)
+    return Lock(SharedFiles(monitor_folder()), this_process())
 
 
-def dependencies(lock: Lock) -> Dependencies:
-    """Return what a step under this lock works with: the file server's time, which all monitors share."""
-    return Dependencies(backend=backend, clock=lock.now, holds_lock=lock.holds_lock, owns=is_own)
+def dependencies(lock: Lock, ask: Ask, most: Callable[[], int] = most_attempts) -> Dependencies:
+    """Return what a step under this lock works with: the file server's time, which all monitors share.
+
+    `most` tells how many attempts are submitted in an hour, all jobs together.
+    """
+    return Dependencies(
+        backend=backend,
+        clock=lock.now,
+        holds_lock=lock.holds_lock,
+        owns=is_own,
+        ask=ask,
+        room_at=partial(when_room, most=most),
+    )
 
 
 def is_own(job: Opened | View) -> bool:
@@ -35,17 +50,31 @@ def is_own(job: Opened | View) -> bool:
     return job.history.user == user_name() and is_private((job.folder.path, job.folder.journal))
 
 
-def refresh(folder: JobFolder) -> View:
-    """Return how a job stands now; OSError if it has no journal that can be read."""
-    return refresh_all([open_job(folder)])[0]
+def refresh(folder: JobFolder, *, max_age: float = BY_A_PERSON) -> View:
+    """Return how a job stands now; OSError if it has no journal that can be read. `max_age` as in `refresh_all`."""
+    return refresh_all([open_job(folder)], max_age=max_age)[0]
 
 
-def refresh_all(jobs: Sequence[Opened]) -> list[View]:
-    """Return how jobs stand now, with one question to each backend."""
-    lock = monitor_lock()
+def refresh_all(jobs: Sequence[Opened], *, max_age: float = BY_A_PERSON) -> list[View]:
+    """Return how jobs stand now, by an answer of each backend that is at most `max_age` seconds old."""
+    lock, ask = monitor_lock(), seldom(max_age, everything)
     if any(job.history.ended is None and is_own(job) for job in jobs):
         with lock.taken() as mine:
             if mine:
                 # What was read before the lock was taken may be old by now.
-                return reconcile([open_job(job.folder) for job in jobs], dependencies(lock))
-    return poll_jobs(jobs, backend, clock())
+                return reconcile([open_job(job.folder) for job in jobs], dependencies(lock, ask))
+    now = clock()
+    views = poll_jobs(jobs, backend, now, ask)
+    room = partial(when_room, most=most_attempts)
+    return [held_up(view, now, room) if is_own(view) else view for view in views]
+
+
+def everything(name: str) -> tuple[set[JobId], set[str]]:
+    """Return what is to be asked of a backend for all of the user's jobs: so one answer is of use for every command."""
+    jobs: list[Opened] = []
+    for folder in store().all():
+        with suppress(OSError):
+            if folder.summary().ended is None:
+                jobs.append(open_job(folder))
+    files = (read_files(job.folder, job.history, late=False) for job in jobs if is_own(job))
+    return questions(files).get(name, (set(), set()))

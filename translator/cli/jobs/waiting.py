@@ -1,4 +1,4 @@
-"""Wait for the end of a job: look at its folder often, at the backend seldom."""
+"""Wait for the end of a job: look at its folder often, ask the backend seldom."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ...monitor.waits import SETTLED_SECONDS, advice, sentence, waits_by_journal
 from ...state.shared_files import time_written
 from ..output.console import log
 from ..output.views import format_time
+from .asking import interval
 from .refresh import monitor_lock, refresh
 
 if TYPE_CHECKING:
@@ -76,14 +77,22 @@ class _Progress:
         log(f"what helps: {advice(found)}")
 
 
-def wait_for_end(folder: JobFolder, *, shortest: float = TICK, between: Callable[[], object] = lambda: None) -> View:
+def wait_for_end(
+    folder: JobFolder,
+    *,
+    max_age: float | None = None,
+    shortest: float = TICK,
+    between: Callable[[], object] = lambda: None,
+) -> View:
     """Return how the job ended. `between` is called about twice a second meanwhile.
+
+    The backend is asked every `max_age` seconds at most, as often as the site says where that is None.
 
     A backend that does not answer is waited for. Raises `InterruptedWaitError` on Ctrl-C, and `NotFoundError`
     for a job of which nobody knows anything any more.
     """
     try:
-        return _wait_for_end(folder, shortest, between)
+        return _wait_for_end(folder, interval() if max_age is None else max_age, shortest, between)
     except KeyboardInterrupt:
         name = folder.name
         diagnostic = Diagnostic(
@@ -94,13 +103,13 @@ def wait_for_end(folder: JobFolder, *, shortest: float = TICK, between: Callable
         raise InterruptedWaitError(diagnostic) from None
 
 
-def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], object]) -> View:
+def _wait_for_end(folder: JobFolder, max_age: float, shortest: float, between: Callable[[], object]) -> View:
     gc.enable()
     attempt = folder.history().attempt
     pace = Pace(shortest, folder.result(attempt), folder.journal)
     outage, state, progress = "", "", _Progress(folder.name)
     while True:
-        if pace.due(time.monotonic()) and (view := _refresh(folder, progress)) is not None:
+        if pace.due(time.monotonic()) and (view := _refresh(folder, progress, max_age)) is not None:
             progress.report(view.job_status.waits, view.job_status.since)
             if view.job_status.state == state == "WAITING" and view.history.attempt == attempt:
                 pace.settle(folder.journal)
@@ -122,13 +131,13 @@ def _wait_for_end(folder: JobFolder, shortest: float, between: Callable[[], obje
         time.sleep(TICK)
 
 
-def _refresh(folder: JobFolder, progress: _Progress) -> View | None:
+def _refresh(folder: JobFolder, progress: _Progress, max_age: float) -> View | None:
     """Return how the job stands; None while a monitor is at work, which writes down why it waits, and its end."""
     known = open_job(folder).history
     if known.ended is None and _is_watched():
         progress.report(waits_by_journal(known), known.observed.happened_at if known.observed else None)
         return None
-    return refresh(folder)
+    return refresh(folder, max_age=max_age)
 
 
 def _is_watched() -> bool:

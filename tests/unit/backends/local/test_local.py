@@ -78,8 +78,7 @@ def test_an_unknown_job_is_not_in_the_answer(runs: Runs) -> None:
 def test_a_job_is_found_by_its_tag(runs: Runs) -> None:
     runs.submit("true", tag="first")
     second = runs.submit("true", tag="second")
-    assert runs.backend.find("second") == second
-    assert runs.backend.find("third") is None
+    assert runs.backend.find(["second", "third"]) == {"second": second}
 
 
 def test_a_directive_that_cannot_be_read_is_refused(runs: Runs) -> None:

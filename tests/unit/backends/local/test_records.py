@@ -75,7 +75,7 @@ def test_a_record_that_is_none_is_an_unknown_job_and_harms_no_other(
     found = backend.observe([JobId("1"), JobId("2")])
     assert found[JobId("2")].state == "COMPLETED"
     assert JobId("1") not in found or found[JobId("1")].submitted is None
-    assert backend.find("other") == "2"
+    assert backend.find(["other"]) == {"other": "2"}
     if file == "state.json":
         with pytest.raises(NotFoundError):
             backend.cancel(JobId("1"))
@@ -93,7 +93,7 @@ def test_one_wrong_value(tmp_path: Path, which: str, key: str, value: Any) -> No
         assert all(
             isinstance(each, (int, type(None))) for each in (seen.status, seen.submitted, seen.started, seen.ended)
         )
-    assert backend.find("nobody's") is None
+    assert backend.find(["nobody's"]) == {}
 
 
 def test_names_that_are_no_numbers_are_no_jobs(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from paislurm.backends.base import JobId, Observation, Submission
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.backend import SlurmBackend
-from paislurm.translator.errors import UnreachableError
+from paislurm.backends.slurm.refusals import failure
+from paislurm.translator.errors import RejectedError, ThrottledError, UnreachableError
 
 from ..recording import Recording, Replay, read, submission
 
@@ -134,18 +135,64 @@ def test_one_query_serves_many_jobs() -> None:
     assert set(seen) == set(ids)
 
 
-def test_very_many_jobs_take_one_question() -> None:
+def test_of_several_jobs_the_queue_is_asked_as_of_the_users() -> None:
+    """A list of numbers would make the controller send all jobs of all users; others of the user are passed over."""
     ids = sorted(JobId(str(number)) for number in range(1, 10_001))
-    others = [JobId("77777")]
-    asked = [Recording(tuple(commands.squeue_all()), Completed(status=0, stdout=_running(ids + others), stderr=""))]
+    assert commands.squeue(ids[:1])[3] == "--jobs=1"
+    assert commands.squeue(ids) == commands.squeue(ids[:2])
+    assert commands.squeue(ids)[3] == "--me"
+    asked = [
+        Recording(tuple(commands.squeue(ids)), Completed(status=0, stdout=_running([*ids, JobId("77777")]), stderr=""))
+    ]
     assert set(SlurmBackend(Replay(asked)).observe(ids)) == set(ids)
+
+
+THROTTLED = (
+    Completed(status=1, stdout="", stderr="slurm_load_jobs error: Rate limit exceeded, please retry momentarily\n"),
+    Completed(status=1, stdout="", stderr="slurm_load_jobs error: Rate limit exceeded, please retry later\n"),
+    Completed(status=1, stdout="", stderr="squeue: error: RPC limit exceeded\n"),
+    Completed(status=0, stdout="", stderr="squeue of this site: slow down, you call it too often\n"),
+)
+
+
+@pytest.mark.parametrize("said", THROTTLED)
+def test_a_slurm_that_is_asked_too_often_says_nothing_of_any_job(said: Completed) -> None:
+    """Neither by the queue, nor by the accounts of jobs that the queue knows or does not know."""
+    ids = [JobId("1"), JobId("2")]
+    queue = tuple(commands.squeue(ids))
+    ended = Completed(status=0, stdout="1|1|COMPLETED|1|2|3|n1|None\n", stderr="")
+    accounts = Recording(tuple(commands.sacct(ids)), said)
+    for recordings in (
+        [Recording(queue, said)],
+        [Recording(queue, NOTHING), accounts],
+        [Recording(queue, ended), accounts],
+    ):
+        with pytest.raises(ThrottledError, match="asked too often") as caught:
+            SlurmBackend(Replay(recordings)).observe(ids)
+        assert caught.value.diagnostics[0].code == "E507"
+    with pytest.raises(ThrottledError):
+        SlurmBackend(Replay([Recording(tuple(commands.squeue_tags()), said)])).find(["tag"])
+
+
+def test_an_sbatch_that_is_one_too_many_submitted_nothing() -> None:
+    words = "sbatch: error: Batch job submission failed: Rate limit exceeded, please retry later\n"
+    said = failure(["sbatch"], Completed(status=1, stdout="", stderr=words))
+    assert isinstance(said, ThrottledError)
+    assert said.diagnostics[0].hint == "try again later: nothing was submitted"
+
+
+def test_what_a_sites_rule_says_is_no_limit_of_the_controller() -> None:
+    words = (
+        "sbatch: error: slow down: 10 jobs are enough\nsbatch: error: Batch job submission failed: Unspecified error\n"
+    )
+    assert isinstance(failure(["sbatch"], Completed(status=1, stdout="", stderr=words)), RejectedError)
 
 
 def test_of_very_many_that_ended_the_accounts_are_asked_in_turns() -> None:
     ids = sorted(JobId(str(number)) for number in range(1, 1201))
     ended = "JobID|JobIDRaw|State|ExitCode|Submit|Start|End|NodeList|Reason\n{}\n"
     rows = ["\n".join(f"{k}|{k}|COMPLETED|0:0|1|2|3|n1|None" for k in ids[n : n + 500]) for n in (0, 500, 1000)]
-    asked = [Recording(tuple(commands.squeue_all()), Completed(status=0, stdout="", stderr=""))] + [
+    asked = [Recording(tuple(commands.squeue(ids)), Completed(status=0, stdout="", stderr=""))] + [
         Recording(
             tuple(commands.sacct(ids[n : n + 500])),
             Completed(status=0, stdout=ended.format(text), stderr=""),
@@ -198,16 +245,14 @@ def _id_of(squeue: Recording) -> JobId:
 
 def test_a_tag_is_found_in_the_queue() -> None:
     backend = SlurmBackend(Replay(read("found_by_tag")))
-    found = backend.find("tag-found_by_tag")
-    assert found is not None
-    assert found.isdigit()
+    assert backend.find(["tag-found_by_tag"])["tag-found_by_tag"].isdigit()
 
 
 def test_a_tag_is_found_in_the_accounts() -> None:
     queue = Recording(tuple(commands.squeue_tags()), NOTHING)
     accounts = read("found_by_tag_in_accounts")
-    assert SlurmBackend(Replay([queue, *accounts])).find("tag-found_by_tag_in_accounts") is not None
-    assert SlurmBackend(Replay([queue, *accounts])).find("tag-nobody-has") is None
+    assert SlurmBackend(Replay([queue, *accounts])).find(["tag-found_by_tag_in_accounts"])
+    assert SlurmBackend(Replay([queue, *accounts])).find(["tag-nobody-has"]) == {}
 
 
 def test_before_21_08_a_tag_is_found_by_its_comment() -> None:
@@ -216,4 +261,12 @@ def test_before_21_08_a_tag_is_found_by_its_comment() -> None:
     newer = Recording(tuple(commands.sacct_tags(30)), refused)
     answer = Completed(status=0, stdout="JobID|Comment\n12+0|my-tag\n12+1|my-tag\n", stderr="")
     older = Recording(tuple(commands.sacct_tags(30, submit_line=False)), answer)
-    assert SlurmBackend(Replay([queue, newer, older])).find("my-tag") == "12"
+    assert SlurmBackend(Replay([queue, newer, older])).find(["my-tag"]) == {"my-tag": "12"}
+
+
+def test_many_tags_take_one_query_of_the_queue_and_one_of_the_accounts() -> None:
+    queue = Recording(tuple(commands.squeue_tags()), Completed(status=0, stdout="7+0|a\n7+1|a\n8|other\n", stderr=""))
+    answer = "JobID|Comment|SubmitLine\n9||sbatch job.sbatch folder 0 b\n"
+    accounts = Recording(tuple(commands.sacct_tags(30)), Completed(status=0, stdout=answer, stderr=""))
+    assert SlurmBackend(Replay([queue, accounts])).find(["a", "b", "c"]) == {"a": "7", "b": "9"}
+    assert SlurmBackend(Replay([queue])).find(["a"]) == {"a": "7"}

@@ -75,7 +75,7 @@ def test_a_secret_is_in_the_command_and_nowhere_else(
     go = tmp_path / "go"
     seen: list[Seen] = []
 
-    def look(folder: JobFolder) -> View:
+    def look(folder: JobFolder, *, max_age: float) -> View:
         ready = [folder.attempt(0) / "work" / "0-worker" / str(index) / "ready" for index in range(2)]
         wait_until(lambda: all(path.exists() for path in ready), "the commands to run")
         status = run("status", "demo", "--json")
@@ -88,7 +88,7 @@ def test_a_secret_is_in_the_command_and_nowhere_else(
             )
         )
         go.touch()
-        return wait_for_end(folder)
+        return wait_for_end(folder, max_age=max_age)
 
     monkeypatch.setattr(submit, "wait_for_end", look)
     beside = tmp_path / "secrets.yaml"

@@ -142,7 +142,7 @@ class Slow:
         print(submission.tag, flush=True)
         return str(time.time_ns())
     def observe(self, ids): return {}
-    def find(self, tag): return None
+    def find(self, tags): return {}
 
 context._choose = lambda name: Slow()
 while time.time() < float(sys.argv[2]): pass

@@ -2,50 +2,80 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
 import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import click
 
+from ....monitor.asking.bill import MONITOR, Call
 from ....monitor.loop import Monitor
 from ....monitor.notify import NotificationSender
-from ...context import monitor_folder, store
+from ....monitor.watching.cpu_limit import outlive_warning, used
+from ...context import bill, monitor_folder, store
 from ...input.sites import find_site
+from ...jobs.asking import seldom
 from ...jobs.refresh import dependencies, monitor_lock
+from ...jobs.show_bill import show_bill
 from ...options import examples, json_option
 from ...output.console import log, one_line, print_json
 from ...output.views import format_time
 
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from paislurm.backends.base import JobId
+
+    from ....monitor.asking.answer import Answer, Ask
+
+MIN_CHARGE = 0.02
+"""CPU seconds that are worth a line of the bill."""
 TRIES = 10
 """Seconds in which the lock may be a command's that only looks at a job."""
 
 
 @click.command(
-    epilog=examples("paislurm monitor", "paislurm monitor --once")
+    epilog=examples("paislurm monitor", "paislurm monitor --once", "paislurm monitor --bill")
     + "\n\n\b\nWhere no process may stay behind on a login node, cron or scrontab does:"
     "\n  */5 * * * * paislurm monitor --once"
 )
+@click.option("--bill", "as_bill", is_flag=True, help="Show what was asked of Slurm in the last 24 hours, and end.")
 @click.option("--once", is_flag=True, help="Poll all jobs once, do what is due, and end.")
 @click.option("--site", metavar="FILE", help="The site profile, which names the notifier and bounds the polling.")
 @json_option
-def command(site: str | None, *, once: bool, as_json: bool) -> int:
+def command(site: str | None, *, as_bill: bool, once: bool, as_json: bool) -> int:
     """Look after your jobs: write down how they end, and submit the attempts that are due.
+
+    It looks at the folders of jobs each second, and asks Slurm once a minute, or as seldom as the site says, for all
+    jobs at once. --bill shows what was asked for you, by all commands.
 
     It ends when nothing is left to watch. `submit` leaves one behind where the site allows it; of any number that
     run, one does the work. Every command that shows a job does the same for that job, if no monitor runs.
     """
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     profile = find_site(site)
+    if as_bill:
+        show_bill(profile.retry.max_attempts_per_hour, as_json=as_json)
+        return 0
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    outlive_warning()
     lock = monitor_lock()
     notifier = profile.notifier
     sender = NotificationSender(notifier.argv, mail=notifier.mail) if notifier else NotificationSender()
-    monitor = Monitor(store(), dependencies(lock), sender, _log)
+    ask = _charging(seldom(profile.monitor.max_poll_interval))
+    monitor = Monitor(store(), dependencies(lock, ask, lambda: profile.retry.max_attempts_per_hour), sender, _log)
     worked, tries, problem = False, 0, ""
+    spent = False
     while tries < TRIES:
         with lock.taken() as mine:
             if mine:
                 worked = True
-                _work(monitor, once=once, longest=profile.monitor.max_poll_interval)
+                spent = _work(monitor, once=once, interval=profile.monitor.max_poll_interval)
+        if spent:
+            return _go_on_in_another(site, as_json=as_json)
         if (worked and (once or not monitor.left())) or (not worked and not monitor.left()):
             break
         if lock.problem != problem:
@@ -63,15 +93,49 @@ def command(site: str | None, *, once: bool, as_json: bool) -> int:
     return 0
 
 
-def _work(monitor: Monitor, *, once: bool, longest: float) -> None:
+def _work(monitor: Monitor, *, once: bool, interval: float) -> bool:
+    """Do the work under the lock; tell whether another process is to go on with it."""
+    spent = False
     try:
         if once:
             monitor.step()
         else:
-            monitor.run(longest)
+            spent = monitor.run(interval)
         monitor.finish()
     except OSError as error:
         _log(f"the lock is another monitor's, or cannot be written: {error}")
+    return spent
+
+
+def _charging(ask: Ask) -> Ask:
+    """Return the same question, which puts this process's own CPU time on the bill whenever it is asked."""
+    charged = 0.0
+
+    def asked(name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
+        nonlocal charged
+        now = used()
+        if now - charged >= MIN_CHARGE:
+            with suppress(OSError):
+                bill().add(Call(time=time.time(), program=MONITOR, cpu=now - charged, failed=False))
+            charged = now
+        return ask(name, ids, tags)
+
+    return asked
+
+
+def _go_on_in_another(site: str | None, *, as_json: bool) -> int:
+    """Have a new process go on, which knows all from the journals and has its own CPU time; wait for it on a terminal.
+
+    One that was left behind leaves another behind.
+    """
+    _log(f"{used():.0f} CPU seconds are used, nearly as many as are allowed: another process goes on")
+    argv = [sys.executable, "-m", "paislurm.translator.cli.start", "monitor"]
+    argv += (["--site", site] if site else []) + (["--json"] if as_json else [])
+    if os.getsid(0) != os.getpid():
+        return subprocess.run(argv, check=False).returncode
+    left_behind = subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True)
+    left_behind.returncode = 0
+    return 0
 
 
 def _log(text: str) -> None:

@@ -69,7 +69,9 @@ def command(
             log(f"watch it: paislurm status {submitted.job}; paislurm logs -f {submitted.job}")
         return 0
     log(f"{submitted.folder.name} is job {submitted.job_id}, in {submitted.folder.path}")
-    view = follow_job(submitted.folder) if follow else wait_for_end(submitted.folder)
+    max_age = submitted.compiled.site.monitor.max_poll_interval
+    folder = submitted.folder
+    view = follow_job(folder, max_age=max_age) if follow else wait_for_end(folder, max_age=max_age)
     if as_json:
         print_json(submitted.as_dict() | end_dict(view))
     log_ending(view)

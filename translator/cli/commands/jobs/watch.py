@@ -13,6 +13,7 @@ import click
 
 from ....state.job_folder import JobFolder
 from ...context import clock, store, user_name
+from ...jobs.asking import BY_A_PERSON, interval
 from ...jobs.listing import COLUMNS, lines, row
 from ...jobs.waiting import TICK, Pace
 from ...options import examples, json_option
@@ -50,9 +51,11 @@ def _watch(names: set[str], show: Show) -> bool:
     """Show jobs until all have ended; False if there is none. If none is named, those that come later are shown."""
     shown, told, pace = set(names), "", Pace(0)
     seen: list[Line] = []
+    max_age, later = BY_A_PERSON, interval()
     while True:
         if pace.due(time.monotonic()):
-            found, problems = lines(store(), everything=bool(names))
+            found, problems = lines(store(), everything=bool(names), max_age=max_age)
+            max_age = later
             shown |= {line.name for line in found if line.readable and not line.ended and not names}
             news = [line for line in found if line.name in shown]
             problem = "; ".join(problems)

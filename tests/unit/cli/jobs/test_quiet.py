@@ -1,0 +1,184 @@
+"""Slurm is asked seldom, whatever runs: real processes, and programs in Slurm's place that count."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.base import JobId
+from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.cli.jobs import asking
+from paislurm.translator.monitor.asking.bill import FILE, Bill, Call
+from tests.cluster.processes import wait_until
+
+from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
+from ..running import ME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from paislurm.translator.state.job_folder import JobFolder
+
+    from ..running import Runner
+
+PAISLURM = (sys.executable, "-m", "paislurm.translator.cli.start")
+SHORT_LIVED = """
+import sys
+from paislurm.translator.cli.main import main
+from paislurm.translator.monitor.watching import cpu_limit
+cpu_limit.PART = 0
+sys.exit(main(["monitor"]))
+"""
+"""A monitor whose CPU time is spent as soon as it has begun."""
+
+
+@pytest.fixture
+def shared(slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch) -> FakeBackend:
+    """Let all commands share one answer, as they do outside of tests."""
+    monkeypatch.setattr(asking, "SHARED", ("slurm",))
+    slurm.observations[JobId("7")] = observed("PENDING", reason="Resources")
+    return slurm
+
+
+def test_persons_share_one_answer(run: Runner, shared: FakeBackend, folder: JobFolder) -> None:
+    assert "Resources" in run("status", "demo").out
+    for words in (["status", "demo"], ["list"], ["list", "--json"], ["logs", "demo"], ["status", "7", "--json"]):
+        assert run(*words).code == 0
+    assert shared.queries == 1
+    leave_result(folder)
+    assert "SUCCEEDED" in run("status", "demo").out
+    assert shared.queries == 1
+
+
+def test_a_person_who_looks_at_one_job_asks_for_all(run: Runner, shared: FakeBackend, surroundings: Path) -> None:
+    now = clock() - 100
+    for number in range(5):
+        records = (
+            replace(CREATED, user=user_name(), happened_at=now, job=f"j{number}"),
+            replace(INTENT, happened_at=now),
+            replace(SUBMITTED, user=user_name(), happened_at=now, job=f"j{number}", job_id=str(20 + number)),
+        )
+        job_folder(surroundings, *records, name=f"{user_name()}~j{number}")
+        shared.observations[JobId(str(20 + number))] = observed("RUNNING", job_id=str(20 + number))
+    for number in range(5):
+        assert json.loads(run("status", f"j{number}", "--json").out)["backend_state"] == "RUNNING"
+    assert shared.queries == 1
+
+
+@pytest.fixture
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """Put programs in Slurm's place that say that job 7 runs; return what was called."""
+    programs, log = tmp_path / "bin", tmp_path / "calls"
+    programs.mkdir()
+    log.touch()
+    for name, answer in (("squeue", "echo '7|7|RUNNING|1|2|3|n1|None'"), ("sacct", "exit 1"), ("sbatch", "exit 1")):
+        (programs / name).write_text(f"#!/bin/sh\necho {name} >>{log}\n{answer}\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    return lambda: log.read_text().split()
+
+
+def ended(folder: JobFolder) -> bool:
+    return folder.history().ended is not None
+
+
+@pytest.mark.slow("processes that look each second")
+def test_one_question_whatever_runs_and_a_result_is_noticed_at_once(
+    folder: JobFolder, calls: Callable[[], list[str]], surroundings: Path
+) -> None:
+    words = (
+        ["monitor"],
+        ["wait", "demo"],
+        ["wait", "demo", "--json"],
+        ["watch"],
+        ["watch", "demo"],
+        ["logs", "-f", "demo"],
+    )
+    running = [
+        subprocess.Popen([*PAISLURM, *each], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for each in words
+    ]
+    wait_until(lambda: calls() != [], "a question")
+    for _ in range(3):
+        assert subprocess.run([*PAISLURM, "status", "demo"], check=True, capture_output=True).returncode == 0
+    time.sleep(2)
+    leave_result(folder)
+    began = time.monotonic()
+    wait_until(lambda: ended(folder), "the end of the job")
+    noticed = time.monotonic() - began
+    assert [process.wait(30) for process in running] == [0] * len(words)
+    assert calls() == ["squeue"]
+    assert noticed < 2, noticed
+    answer = surroundings.parent / "monitor" / "answer.json"
+    assert answer.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.slow("processes that look each second")
+def test_a_monitor_goes_on_in_another_process_before_its_cpu_time_ends(
+    folder: JobFolder, calls: Callable[[], list[str]]
+) -> None:
+    limited = ["sh", "-c", 'ulimit -t 60; exec "$@"', "sh", sys.executable, "-c", SHORT_LIVED]
+    with subprocess.Popen(limited, stderr=subprocess.PIPE, text=True) as monitor:
+        wait_until(lambda: "squeue" in calls(), "a question")
+        time.sleep(2)
+        leave_result(folder)
+        wait_until(lambda: ended(folder), "the end of the job")
+        assert monitor.wait(30) == 0
+        assert monitor.stderr is not None
+        said = monitor.stderr.read()
+    assert "another process goes on" in said
+    assert f"{ME}: SUCCEEDED" in said
+    assert calls() == ["squeue"], "the other process has the answer of the first"
+
+
+def test_the_bill(run: Runner, surroundings: Path) -> None:
+    assert "nothing was asked of Slurm" in run("monitor", "--bill").err
+    own, now = Bill(surroundings.parent / "monitor"), time.time()
+    for program, cpu in (("squeue", 0.01), ("squeue", 0.02), ("sacct", 0.5), ("sbatch", 0.01), ("monitor", 0.75)):
+        own.add(Call(time=now - 60, program=program, cpu=cpu, failed=program == "sacct"))
+    own.add(Call(time=now - 90_000, program="squeue", cpu=9, failed=False))
+    own.add(Call(time=now - 4000, program="sbatch", cpu=0, failed=False))
+    said = run("monitor", "--bill")
+    rows = [line.split() for line in said.out.splitlines()]
+    assert rows[1:] == [["sacct", "1", "1", "0.50"], ["sbatch", "2", "0", "0.01"], ["squeue", "2", "0", "0.03"]]
+    assert "the monitor itself used 0.8 CPU seconds" in said.err
+    assert "1 of 60 attempts" in said.err
+    document = json.loads(run("monitor", "--bill", "--json").out)
+    assert document["calls"][2] == {"program": "squeue", "calls": 2, "failed": 0, "cpu": 0.03}
+    assert (document["attempts_in_last_hour"], document["max_attempts_per_hour"]) == (1, 60)
+
+
+def test_what_is_called_is_on_the_bill(
+    run: Runner, folder: JobFolder, calls: Callable[[], list[str]], surroundings: Path
+) -> None:
+    assert folder
+    assert json.loads(run("status", "demo", "--json").out)["backend_state"] == "RUNNING"
+    assert calls() == ["squeue"]
+    line = (surroundings.parent / "monitor" / FILE).read_text().split()
+    assert (line[1], line[3]) == ("squeue", "ok")
+
+
+def test_the_ceiling_is_said_by_status(run: Runner, shared: FakeBackend, folder: JobFolder, surroundings: Path) -> None:
+    folder.journal.write_bytes(
+        folder.journal.read_bytes()
+        .replace(b'"retry_limit": 0', b'"retry_limit": 1')
+        .replace(b'"retry_limit":0', b'"retry_limit":1')
+    )
+    folder.script(0).write_text("#!/bin/bash\n")
+    own = Bill(surroundings.parent / "monitor")
+    for number in range(60):
+        own.add(Call(time=time.time() - 600 - number, program="sbatch", cpu=0, failed=False))
+    leave_result(folder, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")
+    said = run("status", "demo")
+    assert "as many attempts were submitted in the last hour as the site allows" in said.out
+    assert (shared.submissions, shared.queries) == ([], 0)
+    (surroundings.parent / "monitor" / FILE).unlink()
+    assert "WAITING" in run("status", "demo").out
+    assert len(shared.submissions) == 1

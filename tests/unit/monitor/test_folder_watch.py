@@ -1,0 +1,70 @@
+"""One stat of a folder shows whatever comes into it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.translator.monitor.watching.folder_watch import FolderWatch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+NAMES = ("a", "b", "c")
+
+
+def settled(watch: FolderWatch) -> None:
+    """Let the watch see what there is, until it is sure."""
+    while watch.changed():
+        pass
+
+
+@given(happens=st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(["claim", "result", "gone"])), max_size=12))
+def test_whatever_happens_is_seen_by_the_next_two_looks_and_nothing_else(
+    tmp_path_factory: pytest.TempPathFactory, happens: list[tuple[str, str]]
+) -> None:
+    """Two, because a change within the same tick of the clock as another does not show."""
+    root = tmp_path_factory.mktemp("watch")
+    for name in NAMES:
+        (root / name).mkdir()
+    watch = FolderWatch()
+    watch.keep((name, root / name) for name in NAMES)
+    settled(watch)
+    for number, (name, what) in enumerate(happens):
+        folder = root / name
+        if what == "gone" and folder.exists():
+            folder.rename(root / f"{name}.{number}")
+        else:
+            folder.mkdir(exist_ok=True)
+            (folder / f"{what}.{number}").write_text("")
+            os.utime(folder, ns=(number + 1, number + 1))
+        assert watch.changed() == {name}
+        assert watch.changed() == {name}
+        assert watch.changed() == set()
+
+
+def test_a_change_in_the_tick_of_the_one_before_is_reported_by_the_second_look(tmp_path: Path) -> None:
+    watch = FolderWatch()
+    watch.keep([("a", tmp_path)])
+    settled(watch)
+    (tmp_path / "claim").touch()
+    stamp = tmp_path.stat().st_mtime_ns
+    assert watch.changed() == {"a"}
+    (tmp_path / "result").touch()
+    os.utime(tmp_path, ns=(stamp, stamp))
+    assert watch.changed() == {"a"}
+
+
+def test_another_path_under_a_name_counts_as_changed(tmp_path: Path) -> None:
+    watch = FolderWatch()
+    watch.keep([("a", tmp_path / "0"), ("b", tmp_path)])
+    settled(watch)
+    watch.keep([("a", tmp_path / "1"), ("b", tmp_path)])
+    assert watch.changed() == {"a"}
+    watch.keep([("b", tmp_path)])
+    assert watch.changed() == set()

@@ -1,0 +1,195 @@
+"""Slurm is asked seldom: all processes of a user share what it said last."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from paislurm.backends.base import JobId
+from paislurm.translator.errors import Diagnostic, ThrottledError
+from paislurm.translator.monitor.asking import shared_answers
+from paislurm.translator.monitor.asking.answer import NOT_ASKED, Answer
+from paislurm.translator.monitor.asking.shared_answers import FILE, SharedAnswers
+from paislurm.translator.state.shared_files import SharedFiles
+
+from .jobs import FakeBackend, observed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from pathlib import Path
+
+    from paislurm.backends.base import Observation
+
+SEVEN, EIGHT = JobId("7"), JobId("8")
+
+
+@pytest.fixture
+def pass_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Let the file server's time go on."""
+    ahead, now = [0.0], SharedFiles.now
+
+    def go_on(seconds: float) -> None:
+        ahead[0] += seconds
+
+    monkeypatch.setattr(SharedFiles, "now", lambda files: now(files) + ahead[0])
+    return go_on
+
+
+def test_an_answer_is_shared_until_it_is_too_old(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
+    backend = FakeBackend(observed("PENDING", reason="Resources", reasons=("Resources", "")))
+    backend.tags["tag"] = EIGHT
+    first, other = (SharedAnswers(lambda: backend, tmp_path) for _ in range(2))
+    said = first.ask({SEVEN}, {"tag", "lost"}, 60)
+    assert (said.asked, dict(said.found), backend.queries) == ({SEVEN, EIGHT}, {"tag": EIGHT, "lost": None}, 1)
+    assert other.ask({SEVEN}, {"tag"}, 15) == said
+    assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
+    pass_time(20)
+    assert [each.ask({SEVEN}, (), 60).observations for each in (first, other)] == [said.observations] * 2
+    assert backend.queries == 1
+    assert other.ask({SEVEN}, (), 15).asked == {SEVEN}
+    assert backend.queries == 2
+    assert first.ask({SEVEN}, (), 15).time >= said.time
+    assert backend.queries == 2
+
+
+def test_who_asks_asks_for_all_jobs_of_the_user(tmp_path: Path) -> None:
+    backend = FakeBackend(observed("RUNNING"), observed("RUNNING", job_id="8"))
+    answers = SharedAnswers(lambda: backend, tmp_path)
+    assert answers.ask({SEVEN}, (), 15, lambda: ({EIGHT}, {"tag"})).asked == {SEVEN, EIGHT}
+    assert EIGHT in SharedAnswers(lambda: backend, tmp_path).ask({EIGHT}, (), 15).observations
+
+
+def test_a_job_that_came_later_is_one_of_which_nothing_was_said(tmp_path: Path) -> None:
+    backend = FakeBackend(observed("RUNNING"))
+    SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
+    assert EIGHT not in SharedAnswers(lambda: backend, tmp_path).ask({EIGHT}, (), 15).asked
+
+
+def test_an_outage_is_shared_too_and_asked_about_again(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
+    backend = FakeBackend(observed("RUNNING"))
+    backend.fails = "away"
+    first, other = (SharedAnswers(lambda: backend, tmp_path) for _ in range(2))
+    assert "timed out" in first.ask({SEVEN}, (), 60).error
+    backend.fails = ""
+    assert "timed out" in other.ask({SEVEN}, (), 15).error
+    assert backend.queries == 1
+    pass_time(16)
+    assert other.ask({SEVEN}, (), 15).error == ""
+
+
+class Throttling(FakeBackend):
+    """A Slurm that says that it is asked too often."""
+
+    def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
+        found = super().observe(ids)
+        if self.slurm:
+            raise ThrottledError(Diagnostic(code="E507", message="asked too often"))
+        return found
+
+
+def test_a_backend_that_is_asked_too_often_is_left_alone(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
+    """By persons, too, and without a word that could be read as an end."""
+    backend = Throttling(observed("RUNNING"))
+    backend.slurm = "throttles"
+
+    def look() -> Answer:
+        return SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
+
+    first, waits = look(), []
+    assert (first.throttled, first.asked, first.error) == (True, frozenset(), "asked too often")
+    for _ in range(6):
+        queries, waited = backend.queries, 0
+        while backend.queries == queries:
+            pass_time(10)
+            waited += 10
+            assert not look().asked
+        waits.append(waited)
+    assert waits == [60, 120, 240, 480, 960, 960]
+    backend.slurm = ""
+    pass_time(961)
+    assert look().observations
+    assert json.loads((tmp_path / FILE).read_text())["throttled"] == 0
+
+
+def test_of_many_that_want_to_know_at_once_one_asks(tmp_path: Path) -> None:
+    backend = FakeBackend(observed("RUNNING"))
+    said: list[Answer] = []
+    start = threading.Barrier(6)
+
+    def ask() -> None:
+        start.wait()
+        said.append(SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15))
+
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert backend.queries == 1
+    assert [SEVEN in each.observations for each in said] == [True] * 6
+
+
+def test_who_waits_in_vain_for_the_answer_of_another_is_told_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_answers, "OTHER_SECONDS", 0.3)
+    backend = FakeBackend(observed("RUNNING"))
+    answers = SharedAnswers(lambda: backend, tmp_path)
+    with SharedAnswers(lambda: backend, tmp_path)._lock.taken() as mine:
+        assert mine
+        assert answers.ask({SEVEN}, (), 15) == NOT_ASKED
+    assert backend.queries == 0
+
+
+@pytest.mark.parametrize("text", ["", "no JSON", "{}", '{"asked": 1}', '{"asked": [], "observations": [{}]}', "[]"])
+def test_a_file_that_is_no_answer_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / FILE).write_text(text)
+    backend = FakeBackend(observed("RUNNING"))
+    assert SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15).observations
+
+
+def test_a_file_from_the_future_tells_no_age(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
+    backend = FakeBackend(observed("RUNNING"))
+    SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
+    pass_time(-3600)
+    SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
+    assert backend.queries == 2
+
+
+def test_where_nothing_can_be_written_a_process_remembers_its_own_answer(tmp_path: Path) -> None:
+    blocked = tmp_path / "monitor"
+    blocked.write_text("")
+    backend = FakeBackend(observed("RUNNING"))
+    answers = SharedAnswers(lambda: backend, blocked)
+    assert [SEVEN in answers.ask({SEVEN}, (), 15).observations for _ in range(3)] == [True] * 3
+    assert backend.queries == 1
+
+
+def test_an_observation_comes_back_as_it_was(tmp_path: Path) -> None:
+    seen = replace(observed("CANCELLED", final=True, raw_state="CANCELLED by 0", nodes="n[1-2]"), signal=9, started=5)
+    backend = FakeBackend(seen)
+    SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
+    assert SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15).observations == {SEVEN: seen}
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(looks=st.lists(st.tuples(st.sampled_from([1, 5, 16, 40, 61]), st.sampled_from([15.0, 60.0])), max_size=25))
+def test_however_many_look_there_is_one_question_in_its_time(
+    tmp_path_factory: pytest.TempPathFactory, pass_time: Callable[[float], None], looks: list[tuple[int, float]]
+) -> None:
+    """Each look is by a process of its own, after some seconds, which takes an answer that is so old at most."""
+    folder, backend = tmp_path_factory.mktemp("home"), FakeBackend(observed("RUNNING"))
+    now, last = 0.0, -1000.0
+    for seconds, max_age in looks:
+        now += seconds
+        pass_time(seconds)
+        before = backend.queries
+        assert SharedAnswers(lambda: backend, folder).ask({SEVEN}, (), max_age).observations
+        assert backend.queries - before == (now - last >= max_age)
+        last = now if backend.queries > before else last

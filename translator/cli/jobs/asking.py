@@ -1,0 +1,69 @@
+"""How often commands ask Slurm: for a person at once, unless it has just been asked; for who waits, seldom."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import TYPE_CHECKING
+
+from ...errors import PaislurmError
+from ...monitor.asking.answer import Answer, ask_now
+from ...monitor.asking.bill import HOUR, room_at, submit_times
+from ...monitor.asking.shared_answers import SharedAnswers
+from ...site.profile import MonitorSettings, RetrySettings
+from ..context import backend, bill, clock, monitor_folder, this_process
+from ..input.sites import find_site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from paislurm.backends.base import JobId
+
+    from ...monitor.asking.answer import Ask
+
+BY_A_PERSON = 15.0
+"""Seconds: so old an answer of Slurm may be that a person is shown."""
+SHARED = ("slurm",)
+"""Backends of which a user's processes share one answer. The others cost nobody anything: who looks asks."""
+
+
+def seldom(
+    max_age: float, others: Callable[[str], tuple[Collection[JobId], Collection[str]]] = lambda _: ((), ())
+) -> Ask:
+    """Return what asks a backend unless it has answered in the last `max_age` seconds, for `others` of it as well."""
+
+    def ask(name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
+        if name not in SHARED:
+            return ask_now(lambda: backend(name), ids, tags, clock())
+        return _shared(name).ask(ids, tags, max_age, lambda: others(name))
+
+    return ask
+
+
+def interval() -> float:
+    """Return how often who waits asks Slurm, in seconds. A profile that cannot be read keeps nobody from waiting."""
+    try:
+        return find_site(None).monitor.max_poll_interval
+    except PaislurmError:
+        return MonitorSettings().max_poll_interval
+
+
+def most_attempts() -> int:
+    """Return how many attempts the site allows in an hour; one whose profile cannot be read, the default."""
+    try:
+        return find_site(None).retry.max_attempts_per_hour
+    except PaislurmError:
+        return RetrySettings().max_attempts_per_hour
+
+
+def when_room(name: str, most: Callable[[], int]) -> int:
+    """Return from when on a backend may be given one more attempt, 0 for now: the bill has those of the last hour."""
+    if name not in SHARED:
+        return 0
+    now = time.time()
+    return room_at(submit_times(bill().calls(now - HOUR)), now, most())
+
+
+@cache
+def _shared(name: str) -> SharedAnswers:
+    return SharedAnswers(lambda: backend(name), monitor_folder(), this_process())

@@ -1,0 +1,1 @@
+"""When a backend is asked, what it said last, and what that cost."""

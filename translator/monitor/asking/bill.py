@@ -1,0 +1,110 @@
+"""The bill: what was asked of Slurm for a user, a line for each call, and how many attempts an hour may have.
+
+Lines are `<time> <program> <CPU seconds> ok|failed`, only ever appended, in a file that makes room for a new one when
+it is large.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...state.safe_read import read_end
+from ...state.shared_files import make_private
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+FILE, OLDER_FILE = "bill.log", "bill.1.log"
+MAX_BYTES = 1 << 20
+"""Some 30,000 calls: of a day, unless somebody calls without end."""
+SUBMITS, MONITOR = "sbatch", "monitor"
+"""The programs that submit an attempt, and whose CPU time is the monitor's own."""
+HOUR, DAY = 3600, 86400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """Hold what one call cost: `cpu` in seconds; `time` is in seconds since 1970."""
+
+    time: float
+    program: str
+    cpu: float
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Hold what the calls of one program cost."""
+
+    program: str
+    calls: int
+    failed: int
+    cpu: float
+
+
+class Bill:
+    """Keep the bill of a user in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def add(self, call: Call) -> None:
+        """Write down a call; OSError if that cannot be done."""
+        make_private(self._folder)
+        path = self._folder / FILE
+        line = f"{call.time:.3f} {call.program} {call.cpu:.4f} {'failed' if call.failed else 'ok'}\n"
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, line.encode())
+            full = os.fstat(descriptor).st_size > MAX_BYTES
+        finally:
+            os.close(descriptor)
+        if full:
+            path.replace(self._folder / OLDER_FILE)
+
+    def calls(self, since: float) -> list[Call]:
+        """Return the calls since then, the oldest first; what is no call is passed over."""
+        found = (_call(line) for name in (OLDER_FILE, FILE) for line in _lines(self._folder / name))
+        return sorted((call for call in found if call is not None and call.time > since), key=lambda call: call.time)
+
+
+def costs(calls: Iterable[Call]) -> list[Cost]:
+    """Return what the calls of each program cost, by its name."""
+    by_program: dict[str, list[Call]] = {}
+    for call in calls:
+        by_program.setdefault(call.program, []).append(call)
+    return [
+        Cost(program=name, calls=len(own), failed=sum(c.failed for c in own), cpu=sum(c.cpu for c in own))
+        for name, own in sorted(by_program.items())
+    ]
+
+
+def submit_times(calls: Iterable[Call]) -> list[float]:
+    """Return when attempts were submitted, whether they were taken or not."""
+    return [call.time for call in calls if call.program == SUBMITS]
+
+
+def room_at(times: Sequence[float], now: float, most: int) -> int:
+    """Return from when on one more attempt may be submitted, 0 for now, where `most` may be in any hour."""
+    recent = sorted(time for time in times if time > now - HOUR)
+    return int(recent[-most]) + HOUR + 1 if len(recent) >= most else 0
+
+
+def _lines(path: Path) -> list[bytes]:
+    try:
+        data, _ = read_end(path, 2 * MAX_BYTES)
+    except OSError:
+        return []
+    return data.splitlines()
+
+
+def _call(line: bytes) -> Call | None:
+    words = line.decode("ascii", errors="replace").split()
+    try:
+        time, program, cpu, how = words
+        return Call(time=float(time), program=program, cpu=float(cpu), failed=how == "failed")
+    except ValueError:
+        return None
