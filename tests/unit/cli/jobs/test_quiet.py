@@ -151,7 +151,7 @@ def test_the_bill(run: Runner, surroundings: Path) -> None:
     assert "the monitor itself used 0.8 CPU seconds" in said.err
     assert "1 of 60 attempts" in said.err
     document = json.loads(run("monitor", "--bill", "--json").out)
-    assert document["calls"][2] == {"program": "squeue", "calls": 2, "failed": 0, "cpu": 0.03}
+    assert document["programs"][2] == {"program": "squeue", "calls": 2, "failed": 0, "cpu_seconds": 0.03}
     assert (document["attempts_in_last_hour"], document["max_attempts_per_hour"]) == (1, 60)
 
 
