@@ -136,7 +136,7 @@ def check(fault: str, job: Watched, state: str, code: int, attempts: int) -> dic
     """Wait for the job's end; see how it ended, and that all counts agree."""
     shown = job.ended()
     counts = job.counts()
-    COUNTED.append((fault, counts, f"{shown['state']} {shown['code']}"))
+    COUNTED.append((fault, counts, f"{shown['state']} {shown['exit_code']}"))
     assert (shown["state"], shown["exit_code"]) == (state, code), shown["reason"]
     assert counts == (attempts, attempts, attempts)
     assert [line.split()[0] for line in job.lines()] == [str(number) for number in range(attempts)]
