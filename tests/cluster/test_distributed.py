@@ -40,9 +40,9 @@ CARRIED = {
 }
 """Variables that mpirun carries to all ranks."""
 LATE = """#!/bin/bash
-# Starts the worker when the master is at the barrier, and never if there is none.
+# Starts the worker when the shell of the master is there, so that the master has to wait.
 if [[ " $* " == *' --job-name=worker '* ]]; then
-  until pgrep -f "^bash .*${STANDIN_LOG%/log}/.*/commands/0-master.start.0.sh" >/dev/null; do sleep 0.05; done
+  until pgrep -f "^[^ ]*bash -p ${STANDIN_LOG%/log}/.*/job.sbatch --task .* 0$" >/dev/null; do sleep 0.05; done
   echo late >>"$STANDIN_LOG/master-0.calls"
 fi
 exec /usr/bin/srun "$@"

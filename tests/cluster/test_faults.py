@@ -135,6 +135,8 @@ def test_a_requeue_by_hand_ends_under_its_own_name(installed: Cluster, workdir: 
     wait_until(over, "the restarted script to end", 120)
     # Seen on 22.05, not always: the end of the first run counts as that of the second, which never begins.
     codes = {"requeued": -100, "interrupted": -101}
+    # What Slurm said is shared by all commands for a while.
+    wait_until(lambda: status(job)["ended"], "paislurm to hear of it", 30)
     shown = status(job)
     assert (shown["state"], shown["exit_code"]) == ("FAILED", codes[json.loads(result.read_text())["outcome"]])
     assert [task["state"] for task in shown["tasks"]] == ["STOPPED"]

@@ -87,7 +87,9 @@ def test_a_job_that_slurm_takes_and_cannot_start_says_so(installed: Cluster, wor
 
 
 def test_more_than_any_node_has(installed: Cluster, workdir: Path) -> None:
+    """Without a profile only Slurm knows what nodes have."""
     write(workdir, role("a", 1, "true") + role("b", 1, "true").replace("cpu: 1", "cpu: 17"))
+    (workdir / "site.yaml").unlink()
     home = {"PAISLURM_HOME": str(workdir / "home")}
     done = paislurm(installed, workdir, "submit", "--json", "job.yaml", env=home)
     answer = json.loads(done.stdout)

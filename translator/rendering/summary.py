@@ -31,8 +31,9 @@ def _sentences(plan: Plan) -> Iterator[str]:
         f"from {plan.source} (PAI protocol v{plan.protocol}). {_ends(plan)}"
     )
     yield (
-        f"On the first node this script finds the nodes' addresses and free ports, starts {_starts(plan)} with the "
-        "srun below, follows the tasks, stops what still runs when the job is complete, and writes result.json."
+        f"On the first node this script finds the nodes' addresses, starts {_starts(plan)} with the srun below, lets "
+        "the tasks begin when their nodes are ready, follows them, stops what still runs when the job is complete, "
+        "and writes result.json."
     )
     yield (
         "It runs as the user who submits it. The script itself writes to the run folder, which all nodes must see, and "
