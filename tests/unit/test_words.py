@@ -26,7 +26,7 @@ NAMES = {
     "Wishes": "OutputMode", "RoleWishes": "RoleSlurmOptions", "SlurmWishes": "SlurmOptions",
     "Switches": "CompatOptions", "Compat": "JobCompatOptions", "NOT_YET": "UNSUPPORTED",
     # planning
-    "FOR_EVER": "RESTART_ALWAYS", "worlds": "mpi_groups", "Ranks": "RankCount", "SlurmWorld": "SlurmMpiGroup",
+    "FOR_EVER": "RESTART_ALWAYS", "worlds": "mpi_worlds", "Ranks": "RankCount", "SlurmWorld": "SlurmMpiWorld",
     "caveats": "plan_warnings", "never_starts": "infeasible", "alike": "compatible", "unmapped": "ignored_hints",
     "arrange": "choose_layout", "arrangement": "allocation", "Arrangement": "Allocation", "Needs": "Overheads",
     "divided_up": "ceil_div", "tasks_on": "node_capacity", "fit_together": "allocate_disjoint",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, PlanError, did_you_mean
-from .plan import MpiGroup
+from .plan import MpiWorld
 from .slurm.options import step_options
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class RankCount:
     """Say of a role how many ranks each of its tasks is, and of which world they are."""
 
     count: int
-    mpi_group: MpiGroup
+    mpi_world: MpiWorld
 
 
 def has_several_ranks(job: Job, role: Role) -> bool:
@@ -41,7 +41,7 @@ def has_several_ranks(job: Job, role: Role) -> bool:
     )
 
 
-def mpi_groups(job: Job, site: Site, layout: LayoutKind) -> tuple[Mapping[int, RankCount], tuple[Diagnostic, ...]]:
+def mpi_worlds(job: Job, site: Site, layout: LayoutKind) -> tuple[Mapping[int, RankCount], tuple[Diagnostic, ...]]:
     """Return the ranks of each role that has any, by position, with warnings; PlanError for what cannot be."""
     found = _ranks(job, site)
     if not found:
@@ -53,7 +53,7 @@ def mpi_groups(job: Job, site: Site, layout: LayoutKind) -> tuple[Mapping[int, R
     warnings = tuple(_over_components(job, found, layout))
     if site.mpi is not None:
         return found, warnings
-    plugins = ", ".join(dict.fromkeys(ranks.mpi_group.plugin for ranks in found.values()))
+    plugins = ", ".join(dict.fromkeys(ranks.mpi_world.plugin for ranks in found.values()))
     message = f"whether srun has the MPI plugin {plugins} here is not known"
     hint = "`srun --mpi=list` shows what there is: name it in the site profile, `mpi: [pmix, pmi2]`"
     return found, (*warnings, Diagnostic(code="W413", message=message, path=_path_of_first(job), hint=hint))
@@ -61,13 +61,13 @@ def mpi_groups(job: Job, site: Site, layout: LayoutKind) -> tuple[Mapping[int, R
 
 def has_pmix(job: Job, site: Site) -> bool:
     """Tell whether srun starts ranks by PMIx."""
-    return any(ranks.mpi_group.plugin.startswith("pmix") for ranks in _ranks(job, site).values())
+    return any(ranks.mpi_world.plugin.startswith("pmix") for ranks in _ranks(job, site).values())
 
 
 def is_feasible(job: Job, site: Site, layout: LayoutKind) -> bool:
     """Tell whether the job's worlds can be in a layout."""
     try:
-        mpi_groups(job, site, layout)
+        mpi_worlds(job, site, layout)
     except PlanError:
         return False
     return True
@@ -84,7 +84,7 @@ def _ranks(job: Job, site: Site) -> dict[int, RankCount]:
     ):
         if group:
             requested = job.slurm_options.job.mpi if group == members else None
-            found |= _mpi_group(job, site, group, requested)
+            found |= _mpi_world(job, site, group, requested)
     return found
 
 
@@ -94,7 +94,7 @@ def _over_components(job: Job, found: Mapping[int, RankCount], layout: LayoutKin
     Observed on Slurm 22.05 with PMIx 4: where Slurm gives a later component nodes that come before those of an earlier
     one, the nodes do not find each other, and no rank leaves MPI_Init.
     """
-    if layout == "het" and any(len(ranks.mpi_group.roles) > 1 for ranks in found.values()):
+    if layout == "het" and any(len(ranks.mpi_world.roles) > 1 for ranks in found.values()):
         message = (
             "ranks of several components may wait for each other for ever: some versions of Slurm mistake their nodes"
         )
@@ -116,7 +116,7 @@ def _members(job: Job) -> tuple[int, ...]:
     return tuple(k for k, name in enumerate(names) if requested.roles is None or name in requested.roles)
 
 
-def _mpi_group(job: Job, site: Site, group: tuple[int, ...], whole: Mpi | None) -> dict[int, RankCount]:
+def _mpi_world(job: Job, site: Site, group: tuple[int, ...], whole: Mpi | None) -> dict[int, RankCount]:
     """Return the ranks of the roles of one world; what a role says of itself goes before what the job says."""
     slurm_options = {position: job.roles[position].slurm_options.mpi for position in group}
     named = {requested.plugin for requested in (whole, *slurm_options.values()) if requested and requested.plugin}
@@ -130,12 +130,12 @@ def _mpi_group(job: Job, site: Site, group: tuple[int, ...], whole: Mpi | None) 
         hint = did_you_mean(plugin, offered) or "without native launch, mpirun starts ranks by the tasks' ssh"
         message = f"the site has no MPI plugin {plugin!r}; {there}"
         raise PlanError(Diagnostic(code="E416", message=message, path=_path_of_first(job), hint=hint))
-    mpi_group = MpiGroup(plugin=plugin, roles=group)
+    mpi_world = MpiWorld(plugin=plugin, roles=group)
     counts = {
         position: (requested.ranks if requested else 0) or (whole.ranks if whole else 0) or 1
         for position, requested in slurm_options.items()
     }
-    return {position: RankCount(count=count, mpi_group=mpi_group) for position, count in counts.items()}
+    return {position: RankCount(count=count, mpi_world=mpi_world) for position, count in counts.items()}
 
 
 def _path_of_first(job: Job) -> str:
@@ -176,24 +176,24 @@ def _incompatible(job: Job, site: Site, found: Mapping[int, RankCount], layout: 
     That pmi2 hangs over components was observed on Slurm 22.05 with MPICH 4.0: in 4 of 5 runs some ranks never left
     MPI_Finalize.
     """
-    for mpi_group in dict.fromkeys(ranks.mpi_group for ranks in found.values()):
-        several = len(mpi_group.roles) > 1
-        names = ", ".join(job.roles[position].name for position in mpi_group.roles)
+    for mpi_world in dict.fromkeys(ranks.mpi_world for ranks in found.values()):
+        several = len(mpi_world.roles) > 1
+        names = ", ".join(job.roles[position].name for position in mpi_world.roles)
         shared = layout == "shared"
-        if layout == "het" and several and mpi_group.plugin == "pmi2":
+        if layout == "het" and several and mpi_world.plugin == "pmi2":
             message = f"the ranks of {names} would be one world over components, at the end of which pmi2 hangs"
             yield Diagnostic(
                 code="E417", message=message, path=_path_of_first(job), hint="take pmix, or `layout: shared`"
             )
         options = {
             step_options(job.roles[position], site, shared=shared, ranks=found[position].count)
-            for position in mpi_group.roles
+            for position in mpi_world.roles
         }
         if shared and len(options) > 1:
             message = f"in the shared layout the ranks of {names} need equal CPUs, memory and GPUs to be one world"
             hint = "ask for the same for each rank, or set `layout: het`"
             yield Diagnostic(code="E417", message=message, path=_path_of_first(job), hint=hint)
-        if shared and any(found[k].count > 1 and job.roles[k].resources.gpus for k in mpi_group.roles):
+        if shared and any(found[k].count > 1 and job.roles[k].resources.gpus for k in mpi_world.roles):
             message = f"in the shared layout several ranks of a task of {names} cannot have its GPUs"
             hint = "write `ranksPerInstance: 1`, or set `layout: het`"
             yield Diagnostic(code="E417", message=message, path=_path_of_first(job), hint=hint)

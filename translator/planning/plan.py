@@ -50,7 +50,7 @@ class HookScript:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MpiGroup:
+class MpiWorld:
     """Name the roles, by position, whose ranks srun starts as one MPI world, and the plugin of `srun --mpi`."""
 
     plugin: str
@@ -83,7 +83,7 @@ class RolePlan:
     task_retry_limit: int
     ranks: int
     """How many ranks of an MPI world one task is, 0 where srun starts no ranks."""
-    mpi_group: MpiGroup | None
+    mpi_world: MpiWorld | None
     """The world of which the role is a part."""
     image: Image
     image_plan: ImagePlan

@@ -11,7 +11,7 @@ from ..text_tables import columns_text, pairs_text
 
 if TYPE_CHECKING:
     from ..job import PortRequest
-    from .plan import HookScript, MpiGroup, Plan, RolePlan
+    from .plan import HookScript, MpiWorld, Plan, RolePlan
 
 PLAN_VERSION = 2
 """Of the keys of `plan.json` and of `paislurm plan --json`."""
@@ -22,7 +22,7 @@ _KEYS = {
     ("HookScript", "lines"): "job_range",
     ("ImagePlan", "path"): "image_path",
     ("ImageReference", "version"): "image_version",
-    ("MpiGroup", "roles"): "role_positions",
+    ("MpiWorld", "roles"): "role_positions",
     ("Plan", "job_name"): "job",
     ("Plan", "source"): "file",
     ("Plan", "version"): "paislurm_version",
@@ -89,15 +89,15 @@ def plan_text(plan: Plan) -> str:
         asked.append(f"component {number}: {options}")
         if component.note:
             asked.append(f"  {component.note}")
-    groups = dict.fromkeys(role.mpi_group for role in plan.roles if role.mpi_group)
-    asked += [f"srun --mpi={mpi_group.plugin} starts {_ranks(plan, mpi_group)} as one world" for mpi_group in groups]
+    groups = dict.fromkeys(role.mpi_world for role in plan.roles if role.mpi_world)
+    asked += [f"srun --mpi={mpi_world.plugin} starts {_ranks(plan, mpi_world)} as one world" for mpi_world in groups]
     around = [*_hazards(plan), *_fabric(plan), *(line for role in plan.roles for line in _around(role))]
     return "\n".join([pairs_text(head), "", columns_text(rows), "", *around, *asked]) + "\n"
 
 
-def _ranks(plan: Plan, mpi_group: MpiGroup) -> str:
+def _ranks(plan: Plan, mpi_world: MpiWorld) -> str:
     """Return how many ranks each role of a world has."""
-    roles = [plan.roles[position] for position in mpi_group.roles]
+    roles = [plan.roles[position] for position in mpi_world.roles]
     return " and ".join(f"{role.instances * role.ranks} ranks of {role.name}" for role in roles)
 
 

@@ -15,7 +15,7 @@ from .infiniband import infiniband_of_roles, infiniband_warnings
 from .layout.capacity import whole_cores
 from .layout.choose_layout import choose_layout
 from .layout.layout import Overheads
-from .mpi import has_pmix, has_several_ranks, is_feasible, mpi_groups
+from .mpi import has_pmix, has_several_ranks, is_feasible, mpi_worlds
 from .peers import exports_all
 from .plan import Component, Plan, RolePlan
 from .plan_parts import EnvironmentPlan, NodePlan, RetryPlan, SlurmPlan, TimePlan
@@ -70,7 +70,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         asked, partitions, overheads, compatible_roles=compatible(job, site, targets), danger=danger
     )
     paths, path_warnings = path_variables(job, site)
-    native, native_warnings = mpi_groups(job, site, allocation.layout.kind)
+    native, native_warnings = mpi_worlds(job, site, allocation.layout.kind)
     warning = site.warning if limit is not None and limit > WARNED_FROM else timedelta(0)
     names, infiniband = variable_names(job), infiniband_of_roles(job, site)
     return Plan(
@@ -241,7 +241,7 @@ def _role(
         completion=role.completion,
         task_retry_limit=role.task_retry_limit,
         ranks=ranks.count if ranks else 0,
-        mpi_group=ranks.mpi_group if ranks else None,
+        mpi_world=ranks.mpi_world if ranks else None,
         image=role.image,
         image_plan=image,
         before=before,

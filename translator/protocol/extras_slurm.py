@@ -160,7 +160,7 @@ class SlurmMpi(StrictModel):
     ranks_per_instance: RanksPerInstance | None = None
 
 
-class SlurmMpiGroup(SlurmMpi):
+class SlurmMpiWorld(SlurmMpi):
     """Roles whose ranks are one world; all roles where it names none."""
 
     roles: Annotated[list[Text], Field(min_length=1)] | None = None
@@ -204,7 +204,7 @@ class SlurmV1(StrictModel):
 class SlurmExtras(SlurmRole):
     """Wishes of the whole job. Source: this project's docs, `extras.slurm`."""
 
-    mpi: SlurmMpiGroup | None = None
+    mpi: SlurmMpiWorld | None = None
     time: Time | None = None
     layout: Annotated[Literal["het", "shared"] | None, choice("het", "shared")] = None
     on_timeout: Annotated[Literal["fail", "retry"] | None, choice("fail", "retry")] = None
@@ -237,5 +237,5 @@ def slurm_options_of(slurm_options: SlurmRole) -> RoleSlurmOptions:
 
 
 def _mpi(requested: SlurmMpi) -> Mpi:
-    roles = tuple(requested.roles) if isinstance(requested, SlurmMpiGroup) and requested.roles is not None else None
+    roles = tuple(requested.roles) if isinstance(requested, SlurmMpiWorld) and requested.roles is not None else None
     return Mpi(plugin=requested.plugin, ranks=requested.ranks_per_instance or 0, roles=roles)

@@ -136,7 +136,7 @@ def _title(role: RolePlan, plan: Plan) -> str:
 def _srun(role: RolePlan, plan: Plan) -> list[Line]:
     if started_by(role) != role.position:
         return []
-    roles = role.mpi_group.roles if role.mpi_group else (role.position,)
+    roles = role.mpi_world.roles if role.mpi_world else (role.position,)
     return [Line(text=text, entry=("lines", "srun"), roles=roles) for text in srun(role, plan)]
 
 

@@ -110,14 +110,14 @@ def _missing(reading: Reading, last: int) -> Iterator[tuple[int, str]]:
 def _called(reading: Reading) -> set[tuple[str, str]]:
     """Return the functions that the runtime calls, each with its role."""
     roles = {each.role for each in reading.settings if each.name == "ROLE_NAME"}
-    mpi_groups = {each.role: str(each.value).split(" ") for each in reading.settings if each.name == "MPI_WORLD_OF"}
+    mpi_worlds = {each.role: str(each.value).split(" ") for each in reading.settings if each.name == "MPI_WORLD_OF"}
     called = {("job_environment", "")}
     if reading.calls_environment_of_every_role:
         called.add(("environment_of_every_role", ""))
     for role in roles:
         called |= {("environment", role), ("commands", role)}
         # The first role of an MPI world starts all of it.
-        called.add(("srun", mpi_groups.get(role, [role])[0]))
+        called.add(("srun", mpi_worlds.get(role, [role])[0]))
     for each in reading.settings:
         if each.name in ("HOOKS_BEFORE", "HOOKS_AFTER"):
             steps = re.findall(r"(?:^| )([a-z]+)\.([0-9]+)\.", str(each.value))

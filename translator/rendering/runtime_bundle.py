@@ -98,7 +98,7 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "registry": plan.fetches_images and container_runtime is not None,
         "hooks": any(role.before or role.after for role in plan.roles),
         "secrets": bool(plan.secrets),
-        "native-mpi": any(role.mpi_group for role in plan.roles),
+        "native-mpi": any(role.mpi_world for role in plan.roles),
         "slots": not plan.gang,
         "infiniband": plan.checks_infiniband,
         "code": plan.stages_code or plan.environment.makes_output,

@@ -21,13 +21,13 @@ _EVERY_STEP = tuple(
 
 def started_by(role: RolePlan) -> int:
     """Return the position of the role whose srun starts this one: the first of its MPI world, or itself."""
-    return role.mpi_group.roles[0] if role.mpi_group else role.position
+    return role.mpi_world.roles[0] if role.mpi_world else role.position
 
 
 def srun(role: RolePlan, plan: Plan) -> list[ShellWord]:
     """Return the lines of the srun that starts a role and those of its MPI world, as bash reads them."""
-    together = [plan.roles[position] for position in role.mpi_group.roles] if role.mpi_group else [role]
-    if plan.layout.kind == "het" and role.mpi_group:
+    together = [plan.roles[position] for position in role.mpi_world.roles] if role.mpi_world else [role]
+    if plan.layout.kind == "het" and role.mpi_world:
         parts = [list(_words(each, [each], together, plan)) for each in together]
         words = parts[0] + [word for part in parts[1:] for word in (our_own([":"]), *part)]
         return _wrapped(our_own(["exec srun"]), words)
@@ -45,8 +45,8 @@ def _words(
     yield option("ntasks", str(sum(each.slots * max(each.ranks, 1) for each in counted)))
     for name, value in role.step_options:
         yield option(name, value)
-    yield option("mpi", role.mpi_group.plugin if role.mpi_group else "none")
-    if plan.layout.kind == "het" and role.mpi_group:
+    yield option("mpi", role.mpi_world.plugin if role.mpi_world else "none")
+    if plan.layout.kind == "het" and role.mpi_world:
         yield our_own([f'--nodelist="$PSL_SCRATCH/hosts.{role.position}"'])
     if plan.layout.kind == "het" and len(together) > 1:
         yield our_own(["--input=none"])

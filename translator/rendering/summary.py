@@ -65,7 +65,7 @@ def _ends(plan: Plan) -> str:
 
 
 def _starts(plan: Plan) -> str:
-    groups = {role.mpi_group.roles for role in plan.roles if role.mpi_group}
+    groups = {role.mpi_world.roles for role in plan.roles if role.mpi_world}
     if groups:
         return "each task role, or the roles of one MPI world together,"
     return "each task role"

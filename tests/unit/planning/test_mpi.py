@@ -40,7 +40,7 @@ def compiled(slurm: dict[str, Any], site: Site = SITE, *, gang: bool = True, **r
 
 def ranks(found: Compiled) -> list[tuple[int, str, tuple[int, ...]]]:
     return [
-        (role.ranks, role.mpi_group.plugin if role.mpi_group else "", role.mpi_group.roles if role.mpi_group else ())
+        (role.ranks, role.mpi_world.plugin if role.mpi_world else "", role.mpi_world.roles if role.mpi_world else ())
         for role in found.plan.roles
     ]
 

@@ -177,7 +177,7 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         "MPI_WORLD_OF",
         forms.NUMBERS,
         "roles of its MPI world, by their number",
-        lambda of: " ".join(str(position) for position in of.role.mpi_group.roles) if of.role.mpi_group else "",
+        lambda of: " ".join(str(position) for position in of.role.mpi_world.roles) if of.role.mpi_world else "",
         None,
         ("mpi",),
         "the positions of the roles that are one world",
