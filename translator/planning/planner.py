@@ -168,16 +168,21 @@ def _components(
     first: tuple[tuple[str, str | None], ...],
 ) -> tuple[Component, ...]:
     extra = batch_memory_mib(len(job.roles))
-    note = f"memory raised by {extra} MiB for the batch script and its sruns"
+    note = f"raised by {extra} MiB for the batch script and its sruns"
     if allocation.packing is not None:
         target = next((target for target in targets if target.gpu_type), targets[0])
         options = shared_component(job, target, allocation.packing, site, extra=extra)
         roles = tuple(range(len(job.roles)))
-        return (Component(directives=(*first, *options), roles=roles, nodes=allocation.packing.nodes, note=note),)
+        return (
+            Component(
+                directives=(*first, *options), roles=roles, nodes=allocation.packing.nodes, note=f"memory {note}"
+            ),
+        )
     by_node = all(allocation.nodes) and not any(
         is_uneven(role, nodes, slots, site)
         for role, nodes, slots in zip(job.roles, allocation.nodes, allocation.slots, strict=True)
     )
+    note = f"memory {note}" if by_node else f"memory of each CPU {note}"
     return tuple(
         Component(
             directives=(

@@ -57,9 +57,9 @@ def _ends(plan: Plan) -> str:
             f"It succeeds when {_count(plan.min_succeeded, 'task')} of all roles {_have(plan.min_succeeded)} succeeded."
         )
     elif all(role.completion.min_succeeded == NEVER for role in plan.roles):
-        end = "It succeeds when all tasks have ended."
+        end = "It succeeds when all tasks have ended, unless a rule of a task role below fails it before."
     else:
-        end = ""
+        end = "The task roles below say when it succeeds and when it fails."
     limit = "" if plan.times.limit else "No time limit is asked for: the partition's holds."
     return f"{end} {limit}".strip()
 
@@ -74,7 +74,10 @@ def _starts(plan: Plan) -> str:
 def _may_write(plan: Plan) -> str:
     if plan.containers.runtime == "none":
         return "the commands may write wherever the user may."
-    return f"the commands, in containers of {plan.containers.runtime}, also to what PSL_MOUNTS names."
+    where = ["what PSL_MOUNTS names"] * bool(plan.containers.mounts)
+    where += ["the folder of the submit"] * any(role.workdir == "submit" for role in plan.roles)
+    more = f"also to {' and to '.join(where)}" if where else "to no other folder of the nodes"
+    return f"the commands, in containers of {plan.containers.runtime}, {more}."
 
 
 def _more_writes(plan: Plan) -> str:

@@ -87,7 +87,7 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     Row(
         "PLACEMENT",
         forms.PLACEMENT,
-        "nodes of the allocation, from 0: slots on each",
+        "node:slots there; nodes count from 0",
         lambda of: placement_text(of.role.placement),
         "''",
         ("instances", "cpus", "memory", "gpus"),
