@@ -90,11 +90,13 @@ def bill() -> Bill:
 
 def _charge(argv: Sequence[str], cpu: float, failed: bool) -> None:
     """Write down a call of a program of Slurm that asks one of its daemons; where that cannot be done, it is free."""
-    from ..monitor.asking.bill import Call
+    from ..monitor.asking.bill import RETRIES, Call
 
     if "--version" not in argv:
+        # The last words of an sbatch are the number of the attempt and its tag.
+        program = RETRIES if argv[0] == "sbatch" and argv[-2] != "0" else argv[0]
         with suppress(OSError, FolderError):
-            bill().add(Call(time=time.time(), program=argv[0], cpu=cpu, failed=failed))
+            bill().add(Call(time=time.time(), program=program, cpu=cpu, failed=failed))
 
 
 def _components(backend_name: str, job_id: JobId) -> int:

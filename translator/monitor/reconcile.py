@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 REFUSED_SECONDS = 3600
 """For so long a fresh attempt that the backend refuses is tried again: a limit of the site may be reached just now."""
 REFUSED = -200
-FULL_HOUR = "as many attempts were submitted in the last hour as the site allows (`retry.maxAttemptsPerHour`)"
+FULL_HOUR = "as many retries were submitted in the last hour as the site allows (`retry.maxAttemptsPerHour`)"
 LOST_NODES = (-1001, -1006)
 """Codes for which the backend knows better than the script which node is to blame."""
 

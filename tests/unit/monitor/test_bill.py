@@ -13,7 +13,7 @@ from paislurm.backends.billed_runner import BilledRunner
 from paislurm.backends.runner import LocalRunner
 from paislurm.translator.errors import UnreachableError
 from paislurm.translator.monitor.asking import bill
-from paislurm.translator.monitor.asking.bill import FILE, HOUR, OLDER_FILE, Bill, Call, costs, room_at, submit_times
+from paislurm.translator.monitor.asking.bill import FILE, HOUR, OLDER_FILE, Bill, Call, costs, retry_times, room_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,13 +26,13 @@ def call(time: float, program: str = "squeue", cpu: float = 0.01, *, failed: boo
 
 def test_calls_are_written_down_and_added_up(tmp_path: Path) -> None:
     own = Bill(tmp_path / "monitor")
-    for each in (call(100), call(200, failed=True), call(300, "sacct", 0.25), call(400, "sbatch")):
+    for each in (call(100), call(200, failed=True), call(300, "sacct", 0.25), call(400, "sbatch-retry")):
         own.add(each)
     assert (tmp_path / "monitor" / FILE).stat().st_mode & 0o777 == 0o600
-    assert own.calls(150) == [call(200, failed=True), call(300, "sacct", 0.25), call(400, "sbatch")]
+    assert own.calls(150) == [call(200, failed=True), call(300, "sacct", 0.25), call(400, "sbatch-retry")]
     found = [(cost.program, cost.calls, cost.failed, round(cost.cpu, 3)) for cost in costs(own.calls(0))]
-    assert found == [("sacct", 1, 0, 0.25), ("sbatch", 1, 0, 0.01), ("squeue", 2, 1, 0.02)]
-    assert submit_times(own.calls(0)) == [400]
+    assert found == [("sacct", 1, 0, 0.25), ("sbatch-retry", 1, 0, 0.01), ("squeue", 2, 1, 0.02)]
+    assert retry_times(own.calls(0)) == [400]
 
 
 def test_a_bill_that_is_large_makes_room_and_loses_no_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,7 +181,7 @@ def test_an_attempt_that_finds_the_hour_full_waits_for_room(tmp_path: Path) -> N
     full = stepped(folder, backend, NOW, room_at=NOW + 500)
     assert (full.job_status.state, full.job_status.ended, full.room_at) == ("RUNNING", False, NOW + 500)
     assert full.job_status.reason == (
-        "attempt 0 ended with 255: worker-0 failed; attempt 1 follows in 500 s: as many attempts were submitted in the "
+        "attempt 0 ended with 255: worker-0 failed; attempt 1 follows in 500 s: as many retries were submitted in the "
         "last hour as the site allows (`retry.maxAttemptsPerHour`)"
     )
     assert kinds(folder) == ["Retry"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import PaislurmError
 from ...monitor.asking.answer import Answer, ask_now
-from ...monitor.asking.bill import HOUR, room_at, submit_times
+from ...monitor.asking.bill import HOUR, retry_times, room_at
 from ...monitor.asking.shared_answers import SharedAnswers
 from ...site.profile import MonitorSettings, RetrySettings
 from ..context import backend, bill, clock, monitor_folder, this_process
@@ -61,7 +61,7 @@ def when_room(name: str, most: Callable[[], int]) -> int:
     if name not in SHARED:
         return 0
     now = time.time()
-    return room_at(submit_times(bill().calls(now - HOUR)), now, most())
+    return room_at(retry_times(bill().calls(now - HOUR)), now, most())
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from ...monitor.asking.bill import DAY, HOUR, MONITOR, costs, submit_times
+from ...monitor.asking.bill import DAY, HOUR, MONITOR, costs, retry_times
 from ..context import bill
 from ..output.console import log, print_json
 from ..output.tables import print_table
@@ -23,21 +23,21 @@ def show_bill(most: int, *, as_json: bool) -> None:
     found = costs(calls)
     asked = [cost for cost in found if cost.program != MONITOR]
     own = sum(cost.cpu for cost in found if cost.program == MONITOR)
-    attempts = sum(when > now - HOUR for when in submit_times(calls))
+    retries = sum(when > now - HOUR for when in retry_times(calls))
     if as_json:
         rows = [
             {"program": cost.program, "calls": cost.calls, "failed": cost.failed, "cpu_seconds": round(cost.cpu, 3)}
             for cost in asked
         ]
         document = {"hours": HOURS, "programs": rows, "monitor_cpu_seconds": round(own, 3)}
-        print_json(document | {"attempts_in_last_hour": attempts, "max_attempts_per_hour": most})
+        print_json(document | {"retries_in_last_hour": retries, "max_attempts_per_hour": most})
         return
     if asked:
         print_table(("program", "calls", "failed", "CPU seconds"), [_row(cost) for cost in asked])
     else:
         log(f"nothing was asked of Slurm in the last {HOURS} hours")
     log(f"the monitor itself used {own:.1f} CPU seconds in these {HOURS} hours")
-    log(f"{attempts} of {most} attempts were submitted in the last hour")
+    log(f"{retries} of {most} retries were submitted in the last hour")
 
 
 def _row(cost: Cost) -> tuple[str, ...]:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 FILE, OLDER_FILE = "bill.log", "bill.1.log"
 MAX_BYTES = 1 << 20
 """Some 30,000 calls: of a day, unless somebody calls without end."""
-SUBMITS, MONITOR = "sbatch", "monitor"
-"""The programs that submit an attempt, and whose CPU time is the monitor's own."""
+RETRIES, MONITOR = "sbatch-retry", "monitor"
+"""The names for an sbatch that submits a retry, and for the CPU time of the monitor itself."""
 HOUR, DAY = 3600, 86400
 
 
@@ -82,9 +82,9 @@ def costs(calls: Iterable[Call]) -> list[Cost]:
     ]
 
 
-def submit_times(calls: Iterable[Call]) -> list[float]:
-    """Return when attempts were submitted, whether they were taken or not."""
-    return [call.time for call in calls if call.program == SUBMITS]
+def retry_times(calls: Iterable[Call]) -> list[float]:
+    """Return when retries were submitted, whether they were taken or not."""
+    return [call.time for call in calls if call.program == RETRIES]
 
 
 def room_at(times: Sequence[float], now: float, most: int) -> int:

@@ -141,18 +141,30 @@ def test_a_monitor_goes_on_in_another_process_before_its_cpu_time_ends(
 def test_the_bill(run: Runner, surroundings: Path) -> None:
     assert "nothing was asked of Slurm" in run("monitor", "--bill").err
     own, now = Bill(surroundings.parent / "monitor"), time.time()
-    for program, cpu in (("squeue", 0.01), ("squeue", 0.02), ("sacct", 0.5), ("sbatch", 0.01), ("monitor", 0.75)):
+    for program, cpu in (
+        ("squeue", 0.01),
+        ("squeue", 0.02),
+        ("sacct", 0.5),
+        ("sbatch-retry", 0.01),
+        ("sbatch", 0.01),
+        ("monitor", 0.75),
+    ):
         own.add(Call(time=now - 60, program=program, cpu=cpu, failed=program == "sacct"))
     own.add(Call(time=now - 90_000, program="squeue", cpu=9, failed=False))
-    own.add(Call(time=now - 4000, program="sbatch", cpu=0, failed=False))
+    own.add(Call(time=now - 4000, program="sbatch-retry", cpu=0, failed=False))
     said = run("monitor", "--bill")
     rows = [line.split() for line in said.out.splitlines()]
-    assert rows[1:] == [["sacct", "1", "1", "0.50"], ["sbatch", "2", "0", "0.01"], ["squeue", "2", "0", "0.03"]]
+    assert rows[1:] == [
+        ["sacct", "1", "1", "0.50"],
+        ["sbatch", "1", "0", "0.01"],
+        ["sbatch-retry", "2", "0", "0.01"],
+        ["squeue", "2", "0", "0.03"],
+    ]
     assert "the monitor itself used 0.8 CPU seconds" in said.err
-    assert "1 of 60 attempts" in said.err
+    assert "1 of 60 retries" in said.err
     document = json.loads(run("monitor", "--bill", "--json").out)
-    assert document["programs"][2] == {"program": "squeue", "calls": 2, "failed": 0, "cpu_seconds": 0.03}
-    assert (document["attempts_in_last_hour"], document["max_attempts_per_hour"]) == (1, 60)
+    assert document["programs"][3] == {"program": "squeue", "calls": 2, "failed": 0, "cpu_seconds": 0.03}
+    assert (document["retries_in_last_hour"], document["max_attempts_per_hour"]) == (1, 60)
 
 
 def test_what_is_called_is_on_the_bill(
@@ -174,10 +186,10 @@ def test_the_ceiling_is_said_by_status(run: Runner, shared: FakeBackend, folder:
     folder.script(0).write_text("#!/bin/bash\n")
     own = Bill(surroundings.parent / "monitor")
     for number in range(60):
-        own.add(Call(time=time.time() - 600 - number, program="sbatch", cpu=0, failed=False))
+        own.add(Call(time=time.time() - 600 - number, program="sbatch-retry", cpu=0, failed=False))
     leave_result(folder, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")
     said = run("status", "demo")
-    assert "as many attempts were submitted in the last hour as the site allows" in said.out
+    assert "as many retries were submitted in the last hour as the site allows" in said.out
     assert (shared.submissions, shared.queries) == ([], 0)
     (surroundings.parent / "monitor" / FILE).unlink()
     assert "WAITING" in run("status", "demo").out
