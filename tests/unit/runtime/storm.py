@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SRUN = """#!/bin/sh
 while [ "$1" != bash ]; do shift; done
-export SLURM_STEP_ID=$$ SLURM_PROCID=0
+export SLURM_STEP_ID=$$ SLURM_PROCID=0 SLURM_LOCALID=0
 exec 3<&0
 env --default-signal=TERM,INT,HUP,USR1,USR2 "$@" <&3 3<&- &
 echo "$!" >"$STEPS/$$"
