@@ -58,6 +58,11 @@ def sbatch(submission: Submission) -> list[str]:
     ]
 
 
+def submits_retry(argv: Sequence[str]) -> bool:
+    """Tell whether a command of `sbatch` submits another attempt than the first."""
+    return argv[0] == "sbatch" and argv[-2] != "0"
+
+
 def sbatch_version() -> list[str]:
     """Return the command that prints a version: `slurm-wlm 22.05.8`, `slurm 26.05.5`. It asks no controller."""
     return ["sbatch", "--version"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from functools import partial
 from math import log
 from time import process_time
 from typing import TYPE_CHECKING
@@ -54,7 +55,7 @@ def job(roles: int) -> str:
 def _compiling(*, peers: bool) -> Iterator[Ratio | Note]:
     texts = [job(size) for size in SIZES]
     *times, loaded = best(
-        *(lambda text=text: compile_job(text, site=SITE) for text in texts),  # type: ignore[misc]
+        *(partial(compile_job, text, site=SITE) for text in texts),
         lambda: yaml.load(texts[-1], getattr(yaml, "CSafeLoader", yaml.SafeLoader)),
         turns=7,
         clock=process_time,

@@ -128,6 +128,8 @@ def prepare_database(instance: Instance) -> None:
         half = instance.folder / "db-template.half"
         shutil.rmtree(half, ignore_errors=True)
         options = ["--no-defaults", "--user=root", "--innodb-log-file-size=8M", "--skip-test-db"]
+        # Several clusters may boot at once, and each bootstrap uses files of the same names.
+        options.append(f"--tmpdir={instance.folder}")
         hosts.call([*hosts.enter(instance, LOGIN), "mariadb-install-db", *options, f"--datadir={half}"])
         half.rename(template)
     hosts.call(["cp", "-a", "--reflink=auto", str(template), str(instance.folder / "db")])

@@ -134,7 +134,7 @@ def test_many_jobs_at_once(installed: Cluster, ground: Path) -> None:
     fails = f'[ "$((${{PAI_JOB_NAME##*-}} % {FAILING}))" != 0 ]'
     text = job_text("thejob", role("w", 1, f"{waits}; {line}; {fails}").replace("cpu: 1", "cpu: 4"))
     (folder / "job.yaml").write_text(text + "jobRetryCount: 1\nextras: {slurm: {options: [--nice=10000]}}\n")
-    (folder / "site.yaml").write_text(profile("normal") + ALONE + "retry: {maxAttemptsPerHour: 1000}\n")
+    (folder / "site.yaml").write_text(profile("normal") + ALONE)
     (folder / "submit.py").write_text(SUBMIT)
     programs = folder / "bin"
     programs.mkdir()

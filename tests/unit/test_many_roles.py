@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
+    from _typeshed import TraceFunction
+
 SITE = load_site(
     "partitions: {big: {nodes: [{count: 1000, cpus: 64, memoryMB: 262144}]}}\ndefaultPartition: big\n",
     file="site.yaml",
@@ -79,13 +81,13 @@ def lines_run(call: Callable[[], object]) -> int:
     """Return how many lines of Python a call runs: each turn of a loop counts."""
     count = 0
 
-    def trace(_frame: FrameType, event: str, _argument: object) -> object:
+    def trace(_frame: FrameType, event: str, _argument: object) -> TraceFunction:
         nonlocal count
         count += event == "line"
         return trace
 
     before = sys.gettrace()
-    sys.settrace(trace)  # type: ignore[arg-type]
+    sys.settrace(trace)
     try:
         call()
     finally:

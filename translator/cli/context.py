@@ -93,8 +93,9 @@ def _charge(argv: Sequence[str], cpu: float, failed: bool) -> None:
     from ..monitor.asking.bill import RETRIES, Call
 
     if "--version" not in argv:
-        # The last words of an sbatch are the number of the attempt and its tag.
-        program = RETRIES if argv[0] == "sbatch" and argv[-2] != "0" else argv[0]
+        from paislurm.backends.slurm.commands import submits_retry
+
+        program = RETRIES if submits_retry(argv) else argv[0]
         with suppress(OSError, FolderError):
             bill().add(Call(time=time.time(), program=program, cpu=cpu, failed=failed))
 

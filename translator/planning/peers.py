@@ -27,7 +27,7 @@ _OWN_VARIABLE = re.compile(r"PAI_(CONTAINER|CURRENT)_\w+_PORT\b")
 
 
 def exported_tasks(job: Job) -> int | None:
-    """Return of how many tasks of each role the variables are exported, None for all tasks.
+    """Return of how many tasks of each role the variables are exported: None for all, 0 for one task of some roles.
 
     A task has its address under each name of its role, and for each port label two variables more.
     """
@@ -35,7 +35,7 @@ def exported_tasks(job: Job) -> int | None:
     of_one = [len(names) * (1 + 2 * len(role.ports)) for names, role in named]
     if sum(each * role.instances for each, role in zip(of_one, job.roles, strict=True)) <= MAX_PEER_VARIABLES:
         return None
-    return max(1, MAX_PEER_VARIABLES // sum(of_one))
+    return MAX_PEER_VARIABLES // sum(of_one)
 
 
 def exports_all(job: Job) -> bool:

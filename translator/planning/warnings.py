@@ -98,7 +98,7 @@ def _unexported_peers(job: Job) -> tuple[Diagnostic, ...]:
     exported = exported_tasks(job) if job.gang else None
     if exported is None:
         return ()
-    which = "the first task" if exported == 1 else f"the first {exported} tasks"
-    message = f"of the {job.task_count} tasks, a task inherits the variables about {which} of each role"
+    first = ("the first task of some roles", "the first task of each role", f"the first {exported} tasks of each role")
+    message = f"of the {job.task_count} tasks, a task inherits the variables about {first[min(exported, 2)]}"
     hint = "`source $PAISLURM_PEERS` reads those about all tasks, `paislurm-peer ROLE INDEX` prints those about one"
     return (Diagnostic(code="W404", message=message, path="$.taskRoles", hint=hint),)

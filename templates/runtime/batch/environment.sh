@@ -104,7 +104,7 @@ print_instances() {
   quote "${list%,}"
   PSL_INSTANCES_LINE=PAI_TASK_ROLE_INSTANCES=$PSL_QUOTED
   if ((${#list} > PSL_MAX_LIST_BYTES)); then
-    printf 'PSL_UNEXPORTED_PEERS=1\n'
+    PSL_UNEXPORTED_PEERS=1
   else
     printf 'export %s\n' "$PSL_INSTANCES_LINE"
   fi

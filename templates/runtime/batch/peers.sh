@@ -16,12 +16,11 @@ write_peers() {
   local PSL_ENV_FD
   exec {PSL_ENV_FD}>>env.sh || return
   count_exported_peers
-  if ((PSL_EXPORTED_PEERS < PSL_TASK_COUNT)); then
-    printf 'PSL_UNEXPORTED_PEERS=1\n' >&"$PSL_ENV_FD" || return
-  fi
   {
     printf '%s\n' "$PSL_INSTANCES_LINE" && print_peers && print_host_lists
-  } >peers.sh && exec {PSL_ENV_FD}>&-
+  } >peers.sh || return
+  printf 'PSL_UNEXPORTED_PEERS=%s\n' "$PSL_UNEXPORTED_PEERS" >&"$PSL_ENV_FD" &&
+    exec {PSL_ENV_FD}>&-
 }
 
 # count_exported_peers: set PSL_EXPORTED_PEERS, the number of tasks of each role whose variables are
@@ -37,7 +36,7 @@ count_exported_peers() {
     of_one_each=$((of_one_each + PSL_VARIABLES_OF[role]))
     total=$((total + PSL_INSTANCES[role] * PSL_VARIABLES_OF[role]))
   done
-  PSL_EXPORTED_PEERS=10000
+  PSL_EXPORTED_PEERS=$total
   if ((total > PSL_MAX_PEER_VARIABLES)); then
     PSL_EXPORTED_PEERS=$((PSL_MAX_PEER_VARIABLES / of_one_each))
     PSL_EXPORTED_PEERS=$((PSL_EXPORTED_PEERS ? PSL_EXPORTED_PEERS : 1))
@@ -55,9 +54,12 @@ print_peers() {
         continue
       fi
       printf '%s\n' "${PSL_TASK_VARIABLES[@]}" || return
-      if ((index < PSL_EXPORTED_PEERS && (left -= PSL_VARIABLES_OF[role]) >= 0)); then
+      if ((index < PSL_EXPORTED_PEERS && PSL_VARIABLES_OF[role] <= left)); then
+        left=$((left - PSL_VARIABLES_OF[role]))
         text="export ${PSL_TASK_VARIABLES[*]}"
         printf '%s\n' "$text" >&"$PSL_ENV_FD" || return
+      else
+        PSL_UNEXPORTED_PEERS=1
       fi
     done
   done
@@ -123,7 +125,7 @@ print_lists() {
       count=$((count + 1)) size=$((size + ${#line}))
       printf 'export %s\n' "$line" >&"$PSL_ENV_FD" || return
     else
-      printf 'PSL_UNEXPORTED_PEERS=1\n' >&"$PSL_ENV_FD" || return
+      PSL_UNEXPORTED_PEERS=1
     fi
   done
 }

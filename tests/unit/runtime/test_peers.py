@@ -68,7 +68,7 @@ def test_a_small_job_exports_everything(tmp_path: Path) -> None:
     assert found["PAI_TASK_ROLE_0_HOST_LIST"] == found["PAI_TASK_ROLE_ps_HOST_LIST"] == "10.0.0.1:20000,10.0.0.2:20001"
     assert found["PAI_TASK_ROLE_INSTANCES"] == "ps:0,ps:1,Worker:0,Worker:1,Worker:2"
     assert not [name for name in found if "label" in name]
-    assert "PSL_UNEXPORTED_PEERS" not in (tmp_path / "env.sh").read_text()
+    assert "PSL_UNEXPORTED_PEERS=\n" in (tmp_path / "env.sh").read_text()
 
 
 @pytest.mark.parametrize(("workers", "lists"), [(512, True), (5000, False)])
@@ -96,6 +96,17 @@ def test_a_job_of_many_roles_exports_few_variables(tmp_path: Path) -> None:
     assert "PAI_HOST_IP_r63_0" in found
     assert "PAI_HOST_IP_r64_0" not in found
     assert "PAI_HOST_IP_r199_0" in read(tmp_path / "peers.sh")
+
+
+def test_a_task_with_many_labels_exports_none_of_them(tmp_path: Path) -> None:
+    """It has more variables than are exported of all tasks: those of the other role's task are."""
+    labels = " ".join(f"label{number}" for number in range(200))
+    run(f"cd {tmp_path}" + job(("many", "many", 1, f"http ssh {labels}"), ("few", "few", 1, "http ssh")))
+    found = exported(tmp_path)
+    assert "PAI_HOST_IP_many_0" not in found
+    assert found["PAI_HOST_IP_few_0"] == "10.0.0.1"
+    assert "PAI_many_0_label199_PORT" in read(tmp_path / "peers.sh")
+    assert "PSL_UNEXPORTED_PEERS=1\n" in (tmp_path / "env.sh").read_text()
 
 
 def test_one_task_is_asked_for(tmp_path: Path) -> None:

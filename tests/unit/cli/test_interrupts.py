@@ -1,0 +1,60 @@
+"""Ctrl-C, at any moment: a word or none, and no traceback."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli import main as main_module
+
+if TYPE_CHECKING:
+    from .running import Runner
+
+
+def test_ctrl_c_is_130(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main_module.cli, "invoke", interrupted)
+    assert (run("list").code, run("list").out) == (130, "")
+    said = run("list", "--json")
+    assert (said.code, json.loads(said.out)["exit_status"]) == (130, 130)
+
+
+@pytest.mark.parametrize("module", ["click", "paislurm.translator.cli.command_group"])
+def test_ctrl_c_while_modules_load_is_no_traceback(module: str) -> None:
+    """The signal comes in the middle of a module: it ends the process, as it does any other program."""
+    hook = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # whatever started the tests may ignore it
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "from paislurm.translator.cli.start import run\n"
+        "sys.argv = ['paislurm', 'list']\n"
+        "run()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", hook], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+def test_ctrl_c_while_a_command_loads_is_told() -> None:
+    hook = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # whatever started the tests may ignore it
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.endswith('commands.jobs.list'): os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "from paislurm.translator.cli.start import run\n"
+        "sys.argv = ['paislurm', 'list']\n"
+        "run()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", hook], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
