@@ -33,7 +33,7 @@ def _section(file: str, *uses: str) -> Section:
     return Section(file, frozenset(uses))
 
 
-_TASK = (
+_CONTAINER = (
     _section("common/state"),
     _section("common/start"),
     _section("common/messages"),
@@ -45,11 +45,13 @@ _TASK = (
     _section("task/devices"),
     _section("task/control_fifo"),
     _section("remote_exec/server"),
-    _section("task/ports"),
     _section("task/ranks", "native-mpi"),
     _section("task/slots", "slots"),
-    _section("task/exit_rules"),
     _section("containers/container_side", *BASH_PARTS),
+)
+_TASK = (
+    _section("task/ports"),
+    _section("task/exit_rules"),
     _section("containers/containers", *BASH_PARTS),
     *(_section(f"containers/{name}", name) for name in BASH_PARTS),
     _section("task/task"),
@@ -85,9 +87,11 @@ _BATCH = (
     _section("batch/exports", "export-env"),
     _section("batch/main"),
 )
-"""The runtime in its order: what a task and the preparation of a node need, and what only the batch script and remote
-calls do. Functions come before their use; what runs is `task_dispatch` between the two, and `dispatch` at the end."""
-ALL_USES = tuple(sorted({use for section in (*_TASK, *_BATCH) for use in section.uses} | {"openpai-exit-rules"}))
+"""The runtime in its order: what a shell in a container needs, what tasks and the preparation of a node need beyond
+that, and what only the batch script and remote calls do. Functions come before their use; what runs is a dispatch after
+each of the three."""
+_USES = (section.uses for section in (*_CONTAINER, *_TASK, *_BATCH))
+ALL_USES = tuple(sorted(frozenset({"openpai-exit-rules"}).union(*_USES)))
 
 
 def uses_of(plan: Plan) -> tuple[str, ...]:
@@ -119,13 +123,16 @@ def runtime(uses: tuple[str, ...] = ()) -> ShellWord:
     wanted = frozenset(uses)
     if unknown := wanted - frozenset(ALL_USES):
         raise ValueError(f"the runtime has no part for: {', '.join(sorted(unknown))}")
-    task, batch = (_chosen(part, wanted) for part in (_TASK, _BATCH))
-    contents = [_entry(section) for section in (*task, *batch)]
+    container, task, batch = (_chosen(part, wanted) for part in (_CONTAINER, _TASK, _BATCH))
+    contents = [_entry(section) for section in (*container, *task, *batch)]
+    enters = [load("runtime/container_dispatch.sh").rstrip("\n")] if wanted.intersection(BASH_PARTS) else []
     return our_own(
         [
             "#",
             "# Contents, each with its first line below a line of =:",
             *contents,
+            *_printed(container, wanted),
+            *enters,
             *_printed(task, wanted),
             load("runtime/task_dispatch.sh").rstrip("\n"),
             *_printed(batch, wanted),

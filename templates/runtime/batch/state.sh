@@ -30,7 +30,8 @@ PSL_NEXT_TASK=() PSL_WAITING=() PSL_FREE_SLOTS=()
 declare -A PSL_ASSIGNED=()
 
 # What write_peers needs of what came before it, and what it works with.
-PSL_INSTANCES_LINE='' PSL_UNEXPORTED_PEERS='' PSL_EXPORTED_PEERS=0 PSL_VARIABLES_OF=() PSL_TASK_VARIABLES=()
+PSL_INSTANCES_LINE='' PSL_UNEXPORTED_PEERS='' PSL_EXPORTED_PEERS=0
+PSL_VARIABLES_OF=() PSL_TASK_VARIABLES=()
 PSL_LISTS=() PSL_LIST_NAMES=()
 
 # Nodes on which everything is ready for tasks.

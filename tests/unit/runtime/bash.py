@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+DISPATCHES = ("container_dispatch", "task_dispatch", "dispatch")
+"""What runs, after the functions of a container's shell, of a task, and of the batch script."""
 FILES = tempfile.TemporaryDirectory(prefix="paislurm-runtime-")
 
 
@@ -29,10 +31,9 @@ def uses_with(containers: str) -> tuple[str, ...]:
 def library(containers: str = "none") -> str:
     """Return the functions of the runtime, without what runs them."""
     text: str = runtime(uses_with(containers))
-    for part in ("task_dispatch", "dispatch"):
-        code = load(f"runtime/{part}.sh").rstrip("\n")
-        assert code in text
-        text = text.replace(code, "")
+    for part in DISPATCHES:
+        text = text.replace(load(f"runtime/{part}.sh").rstrip("\n"), "")
+    assert "start_up " not in text.partition("start_up() {")[2]
     return text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import combinations
 
 import pytest
@@ -11,11 +12,15 @@ from paislurm.translator.rendering.engine import load
 from paislurm.translator.rendering.runtime_bundle import ALL_USES, runtime
 from paislurm.translator.site.container_runtimes import BASH_PARTS
 
+from .bash import DISPATCHES
+
 FUNCTION = re.compile(r"^(\w+)\(\) (?:\{ [^\n]*\}|\{\n.*?\n\})", re.DOTALL | re.MULTILINE)
-CALL = (
-    r"(?:^|[;&|(!]|(?<!\$)\{|\b(?:do|then|else|launch|start_group|run_interruptibly|start_in_background))\s*%s(?![\w-])"
+CALLED = re.compile(
+    r"(?:^|[;&|(!]|(?<!\$)\{|\b(?:do|then|else|launch|start_group|run_interruptibly|start_in_background))"
+    r"\s*(?=(\w+)(?![\w-]))",
+    re.MULTILINE,
 )
-DISPATCH = load("runtime/task_dispatch.sh").strip()
+IN_CONTAINERS, OF_TASKS = (load(f"runtime/{name}_dispatch.sh").strip() for name in ("container", "task"))
 GUARDED = {
     "code": {"fetch_code", "make_output"},
     "containers": {
@@ -50,10 +55,10 @@ def code_of(text: str) -> str:
 def missing(text: str, names: set[str]) -> set[str]:
     """Return the functions among some that a text calls and does not have."""
     own = {match[1] for match in FUNCTION.finditer(text)}
-    code = code_of(text)
-    return {name for name in names - own if re.search(CALL % name, code, re.MULTILINE)}
+    return (names - own) & set(CALLED.findall(code_of(text)))
 
 
+@cache
 def every_function() -> set[str]:
     found = set()
     for containers in BASH_PARTS:
@@ -62,6 +67,8 @@ def every_function() -> set[str]:
     return found
 
 
+ONLY_OUTSIDE = {"prepare_task", "report_launch", "run_task"}
+"""What only the shell outside of a container calls, from functions that the shell inside has, too."""
 OPTIONAL = tuple(use for use in ALL_USES if use not in (*BASH_PARTS, "openpai-exit-rules", "registry"))
 SELECTIONS = [
     tuple(sorted((*chosen, *extra)))
@@ -78,9 +85,10 @@ def test_a_script_has_what_it_calls(uses: tuple[str, ...]) -> None:
     allowed = set().union(*(GUARDED[use] for use in absent)) if absent else set()
     text = runtime(uses)
     assert missing(text, every_function()) == allowed
-    # A task reads no further than its dispatch.
-    task = text[: text.index(DISPATCH) + len(DISPATCH)]
-    assert missing(task, every_function()) <= allowed
+    # Nothing reads further than its dispatch.
+    for dispatch, others in ((IN_CONTAINERS, ONLY_OUTSIDE), (OF_TASKS, set())):
+        read, found, _ = text.partition(dispatch)
+        assert missing(read + found, every_function()) <= allowed | others
 
 
 def test_what_is_missing_is_found() -> None:
@@ -90,8 +98,8 @@ def test_what_is_missing_is_found() -> None:
 
 def test_functions_come_before_what_runs() -> None:
     """But for what runs at the end, and the dispatch of tasks, lines outside of functions only set variables."""
-    text = runtime(())
-    for part in ("task_dispatch", "dispatch"):
+    text = runtime(tuple(use for use in ALL_USES if use not in BASH_PARTS[1:]))
+    for part in DISPATCHES:
         text = text.replace(load(f"runtime/{part}.sh").strip(), "")
     bare = re.sub(r"(?m)^\s*#.*", "", FUNCTION.sub("", text))
     rest = code_of(re.sub(r"\$?'[^']*'", "''", bare))
