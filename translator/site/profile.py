@@ -180,10 +180,14 @@ class RetrySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitorSettings:
-    """Say whether `submit` leaves a monitor behind, and the time between two of its questions to Slurm, in seconds."""
+    """Say whether `submit` leaves a monitor behind, and the time between two of its questions to Slurm, in seconds.
+
+    With `at_end` no process may stay on a login node: an attempt takes a step of the monitor at its own end.
+    """
 
     background: bool = True
     max_poll_interval: int = 60
+    at_end: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
