@@ -26,11 +26,14 @@ take_monitor_step() {
   status=$?
   case $status in
     0) ;;
-    126 | 127) log "the monitor cannot be started on this node: cron or scrontab does what is left" ;;
-    137) log "the monitor was ended: cron or scrontab does what is left" ;;
-    *) log "the monitor ended with status $status: cron or scrontab does what is left" ;;
+    126 | 127) leave_to_cron "cannot be started on this node" ;;
+    137) leave_to_cron "was ended" ;;
+    *) leave_to_cron "ended with status $status" ;;
   esac
 }
+
+# leave_to_cron WORDS: say who takes the next step.
+leave_to_cron() { log "the monitor $1: cron or scrontab does what is left"; }
 
 # start_monitor WORD ...: run a command in a shell of its own, without the settings of this job,
 # which sbatch would take for its own; SLURM_CONF says where the cluster is. TERM is ignored here,

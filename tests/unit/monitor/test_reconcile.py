@@ -57,6 +57,17 @@ def test_a_failure_within_its_budget_becomes_a_fresh_attempt_at_once(tmp_path: P
     assert len(backend.submissions) == 1
 
 
+def test_a_retry_may_be_submitted_before_its_time_to_begin_then(tmp_path: Path) -> None:
+    """Of the end of an attempt no process stays behind that could wait for it."""
+    folder, backend = job(tmp_path), FakeBackend()
+    leave_result(folder, **KILLED)
+    assert stepped(folder, backend, NOW, ahead=60).history.attempt == 1
+    folder.result(1).write_bytes(folder.result(0).read_bytes())
+    assert stepped(folder, backend, NOW, ahead=9).history.attempt == 1
+    assert stepped(folder, backend, NOW + 4, ahead=9).history.attempt == 2
+    assert [submission.delay for submission in backend.submissions] == [0, 6]
+
+
 @pytest.mark.parametrize(
     ("later", "state", "there"),
     [(30, "WAITING", True), (100_000, "UNKNOWN", True), (UNKNOWN_SECONDS + 1, "UNKNOWN", False)],

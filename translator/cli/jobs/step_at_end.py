@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...monitor.poll import open_job
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 TRIES = 10
 """Seconds for which another process may hold the lock: the nodes of the job wait for this one."""
-LONGEST_DELAY = 3600
+MAX_AHEAD = 3600
 """Seconds by which a retry is submitted before its time, so that no process has to wait for it: Slurm does."""
 MAX_AGE = 1.0
 """Seconds: so old an answer of Slurm may be. It is asked only for a node that was lost."""
@@ -23,7 +24,7 @@ MAX_AGE = 1.0
 
 def ahead(backend_name: str) -> int:
     """Return how many seconds before its time a backend takes an attempt."""
-    return LONGEST_DELAY if backend_name in SHARED else 0
+    return MAX_AHEAD if backend_name in SHARED else 0
 
 
 def take_step(folder: JobFolder, monitor: Monitor, lock: Lock) -> bool:
@@ -36,8 +37,10 @@ def take_step(folder: JobFolder, monitor: Monitor, lock: Lock) -> bool:
             time.sleep(1)
         with lock.taken() as mine:
             if mine:
-                monitor.step(only=folder)
-                monitor.finish()
+                with suppress(OSError):
+                    # That the lock is another's by now, or cannot be written.
+                    monitor.step(only=folder)
+                    monitor.finish()
                 return True
         if lock.problem or not _is_due(folder):
             break
