@@ -85,8 +85,9 @@ def _act(view: View, dependencies: Dependencies) -> View:
             # It will hardly be known again, and its user may not look for long.
             remove(view.folder.secrets)
         view = _cancel_again(view, dependencies)
-        view = held_up(view, dependencies.clock(), dependencies.room_at)
-        number = _due(view, dependencies.clock() + dependencies.ahead(view.history.backend))
+        ahead = dependencies.ahead(view.history.backend)
+        view = held_up(view, dependencies.clock(), dependencies.room_at, ahead)
+        number = _due(view, dependencies.clock() + ahead)
         return view if number is None else _submit(view, number, dependencies)
     except OSError as error:
         return replace(view, backend_error=f"{view.folder.path} cannot be written ({error.strerror or error})")
@@ -159,9 +160,12 @@ def _next(view: View, now: int) -> int | None:
     return known.attempt if known.attempt and is_settled(known, view.heard) else None
 
 
-def held_up(view: View, now: int, room_at: Callable[[str], int]) -> View:
-    """Say of an attempt that is due that it has to wait, where the user's attempts of this hour are used up."""
-    number = _next(view, now)
+def held_up(view: View, now: int, room_at: Callable[[str], int], ahead: int = 0) -> View:
+    """Say of an attempt that is due that it has to wait, where the user's attempts of this hour are used up.
+
+    One that is due in `ahead` seconds counts as one.
+    """
+    number = _next(view, now + ahead)
     room = room_at(view.history.backend) if number is not None else 0
     if room <= now:
         return view
