@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.cluster.instance import LOGIN
-from tests.cluster.jobs import folder_of_alice
+from tests.cluster.jobs import folder_of_alice, profile
 from tests.cluster.processes import read, residents, wait_until
 from tests.cluster.watched import FIRST, LONGEST, SAVES, Watched, check, watched
 
@@ -116,6 +118,11 @@ def jobs(installed: Cluster, ground: Path, killed: object) -> dict[str, Watched]
             "command": f"{FIRST} || exit 0; {SAVES}",
             "site": f"retry: {{onRootCancel: retry}}\n{STRICT}",
         },
+        "requeued": {"command": f"{FIRST} || exit 0; {SAVES}"},
+        "timeout-retried": {
+            "command": f"{FIRST} || exit 0; {SAVES}",
+            "extras": "{slurm: {time: 10, onTimeout: retry}}",
+        },
         "preempted": {
             "command": f"{FIRST} || exit 0; {SAVES}",
             "extras": "{slurm: {partition: spot}}",
@@ -128,7 +135,11 @@ def jobs(installed: Cluster, ground: Path, killed: object) -> dict[str, Watched]
             "site": f'notifications: {{command: [sh, -c, "cat >>{ground}/told/events"]}}\n{STRICT}',
         },
     }
-    return {name: watched(installed, ground / name, **({"site": STRICT} | options)) for name, options in kinds.items()}
+    jobs = {name: watched(installed, ground / name, **({"site": STRICT} | options)) for name, options in kinds.items()}
+    # Slurm looks for jobs that are near their limit every half minute or so; others go on meanwhile.
+    jobs["timeout-retried"].begun()
+    installed.admin(["scontrol", "update", f"jobid={jobs['timeout-retried'].latest()}", "timelimit=2"])
+    return jobs
 
 
 def test_the_end_of_an_attempt_submits_the_next_one(installed: Cluster, jobs: dict[str, Watched]) -> None:
@@ -206,6 +217,29 @@ def test_a_job_that_is_killed_with_its_script_is_found_by_cron(installed: Cluste
     check("none: script killed", job, "SUCCEEDED", 0, 2)
 
 
+def test_a_requeue_is_a_fresh_attempt_by_the_restarted_script(installed: Cluster, jobs: dict[str, Watched]) -> None:
+    job = jobs["requeued"]
+    job.begun()
+    number = job.latest()
+    installed.admin(["scontrol", "update", f"jobid={number}", "requeue=1"])
+    installed.admin(["scontrol", "requeue", number])
+    # Slurm waits two minutes before it starts a job again.
+    wait_until(lambda: "JobState=PENDING" in installed.admin(["scontrol", "show", "job", number]), "the job to wait")
+    installed.admin(["scontrol", "update", f"jobid={number}", "starttime=now"])
+    wait_until((job.path / "attempts/0/result.json").exists, f"the result of {job.name}", LONGEST)
+    with cron(job):
+        wait_until(has_ended(job), f"the end of {job.name}", LONGEST)
+    check("none: scontrol requeue", job, "SUCCEEDED", 0, 2)
+
+
+def test_a_time_limit_that_is_near_leaves_time_for_the_next_attempt(jobs: dict[str, Watched]) -> None:
+    job = jobs["timeout-retried"]
+    wait_until((job.path / "attempts/1/result.json").exists, f"attempt 1 of {job.name}", LONGEST)
+    assert "attempt 1 has been submitted" in log_of(job)
+    shown = check("none: time limit, onTimeout", job, "SUCCEEDED", 0, 2)
+    assert [attempt["exit_code"] for attempt in shown["attempts"]] == [-1004]
+
+
 @pytest.mark.parametrize("name", [f"{call} {number}" for call, number in KILLS] + ["sbatch before", "sbatch after"])
 def test_a_monitor_that_is_killed_at_the_end_of_an_attempt(killed: dict[str, Watched], name: str) -> None:
     """The next `monitor --once` goes on where it stopped."""
@@ -230,3 +264,40 @@ def test_an_outage_at_the_end_of_an_attempt(installed: Cluster, ground: Path) ->
     with cron(job):
         wait_until(has_ended(job), f"the end of {job.name}", LONGEST)
     check("none: slurmctld stopped", job, "FAILED", 255, 2)
+
+
+@pytest.mark.exclusive
+def test_a_lost_node_is_left_out(installed: Cluster, ground: Path) -> None:
+    """Of a node beside the batch node the script knows, and submits the next attempt; of the batch node, cron does."""
+    command = f"{FIRST} || exit 0; echo ready; {SAVES}"
+    where: dict[str, Any] = {"tasks": 2, "cpus": 9, "failed": 2, "partitions": profile("normal"), "site": STRICT}
+    jobs = {name: watched(installed, ground / name, command, **where) for name in ("peer", "batch")}
+    for job in jobs.values():
+        job.begun()
+        logs = [job.path / f"attempts/0/logs/0-w/{index}/stdout.log" for index in (0, 1)]
+        wait_until(partial(all_written, logs), f"{job.name} to start")
+    lost = {name: job.leading_node() for name, job in jobs.items()}
+    (lost["peer"],) = set(jobs["peer"].nodes()) - {lost["peer"]}
+    for node in lost.values():
+        installed.cut(node)
+    try:
+        wait_until(partial(is_retried, jobs["peer"]), "the end of attempt 0 with a lost node", LONGEST)
+        with cron(jobs["batch"]):
+            wait_until(partial(is_retried, jobs["batch"]), "the end of attempt 0 without its batch node", LONGEST)
+    finally:
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(installed.restore, lost.values()))
+    for name, job in jobs.items():
+        with cron(job):
+            wait_until(has_ended(job), f"the end of {job.name}", LONGEST)
+        (attempt,) = check(f"none: {name} node lost", job, "SUCCEEDED", 0, 2)["attempts"]
+        assert (attempt["exit_code"], attempt["blamed_nodes"]) == (-1001, [lost[name]])
+    assert "attempt 1 has been submitted" in log_of(jobs["peer"])
+
+
+def all_written(files: list[Path]) -> bool:
+    return all(file.exists() and file.read_text() for file in files)
+
+
+def is_retried(job: Watched) -> bool:
+    return any(record["kind"] == "retry" for record in job.journal())
