@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ...errors import FolderError
 from ...state.rounds import FILE, Round, add, overdue, rounds
 from ..context import monitor_folder, scrontab
 from ..output.console import log
@@ -28,29 +29,30 @@ def note_round(site: Site) -> None:
     Where it cannot be written down, it is as if it had not run.
     """
     if site.monitor.at_end:
-        with suppress(OSError):
+        with suppress(OSError, FolderError):
             add(monitor_folder(), Round(int(time.time()), _who()))
 
 
 def await_rounds() -> None:
     """Begin to wait for rounds, unless they are waited for."""
-    with suppress(OSError):
+    with suppress(OSError, FolderError):
         if not (monitor_folder() / FILE).exists():
             add(monitor_folder(), Round(int(time.time()), "submit"))
 
 
 def await_no_rounds() -> None:
     """Stop waiting for rounds: the site has a monitor of another kind by now."""
-    with suppress(OSError):
+    with suppress(OSError, FolderError):
         (monitor_folder() / FILE).unlink(missing_ok=True)
 
 
 def warn_of_overdue_round() -> None:
     """Say in a line that cron or scrontab seems to have stopped; Slurm is asked for its entries only then."""
     now = int(time.time())
-    late = overdue(rounds(monitor_folder()), now)
-    if late is not None:
-        log(f"warning: {overdue_text(late, now, scrontab())}")
+    with suppress(FolderError):
+        late = overdue(rounds(monitor_folder()), now)
+        if late is not None:
+            log(f"warning: {overdue_text(late, now, scrontab())}")
 
 
 def overdue_text(late: Round, now: int, entries: Sequence[str]) -> str:
