@@ -189,6 +189,13 @@ class MonitorSettings:
     max_poll_interval: int = 60
     at_end: bool = False
 
+    @property
+    def way(self) -> Literal["background", "commands", "none"]:
+        """Say who looks after jobs: a monitor, commands that show them, or the ends of their attempts."""
+        if self.at_end:
+            return "none"
+        return "background" if self.background else "commands"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notifier:

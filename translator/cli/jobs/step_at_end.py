@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...state.job_folder import JobFolder
     from ...state.lock import Lock
 
-TRIES = 10
+TRIES = 20
 """Seconds for which another process may hold the lock: the nodes of the job wait for this one."""
 MAX_AHEAD = 3600
 """Seconds by which a retry is submitted before its time, so that no process has to wait for it: Slurm does."""

@@ -61,6 +61,7 @@ class Submitted:
             "folder": str(self.folder.path),
             "script_file": str(self.folder.script(0)),
             "task_count": self.compiled.job.task_count,
+            "monitor": self.compiled.site.monitor.way,
             "dry_run": self.job_id is None,
             "diagnostics": [diagnostic.as_dict() for diagnostic in self.compiled.warnings],
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -48,6 +49,7 @@ def test_it_leaves_nothing_behind_and_says_what_else_is_needed(
     assert line.endswith("have scrontab or cron call `paislurm monitor --once`")
     assert "\nPSL_MONITOR_AFTER='failure'" in demo.script(0).read_text()
     assert [each.who for each in rounds(monitor_folder())] == ["submit"]
+    assert json.loads(run("submit", job, "--suffix", "-2", "--dry-run", "--json").out)["monitor"] == "none"
     assert "monitor     at the end of each attempt that fails; cron or scrontab does the rest" in run("plan", job).out
 
 
