@@ -22,7 +22,7 @@ take_monitor_step() {
   while IFS= read -r -d '' word; do
     words+=("$word")
   done <../../monitor-call
-  start_monitor "${words[@]}" "${PSL_FOLDER##*/}" </dev/null
+  start_monitor ${words[@]+"${words[@]}"} "${PSL_FOLDER##*/}" </dev/null
   status=$?
   case $status in
     0) ;;
