@@ -18,7 +18,7 @@ class Submission:
     """Hand a script over: `script` is a file, `folder` the job folder, `tag` names this attempt everywhere.
 
     The backend runs `script` with the arguments FOLDER ATTEMPT TAG and sends its output to `log`; `exclude` are
-    nodes on which it is not to run.
+    nodes on which it is not to run. It begins no earlier than in `delay` seconds.
     """
 
     script: Path
@@ -27,6 +27,7 @@ class Submission:
     tag: str
     log: Path
     exclude: tuple[str, ...] = ()
+    delay: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,6 +47,7 @@ def sbatch(submission: Submission) -> list[str]:
     return [
         "sbatch",
         "--parsable",
+        *([f"--begin=now+{submission.delay}"] if submission.delay else []),
         *([f"--exclude={','.join(exclude)}"] if exclude else []),
         f"--output={_file_name(str(submission.log))}",
         f"--comment={submission.tag}",
@@ -120,6 +121,11 @@ def sacct_tags(days: int, *, submit_line: bool = True) -> list[str]:
     """Return the query for how the caller's jobs of the last days were submitted."""
     columns = "JobID,Comment,SubmitLine" if submit_line else "JobID,Comment"
     return ["sacct", "--allocations", "--parsable2", f"--starttime=now-{days}days", f"--format={columns}"]
+
+
+def scrontab() -> list[str]:
+    """Return the query for what the caller has Slurm do at fixed times. Source: its manual, section 1."""
+    return ["scrontab", "-l"]
 
 
 def scancel(job_id: JobId) -> list[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.cluster.jobs import BOTH, role, states
+from tests.cluster.processes import wait_until
+from tests.contract.site import LONGEST
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,6 +97,42 @@ def test_a_step_of_the_monitor_serves_cron(site: Site, folder: Path) -> None:
         done = job.paislurm("monitor", "--once")
         assert (done.returncode, done.stderr) == (0, "")
     assert (shown["state"], shown["exit_code"]) == ("FAILED", 255)
+
+
+@BOTH
+def test_attempts_submit_the_next_one_where_no_process_may_stay(site: Site, folder: Path, layout: str) -> None:
+    """No command is called until the last attempt is over; the second retry is to wait, and Slurm waits for it."""
+    killed = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 2 ] || kill -KILL $$'
+    roles = role("w", 1, killed) + role("v", 1, "sleep 1")
+    job = site.submit(folder, roles, f"{{slurm: {{layout: {layout}}}}}", settings="monitor: none\n")
+    wait_until((job.attempt(2) / "result.json").exists, f"the third attempt of {job.name}", LONGEST)
+    assert job.over()[:2] == ("SUCCEEDED", 0)
+    assert [attempt["exit_code"] for attempt in job.status()["attempts"]] == [137, 137]
+    assert not (job.home / "monitor/monitor.log").exists()
+
+
+def test_scrontab_does_the_rest_until_its_entry_is_cancelled(site: Site, folder: Path) -> None:
+    """Slurm puts a word before an entry whose job was cancelled, and commands say so when a round is overdue."""
+    assert site.administrator
+    if site.run("which", "scrontab").returncode:
+        pytest.skip("Debian 12 has Slurm without scrontab")
+    job = site.submit(folder, role("w", 1, "echo ready; sleep 600"), settings="monitor: none\n")
+    program = site.run("which", "paislurm").stdout.strip()
+    call = " ".join(["/usr/bin/env", *(f"{name}={value}" for name, value in job.env.items()), program])
+    table = site.write(folder, "table", f"#SCRON --mem=200 --output=/dev/null\n* * * * * {call} monitor --once\n")
+    assert site.run("scrontab", str(table)).returncode == 0
+    rounds = job.home / "monitor/rounds.log"
+    wait_until(lambda: "scrontab" in rounds.read_text(), "scrontab to call a monitor", LONGEST)
+    assert job.paislurm("status", job.name).stderr == ""
+    number = site.run("squeue", "--me", "--noheader", "--format=%i", "--name=/usr/bin/env").stdout.split()
+    assert site.run("scancel", "--cron", *number).returncode == 0
+    # As if that had been long ago.
+    rounds.write_text(f"{int(time.time()) - 7300} scrontab\n")
+    wait_until(lambda: "#DISABLED" in site.run("scrontab", "-l").stdout, "the entry to be taken away", LONGEST)
+    said = job.paislurm("status", job.name).stderr
+    assert "warning: no `paislurm monitor --once` has run for 2 h: its scrontab entry was cancelled;" in said
+    assert site.run("scrontab", "-r").returncode == 0
+    assert job.paislurm("cancel", job.name).returncode == 0
 
 
 @BOTH

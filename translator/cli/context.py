@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import Diagnostic, FolderError, UsageError
+from ..errors import BackendError, Diagnostic, FolderError, UsageError
 from ..state.job_folder import Store
 from .ownership import check_group_home, check_home, check_private
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Backend, JobId
 
     from ..monitor.asking.bill import Bill
+
+
+SCRONTAB_SECONDS = 5.0
 
 
 def user_name() -> str:
@@ -79,6 +82,19 @@ def _choose(name: str) -> Backend:
     if name == "local":
         check_private(store().home / name)
     return choose(name, store().home, lambda job_id: _components(name, job_id), _charge)
+
+
+def scrontab() -> list[str]:
+    """Return the lines of the user's scrontab; none where Slurm has none, or says nothing."""
+    from paislurm.backends.billed_runner import BilledRunner
+    from paislurm.backends.runner import LocalRunner
+    from paislurm.backends.slurm.commands import scrontab as command
+
+    try:
+        done = BilledRunner(LocalRunner(), _charge).run(command(), timeout=SCRONTAB_SECONDS)
+    except BackendError:
+        return []
+    return [] if done.status else done.stdout.splitlines()
 
 
 def bill() -> Bill:

@@ -61,11 +61,18 @@ def prepare(folder: JobFolder, attempt: int) -> None:
 
 
 def submit_attempt(
-    folder: JobFolder, known: History, backend: Backend, clock: Callable[[], int], *, exclude: tuple[str, ...] = ()
+    folder: JobFolder,
+    known: History,
+    backend: Backend,
+    clock: Callable[[], int],
+    *,
+    exclude: tuple[str, ...] = (),
+    delay: int = 0,
 ) -> tuple[JobId, OSError | None]:
     """Submit the attempt whose intent is in the journal; BackendError if the backend did not take it.
 
-    `exclude` are nodes that it had better not run on: if it cannot do without, they are not left out. Returns its
+    `exclude` are nodes that it had better not run on: if it cannot do without, they are not left out. It is not to
+    begin before `delay` seconds have passed. Returns its
     id and, where it could not be written down, why: the job runs all the same, its tag finds it.
     """
     submission = Submission(
@@ -75,6 +82,7 @@ def submit_attempt(
         tag=known.tag,
         log=folder.batch_log(known.attempt),
         exclude=exclude,
+        delay=max(0, delay),
     )
     try:
         job_id = backend.submit(submission)

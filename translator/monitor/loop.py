@@ -66,10 +66,14 @@ class Monitor:
         self._due: dict[str, float] = {}
         """When jobs are to be looked at again, in seconds `elapsed` since backends were asked."""
 
-    def step(self) -> bool:
-        """Take a step with all jobs; tell whether anything is left to watch. OSError if the lock is another's."""
+    def step(self, only: JobFolder | None = None) -> bool:
+        """Take a step with all jobs, or with one; tell whether any of them is left to watch.
+
+        OSError if the lock is another's.
+        """
         self._views, self._left_alone, self._due, self._elapsed = {}, set(), {}, 0.0
-        self._take(self._jobs(), fresh=True)
+        own = self._job(only) if only is not None else None
+        self._take(self._jobs() if only is None else [own] if own is not None else [], fresh=True)
         return bool(self._views)
 
     def _take(self, jobs: list[Opened], *, fresh: bool) -> None:

@@ -49,7 +49,8 @@ class Dependencies:
 
     `holds_lock` tells whether this process is still the one that may act, and `owns` whether a job is the user's:
     others' are looked at and left alone. `ask` is how a backend is asked for jobs, at once where it is None. `room_at`
-    tells from when on a backend may be given one more attempt, in seconds since 1970.
+    tells from when on a backend may be given one more attempt, in seconds since 1970. `ahead` tells how many seconds
+    before its time a backend takes an attempt, and begins it then.
     """
 
     backend: Callable[[str], Backend]
@@ -58,6 +59,7 @@ class Dependencies:
     owns: Callable[[View], bool]
     ask: Ask | None = None
     room_at: Callable[[str], int] = lambda _: 0
+    ahead: Callable[[str], int] = lambda _: 0
 
 
 def reconcile(
@@ -83,8 +85,9 @@ def _act(view: View, dependencies: Dependencies) -> View:
             # It will hardly be known again, and its user may not look for long.
             remove(view.folder.secrets)
         view = _cancel_again(view, dependencies)
-        view = held_up(view, dependencies.clock(), dependencies.room_at)
-        number = _due(view, dependencies.clock())
+        ahead = dependencies.ahead(view.history.backend)
+        view = held_up(view, dependencies.clock(), dependencies.room_at, ahead)
+        number = _due(view, dependencies.clock() + ahead)
         return view if number is None else _submit(view, number, dependencies)
     except OSError as error:
         return replace(view, backend_error=f"{view.folder.path} cannot be written ({error.strerror or error})")
@@ -142,7 +145,7 @@ def _cancel(view: View, wanted: Cancelled, dependencies: Dependencies) -> View:
 
 
 def _due(view: View, now: int) -> int | None:
-    """Return the number of the attempt that is to be submitted now, None for none."""
+    """Return the number of the attempt that is to be submitted, None for none; `now` may be a time to come."""
     number = _next(view, now)
     return None if view.room_at is not None else number
 
@@ -157,9 +160,12 @@ def _next(view: View, now: int) -> int | None:
     return known.attempt if known.attempt and is_settled(known, view.heard) else None
 
 
-def held_up(view: View, now: int, room_at: Callable[[str], int]) -> View:
-    """Say of an attempt that is due that it has to wait, where the user's attempts of this hour are used up."""
-    number = _next(view, now)
+def held_up(view: View, now: int, room_at: Callable[[str], int], ahead: int = 0) -> View:
+    """Say of an attempt that is due that it has to wait, where the user's attempts of this hour are used up.
+
+    One that is due in `ahead` seconds counts as one.
+    """
+    number = _next(view, now + ahead)
     room = room_at(view.history.backend) if number is not None else 0
     if room <= now:
         return view
@@ -183,7 +189,12 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
     known = apply(before, [intent])
     try:
         submit_attempt(
-            folder, known, dependencies.backend(known.backend), dependencies.clock, exclude=known.excluded_nodes(now)
+            folder,
+            known,
+            dependencies.backend(known.backend),
+            dependencies.clock,
+            exclude=known.excluded_nodes(now),
+            delay=before.retry.retry_at - now if before.retry is not None else 0,
         )
     except RejectedError as error:
         return _refused(view, known, error, dependencies)

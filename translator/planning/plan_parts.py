@@ -67,6 +67,8 @@ class RetryPlan:
     max_transient_retries: int
     max_restarts: int
     """How often a job or a task begins again that is to do so for ever."""
+    monitor_after: Literal["", "failure", "end"] = ""
+    """After which ends of its own an attempt takes a step of the monitor: the site has no other near at hand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

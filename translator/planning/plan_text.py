@@ -40,6 +40,7 @@ _COLUMNS = ("ROLE", "TASKS", "SLOTS", "PER NODE", "CPUS", "MEMORY", "GPUS", "POR
 
 _RETRIES = {-1: "of all failures", -2: "for ever, however the job ends"}
 """Source: PAI protocol v1, retryCount."""
+_AFTER = {"failure": " that fails", "end": ""}
 _CODE, _OUTPUT = "PAI_CODE_DIR", "PAI_OUTPUT_DIR"
 _PATHS = {"PAI_DATA_DIR": "data", _OUTPUT: "output", _CODE: "code"}
 _USER = "$PAI_USER_NAME"
@@ -64,6 +65,8 @@ def plan_text(plan: Plan) -> str:
     ]
     if limit := plan.retry_policy.retry_limit:
         head.append(("retries", _RETRIES.get(limit, f"up to {limit}, transient ones not counted")))
+    if when := plan.retry_policy.monitor_after:
+        head.append(("monitor", f"at the end of each attempt{_AFTER[when]}; cron or scrontab does the rest"))
     notes = {
         _CODE: ", a copy for each task",
         _OUTPUT: ", made if it is missing" if plan.environment.makes_output else "",

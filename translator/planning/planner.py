@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from ..job import RESTART_ALWAYS
 from .containers import container_plan, container_warnings, workdir
 from .directories import path_variables
 from .environment import job_variables, role_variables, variable_names
@@ -131,6 +132,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             retry_limit=job.retry_limit,
             max_transient_retries=site.retry.max_transient_retries,
             max_restarts=site.retry.most_restarts,
+            monitor_after=_monitor_after(job, site),
         ),
         notify=job.notify,
         warnings=(
@@ -148,6 +150,13 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             *restart_warnings,
         ),
     )
+
+
+def _monitor_after(job: Job, site: Site) -> Literal["", "failure", "end"]:
+    """Return after which ends a step of the monitor has something to do: nobody waits for a success but who is told."""
+    if not site.monitor.at_end:
+        return ""
+    return "end" if job.notify or job.retry_limit == RESTART_ALWAYS else "failure"
 
 
 def _hazards(job: Job, site: Site, partitions: list[Partition]) -> tuple[Hazard, ...]:

@@ -25,6 +25,7 @@ _USE_OF = {
     "MAKE_OUTPUT": "code",
     "EXPORT_ENV": "export-env",
     "FETCHES_IMAGES": "registry",
+    "MONITOR_AFTER": "monitor-step",
 }
 """Which part of the runtime has what a setting makes the script call."""
 

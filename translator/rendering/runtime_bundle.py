@@ -84,6 +84,7 @@ _BATCH = (
     _section("batch/launches"),
     _section("batch/completion"),
     _section("batch/result"),
+    _section("batch/monitor_step", "monitor-step"),
     _section("batch/exports", "export-env"),
     _section("batch/main"),
 )
@@ -106,6 +107,7 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "slots": not plan.gang,
         "infiniband": plan.checks_infiniband,
         "code": plan.stages_code or plan.environment.makes_output,
+        "monitor-step": bool(plan.retry_policy.monitor_after),
         "export-env": plan.environment.exported is not None,
         "openpai-exit-rules": plan.exit_patterns == "original",
     }

@@ -24,6 +24,9 @@ def _lines(sentences: Iterator[str]) -> list[str]:
     return [line for sentence in sentences for line in wrap(sentence, _WIDTH, break_on_hyphens=False)]
 
 
+_STEP_AFTER = {"failure": "Where the job fails", "end": "Unless Slurm ends the job"}
+
+
 def _sentences(plan: Plan) -> Iterator[str]:
     roles = _count(len(plan.roles), "task role")
     yield (
@@ -35,6 +38,11 @@ def _sentences(plan: Plan) -> Iterator[str]:
         "the tasks begin when their nodes are ready, follows them, stops what still runs when the job is complete, "
         "and writes result.json."
     )
+    if when := plan.retry_policy.monitor_after:
+        yield (
+            f"{_STEP_AFTER[when]}, what comes last is `paislurm monitor --once` for this job, as `paislurm submit` "
+            "wrote it into monitor-call of the run folder: it may submit the next attempt."
+        )
     yield (
         "It runs as the user who submits it. The script itself writes to the run folder, which all nodes must see, and "
         f"to folders of its own, /tmp/paislurm-* of its nodes{_more_writes(plan)}; {_may_write(plan)}"

@@ -3,7 +3,9 @@
 # ruff: noqa: RUF012 - pydantic copies the defaults
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic_core import core_schema
 
 from ..exit_codes.table import BEHAVIOURS, Behaviour, ExitTable, SiteRow
 from ..validation.diagnostics import near_hint
@@ -22,6 +24,8 @@ from ..validation.strict_model import (
 from .profile import MonitorSettings, Notifier, RetrySettings
 
 if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+
     from ..validation.diagnostics import DiagnosticCollector
 
 MAX_CODE = 99999
@@ -84,6 +88,37 @@ class Monitor(StrictModel):
     def settings(self) -> MonitorSettings:
         """Return the settings as the monitor sees them."""
         return MonitorSettings(background=self.background, max_poll_interval=self.max_poll_interval)
+
+
+class _NoMonitor(Monitor):
+    """The site forbids any process on its login nodes."""
+
+    def settings(self) -> MonitorSettings:
+        """Return the settings as the planner and `submit` see them."""
+        return MonitorSettings(background=False, at_end=True)
+
+
+class MonitorOrNone:
+    """Mark the field of a monitor, of which a profile may say `none`."""
+
+    WORD = "none"
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        """Read the word, and leave a mapping to its model."""
+        return core_schema.no_info_before_validator_function(self._read, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Return what an editor is told."""
+        return {"anyOf": [{"const": self.WORD}, handler(schema)]}
+
+    def _read(self, value: object) -> object:
+        if value == self.WORD:
+            return _NoMonitor.model_construct()
+        if not isinstance(value, (dict, Monitor)):
+            raise expected(f"`{self.WORD}` or a mapping such as `{{maxPollInterval: 300}}`")
+        return value
 
 
 class Notifications(StrictModel):

@@ -180,10 +180,21 @@ class RetrySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitorSettings:
-    """Say whether `submit` leaves a monitor behind, and the time between two of its questions to Slurm, in seconds."""
+    """Say whether `submit` leaves a monitor behind, and the time between two of its questions to Slurm, in seconds.
+
+    With `at_end` no process may stay on a login node: an attempt takes a step of the monitor at its own end.
+    """
 
     background: bool = True
     max_poll_interval: int = 60
+    at_end: bool = False
+
+    @property
+    def way(self) -> Literal["background", "commands", "none"]:
+        """Say who looks after jobs: a monitor, commands that show them, or the ends of their attempts."""
+        if self.at_end:
+            return "none"
+        return "background" if self.background else "commands"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

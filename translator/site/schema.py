@@ -26,7 +26,7 @@ from ..validation.strict_model import (
 )
 from .containers import Containers
 from .devices import CpuUnits, GpuSettings, Infiniband
-from .policies import ExitRow, Monitor, Notifications, Retry
+from .policies import ExitRow, Monitor, MonitorOrNone, Notifications, Retry
 from .profile import (
     AddressMethod,
     GresStyle,
@@ -233,7 +233,7 @@ class SiteFile(StrictModel):
     default_file_system: Annotated[str, Validator(_file_system, {"type": "string"})] = ""
     retry: Retry = Retry()
     exit_spec: list[ExitRow] = []
-    monitor: Monitor = Monitor()
+    monitor: Annotated[Monitor, MonitorOrNone()] = Monitor()
     notifications: Notifications = Notifications()
     group_home: Boolean = _DEFAULTS.group_home
     compat: SlurmCompat = SlurmCompat()

@@ -9,6 +9,7 @@ batch_main() {
 
 # run_attempt ARGUMENT ...: everything in its order, in a child of the script.
 run_attempt() {
+  trap end_script EXIT
   begin_attempt "$@"
   place_attempt
   check_nodes
@@ -25,7 +26,6 @@ begin_attempt() {
   open_folder "$@"
   PSL_SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/paislurm.XXXXXX") ||
     die "cannot make a scratch folder on $SLURMD_NODENAME"
-  trap 'rm -rf -- "$PSL_SCRATCH"' EXIT
   clean_slurm_environment
 }
 
@@ -86,6 +86,16 @@ start_all_roles() {
   done
   read_clock
   PSL_STEP_DEADLINE=$((PSL_NOW + PSL_STEP_SECONDS / 2))
+}
+
+# Do what comes last, whatever ends the script; bash exits with the status that it had.
+end_script() {
+  if [[ $PSL_SCRATCH ]]; then
+    rm -rf -- "$PSL_SCRATCH"
+  fi
+  if [[ ${PSL_MONITOR_AFTER-} ]] && needs_monitor_step; then
+    take_monitor_step
+  fi
 }
 
 # End the script. The full outcome is in result.json. The exit status is for Slurm's accounting,

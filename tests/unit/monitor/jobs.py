@@ -105,7 +105,13 @@ def ended(backend: FakeBackend, job_id: str = "7", state: str = "FAILED", **chan
 
 
 def stepped(
-    folder: JobFolder, backend: FakeBackend, now: int, *, held: Callable[[], bool] = lambda: True, room_at: int = 0
+    folder: JobFolder,
+    backend: FakeBackend,
+    now: int,
+    *,
+    held: Callable[[], bool] = lambda: True,
+    room_at: int = 0,
+    ahead: int = 0,
 ) -> View:
     """Let the monitor take one step with a job."""
     dependencies = Dependencies(
@@ -114,6 +120,7 @@ def stepped(
         holds_lock=held,
         owns=lambda _: True,
         room_at=lambda _: room_at,
+        ahead=lambda _: ahead,
     )
     return reconcile([open_job(folder)], dependencies)[0]
 

@@ -57,6 +57,27 @@ def test_a_failure_within_its_budget_becomes_a_fresh_attempt_at_once(tmp_path: P
     assert len(backend.submissions) == 1
 
 
+def test_a_retry_may_be_submitted_before_its_time_to_begin_then(tmp_path: Path) -> None:
+    """Of the end of an attempt no process stays behind that could wait for it."""
+    folder, backend = job(tmp_path), FakeBackend()
+    leave_result(folder, **KILLED)
+    assert stepped(folder, backend, NOW, ahead=60).history.attempt == 1
+    folder.result(1).write_bytes(folder.result(0).read_bytes())
+    assert stepped(folder, backend, NOW, ahead=9).history.attempt == 1
+    assert stepped(folder, backend, NOW + 4, ahead=9).history.attempt == 2
+    assert [submission.delay for submission in backend.submissions] == [0, 6]
+
+
+def test_an_hour_that_is_full_is_full_for_those_that_begin_later_too(tmp_path: Path) -> None:
+    folder, backend = job(tmp_path), FakeBackend()
+    leave_result(folder, **KILLED)
+    stepped(folder, backend, NOW, ahead=60)
+    folder.result(1).write_bytes(folder.result(0).read_bytes())
+    view = stepped(folder, backend, NOW, ahead=60, room_at=NOW + 50)
+    assert (len(backend.submissions), view.room_at) == (1, NOW + 50)
+    assert "attempt 2 follows in 50 s" in view.job_status.reason
+
+
 @pytest.mark.parametrize(
     ("later", "state", "there"),
     [(30, "WAITING", True), (100_000, "UNKNOWN", True), (UNKNOWN_SECONDS + 1, "UNKNOWN", False)],

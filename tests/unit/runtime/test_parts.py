@@ -31,6 +31,7 @@ GUARDED = {
     "export-env": {"limit_exports"},
     "hooks": {"run_hook"},
     "infiniband": {"check_infiniband", "print_infiniband_problems"},
+    "monitor-step": {"needs_monitor_step", "take_monitor_step"},
     "native-mpi": {"join_ranks", "on_end_of_rank", "on_start_of_rank", "release_ranks", "run_follower_rank"},
     "registry": {"fetch_images_main", "stage_images"},
     "secrets": {"check_secrets", "forget_secrets", "insert_secrets"},

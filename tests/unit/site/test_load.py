@@ -103,6 +103,9 @@ def test_address(written: str, method: str) -> None:
         "time: {grace: 0}\n",
         "time: {warning: .nan}\n",
         "name: 5\n",
+        "monitor: never\n",
+        "monitor: [none]\n",
+        "monitor: null\n",
         "name: a\n---\nname: b\n",
         "- a\n",
         "a: [\n",
@@ -135,6 +138,7 @@ notifications: {command: [/usr/local/bin/tell, --json]}
     )
     assert site.monitor == MonitorSettings(background=False, max_poll_interval=120)
     assert site.notifier == Notifier(argv=("/usr/local/bin/tell", "--json"), mail=False)
+    assert load_site("monitor: none", file="site.yaml").monitor == MonitorSettings(background=False, at_end=True)
     whole = load_site("exitSpec: [{code: 7.0, behaviour: permanent}]", file="site.yaml").exit_rows
     assert [row.exit_code for row in whole] == [7]
     mailed = load_site("notifications: {sendmail: /usr/sbin/sendmail}", file="site.yaml").notifier

@@ -30,10 +30,12 @@ def monitor_lock() -> Lock:
     return Lock(SharedFiles(monitor_folder()), this_process())
 
 
-def dependencies(lock: Lock, ask: Ask, most: Callable[[], int] = most_attempts) -> Dependencies:
+def dependencies(
+    lock: Lock, ask: Ask, most: Callable[[], int] = most_attempts, *, ahead: Callable[[str], int] = lambda _: 0
+) -> Dependencies:
     """Return what a step under this lock works with: the file server's time, which all monitors share.
 
-    `most` tells how many attempts are submitted in an hour, all jobs together.
+    `most` tells how many attempts are submitted in an hour, all jobs together; `ahead` as in Dependencies.
     """
     return Dependencies(
         backend=backend,
@@ -42,6 +44,7 @@ def dependencies(lock: Lock, ask: Ask, most: Callable[[], int] = most_attempts) 
         owns=is_own,
         ask=ask,
         room_at=partial(when_room, most=most),
+        ahead=ahead,
     )
 
 

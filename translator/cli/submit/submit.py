@@ -20,6 +20,7 @@ from ..input.job_input import compile_source
 from ..output.console import log
 from .background import leave_monitor
 from .masking import kept_text
+from .monitor_call import MONITOR_CALL, monitor_call, say_who_looks_after
 from .refusal_location import locate_refusal
 from .replace_job import finished_in, put_in_place, undo
 from .retry_policy import retry_policy
@@ -60,6 +61,7 @@ class Submitted:
             "folder": str(self.folder.path),
             "script_file": str(self.folder.script(0)),
             "task_count": self.compiled.job.task_count,
+            "monitor": self.compiled.site.monitor.way,
             "dry_run": self.job_id is None,
             "diagnostics": [diagnostic.as_dict() for diagnostic in self.compiled.warnings],
         }
@@ -74,10 +76,11 @@ def submit(source: Source, *, dry_run: bool) -> Submitted:
     job_id = None
     if not dry_run:
         try:
-            job_id = _submit(folder, finished, text, compiled, source.backend)
+            job_id = _submit(folder, finished, text, compiled, source)
         finally:
             # Also where it is not known whether the job was taken: the monitor finds out.
             leave_monitor(compiled.site)
+        say_who_looks_after(compiled.site)
     return Submitted(
         folder=folder,
         job=compiled.job.name,
@@ -88,9 +91,9 @@ def submit(source: Source, *, dry_run: bool) -> Submitted:
     )
 
 
-def _submit(folder: JobFolder, finished: View | None, text: bytes, compiled: Compiled, backend_name: str) -> str:
+def _submit(folder: JobFolder, finished: View | None, text: bytes, compiled: Compiled, source: Source) -> str:
     """Make the folder, move a finished job's away, submit; undo it all if the backend refuses."""
-    files, known = _files(folder, text, compiled, backend_name)
+    files, known = _files(folder, text, compiled, source)
     old = put_in_place(stage(store(), files), folder, finished)
     try:
         # Only now: of a folder that has its name the monitor knows, so that they go even if this process is killed.
@@ -100,7 +103,7 @@ def _submit(folder: JobFolder, finished: View | None, text: bytes, compiled: Com
         undo(folder, old)
         raise
     try:
-        job_id, unwritten = submit_attempt(folder, known, backend(backend_name), clock)
+        job_id, unwritten = submit_attempt(folder, known, backend(source.backend), clock)
     except BackendError as error:
         if isinstance(error, RejectedError) or error.diagnostics[0].code in NEVER_SENT:
             undo(folder, old)
@@ -133,7 +136,7 @@ def _unsure_by_user(folder: JobFolder, known: History) -> InterruptedWaitError:
     return InterruptedWaitError(Diagnostic(code="E531", message=message, hint=hint))
 
 
-def _files(folder: JobFolder, text: bytes, compiled: Compiled, backend_name: str) -> tuple[dict[str, bytes], History]:
+def _files(folder: JobFolder, text: bytes, compiled: Compiled, source: Source) -> tuple[dict[str, bytes], History]:
     """Return the files of a new job folder, the journal with the intent among them."""
     now = clock()
     roles = tuple(JobRole(name=role.name, folder=role.folder, instances=role.instances) for role in compiled.plan.roles)
@@ -142,7 +145,7 @@ def _files(folder: JobFolder, text: bytes, compiled: Compiled, backend_name: str
             happened_at=now,
             job=compiled.job.name,
             user=user_name(),
-            backend=backend_name,
+            backend=source.backend,
             roles=roles,
             retry_policy=retry_policy(compiled),
             exit_rows=compiled.site.exit_rows,
@@ -156,6 +159,8 @@ def _files(folder: JobFolder, text: bytes, compiled: Compiled, backend_name: str
         str(folder.script(0).relative_to(folder.path)): compiled.script.encode(errors="surrogateescape"),
         folder.journal.name: b"".join(dump(record) for record in records),
     }
+    if compiled.plan.retry_policy.monitor_after:
+        files[MONITOR_CALL] = monitor_call(source.site)
     with suppress(FileNotFoundError):
         files[SUBMIT_DIR] = os.fsencode(Path.cwd())
     return files, history(records)

@@ -125,6 +125,15 @@ OF_JOB: tuple[Row[Plan], ...] = (
         "the site profile, retry.maxRestarts; without it retry.maxTransientRetries",
     ),
     Row(
+        "MONITOR_AFTER",
+        forms.MONITOR_AFTER,
+        "after which ends this script takes a step of the monitor: failure or any end",
+        lambda plan: plan.retry_policy.monitor_after,
+        None,
+        (),
+        "the site profile, monitor: none; after any end where somebody is told of it, or the job begins again for ever",
+    ),
+    Row(
         "CONTAINER_RUNTIME",
         forms.CONTAINER_RUNTIME,
         "what tasks run in",

@@ -233,6 +233,12 @@ def test_nodes_that_failed_are_left_out_beside_the_jobs_own(tmp_path: Path, scri
     assert option in commands.sbatch(replace(submission, exclude=("n3", "n4")))
 
 
+def test_an_attempt_that_is_not_to_begin_yet(tmp_path: Path) -> None:
+    submission = Submission(script=tmp_path / "s", folder=tmp_path, attempt=1, tag="t.1", log=tmp_path / "log")
+    assert not any("--begin" in word for word in commands.sbatch(submission))
+    assert "--begin=now+40" in commands.sbatch(replace(submission, delay=40))
+
+
 def _running(ids: list[JobId]) -> str:
     return "".join(f"{job_id}|{job_id}|RUNNING|1|2|3|n1|None\n" for job_id in ids)
 

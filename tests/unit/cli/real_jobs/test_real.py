@@ -137,6 +137,21 @@ def test_following_goes_on_with_the_next_attempt(tmp_path: Path) -> None:
     assert "attempt 1 of" in done.stderr
 
 
+def test_attempts_submit_the_next_one_where_no_process_may_stay(tmp_path: Path) -> None:
+    """No command is called from the submit to the end."""
+    (tmp_path / "site.yaml").write_text("partitions: {local: {}}\ndefaultPartition: local\nmonitor: none\n")
+    job = job_file(tmp_path, JOB.replace("echo and bye", "exit 3") + "jobRetryCount: 1\n")
+    done = paislurm("submit", job, "--backend", "local", "--site", str(tmp_path / "site.yaml"))
+    assert done.returncode == 0, done.stderr
+    assert "no process stays behind" in done.stderr
+    (journal,) = (tmp_path / "home/jobs").glob("*/journal.jsonl")
+    wait_until(lambda: '"kind": "ended"' in journal.read_text(), "the end of the last attempt", 60)
+    kinds = [json.loads(line)["kind"] for line in journal.read_text().splitlines()]
+    assert kinds == ["created", "intent", "submitted", "retry", "intent", "submitted", "ended"]
+    log = (journal.parent / "attempts/0/slurm.log").read_text()
+    assert "attempt 1 has been submitted" in log
+
+
 def test_ctrl_c_leaves_the_job_alone_and_cancel_ends_it(tmp_path: Path) -> None:
     job = job_file(tmp_path, JOB.replace("echo and bye", "sleep 60"))
     # Whoever runs the tests in the background has SIGINT ignored, and children would inherit that.

@@ -6,6 +6,7 @@ import click
 
 from ...context import clock, store
 from ...jobs.listing import COLUMNS, lines, row
+from ...jobs.rounds import warn_of_overdue_round
 from ...options import examples, json_option
 from ...output.console import log, print_json
 from ...output.tables import print_table
@@ -36,6 +37,8 @@ def command(states: tuple[str, ...], *, everything: bool, as_json: bool) -> int:
         print_table(COLUMNS, [row(line, now) for line in found])
     else:
         log(f"no jobs in {store().jobs}" if not states else "no such jobs")
+    if any(not line.ended for line in found):
+        warn_of_overdue_round()
     for line in found:
         if not line.readable:
             log(f"warning: {line.name}: {line.reason}")

@@ -16,21 +16,25 @@ from ....monitor.asking.bill import MONITOR, Call
 from ....monitor.loop import Monitor
 from ....monitor.notify import NotificationSender
 from ....monitor.watching.cpu_limit import outlive_warning, used
-from ...context import bill, monitor_folder, store
+from ...context import bill, monitor_folder, store, user_name
 from ...input.sites import find_site
 from ...jobs.asking import seldom
-from ...jobs.refresh import dependencies, monitor_lock
+from ...jobs.refresh import dependencies, everything, monitor_lock
+from ...jobs.rounds import note_round
 from ...jobs.show_bill import show_bill
+from ...jobs.step_at_end import MAX_AGE, ahead, take_step
 from ...options import examples, json_option
 from ...output.console import log, one_line, print_json
 from ...output.views import format_time
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from paislurm.backends.base import JobId
 
     from ....monitor.asking.answer import Answer, Ask
+    from ....site.profile import Site
+    from ....state.lock import Lock
 
 MIN_CHARGE = 0.02
 """CPU seconds that are worth a line of the bill."""
@@ -43,11 +47,12 @@ TRIES = 10
     + "\n\n\b\nWhere no process may stay behind on a login node, cron or scrontab does:"
     "\n  */5 * * * * paislurm monitor --once"
 )
+@click.argument("job", metavar="[JOB]", required=False)
 @click.option("--bill", "as_bill", is_flag=True, help="Show what was asked of Slurm in the last 24 hours, and end.")
 @click.option("--once", is_flag=True, help="Poll all jobs once, do what is due, and end.")
 @click.option("--site", metavar="FILE", help="The site profile, which names the notifier and bounds the polling.")
 @json_option
-def command(site: str | None, *, as_bill: bool, once: bool, as_json: bool) -> int:
+def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_json: bool) -> int:
     """Look after your jobs: write down how they end, and submit the attempts that are due.
 
     It looks at the folders of jobs each second, and asks Slurm once a minute, or as seldom as the site says, for all
@@ -55,6 +60,9 @@ def command(site: str | None, *, as_bill: bool, once: bool, as_json: bool) -> in
 
     It ends when nothing is left to watch. `submit` leaves one behind where the site allows it; of any number that
     run, one does the work. Every command that shows a job does the same for that job, if no monitor runs.
+
+    With --once and JOB it looks at that job alone, whose attempt has just ended: where a site forbids processes on
+    login nodes (`monitor: none` of its profile), the batch script calls this.
     """
     profile = find_site(site)
     if as_bill:
@@ -62,11 +70,12 @@ def command(site: str | None, *, as_bill: bool, once: bool, as_json: bool) -> in
         return 0
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     outlive_warning()
+    if job is not None:
+        return _step_of(job, profile, once=once, as_json=as_json)
     lock = monitor_lock()
-    notifier = profile.notifier
-    sender = NotificationSender(notifier.argv, mail=notifier.mail) if notifier else NotificationSender()
-    ask = _charging(seldom(profile.monitor.max_poll_interval))
-    monitor = Monitor(store(), dependencies(lock, ask, lambda: profile.retry.max_attempts_per_hour), sender, _log)
+    monitor = _monitor(profile, lock, seldom(profile.monitor.max_poll_interval))
+    if once:
+        note_round(profile)
     worked, tries, problem = False, 0, ""
     spent = False
     while tries < TRIES:
@@ -88,6 +97,26 @@ def command(site: str | None, *, as_bill: bool, once: bool, as_json: bool) -> in
         time.sleep(profile.monitor.max_poll_interval if problem else 0 if worked else 1)
     if not worked and not problem:
         log("another monitor is at work" if monitor.left() else "there is no job to look after")
+    if as_json:
+        print_json({"worked": worked})
+    return 0
+
+
+def _monitor(site: Site, lock: Lock, ask: Ask, ahead: Callable[[str], int] = lambda _: 0) -> Monitor:
+    notifier = site.notifier
+    sender = NotificationSender(notifier.argv, mail=notifier.mail) if notifier else NotificationSender()
+    means = dependencies(lock, _charging(ask), lambda: site.retry.max_attempts_per_hour, ahead=ahead)
+    return Monitor(store(), means, sender, _log)
+
+
+def _step_of(job: str, site: Site, *, once: bool, as_json: bool) -> int:
+    """Take a step with one job, and say whether this process did it."""
+    if not once:
+        raise click.UsageError("a JOB goes with --once: a monitor that stays looks after all jobs")
+    folder, lock = store().find(job, user=user_name()), monitor_lock()
+    worked = take_step(folder, _monitor(site, lock, seldom(MAX_AGE, everything), ahead), lock)
+    if not worked:
+        _log(f"{folder.name}: another process is at work, or has done what was due")
     if as_json:
         print_json({"worked": worked})
     return 0

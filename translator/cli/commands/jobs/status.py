@@ -6,6 +6,7 @@ import click
 
 from ...context import store, user_name
 from ...jobs.refresh import refresh
+from ...jobs.rounds import warn_of_overdue_round
 from ...options import examples, job_argument, json_option
 from ...output.console import log, print_json
 from ...output.views import print_view, view_dict
@@ -24,6 +25,8 @@ def command(job: str, *, as_json: bool) -> int:
         print_json(view_dict(view))
     else:
         print_view(view)
+    if not view.job_status.ended:
+        warn_of_overdue_round()
     if view.backend_error:
         log(f"this is what was known last: {view.backend_error}")
     for read_errors in view.read_errors:

@@ -1,0 +1,122 @@
+"""Where a site forbids processes on login nodes, commands say when cron or scrontab seems to have stopped."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.context import monitor_folder
+from paislurm.translator.cli.jobs.rounds import overdue_text
+from paislurm.translator.state.rounds import FILE, Round, add, rounds
+
+from ...monitor.jobs import FakeBackend, leave_result
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.translator.state.job_folder import JobFolder
+
+    from ..running import Runner
+
+HOUR = 3600
+NOW = 1_700_000_000
+ENTRY = "*/5 * * * * paislurm monitor --once"
+
+
+@pytest.fixture
+def strict(profile: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A site that forbids processes on login nodes, and where nobody has a scrontab."""
+    profile.write_text(profile.read_text().replace("monitor: {background: false}", "monitor: none"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return profile
+
+
+@pytest.mark.parametrize(
+    ("who", "entries", "words"),
+    [
+        ("scrontab", [], "for 2 h: is the scrontab entry cancelled?"),
+        ("cron", [], "for 2 h: is its line of the crontab still there?"),
+        ("submit", [], "for 2 h: add it to scrontab or cron, every 5 minutes say"),
+        ("cron", ["#SCRON -p batch", f"#DISABLED: {ENTRY}"], "its scrontab entry was cancelled; `scrontab -e`"),
+        ("scrontab", ["# my own", ENTRY], "though its scrontab entry is there: `squeue --me` shows it"),
+        ("scrontab", [f"# {ENTRY}"], "is the scrontab entry cancelled?"),
+        ("scrontab", ["* * * * * backup --once"], "is the scrontab entry cancelled?"),
+    ],
+)
+def test_what_is_said_of_a_round_that_is_overdue(who: str, entries: list[str], words: str) -> None:
+    text = overdue_text(Round(NOW, who), NOW + 2 * HOUR, entries)  # type: ignore[arg-type]
+    assert text.startswith("no `paislurm monitor --once` has run for 2 h")
+    assert words in text
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(960, "16 minutes"), (7100, "118 minutes"), (200_000, "2 days")])
+def test_how_long_that_is(seconds: int, words: str) -> None:
+    assert f"for {words}:" in overdue_text(Round(NOW, "cron"), NOW + seconds, [])
+
+
+@pytest.mark.parametrize("command", ["status demo", "list"])
+def test_commands_that_show_a_living_job_say_it(
+    run: Runner, strict: Path, slurm: FakeBackend, folder: JobFolder, command: str
+) -> None:
+    assert strict and slurm and folder  # noqa: PT018 - they only have to be there
+    assert "monitor --once" not in run(*command.split()).err
+    add(monitor_folder(), Round(int(time.time()) - 2 * HOUR, "scrontab"))
+    said = run(*command.split())
+    assert (said.code, said.err) == (
+        0,
+        "warning: no `paislurm monitor --once` has run for 2 h: is the scrontab entry cancelled?\n",
+    )
+
+
+def test_of_a_job_that_has_ended_nobody_needs_to_know(
+    run: Runner, strict: Path, slurm: FakeBackend, folder: JobFolder
+) -> None:
+    assert strict and slurm  # noqa: PT018
+    add(monitor_folder(), Round(int(time.time()) - 2 * HOUR, "scrontab"))
+    leave_result(folder)
+    run("monitor", "--once", "--", folder.name)
+    for command in ("status demo", "list"):
+        assert run(*command.split()).err == ""
+
+
+@pytest.mark.parametrize(("job_id", "who"), [("7", "scrontab"), (None, "cron")])
+def test_a_round_tells_who_has_started_it(
+    run: Runner, strict: Path, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch, job_id: str | None, who: str
+) -> None:
+    def refused(path: str, *_: object) -> int:
+        raise OSError(path)
+
+    assert strict and slurm  # noqa: PT018
+    with monkeypatch.context() as patch:
+        patch.delenv("SLURM_JOB_ID", raising=False)
+        if job_id:
+            patch.setenv("SLURM_JOB_ID", job_id)
+        else:
+            real = os.open
+            patch.setattr(os, "open", lambda path, *rest: (refused if path == "/dev/tty" else real)(path, *rest))
+        assert run("monitor", "--once").code == 0
+    assert [each.who for each in rounds(monitor_folder())] == [who]
+
+
+def test_other_sites_wait_for_no_round(run: Runner, profile: Path, slurm: FakeBackend, folder: JobFolder) -> None:
+    assert profile and slurm and folder  # noqa: PT018
+    assert run("monitor", "--once").code == 0
+    assert not (monitor_folder() / FILE).exists()
+
+
+def test_a_step_with_one_job_is_no_round(run: Runner, strict: Path, slurm: FakeBackend, folder: JobFolder) -> None:
+    assert strict and slurm  # noqa: PT018
+    leave_result(folder)
+    said = run("monitor", "--once", folder.name)
+    assert (said.code, folder.history().ended is not None) == (0, True)
+    assert rounds(monitor_folder()) == []
+
+
+def test_a_job_goes_with_once(run: Runner, strict: Path, folder: JobFolder) -> None:
+    assert strict
+    said = run("monitor", folder.name)
+    assert said.code == 2
+    assert "a JOB goes with --once" in said.err

@@ -1,0 +1,117 @@
+"""`submit` where the site forbids any process on its login nodes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.context import monitor_folder
+from paislurm.translator.cli.submit import background
+from paislurm.translator.state.rounds import FILE, Round, add, rounds
+
+from ...monitor.jobs import FakeBackend
+from ..running import JOB, job_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.translator.state.job_folder import JobFolder
+
+    from ..running import Runner
+
+LINE = "no process stays behind (`monitor: none`): the end of an attempt submits the next one"
+
+
+@pytest.fixture
+def strict(profile: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A site that forbids processes on login nodes: none is started."""
+
+    def start() -> None:
+        raise AssertionError("a monitor was left behind")
+
+    profile.write_text(profile.read_text().replace("monitor: {background: false}", "monitor: none"))
+    monkeypatch.setattr(background, "_start", start)
+    return profile
+
+
+def test_it_leaves_nothing_behind_and_says_what_else_is_needed(
+    run: Runner, job: str, strict: Path, slurm: FakeBackend, demo: JobFolder
+) -> None:
+    assert strict
+    said = run("submit", job)
+    assert (said.code, len(slurm.submissions)) == (0, 1)
+    (line,) = (line for line in said.err.splitlines() if line.startswith(LINE))
+    assert line.endswith("have scrontab or cron call `paislurm monitor --once`")
+    assert "\nPSL_MONITOR_AFTER='failure'" in demo.script(0).read_text()
+    assert [each.who for each in rounds(monitor_folder())] == ["submit"]
+    assert json.loads(run("submit", job, "--suffix", "-2", "--dry-run", "--json").out)["monitor"] == "none"
+    assert "monitor     at the end of each attempt that fails; cron or scrontab does the rest" in run("plan", job).out
+
+
+def test_the_call_is_that_of_this_program_with_its_home_and_its_profile(
+    run: Runner, job: str, strict: Path, slurm: FakeBackend, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert slurm
+    monkeypatch.delenv("PAISLURM_SITE")
+    monkeypatch.chdir(strict.parent)
+    assert run("submit", job, "--site", strict.name).code == 0
+    words = (demo.path / "monitor-call").read_bytes().decode().split("\0")
+    assert words == [
+        f"PAISLURM_HOME={os.environ['PAISLURM_HOME']}",
+        f"PAISLURM_SITE={strict}",
+        sys.executable,
+        "-m",
+        "paislurm.translator.cli.start",
+        "monitor",
+        "--once",
+        "--",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("more", ["jobRetryCount: 1\n", "extras: {jobStatusChangeNotification: {failed: true}}\n"])
+def test_who_is_to_be_told_is_told_of_any_end(
+    run: Runner, strict: Path, slurm: FakeBackend, demo: JobFolder, tmp_path: Path, more: str
+) -> None:
+    assert strict and slurm  # noqa: PT018 - they only have to be there
+    assert run("submit", job_file(tmp_path, JOB + more)).code == 0
+    after = "end" if "Notification" in more else "failure"
+    assert f"\nPSL_MONITOR_AFTER='{after}'" in demo.script(0).read_text()
+
+
+def test_scripts_of_other_sites_have_nothing_of_it(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
+    assert slurm
+    said = run("submit", job)
+    assert "no process" not in said.err
+    assert not (demo.path / "monitor-call").exists()
+    text = demo.script(0).read_text()
+    assert "\nPSL_MONITOR_AFTER=" not in text
+    assert "take_monitor_step() {" not in text
+
+
+def test_a_cron_that_has_stopped_is_said_at_once(run: Runner, job: str, strict: Path, slurm: FakeBackend) -> None:
+    assert strict and slurm  # noqa: PT018
+    add(monitor_folder(), Round(int(time.time()) - 7300, "cron"))
+    said = run("submit", job).err
+    assert "warning: no `paislurm monitor --once` has run for 2 h: is its line of the crontab still there?" in said
+
+
+def test_a_site_that_has_a_monitor_again_waits_for_no_cron(run: Runner, job: str, slurm: FakeBackend) -> None:
+    assert slurm
+    add(monitor_folder(), Round(int(time.time()) - 7300, "cron"))
+    said = run("submit", job).err
+    assert "monitor --once" not in said
+    assert not (monitor_folder() / FILE).exists()
+
+
+def test_a_job_that_is_refused_hears_nothing_of_it(run: Runner, job: str, strict: Path, slurm: FakeBackend) -> None:
+    assert strict
+    slurm.fails = "refuses"
+    said = run("submit", job)
+    assert said.code != 0
+    assert LINE not in said.err
