@@ -30,6 +30,7 @@ GUARDED = {
     "registry": {"fetch_images_main", "stage_images"},
     "secrets": {"check_secrets", "forget_secrets", "insert_secrets"},
     "slots": {
+        "fill_free_slots",
         "forget_free_slot",
         "grant_retry",
         "leave_peer_file",
@@ -37,7 +38,6 @@ GUARDED = {
         "release_ports",
         "serve_slot",
         "source_known_peers",
-        "start_due_retries",
     },
 }
 """What is called only by jobs that use a part, and so may be missing in others."""
