@@ -45,9 +45,9 @@ def say(text):
 
 def lines_of_tasks(role, nodes):
     "The tasks of a step: they are prepared, begin when they are told to, and end at once."
-    say(f"launched {role} {role}")
     for slot, node in enumerate(nodes):
         say(f"ports {role} {slot} ssh:{20000 + slot % 8} http:{30000 + slot % 8}")
+    say(f"launched {role} {role}")
     for node in dict.fromkeys(nodes):
         say(f"prepared {node}")
     if sys.stdin.readline() != "begin\\n":

@@ -45,17 +45,21 @@ read_all_events() {
 # read_block_of_events: read what the channel has, 64 KiB at most, by one process, and act on it.
 # Something must be there. A block may end within a line.
 read_block_of_events() {
-  local text rest='' line
-  local -a lines
+  local text rest=''
   text=$(dd bs=65536 count=1 2>/dev/null <&"$PSL_EVENT_FD" && printf 'x')
   text=${text%x}
   if [[ $text && $text != *$'\n' ]]; then
     IFS= read -r rest <&"$PSL_EVENT_FD"
   fi
   split_words $'\n' "$text$rest"
-  lines=(${PSL_WORDS[@]+"${PSL_WORDS[@]}"})
-  for line in ${lines[@]+"${lines[@]}"}; do
-    split_words $' \t' "$line"
+  dispatch_lines ${PSL_WORDS[@]+"${PSL_WORDS[@]}"}
+}
+
+# dispatch_lines LINE ...: act on events.
+dispatch_lines() {
+  local line
+  for line; do
+    split_words ' ' "$line"
     dispatch_event ${PSL_WORDS[@]+"${PSL_WORDS[@]}"}
   done
 }

@@ -38,11 +38,11 @@ def lose(
     retries: int = 0,
     max_transient_retries: int = 1,
 ) -> Told:
-    """Supervise a role of two tasks. `log` is what srun said, `report` what the second slot left in its file."""
+    """Supervise a role of two tasks. `log` is what srun said, `report` what the second slot left in a file."""
     (folder / "srun").mkdir()
-    (folder / "tasks/0-w").mkdir(parents=True)
+    (folder / "tasks").mkdir()
     (folder / "srun/0-w.log").write_text(log)
-    (folder / "tasks/0-w/1.log").write_text(report)
+    (folder / "tasks/n2.log").write_text(report)
     values = f"PSL_GANG={int(gang)} PSL_MIN_FAILED=({failed}) PSL_TASK_RETRIES=({retries})"
     values += f" PSL_MAX_TRANSIENT_RETRIES={max_transient_retries} PSL_MAX_RESTARTS={max_transient_retries}"
     lines = "".join(f"{event}\n" for event in events)
