@@ -113,7 +113,7 @@ lay_out_attempt() {
   for role in "${!PSL_ROLE_NAME[@]}"; do
     name=${PSL_ROLE_FOLDER[role]}
     folders+=("logs/$name" "work/$name")
-    if ((!PSL_GANG)) || [[ ${PSL_HOOKS_BEFORE[role]-}${PSL_HOOKS_AFTER[role]-} ]]; then
+    if [[ ${PSL_HOOKS_BEFORE[role]-}${PSL_HOOKS_AFTER[role]-} ]]; then
       folders+=("tasks/$name")
     fi
   done

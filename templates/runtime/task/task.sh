@@ -162,7 +162,7 @@ take_ports_for_slot() {
   # shellcheck disable=SC2086 # words
   remember_ports ${PSL_PORT_LINES[0]}
   PSL_CODE=255 PSL_BEHAVIOUR=unknown
-  leave_peer_file "$PSL_ROLE" "$1"
+  report_peer "${PSL_PORT_LINES[0]}" "$2"
 }
 
 # remove_logins: remove the credentials that the plugin git keeps for as long as the task is there.

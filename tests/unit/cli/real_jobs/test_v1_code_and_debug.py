@@ -135,7 +135,12 @@ def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> No
         None,
     )
     reports = (attempt / "tasks" / "localhost.log").read_text().split("\n")
-    assert [line.split(" ")[0] for line in reports if line.split(" ")[3:4] == ["1"]] == ["start", "held", "term", "exit"]
+    assert [line.split(" ")[0] for line in reports if line.split(" ")[3:4] == ["1"]] == [
+        "start",
+        "held",
+        "term",
+        "exit",
+    ]
 
 
 @pytest.mark.slow("whole jobs, which wait")
