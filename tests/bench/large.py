@@ -10,19 +10,28 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.site.profile import Partition, Shape, Site
+from paislurm.translator.site.profile import AddressMethod, Partition, Shape, Site
 
 from .compiling import HEAD
 from .measure import Ratio, cost, exponent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+class Options(TypedDict, total=False):
+    """What is other than in the first job: see `batch`."""
+
+    roles: int
+    gang: bool
+    address: AddressMethod
+
 
 SIZES = (1250, 2500, 5000, 10_000)
 A_NODE = 8
@@ -35,6 +44,11 @@ ROLE = """  r%d:
     commands: [echo hello]
 """
 MOST_SECONDS, MOST_MEMORY = 15, 64e6
+OTHERS: dict[str, Options] = {
+    "125 roles": {"roles": 125},
+    "a role without gang allocation": {"gang": False},
+    "2 roles with Slurm's own addresses": {"roles": 2, "address": "node-address"},
+}
 STAND_IN = """
 import os, queue, re, sys, threading
 folder = os.environ["STAND_INS"]
@@ -75,6 +89,10 @@ if kind == "srun":
     with open(os.environ["SLURM_HOSTFILE"]) as file:
         nodes = file.read().split()
     (lines_of_slots if os.environ["GANG"] == "off" else lines_of_tasks)(role, nodes)
+elif words[-2:-1] == ["node"]:
+    for name in words[-1].split(","):
+        number = int(name[1:])
+        say(f"NodeName={name} Arch=x86_64 NodeAddr=10.0.{number // 250}.{number % 250 + 1} State=MIXED")
 elif kind == "scontrol":
     for first, last in re.findall(r"\\[(\\d+)-(\\d+)\\]", words[-1]):
         say("\\n".join(f"n{node}" for node in range(int(first), int(last) + 1)))
@@ -104,7 +122,7 @@ def run() -> Iterator[Ratio]:
     yield Ratio(f"memory of it : {MOST_MEMORY / 1e6:.0f} MB", costs[-1].memory, MOST_MEMORY, 1)
     slope = exponent(SIZES, [each.cpu for each in costs])
     yield Ratio(f"exponent of tasks in the CPU time of {SIZES[0]:,} to {SIZES[-1]:,} : 1", slope, 1, 1.15)
-    for what, options in (("125 roles", {"roles": 125}), ("a role without gang allocation", {"gang": False})):
+    for what, options in OTHERS.items():
         costs = [batch(size, **options) for size in (SIZES[0], SIZES[-1])]
         yield Ratio(f"CPU seconds, {tasks} {what} : {MOST_SECONDS}", costs[1].cpu, MOST_SECONDS, 1)
         each = [taken.cpu / size for taken, size in zip(costs, (SIZES[0], SIZES[-1]), strict=True)]
@@ -117,9 +135,9 @@ def job(tasks: int, roles: int, *, gang: bool = True) -> str:
     return HEAD + "".join(ROLE % (k, tasks // roles) for k in range(roles)) + extras
 
 
-def batch(tasks: int, roles: int = 1, *, gang: bool = True) -> Batch:
+def batch(tasks: int, roles: int = 1, *, gang: bool = True, address: AddressMethod = "getent") -> Batch:
     """Run the batch script of a job to its end, and return what it took."""
-    script = compile_job(job(tasks, roles, gang=gang), site=SITE).script
+    script = compile_job(job(tasks, roles, gang=gang), site=replace(SITE, address=address)).script
     with TemporaryDirectory() as name:
         folder = Path(name)
         for path in ("bin", "attempts/0", "times"):

@@ -145,7 +145,7 @@ def test_the_shell_of_a_task_is_killed_for_memory(tmp_path: Path) -> None:
 
 
 def test_the_shell_of_a_task_dies_after_its_report(tmp_path: Path) -> None:
-    """What came to the slot's file, and never to the channel, is a report."""
+    """What came to the node's file, and never to the channel, is a report."""
     told = lose(tmp_path, BOTH_START[0], "died 0 1 1 137", report=SECOND_FAILED, failed=1)
     assert (told.outcome, told.tasks["0.1"]) == ("failed 255 unknown", "failed 255")
     assert "with status 7" in told.reason
