@@ -8,7 +8,9 @@ for others is not counted.
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -122,11 +124,35 @@ def run() -> Iterator[Ratio]:
     yield Ratio(f"memory of it : {MOST_MEMORY / 1e6:.0f} MB", costs[-1].memory, MOST_MEMORY, 1)
     slope = exponent(SIZES, [each.cpu for each in costs])
     yield Ratio(f"exponent of tasks in the CPU time of {SIZES[0]:,} to {SIZES[-1]:,} : 1", slope, 1, 1.15)
+    yield _inodes()
     for what, options in OTHERS.items():
         costs = [batch(size, **options) for size in (SIZES[0], SIZES[-1])]
         yield Ratio(f"CPU seconds, {tasks} {what} : {MOST_SECONDS}", costs[1].cpu, MOST_SECONDS, 1)
         each = [taken.cpu / size for taken, size in zip(costs, (SIZES[0], SIZES[-1]), strict=True)]
         yield Ratio(f"CPU seconds a task, {what}: of {SIZES[-1]:,} : of {SIZES[0]:,}", each[1], each[0], 1.4)
+
+
+def _inodes() -> Ratio:
+    """Count what a real job of tasks leaves on this machine, which is one node to it."""
+    tasks = 64
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "job.yaml").write_text(job(tasks, 1))
+        words = [
+            sys.executable,
+            "-m",
+            "paislurm.translator.cli.main",
+            "submit",
+            "job.yaml",
+            "--backend",
+            "local",
+            "--wait",
+        ]
+        env = {**os.environ, "PAISLURM_HOME": f"{folder}/home"}
+        subprocess.run(words, env=env, cwd=folder, capture_output=True, check=True)
+        (left,) = (folder / "home/jobs").iterdir()
+        count = sum(1 for _ in left.rglob("*"))
+    return Ratio(f"inodes a task of a job of {tasks}, all told : 4", count / tasks, 4, 1)
 
 
 def job(tasks: int, roles: int, *, gang: bool = True) -> str:

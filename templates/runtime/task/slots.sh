@@ -90,8 +90,9 @@ export_known_peers() {
     for ((index = 0; index < PSL_INSTANCES[role]; index++)); do
       [[ ${PSL_PEER_OF[$role.$index]-} ]] || continue
       describe_peer "$role" "$index"
-      if ((index < PSL_EXPORTED_PEERS)); then
-        export ${PSL_PEER_VARIABLES[@]+"${PSL_PEER_VARIABLES[@]}"}
+      # A role of protocol v1 may have no name that variables can have.
+      if ((index < PSL_EXPORTED_PEERS && ${#PSL_PEER_VARIABLES[@]})); then
+        export "${PSL_PEER_VARIABLES[@]}"
       fi
       list+=${list:+,}$PSL_PEER_HTTP
     done
