@@ -159,7 +159,7 @@ ask_slurm() {
     done
   done
   if ((${#named[@]})); then
-    look_up_addresses '' "${named[@]}"
+    look_up_addresses '' ${named[@]+"${named[@]}"}
   fi
 }
 

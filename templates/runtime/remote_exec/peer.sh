@@ -23,5 +23,5 @@ peer_main() {
   read_peers
   [[ ${PSL_PEER_OF[$role.$index]-} ]] || refuse "task ${PSL_ROLE_NAME[role]}-$index has not begun"
   describe_peer "$role" "$index"
-  printf '%s\n' "${PSL_PEER_VARIABLES[@]}"
+  printf '%s\n' ${PSL_PEER_VARIABLES[@]+"${PSL_PEER_VARIABLES[@]}"}
 }
