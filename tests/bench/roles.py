@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from functools import partial
-from math import log
 from time import process_time
 from typing import TYPE_CHECKING
 
@@ -15,11 +14,11 @@ from paislurm.translator.rendering.verify import verify
 from paislurm.translator.site.profile import Partition, Shape, Site
 
 from .compiling import HEAD
-from .measure import Ratio, best
+from .measure import Ratio, best, exponent
 from .peers import submitit_seconds, torchx_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from .measure import Note
 
@@ -61,19 +60,12 @@ def _compiling(*, peers: bool) -> Iterator[Ratio | Note]:
         clock=process_time,
     )
     yield Ratio("time to compile 1,000 roles : to load their YAML with PyYAML", times[-1], loaded, 6)
-    yield Ratio("exponent of roles in the time to compile 125 to 1,000 : 1", _exponent(times), 1, 1.15)
+    yield Ratio("exponent of roles in the time to compile 125 to 1,000 : 1", exponent(SIZES, times), 1, 1.15)
     if peers:
         for name, seconds, limit in (("torchx", torchx_seconds, 7), ("submitit", submitit_seconds, 20)):
             taken = seconds(SIZES[-1])
             what = f"time to compile 1,000 roles : {name}'s dry run of as many"
             yield Ratio(what, times[-1], taken, limit) if isinstance(taken, float) else taken
-
-
-def _exponent(times: Sequence[float]) -> float:
-    """Return the slope of the logarithms of times over those of sizes, by least squares."""
-    points = [(log(size), log(taken)) for size, taken in zip(SIZES, times, strict=True)]
-    x, y = (sum(values) / len(points) for values in zip(*points, strict=True))
-    return sum((a - x) * (b - y) for a, b in points) / sum((a - x) ** 2 for a, _ in points)
 
 
 def _sizes() -> Iterator[Ratio]:

@@ -45,6 +45,7 @@ cd "$PSL_ATTEMPT_FOLDER" && lay_out_attempt && write_placement && write_environm
 """
 SLOT = """
 slot=$((PSL_INSTANCES[0] - 1))
+mkdir "$PSL_ATTEMPT_FOLDER/work/0-w/$slot"
 mkdir -m 0700 "$PSL_NODE_FOLDER" && mkfifo "$PSL_NODE_FOLDER/0.$slot" "$PSL_NODE_FOLDER/0.other"
 echo "0 $slot ssh:1 http:2" >"$PSL_NODE_FOLDER/0.$slot.ports"
 """

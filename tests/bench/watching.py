@@ -7,14 +7,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from pwd import getpwuid
 from typing import TYPE_CHECKING
 
 from paislurm.translator.state.records import Created, Intent, JobRole, Observed, RetryPolicy, Submitted, dump
 
-from .measure import Ratio
+from .measure import Cost, Ratio, cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,14 +23,6 @@ IDLE_JOBS = 50
 WARM_SECONDS, IDLE_SECONDS = 10, 300
 """The time in which a monitor begins, and that in which it looks at files and asks five times or less."""
 MONITOR = [sys.executable, "-m", "paislurm.translator.cli.main", "monitor"]
-
-
-@dataclass(frozen=True)
-class Cost:
-    """CPU seconds of a process and of what it called, and the most memory that it had, in bytes."""
-
-    cpu: float
-    memory: float
 
 
 def run() -> Iterator[Ratio]:
@@ -83,21 +74,8 @@ def _step(jobs: int) -> Cost:
     """Return the least that `monitor --once` takes, interpreter and imports included."""
     with tempfile.TemporaryDirectory() as folder:
         env = _home(Path(folder), jobs)
-        costs = [_cost([*MONITOR, "--once"], env) for _ in range(TURNS)]
+        costs = [cost([*MONITOR, "--once"], env) for _ in range(TURNS)]
     return Cost(min(cost.cpu for cost in costs), min(cost.memory for cost in costs))
-
-
-def _cost(argv: list[str], env: dict[str, str]) -> Cost:
-    """Let a process of its own call the program, because what children used is only known in sum."""
-    text = (
-        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True);"
-        "used = resource.getrusage(resource.RUSAGE_CHILDREN); print(used.ru_utime + used.ru_stime, used.ru_maxrss)"
-    )
-    # A child begins with the memory of its parent; that of this process may be large.
-    words = [sys.executable, "-S", "-c", text, *argv]
-    done = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
-    cpu, kibibytes = done.stdout.split()
-    return Cost(float(cpu), float(kibibytes) * 1024)
 
 
 def _idle(jobs: int) -> tuple[float, float]:

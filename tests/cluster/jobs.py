@@ -135,7 +135,7 @@ class Submitted:
 
     def log(self, task: str, name: str = "stdout.log") -> str:
         """Return what a task printed; the task is named as for `work`."""
-        return (self.attempt / "logs" / task / name).read_text()
+        return (self.attempt / "logs" / f"{task}.{name}").read_text()
 
 
 def submit_file(

@@ -57,8 +57,8 @@ def looked(bound: Cluster, folder: Path, layout: str, env: dict[str, str]) -> di
     (folder / "job.sbatch").write_text(compile_job(text, file="job.yaml", site=site).script)
     done = bound.run(["sbatch", "--wait", "job.sbatch"], cwd=folder, env=env, timeout=60)
     logs = {
-        f"{log.parents[1].name}/{log.parent.name}": log.read_text().splitlines()
-        for log in folder.glob("affinity-*/attempts/0/logs/*/*/stdout.log")
+        f"{log.parent.name}/{log.name.partition('.')[0]}": log.read_text().splitlines()
+        for log in folder.glob("affinity-*/attempts/0/logs/*/*.stdout.log")
     }
     assert done.returncode == 0, [file.read_text() for file in folder.glob("slurm-*.out")]
     return logs

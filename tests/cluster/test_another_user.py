@@ -54,7 +54,7 @@ def test_another_users_folder_for_calls(installed: Cluster, workdir: Path, extra
     result = json.loads((attempt / "result.json").read_text())
     assert (result["outcome"], result["behaviour"]) == ("failed", "transient")
     assert not list(attempt.glob("work/*/*/ran"))
-    told = [said, *(path.read_text() for path in [*attempt.glob("logs/*/*/*"), *attempt.glob("srun/*")])]
+    told = [said, *(path.read_text() for path in [*attempt.glob("logs/*/*"), *attempt.glob("srun/*")])]
     assert any(f"error: the folder for calls, {calls} on n1, is gone or another user's" in text for text in told)
     assert installed.run(["ls", "-A", calls], user="bob", host="n1", check=True).stdout == "0.0\n"
     installed.run(["rm", "-r", calls], user="bob", host="n1", check=True)
@@ -106,8 +106,8 @@ def test_the_shell_that_calls_sbatch(installed: Cluster, workdir: Path) -> None:
     assert len(said.splitlines()) == 2
     attempt = workdir / f"mine-{number}" / "attempts" / "0"
     assert (attempt / "work/0-w/0/ran").exists()
-    assert (attempt / "logs/0-w/0/stdout.log").read_text() == "my cd\n0077\n0\n"
-    assert (attempt / "logs/0-w/0/stderr.log").read_text() == ""
+    assert (attempt / "logs/0-w/0.stdout.log").read_text() == "my cd\n0077\n0\n"
+    assert (attempt / "logs/0-w/0.stderr.log").read_text() == ""
     assert [path for path in (attempt.parents[1]).rglob("*") if path.stat().st_mode & 0o022] == []
 
 

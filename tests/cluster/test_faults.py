@@ -36,7 +36,7 @@ def status(job: Submitted) -> dict[str, Any]:
 
 def wait_ready(job: Submitted, *tasks: str) -> None:
     """Wait until these tasks have printed their first line."""
-    logs = [job.attempt / "logs" / task / "stdout.log" for task in tasks]
+    logs = [job.attempt / "logs" / f"{task}.stdout.log" for task in tasks]
     wait_until(lambda: all(log.exists() and log.read_text() for log in logs), f"{job.name} to start", 60)
 
 

@@ -53,7 +53,7 @@ def test_one_failure_of_64_tasks_ends_the_job_and_the_others_get_term(installed:
     failed = next(task for task in result["tasks"] if task["state"] == "FAILED")
     assert result["ended_at"] - failed["ended_at"] <= 3
     logs = installed.home("alice") / ".paislurm" / "jobs" / f"alice~{result['job']}" / "attempts" / "0" / "logs"
-    saved = [log for log in logs.glob("*/*/stdout.log") if "saved" in log.read_text()]
+    saved = [log for log in logs.glob("*/*.stdout.log") if "saved" in log.read_text()]
     assert len(saved) == 63
 
 
@@ -73,7 +73,7 @@ def test_a_cancelled_job_lets_its_tasks_clean_up(installed: Cluster, workdir: Pa
     logs = installed.home("alice") / ".paislurm" / "jobs" / f"alice~{name}" / "attempts" / "0" / "logs"
 
     def output() -> list[str]:
-        return [log.read_text() for log in sorted(logs.glob("*/0/stdout.log"))]
+        return [log.read_text() for log in sorted(logs.glob("*/0.stdout.log"))]
 
     deadline = time.monotonic() + 60
     while output() != ["ready\n", "ready\n"] and time.monotonic() < deadline:

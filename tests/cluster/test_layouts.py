@@ -103,8 +103,8 @@ def test_the_script_alone_does_the_same_for_another_user(installed: Cluster, wor
         ours["PATH"] = ours["PATH"].replace(f"{installed.instance.venv}/bin:", "")
         assert theirs == ours
         assert their_shell == our_shell
-        assert (by_hand / "logs" / task / "stdout.log").read_text() == "out\n"
-        assert (by_hand / "logs" / task / "stderr.log").read_text() == "err\n"
+        assert (by_hand / "logs" / f"{task}.stdout.log").read_text() == "out\n"
+        assert (by_hand / "logs" / f"{task}.stderr.log").read_text() == "err\n"
     files = {path.relative_to(job.attempt) for path in job.attempt.rglob("*")}
     assert files - {path.relative_to(by_hand) for path in by_hand.rglob("*")} == {
         Path("claim"),

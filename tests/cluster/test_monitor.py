@@ -217,7 +217,7 @@ def test_a_time_limit_is_permanent_unless_the_job_asks(jobs: dict[str, Watched])
     job = jobs["timeout-retried"]
     shown = check("time limit, onTimeout", job, "SUCCEEDED", 0, 2)
     assert [attempt["exit_code"] for attempt in shown["attempts"]] == [-1004]
-    assert (job.path / "attempts/0/logs/0-w/0/stdout.log").read_text() == "ready\nsaved\n"
+    assert (job.path / "attempts/0/logs/0-w/0.stdout.log").read_text() == "ready\nsaved\n"
 
 
 def test_a_kill_of_its_own_is_retried_to_the_ceiling(jobs: dict[str, Watched]) -> None:

@@ -52,7 +52,9 @@ def test_a_lost_node_is_left_out(installed: Cluster, ground: Path) -> None:
     }
     for job in jobs.values():
         job.begun()
-        other = job.path / "attempts/0/tasks/0-w" / ("0.log" if job is jobs["node lost"] else "1.log")
+        leading = job.leading_node()
+        node = leading if job is jobs["node lost"] else next(node for node in job.nodes() if node != leading)
+        other = job.path / f"attempts/0/tasks/{node}.log"
         wait_until(partial(holds, other, "exit"), f"a failure of {job.name}")
     lost = {fault: job.leading_node() for fault, job in jobs.items()}
     (lost["node lost"],) = set(jobs["node lost"].nodes()) - {lost["node lost"]}

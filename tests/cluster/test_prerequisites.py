@@ -267,7 +267,7 @@ taskRoles:
     secret.chmod(0o600)
     done = installed.run(["sbatch", "--wait", "--parsable", "job.sbatch"], user="bob", cwd=home)
     assert done.returncode == 0, done.stderr
-    log = home / f"by-hand-{done.stdout.strip()}" / "attempts" / "0" / "logs" / "0-a" / "0" / "stdout.log"
+    log = home / f"by-hand-{done.stdout.strip()}" / "attempts" / "0" / "logs" / "0-a" / "0.stdout.log"
     assert log.read_text() == VALUE + "\n"
     assert secret.exists()
     shutil.rmtree(secret.parent)

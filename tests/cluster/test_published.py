@@ -252,7 +252,7 @@ def test_five_hundred_tasks_and_their_master(installed: Cluster, workdir: Path, 
     job = submit_published(installed, file, workdir, dict.fromkeys(names, MNIST), site=site)
     code, result = job.ended(timeout=240)
     failed = [task for task in result["tasks"] if task["state"] != "SUCCEEDED"]
-    assert failed == [], "".join(path.read_text() for path in job.attempt.glob("logs/*/*/stderr.log"))
+    assert failed == [], "".join(path.read_text() for path in job.attempt.glob("logs/*/*.stderr.log"))
     assert (code, result["reason"], len(result["tasks"])) == (0, "all 501 tasks have succeeded", 501)
     assert (storage / "collected").read_text().split() == [str(index) for index in range(500)]
     assert len(list((storage / "mnist500_result").iterdir())) == 500

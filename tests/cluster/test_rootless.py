@@ -143,9 +143,9 @@ def ran(registry: Registry, workdir: Path, containers: str, enter: str, program:
     logs = [log.read_text() for each in attempts for log in each.rglob("*.log")]
     assert done.returncode == 0, "\n".join([done.stderr, *logs])
     (attempt,) = attempts
-    said = (attempt / "logs/0-master/0/stdout.log").read_text().splitlines()
+    said = (attempt / "logs/0-master/0.stdout.log").read_text().splitlines()
     assert said[:3] == ["of a folder", "of a registry", "two words"]
-    assert (attempt / "logs/1-worker/0/stdout.log").read_text() == "told\n"
+    assert (attempt / "logs/1-worker/0.stdout.log").read_text() == "told\n"
     result = json.loads((attempt / "result.json").read_text())
     assert [(task["state"], task["exit_status"]) for task in result["tasks"]] == [("SUCCEEDED", 0), ("STOPPED", 0)]
     files = [path for path in attempt.rglob("*") if path.is_file()]

@@ -131,7 +131,7 @@ def test_workers_that_wait_for_the_first_role(installed: Cluster, workdir: Path,
 
 def check_training(name: str, job: Submitted, training: Training) -> None:
     code, result = job.ended()
-    printed = [path.read_text() for path in sorted(job.attempt.glob("logs/*/*/stderr.log"))]
+    printed = [path.read_text() for path in sorted(job.attempt.glob("logs/*/*.stderr.log"))]
     assert (name, code, result["outcome"]) == (name, 0, "succeeded"), printed
     assert result["reason"].endswith(f" succeeded: {training.rule} complete the job")
     assert (name, states(result)) == (

@@ -158,11 +158,11 @@ class Job:
 
     def log(self, task: str, name: str = "stdout.log", attempt: int = 0) -> str:
         """Return what a task printed; it is named `<role folder>/<index>`."""
-        return (self.attempt(attempt) / "logs" / task / name).read_text()
+        return (self.attempt(attempt) / "logs" / f"{task}.{name}").read_text()
 
     def wait_for(self, text: str, *tasks: str) -> None:
         """Wait until these tasks have printed a text."""
-        files = [self.attempt() / "logs" / task / "stdout.log" for task in tasks]
+        files = [self.attempt() / "logs" / f"{task}.stdout.log" for task in tasks]
         what = f"{text!r} of {', '.join(tasks)} of {self.name}"
         wait_until(lambda: all(file.exists() and text in file.read_text() for file in files), what, LONGEST)
 

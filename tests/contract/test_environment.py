@@ -49,7 +49,7 @@ def test_variables_and_folder_of_the_shell(site: Site, folder: Path, names: str,
     words = ["sbatch", "--wait", "--parsable", f"--output={here}/slurm.log", str(by_hand)]
     done = site.run(*words, cwd=here, env=SHELL)
     assert done.returncode == 0, (here / "slurm.log").read_text()
-    logs = sorted(here.glob("*/attempts/0/logs/*/0/stdout.log"))
+    logs = sorted(here.glob("*/attempts/0/logs/*/0.stdout.log"))
     assert [log.read_text().splitlines() for log in logs] == [expected, expected]
 
 

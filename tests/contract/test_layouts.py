@@ -95,5 +95,5 @@ def test_a_plan_and_its_script_are_what_is_submitted(site: Site, folder: Path) -
     here.chmod(0o700)
     done = site.run("sbatch", "--wait", "--parsable", f"--output={here}/slurm.log", str(by_hand), cwd=here)
     assert done.returncode == 0, (here / "slurm.log").read_text()
-    (log,) = here.glob("*/attempts/0/logs/0-w/1/stdout.log")
+    (log,) = here.glob("*/attempts/0/logs/0-w/1.stdout.log")
     assert log.read_text() == "out\n"

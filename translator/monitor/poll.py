@@ -190,7 +190,8 @@ def recorded_status(end: Ended) -> JobStatus:
 
 
 def _reports(folder: JobFolder, known: History) -> dict[str, Mapping[int, Report]]:
-    return {role.folder: read_reports(folder.reports(known.attempt, role)) for role in known.roles}
+    found = read_reports(folder.reports(known.attempt))
+    return {role.folder: found.get(position, {}) for position, role in enumerate(known.roles)}
 
 
 def _investigate(

@@ -119,6 +119,8 @@ class Plan:
     secrets: tuple[str, ...]
     """The names of the secrets that the script has from files: those of the tasks' scripts, and those of registries."""
     environment: EnvironmentPlan
+    one_log: bool
+    """Whether both streams of a task go to one file."""
     min_succeeded: int
     """How many succeeded tasks of all roles complete the job, -1 for none."""
     nodes: NodePlan

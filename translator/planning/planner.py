@@ -110,6 +110,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             full_job_name=job.compat.job_name == "full",
             exports_all_peers=exports_all(job),
         ),
+        one_log=site.one_log,
         min_succeeded=job.min_succeeded,
         nodes=NodePlan(
             address=site.address,

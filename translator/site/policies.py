@@ -59,6 +59,12 @@ class Retry(StrictModel):
         )
 
 
+class Logs(StrictModel):
+    """What tasks print: each stream to a file of its own, or both to one. Source: this project's docs, run folder."""
+
+    one_file_per_task: Boolean = False
+
+
 class ExitRow(StrictModel):
     """A row over the shipped exit specification: what is left out stays as it is there."""
 

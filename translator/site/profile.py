@@ -250,6 +250,8 @@ class Site:
     exit_rows: tuple[SiteRow, ...] = ()
     monitor: MonitorSettings = field(default_factory=MonitorSettings)
     notifier: Notifier | None = None
+    one_log: bool = False
+    """Whether both streams of a task go to one file."""
     group_home: bool = False
     """Whether PAISLURM_HOME may be a folder of a group, which others own or can write to."""
     compat: CompatOptions = field(default_factory=CompatOptions)

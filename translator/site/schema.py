@@ -26,7 +26,7 @@ from ..validation.strict_model import (
 )
 from .containers import Containers
 from .devices import CpuUnits, GpuSettings, Infiniband
-from .policies import ExitRow, Monitor, MonitorOrNone, Notifications, Retry
+from .policies import ExitRow, Logs, Monitor, MonitorOrNone, Notifications, Retry
 from .profile import (
     AddressMethod,
     GresStyle,
@@ -233,6 +233,7 @@ class SiteFile(StrictModel):
     default_file_system: Annotated[str, Validator(_file_system, {"type": "string"})] = ""
     retry: Retry = Retry()
     exit_spec: list[ExitRow] = []
+    logs: Logs = Logs()
     monitor: Annotated[Monitor, MonitorOrNone()] = Monitor()
     notifications: Notifications = Notifications()
     group_home: Boolean = _DEFAULTS.group_home
@@ -270,6 +271,7 @@ class SiteFile(StrictModel):
             exit_rows=tuple(each.row() for each in self.exit_spec),
             monitor=self.monitor.settings(),
             notifier=self.notifications.notifier(),
+            one_log=self.logs.one_file_per_task,
             group_home=self.group_home,
             compat=self.compat.over(CompatOptions()),
         )

@@ -67,14 +67,22 @@ class JobFolder:
         """Return where the result of an attempt will be."""
         return self.attempt(attempt) / "result.json"
 
-    def reports(self, attempt: int, role: JobRole) -> Path:
-        """Return the folder of what the tasks of a role report."""
-        return self.attempt(attempt) / "tasks" / role.folder
+    def reports(self, attempt: int) -> Path:
+        """Return the folder of what tasks report, a file for each node."""
+        return self.attempt(attempt) / "tasks"
+
+    def scripts(self, attempt: int, role: JobRole) -> Path:
+        """Return the folder of what the tasks of a role say of their scripts, a file for each task."""
+        return self.reports(attempt) / role.folder
 
     def log(self, attempt: int, role: JobRole, index: int, task_attempt: int, stream: str) -> Path:
         """Return where the output of a task goes; `stream` is stdout, stderr or runtime."""
         retry = f".{task_attempt}" if task_attempt else ""
-        return self.attempt(attempt) / "logs" / role.folder / str(index) / f"{stream}{retry}.log"
+        return self.logs(attempt, role) / f"{index}.{stream}{retry}.log"
+
+    def logs(self, attempt: int, role: JobRole) -> Path:
+        """Return the folder of what the tasks of a role print."""
+        return self.attempt(attempt) / "logs" / role.folder
 
     def history(self) -> History:
         """Return what the whole journal tells; OSError if it cannot be read."""

@@ -1,4 +1,4 @@
-"""What tasks report while they run: lines in a file for each slot, of which the last may be torn."""
+"""What tasks report while they run: lines in a file for each node, of which the last may be torn."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-MAX_BYTES = 1 << 20
-"""How much of a slot's file is read, from its end; a task takes about 150 bytes."""
+MAX_BYTES = 1 << 23
+"""How much of a node's file is read, from its end; a task takes about 150 bytes."""
 MAX_LINE = 512
 
 
@@ -32,9 +32,9 @@ class Report:
     """Until when a failed task is held for somebody to look at it."""
 
 
-def read_reports(folder: Path) -> dict[int, Report]:
-    """Return the last report of each task of a role, by index; `folder` is the role's below `tasks`."""
-    latest: dict[int, Report] = {}
+def read_reports(folder: Path) -> dict[int, dict[int, Report]]:
+    """Return the last report of each task, by the position of its role and its index; `folder` is `tasks`."""
+    latest: dict[int, dict[int, Report]] = {}
     try:
         files = sorted(folder.glob("*.log"))
     except OSError:
@@ -49,22 +49,28 @@ def read_reports(folder: Path) -> dict[int, Report]:
     return latest
 
 
-def apply_reports(latest: dict[int, Report], lines: Iterable[bytes]) -> None:
+def apply_reports(latest: dict[int, dict[int, Report]], lines: Iterable[bytes]) -> None:
     """Add what complete lines report to what is known; a line that is none of ours is passed over."""
     for line in lines:
         words = line.decode("ascii", errors="replace").split(" ") if len(line) <= MAX_LINE else []
+        role = parse_int(words[1]) if len(words) > 1 else None
+        if role is None:
+            continue
+        of_role = latest.get(role, {})
         match words:
             case ["start", _, _, index, attempt, node, _, time]:
-                _on_start(latest, parse_int(index), parse_int(attempt), node, parse_int(time))
+                _on_start(of_role, parse_int(index), parse_int(attempt), node, parse_int(time))
             case ["exit", _, _, index, attempt, status, code, behaviour, time]:
                 _on_exit(
-                    latest, parse_int(index), parse_int(attempt), parse_int(status), parse_int(code), behaviour,
+                    of_role, parse_int(index), parse_int(attempt), parse_int(status), parse_int(code), behaviour,
                     parse_int(time),
                 )  # fmt: skip
             case ["held", _, _, index, attempt, status, until]:
-                _on_held(latest, parse_int(index), parse_int(attempt), parse_int(status), parse_int(until))
+                _on_held(of_role, parse_int(index), parse_int(attempt), parse_int(status), parse_int(until))
             case _:
                 pass
+        if of_role:
+            latest[role] = of_role
 
 
 def _on_start(latest: dict[int, Report], index: int | None, attempt: int | None, node: str, time: int | None) -> None:

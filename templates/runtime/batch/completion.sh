@@ -20,6 +20,9 @@ check_completion() {
 find_first_threshold() {
   local role at
   PSL_FIRST_RULE='' PSL_FIRST_AT='' PSL_FIRST_TASK=''
+  if ((${#PSL_FAILURE_AT[@]} + ${#PSL_SUCCESS_AT[@]} == 0)) && [[ ! $PSL_JOB_SUCCESS_AT ]]; then
+    return 0
+  fi
   for role in "${!PSL_ROLE_NAME[@]}"; do
     at=${PSL_FAILURE_AT[role]-}
     if [[ $at ]]; then

@@ -105,15 +105,17 @@ claim_attempt() {
   exit 5
 }
 
-# Make the folders of all tasks, and write what each role runs into files.
+# Make the folders of all roles, and write what each role runs into files. Tasks make their own
+# folders: for thousands of tasks one process would take seconds.
 lay_out_attempt() {
-  local role index
-  local -a folders=(bin commands srun)
+  local role name
+  local -a folders=(bin commands srun tasks)
   for role in "${!PSL_ROLE_NAME[@]}"; do
-    folders+=("tasks/${PSL_ROLE_FOLDER[role]}")
-    for ((index = 0; index < PSL_INSTANCES[role]; index++)); do
-      folders+=("logs/${PSL_ROLE_FOLDER[role]}/$index" "work/${PSL_ROLE_FOLDER[role]}/$index")
-    done
+    name=${PSL_ROLE_FOLDER[role]}
+    folders+=("logs/$name" "work/$name")
+    if [[ ${PSL_HOOKS_BEFORE[role]-}${PSL_HOOKS_AFTER[role]-} ]]; then
+      folders+=("tasks/$name")
+    fi
   done
   make_folders "${folders[@]}" || return
   for role in "${!PSL_ROLE_NAME[@]}"; do

@@ -2,18 +2,17 @@
 
 # The node of such a task is lost, or the shell around it died, or its step has ended.
 
-# on_step_end ROLE STATUS: a step has ended. Search the slots' files for reports of its open tasks;
+# on_step_end ROLE STATUS: a step has ended. Search the nodes' files for reports of its open tasks;
 # those without one are lost.
 on_step_end() {
-  local role=$1 status=$2 index slot
+  local role=$1 status=$2 index
   unset "PSL_STEP_RUNNING[$role]"
   if [[ $PSL_OUTCOME ]]; then
     return 0
   fi
   has_open_tasks "$role" || return 0
-  for ((slot = 0; slot < PSL_SLOTS[role]; slot++)); do
-    read_slot_file "$role" "$slot"
-  done
+  nodes_of "$role"
+  read_reports_of ${PSL_NODES[@]+"${PSL_NODES[@]}"}
   has_open_tasks "$role" || return 0
   find_cause_of_loss "$role"
   if [[ ! $PSL_OUTCOME ]] && left_tasks_unbegun "$role"; then
@@ -37,12 +36,14 @@ left_tasks_unbegun() {
 }
 
 # on_slots_died ROLE FIRST LAST STATUS: the shells of these slots have ended so; their step goes on.
-# What they ran has reported before, maybe only in the slot's file, or is lost.
+# What they ran has reported before, maybe only in the node's file, or is lost.
 on_slots_died() {
   local role=$1 slot index
   if [[ $PSL_OUTCOME ]]; then
     return 0
   fi
+  nodes_of "$role"
+  read_reports_of "${PSL_NODES[@]:10#$2:10#$3-10#$2+1}"
   for ((slot = 10#$2; slot <= 10#$3 && slot < PSL_SLOTS[role]; slot++)); do
     index=$slot
     if ((!PSL_GANG)); then
@@ -50,8 +51,6 @@ on_slots_died() {
       forget_free_slot "$role" "$slot"
     fi
     [[ $index ]] || continue
-    is_open "$role.$index" || continue
-    read_slot_file "$role" "$slot"
     is_open "$role.$index" || continue
     unset "PSL_ASSIGNED[$role.$slot]"
     mark_slot_lost "$role" "$slot" "$index" "$4"
@@ -127,14 +126,19 @@ check_waiting_step() {
 $PSL_STEP_SECONDS s, as happens where cores have several threads (site profile: threadsPerCore)"
 }
 
-# read_slot_file ROLE SLOT: act on what the slot has reported to its own file.
-read_slot_file() {
-  local file=tasks/${PSL_ROLE_FOLDER[$1]}/$2.log
-  local -a event
-  [[ -r $file ]] || return 0
-  while read -r -a event; do
-    dispatch_event ${event[@]+"${event[@]}"}
-  done <"$file"
+# read_reports_of NODE ...: act on what the tasks of these nodes have reported to the nodes' files.
+# What is known already does nothing again.
+read_reports_of() {
+  local node
+  local -a lines
+  local -A seen=()
+  for node; do
+    if [[ ! ${seen[$node]-} && -r tasks/$node.log ]]; then
+      seen[$node]=1
+      mapfile -t lines <"tasks/$node.log"
+      dispatch_lines ${lines[@]+"${lines[@]}"}
+    fi
+  done
 }
 
 # mark_unbegun_lost ROLE STATUS NODE: a step, or its part on a node if that is known, has ended so

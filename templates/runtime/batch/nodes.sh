@@ -137,18 +137,30 @@ look_up_addresses() {
   done
 }
 
-# ask_slurm NODE ...: take the address that Slurm uses for a node; it may be a name again.
+# ask_slurm NODE ...: take the addresses that Slurm uses for nodes; each may be a name again. One
+# scontrol answers for a thousand nodes.
 ask_slurm() {
-  local line name address
-  for name; do
-    line=$(scontrol --oneliner show node "$name")
-    [[ $line =~ NodeAddr=([^ ]+) ]] || continue
-    address=${BASH_REMATCH[1]}
-    if [[ ! $address =~ ^[0-9.]+$|: ]]; then
-      read -r address _ < <(getent ahosts "$address")
-    fi
-    PSL_ADDRESS_OF[$name]=$address
+  local list line name address
+  local -a named=()
+  while (($#)); do
+    printf -v list '%s,' "${@:1:1000}"
+    shift $(($# < 1000 ? $# : 1000))
+    split_words $'\n' "$(scontrol --oneliner show node "${list%,}")"
+    for line in ${PSL_WORDS[@]+"${PSL_WORDS[@]}"}; do
+      [[ $line == NodeName=*' NodeAddr='* ]] || continue
+      name=${line#NodeName=} name=${name%% *} address=${line#*' NodeAddr='} address=${address%% *}
+      if [[ $address == "$name" ]]; then
+        named+=("$name")
+        continue
+      elif [[ ! $address =~ ^[0-9.]+$|: ]]; then
+        read -r address _ < <(getent ahosts "$address")
+      fi
+      PSL_ADDRESS_OF[$name]=$address
+    done
   done
+  if ((${#named[@]})); then
+    look_up_addresses '' ${named[@]+"${named[@]}"}
+  fi
 }
 
 # Print a line for each node: the GPUs that the job has there, where Slurm does not call them `gpu`.

@@ -52,21 +52,55 @@ grant_limited_retry() {
 # back_off COUNT: set PSL_RETRY_DELAY, the seconds until a retry that has so many before it.
 back_off() { PSL_RETRY_DELAY=$(($1 == 0 ? 0 : $1 < 6 ? 1 << $1 : 60)); }
 
-# on_free ROLE SLOT: a slot has nothing to do, so give it a retry that is due, or the next task. If
-# all tasks are completed, end the slots of the role.
+# on_free ROLE SLOT: a slot has nothing to do. It gets the next task at once where no retry waits,
+# else what fill_free_slots has for it.
 on_free() {
-  local role=$1 slot=$2
+  local role=$1
   if [[ $PSL_OUTCOME ]]; then
     send_command "$role" quit
-  elif take_due_retry "$role"; then
-    assign_task "$role" "$slot" "$PSL_DUE_INDEX"
-  elif ((PSL_NEXT_TASK[role] < PSL_INSTANCES[role])); then
-    assign_task "$role" "$slot" "${PSL_NEXT_TASK[role]}"
+  elif [[ ! ${PSL_WAITING[role]-} ]] && ((PSL_NEXT_TASK[role] < PSL_INSTANCES[role])); then
+    assign_task "$role" "$2" "${PSL_NEXT_TASK[role]}"
     PSL_NEXT_TASK[role]=$((PSL_NEXT_TASK[role] + 1))
-  elif ((PSL_SUCCEEDED[role] + PSL_FAILED[role] == PSL_INSTANCES[role])); then
-    send_command "$role" quit
   else
-    PSL_FREE_SLOTS[role]+=" $slot"
+    PSL_FREE_SLOTS[role]+=" $2"
+  fi
+}
+
+# Give work to the slots that are free, of all roles. A role whose tasks are all completed ends.
+fill_free_slots() {
+  local role
+  for role in "${!PSL_FREE_SLOTS[@]}"; do
+    if ((PSL_SUCCEEDED[role] + PSL_FAILED[role] == PSL_INSTANCES[role])); then
+      unset "PSL_FREE_SLOTS[$role]"
+      send_command "$role" quit
+    elif [[ ${PSL_WAITING[role]-} ]] || ((PSL_NEXT_TASK[role] < PSL_INSTANCES[role])); then
+      fill_slots_of_role "$role"
+    fi
+  done
+}
+
+# fill_slots_of_role ROLE: give the role's free slots the retries that are due, then the next tasks.
+fill_slots_of_role() {
+  local role=$1 entry waiting='' next=0
+  local -a slots
+  split_words ' ' "${PSL_FREE_SLOTS[role]}"
+  slots=(${PSL_WORDS[@]+"${PSL_WORDS[@]}"})
+  for entry in ${PSL_WAITING[role]-}; do
+    if ((next < ${#slots[@]} && PSL_NOW >= ${entry#*:})); then
+      assign_task "$role" "${slots[next++]}" "${entry%:*}"
+    else
+      waiting+=" $entry"
+    fi
+  done
+  PSL_WAITING[role]=$waiting
+  while ((next < ${#slots[@]} && PSL_NEXT_TASK[role] < PSL_INSTANCES[role])); do
+    assign_task "$role" "${slots[next++]}" "${PSL_NEXT_TASK[role]}"
+    PSL_NEXT_TASK[role]=$((PSL_NEXT_TASK[role] + 1))
+  done
+  if ((next < ${#slots[@]})); then
+    PSL_FREE_SLOTS[role]=" ${slots[*]:next}"
+  else
+    unset "PSL_FREE_SLOTS[$role]"
   fi
 }
 
@@ -74,33 +108,6 @@ on_free() {
 assign_task() {
   PSL_ASSIGNED[$1.$2]=$3
   send_command "$1" "run $2 $3 $((${PSL_ATTEMPTS[$1.$3]:--1} + 1))"
-}
-
-# take_due_retry ROLE: whether a retry is due; set PSL_DUE_INDEX to its task, which waits no more.
-take_due_retry() {
-  local role=$1 entry rest=''
-  PSL_DUE_INDEX=''
-  for entry in ${PSL_WAITING[role]-}; do
-    if [[ ! $PSL_DUE_INDEX ]] && ((PSL_NOW >= ${entry#*:})); then
-      PSL_DUE_INDEX=${entry%:*}
-    else
-      rest+=" $entry"
-    fi
-  done
-  PSL_WAITING[role]=$rest
-  [[ $PSL_DUE_INDEX ]]
-}
-
-# Give retries that are due by now to the slots that are free.
-start_due_retries() {
-  local role slots slot
-  for role in "${!PSL_FREE_SLOTS[@]}"; do
-    slots=${PSL_FREE_SLOTS[role]}
-    unset "PSL_FREE_SLOTS[$role]"
-    for slot in $slots; do
-      on_free "$role" "$slot"
-    done
-  done
 }
 
 # forget_free_slot ROLE SLOT: give this slot no task any more.

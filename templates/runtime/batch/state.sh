@@ -14,6 +14,9 @@ PSL_EXITS=() PSL_NEXT_EXIT=0
 declare -A PSL_PROVISIONAL_UNTIL=()
 readonly PSL_PROVISIONAL_SECONDS=2
 
+# After how many events in a row they are read in blocks, which takes a process.
+readonly PSL_EVENTS_BEFORE_BLOCK=50
+
 # Task roles, by position: counts of completed tasks, and "TIME INDEX" of the exit that reached a
 # threshold ("TIME ROLE.INDEX" for the threshold of the whole job).
 PSL_SUCCEEDED=() PSL_FAILED=() PSL_SUCCESS_AT=() PSL_FAILURE_AT=()
@@ -30,8 +33,8 @@ PSL_NEXT_TASK=() PSL_WAITING=() PSL_FREE_SLOTS=()
 declare -A PSL_ASSIGNED=()
 
 # What write_peers needs of what came before it, and what it works with.
-PSL_INSTANCES_LINE='' PSL_UNEXPORTED_PEERS='' PSL_EXPORTED_PEERS=0
-PSL_VARIABLES_OF=() PSL_TASK_VARIABLES=()
+PSL_INSTANCES_LINE='' PSL_UNEXPORTED_PEERS='' PSL_EXPORTED_PEERS=0 PSL_VARIABLES_OF=()
+PSL_TASK_VARIABLES=()
 PSL_LISTS=() PSL_LIST_NAMES=()
 
 # Nodes on which everything is ready for tasks.

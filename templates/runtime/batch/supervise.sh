@@ -19,19 +19,47 @@ supervise() {
       stop_late_steps
     else
       if ((!PSL_GANG)); then
-        start_due_retries
+        fill_free_slots
       fi
       fail_waiting_steps
     fi
   done
 }
 
-# Wait for an event, one second at most. Read all that are there before anything is decided.
+# Wait for an event, one second at most. Read all that are there before anything is decided. After
+# some events in a row the rest comes in blocks: to read a line takes bash a system call a byte.
 read_all_events() {
+  local count=1
   read_words "$PSL_EVENT_FD" || return 0
   read_clock
   dispatch_event ${PSL_WORDS[@]+"${PSL_WORDS[@]}"}
-  while read -r -t 0 <&"$PSL_EVENT_FD" && read_words "$PSL_EVENT_FD"; do
+  while read -r -t 0 <&"$PSL_EVENT_FD"; do
+    if ((count++ % PSL_EVENTS_BEFORE_BLOCK == 0)); then
+      read_block_of_events
+    elif read_words "$PSL_EVENT_FD"; then
+      dispatch_event ${PSL_WORDS[@]+"${PSL_WORDS[@]}"}
+    fi
+  done
+}
+
+# read_block_of_events: read what the channel has, 64 KiB at most, by one process, and act on it.
+# Something must be there. A block may end within a line.
+read_block_of_events() {
+  local text rest=''
+  text=$(dd bs=65536 count=1 2>/dev/null <&"$PSL_EVENT_FD" && printf 'x')
+  text=${text%x}
+  if [[ $text && $text != *$'\n' ]]; then
+    IFS= read -r rest <&"$PSL_EVENT_FD"
+  fi
+  split_words $'\n' "$text$rest"
+  dispatch_lines ${PSL_WORDS[@]+"${PSL_WORDS[@]}"}
+}
+
+# dispatch_lines LINE ...: act on events.
+dispatch_lines() {
+  local line
+  for line; do
+    split_words ' ' "$line"
     dispatch_event ${PSL_WORDS[@]+"${PSL_WORDS[@]}"}
   done
 }
@@ -67,23 +95,25 @@ dispatch_event() {
   esac
 }
 
-# is_event WORD ...: whether the words are an event. Only numbers may reach arithmetic.
+# is_event WORD ...: whether the words are an event. Only numbers may reach arithmetic. A pattern
+# takes bash a fifth of the time of a regular expression.
 is_event() {
   case $#:${1-} in
-    3:launched) [[ "$2$3" =~ ^[0-9]+$ ]] ;;
     *:ports) [[ "${*:2}" =~ ^[0-9]+\ [0-9]+(\ [A-Za-z0-9._~]+:\+?[0-9,]+)*$ ]] ;;
-    2:prepared | *:unprepared) return 0 ;;
-    8:start) [[ "${*:2:4} $7 $8" =~ ^[0-9\ ]+$ ]] ;;
-    9:exit) [[ "${*:2:5} $9" =~ ^[0-9\ ]+$ && $7 =~ ^-?[0-9]+$ && $8 =~ ^[a-z]+$ ]] ;;
+    2:prepared | *:unprepared | 2:signal) return 0 ;;
+    8:start) are_numbers "$2" "$3" "$4" "$5" "$7" "$8" ;;
+    9:exit) are_numbers "$2" "$3" "$4" "$5" "$6" "${7#-}" "$9" && [[ $8 != *[!a-z]* ]] ;;
     8:failed)
-      [[ "${*:2:4}" =~ ^[0-9\ ]+$ && "$6 $7" =~ ^[a-z]+\ [a-z]+$ && $8 =~ ^[A-Za-z0-9_-]+$ ]]
+      are_numbers "${@:2:4}" && [[ $6$7 != *[!a-z]* && $8 != *[!A-Za-z0-9_-]* ]]
       ;;
-    2:signal) return 0 ;;
-    3:lost | 3:unlaunched) [[ $2 =~ ^[0-9]+$ ]] ;;
-    5:term | 3:free | 5:died | 3:step) [[ "${*:2}" =~ ^[0-9\ ]+$ ]] ;;
+    3:lost | 3:unlaunched) are_numbers "$2" ;;
+    3:launched | 5:term | 3:free | 5:died | 3:step) are_numbers "${@:2}" ;;
     *) return 1 ;;
   esac
 }
+
+# are_numbers WORD ...: whether each of the words is a number without a sign.
+are_numbers() { [[ "$*" != *[!0-9\ ]* && "$*" != *'  '* ]]; }
 
 # on_start ROLE SLOT INDEX ATTEMPT NODE STEP TIME: a task has begun.
 on_start() {

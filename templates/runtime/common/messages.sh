@@ -67,6 +67,15 @@ read_words() {
   read -ra PSL_WORDS <<<"$line$rest"
 }
 
+# split_words SEPARATORS TEXT: split a text into PSL_WORDS, without taking a word for a pattern.
+split_words() {
+  local IFS=$1
+  set -f
+  # shellcheck disable=SC2206 # it is to be split
+  PSL_WORDS=($2)
+  set +f
+}
+
 # remove_trees PATH ...: remove files and folders. Folders from images may be write-protected. Use
 # the system's programs, not those of the same name that come first on the user's PATH.
 remove_trees() {

@@ -8,9 +8,9 @@ container_side_main() {
   exec {PSL_REPORT_FD}>&3 3>&-
   open_attempt "$1" "$2" || exit
   PSL_ROLE=$3 PSL_SLOT=$4
-  PSL_REPORT_FILE=$PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[PSL_ROLE]}/$PSL_SLOT.log
   # shellcheck source=/dev/null # written by prepare_container
   source "$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.root/environment" || exit
+  PSL_REPORT_FILE=$PSL_ATTEMPT_FOLDER/tasks/$SLURMD_NODENAME.log
   unset TMPDIR
   outlive_signals
   open_control_fifo "$PSL_ROLE.$PSL_SLOT"

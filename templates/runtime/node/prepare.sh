@@ -62,11 +62,23 @@ prepare_node() {
       fi
     done
   done
+  make_task_folders "${slots[@]}"
   if make_control_fifos_of "${slots[@]}" && report_ports_of "${slots[@]}"; then
     printf 'prepared %s\n' "$SLURMD_NODENAME" >&"$PSL_REPORT_FD"
   else
     printf 'unprepared %s %s\n' "$SLURMD_NODENAME" "${PSL_LAST_MESSAGE#error: }" >&"$PSL_REPORT_FD"
   fi
+}
+
+# make_task_folders ROLE.SLOT ...: make the folders of these tasks by one process. A task for which
+# that fails tries again, and says why.
+make_task_folders() {
+  local slot
+  local -a folders=()
+  for slot; do
+    folders+=("$PSL_ATTEMPT_FOLDER/work/${PSL_ROLE_FOLDER[${slot%.*}]}/${slot#*.}")
+  done
+  make_folders "${folders[@]}" 2>/dev/null
 }
 
 # make_control_fifos_of ROLE.SLOT ...: make the control FIFOs of all slots of a node and of their

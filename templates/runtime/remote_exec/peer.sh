@@ -20,6 +20,8 @@ peer_main() {
       "$PSL_ATTEMPT_FOLDER/peers.sh"
     return
   fi
-  grep '^PAI_' "$PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[role]}/$index.env" ||
-    refuse "task ${PSL_ROLE_NAME[role]}-$index has not begun"
+  read_peers
+  [[ ${PSL_PEER_OF[$role.$index]-} ]] || refuse "task ${PSL_ROLE_NAME[role]}-$index has not begun"
+  describe_peer "$role" "$index"
+  printf '%s\n' ${PSL_PEER_VARIABLES[@]+"${PSL_PEER_VARIABLES[@]}"}
 }

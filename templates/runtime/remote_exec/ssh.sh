@@ -120,12 +120,14 @@ find_task_by_address() {
   if ((PSL_GANG)) && [[ $port && $port != 22 ]]; then
     # shellcheck source=/dev/null # written by write_peers
     source "$PSL_ATTEMPT_FOLDER/peers.sh"
+  elif ((!PSL_GANG)); then
+    read_peers
   fi
   for role in "${!PSL_ROLE_NAME[@]}"; do
     nodes_of "$role"
     for ((index = 0; index < PSL_INSTANCES[role]; index++)); do
       if ((!PSL_GANG)); then
-        [[ -r $PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[role]}/$index.env ]] || continue
+        [[ ${PSL_PEER_OF[$role.$index]-} ]] || continue
       fi
       find_slot "$role" "$index"
       node=${PSL_NODES[PSL_FOUND_SLOT]}
@@ -139,23 +141,21 @@ find_task_by_address() {
 }
 
 # find_slot ROLE INDEX: put the slot of a task into PSL_FOUND_SLOT, and its ssh ports into
-# PSL_FOUND_PORTS. Without gang allocation, the slot that a task has, or had last, is in the file
-# that the task left.
+# PSL_FOUND_PORTS. Without gang allocation, the slot that a task has, or had last, is in what the
+# task left.
 find_slot() {
-  local ports=PAI_PORT_LIST_${PSL_ROLE_ALIASES[$1]%% *}_$2_ssh name value file
+  local ports=PAI_PORT_LIST_${PSL_ROLE_ALIASES[$1]%% *}_$2_ssh
   PSL_FOUND_ROLE=$1 PSL_FOUND_SLOT=$2 PSL_FOUND_PORTS=${!ports-}
   (($2 < PSL_INSTANCES[$1])) || return
   if ((PSL_GANG)); then
     return 0
   fi
-  file=$PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[$1]}/$2.env
-  [[ -r $file ]] || refuse "task ${PSL_ROLE_NAME[$1]}-$2 has not begun"
-  while IFS='=' read -r name value; do
-    case $name in
-      PSL_SLOT_OF_TASK) PSL_FOUND_SLOT=$value ;;
-      "$ports") PSL_FOUND_PORTS=$value ;;
-    esac
-  done <"$file"
+  if ((!${#PSL_PEER_OF[@]})); then
+    read_peers
+  fi
+  [[ ${PSL_PEER_OF[$1.$2]-} ]] || refuse "task ${PSL_ROLE_NAME[$1]}-$2 has not begun"
+  describe_peer "$1" "$2"
+  PSL_FOUND_SLOT=$PSL_PEER_SLOT PSL_FOUND_PORTS=$PSL_PEER_SSH
 }
 
 # real_ssh HOST ARGUMENT ...: become the ssh of the node, with the arguments of this one. If the

@@ -1,7 +1,7 @@
 # Set the environment variables of a task.
 #
 # env.sh has the variables that all tasks share, and each task adds its own. Without gang allocation
-# a task knows other tasks from files, which the tasks that began before have left.
+# a task knows other tasks from what the tasks that began before have left in the files of nodes.
 # Source: OpenPAI environment variables, protocol v1 and v2.
 
 # is_listed NAME: tell whether extras.slurm.exportEnv has this variable, or a pattern for it.
@@ -19,7 +19,7 @@ read_environment() {
   else
     # shellcheck disable=SC2086 # words
     remember_ports ${PSL_PORT_LINES[0]}
-    source_known_peers
+    export_known_peers
   fi
 }
 

@@ -53,9 +53,9 @@ note_failed_hook() {
 # a file without a name, because they may hold secrets. Variables of that bash itself stay there.
 run_and_take_exports() {
   local file=$1 status=0 out in print code
-  exec {out}>"$PSL_REPORT_FILE.exports" || return
-  exec {in}<"$PSL_REPORT_FILE.exports"
-  rm -f -- "$PSL_REPORT_FILE.exports"
+  exec {out}>"$PSL_RUNTIME_LOG.exports" || return
+  exec {in}<"$PSL_RUNTIME_LOG.exports"
+  rm -f -- "$PSL_RUNTIME_LOG.exports"
   print="(export -n PWD OLDPWD SHLVL SHELLOPTS BASHOPTS UID EUID PPID _; set -o posix; export -p)"
   print+=" >&$out"
   # The hook may set an EXIT trap of its own, or call exit.

@@ -23,20 +23,24 @@ pass_on_term() {
   fi
 }
 
-# report WORD ...: write a line to the batch script and to the slot's file, in a single write each.
+# report WORD ...: write a line to the batch script and to the node's file, in a single write each.
 report() {
   printf '%s\n' "$*" >&"$PSL_REPORT_FD"
   printf '%s\n' "$*" >>"$PSL_REPORT_FILE"
 }
 
-# name_logs INDEX ATTEMPT: set the names of the logs of a task.
+# name_logs INDEX ATTEMPT: set the names of the logs of a task. A site may want one file for both
+# streams, because each file costs an inode.
 name_logs() {
   local suffix='' logs=$PSL_ATTEMPT_FOLDER/logs/${PSL_ROLE_FOLDER[PSL_ROLE]}/$1
   if (($2 != 0)); then
     suffix=.$2
   fi
-  PSL_STDOUT_LOG=$logs/stdout$suffix.log
-  PSL_STDERR_LOG=$logs/stderr$suffix.log
-  PSL_RUNTIME_LOG=$logs/runtime$suffix.log
+  PSL_STDOUT_LOG=$logs.stdout$suffix.log
+  PSL_STDERR_LOG=$logs.stderr$suffix.log
+  PSL_RUNTIME_LOG=$logs.runtime$suffix.log
+  if ((PSL_ONE_LOG)); then
+    PSL_STDERR_LOG=$PSL_STDOUT_LOG
+  fi
   PSL_SCRIPTS_LOG=$PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[PSL_ROLE]}/$1.scripts
 }

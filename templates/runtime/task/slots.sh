@@ -1,7 +1,11 @@
 # Run one task after another in a slot, without gang allocation.
 #
-# The batch script says which task a slot runs next. Each task leaves a file with its address and
-# ports, for tasks that begin later.
+# The batch script says which task a slot runs next. Each task leaves its address and ports in the
+# file of its node, for tasks that begin later.
+
+# By ROLE.INDEX, what tasks have left; and what is known of the one that was described last.
+declare -A PSL_PEER_OF=()
+PSL_PEER_VARIABLES=() PSL_PEER_SLOT='' PSL_PEER_HTTP='' PSL_PEER_SSH=''
 
 # serve_slot: run the tasks that the batch script sends on standard input.
 serve_slot() {
@@ -30,56 +34,79 @@ release_ports() {
   PSL_TAKEN_PORTS=()
 }
 
-# source_known_peers: read the files that the tasks which have begun so far have left.
-source_known_peers() {
-  local role index name file list
-  local -a files
+# read_peers: fill PSL_PEER_OF with what each task said when it began, the last time: by ROLE.INDEX
+# "ATTEMPT ADDRESS SLOT LABEL:N,N ...". This needs no program, which an image may not have.
+read_peers() {
+  local file line key known
+  local -a lines
+  PSL_PEER_OF=()
+  for file in "$PSL_ATTEMPT_FOLDER/tasks"/*.log; do
+    [[ -r $file ]] || continue
+    mapfile -t lines <"$file"
+    for line in ${lines[@]+"${lines[@]}"}; do
+      [[ $line == 'peer '* ]] || continue
+      split_words ' ' "$line"
+      key=${PSL_WORDS[1]}.${PSL_WORDS[2]} known=${PSL_PEER_OF[${PSL_WORDS[1]}.${PSL_WORDS[2]}]--1}
+      if ((PSL_WORDS[3] > ${known%% *})); then
+        PSL_PEER_OF[$key]=${PSL_WORDS[*]:3}
+      fi
+    done
+  done
+}
+
+# describe_peer ROLE INDEX: fill PSL_PEER_VARIABLES with "NAME=VALUE" for the address and the ports
+# of a task that read_peers has found, and set PSL_PEER_SLOT, PSL_PEER_HTTP and PSL_PEER_SSH. A
+# label with a dot or `~` cannot be part of a name.
+describe_peer() {
+  local role=$1 index=$2 name word label port address
+  split_words ' ' "${PSL_PEER_OF[$1.$2]}"
+  address=${PSL_WORDS[1]} PSL_PEER_SLOT=${PSL_WORDS[2]} PSL_PEER_HTTP=$address: PSL_PEER_SSH=''
+  PSL_PEER_VARIABLES=()
+  for name in ${PSL_ROLE_ALIASES[role]}; do
+    PSL_PEER_VARIABLES+=("PAI_HOST_IP_${name}_$index=$address")
+    for word in "${PSL_WORDS[@]:3}"; do
+      label=${word%%:*} port=${word#*:}
+      if [[ $label != *[.~]* ]]; then
+        PSL_PEER_VARIABLES+=("PAI_PORT_LIST_${name}_${index}_$label=$port")
+        PSL_PEER_VARIABLES+=("PAI_${name}_${index}_${label}_PORT=$port")
+      fi
+    done
+  done
+  for word in "${PSL_WORDS[@]:3}"; do
+    port=${word#*:}
+    case $word in
+      http:*) PSL_PEER_HTTP=$address:${port%%,*} ;;
+      ssh:*) PSL_PEER_SSH=$port ;;
+    esac
+  done
+}
+
+# export_known_peers: export the variables about the tasks that have begun so far.
+export_known_peers() {
+  local role index name list
+  read_peers
   for role in "${!PSL_ROLE_NAME[@]}"; do
-    files=()
-    for file in "$PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[role]}"/*.env; do
-      if [[ -e $file ]]; then
-        files+=("$file")
-      fi
-    done
     list=''
-    for ((index = 0; index < PSL_INSTANCES[role] && ${#files[@]}; index++)); do
-      file=$PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[role]}/$index.env
-      # shellcheck source=/dev/null # written by our own tasks
-      if [[ -e $file ]]; then
-        if ((index < PSL_EXPORTED_PEERS)); then
-          set -a
-        fi
-        source "$file" && list+=${list:+,}$PSL_PEER_HTTP_ADDRESS
-        set +a
+    for ((index = 0; index < PSL_INSTANCES[role]; index++)); do
+      [[ ${PSL_PEER_OF[$role.$index]-} ]] || continue
+      describe_peer "$role" "$index"
+      # A role of protocol v1 may have no name that variables can have.
+      if ((index < PSL_EXPORTED_PEERS && ${#PSL_PEER_VARIABLES[@]})); then
+        export ${PSL_PEER_VARIABLES[@]+"${PSL_PEER_VARIABLES[@]}"}
       fi
+      list+=${list:+,}$PSL_PEER_HTTP
     done
-    unset PSL_PEER_HTTP_ADDRESS PSL_SLOT_OF_TASK
     for name in ${PSL_ROLE_ALIASES[role]} "$role"; do
       export "PAI_TASK_ROLE_${name}_HOST_LIST=$list"
     done
   done
 }
 
-# leave_peer_file ROLE INDEX: leave this task's address and ports where later tasks find them.
-leave_peer_file() {
-  local role=$1 index=$2 file
-  file=$PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[role]}/$index.env
-  print_peer "$role" "$index" >"$file.new" && mv -- "$file.new" "$file"
-}
-
-# print_peer ROLE INDEX: print the variables by which other tasks know this one.
-print_peer() {
-  local role=$1 index=$2 name label port address=${PSL_ADDRESS_OF[$SLURMD_NODENAME]}
-  for name in ${PSL_ROLE_ALIASES[role]}; do
-    printf 'PAI_HOST_IP_%s_%s=%s\n' "$name" "$index" "$address"
-    for label in ${PSL_PORT_COUNTS[role]}; do
-      label=${label%:*}
-      port=${PSL_PORTS_OF[$role.$index.$label]}
-      printf 'PAI_PORT_LIST_%s_%s_%s=%s\n' "$name" "$index" "$label" "$port"
-      printf 'PAI_%s_%s_%s_PORT=%s\n' "$name" "$index" "$label" "$port"
-    done
-  done
-  port=${PSL_PORTS_OF[$role.$index.http]}
-  printf 'PSL_PEER_HTTP_ADDRESS=%s:%s\n' "$address" "${port%%,*}"
-  printf 'PSL_SLOT_OF_TASK=%s\n' "$PSL_SLOT"
+# report_peer LINE ATTEMPT: leave a task's address and ports where later tasks find them. LINE is
+# "ROLE INDEX LABEL:N,N ...".
+report_peer() {
+  local -a words
+  split_words ' ' "$1"
+  words=("${PSL_WORDS[@]:0:2}" "$2" "${PSL_ADDRESS_OF[$SLURMD_NODENAME]}" "$PSL_SLOT")
+  printf '%s\n' "peer ${words[*]} ${PSL_WORDS[*]:2}" >>"$PSL_REPORT_FILE"
 }

@@ -3,7 +3,7 @@
 # Slurm starts `bash job.sbatch --task FOLDER ATTEMPT ROLE` here. With gang allocation slot i runs
 # task i once. Without it a slot reports that it is free, and runs what the batch script sends it on
 # standard input. Reports are short lines. They go to the batch script through the standard output
-# of the step, and into the slot's file.
+# of the step, and into the file of the node, to which all its tasks append.
 
 # task_main FOLDER ATTEMPT ROLE: serve one slot.
 task_main() {
@@ -16,7 +16,7 @@ task_main() {
     exit 1
   fi
   find_rank "$3"
-  PSL_REPORT_FILE=$PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[PSL_ROLE]}/$PSL_SLOT.log
+  PSL_REPORT_FILE=$PSL_ATTEMPT_FOLDER/tasks/$SLURMD_NODENAME.log
   # A step that the commands start has hosts and a binding of its own.
   unset SLURM_HOSTFILE
   unset SLURM_CPU_BIND SLURM_CPU_BIND_LIST SLURM_CPU_BIND_TYPE SLURM_CPU_BIND_VERBOSE
@@ -62,8 +62,11 @@ run_task() {
   read_clock
   report start "$PSL_ROLE" "$PSL_SLOT" "$index" "$attempt" \
     "$SLURMD_NODENAME" "$SLURM_STEP_ID" "$PSL_NOW"
-  PSL_RUNNING="$index $attempt"
-  if prepare_task "$index" "$attempt" 2>>"$PSL_STDERR_LOG"; then
+  PSL_RUNNING="$index $attempt" PSL_CODE=255 PSL_BEHAVIOUR=unknown
+  if ! : >>"$PSL_STDERR_LOG"; then
+    log "error: task ${PSL_ROLE_NAME[PSL_ROLE]}-$index cannot write to its logs on $SLURMD_NODENAME"
+    status=1
+  elif prepare_task "$index" "$attempt" 2>>"$PSL_STDERR_LOG"; then
     if [[ $PSL_CONTAINER_RUNTIME == none ]]; then
       run_and_hold "$index" "$attempt"
     else
@@ -137,9 +140,15 @@ check_slot_node() {
   return 1
 }
 
-# enter_task_folder INDEX: go to the task's own folder, and copy the job's code there.
+# enter_task_folder INDEX: go to the task's own folder, and copy the job's code there. The folder is
+# there already where the first task of the node made those of all tasks of the node.
 enter_task_folder() {
-  cd -- "$PSL_ATTEMPT_FOLDER/work/${PSL_ROLE_FOLDER[PSL_ROLE]}/$1" || return
+  local folder=$PSL_ATTEMPT_FOLDER/work/${PSL_ROLE_FOLDER[PSL_ROLE]}/$1
+  if [[ ! -d $folder ]] && ! mkdir -- "$folder"; then
+    log "error: the task's folder $folder cannot be made on $SLURMD_NODENAME"
+    return 1
+  fi
+  cd -- "$folder" || return
   if ((PSL_RANK == 0)) && [[ ${PSL_STAGE_CODE-} ]]; then
     cp -R -- "$PSL_ATTEMPT_FOLDER/code/." .
   fi
@@ -153,7 +162,7 @@ take_ports_for_slot() {
   # shellcheck disable=SC2086 # words
   remember_ports ${PSL_PORT_LINES[0]}
   PSL_CODE=255 PSL_BEHAVIOUR=unknown
-  leave_peer_file "$PSL_ROLE" "$1"
+  report_peer "${PSL_PORT_LINES[0]}" "$2"
 }
 
 # remove_logins: remove the credentials that the plugin git keeps for as long as the task is there.

@@ -28,7 +28,7 @@ class Ran:
         return self.attempt / "work" / role / str(index)
 
     def log(self, stream: str, role: str = "0-worker", index: int = 0) -> str:
-        path = self.attempt / "logs" / role / str(index) / f"{stream}.log"
+        path = self.attempt / "logs" / role / f"{index}.{stream}.log"
         return path.read_text() if path.exists() else ""
 
     def environment(self, role: str, index: int = 0) -> dict[str, str]:

@@ -106,9 +106,9 @@ def documents(
     ):  # fmt: skip
         read(*line)
     slurm.observations[JobId("7")] = observed("RUNNING")
-    reports = folder.attempt(0) / "tasks" / "0-worker"
+    reports = folder.reports(0)
     reports.mkdir(parents=True)
-    (reports / "0.log").write_text(f"start 0 0 0 0 n1 4 {NOW}\n", encoding="utf-8")
+    (reports / "n1.log").write_text(f"start 0 0 0 0 n1 4 {NOW}\n", encoding="utf-8")
     context.bill().add(Call(time=time.time(), program="squeue", cpu=0.25, failed=False))
     for line in (("exec", ours, "worker-0"), ("cancel", ours), ("monitor", "--once"), ("monitor", "--bill")):
         read(*line)

@@ -139,7 +139,7 @@ def test_logs_that_are_links_to_what_root_can_read_are_not_shown(world: World, h
     own.touch(mode=0o600)
     own.write_text("for root alone\n", encoding="utf-8")
     attempt = hers / "attempts" / "0"
-    for log in (attempt / "slurm.log", attempt / "logs" / "0-worker" / "0" / "stdout.log"):
+    for log in (attempt / "slurm.log", attempt / "logs" / "0-worker" / "0.stdout.log"):
         log.rename(log.with_suffix(".kept"))
         log.symlink_to(own)
     for argv in ((), ("--tail", "1"), ("--batch",), ("--batch", "--tail", "1")):

@@ -109,8 +109,8 @@ def test_root_itself_cancelled(tmp_path: Path, changes: dict[str, Any], lost: di
 def test_slurm_cancelled_a_job_that_it_began_twice(tmp_path: Path) -> None:
     """Its first script was killed in the middle: a task had begun, and there is no result."""
     folder, backend = job(tmp_path), cancelled()
-    (folder.attempt(0) / "tasks/0-worker").mkdir(parents=True)
-    (folder.attempt(0) / "tasks/0-worker/0.log").write_text("start 0 0 0 0 n1 1 1\n")
+    (folder.attempt(0) / "tasks").mkdir(parents=True)
+    (folder.attempt(0) / "tasks/n1.log").write_text("start 0 0 0 0 n1 1 1\n")
     backend.lost = {"n1": "Prolog error", "n2": "Duplicate jobid"}
     record = end(stepped(folder, backend, NOW))
     assert isinstance(record, Retry)

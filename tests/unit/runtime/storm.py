@@ -88,7 +88,7 @@ class Storm:
         for path in (attempt, steps):
             path.mkdir(parents=True)
         (attempt / "job.sbatch").write_text(script)
-        sign = attempt / "tasks/0-worker/0.log" if begun else attempt / "claim/owner"
+        sign = attempt / "tasks/localhost.log" if begun else attempt / "claim/owner"
         log = folder / "slurm.log"
         with log.open("wb") as output:
             batch = subprocess.Popen(

@@ -36,11 +36,12 @@ PSL_ADDRESS_OF=([n1]=10.0.0.1 [n2]=10.0.0.2) PSL_GANG=0
 )
 def test_without_gang_allocation_tasks_take_turns_in_slots(tmp_path: Path, host: str, port: str, slot: str) -> None:
     """Task 2 is in slot 0, which task 0 has left; task 3 has not begun."""
-    folder = tmp_path / "tasks" / "0-w"
-    folder.mkdir(parents=True)
-    for index, place in ((0, 0), (1, 1), (2, 0)):
-        ports = f"PAI_PORT_LIST_w_{index}_http=9\nPAI_PORT_LIST_w_{index}_ssh={100 + index}\n"
-        (folder / f"{index}.env").write_text(f"{ports}PSL_SLOT_OF_TASK={place}\n")
+    (tmp_path / "tasks").mkdir()
+    # Task 1 began on the other node the first time.
+    for node, index, attempt, place in ((1, 0, 0, 0), (1, 1, 0, 0), (2, 1, 1, 1), (1, 2, 0, 0)):
+        line = f"peer 0 {index} {attempt} 10.0.0.{node} {place} http:9 ssh:{100 + index}\n"
+        with (tmp_path / f"tasks/n{node}.log").open("a") as file:
+            file.write("start 0 0 0 0 n1 0 1\n" + line)
     assert run(f"cd {tmp_path}\n{JOB}", host, port).strip() == slot
 
 

@@ -50,3 +50,30 @@ def test_where_the_job_was_submitted(tmp_path: Path) -> None:
     open_folder; open_folder "$1" 0 tag; printf '%s\\n' "$PSL_SUBMIT_DIR"
     printf '/it'"'"'s\\n here\\n' >"$1/submit-dir"; open_folder "$1" 1 tag; printf '%q' "$PSL_SUBMIT_DIR" """
     assert run(code, str(tmp_path)) == "/elsewhere\n/elsewhere\n$'/it\\'s\\n here\\n'"
+
+
+TASK = """PSL_ATTEMPT_FOLDER=$1 PSL_ROLE=0 PSL_ROLE_NAME=(w) PSL_ROLE_FOLDER=(0-w) PSL_SLOT=3 PSL_ONE_LOG=0
+SLURMD_NODENAME=n1 SLURM_STEP_ID=0 PSL_GANG=1 PSL_CONTAINER_RUNTIME=none
+report() { printf '%s\\n' "$*"; }
+check_slot_node() { :; }
+check_node_folder() { :; }
+remove_logins() { :; }
+read_late_term() { :; }
+read_clock() { PSL_NOW=7; }
+run_task 3 0 2>&1
+"""
+
+
+def test_a_task_whose_folder_cannot_be_made_says_so(tmp_path: Path) -> None:
+    (tmp_path / "logs/0-w").mkdir(parents=True)
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/0-w").touch()
+    assert run(TASK, str(tmp_path)).splitlines() == ["start 0 3 3 0 n1 0 7", "exit 0 3 3 0 1 255 unknown 7"]
+    said = (tmp_path / "logs/0-w/3.stderr.log").read_text()
+    assert f"error: the task's folder {tmp_path}/work/0-w/3 cannot be made on n1\n" in said
+
+
+def test_a_task_that_cannot_write_to_its_logs_says_so(tmp_path: Path) -> None:
+    start, *_, said, end = run(TASK, str(tmp_path)).splitlines()
+    assert (start, end) == ("start 0 3 3 0 n1 0 7", "exit 0 3 3 0 1 255 unknown 7")
+    assert said == "paislurm: error: task w-3 cannot write to its logs on n1"

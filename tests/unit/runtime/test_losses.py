@@ -38,11 +38,11 @@ def lose(
     retries: int = 0,
     max_transient_retries: int = 1,
 ) -> Told:
-    """Supervise a role of two tasks. `log` is what srun said, `report` what the second slot left in its file."""
+    """Supervise a role of two tasks. `log` is what srun said, `report` what the second slot left in a file."""
     (folder / "srun").mkdir()
-    (folder / "tasks/0-w").mkdir(parents=True)
+    (folder / "tasks").mkdir()
     (folder / "srun/0-w.log").write_text(log)
-    (folder / "tasks/0-w/1.log").write_text(report)
+    (folder / "tasks/n2.log").write_text(report)
     values = f"PSL_GANG={int(gang)} PSL_MIN_FAILED=({failed}) PSL_TASK_RETRIES=({retries})"
     values += f" PSL_MAX_TRANSIENT_RETRIES={max_transient_retries} PSL_MAX_RESTARTS={max_transient_retries}"
     lines = "".join(f"{event}\n" for event in events)
@@ -145,7 +145,7 @@ def test_the_shell_of_a_task_is_killed_for_memory(tmp_path: Path) -> None:
 
 
 def test_the_shell_of_a_task_dies_after_its_report(tmp_path: Path) -> None:
-    """What came to the slot's file, and never to the channel, is a report."""
+    """What came to the node's file, and never to the channel, is a report."""
     told = lose(tmp_path, BOTH_START[0], "died 0 1 1 137", report=SECOND_FAILED, failed=1)
     assert (told.outcome, told.tasks["0.1"]) == ("failed 255 unknown", "failed 255")
     assert "with status 7" in told.reason

@@ -36,14 +36,16 @@ GUARDED = {
     "registry": {"fetch_images_main", "stage_images"},
     "secrets": {"check_secrets", "forget_secrets", "insert_secrets"},
     "slots": {
+        "describe_peer",
+        "export_known_peers",
+        "fill_free_slots",
         "forget_free_slot",
         "grant_retry",
-        "leave_peer_file",
         "on_free",
+        "read_peers",
         "release_ports",
+        "report_peer",
         "serve_slot",
-        "source_known_peers",
-        "start_due_retries",
     },
 }
 """What is called only by jobs that use a part, and so may be missing in others."""

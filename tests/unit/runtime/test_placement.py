@@ -79,3 +79,27 @@ def test_commands_are_in_proportion_to_the_nodes_that_roles_have() -> None:
     assert many < 6.3 * few
     wide = int(run(PLACE + COUNT, *argv(packed([(300, 16)]))))
     assert wide < many
+
+
+ASK = """
+scontrol() {
+  printf 'scontrol %s\\n' "$*" >&2
+  echo 'NodeName=n1 Arch=x86_64 CoresPerSocket=2 NodeAddr=10.0.0.1 NodeHostName=n1'
+  echo 'NodeName=n2 Arch=x86_64 NodeAddr=n2 NodeHostName=n2'
+  echo 'NodeName=n3 Arch=x86_64 NodeAddr=n3-eth NodeHostName=n3'
+}
+getent() {
+  case $* in
+    'ahostsv4 n2') echo '10.0.0.2 STREAM n2' ;;
+    'ahosts n3-eth') echo '10.0.0.3 STREAM' ;;
+  esac
+}
+ask_slurm n1 n2 n3 n4 2>&1
+for node in n1 n2 n3 n4; do echo "$node ${PSL_ADDRESS_OF[$node]-none}"; done
+"""
+
+
+def test_slurm_is_asked_once_for_the_addresses_of_all_nodes() -> None:
+    asked, *found = run(ASK).splitlines()
+    assert asked == "scontrol --oneliner show node n1,n2,n3,n4"
+    assert found == ["n1 10.0.0.1", "n2 10.0.0.2", "n3 10.0.0.3", "n4 none"]

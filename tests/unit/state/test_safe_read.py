@@ -79,9 +79,10 @@ EXIT = b"exit 0 0 3 0 1 255 unknown 1010"
 
 
 def taken(*lines: bytes) -> dict[int, Report]:
-    latest: dict[int, Report] = {}
+    latest: dict[int, dict[int, Report]] = {}
     apply_reports(latest, lines)
-    return latest
+    assert set(latest) <= {0}
+    return latest.get(0, {})
 
 
 def test_what_a_task_reports() -> None:
@@ -118,13 +119,13 @@ def test_any_bytes_are_passed_over(lines: list[bytes]) -> None:
 
 def test_report_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_reports(tmp_path / "nothing") == {}
-    (tmp_path / "0.log").write_bytes(START + b"\n" + EXIT[:-1])
-    assert read_reports(tmp_path)[3].ended is None, "a torn last line"
-    (tmp_path / "0.log").write_bytes(START + b"\n" + EXIT + b"\n")
-    assert read_reports(tmp_path)[3].code == 255
-    os.mkfifo(tmp_path / "1.log")
-    (tmp_path / "2.log").mkdir()
-    assert list(read_reports(tmp_path)) == [3]
+    (tmp_path / "n1.log").write_bytes(START + b"\n" + EXIT[:-1])
+    assert read_reports(tmp_path)[0][3].ended is None, "a torn last line"
+    (tmp_path / "n1.log").write_bytes(START + b"\n" + EXIT + b"\n")
+    assert read_reports(tmp_path)[0][3].code == 255
+    os.mkfifo(tmp_path / "n2.log")
+    (tmp_path / "n3.log").mkdir()
+    assert list(read_reports(tmp_path)[0]) == [3]
     monkeypatch.setattr(reports_module, "MAX_BYTES", len(START) + len(EXIT))
     assert read_reports(tmp_path) == {}, "the beginning of the first line is missing"
 

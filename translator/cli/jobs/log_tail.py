@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ...state.safe_read import open_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from ...state.job_folder import JobFolder
@@ -53,21 +54,26 @@ class TaskLog:
 
     def _path(self, task_attempt: int) -> Path:
         folder, attempt, role, index = self._where
-        return folder.log(attempt, role, index, task_attempt, self.stream)
+        path = folder.log(attempt, role, index, task_attempt, self.stream)
+        if self.stream == "stderr" and not path.exists():
+            # A task makes the file of its errors first: where there is none, one file has both streams.
+            both = folder.log(attempt, role, index, task_attempt, "stdout")
+            return both if both.exists() else path
+        return path
 
     def _newest(self) -> int:
-        return max(self._attempts(self.stream), default=0)
+        # There may be one file for both streams.
+        stream = "std(?:err|out)" if self.stream == "stderr" else self.stream
+        return max(self._attempts(stream), default=0)
 
     def attempts(self) -> set[int]:
         """Return the task attempts that have a log, of whatever stream."""
         return self._attempts("[a-z]+")
 
     def _attempts(self, stream: str) -> set[int]:
+        folder, attempt, role, index = self._where
         pattern = re.compile(rf"{stream}(?:\.(\d{{1,9}}))?\.log")
-        try:
-            names = [path.name for path in self._path(0).parent.iterdir()]
-        except OSError:
-            return set()
+        names = _names_by_index(folder.logs(attempt, role)).get(str(index), ())
         return {int(match[1] or 0) for name in names if (match := pattern.fullmatch(name))}
 
     def skip_to_last_lines(self, count: int) -> None:
@@ -100,6 +106,25 @@ class TaskLog:
                     yield piece
         finally:
             os.close(descriptor)
+
+
+def _names_by_index(folder: Path) -> Mapping[str, Sequence[str]]:
+    """Return the names of the logs in the folder of a role, without their index, by that index."""
+    try:
+        return _listed(folder, folder.stat().st_mtime_ns)
+    except OSError:
+        return {}
+
+
+@lru_cache(maxsize=16)
+def _listed(folder: Path, changed: int) -> Mapping[str, Sequence[str]]:  # noqa: ARG001 - what the cache goes by
+    """List a folder once for all of its tasks: there may be thousands, and each asks."""
+    found: dict[str, list[str]] = {}
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            index, _, rest = entry.name.partition(".")
+            found.setdefault(index, []).append(rest)
+    return found
 
 
 def written(descriptor: int, offset: int) -> Iterator[tuple[bytes, int]]:

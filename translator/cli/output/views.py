@@ -71,7 +71,7 @@ def view_dict(view: View) -> dict[str, object]:
 def _tasks(view: View) -> list[dict[str, object]]:
     """Return the tasks, each with what it ran of prerequisites and plugins in the last attempt."""
     known = view.history
-    scripts = {role.name: read_scripts(view.folder.reports(known.attempt, role)) for role in known.roles}
+    scripts = {role.name: read_scripts(view.folder.scripts(known.attempt, role)) for role in known.roles}
     found = ((task, scripts[task.role].get(task.index, ())) for task in view.tasks)
     return [
         asdict(task) | {"node": task.node or None, "scripts": [asdict(each) for each in runs]} for task, runs in found

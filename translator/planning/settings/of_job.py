@@ -269,6 +269,15 @@ OF_JOB: tuple[Row[Plan], ...] = (
         "made if it is missing: PAI rest-server, protocol v1",
     ),
     Row(
+        "ONE_LOG",
+        forms.NUMBER,
+        "1: standard output and error of a task go to one file",
+        lambda plan: int(plan.one_log),
+        "0",
+        (),
+        "the site profile, logs.oneFilePerTask",
+    ),
+    Row(
         "DEBUG_HOLD_SECONDS",
         forms.SECONDS,
         "seconds for which a failed task keeps its node (isDebug)",

@@ -137,7 +137,7 @@ def test_a_task_attempt_that_there_is_not_names_those_that_there_are(
     said = run("logs", JOB, "worker-0", "--task-attempt", "3", *options)
     assert (said.code, "E522: worker-0 has no task attempt 3; there is 0\n" in said.err) == (5, True)
     retry = folder.log(0, ROLES[0], 1, 2, "stdout")
-    retry.parent.mkdir(parents=True)
+    retry.parent.mkdir(parents=True, exist_ok=True)
     retry.write_text("again", encoding="utf-8")
     assert f"{JOB} has no task attempt 1; there is 0, 2\n" in run("logs", JOB, "--task-attempt", "1", *options).err
 

@@ -73,7 +73,7 @@ def test_why_a_job_waits_for_programs(run: Runner, slurm: FakeBackend, folder: J
 
 def test_a_job_that_runs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     slurm.observations[JobId("7")] = observed("RUNNING", started=NOW)
-    reports = folder.attempt(0) / "tasks" / "0-worker"
+    reports = folder.reports(0)
     reports.mkdir(parents=True)
     (reports / "0.log").write_text(f"start 0 0 0 0 n1 4 {NOW}\nexit 0 0 0 0 0 0 success {NOW}\n", encoding="utf-8")
     (reports / "1.log").write_text(f"start 0 1 1 0 n2 4 {NOW}\nexit 0 1 1", encoding="utf-8")

@@ -40,5 +40,5 @@ def test_example(file: Path, run: Runner, surroundings: Path) -> None:
     assert states == expected
     for task, text in PRINTED[file.stem].items():
         role, _, index = task.rpartition("-")
-        (log,) = folder.glob(f"attempts/0/logs/*-{role}/{index}/stdout.log")
+        (log,) = folder.glob(f"attempts/0/logs/*-{role}/{index}.stdout.log")
         assert text in log.read_text()

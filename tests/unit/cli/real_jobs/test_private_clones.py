@@ -83,9 +83,9 @@ def clone_and(command: str, run: Runner, server: str, tmp_path: Path, jobs: Path
         "extras": {"com.microsoft.pai.runtimeplugin": [entry]},
     }
     said = run("submit", job_file(tmp_path, yaml.safe_dump(job)), "--backend", "local", "--wait")
-    (logs,) = jobs.glob("*/attempts/0/logs/0-worker/0")
+    (logs,) = jobs.glob("*/attempts/0/logs/0-worker")
     assert said.code == 0, [path.read_text() for path in logs.iterdir()]
-    return (logs / "stdout.log").read_text()
+    return (logs / "0.stdout.log").read_text()
 
 
 def test_the_clone_shows_nothing(run: Runner, server: str, tmp_path: Path, surroundings: Path) -> None:

@@ -124,7 +124,7 @@ def test_a_monitor_stays_behind_and_retries(tmp_path: Path) -> None:
     document = json.loads(paislurm("status", "demo", "--json").stdout)
     assert (document["state"], document["attempt"], document["retries"]) == ("FAILED", 1, 1)
     assert [attempt["retry_rule"] for attempt in document["attempts"]] == ["retry 1 of 1"]
-    logs = (home / "jobs").glob("*/attempts/*/logs/0-worker/0/stdout.log")
+    logs = (home / "jobs").glob("*/attempts/*/logs/0-worker/0.stdout.log")
     assert [path.read_text() for path in logs] == ["hello from 0\n"] * 2
     followed = paislurm("logs", "--attempt", "0", "demo", "worker-0")
     assert followed.stdout == "hello from 0\n"

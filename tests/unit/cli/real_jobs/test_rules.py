@@ -81,7 +81,7 @@ def test_a_start_script_that_fails_has_printed_nothing_of_the_commands(ran: Call
     start = script("a", ("taskStarts", "echo ImportError: here >&2; exit 1"))
     done = ran(["echo never"], [start], taskRoles__worker__prerequisites=["a"])
     assert (done.result["exit_code"], done.log("runtime")) == (255, "ImportError: here\n")
-    assert f"what it printed is in {done.attempt}/logs/0-worker/0/runtime.log" in done.log("stderr")
+    assert f"what it printed is in {done.attempt}/logs/0-worker/0.runtime.log" in done.log("stderr")
 
 
 def test_what_the_commands_print_makes_a_code(ran: Callable[..., Ran]) -> None:

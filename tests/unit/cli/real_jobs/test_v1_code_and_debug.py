@@ -49,7 +49,7 @@ def test_code_is_in_the_working_directory_of_each_task(
     done = paislurm("submit", job(tmp_path, command, codeDir=form.format(code)), "--backend", "local", "--wait")
     assert done.returncode == 0, done.stderr
     (folder,) = surroundings.iterdir()
-    logs = [(folder / f"attempts/0/logs/0-w/{index}/stdout.log").read_text() for index in (0, 1)]
+    logs = [(folder / f"attempts/0/logs/0-w/{index}.stdout.log").read_text() for index in (0, 1)]
     assert logs == ["trained\n0\n", "trained\n1\n"]
     assert not (code / "mine").exists()
 
@@ -82,7 +82,7 @@ def test_code_from_hdfs(tmp_path: Path, code: Path, surroundings: Path) -> None:
     done = paislurm("submit", file, "--backend", "local", "--wait", PATH=f"{programs}:{os.environ['PATH']}")
     assert done.returncode == 0, done.stderr
     (folder,) = surroundings.iterdir()
-    assert (folder / "attempts/0/logs/0-w/0/stdout.log").read_text() == "trained\n"
+    assert (folder / "attempts/0/logs/0-w/0.stdout.log").read_text() == "trained\n"
 
 
 @pytest.mark.slow("whole jobs, which wait")
@@ -134,8 +134,13 @@ def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> No
         3,
         None,
     )
-    reports = (attempt / "tasks" / "0-w" / "1.log").read_text().split("\n")
-    assert [line.split(" ")[0] for line in reports if line] == ["start", "held", "term", "exit"]
+    reports = (attempt / "tasks" / "localhost.log").read_text().split("\n")
+    assert [line.split(" ")[0] for line in reports if line.split(" ")[3:4] == ["1"]] == [
+        "start",
+        "held",
+        "term",
+        "exit",
+    ]
 
 
 @pytest.mark.slow("whole jobs, which wait")

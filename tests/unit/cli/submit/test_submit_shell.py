@@ -62,7 +62,7 @@ class Shell:
         return self.log("stdout.log")
 
     def log(self, name: str) -> str:
-        found = self.home.glob(f"jobs/*/attempts/0/**/{name}")
+        found = self.home.glob(f"jobs/*/attempts/0/**/*{name}")
         newest = max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
         return newest.read_text() if newest else ""
 
@@ -97,7 +97,9 @@ def test_its_options_reach_no_bash_of_ours(shell: Shell, options: str) -> None:
     )
     assert printed == f"{VALUE}\noff\nbraceexpand hashall interactive-comments [x] 0\n"
     assert shell.log("stderr.log") == ""
-    assert VALUE not in "".join(path.read_text() for path in shell.home.rglob("*.log") if path.name != "stdout.log")
+    assert VALUE not in "".join(
+        path.read_text() for path in shell.home.rglob("*.log") if not path.name.endswith(".stdout.log")
+    )
 
 
 def test_its_functions_are_the_commands_alone(shell: Shell) -> None:

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 @job_argument
 @click.argument("tasks", metavar="[ROLE[-INDEX]]", required=False)
 @click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
-@click.option("--stderr", is_flag=True, help="Standard error instead of standard output.")
+@click.option(
+    "--stderr", is_flag=True, help="Standard error instead of standard output; a site can have one file for both."
+)
 @click.option("--runtime", is_flag=True, help="What prerequisites and plugins print, instead of the commands.")
 @click.option("--attempt", type=click.IntRange(min=0), metavar="N", help="Of the job's attempt N; default: the last.")
 @click.option(

@@ -1,0 +1,75 @@
+"""How many files and folders a job leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..running import job_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..running import Runner
+
+TASKS = 40
+JOB = """
+protocolVersion: 2
+name: many
+type: job
+prerequisites: [{{name: plain, type: dockerimage, uri: debian}}]
+taskRoles:
+  worker:
+    instances: {tasks}
+    dockerImage: plain
+    resourcePerInstance: {{cpu: 1, memoryMB: 100, gpu: 0}}
+    commands: ['{command}']
+extras: {extras}
+"""
+ONE_LOG, TWO_LOGS = (f"logs: {{oneFilePerTask: {each}}}\n" for each in ("true", "false"))
+
+
+def submitted(
+    run: Runner,
+    tmp_path: Path,
+    home: Path,
+    *,
+    tasks: int = TASKS,
+    command: str = "pwd",
+    extras: str = "{}",
+    site: str,
+) -> tuple[int, Path]:
+    """Run a job to its end; return the status of `submit` and the job's folder."""
+    file = job_file(tmp_path, JOB.format(tasks=tasks, command=command, extras=extras))
+    (tmp_path / "site.yaml").write_text(site)
+    said = run("submit", file, "--backend", "local", "--wait", "--site", str(tmp_path / "site.yaml"))
+    (folder,) = home.iterdir()
+    return said.code, folder
+
+
+@pytest.mark.slow("whole jobs")
+@pytest.mark.parametrize(
+    ("extras", "site", "most"),
+    [("{}", TWO_LOGS, 4), ("{gangAllocation: false}", TWO_LOGS, 4), ("{}", ONE_LOG, 3)],
+    ids=["gang", "no-gang", "one-log"],
+)
+def test_a_task_costs_four_inodes_all_told(
+    run: Runner, tmp_path: Path, surroundings: Path, extras: str, site: str, most: int
+) -> None:
+    """Those of the job itself, the same for any number of tasks, are among them."""
+    code, folder = submitted(run, tmp_path, surroundings, extras=extras, site=site)
+    assert code == 0
+    left = list(folder.rglob("*"))
+    assert len([path for path in left if path.name.endswith(".stdout.log")]) == TASKS
+    assert len(left) <= most * TASKS
+
+
+@pytest.mark.slow("a whole job")
+def test_one_file_has_both_streams(run: Runner, tmp_path: Path, surroundings: Path) -> None:
+    code, folder = submitted(run, tmp_path, surroundings, tasks=2, command="echo out; echo err >&2", site=ONE_LOG)
+    assert code == 0
+    logs = sorted((folder / "attempts/0/logs/0-worker").iterdir())
+    assert [(log.name, log.read_text()) for log in logs] == [(f"{n}.stdout.log", "out\nerr\n") for n in range(2)]
+    for options in ((), ("--stderr",)):
+        assert run("logs", "many", "worker-1", *options).out == "out\nerr\n"

@@ -1,0 +1,56 @@
+"""Many events at once are read in blocks, and each is acted on, in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .bash import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+READ = """
+cd "$1"; mkfifo events; exec {PSL_EVENT_FD}<>events
+on_start() { printf '%s\\n' "$3"; }
+on_unprepared() { printf '%s\\n' "$*"; }
+for index in {0..199}; do
+  printf '%s\\n' "start 0 $index $index 0 n1 0 1" "start 0 x $index 0 n1 0 1"
+done >&"$PSL_EVENT_FD"
+printf 'unprepared n1 no * here\\n' >&"$PSL_EVENT_FD"
+read_all_events
+"""
+
+
+@pytest.mark.parametrize("size", [65536, 1000, 7])
+def test_events_in_blocks(tmp_path: Path, size: int) -> None:
+    """A block may end within a line."""
+    code = f"dd() {{ command dd bs={size} count=1; }}\n{READ}"
+    assert run(code, str(tmp_path)).splitlines() == [*map(str, range(200)), "n1 no * here"]
+
+
+@pytest.mark.parametrize(
+    ("event", "is_one"),
+    [
+        ("start 0 1 1 0 n1 4 1000", True),
+        ("start 0 1 -1 0 n1 4 1000", False),
+        ("start 0 1 a[0] 0 n1 4 1000", False),
+        ("start 0 1 1 0 n1 4", False),
+        ("exit 0 1 1 0 1 -1200 permanent 1000", True),
+        ("exit 0 1 1 0 1 - permanent 1000", False),
+        ("exit 0 1 1 0 1 --1 permanent 1000", False),
+        ("exit 0 1 1 0 1 1 Permanent[0] 1000", False),
+        ("failed 0 1 1 0 start plugin a_b-9", True),
+        ("failed 0 1 1 0 start plugin a*b", False),
+        ("lost 0 n1", True),
+        ("lost x n1", False),
+        ("died 0 1 2 137", True),
+        ("died 0 1,2 2 137", False),
+        ("ports 0 1 http:1,2 x.y~z:+3", True),
+        ("ports 0 1 http:$(x)", False),
+        ("", False),
+    ],
+)
+def test_what_is_an_event(event: str, is_one: bool) -> None:
+    assert run("is_event $1 && echo yes || echo no", event) == ("yes" if is_one else "no") + "\n"
