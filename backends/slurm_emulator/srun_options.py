@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import dataclass
+
+from paislurm.translator.lazy import dataclass
 
 FLAGS = ("--exact", "--exclusive", "--overlap", "--quiet", "-Q")
 """Options without a value that have no effect on one machine."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pwd
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId
@@ -11,6 +11,7 @@ from paislurm.backends.slurm.states import Phase, phase
 
 from ..errors import BackendError
 from ..exit_codes.table import ExitTable
+from ..lazy import dataclass
 from ..state.history import apply, history
 from ..state.journal import read
 from ..state.records import Ended
@@ -43,7 +44,7 @@ DUPLICATE = 5
 _SHIPPED = ExitTable()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Opened:
     """Hold a job's folder and what its journal tells."""
 
@@ -52,7 +53,7 @@ class Opened:
     read_errors: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class View:
     """Hold how a job stands. `backend_error`: why the backend did not answer; `read_errors`: what cannot be read.
 

@@ -6,7 +6,6 @@ tasks may be the far end of the first ones' communication. Source: PAI protocol 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from ..errors import Diagnostic
+from ..lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ Rows = tuple["Mapping[str, Any]", ...]
 """Rows of `infiniband.yaml`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RoleInfiniband:
     """Say how a role stands to the InfiniBand.
 

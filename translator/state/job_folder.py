@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, NotFoundError
+from ..lazy import dataclass
 from .history import history
 from .journal import SECRETS, append, read, read_last
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .records import JobRole, Record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class JobFolder:
     """Name the places in a job's folder. Source: this project's docs, run folder."""
 

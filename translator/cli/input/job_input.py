@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...errors import Diagnostic, Location, PlanError, ProtocolError
+from ...lazy import dataclass
 from ...pipeline import compile_job
 from ...reading.decode import MAX_FILE
 from ..output.console import log_diagnostics
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Source:
     """Say what to compile: a job file (`-` is standard input), for which site, with what changed."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING
 
+from ...lazy import dataclass
 from ...monitor.job_status import JobStatus
 from ...monitor.poll import open_job, recorded_status
 from ...monitor.waits import advice
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 COLUMNS = ("job", "state", "code", "id", "tasks", "submitted", "age")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Line:
     """Hold what a list shows of a job. `completed` is None where it is not known; `help` is against what it waits for.
 

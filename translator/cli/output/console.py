@@ -5,13 +5,13 @@ from __future__ import annotations
 import codecs
 import io
 import os
-import re
 import sys
 from typing import IO, TYPE_CHECKING, TextIO
 
 import click
 
 from ...errors import Severity, diagnostic_text
+from ...lazy import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 JSON_VERSION = 2
 """Of the keys that `--json` prints: another one when a key goes, or means something else."""
-_MAY_ACT = re.compile(r"[^\x20-\x7e\n\r\t]+")
+_MAY_ACT = regex(r"[^\x20-\x7e\n\r\t]+")
 
 
 def colourful(stream: TextIO) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import yaml
 
 from ...errors import Diagnostic
+from ...lazy import dataclass
 from ...site.slurm_version import SlurmVersion, slurm_version
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ Concern = Literal["jobs", "components", "partitions", "native-mpi"]
 Consequence = Literal["avoid-het", "avoid-native-mpi-over-components", "warn", "none"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Hazard:
     """Describe a fault of some versions of Slurm; `advice` is what users can do where the plan only warns."""
 

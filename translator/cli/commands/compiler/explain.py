@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ....lazy import regex
 from ...input.job_input import compile_source, job_file
 from ...options import examples, json_option
 from ...output.console import log, print_json
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 MAX_WIDTH = 70
 """Characters of a line of the script that are shown, enough to know it by."""
-_WITH_LINE = re.compile(r"(?P<file>.+):(?P<line>[1-9]\d{0,8})", re.DOTALL)
+_WITH_LINE = regex(r"(?P<file>.+):(?P<line>[1-9]\d{0,8})", re.DOTALL)
 
 
 @click.command(

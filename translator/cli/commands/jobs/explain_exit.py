@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +11,7 @@ from paislurm.backends.slurm.states import STATES, Phase, normalize, phase
 from ....errors import Diagnostic, NotFoundError
 from ....exit_codes.rules import conditions
 from ....exit_codes.table import ExitTable
+from ....lazy import dataclass
 from ....text_tables import pairs_text
 from ....validation.diagnostics import near_hint
 from ...input.sites import find_site
@@ -34,7 +34,7 @@ LIVING = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Explanation:
     """Hold a row, and the state that led to it; no row for a state that is no end."""
 
