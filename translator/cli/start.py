@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ OTHERS_WRITE = 0o022
 
 def run() -> NoReturn:
     """Load the commands and run one. Ctrl-C while modules load ends the process at once and in silence."""
+    gc.disable()  # see `run` of the commands
     interrupts = signal.getsignal(signal.SIGINT)
     if interrupts is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

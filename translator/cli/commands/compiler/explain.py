@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ....lazy import regex
-from ...input.job_input import compile_source, job_file
+from ...input.job_input import job_file
 from ...options import examples, json_option
 from ...output.console import log, print_json
-from ...output.tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +38,8 @@ def command(source: Source, *, as_json: bool) -> int:
     FILE is a job file, or - for standard input; FILE:LINE asks about one line of it.
     """
     from ....rendering.provenance import origins
+    from ...input.job_input import compile_source
+    from ...output.tables import print_table
 
     name, line = _split(source.file)
     _, compiled = compile_source(replace(source, file=name))
@@ -57,6 +57,8 @@ def command(source: Source, *, as_json: bool) -> int:
 
 def _split(file: str) -> tuple[str, int]:
     """Return the file, and the line that is asked about, or 0."""
+    from pathlib import Path
+
     match = _WITH_LINE.fullmatch(file)
     if match is None or Path(file).exists():
         return file, 0

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ...context import clock, store
-from ...jobs.listing import COLUMNS, lines, row
-from ...options import examples, json_option
+from ...options import STATES, examples, json_option
 from ...output.console import log, print_json
-from ...output.tables import print_table
-from ...output.views import STATES
 
 
 @click.command(
@@ -26,6 +22,10 @@ from ...output.views import STATES
 @json_option
 def command(states: tuple[str, ...], *, everything: bool, as_json: bool) -> int:
     """List your jobs, the newest first."""
+    from ...context import clock, store
+    from ...jobs.listing import COLUMNS, lines, row
+    from ...output.tables import print_table
+
     now = clock()
     found, problems = lines(store(), everything=everything)
     if states:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -12,18 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....monitor.asking.bill import MONITOR, Call
-from ....monitor.loop import Monitor
-from ....monitor.notify import NotificationSender
-from ....monitor.watching.cpu_limit import outlive_warning, used
-from ...context import bill, monitor_folder, store
-from ...input.sites import find_site
-from ...jobs.asking import seldom
-from ...jobs.refresh import dependencies, monitor_lock
-from ...jobs.show_bill import show_bill
 from ...options import examples, json_option
 from ...output.console import log, one_line, print_json
-from ...output.views import format_time
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -31,6 +19,7 @@ if TYPE_CHECKING:
     from paislurm.backends.base import JobId
 
     from ....monitor.asking.answer import Answer, Ask
+    from ....monitor.loop import Monitor
 
 MIN_CHARGE = 0.02
 """CPU seconds that are worth a line of the bill."""
@@ -56,6 +45,17 @@ def command(site: str | None, *, as_bill: bool, once: bool, as_json: bool) -> in
     It ends when nothing is left to watch. `submit` leaves one behind where the site allows it; of any number that
     run, one does the work. Every command that shows a job does the same for that job, if no monitor runs.
     """
+    import signal
+
+    from ....monitor.loop import Monitor
+    from ....monitor.notify import NotificationSender
+    from ....monitor.watching.cpu_limit import outlive_warning
+    from ...context import monitor_folder, store
+    from ...input.sites import find_site
+    from ...jobs.asking import seldom
+    from ...jobs.refresh import dependencies, monitor_lock
+    from ...jobs.show_bill import show_bill
+
     profile = find_site(site)
     if as_bill:
         show_bill(profile.retry.max_attempts_per_hour, as_json=as_json)
@@ -109,6 +109,10 @@ def _work(monitor: Monitor, *, once: bool, interval: float) -> bool:
 
 def _charging(ask: Ask) -> Ask:
     """Return the same question, which puts this process's own CPU time on the bill whenever it is asked."""
+    from ....monitor.asking.bill import MONITOR, Call
+    from ....monitor.watching.cpu_limit import used
+    from ...context import bill
+
     charged = 0.0
 
     def asked(name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
@@ -128,6 +132,10 @@ def _go_on_in_another(site: str | None, *, as_json: bool) -> int:
 
     One that was left behind leaves another behind.
     """
+    import subprocess
+
+    from ....monitor.watching.cpu_limit import used
+
     _log(f"{used():.0f} CPU seconds are used, nearly as many as are allowed: another process goes on")
     argv = [sys.executable, "-m", "paislurm.translator.cli.start", "monitor"]
     argv += (["--site", site] if site else []) + (["--json"] if as_json else [])
@@ -139,4 +147,6 @@ def _go_on_in_another(site: str | None, *, as_json: bool) -> int:
 
 
 def _log(text: str) -> None:
+    from ...output.views import format_time
+
     log(one_line(f"{format_time(int(time.time()))} {text}"))

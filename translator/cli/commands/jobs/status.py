@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ...context import store, user_name
-from ...jobs.refresh import refresh
 from ...options import examples, job_argument, json_option
 from ...output.console import log, print_json
-from ...output.views import print_view, view_dict
 
 
 @click.command(epilog=examples("paislurm status my-job", "paislurm status alice~my-job", "paislurm status 1234 --json"))
@@ -19,6 +16,10 @@ def command(job: str, *, as_json: bool) -> int:
 
     JOB is a job's name, user~name, or its Slurm id. For an exit code that tells a failure: `wait`.
     """
+    from ...context import store, user_name
+    from ...jobs.refresh import refresh
+    from ...output.views import print_view, view_dict
+
     view = refresh(store().find(job, user=user_name()))
     if as_json:
         print_json(view_dict(view))
