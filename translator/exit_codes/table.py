@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from functools import cache, cached_property
-from importlib.resources import files
 from typing import Any, Literal, get_args
 
 from ..lazy import dataclass
+from ..shipped import shipped_table
 
 Behaviour = Literal["transient", "conflict", "permanent", "unknown"]
 BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
@@ -100,11 +100,7 @@ def _over(row: SiteRow, shipped: ExitCode | None) -> ExitCode:
 @cache
 def rows() -> tuple[dict[str, Any], ...]:
     """Return the rows of the shipped table as they are written."""
-    import yaml
-
-    text = (files("paislurm") / "translator" / "exit_codes" / "table.yaml").read_text(encoding="utf-8")
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return tuple(yaml.load(text, Loader=loader))  # noqa: S506 - a safe loader, in C where there is one
+    return tuple(shipped_table("translator/exit_codes/table.yaml"))
 
 
 @cache

@@ -186,8 +186,12 @@ def _ended(files: JobFiles, *, tasks: bool) -> View:
 
 def recorded_status(end: Ended) -> JobStatus:
     """Return how a job stands whose end is in the journal."""
-    state: State = next((state for state in FINAL if state == end.state), "UNKNOWN")
-    return JobStatus(state=state, code=end.exit_code, reason=end.reason, ended=True)
+    return JobStatus(state=final_state(end.state), code=end.exit_code, reason=end.reason, ended=True)
+
+
+def final_state(word: str) -> State:
+    """Return the state that a journal names as a job's end; UNKNOWN for a word of another version."""
+    return next((state for state in FINAL if state == word), "UNKNOWN")
 
 
 def _reports(folder: JobFolder, known: History) -> dict[str, Mapping[int, Report]]:

@@ -7,13 +7,11 @@ tasks may be the far end of the first ones' communication. Source: PAI protocol 
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
-
-import yaml
 
 from ..errors import Diagnostic
 from ..lazy import dataclass
+from ..shipped import shipped_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -81,8 +79,7 @@ def _net(interface: str) -> tuple[str, ...]:
 @cache
 def _table() -> Rows:
     """Return the rows of `infiniband.yaml` in order."""
-    text = (files("paislurm") / "translator" / "planning" / "infiniband.yaml").read_text(encoding="utf-8")
-    return tuple(row for group in yaml.safe_load(text) for row in group["variables"])
+    return tuple(row for group in shipped_table("translator/planning/infiniband.yaml") for row in group["variables"])
 
 
 def _rows_left(job: Job) -> Rows:

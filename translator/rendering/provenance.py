@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from ..lazy import dataclass, regex
+from ..shipped import shipped_table
 from ..slurm_options import PASS_THROUGH
 from .lines import Line
 from .render import render_head
@@ -43,8 +41,7 @@ class Origin:
 @cache
 def table() -> Mapping[str, Any]:
     """Return the whole table: `provenance.yaml`, and the options that `extras.slurm` passes on."""
-    text = (files("paislurm") / "translator" / "rendering" / "provenance.yaml").read_text(encoding="utf-8")
-    rows: dict[str, Any] = yaml.safe_load(text)
+    rows: dict[str, Any] = shipped_table("translator/rendering/provenance.yaml")
     for row in PASS_THROUGH.values():
         rows["fields"][row.name] = {"v2": f"extras.slurm.{row.name}", "of-roles": True}
         rows["options"][row.name] = {"from": [row.name, *row.profile_fields], "rule": row.rule}

@@ -45,7 +45,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 def escape_control(text: str) -> str:
     r"""Return text in which nothing but line breaks acts on a terminal: `\x1b[2J` is shown, not obeyed."""
-    if text.isprintable():
+    if text.isprintable() or text.replace("\n", "").isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
@@ -57,7 +57,7 @@ def visible(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Return text that keeps to one line and acts on nothing: for a cell of a table."""
-    return escape_control(text).replace("\n", "\\n")
+    return text if text.isprintable() else escape_control(text).replace("\n", "\\n")
 
 
 def print_result(text: str) -> None:
