@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-
-from paislurm.translator.lazy import dataclass
+from dataclasses import dataclass
 
 FLAGS = ("--exact", "--exclusive", "--overlap", "--quiet", "-Q")
 """Options without a value that have no effect on one machine."""

@@ -7,10 +7,9 @@ import os
 import signal
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from paislurm.translator.lazy import dataclass
 
 from . import processes, records
 
