@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
-OTHERS_WRITE = 0o022
+from .compiled_modules import OTHERS_WRITE, keep_elsewhere
 
 
 def run() -> NoReturn:
@@ -20,6 +20,7 @@ def run() -> NoReturn:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     keep_compiled_modules_private()
     leave_plugins_out()
+    keep_elsewhere(sys.modules["paislurm"].__spec__)
     from .main import run as run_command
 
     if interrupts is signal.default_int_handler:

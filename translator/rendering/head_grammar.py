@@ -178,7 +178,8 @@ class _Reader:
 
     def _take(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
         """Read what matches here, and return it."""
-        match = re.compile(pattern).match(self._text, self._at)
+        expression = re.compile(pattern) if isinstance(pattern, str) else pattern
+        match = expression.match(self._text, self._at)
         if match:
             self._at = match.end()
         return match

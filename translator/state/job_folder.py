@@ -144,10 +144,8 @@ class Store:
         for name in names:
             journal = f"{jobs}/{name}/{JOURNAL}"
             stamp = stamp_of(journal)
-            yield (
-                name,
-                self.ended.get(name, stamp, journal) or Living(JobFolder(path=self.jobs / name), stamp, self.ended),
-            )
+            ended = self.ended.get(name, stamp, journal)
+            yield name, ended or Living(JobFolder(path=self.jobs / name), stamp, self.ended)
         self.ended.keep(set(names))
 
     def find(self, address: str, *, user: str) -> JobFolder:
