@@ -7,13 +7,20 @@ from __future__ import annotations
 
 import sys
 
-from . import compiling, reading, roles, tasks, watching
+from . import commands, compiling, reading, roles, tasks, watching
 
 
 def main() -> int:
     """Print each ratio as it comes."""
     over = 0
-    parts = [compiling.run(), roles.run(peers="--peers" in sys.argv), reading.run(), tasks.run(), watching.run()]
+    parts = [
+        commands.run(),
+        compiling.run(),
+        roles.run(peers="--peers" in sys.argv),
+        reading.run(),
+        tasks.run(),
+        watching.run(),
+    ]
     if "--no-cluster" not in sys.argv:
         from . import starting
 
