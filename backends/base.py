@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NewType, Protocol
+
+from paislurm.translator.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -13,7 +14,7 @@ JobId = NewType("JobId", str)
 """What names a submitted script: for Slurm the leader's job id, `123`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Submission:
     """Hand a script over: `script` is a file, `folder` the job folder, `tag` names this attempt everywhere.
 
@@ -30,7 +31,7 @@ class Submission:
     delay: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Observation:
     """Hold what the backend says of one submitted script, in its own words and in ours.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from paislurm.translator.errors import Diagnostic, UnreachableError
+from paislurm.translator.lazy import dataclass
 
 from .environment import scrubbed
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Completed:
     """Hold how a program ended: `status` is negative for a signal."""
 

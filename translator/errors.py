@@ -16,9 +16,10 @@ PaislurmError                 exit code
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
+
+from .lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +41,7 @@ class Severity(str, Enum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Location:
     """Name a place in a file: `line` and `column` count from 1; 0 means the whole file."""
 
@@ -52,7 +53,7 @@ class Location:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Diagnostic:
     """Say what is wrong, where, and what to do about it.
 

@@ -5,9 +5,10 @@ Nothing here knows about Slurm; a job's own words about it are in `slurm_options
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, get_args
 
+from .lazy import dataclass
 from .slurm_options import JobCompatOptions, RoleSlurmOptions, SlurmOptions
 
 Protocol = Literal["1", "2"]
@@ -20,7 +21,7 @@ NEVER = -1
 """The completion threshold that never fires. Source: PAI protocol v2, completion."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Lines:
     """Give the first and last line (from 1) of the job file that something came from."""
 
@@ -31,7 +32,7 @@ class Lines:
         return f"line {self.first}" if self.first == self.last else f"lines {self.first}-{self.last}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Completion:
     """Hold a role's thresholds: how many failed or succeeded tasks decide the job; `NEVER` is -1.
 
@@ -42,7 +43,7 @@ class Completion:
     min_succeeded: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Resources:
     """Hold what one task may use; memory and shared memory in MiB.
 
@@ -59,7 +60,7 @@ class Resources:
     infiniband: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PortRequest:
     """Ask for `count` ports under a label for every task; `first` > 0 fixes them (v1 `beginAt`).
 
@@ -71,7 +72,7 @@ class PortRequest:
     first: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Image:
     """Name a container image: the prerequisite's name, and its reference as the job file has it."""
 
@@ -79,7 +80,7 @@ class Image:
     uri: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Command:
     """Hold a role's assembled command text and the shell options it runs under.
 
@@ -100,7 +101,7 @@ Phase = Literal["start", "success", "exit"]
 """When a script of a prerequisite runs: before the commands, after they succeeded, after they ended anyhow."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Script:
     """Hold what a prerequisite or a plugin runs at one moment: a text of the job file, or a program of ours.
 
@@ -116,7 +117,7 @@ class Script:
     settings: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Prerequisite:
     """Describe what runs around a role's commands: a prerequisite of the job file, or a runtime plugin.
 
@@ -132,7 +133,7 @@ class Prerequisite:
     ignore_failure: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Hooks:
     """Hold all that runs around a role's commands.
 
@@ -145,7 +146,7 @@ class Hooks:
     plugins: tuple[Prerequisite, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Storage:
     """Ask for a storage of the site at a path. Source: PAI protocol v2, extras.storages."""
 
@@ -153,7 +154,7 @@ class Storage:
     mount_path: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Storages:
     """List the storages that a job asks for; none are the user's default ones."""
 
@@ -165,7 +166,7 @@ PriorityClass = Literal["crit", "prod", "test", "oppo"]
 """Source: PAI protocol v2, hivedScheduler."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Directories:
     """Hold paths that tasks get as variables, as the job file has them; each may be empty, `output` for a default.
 
@@ -179,7 +180,7 @@ class Directories:
     code: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RolePaths:
     """Say where messages find a role in its job file: the role itself, its InfiniBand switch, its node type."""
 
@@ -188,7 +189,7 @@ class RolePaths:
     node_type: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class JobPaths:
     """Say where messages find what a job is made of in its file, such as `$.defaults.virtualCluster`.
 
@@ -203,7 +204,7 @@ class JobPaths:
     gang_allocation: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Role:
     """Describe one task role: `instances` tasks, each with `resources`, running `command`.
 
@@ -233,7 +234,7 @@ class Role:
         return any(port.first for port in self.ports)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
     """Describe a job: its roles in the order of the file, which decides ties and positions.
 

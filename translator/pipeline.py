@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from paislurm import __version__
 
 from .errors import Diagnostic, PlanError
+from .lazy import dataclass
 from .planning.planner import plan
 from .protocol.validate import validate
 from .protocol.versions import is_v1
@@ -31,7 +32,7 @@ _NO_SECRETS: Mapping[str, Value] = {}
 _UNKNOWN_SITE = Site()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Compiled:
     """Hold what each stage made of a job file for a site, and the warnings of all of them in that order."""
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_TIME = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", re.ASCII)
+from .lazy import regex
+
+_TIME = regex(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", re.ASCII)
 
 
 def is_plain(text: str) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
+
+from .lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PassThroughOption:
     """Describe an option of sbatch that `extras.slurm` has as a key of the same name, for the job and for each role.
 
@@ -68,7 +70,7 @@ PASS_THROUGH = {row.name: row for row in _ROWS}
 """These options in the order of a script. How their values are checked stands in `protocol/extras_slurm.py`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Mpi:
     """Ask that srun itself starts the commands, as ranks of an MPI world. Source: this project's docs, native launch.
 
@@ -81,7 +83,7 @@ class Mpi:
     roles: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RoleSlurmOptions:
     """Hold a role's (or the job's) own words to Slurm. Source: this project's docs, `extras.slurm`."""
 
@@ -96,7 +98,7 @@ class RoleSlurmOptions:
     """Where the commands start: `task`, `submit`, or an absolute path."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SlurmOptions:
     """Hold everything under `extras.slurm` of a job file."""
 
@@ -107,7 +109,7 @@ class SlurmOptions:
     """The variables of the submitting shell that tasks get, beginnings with a `*`; None for all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class JobCompatOptions:
     """Hold the switches between readings of OpenPAI that outlive validation.
 
@@ -121,7 +123,7 @@ class JobCompatOptions:
     gpu_type: Literal["error", "any"] = "error"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CompatOptions:
     """Hold all switches between readings of OpenPAI: a site may set them, and a job overrules it.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import Diagnostic, UnreachableError
+from paislurm.translator.lazy import dataclass, regex
 
 from ..base import JobId
 from .commands import ACCOUNTING_FIELDS, QUEUE_FIELDS
@@ -15,14 +15,14 @@ from .states import normalize
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_SUBMITTED = re.compile(r"^([0-9]{1,15})(?:;\S+)?$", re.MULTILINE)
-_NUMBER = re.compile(r"[0-9]{1,15}")
+_SUBMITTED = regex(r"^([0-9]{1,15})(?:;\S+)?$", re.MULTILINE)
+_NUMBER = regex(r"[0-9]{1,15}")
 
 NOTHING = ("", "None", "None assigned", "N/A", "Unknown", "(null)")
 """What stands where there is no time, no node or no reason."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """Hold what Slurm says of one component of a job. `offset` is None where the row does not name one."""
 

@@ -6,15 +6,15 @@ are those of libslurm 22.05 and later.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
+
+from paislurm.translator.lazy import dataclass, regex
 
 Kind = Literal["turn", "later", "stuck", "unknown"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Reason:
     """Say what a reason means and what would help.
 
@@ -146,7 +146,7 @@ _ROWS: tuple[tuple[str, Kind, str, str], ...] = (
     ),
 )
 
-_TABLE = tuple((re.compile(row[0]), Reason(kind=row[1], meaning=row[2], help=row[3])) for row in _ROWS)
+_TABLE = tuple((regex(row[0]), Reason(kind=row[1], meaning=row[2], help=row[3])) for row in _ROWS)
 _UNKNOWN = Reason(kind="unknown", meaning="", help=f"`scontrol show job JOBID` shows more, or {_ASK}")
 
 _THINGS = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from paislurm.translator.lazy import regex
+
 
 class Refusal(NamedTuple):
     """Name the sbatch options that a message is about (none: the message names it), and say what to do."""
@@ -15,7 +17,7 @@ class Refusal(NamedTuple):
 
 
 def _refusal(says: str, options: str, hint: str) -> Refusal:
-    return Refusal(re.compile(says, re.IGNORECASE), tuple(options.split()), hint)
+    return Refusal(regex(says, re.IGNORECASE), tuple(options.split()), hint)
 
 
 REFUSALS = (

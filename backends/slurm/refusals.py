@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, ThrottledError, UnreachableError
+from paislurm.translator.lazy import regex
 
 from .refusal_table import REFUSALS
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..runner import Completed
 
-UNREACHABLE = re.compile(
+UNREACHABLE = regex(
     r"Unable to contact slurm controller"
     r"|Socket timed out"
     r"|Connection (?:refused|timed out|reset)"
@@ -34,7 +35,7 @@ UNREACHABLE = re.compile(
 )
 """Messages of a controller, a database or an authentication that is away. Source: observed on 22.05."""
 
-THROTTLED = re.compile(
+THROTTLED = regex(
     r"rate.?limit|RPC limit|too many (?:requests|RPCs)|slow(?:ing)? down|retry (?:momentarily|later)", re.IGNORECASE
 )
 """Messages of a controller that is asked too often (slurm.conf(5), rl_enable), or of a site's wrapper that says so.
@@ -51,13 +52,13 @@ NOT_CONFIGURED = "Could not establish a configuration source"
 """Slurm's programs are installed, and know of no cluster: none was asked. Source: observed on 22.05."""
 
 
-_VERDICT = re.compile(r"^\w+: error: Batch job submission failed: (.*)$", re.MULTILINE)
+_VERDICT = regex(r"^\w+: error: Batch job submission failed: (.*)$", re.MULTILINE)
 """The controller's own answer, after what a rule of the site says. Source: observed on 22.05, 24.11, 26.05."""
 
 NO_REASON = "Unspecified error"
 """Its answer where a rule of the site (job_submit.lua) refuses. Source: observed on 22.05, 24.11, 26.05."""
 
-_MENTIONED = re.compile(r"(?<![\w-])(?:--([a-z][a-z-]+)|-([ACpqtwx]))(?![\w-])")
+_MENTIONED = regex(r"(?<![\w-])(?:--([a-z][a-z-]+)|-([ACpqtwx]))(?![\w-])")
 _SHORT = {
     "A": "account",
     "C": "constraint",

@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import sys
 
-from . import compiling, large, reading, roles, tasks, watching
+from . import commands, compiling, large, reading, roles, tasks, watching
 
 
 def main() -> int:
     """Print each ratio as it comes."""
     over = 0
-    parts = [compiling.run(), roles.run(peers="--peers" in sys.argv), reading.run(), tasks.run(), large.run()]
-    parts.append(watching.run())
+    parts = [
+        commands.run(),
+        compiling.run(),
+        roles.run(peers="--peers" in sys.argv),
+        reading.run(),
+        tasks.run(),
+        large.run(),
+        watching.run(),
+    ]
     if "--no-cluster" not in sys.argv:
         from . import starting
 

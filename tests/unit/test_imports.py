@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,23 +11,29 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from paislurm.translator.cli.command_group import COMMANDS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 MAY_IMPORT = {
-    "errors": set(),
-    "slurm_options": set(),
-    "exit_codes": set(),
-    "sbatch_forms": set(),
+    "lazy": set(),
+    "shipped": set(),
+    "errors": {"lazy"},
+    "slurm_options": {"lazy"},
+    "exit_codes": {"lazy", "shipped"},
+    "sbatch_forms": {"lazy"},
     "text_tables": set(),
-    "job": {"slurm_options"},
-    "reading": {"errors"},
-    "validation": {"errors", "reading"},
-    "protocol": {"sbatch_forms", "job", "slurm_options", "errors", "reading", "validation"},
-    "site": {"slurm_options", "errors", "exit_codes", "reading", "validation", "protocol"},
-    "planning": {"text_tables", "job", "slurm_options", "errors", "validation", "site"},
+    "job": {"lazy", "slurm_options"},
+    "reading": {"lazy", "errors"},
+    "validation": {"lazy", "shipped", "errors", "reading"},
+    "protocol": {"lazy", "sbatch_forms", "job", "slurm_options", "errors", "reading", "validation"},
+    "site": {"lazy", "slurm_options", "errors", "exit_codes", "reading", "validation", "protocol"},
+    "planning": {"lazy", "shipped", "text_tables", "job", "slurm_options", "errors", "validation", "site"},
     "rendering": {
+        "lazy",
+        "shipped",
         "sbatch_forms",
         "slurm_options",
         "job",
@@ -37,12 +44,13 @@ MAY_IMPORT = {
         "site",
         "planning",
     },
-    "backends": {"sbatch_forms", "errors"},
-    "state": {"job", "errors", "exit_codes", "backends"},
-    "monitor": {"job", "errors", "exit_codes", "state", "backends"},
-    "convert": {"job", "errors", "reading", "protocol", "rendering"},
-    "pipeline": {"job", "errors", "reading", "protocol", "site", "planning", "rendering"},
+    "backends": {"lazy", "sbatch_forms", "errors"},
+    "state": {"lazy", "job", "errors", "exit_codes", "backends"},
+    "monitor": {"lazy", "job", "errors", "exit_codes", "state", "backends"},
+    "convert": {"lazy", "job", "errors", "reading", "protocol", "rendering"},
+    "pipeline": {"lazy", "job", "errors", "reading", "protocol", "site", "planning", "rendering"},
     "cli": {
+        "lazy",
         "text_tables",
         "job",
         "errors",
@@ -201,3 +209,43 @@ def test_help_is_cheap(argv: list[str]) -> None:
     heavy = {"pydantic", "pydantic_core", "jinja2", "rich", "yaml"}
     assert "click" in done.stderr.split()
     assert not heavy & set(done.stderr.split())
+
+
+HEAVY = {"pydantic", "pydantic_core", "jinja2", "rich", "yaml"}
+FEW = 40
+"""Modules of the program that `COMMAND --help` may load, of more than two hundred."""
+
+
+def loaded_by(*argv: str, env: dict[str, str] | None = None) -> set[str]:
+    """Return the names of all modules that are there when a command has ended, whatever it came to."""
+    code = (
+        "import sys; from paislurm.translator.cli.main import main\n"
+        f"main({list(argv)!r})\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    return set(done.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command_loads_nothing_that_it_works_with(name: str) -> None:
+    found = loaded_by(name, "--help")
+    assert not {module.partition(".")[0] for module in found} & {*HEAVY, "json", "pathlib", "subprocess", "difflib"}
+    assert sum(module.startswith("paislurm.") for module in found) < FEW
+
+
+def test_looking_at_jobs_compiles_nothing(tmp_path: Path) -> None:
+    env = {**os.environ, "PAISLURM_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    for argv in (["list"], ["status", "none"], ["logs", "none"]):
+        found = loaded_by(*argv, env=env)
+        assert "paislurm.translator.state.job_folder" in found
+        assert not {module.partition(".")[0] for module in found} & HEAVY
+        assert not any(module.startswith("paislurm.translator.protocol") for module in found)
+
+
+def test_a_job_file_of_one_protocol_loads_nothing_of_the_other(tmp_path: Path) -> None:
+    env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    found = loaded_by("check", str(ROOT / "examples" / "hello-world.yaml"), env=env)
+    assert "paislurm.translator.protocol.v2.schema" in found
+    for name in ("protocol.v1.schema", "site.schema", "protocol.v2.plugin_parameters", "state.records", "convert"):
+        assert f"paislurm.translator.{name}" not in found

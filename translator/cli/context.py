@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import BackendError, Diagnostic, FolderError, UsageError
+from ..state.ended_jobs import EndedJobs
 from ..state.job_folder import Store
 from .ownership import check_group_home, check_home, check_private
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 SCRONTAB_SECONDS = 5.0
 
 
+@cache
 def user_name() -> str:
     """Return the user's name as the system has it: `$USER` can be anything."""
     try:
@@ -53,7 +55,7 @@ def store() -> Store:
         if not find_site(None).group_home:
             raise
         check_group_home(path)
-    return Store(path)
+    return Store(path, EndedJobs(monitor_folder))
 
 
 def monitor_folder() -> Path:

@@ -9,6 +9,10 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..monitor.job_status import State
+
+STATES: tuple[State, ...] = ("WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED")
+"""In the order in which tables have them."""
 F = TypeVar("F", bound="Callable[..., Any]")
 
 

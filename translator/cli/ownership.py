@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, FolderError
 from ..rendering.shell import quote
-from .start import OTHERS_WRITE
+from .compiled_modules import OTHERS_WRITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

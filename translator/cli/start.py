@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 from contextlib import suppress
 from typing import NoReturn
 
-OTHERS_WRITE = 0o022
+from .compiled_modules import OTHERS_WRITE, keep_elsewhere
 
 
 def run() -> NoReturn:
     """Load the commands and run one. Ctrl-C while modules load ends the process at once and in silence."""
+    gc.disable()  # see `run` of the commands
     interrupts = signal.getsignal(signal.SIGINT)
     if interrupts is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     keep_compiled_modules_private()
+    leave_plugins_out()
+    keep_elsewhere(sys.modules["paislurm"].__spec__)
     from .main import run as run_command
 
     if interrupts is signal.default_int_handler:
@@ -37,6 +41,16 @@ def keep_compiled_modules_private() -> None:
             status = os.stat(folder)  # noqa: PTH116
             if status.st_uid == os.geteuid() and status.st_mode & OTHERS_WRITE:
                 os.chmod(folder, status.st_mode & 0o7777 & ~OTHERS_WRITE)  # noqa: PTH101
+
+
+def leave_plugins_out() -> None:
+    """Have pydantic find no plugins: to look for them, it reads what every installed package says of itself.
+
+    Source: pydantic, `plugin/_loader.py`. Where a version of it has no such module, it looks.
+    """
+    loader = type(sys)("pydantic.plugin._loader")
+    vars(loader)["get_plugins"] = tuple
+    sys.modules.setdefault(loader.__name__, loader)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,14 @@ They stand in the rows of `table.yaml`. Source: OpenPAI exit specification.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
+from ..lazy import dataclass
 from .table import Behaviour, rows
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ExitRule:
     """Turn a failed command into a code: `status` is an exit status, `any`, or `ecc`; `pattern` is sought in its log.
 

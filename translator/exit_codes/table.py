@@ -6,10 +6,12 @@ The table itself is `table.yaml`; a site may add to it. Source: OpenPAI exit spe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cache, cached_property
-from importlib.resources import files
 from typing import Any, Literal, get_args
+
+from ..lazy import dataclass
+from ..shipped import shipped_table
 
 Behaviour = Literal["transient", "conflict", "permanent", "unknown"]
 BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
@@ -19,7 +21,7 @@ UNLISTED_NEGATIVE = -8000
 """The rows that describe every code without a row of its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ExitCode:
     """Describe one exit code. `behaviour` decides about retries, `exclude_node` about where to; the rest is for people.
 
@@ -37,7 +39,7 @@ class ExitCode:
     exclude_node: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SiteRow:
     """Change or add a row: None leaves what the shipped row says."""
 
@@ -98,11 +100,7 @@ def _over(row: SiteRow, shipped: ExitCode | None) -> ExitCode:
 @cache
 def rows() -> tuple[dict[str, Any], ...]:
     """Return the rows of the shipped table as they are written."""
-    import yaml
-
-    text = (files("paislurm") / "translator" / "exit_codes" / "table.yaml").read_text(encoding="utf-8")
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return tuple(yaml.load(text, Loader=loader))  # noqa: S506 - a safe loader, in C where there is one
+    return tuple(shipped_table("translator/exit_codes/table.yaml"))
 
 
 @cache

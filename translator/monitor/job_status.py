@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal
 
 from paislurm.backends.slurm.states import Phase, phase
 
 from ..exit_codes.table import ExitTable
+from ..lazy import dataclass
 from ..state.history import reasons_of
 from .waits import is_news, sentence, waits
 
@@ -43,7 +44,7 @@ QUEUE_LAG = 60
 """Seconds for which a job may be new to the backend."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Evidence:
     """Gather all that is known of a job's last attempt.
 
@@ -64,7 +65,7 @@ class Evidence:
     table: ExitTable = field(default_factory=ExitTable)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class JobStatus:
     """Say how a job stands. `ended` is true when nothing can change any more.
 

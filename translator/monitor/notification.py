@@ -5,8 +5,9 @@ Source: PAI protocol v2, jobStatusChangeNotification: each once for a job, `retr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from ..lazy import dataclass
 
 if TYPE_CHECKING:
     from ..state.history import History
@@ -15,7 +16,7 @@ OLDEST_SECONDS = 24 * 3600
 """After so long nobody is told of an event any more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Notification:
     """Hold an event as a program is told of it. `key` is the same whenever the same event is told again."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pwd
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId
@@ -11,6 +11,7 @@ from paislurm.backends.slurm.states import Phase, phase
 
 from ..errors import BackendError
 from ..exit_codes.table import ExitTable
+from ..lazy import dataclass
 from ..state.history import apply, history
 from ..state.journal import read
 from ..state.records import Ended
@@ -43,7 +44,7 @@ DUPLICATE = 5
 _SHIPPED = ExitTable()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Opened:
     """Hold a job's folder and what its journal tells."""
 
@@ -52,7 +53,7 @@ class Opened:
     read_errors: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class View:
     """Hold how a job stands. `backend_error`: why the backend did not answer; `read_errors`: what cannot be read.
 
@@ -185,8 +186,12 @@ def _ended(files: JobFiles, *, tasks: bool) -> View:
 
 def recorded_status(end: Ended) -> JobStatus:
     """Return how a job stands whose end is in the journal."""
-    state: State = next((state for state in FINAL if state == end.state), "UNKNOWN")
-    return JobStatus(state=state, code=end.exit_code, reason=end.reason, ended=True)
+    return JobStatus(state=final_state(end.state), code=end.exit_code, reason=end.reason, ended=True)
+
+
+def final_state(word: str) -> State:
+    """Return the state that a journal names as a job's end; UNKNOWN for a word of another version."""
+    return next((state for state in FINAL if state == word), "UNKNOWN")
 
 
 def _reports(folder: JobFolder, known: History) -> dict[str, Mapping[int, Report]]:

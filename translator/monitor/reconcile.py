@@ -6,13 +6,14 @@ every effect is written down before it is begun, can be looked up by its tag, an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId
 from paislurm.backends.slurm.states import Phase, phase
 
 from ..errors import BackendError, PaislurmError, RejectedError
+from ..lazy import dataclass
 from ..state.history import apply
 from ..state.publish import remove
 from ..state.records import Cancelled, Retry
@@ -43,7 +44,7 @@ UNKNOWN_SECONDS = 30 * 86400
 """A backend that does not know a job for a while may be another cluster's, or one that has lost its state."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Dependencies:
     """Hold what a step works with.
 

@@ -5,11 +5,12 @@ Source: OpenPAI retry policy ("fancy" retry). Bounds and back-off are this progr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ..job import RESTART_ALWAYS
+from ..lazy import dataclass
 from ..state.records import RetryCounters, RetryPolicy
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ FIRST_BACK_OFF, MAX_BACK_OFF = 10, 600
 ROOT = "root"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class AttemptEnd:
     """Say how an attempt ended: OpenPAI's code, how that code is retried, and who cancelled it, if somebody did."""
 
@@ -35,7 +36,7 @@ class AttemptEnd:
     canceller: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RetryAfter:
     """Say that there is to be another attempt, after `delay` seconds; `counters` are those that it begins with."""
 
@@ -44,7 +45,7 @@ class RetryAfter:
     rule: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class StopRetrying:
     """Say that there is no other attempt; `rule` is "" where nothing is to be said of it."""
 

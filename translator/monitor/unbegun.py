@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from ..lazy import dataclass, regex
 from ..state.safe_read import read_end
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ PROLOG_FAILED, NOT_STARTED = -1403, -1402
 """The codes of such an end; see exit_codes/table.yaml."""
 BY_ROOT = ("CANCELLED", "CANCELLED by 0")
 """Where a site keeps no accounts, nobody knows who cancelled."""
-_NOT_BEGUN = re.compile(r"prolog|launch fail|duplicate job", re.IGNORECASE)
-_BEGUN_TWICE = re.compile(r"duplicate job", re.IGNORECASE)
+_NOT_BEGUN = regex(r"prolog|launch fail|duplicate job", re.IGNORECASE)
+_BEGUN_TWICE = regex(r"duplicate job", re.IGNORECASE)
 """Slurm's reasons for which a node is drained. Source: slurmctld of 22.05, drain_nodes."""
-_SAID = re.compile(rb"^srun: error: Task launch for .* failed on node ([^ :]+): (.*prolog failed)", re.MULTILINE)
+_SAID = regex(rb"^srun: error: Task launch for .* failed on node ([^ :]+): (.*prolog failed)", re.MULTILINE)
 _LONGEST, _MAX_LOGS = 1 << 16, 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class NodeFailure:
     """Name the nodes that could not begin a job, and say why."""
 

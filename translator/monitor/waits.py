@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paislurm.backends.slurm.reasons import Kind, code_of, explained
 from paislurm.backends.slurm.states import Phase, phase
 
+from ..lazy import dataclass
 from ..state.history import MAX_REASONS, NOTHING, news_key, reasons_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ SETTLED_SECONDS = 60
 _MAX_NAMES = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Wait:
     """Say why components wait: those of `role_names`, all if it names none; `backend_reason` is the backend's word."""
 

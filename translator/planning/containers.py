@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic
+from ..lazy import dataclass
 from ..site.container_runtimes import CONTAINER_RUNTIMES, NO_CONTAINERS
 from .directories import parts
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Mounts = tuple[tuple[str, str, str], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ContainerPlan:
     """Say how tasks are put into containers.
 

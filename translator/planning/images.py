@@ -6,10 +6,10 @@ Source: Docker, image references; enroot(1), import, for `registry#image:tag`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, PlanError, did_you_mean
+from ..lazy import dataclass, regex
 from ..site.container_runtimes import image_suffix
 
 if TYPE_CHECKING:
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 DOCKER_HUB = "registry-1.docker.io"
 """Where Docker Hub serves images. Source: Docker, `docker.io` in references."""
 HUB_NAMES = ("", "docker.io", "index.docker.io", DOCKER_HUB)
-_REGISTRY = re.compile(r"(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?")
+_REGISTRY = regex(r"(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?")
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
-_NAME = re.compile(
+_NAME = regex(
     rf"(?P<repository>{_PART}(?:/{_PART})*)"
     r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?",
     re.ASCII,
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ImageReference:
     """Name an image of a registry; `version` is a tag, or a digest `sha256:...`, which no moved tag changes."""
 
@@ -41,7 +41,7 @@ class ImageReference:
         return f"{self.registry}/{self.repository}{'@' if ':' in self.version else ':'}{self.version}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ImagePlan:
     """Say where a role's image is: at a path of the nodes, or else behind a reference; neither without containers."""
 

@@ -6,14 +6,12 @@ tasks may be the far end of the first ones' communication. Source: PAI protocol 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from ..errors import Diagnostic
+from ..lazy import dataclass
+from ..shipped import shipped_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,7 +26,7 @@ Rows = tuple["Mapping[str, Any]", ...]
 """Rows of `infiniband.yaml`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RoleInfiniband:
     """Say how a role stands to the InfiniBand.
 
@@ -81,8 +79,7 @@ def _net(interface: str) -> tuple[str, ...]:
 @cache
 def _table() -> Rows:
     """Return the rows of `infiniband.yaml` in order."""
-    text = (files("paislurm") / "translator" / "planning" / "infiniband.yaml").read_text(encoding="utf-8")
-    return tuple(row for group in yaml.safe_load(text) for row in group["variables"])
+    return tuple(row for group in shipped_table("translator/planning/infiniband.yaml") for row in group["variables"])
 
 
 def _rows_left(job: Job) -> Rows:

@@ -5,10 +5,10 @@ Source: this project's docs, `extras.slurm.mpi`; srun(1), --mpi, --het-group.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, PlanError, did_you_mean
+from ..lazy import dataclass
 from .plan import MpiWorld
 from .slurm.options import step_options
 
@@ -25,7 +25,7 @@ DEFAULT_PLUGIN = "pmix"
 _PATH = "$.extras.slurm.mpi"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RankCount:
     """Say of a role how many ranks each of its tasks is, and of which world they are."""
 

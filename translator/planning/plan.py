@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from ..errors import Diagnostic
 from ..job import RESTART_ALWAYS, Command, Completion, Image, Lines, Phase, PortRequest, Resources, Script
+from ..lazy import dataclass
 from .containers import ContainerPlan
 from .images import ImagePlan
 from .infiniband import RoleInfiniband
@@ -15,7 +15,7 @@ from .layout.packing import Placement
 from .plan_parts import EnvironmentPlan, NodePlan, RetryPlan, SlurmPlan, TimePlan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Component:
     """List the sbatch options of one component, `(name, value)` in the order they are printed.
 
@@ -28,7 +28,7 @@ class Component:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class HookScript:
     """Say which script runs at one place around a role's commands.
 
@@ -49,7 +49,7 @@ class HookScript:
         return f"{self.phase}.{self.number}.{self.kind}.{self.name}.{'ignore' if self.ignore_failure else 'fail'}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class MpiWorld:
     """Name the roles, by position, whose ranks srun starts as one MPI world, and the plugin of `srun --mpi`."""
 
@@ -57,7 +57,7 @@ class MpiWorld:
     roles: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RolePlan:
     """Say how one role runs.
 
@@ -101,7 +101,7 @@ class RolePlan:
     lines: Lines
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """Hold everything the renderer needs; nothing in it names a user, a host, a date or a folder."""
 

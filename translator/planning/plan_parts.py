@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
+from ..lazy import dataclass
 from .slurm.hazards import Hazard
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class EnvironmentPlan:
     """Say which variables tasks have, as far as they are known before the job runs."""
 
@@ -29,7 +29,7 @@ class EnvironmentPlan:
     """Whether tasks inherit all variables about each other."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class NodePlan:
     """Say what the site's nodes are like and how tasks reach each other there."""
 
@@ -44,7 +44,7 @@ class NodePlan:
     """Where nodes have the folders `infiniband` and `net`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class TimePlan:
     """Say how long the job and its tasks have."""
 
@@ -59,7 +59,7 @@ class TimePlan:
     """How long a failed task is held, for somebody to look at it; 0: not at all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RetryPlan:
     """Say how often the job and its tasks are tried again."""
 
@@ -71,7 +71,7 @@ class RetryPlan:
     """After which ends of its own an attempt takes a step of the monitor: the site has no other near at hand."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SlurmPlan:
     """Say which Slurm the site has."""
 

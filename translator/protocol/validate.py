@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, ProtocolError, Severity
 from ..job import Job
+from ..lazy import dataclass
 from ..slurm_options import CompatOptions
 from ..validation.diagnostics import DiagnosticCollector, near_hint
 from ..validation.partial_model import placed
@@ -44,7 +45,7 @@ _NO_PARAMETERS: Mapping[str, str] = {}
 _NO_SECRETS: Mapping[str, Value] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Checked:
     """Hold a job and the warnings about its file, in the order of the file."""
 

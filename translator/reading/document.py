@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Union
 
 from ..errors import Diagnostic, Location
+from ..lazy import dataclass
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -46,7 +47,7 @@ class SourceInt(int):
 Value = Union[None, bool, int, float, str, "Mapping[str, Value]", "Sequence[Value]"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Span:
     """Give the extent of a value in the file; lines and columns count from 1, `last_line` is inclusive.
 
@@ -64,7 +65,7 @@ class Span:
     """Whether it is a literal block (`|`), each line of which is a line of the file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Document:
     """Hold the root value of a file and the spans of all values in it.
 

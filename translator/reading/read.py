@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import yaml
 
 from ..errors import Diagnostic, Location, ProtocolError
+from ..lazy import regex
 from .decode import UndecodableError, decode, lines_of
 from .document import Document
 from .json_nodes import JsonReader, looks_like_v1
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .nodes import Node
 
 _LOADER: type = getattr(yaml, "CLoader", yaml.Loader)
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = regex(r"\\u[dD][89a-fA-F]")
 """An escape for half a character, which the fast loader refuses even in a pair, where js-yaml took it."""
 
 

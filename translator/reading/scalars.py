@@ -9,6 +9,7 @@ import re
 from base64 import b64decode
 from typing import TYPE_CHECKING
 
+from ..lazy import regex
 from .document import Bytes, SourceInt, SourceText
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _BOOL = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-_INT = re.compile(
+_INT = regex(
     r"""(?P<sign>[-+]?)(?:
           0b(?P<binary>[01_]*[01])
         | 0x(?P<hex>[0-9a-fA-F_]*[0-9a-fA-F])
@@ -31,7 +32,7 @@ _INT = re.compile(
     )""",
     re.VERBOSE,
 )
-_FLOAT = re.compile(
+_FLOAT = regex(
     r"""[-+]?(?:0|[1-9][0-9_]*)(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?
       | \.[0-9_]+(?:[eE][-+]?[0-9]+)?
       | [-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*
@@ -39,7 +40,7 @@ _FLOAT = re.compile(
       | \.(?:nan|NaN|NAN)""",
     re.VERBOSE,
 )
-_DATE = re.compile(
+_DATE = regex(
     r"""\d{4}-\d\d-\d\d
       | \d{4}-\d\d?-\d\d?(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::\d\d)?))?""",
     re.VERBOSE | re.ASCII,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from ..errors import Diagnostic, Location
+from ..lazy import regex
 from .nodes import Node, shape
 from .scalars import TAGGED, is_null, plain_value
 
@@ -29,7 +30,7 @@ MAX_VALUES = 500_000
 _FAULTS_SHOWN = 50
 _PREFIX = "tag:yaml.org,2002:"
 _NULL_TAG = _PREFIX + "null"
-_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_PAIR = regex("[\ud800-\udbff][\udc00-\udfff]")
 """A character in the two halves that escapes of JSON have for it."""
 _MAPPINGS = (_PREFIX + "map", _PREFIX + "set")
 _LISTS = (_PREFIX + "seq", _PREFIX + "omap", _PREFIX + "pairs")

@@ -6,6 +6,7 @@ import re
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from ..lazy import regex
 from ..protocol.extras_slurm import RESERVED
 from ..sbatch_forms import is_plain
 
@@ -53,11 +54,11 @@ _FORMS_OF_SRUN = {
     "input": "none|all",
 }
 """The options of srun; a value may stand in quotes. --mpi names a file of a plugin, so that it has no slash."""
-_NODELIST = re.compile(r'--nodelist="\$PSL_SCRATCH/hosts\.[0-9]+"')
-_OPTION = re.compile(r"--([a-z-]+)(?:=('?)([^\s'\"]*)\2)?")
+_NODELIST = regex(r'--nodelist="\$PSL_SCRATCH/hosts\.[0-9]+"')
+_OPTION = regex(r"--([a-z-]+)(?:=('?)([^\s'\"]*)\2)?")
 _NEW_LINE = " \\\n    "
 """Within a command: the backslash at the end of a line is no part of it."""
-_START = re.compile(r'  (?:SLURM_HOSTFILE="\$PSL_SCRATCH/hosts\.([0-9]+)" )?exec srun ')
+_START = regex(r'  (?:SLURM_HOSTFILE="\$PSL_SCRATCH/hosts\.([0-9]+)" )?exec srun ')
 _TASK = ' --chdir="$PSL_ATTEMPT_FOLDER" bash -p "$PSL_SCRIPT" --task "$PSL_FOLDER" "$PSL_ATTEMPT" {role}'
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import jinja2
 
+from ..shipped import shipped_text
 from .shell import ShellWord, comment, our_own
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ def _mark(context: jinja2.runtime.Context, lines: Sequence[Line]) -> ShellWord:
 
 def load(name: str) -> str:
     """Return the text of a file below `templates`."""
-    text: str = files("paislurm").joinpath("templates", *name.split("/")).read_text(encoding="utf-8")
-    return text
+    return shipped_text(f"templates/{name}")
 
 
 @cache

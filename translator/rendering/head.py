@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..lazy import dataclass, regex
 from ..planning.settings.choose import job_settings, role_settings
 from ..protocol.expressions.secrets import TAG
 from .lines import Line, setting_lines
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..planning.plan import Component, HookScript, Plan, RolePlan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Document:
     """Hold the lines of a here-document, and a delimiter that none of them is."""
 
@@ -28,7 +28,7 @@ class Document:
     lines: list[Line]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class StepSection:
     """Show one step around the commands of a role."""
 
@@ -37,7 +37,7 @@ class StepSection:
     document: Document
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RoleSection:
     """Show a task role: its settings, the srun that starts it, its variables, its commands and their steps."""
 
@@ -51,7 +51,7 @@ class RoleSection:
     steps: list[StepSection]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ComponentSection:
     """Show what is asked of Slurm in one component."""
 
@@ -178,7 +178,7 @@ def _document(label: str, lines: list[Line]) -> Document:
     return Document(delimiter=delimiter, lines=lines)
 
 
-_NAMED = re.compile(re.escape(TAG) + r"(\S+) %>")
+_NAMED = regex(re.escape(TAG) + r"(\S+) %>")
 """A reference to a secret, as `settled` leaves it."""
 _WHEN = {
     "start": "before the commands",

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from ..lazy import regex
 from ..planning.infiniband import infiniband_names
 from ..planning.settings.choose import job_setting_forms, role_setting_forms
 from .command_grammar import OURS_OF_SBATCH, directive_fault, srun_fault
@@ -24,19 +25,17 @@ if TYPE_CHECKING:
 _QUOTED = r"'[^']*'(?:\\''[^']*')*"
 _WORD = rf"(?:[A-Za-z0-9_@%+=:,./-]+|{_QUOTED})"
 _VALUE = rf"({_QUOTED}|0|-?[1-9][0-9]{{0,17}}|\((?:{_WORD}(?: {_WORD})*)?\))"
-_COMMENT = re.compile(r"#(?: [^\n]*)?\n")
-_SETTING = re.compile(rf"PSL_([A-Z_]+)(?:\[(0|[1-9][0-9]{{0,8}})\])?={_VALUE}(?: +# [^\n]*)?\n")
-_EXPORT = re.compile(rf"(?:  )?export ([A-Za-z_][A-Za-z0-9_]*)={_QUOTED}(?:\"\$PAI_USER_NAME\"{_QUOTED})*\n")
-_DIRECTIVE = re.compile(r"#SBATCH (hetjob|--([a-z][a-z0-9-]*)(?:=([^\s\"'`\\#]+))?)\n")
-_FUNCTION = re.compile(
-    r"(?:(job_environment|environment_of_every_role)|([a-z_0-9]+)_of_role_(0|[1-9][0-9]{0,8}))\(\) \{\n"
-)
-_COMMAND = re.compile(r"(?:[^\n]*\\\n)*[^\n]*\n")
+_COMMENT = regex(r"#(?: [^\n]*)?\n")
+_SETTING = regex(rf"PSL_([A-Z_]+)(?:\[(0|[1-9][0-9]{{0,8}})\])?={_VALUE}(?: +# [^\n]*)?\n")
+_EXPORT = regex(rf"(?:  )?export ([A-Za-z_][A-Za-z0-9_]*)={_QUOTED}(?:\"\$PAI_USER_NAME\"{_QUOTED})*\n")
+_DIRECTIVE = regex(r"#SBATCH (hetjob|--([a-z][a-z0-9-]*)(?:=([^\s\"'`\\#]+))?)\n")
+_FUNCTION = regex(r"(?:(job_environment|environment_of_every_role)|([a-z_0-9]+)_of_role_(0|[1-9][0-9]{0,8}))\(\) \{\n")
+_COMMAND = regex(r"(?:[^\n]*\\\n)*[^\n]*\n")
 """A command up to the end of its last line."""
-_REST_OF_FUNCTION = re.compile(rf"(?:(?!\}}\n|{_FUNCTION.pattern})[^\n]+\n)*(?:\}}\n)?")
+_REST_OF_FUNCTION = regex(rf"(?:(?!\}}\n|{_FUNCTION.pattern})[^\n]+\n)*(?:\}}\n)?")
 """What follows a faulty line in a function: its other lines are no faults of their own."""
-_STEP = re.compile(r"(?:start|success|exit)_[0-9]+")
-_DOCUMENT = re.compile(r"  cat_stdin <<'(END_OF_[A-Z]+(?:_[0-9]+)?)'\n")
+_STEP = regex(r"(?:start|success|exit)_[0-9]+")
+_DOCUMENT = regex(r"  cat_stdin <<'(END_OF_[A-Z]+(?:_[0-9]+)?)'\n")
 _SPECIAL = frozenset(("PAI_CODE_DIR", "PAI_OUTPUT_DIR", "PAI_USER_NAME", "PAI_USERNAME"))
 """Paths that the batch script itself fetches or makes, and a name that is part of paths."""
 
@@ -179,7 +178,8 @@ class _Reader:
 
     def _take(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
         """Read what matches here, and return it."""
-        match = re.compile(pattern).match(self._text, self._at)
+        expression = re.compile(pattern) if isinstance(pattern, str) else pattern
+        match = expression.match(self._text, self._at)
         if match:
             self._at = match.end()
         return match

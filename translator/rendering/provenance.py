@@ -7,13 +7,11 @@ passed on to sbatch; behind the seal every script is the same and nothing is exp
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
+from ..lazy import dataclass, regex
+from ..shipped import shipped_table
 from ..slurm_options import PASS_THROUGH
 from .lines import Line
 from .render import render_head
@@ -24,10 +22,10 @@ if TYPE_CHECKING:
     from ..planning.plan import Plan, RolePlan
     from ..reading.document import Document, Path
 
-_PARAMETER = re.compile(r"<%\s*\$parameters\.((?:(?!\s*%>)[^.\[])+)")
+_PARAMETER = regex(r"<%\s*\$parameters\.((?:(?!\s*%>)[^.\[])+)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Origin:
     """Say of one line of a script (from 1) which lines of the job file (from 1) it comes from, and by which rule.
 
@@ -43,8 +41,7 @@ class Origin:
 @cache
 def table() -> Mapping[str, Any]:
     """Return the whole table: `provenance.yaml`, and the options that `extras.slurm` passes on."""
-    text = (files("paislurm") / "translator" / "rendering" / "provenance.yaml").read_text(encoding="utf-8")
-    rows: dict[str, Any] = yaml.safe_load(text)
+    rows: dict[str, Any] = shipped_table("translator/rendering/provenance.yaml")
     for row in PASS_THROUGH.values():
         rows["fields"][row.name] = {"v2": f"extras.slurm.{row.name}", "of-roles": True}
         rows["options"][row.name] = {"from": [row.name, *row.profile_fields], "rule": row.rule}

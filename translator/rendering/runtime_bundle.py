@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ..exit_codes.rules import exit_rules
+from ..lazy import dataclass
 from ..planning.settings.choose import defaults
 from ..site.container_runtimes import BASH_PARTS, BASH_WITH_STORE, CONTAINER_RUNTIMES
 from .engine import load
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .shell import ShellWord
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Section:
     """Name a file of the runtime, and the uses of which a job must have one to need it; none: every job does."""
 

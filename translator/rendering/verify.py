@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..lazy import dataclass, regex
 from ..site.container_runtimes import BASH_PARTS
 from .head_grammar import read_head
 from .runtime_bundle import ALL_USES, SEAL, digest, runtime
@@ -13,13 +13,13 @@ from .runtime_bundle import ALL_USES, SEAL, digest, runtime
 if TYPE_CHECKING:
     from .head_reading import Passage, Reading
 
-_SEAL = re.compile(
+_SEAL = regex(
     rf"{re.escape(SEAL)}(\S+), sha256 ([0-9a-f]{{64}}): the same in every job(?: that uses: ([a-z0-9, -]+))? ----\n"
     r"# ---- head as compiled, sha256 ([0-9a-f]{64}) ----\n"
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """Say what a script is made of.
 

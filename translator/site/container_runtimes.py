@@ -6,10 +6,10 @@ The bash of a runtime is `templates/runtime/containers/<bash>.sh`, which starts 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ..lazy import dataclass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ContainerRuntime:
     """Describe a container runtime.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
+from ..lazy import dataclass
 from ..slurm_options import CompatOptions
 from .container_runtimes import CONTAINER_RUNTIMES, NO_CONTAINERS
 
@@ -23,7 +24,7 @@ Overrides = tuple[tuple[str, str | None], ...]
 """Variables of a site, by name; None takes one away."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Shape:
     """Describe `count` equal nodes of a partition; `gpus` is those of one node, `gpu_type` its gres type.
 
@@ -38,7 +39,7 @@ class Shape:
     threads_per_core: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Partition:
     """Describe a partition. `shapes` is empty where the nodes are not known."""
 
@@ -57,7 +58,7 @@ class Partition:
         return max((shape.threads_per_core for shape in self.shapes), default=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class VirtualCluster:
     """Say where the jobs of an OpenPAI virtual cluster go."""
 
@@ -67,7 +68,7 @@ class VirtualCluster:
     reservation: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SiteStorage:
     """Say where a storage is on all nodes; of one that is not shared, each user has the folder of their name."""
 
@@ -76,7 +77,7 @@ class SiteStorage:
     default: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Priority:
     """Say what a priority class of OpenPAI is to Slurm; `nice` lowers the priority by so much."""
 
@@ -84,7 +85,7 @@ class Priority:
     nice: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class NodeType:
     """Say which nodes a SKU or a pinned cell of OpenPAI's scheduler means; `gpu_type` is a gres type."""
 
@@ -93,7 +94,7 @@ class NodeType:
     gpu_type: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Gpus:
     """Say what Slurm calls the site's GPUs, and whose they are: that decides by which variables tasks see them."""
 
@@ -101,7 +102,7 @@ class Gpus:
     vendor: GpuVendor = "nvidia"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class InfinibandSettings:
     """Describe the site's InfiniBand.
 
@@ -124,7 +125,7 @@ class InfinibandSettings:
     variables_disabled: Overrides = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ContainerSettings:
     """Name the container runtime (or `none`), the paths of images by their references, and the folders that tasks see.
 
@@ -150,7 +151,7 @@ class ContainerSettings:
         return bool(self.cache) or (self.row is not None and self.row.own_store)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PortRange:
     """Give the ports that tasks are served from: `first` to `last`, both included."""
 
@@ -158,7 +159,7 @@ class PortRange:
     last: int = 32000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RetrySettings:
     """Bound retries. `max_transient_retries` is for the transient retries of one task, and of one job.
 
@@ -178,7 +179,7 @@ class RetrySettings:
         return self.max_transient_retries if self.max_restarts is None else self.max_restarts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class MonitorSettings:
     """Say whether `submit` leaves a monitor behind, and the time between two of its questions to Slurm, in seconds.
 
@@ -197,7 +198,7 @@ class MonitorSettings:
         return "background" if self.background else "commands"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Notifier:
     """Name the program that gets an event on its standard input: as JSON, or as a mail to the user."""
 
@@ -205,7 +206,7 @@ class Notifier:
     mail: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Site:
     """Describe a cluster. `known` is false for the built-in defaults, when no profile was found.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from ..lazy import dataclass
 from .safe_read import CorruptDataError, require_int, require_objects, require_str, require_strs
 
 _Shape = TypeVar("_Shape")
@@ -14,7 +15,7 @@ _Readers = tuple[tuple[str, "Reader", bool], ...]
 Reader = Callable[[Mapping[str, object], str], Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Constraint:
     """Narrow a type, as its annotation: the values that it allows, and what they are called."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paislurm.backends.slurm.reasons import code_of, explained
 
+from ..lazy import dataclass
 from .records import NO_RETRIES, Cancelled, Created, Ended, Intent, Notified, Observed, Retry, RetryCounters, Submitted
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ MAX_REASONS = 16
 """So many different reasons stand in the journal at once when they come."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class History:
     """Hold what is known of a job from its journal; what belongs to an attempt is that of the last one.
 

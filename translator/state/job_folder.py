@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field
-from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from dataclasses import field
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import Diagnostic, NotFoundError
-from .history import history
+from ..lazy import dataclass
+from .ended_jobs import EndedJobs, stamp_of
+from .history import History, history
 from .journal import SECRETS, append, read, read_last
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from .history import History
+    from .ended_jobs import EndedJob, Stamp
     from .records import JobRole, Record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+JOURNAL = "journal.jsonl"
+
+
+@dataclass(frozen=True, kw_only=True)
 class JobFolder:
     """Name the places in a job's folder. Source: this project's docs, run folder."""
 
@@ -40,7 +44,7 @@ class JobFolder:
     @property
     def journal(self) -> Path:
         """Where the journal is."""
-        return self.path / "journal.jsonl"
+        return self.path / JOURNAL
 
     @property
     def secrets(self) -> Path:
@@ -93,62 +97,100 @@ class JobFolder:
         return history(read_last(self.journal).records)
 
 
+class Living(NamedTuple):
+    """A job of which no end is kept: its folder, by what its journal is known, and where an end of it goes."""
+
+    folder: JobFolder
+    stamp: Stamp | None
+    kept: EndedJobs
+
+    def read(self) -> History:
+        """Return what the end of the journal tells; OSError if it cannot be read."""
+        known = self.folder.summary()
+        self.kept.add(self.folder.name, self.stamp, known)
+        return known
+
+
+def _is_there(path: Path) -> bool:
+    """Tell whether there is anything of that name, readable or not."""
+    try:
+        path.lstat()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 class Store:
     """Find job folders."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, ended: EndedJobs | None = None) -> None:
         self.home = home
         self.jobs = home / "jobs"
+        self.ended = ended or EndedJobs(lambda: home / "monitor")
 
     def folder(self, user: str, name: str) -> JobFolder:
         """Return the folder of a user's job of that name, whether it is there or not."""
         return JobFolder(path=self.jobs / f"{user}~{name}")
 
-    def all(self) -> list[JobFolder]:
-        """Return all job folders, by name."""
+    def names(self) -> list[str]:
+        """Return the names of all job folders, sorted."""
         try:
-            with os.scandir(self.jobs) as entries:
-                names = [entry.name for entry in entries if "~" in entry.name and entry.name[0] != "."]
+            return sorted(name for name in os.listdir(self.jobs) if "~" in name and name[0] != ".")  # noqa: PTH208
         except (FileNotFoundError, NotADirectoryError):
             return []
-        return [JobFolder(path=self.jobs / name) for name in sorted(names)]
+
+    def all(self) -> list[JobFolder]:
+        """Return all job folders, by name."""
+        return [JobFolder(path=self.jobs / name) for name in self.names()]
+
+    def look(self) -> Iterator[tuple[str, EndedJob | Living]]:
+        """Yield the name of each job folder, with what its job came to where that is kept, else with what to read.
+
+        What was read of an ended job is kept when all have been looked at.
+        """
+        names, jobs = self.names(), str(self.jobs)
+        for name in names:
+            journal = f"{jobs}/{name}/{JOURNAL}"
+            stamp = stamp_of(journal)
+            ended = self.ended.get(name, stamp, journal)
+            yield name, ended or Living(JobFolder(path=self.jobs / name), stamp, self.ended)
+        self.ended.keep(set(names))
 
     def find(self, address: str, *, user: str) -> JobFolder:
         """Return the job that an address means: `user~name`, a name, or the backend's id.
 
         A name means the user's own job before anybody else's. Raises `NotFoundError` with near names.
         """
-        folders = {folder.name: folder for folder in self.all()}
         for name in (address, f"{user}~{address}"):
-            if name in folders:
-                return folders[name]
-        others = [folder for name, folder in folders.items() if name.partition("~")[2] == address]
+            if "~" in name and "/" not in name and name[0] != "." and _is_there(self.jobs / name):
+                return JobFolder(path=self.jobs / name)
+        names = self.names()
+        others = [name for name in names if name.partition("~")[2] == address]
         if len(others) == 1:
-            return others[0]
+            return JobFolder(path=self.jobs / others[0])
         found = self.by_id(address.partition("+")[0])
         if found is None:
-            raise self._no_such_job(address, [name.removeprefix(f"{user}~") for name in folders])
+            raise self._no_such_job(address, [name.removeprefix(f"{user}~") for name in names])
         return found
 
     def by_id(self, job_id: str, *, backend: str = "") -> JobFolder | None:
         """Return the newest job of an id: two backends, or one over the years, can give the same."""
         if not job_id.isdecimal():
             return None
-        matches = [
-            (folder, known)
-            for folder, known in self.summaries()
-            if known.job_id == job_id and backend in ("", known.backend)
-        ]
-        newest = max(matches, key=lambda match: (match[1].ended is None, match[1].submitted or 0), default=None)
-        return newest[0] if newest else None
-
-    def summaries(self) -> Iterator[tuple[JobFolder, History]]:
-        """Yield all jobs with what the end of their journals tells; what is no job folder is passed over."""
-        for folder in self.all():
+        matches: list[tuple[bool, int, str]] = []
+        for name, job in self.look():
+            # What is no job folder is passed over.
             with suppress(OSError):
-                yield folder, folder.summary()
+                known = job.read() if isinstance(job, Living) else job
+                if known.job_id == job_id and backend in ("", known.backend):
+                    lives = isinstance(known, History) and known.ended is None
+                    matches.append((lives, known.submitted or 0, name))
+        newest = max(matches, key=lambda match: match[:2], default=None)
+        return JobFolder(path=self.jobs / newest[2]) if newest else None
 
     def _no_such_job(self, address: str, known: list[str]) -> NotFoundError:
+        from difflib import get_close_matches
+
         near = " or ".join(f"`{name}`" for name in get_close_matches(address, known, n=3))
         hint = f"did you mean {near}?" if near else "`paislurm list` shows your jobs"
         message = f"there is no job `{address}` in {self.jobs}"

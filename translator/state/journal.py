@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-import re
-from dataclasses import dataclass
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
+from ..lazy import dataclass, regex
 from .records import Created, Ended, Submitted, dump, parse
 from .safe_read import CorruptDataError, read_end
 
@@ -22,12 +21,12 @@ SECRETS = "secrets"
 MAX_BYTES = 64 << 20
 TOLD, MAX_DAMAGE = 20, 100_000
 """Lines that are no records: how many are told one by one, and after how many a journal is read no further."""
-_LINE = re.compile(rb"[^\n]+")
+_LINE = regex(rb"[^\n]+")
 END = 32 << 10
 """How much of a journal's end tells how a job stands: its last records are some 200 bytes each."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Read:
     """Hold the records of a journal in order, and in words what could not be read."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Annotated, Literal, TypeAlias
 
 from ..exit_codes.table import Behaviour, SiteRow
+from ..lazy import dataclass
 from .codec import Constraint, decode
 from .safe_read import CorruptDataError, is_job_number, json_object, require_int, require_str
 
@@ -24,7 +25,7 @@ FolderName = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RetryPolicy:
     """Say how often a job is retried: `retry_limit` as in the job file, the bounds as the site says.
 
@@ -44,7 +45,7 @@ NO_RETRIES = RetryPolicy(retry_limit=0, max_transient_retries=0)
 """The policy of a job whose journal names none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class JobRole:
     """Name a role, its folder below `logs` and `tasks`, and its number of tasks."""
 
@@ -53,7 +54,7 @@ class JobRole:
     instances: TaskCount
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Created:
     """Begin a journal: what the job is, where it runs, how often it is retried, and of what its user is told.
 
@@ -70,7 +71,7 @@ class Created:
     notify: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Intent:
     """Say before the backend is asked that an attempt is about to be submitted under a tag."""
 
@@ -79,7 +80,7 @@ class Intent:
     tag: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Submitted:
     """Say that the backend took an attempt, with enough of `Created` for who reads a journal's end only."""
 
@@ -92,7 +93,7 @@ class Submitted:
     task_count: TaskCount
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Observed:
     """Keep the backend's own state of an attempt whenever it changed: what is known without an answer.
 
@@ -106,7 +107,7 @@ class Observed:
     backend_reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Cancelled:
     """Say who wants the job's end, and which of the backend's jobs was asked for it: "" where none was known."""
 
@@ -116,7 +117,7 @@ class Cancelled:
     job_id: JobNumber = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Retry:
     """Say how an attempt ended, and that the next one is due at `retry_at`; the counts of retries are those after it.
 
@@ -140,7 +141,7 @@ class Retry:
     ended_at: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Ended:
     """Say how the job ended. `state` is OpenPAI's word, `backend_state` the backend's, or ""."""
 
@@ -155,7 +156,7 @@ class Ended:
     completed: Count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Notified:
     """Say that the site's program was told of an event, or that no more is tried; `key` is the event's own."""
 
@@ -195,7 +196,7 @@ def _checked(record: Record) -> Record:
     return record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RetryCounters:
     """Count retries: all of them, those that used the budget, those that did not."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
+from ..lazy import dataclass
 from .safe_read import CorruptDataError, json_object, optional_int, read_end, require_int, require_objects, require_str
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ VERSION = 2
 """Of the keys; the scripts of another version write others."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class TaskResult:
     """Say how a task ended; None where something never came to be. Times are seconds since 1970."""
 
@@ -41,7 +41,7 @@ class TaskResult:
         return self.started_at is not None and self.ended_at is None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Result:
     """Say how an attempt ended, and why."""
 

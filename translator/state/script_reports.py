@@ -5,9 +5,9 @@ Source: this project's docs, run folder.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..lazy import dataclass
 from .safe_read import parse_int, read_end
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ MAX_LINE = 512
 PHASES = ("start", "commands", "success", "exit")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ScriptRun:
     """Say how a script ended that a task ran; `name` is that of its prerequisite or plugin, empty for the commands.
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from secrets import token_hex
 from typing import TYPE_CHECKING, Protocol
+
+from ..lazy import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stamp:
     """Hold what tells a file from another of its name, and when it was last touched, by the server's clock."""
 

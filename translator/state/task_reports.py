@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..lazy import dataclass
 from .safe_read import parse_int, read_end
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ MAX_BYTES = 1 << 23
 MAX_LINE = 512
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Report:
     """Say what a task reported of its last attempt: that it started and, with `ended`, how it ended."""
 

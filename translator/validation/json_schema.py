@@ -7,11 +7,11 @@ Source: JSON Schema 2020-12.
 from __future__ import annotations
 
 from datetime import timedelta
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-import yaml
 from pydantic.json_schema import GenerateJsonSchema
+
+from ..shipped import shipped_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,8 +43,7 @@ class _Generator(GenerateJsonSchema):
 def json_schema(model: type[BaseModel], title: str) -> dict[str, Any]:
     """Return the schema of what a model reads, with a note beside every key."""
     schema = model.model_json_schema(by_alias=True, schema_generator=_Generator)
-    text = (files("paislurm") / "translator" / "validation" / "key-notes.yaml").read_text(encoding="utf-8")
-    notes = yaml.safe_load(text)
+    notes = shipped_table("translator/validation/key-notes.yaml")
     for name, definition in {model.__name__: schema, **schema.get("$defs", {})}.items():
         _describe(definition, notes.get(name.lstrip("_"), {}))
     return {"$schema": DIALECT, **schema, "title": title}

@@ -6,12 +6,13 @@ Source: pydantic's error types; a type that is not listed here would be a value 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from ..lazy import dataclass
 from ..reading.document import path_text
 from .diagnostics import MAX_FAULTS, near_hint
 from .partial_model import partial_model
@@ -28,7 +29,7 @@ _MAX_SHOWN = 40
 _TYPES = "`dockerimage`, `data`, `script` or `output`"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Wording:
     """Hold hints by key: what to write for one that is missing, here or at a path, and where an unknown one belongs."""
 

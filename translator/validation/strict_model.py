@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError, core_schema
 
+from ..lazy import regex
 from ..reading.document import Bytes
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def integer(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_NUMBER = regex(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _MAX_DIGITS = 40
 NUMBER_OR_TEXT = {"type": ["integer", "string"], "pattern": rf"^\s*(?:{_NUMBER.pattern})\s*$"}
 
@@ -127,7 +128,7 @@ def pattern(what: str, pattern: str, *, number: int = 3) -> Validator:
 
     Of a name (4) that does not match, one that is near and does is the hint.
     """
-    expression = re.compile(pattern, re.ASCII)
+    expression = regex(pattern, re.ASCII)
 
     def check(value: object) -> str:
         if isinstance(value, str) and not isinstance(value, Bytes) and expression.fullmatch(value):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, Location
+from ...lazy import regex
 from ...protocol.expressions.secrets import without_secrets
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from ...job import Command, Job, Script
 
-_LINE = re.compile(r"^bash: line (\d+): (.*)$")
-_ECHO = re.compile(r"^`.*'$")
+_LINE = regex(r"^bash: line (\d+): (.*)$")
+_ECHO = regex(r"^`.*'$")
 """bash repeats the offending line on a line of its own."""
 
 

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...errors import Diagnostic, Location, PlanError, ProtocolError
-from ...pipeline import compile_job
-from ...reading.decode import MAX_FILE
+from ...lazy import dataclass
 from ..output.console import log_diagnostics
-from .secret_file import read_secrets
-from .sites import find_site, hint_at_profile, local_site, read_at_most
-from .template_folder import template_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from ...pipeline import Compiled
+    from ...reading.document import Value
     from ...site.profile import Site
 
 STDIN = "-"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Source:
     """Say what to compile: a job file (`-` is standard input), for which site, with what changed."""
 
@@ -97,10 +92,20 @@ def compile_source(source: Source, version: Callable[[str], str] | None = None) 
     `version` is asked for the version of the backend's Slurm where the profile does not say it. Without it nothing
     but the job file and the profile decides what comes out.
     """
+    from ...pipeline import compile_job
+    from .sites import hint_at_profile
+    from .template_folder import template_folder
+
     text, site = read_source(source.file), site_of(source)
     if version and not site.slurm_version:
+        from dataclasses import replace
+
         site = replace(site, slurm_version=version(source.backend))
-    secrets = read_secrets(source.secrets) if source.secrets else {}
+    secrets: Mapping[str, Value] = {}
+    if source.secrets:
+        from .secret_file import read_secrets
+
+        secrets = read_secrets(source.secrets)
     try:
         compiled = compile_job(
             text,
@@ -121,6 +126,8 @@ def compile_source(source: Source, version: Callable[[str], str] | None = None) 
 
 def site_of(source: Source) -> Site:
     """Return the site that a job is for: the local backend has its own, unless one is named for it."""
+    from .sites import find_site, local_site
+
     if source.backend == "local" and source.site is None:
         return local_site()
     return find_site(source.site)
@@ -128,6 +135,11 @@ def site_of(source: Source) -> Site:
 
 def read_source(file: str) -> bytes:
     """Return the text of a job file; ProtocolError if it cannot be read."""
+    from pathlib import Path
+
+    from ...reading.decode import MAX_FILE
+    from .sites import read_at_most
+
     try:
         return sys.stdin.buffer.read(MAX_FILE + 1) if file == STDIN else read_at_most(Path(file))
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from ...errors import Diagnostic, SiteError
@@ -59,9 +60,12 @@ def _origin(option: str | None) -> str:
 
 def user_path() -> Path:
     """Return where the user's own profile is."""
-    from platformdirs import user_config_path
+    if sys.platform != "linux":
+        from platformdirs import user_config_path
 
-    return user_config_path("paislurm") / "site.yaml"
+        return user_config_path("paislurm") / "site.yaml"
+    above = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")  # noqa: PTH111
+    return Path(above) / "paislurm" / "site.yaml"
 
 
 def local_site() -> Site:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, NotFoundError
+from ...lazy import dataclass
 from ..output.console import log, raw_output
 from .log_tail import Prefixer, TaskLog, open_log, start_of_last_lines, written
 from .waiting import MAX_INTERVAL, wait_for_end
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ...state.records import JobRole
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class LogSelection:
     """Say which output is wanted; None: all tasks, the last attempt, the newest task attempt, all lines."""
 

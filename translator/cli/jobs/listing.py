@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from ...lazy import dataclass
 from ...monitor.job_status import JobStatus
-from ...monitor.poll import open_job, recorded_status
+from ...monitor.poll import final_state, open_job
 from ...monitor.waits import advice
+from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
 from ..context import user_name
 from ..output.views import age, format_time
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 COLUMNS = ("job", "state", "code", "id", "tasks", "submitted", "age")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Line:
     """Hold what a list shows of a job. `completed` is None where it is not known; `help` is against what it waits for.
 
@@ -51,20 +53,25 @@ class Line:
 
     def as_dict(self) -> dict[str, object]:
         """Return the line for `--json`."""
-        return asdict(self) | {"job_id": self.job_id or None}
+        return {**vars(self), "job_id": self.job_id or None}
 
 
 def lines(store: Store, *, everything: bool, max_age: float = BY_A_PERSON) -> tuple[list[Line], list[str]]:
     """Return the lines, the newest job first, and why backends did not answer, or did `max_age` seconds ago at most."""
     found: list[Line] = []
     living: list[Opened] = []
-    for folder in store.all():
+    for name, job in store.look():
+        if isinstance(job, EndedJob):
+            if everything or not job.job or name == job.full_name:
+                found.append(_ended(name, job, f"{store.jobs}/{name}"))
+            continue
+        folder = job.folder
         try:
-            known = folder.summary()
-            if not everything and known.job and folder.name != known.full_name:
+            known = job.read()
+            if not everything and known.job and name != known.full_name:
                 continue
             if known.ended is not None:
-                found.append(_line(folder, known, recorded_status(known.ended), known.ended.completed))
+                found.append(_ended(name, summary(known), str(folder.path)))
                 continue
             opened = open_job(folder)
         except NotADirectoryError:
@@ -119,6 +126,24 @@ def _unreadable(folder: JobFolder, why: str) -> Line:
     reason = f"its journal cannot be read ({why}): repair {folder.journal}, or remove the folder"
     job_status = JobStatus(state="UNKNOWN", code=None, reason=reason, ended=False)
     return replace(_line(folder, History(), job_status, None), readable=False)
+
+
+def _ended(name: str, job: EndedJob, folder: str) -> Line:
+    return Line(
+        name=name,
+        state=final_state(job.state),
+        exit_code=job.exit_code,
+        reason=job.reason,
+        attempt=job.attempt,
+        backend=job.backend,
+        job_id=job.job_id,
+        completed=job.completed,
+        task_count=job.task_count,
+        created_at=job.created,
+        submitted_at=job.submitted,
+        ended=True,
+        folder=folder,
+    )
 
 
 def _line(folder: JobFolder, known: History, job_status: JobStatus, completed: int | None) -> Line:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...monitor.poll import open_job, poll_jobs
 from ...monitor.reconcile import Dependencies, held_up, reconcile
 from ...monitor.watching.job_files import questions, read_files
+from ...state.ended_jobs import EndedJob
 from ...state.lock import Lock
 from ...state.shared_files import SharedFiles
 from ..context import backend, clock, monitor_folder, store, this_process, user_name
@@ -75,9 +76,10 @@ def refresh_all(jobs: Sequence[Opened], *, max_age: float = BY_A_PERSON) -> list
 def everything(name: str) -> tuple[set[JobId], set[str]]:
     """Return what is to be asked of a backend for all of the user's jobs: so one answer is of use for every command."""
     jobs: list[Opened] = []
-    for folder in store().all():
-        with suppress(OSError):
-            if folder.summary().ended is None:
-                jobs.append(open_job(folder))
+    for _, job in store().look():
+        if not isinstance(job, EndedJob):
+            with suppress(OSError):
+                if job.read().ended is None:
+                    jobs.append(open_job(job.folder))
     files = (read_files(job.folder, job.history, late=False) for job in jobs if is_own(job))
     return questions(files).get(name, (set(), set()))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import codecs
 import io
 import os
-import re
 import sys
 from typing import IO, TYPE_CHECKING, TextIO
 
 import click
 
 from ...errors import Severity, diagnostic_text
+from ...lazy import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 JSON_VERSION = 2
 """Of the keys that `--json` prints: another one when a key goes, or means something else."""
-_MAY_ACT = re.compile(r"[^\x20-\x7e\n\r\t]+")
+_MAY_ACT = regex(r"[^\x20-\x7e\n\r\t]+")
 
 
 def colourful(stream: TextIO) -> bool:
@@ -45,7 +45,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 def escape_control(text: str) -> str:
     r"""Return text in which nothing but line breaks acts on a terminal: `\x1b[2J` is shown, not obeyed."""
-    if text.isprintable():
+    if text.isprintable() or text.replace("\n", "").isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
@@ -57,7 +57,7 @@ def visible(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Return text that keeps to one line and acts on nothing: for a cell of a table."""
-    return escape_control(text).replace("\n", "\\n")
+    return text if text.isprintable() else escape_control(text).replace("\n", "\\n")
 
 
 def print_result(text: str) -> None:

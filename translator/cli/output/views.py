@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ...monitor.waits import advice
 from ...state.script_reports import read_scripts
 from ...text_tables import pairs_text
+from ..options import STATES
 from .console import one_line, print_result
 from .exit_status import state_text
 from .tables import print_table
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
     from ...state.records import Retry
-
-STATES: tuple[State, ...] = ("WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED")
 
 
 def end_dict(view: View) -> dict[str, object]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import BackendError, Diagnostic, InterruptedWaitError, RejectedError, UnreachableError
+from ...lazy import dataclass
 from ...monitor.attempt import NEVER_SENT, new_intent, submit_attempt
 from ...planning.plan_text import plan_dict
 from ...state.history import history
@@ -38,7 +38,7 @@ SUBMIT_DIR = "submit-dir"
 """The file in which the script of any attempt finds where `submit` was called."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Submitted:
     """Say what was submitted; `job_id` is None for a dry run."""
 

@@ -7,9 +7,9 @@ it is large.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...lazy import dataclass
 from ...state.safe_read import read_end
 from ...state.shared_files import make_private
 
@@ -25,7 +25,7 @@ RETRIES, MONITOR = "sbatch-retry", "monitor"
 HOUR, DAY = 3600, 86400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Call:
     """Hold what one call cost: `cpu` in seconds; `time` is in seconds since 1970."""
 
@@ -35,7 +35,7 @@ class Call:
     failed: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Cost:
     """Hold what the calls of one program cost."""
 

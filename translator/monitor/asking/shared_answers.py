@@ -12,11 +12,12 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from paislurm.backends.base import JobId, Observation
 
+from ...lazy import dataclass
 from ...state.codec import decode
 from ...state.lock import Lock
 from ...state.safe_read import CorruptDataError, json_object, read_end
@@ -39,7 +40,7 @@ AHEAD = 5.0
 """Seconds by which a file may be newer than the server's time; one that is more so tells no age."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Kept:
     """Hold an answer as the file has it; `throttled` is how often in turn the backend said that it is asked too often.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId, Observation
 from paislurm.backends.slurm.states import Phase, phase
 
+from ...lazy import dataclass
 from ...state.history import apply
 from ...state.result import read_result
 from ...state.safe_read import CorruptDataError, is_job_number, read_end
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ...state.result import Result
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class JobFiles:
     """Hold what a job's folder tells: its history with the `news` that a claim is, and the result of its last attempt.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from ...lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from ...site.profile import Partition, Shape, Site
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Demand:
     """Ask for `slots` tasks of equal size at a time; `extra_memory_mib` is kept free on each node beside them.
 
@@ -27,7 +29,7 @@ class Demand:
     gpu_type: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Nodes:
     """Give a role `count` nodes, at most `tasks_per_node` tasks on each."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, PlanError
+from ...lazy import dataclass
 from .capacity import Demand, Nodes, allocate_disjoint, nodes_for
 from .infeasible import infeasible, names, node_count, role_too_large
 from .layout import Layout, Overheads
@@ -23,7 +24,7 @@ MANY_ROLES = 8
 """From so many roles on, one shared allocation is preferred where it halves the number of nodes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Allocation:
     """Hold the layout, the slots of each role, and where they go: nodes by role, or one packing of all.
 

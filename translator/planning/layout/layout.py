@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from ...lazy import dataclass
 
 LayoutKind = Literal["plain", "het", "shared"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Layout:
     """Say how roles become components, and why.
 
@@ -19,7 +20,7 @@ class Layout:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Overheads:
     """Hold what nodes must have beside a job's own words: memory for the batch script, and GPUs of a type, by role.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
+from ...lazy import dataclass
 from .capacity import ceil_div, node_capacity, room_for
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ _STEPS = 16
 """In how many steps the share of a node that is asked for may shrink."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class NodeRange:
     """Give a role `slots` slots on each node from `first` to `last`, which count from 0 in the allocation."""
 
@@ -31,7 +32,7 @@ Placement = tuple[NodeRange, ...]
 """The nodes on which a role has slots, in order; on all others it has none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Packing:
     """Hold where every role has its slots on `nodes` equal nodes, and what the fullest node needs."""
 

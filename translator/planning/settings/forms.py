@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
+
+from ...lazy import dataclass
 
 Value = str | int | tuple[str, ...]
 """A word, a number, or the words of an array."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Form:
     """Describe the values of a setting: `what` they are called, and the pattern of the whole text.
 

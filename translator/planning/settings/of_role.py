@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...job import NEVER, RESTART_ALWAYS
+from ...lazy import dataclass
 from ..peers import names_peers
 from . import forms
 from .setting import Row
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..plan import Plan, RolePlan
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RoleOfPlan:
     """Hold a role and its plan."""
 

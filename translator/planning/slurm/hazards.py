@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
 
-import yaml
-
 from ...errors import Diagnostic
+from ...lazy import dataclass
+from ...shipped import shipped_table
 from ...site.slurm_version import SlurmVersion, slurm_version
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ Concern = Literal["jobs", "components", "partitions", "native-mpi"]
 Consequence = Literal["avoid-het", "avoid-native-mpi-over-components", "warn", "none"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Hazard:
     """Describe a fault of some versions of Slurm; `advice` is what users can do where the plan only warns."""
 
@@ -81,7 +79,7 @@ def warnings(version: str, known: Collection[Hazard], layout: LayoutKind, *, req
 
 @cache
 def _table() -> tuple[tuple[Hazard, tuple[tuple[SlurmVersion, SlurmVersion], ...]], ...]:
-    rows = yaml.safe_load(files(__package__).joinpath("hazards.yaml").read_text(encoding="utf-8"))
+    rows = shipped_table("translator/planning/slurm/hazards.yaml")
     return tuple(
         (Hazard(**row), tuple((_exact(each["from"]), _exact(each["before"])) for each in affected))
         for affected, row in ((row.pop("affected"), row) for row in rows)

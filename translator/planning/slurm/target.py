@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, PlanError, did_you_mean
+from ...lazy import dataclass
 from ...site.profile import NodeType, Partition, Priority, VirtualCluster
 from ...slurm_options import PASS_THROUGH
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from ...site.profile import Site
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SlurmTarget:
     """Say what to ask for; None leaves it to Slurm's own default.
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ...lazy import dataclass, regex
 from .references import OPEN, render
 
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
     from ...reading.document import Path, Value
     from ...validation.diagnostics import DiagnosticCollector
 
-_CONTROLLER_WORDS = re.compile(r"\{\{FC_\w+\}\}|\$\(FC_\w+\)", re.ASCII)
+_CONTROLLER_WORDS = regex(r"\{\{FC_\w+\}\}|\$\(FC_\w+\)", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BuiltCommand:
     """Hold commands as one text; `lines` pairs a line of it (from 0) with one of the job file (from 1)."""
 
@@ -99,7 +100,7 @@ def _warn_controller_words(items: Sequence[tuple[Path, str]], collector: Diagnos
             collector.add("W306", path, message, hint=f"write `${name}`, a variable of the task", location=location)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RoleContext:
     """Hold the roots of a role's references; `keep` leaves references to nothing as they are."""
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ...lazy import dataclass, regex
 from .js_string import NotAStringError, js_string
 from .offsets import Moves
 from .secrets import placeholder
@@ -25,16 +26,16 @@ if TYPE_CHECKING:
 
 OPEN, CLOSE = "<%", "%>"
 ROOTS = ("parameters", "script", "output", "data", "secrets")
-_INDEX = re.compile(r"\[(\d+)\]", re.ASCII)
-_POSITION = re.compile(r"0|[1-9]\d{0,5}", re.ASCII)
-_ROOT = re.compile(r"\$[A-Za-z_]\w*", re.ASCII)
+_INDEX = regex(r"\[(\d+)\]", re.ASCII)
+_POSITION = regex(r"0|[1-9]\d{0,5}", re.ASCII)
+_ROOT = regex(r"\$[A-Za-z_]\w*", re.ASCII)
 _FORM = "a reference is `<% $parameters.name %>`; the other roots are $secrets, $data, $script and $output"
 
 Near = tuple[str, "Iterable[str]"]
 """A name that is unknown, and those that are known."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Problem:
     """Say what is wrong with the reference that begins at `offset` of the text; `near` can make a hint of its own."""
 
@@ -45,7 +46,7 @@ class Problem:
     near: Near | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rendered:
     """Hold the text with its values, what is wrong, and how its characters moved, pass after pass."""
 

@@ -8,10 +8,10 @@ Source: PAI runtime, plugins; PAI issue 5145 for `containerStart` and `container
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from ...job import Script
+from ...lazy import dataclass
 from ...validation.partial_model import placed
 from ...validation.schema_errors import parse_model
 
@@ -36,7 +36,7 @@ EVENTS: dict[str, Phase] = {
 _PHASES: tuple[Phase, ...] = ("start", "success", "exit")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PluginUse:
     """Hold what a plugin is given in a role: its parameters as they stand at `path`, which may be wrong."""
 

@@ -5,11 +5,11 @@ Source: PAI protocol v2, prerequisites and extras; PAI issue 5145; PAI runtime, 
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...job import Hooks, Lines, Prerequisite, Script
+from ...lazy import regex
 from ...validation.partial_model import placed
 from .extras_schema import PLUGINS, Plugin
 from .plugins import PLUGIN_NAMES, PluginUse, scripts
@@ -28,7 +28,7 @@ PREFIX = PLUGINS + "."
 _COMMAND_KEYS = ("callbacks", "preCommands", "postCommands")
 _NOT_PARAMETERS = ("plugin", "failurePolicy", "type")
 """The keys of a prerequisite that its plugin does not see. Source: PAI runtime, initializer."""
-_OWN = re.compile(r"\bthis\.parameters\.((?:(?!\s*%>)[^.\[])+)")
+_OWN = regex(r"\bthis\.parameters\.((?:(?!\s*%>)[^.\[])+)")
 
 
 def role_hooks(role: str, file: JobFile, index: PrerequisiteIndex, context: RoleContext) -> Hooks:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ....errors import ProtocolError, Severity
-from ...input.bash_syntax import bash_syntax_errors
-from ...input.job_input import compile_source, job_file, shown_name
+from ...input.job_input import job_file
 from ...options import examples, json_option
 from ...output.console import log_diagnostics, print_json, print_result
 
@@ -33,6 +32,9 @@ def command(source: Source, *, as_json: bool) -> int:
     FILE is a job file, or - for standard input. It is read and checked against the protocol and the site, and
     bash reads the commands of each role without running them.
     """
+    from ...input.bash_syntax import bash_syntax_errors
+    from ...input.job_input import compile_source, shown_name
+
     _, compiled = compile_source(source)
     diagnostics = bash_syntax_errors(compiled.job, shown_name(source.file))
     if any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics):

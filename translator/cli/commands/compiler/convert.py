@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path, PurePath
 
 import click
 
 from ....errors import Diagnostic, ProtocolError
-from ...input.job_input import read_source, shown_name
 from ...options import examples, json_option
 from ...output.console import log, log_diagnostics, print_file, print_json
-from ...output.output_file import write_output
 
 
 @click.command(
@@ -29,11 +26,15 @@ def command(file: str, output: str | None, *, as_json: bool) -> int:
     FILE is a job file, or - for standard input. What protocol v2 cannot say goes under `extras.slurm.v1`, and what
     has to change is a warning and a comment. The comments of FILE are not kept.
     """
+    from pathlib import Path, PurePath
+
     from ....convert import converted
     from ....protocol.validate import validate
     from ....protocol.versions import is_v1
     from ....reading.document import path_of
     from ....reading.read import read
+    from ...input.job_input import read_source, shown_name
+    from ...output.output_file import write_output
 
     name = shown_name(file)
     document = read(read_source(file), file=name)

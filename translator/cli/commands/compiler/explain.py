@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ...input.job_input import compile_source, job_file
+from ....lazy import regex
+from ...input.job_input import job_file
 from ...options import examples, json_option
 from ...output.console import log, print_json
-from ...output.tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 MAX_WIDTH = 70
 """Characters of a line of the script that are shown, enough to know it by."""
-_WITH_LINE = re.compile(r"(?P<file>.+):(?P<line>[1-9]\d{0,8})", re.DOTALL)
+_WITH_LINE = regex(r"(?P<file>.+):(?P<line>[1-9]\d{0,8})", re.DOTALL)
 
 
 @click.command(
@@ -39,6 +38,8 @@ def command(source: Source, *, as_json: bool) -> int:
     FILE is a job file, or - for standard input; FILE:LINE asks about one line of it.
     """
     from ....rendering.provenance import origins
+    from ...input.job_input import compile_source
+    from ...output.tables import print_table
 
     name, line = _split(source.file)
     _, compiled = compile_source(replace(source, file=name))
@@ -56,6 +57,8 @@ def command(source: Source, *, as_json: bool) -> int:
 
 def _split(file: str) -> tuple[str, int]:
     """Return the file, and the line that is asked about, or 0."""
+    from pathlib import Path
+
     match = _WITH_LINE.fullmatch(file)
     if match is None or Path(file).exists():
         return file, 0

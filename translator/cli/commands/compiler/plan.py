@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....planning.plan_text import plan_dict, plan_text
-from ...input.job_input import compile_source, job_file
+from ...input.job_input import job_file
 from ...options import examples, json_option
 from ...output.console import escape_control, print_json, print_result
 
@@ -28,6 +27,9 @@ def command(source: Source, *, as_json: bool) -> int:
 
     FILE is a job file, or - for standard input.
     """
+    from ....planning.plan_text import plan_dict, plan_text
+    from ...input.job_input import compile_source
+
     _, compiled = compile_source(source)
     if as_json:
         print_json(plan_dict(compiled.plan))

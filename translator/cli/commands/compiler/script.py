@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ....rendering.runtime_bundle import SEAL
-from ...input.job_input import compile_source, job_file
+from ...input.job_input import job_file
 from ...options import examples, json_option
 from ...output.console import log, print_file, print_json
-from ...output.output_file import write_output
 
 if TYPE_CHECKING:
     from ...input.job_input import Source
@@ -33,6 +30,12 @@ def command(source: Source, output: str | None, *, head: bool, as_json: bool) ->
 
     FILE is a job file, or - for standard input.
     """
+    from pathlib import Path
+
+    from ....rendering.runtime_bundle import SEAL
+    from ...input.job_input import compile_source
+    from ...output.output_file import write_output
+
     _, compiled = compile_source(source)
     script = compiled.script.partition(SEAL)[0] if head else compiled.script
     if compiled.plan.secrets:

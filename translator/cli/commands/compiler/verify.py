@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from paislurm import __version__
 
-from ...context import store, user_name
 from ...options import examples, json_option
 from ...output.console import escape_control, print_json, print_result
 
@@ -48,6 +46,10 @@ def command(script: str, *, as_json: bool) -> int:
 
 def _text(script: str) -> str:
     """Return the script that is meant, as it stands there."""
+    from pathlib import Path
+
+    from ...context import store, user_name
+
     if script == "-":
         data = sys.stdin.buffer.read()
     else:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ...context import store, user_name
-from ...jobs.cancelling import cancel
 from ...options import examples, job_argument, json_option
 from ...output.console import one_line, print_json, print_result
-from ...output.views import end_dict
 
 
 @click.command(epilog=examples("paislurm cancel my-job", "paislurm cancel 1234"))
@@ -19,6 +16,10 @@ def command(job: str, *, as_json: bool) -> int:
 
     JOB is a job's name, user~name, or its Slurm id. Tasks get TERM and some seconds to save what they have.
     """
+    from ...context import store, user_name
+    from ...jobs.cancelling import cancel
+    from ...output.views import end_dict
+
     done, view = cancel(store().find(job, user=user_name()))
     if as_json:
         print_json(end_dict(view) | {"message": done})

@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from paislurm.backends.base import JobId
-
 from ....errors import Diagnostic, NotFoundError
-from ....rendering.shell import quote
-from ...context import backend, store, user_name
-from ...jobs.follow_logs import chosen
-from ...jobs.refresh import refresh
 from ...options import examples, job_argument, json_option
 from ...output.console import print_json
-from ...ownership import check_script
 
 if TYPE_CHECKING:
     from ....monitor.poll import View
@@ -44,6 +37,12 @@ def command(job: str, task: str, words: tuple[str, ...], *, as_json: bool) -> in
     and output are one here. The exit code is that of the command, 255 if the way to the task fails later than this
     command can tell. With --json nothing is run: what would be is printed.
     """
+    from paislurm.backends.base import JobId
+
+    from ...context import backend, store, user_name
+    from ...jobs.refresh import refresh
+    from ...ownership import check_script
+
     view = refresh(store().find(job, user=user_name()))
     check_script(view.folder, view.history.attempt, "exec")
     role, index = _one(view, task)
@@ -60,6 +59,8 @@ def command(job: str, task: str, words: tuple[str, ...], *, as_json: bool) -> in
 
 def _one(view: View, word: str) -> tuple[JobRole, int]:
     """Return the task that is meant; the name of a role is enough for its only task."""
+    from ...jobs.follow_logs import chosen
+
     tasks = chosen(view.history.roles, word)
     if len(tasks) > 1:
         raise click.UsageError(f"{word} has {len(tasks)} tasks: say which, {word}-0 to {word}-{len(tasks) - 1}")
@@ -77,6 +78,8 @@ def _check_that_it_runs(view: View, role: JobRole, index: int) -> None:
 
 def _argv(view: View, role: JobRole, index: int, words: tuple[str, ...]) -> list[str]:
     """Return what calls the task: the job's own script, which knows the way."""
+    from ....rendering.shell import quote
+
     attempt, position = view.history.attempt, view.history.roles.index(role)
     script = view.folder.script(attempt)
     # Of options that stand after arguments click makes nothing, the first `--` among them.

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from paislurm.backends.slurm.states import STATES, Phase, normalize, phase
-
 from ....errors import Diagnostic, NotFoundError
-from ....exit_codes.rules import conditions
-from ....exit_codes.table import ExitTable
-from ....text_tables import pairs_text
-from ....validation.diagnostics import near_hint
-from ...input.sites import find_site
+from ....lazy import dataclass
 from ...options import examples, json_option
 from ...output.console import print_json, print_result
 
 if TYPE_CHECKING:
-    from ....exit_codes.table import Behaviour, ExitCode
+    from ....exit_codes.table import Behaviour, ExitCode, ExitTable
 
 RETRY_RULES: dict[Behaviour, str] = {
     "transient": "retried without using up `jobRetryCount`, up to `retry.maxTransientRetries` of the site profile",
@@ -28,13 +21,13 @@ RETRY_RULES: dict[Behaviour, str] = {
     "unknown": "retried as often as `jobRetryCount` says",
 }
 LIVING = {
-    Phase.PENDING: "the job waits: WAITING",
-    Phase.RUNNING: "the job lives: RUNNING once a task of it ran",
-    Phase.UNKNOWN: "not known to this version: the job is UNKNOWN until Slurm says something else",
+    "PENDING": "the job waits: WAITING",
+    "RUNNING": "the job lives: RUNNING once a task of it ran",
+    "UNKNOWN": "not known to this version: the job is UNKNOWN until Slurm says something else",
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Explanation:
     """Hold a row, and the state that led to it; no row for a state that is no end."""
 
@@ -59,6 +52,9 @@ def command(what: str, site: str | None, *, as_json: bool) -> int:
 
     CODE is OpenPAI's exit code of a job or task, or its name. STATE is Slurm's word, long or short.
     """
+    from ....exit_codes.table import ExitTable
+    from ...input.sites import find_site
+
     explanation = explain(what, ExitTable(find_site(site).exit_rows))
     if as_json:
         print_json(_as_dict(explanation))
@@ -69,6 +65,10 @@ def command(what: str, site: str | None, *, as_json: bool) -> int:
 
 def explain(what: str, table: ExitTable) -> Explanation:
     """Return what a code, a phrase or a state means; NotFoundError for what is none of them."""
+    from paislurm.backends.slurm.states import STATES, normalize, phase
+
+    from ....validation.diagnostics import near_hint
+
     if what.removeprefix("-").isdecimal() and len(what) < 10:
         return Explanation(row=table.describe(int(what)))
     named = table.named(what)
@@ -79,7 +79,7 @@ def explain(what: str, table: ExitTable) -> Explanation:
         row, meaning = table.states[word]
         return Explanation(row=row, state=word, meaning=meaning)
     if word in STATES:
-        return Explanation(row=None, state=word, meaning=LIVING[phase(word)])
+        return Explanation(row=None, state=word, meaning=LIVING[phase(word).name])
     known = [*STATES, *(row.phrase for row in table.codes.values())]
     diagnostic = Diagnostic(
         code="E524", message=f"`{what}` is no exit code and no state of Slurm", hint=near_hint(what, known)
@@ -88,6 +88,8 @@ def explain(what: str, table: ExitTable) -> Explanation:
 
 
 def _as_dict(explanation: Explanation) -> dict[str, object]:
+    from ....exit_codes.rules import conditions
+
     row = explanation.row
     state: dict[str, object] = {"backend_state": explanation.state or None, "meaning": explanation.meaning or None}
     if row is None:
@@ -113,6 +115,9 @@ def _retry_rule(row: ExitCode) -> str:
 
 
 def _as_text(explanation: Explanation) -> str:
+    from ....exit_codes.rules import conditions
+    from ....text_tables import pairs_text
+
     row = explanation.row
     if row is None:
         return f"{explanation.state}  {explanation.meaning}"

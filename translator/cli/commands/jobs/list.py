@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ...context import clock, store
-from ...jobs.listing import COLUMNS, lines, row
-from ...jobs.rounds import warn_of_overdue_round
-from ...options import examples, json_option
+from ...options import STATES, examples, json_option
 from ...output.console import log, print_json
-from ...output.tables import print_table
-from ...output.views import STATES
 
 
 @click.command(
@@ -27,6 +22,10 @@ from ...output.views import STATES
 @json_option
 def command(states: tuple[str, ...], *, everything: bool, as_json: bool) -> int:
     """List your jobs, the newest first."""
+    from ...context import clock, store
+    from ...jobs.listing import COLUMNS, lines, row
+    from ...output.tables import print_table
+
     now = clock()
     found, problems = lines(store(), everything=everything)
     if states:
@@ -38,6 +37,8 @@ def command(states: tuple[str, ...], *, everything: bool, as_json: bool) -> int:
     else:
         log(f"no jobs in {store().jobs}" if not states else "no such jobs")
     if any(not line.ended for line in found):
+        from ...jobs.rounds import warn_of_overdue_round
+
         warn_of_overdue_round()
     for line in found:
         if not line.readable:

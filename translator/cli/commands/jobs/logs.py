@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...context import store, user_name
-from ...jobs.follow_logs import LogSelection, follow_job, show_file, show_once, task_logs
-from ...jobs.refresh import refresh
 from ...options import examples, job_argument, json_option
 from ...output.console import log, print_json
-from ...output.exit_status import log_ending
 
 if TYPE_CHECKING:
     from ....state.history import History
     from ....state.job_folder import JobFolder
+    from ...jobs.follow_logs import LogSelection
 
 
 @click.command(
@@ -61,6 +58,10 @@ def command(
     JOB is a job's name, user~name, or its Slurm id. With --json: which files there are, not what is in them.
     A terminal is shown escape sequences as text; a pipe or a file gets everything as it was printed.
     """
+    from ...context import store, user_name
+    from ...jobs.follow_logs import LogSelection, follow_job, show_file, show_once
+    from ...output.exit_status import log_ending
+
     if follow and (as_json or batch):
         raise click.UsageError("--follow shows the logs of tasks: it goes neither with --json nor with --batch")
     if stderr and runtime:
@@ -90,6 +91,8 @@ def command(
 
 
 def _files(folder: JobFolder, known: History, selection: LogSelection) -> list[dict[str, object]]:
+    from ...jobs.follow_logs import task_logs
+
     return [
         {
             "task": log.label,
@@ -106,6 +109,8 @@ def _files(folder: JobFolder, known: History, selection: LogSelection) -> list[d
 
 def _log_nothing_yet(folder: JobFolder) -> None:
     """Say why there is nothing to show."""
+    from ...jobs.refresh import refresh
+
     job_status = refresh(folder).job_status
     if job_status.ended:
         log(f"nothing was printed; {folder.name} {job_status.state}: {job_status.reason}")

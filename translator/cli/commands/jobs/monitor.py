@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -12,20 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....monitor.asking.bill import MONITOR, Call
-from ....monitor.loop import Monitor
-from ....monitor.notify import NotificationSender
-from ....monitor.watching.cpu_limit import outlive_warning, used
-from ...context import bill, monitor_folder, store, user_name
-from ...input.sites import find_site
-from ...jobs.asking import seldom
-from ...jobs.refresh import dependencies, everything, monitor_lock
-from ...jobs.rounds import note_round
-from ...jobs.show_bill import show_bill
-from ...jobs.step_at_end import MAX_AGE, ahead, take_step
 from ...options import examples, json_option
 from ...output.console import log, one_line, print_json
-from ...output.views import format_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -33,6 +19,7 @@ if TYPE_CHECKING:
     from paislurm.backends.base import JobId
 
     from ....monitor.asking.answer import Answer, Ask
+    from ....monitor.loop import Monitor
     from ....site.profile import Site
     from ....state.lock import Lock
 
@@ -64,6 +51,16 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
     With --once and JOB it looks at that job alone, whose attempt has just ended: where a site forbids processes on
     login nodes (`monitor: none` of its profile), the batch script calls this.
     """
+    import signal
+
+    from ....monitor.watching.cpu_limit import outlive_warning
+    from ...context import monitor_folder
+    from ...input.sites import find_site
+    from ...jobs.asking import seldom
+    from ...jobs.refresh import monitor_lock
+    from ...jobs.rounds import note_round
+    from ...jobs.show_bill import show_bill
+
     profile = find_site(site)
     if as_bill:
         show_bill(profile.retry.max_attempts_per_hour, as_json=as_json)
@@ -103,6 +100,11 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
 
 
 def _monitor(site: Site, lock: Lock, ask: Ask, ahead: Callable[[str], int] = lambda _: 0) -> Monitor:
+    from ....monitor.loop import Monitor
+    from ....monitor.notify import NotificationSender
+    from ...context import store
+    from ...jobs.refresh import dependencies
+
     notifier = site.notifier
     sender = NotificationSender(notifier.argv, mail=notifier.mail) if notifier else NotificationSender()
     means = dependencies(lock, _charging(ask), lambda: site.retry.max_attempts_per_hour, ahead=ahead)
@@ -111,6 +113,11 @@ def _monitor(site: Site, lock: Lock, ask: Ask, ahead: Callable[[str], int] = lam
 
 def _step_of(job: str, site: Site, *, once: bool, as_json: bool) -> int:
     """Take a step with one job, and say whether this process did it."""
+    from ...context import store, user_name
+    from ...jobs.asking import seldom
+    from ...jobs.refresh import everything, monitor_lock
+    from ...jobs.step_at_end import MAX_AGE, ahead, take_step
+
     if not once:
         raise click.UsageError("a JOB goes with --once: a monitor that stays looks after all jobs")
     folder, lock = store().find(job, user=user_name()), monitor_lock()
@@ -138,6 +145,10 @@ def _work(monitor: Monitor, *, once: bool, interval: float) -> bool:
 
 def _charging(ask: Ask) -> Ask:
     """Return the same question, which puts this process's own CPU time on the bill whenever it is asked."""
+    from ....monitor.asking.bill import MONITOR, Call
+    from ....monitor.watching.cpu_limit import used
+    from ...context import bill
+
     charged = 0.0
 
     def asked(name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
@@ -157,6 +168,10 @@ def _go_on_in_another(site: str | None, *, as_json: bool) -> int:
 
     One that was left behind leaves another behind.
     """
+    import subprocess
+
+    from ....monitor.watching.cpu_limit import used
+
     _log(f"{used():.0f} CPU seconds are used, nearly as many as are allowed: another process goes on")
     argv = [sys.executable, "-m", "paislurm.translator.cli.start", "monitor"]
     argv += (["--site", site] if site else []) + (["--json"] if as_json else [])
@@ -168,4 +183,6 @@ def _go_on_in_another(site: str | None, *, as_json: bool) -> int:
 
 
 def _log(text: str) -> None:
+    from ...output.views import format_time
+
     log(one_line(f"{format_time(int(time.time()))} {text}"))

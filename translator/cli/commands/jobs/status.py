@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ...context import store, user_name
-from ...jobs.refresh import refresh
-from ...jobs.rounds import warn_of_overdue_round
 from ...options import examples, job_argument, json_option
 from ...output.console import log, print_json
-from ...output.views import print_view, view_dict
 
 
 @click.command(epilog=examples("paislurm status my-job", "paislurm status alice~my-job", "paislurm status 1234 --json"))
@@ -20,12 +16,18 @@ def command(job: str, *, as_json: bool) -> int:
 
     JOB is a job's name, user~name, or its Slurm id. For an exit code that tells a failure: `wait`.
     """
+    from ...context import store, user_name
+    from ...jobs.refresh import refresh
+    from ...output.views import print_view, view_dict
+
     view = refresh(store().find(job, user=user_name()))
     if as_json:
         print_json(view_dict(view))
     else:
         print_view(view)
     if not view.job_status.ended:
+        from ...jobs.rounds import warn_of_overdue_round
+
         warn_of_overdue_round()
     if view.backend_error:
         log(f"this is what was known last: {view.backend_error}")

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from ....planning.plan_text import plan_text
 from ...input.job_input import job_file
-from ...jobs.follow_logs import follow_job
-from ...jobs.waiting import wait_for_end
 from ...options import examples, json_option
 from ...output.console import escape_control, log, print_json, print_result
-from ...output.exit_status import exit_code, log_ending
-from ...output.views import end_dict
-from ...submit.submit import submit
 
 if TYPE_CHECKING:
     from ...input.job_input import Source
+    from ...submit.submit import Submitted
 
 
 @click.command(
@@ -51,6 +45,10 @@ def command(
 
     Ctrl-C while waiting leaves the job alone.
     """
+    from dataclasses import replace
+
+    from ...submit.submit import submit
+
     if follow and as_json:
         raise click.UsageError("--follow prints logs, --json one document: use --wait --json")
     submitted = submit(replace(source, backend=backend), dry_run=dry_run)
@@ -58,6 +56,8 @@ def command(
         if as_json:
             print_json(submitted.as_dict())
         else:
+            from ....planning.plan_text import plan_text
+
             print_result(escape_control(plan_text(submitted.compiled.plan)).rstrip("\n"))
             log(f"dry run: {submitted.folder.path} would be made, and its script submitted to {backend}")
         return 0
@@ -69,6 +69,16 @@ def command(
             log(f"watch it: paislurm status {submitted.job}; paislurm logs -f {submitted.job}")
         return 0
     log(f"{submitted.folder.name} is job {submitted.job_id}, in {submitted.folder.path}")
+    return _wait(submitted, follow=follow, as_json=as_json)
+
+
+def _wait(submitted: Submitted, *, follow: bool, as_json: bool) -> int:
+    """Wait for the end of a job, and return what its end is worth."""
+    from ...jobs.follow_logs import follow_job
+    from ...jobs.waiting import wait_for_end
+    from ...output.exit_status import exit_code, log_ending
+    from ...output.views import end_dict
+
     max_age = submitted.compiled.site.monitor.max_poll_interval
     folder = submitted.folder
     view = follow_job(folder, max_age=max_age) if follow else wait_for_end(folder, max_age=max_age)

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ...context import store, user_name
-from ...jobs.waiting import wait_for_end
 from ...options import examples, job_argument, json_option
 from ...output.console import print_json
-from ...output.exit_status import exit_code, log_ending
-from ...output.views import view_dict
 
 
 @click.command(epilog=examples("paislurm wait my-job && paislurm submit next.yaml", "paislurm wait 1234 --json"))
@@ -20,6 +16,11 @@ def command(job: str, *, as_json: bool) -> int:
 
     JOB is a job's name, user~name, or its Slurm id. Ctrl-C stops the waiting, not the job.
     """
+    from ...context import store, user_name
+    from ...jobs.waiting import wait_for_end
+    from ...output.exit_status import exit_code, log_ending
+    from ...output.views import view_dict
+
     view = wait_for_end(store().find(job, user=user_name()))
     if as_json:
         print_json(view_dict(view))

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ....state.job_folder import JobFolder
-from ...context import clock, store, user_name
-from ...jobs.asking import BY_A_PERSON, interval
-from ...jobs.listing import COLUMNS, lines, row
-from ...jobs.waiting import TICK, Pace
 from ...options import examples, json_option
 from ...output.console import JSON_VERSION, colourful, log, one_line, print_result
-from ...output.tables import rich_table
-from ...output.views import format_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from ...jobs.listing import Line
 
@@ -40,6 +32,8 @@ def command(jobs: tuple[str, ...], *, as_json: bool) -> int:
     On a terminal that is one table; elsewhere, and with --json, a line for each change. It ends when all have ended.
     Ctrl-C ends the watching, and no job.
     """
+    from ...context import store, user_name
+
     names = {store().find(job, user=user_name()).name for job in jobs}
     with _table() if not as_json and colourful(sys.stdout) else _changes(as_json=as_json) as show:
         if not _watch(names, show):
@@ -49,6 +43,11 @@ def command(jobs: tuple[str, ...], *, as_json: bool) -> int:
 
 def _watch(names: set[str], show: Show) -> bool:
     """Show jobs until all have ended; False if there is none. If none is named, those that come later are shown."""
+    from ...context import store
+    from ...jobs.asking import BY_A_PERSON, interval
+    from ...jobs.listing import lines
+    from ...jobs.waiting import TICK, Pace
+
     shown, told, pace = set(names), "", Pace(0)
     seen: list[Line] = []
     max_age, later = BY_A_PERSON, interval()
@@ -74,6 +73,11 @@ def _watch(names: set[str], show: Show) -> bool:
 
 def _watched_paths(found: Sequence[Line]) -> Iterator[Path]:
     """Return what is written when something happens."""
+    from pathlib import Path
+
+    from ....state.job_folder import JobFolder
+    from ...context import store
+
     yield store().jobs
     for line in found:
         folder = JobFolder(path=Path(line.folder))
@@ -87,6 +91,10 @@ def _table() -> Iterator[Show]:
     from rich.console import Console
     from rich.live import Live
 
+    from ...context import clock
+    from ...jobs.listing import COLUMNS, row
+    from ...output.tables import rich_table
+
     with Live(console=Console(), auto_refresh=False) as live:
 
         def show(found: Sequence[Line]) -> None:
@@ -99,6 +107,8 @@ def _table() -> Iterator[Show]:
 @contextmanager
 def _changes(*, as_json: bool) -> Iterator[Show]:
     """Show a line whenever a job stands in another way."""
+    import json
+
     before: dict[str, Line] = {}
 
     def show(found: Sequence[Line]) -> None:
@@ -111,6 +121,10 @@ def _changes(*, as_json: bool) -> Iterator[Show]:
 
 
 def _text(line: Line) -> str:
+    from ...context import clock
+    from ...jobs.listing import row
+    from ...output.views import format_time
+
     now = clock()
     words = " ".join(row(line, now)[:5])
     why = "; ".join(filter(None, (line.reason, line.help and f"what helps: {line.help}")))

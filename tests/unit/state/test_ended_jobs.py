@@ -1,0 +1,107 @@
+"""What is kept of ended jobs is believed as long as their journals are as they were, and nothing depends on it."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.state import ended_jobs
+from paislurm.translator.state.ended_jobs import FILE, EndedJob
+from paislurm.translator.state.job_folder import Living, Store
+from paislurm.translator.state.records import Created, Ended, JobRole, Submitted, dump
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COUNT = 3
+CREATED = Created(
+    happened_at=5, job="j", user="u", backend="slurm", roles=(JobRole(name="w", folder="0-w", instances=2),)
+)
+SUBMITTED = Submitted(happened_at=6, attempt=0, job_id="7", job="j", user="u", backend="slurm", task_count=2)
+ENDED = Ended(
+    happened_at=9, attempt=0, state="FAILED", exit_code=1, reason="it failed", backend_state="FAILED",
+    started_at=7, ended_at=8, completed=2,
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a home with some jobs that have ended, of which the file is worth writing."""
+    monkeypatch.setattr(ended_jobs, "WORTH_WRITING", COUNT)
+    for number in range(COUNT):
+        job, folder = f"j{number}", tmp_path / "jobs" / f"u~j{number}"
+        folder.mkdir(parents=True)
+        submitted = replace(SUBMITTED, job=job, job_id=str(100 + number))
+        records = (replace(CREATED, job=job), submitted, ENDED)
+        (folder / "journal.jsonl").write_bytes(b"".join(map(dump, records)))
+    return tmp_path
+
+
+def look(home: Path) -> dict[str, EndedJob | Living]:
+    """Return what a new process knows of each job; it reads the journals of which it knows no end."""
+    found = {}
+    for name, job in Store(home).look():
+        found[name] = job
+        if isinstance(job, Living):
+            job.read()
+    return found
+
+
+def test_ended_jobs_are_kept_for_the_next_one(home: Path) -> None:
+    assert all(isinstance(job, Living) for job in look(home).values())
+    kept = look(home)
+    assert kept["u~j1"] == EndedJob(
+        job="j1", user="u", backend="slurm", job_id="101", attempt=0, task_count=2, created=5, submitted=6,
+        state="FAILED", exit_code=1, reason="it failed", completed=2,
+    )  # fmt: skip
+    assert len(kept) == COUNT
+    assert all(isinstance(job, EndedJob) for job in kept.values())
+    assert stat.S_IMODE((home / "monitor" / FILE).stat().st_mode) == 0o600
+    assert stat.S_IMODE((home / "monitor").stat().st_mode) == 0o700
+    found = Store(home).by_id("101")
+    assert found is not None
+    assert found.name == "u~j1"
+
+
+def test_a_journal_that_has_changed_is_read_again(home: Path) -> None:
+    look(home)
+    journal = home / "jobs" / "u~j1" / "journal.jsonl"
+    with journal.open("ab") as file:
+        file.write(dump(ENDED))
+    other = home / "jobs" / "u~j2" / "journal.jsonl"
+    text, times = other.read_bytes(), other.stat()
+    other.unlink()
+    other.write_bytes(text.replace(b"it failed", b"IT FAILED"))
+    os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
+    (home / "jobs" / "u~j0").rename(home / "jobs" / "u~j0.1")
+    assert {name for name, job in look(home).items() if isinstance(job, Living)} == {"u~j0.1", "u~j1", "u~j2"}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 9}', '{"version": 1, "jobs": 3}'])
+def test_a_damaged_file_tells_nothing(home: Path, text: str) -> None:
+    look(home)
+    file = home / "monitor" / FILE
+    sound = file.read_bytes()
+    file.write_text(text)
+    assert all(isinstance(job, Living) for job in look(home).values())
+    assert json.loads(file.read_bytes()) == json.loads(sound)
+
+
+def test_a_row_of_another_kind_is_none(home: Path) -> None:
+    look(home)
+    file = home / "monitor" / FILE
+    document = json.loads(file.read_bytes())
+    document["jobs"]["u~j0"][3] = 5
+    document["jobs"]["u~j1"].append("more")
+    file.write_text(json.dumps(document))
+    assert {name for name, job in look(home).items() if isinstance(job, Living)} == {"u~j0", "u~j1"}
+
+
+def test_where_nothing_can_be_kept(home: Path) -> None:
+    (home / "monitor").touch()
+    assert all(isinstance(job, Living) for job in [*look(home).values(), *look(home).values()])

@@ -1,0 +1,78 @@
+"""Classes and expressions that are made when they are used are what Python would have made at once."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import FrozenInstanceError, asdict, field, fields, is_dataclass, replace
+
+import pytest
+
+from paislurm.translator.lazy import dataclass, regex
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lazy:
+    """One of ours."""
+
+    first: int
+    second: tuple[str, ...] = ()
+    third: list[int] = field(default_factory=list, compare=False)
+    fourth: str = field(default="secret", repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Below(Lazy):
+    """One that has the fields of another."""
+
+    fifth: int = 5
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Plain:
+    """One of Python's."""
+
+    first: int
+    second: tuple[str, ...] = ()
+    third: list[int] = field(default_factory=list, compare=False)
+    fourth: str = field(default="secret", repr=False)
+
+
+def test_it_is_as_those_of_python() -> None:
+    ours, python = Lazy(first=1, third=[3]), Plain(first=1, third=[3])
+    assert repr(ours) == repr(python).replace("Plain", "Lazy")
+    assert asdict(ours) == asdict(python)
+    assert replace(ours, first=2) == Lazy(first=2) != ours
+    assert hash(ours) == hash(Lazy(first=1, third=[4]))
+    assert ours != python
+    with pytest.raises(FrozenInstanceError):
+        ours.first = 2  # type: ignore[misc]
+    with pytest.raises(TypeError, match="first"):
+        Lazy()  # type: ignore[call-arg]
+
+
+def test_fields_are_there_before_an_instance_is() -> None:
+    @dataclass(frozen=True)
+    class New(Lazy):
+        """One of which there is no instance."""
+
+        sixth: int = 6
+
+    assert is_dataclass(New)
+    assert [each.name for each in fields(New)] == ["first", "second", "third", "fourth", "sixth"]
+
+
+def test_a_class_below_has_the_fields_above() -> None:
+    assert Below(first=1) == Below(first=1, fifth=5)
+    assert Below(first=1) != Lazy(first=1)
+    assert [each.name for each in fields(Below)] == ["first", "second", "third", "fourth", "fifth"]
+
+
+def test_an_expression_is_compiled_when_it_is_used() -> None:
+    wrong = regex("(")
+    assert wrong.pattern == "("
+    with pytest.raises(re.error):
+        wrong.match("x")
+    found = regex("A(b)", re.IGNORECASE).fullmatch("aB")
+    assert found is not None
+    assert found[1] == "B"
