@@ -1,19 +1,21 @@
 """Run the benchmarks; exit with 1 if a limit is not kept.
 
-`--no-cluster` leaves out those that boot one, `--peers` adds the figures of other programs, which it installs.
+`--no-cluster` leaves out those that boot one, `--peers` adds the figures of other programs, which it installs. What
+Slurm counts in an hour takes an hour: `python -m tests.bench.hour`.
 """
 
 from __future__ import annotations
 
 import sys
 
-from . import compiling, reading, roles, tasks, watching
+from . import compiling, noticing, reading, roles, tasks, watching
 
 
 def main() -> int:
     """Print each ratio as it comes."""
     over = 0
-    parts = [compiling.run(), roles.run(peers="--peers" in sys.argv), reading.run(), tasks.run(), watching.run()]
+    parts = [compiling.run(), roles.run(peers="--peers" in sys.argv), reading.run(), tasks.run()]
+    parts += [watching.run(), noticing.run()]
     if "--no-cluster" not in sys.argv:
         from . import starting
 

@@ -18,6 +18,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from paislurm.translator.site.profile import MonitorSettings
 from tests.cluster.checkout import install_checkout
 from tests.cluster.cluster import Cluster
 from tests.cluster.instance import GROUP_ID, USERS
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 USER = "bob"
 """Calls Slurm in no test."""
 HOUR, LONGER = 3600, 7200
-INTERVAL = 60
-"""Seconds between two questions of a monitor by default."""
 CALLS = 70
 STEADY, TURNS = 40, 6
 """So many jobs run all the time, and so many wait for their turn: they want more CPUs than are free."""
@@ -120,7 +119,8 @@ class _User:
         self._folder = cluster.home(USER) / f"hour-{os.getpid()}"
         self._folder.mkdir()
         # A site's default is what is measured; only a faster clock is written down.
-        settings = "" if faster == 1 else f"monitor: {{maxPollInterval: {max(1, round(INTERVAL / faster))}}}\n"
+        interval = max(1, round(MonitorSettings().max_poll_interval / faster))
+        settings = "" if faster == 1 else f"monitor: {{maxPollInterval: {interval}}}\n"
         self._write("site.yaml", profile("normal") + settings)
         os.chown(self._folder, USERS[USER].uid, GROUP_ID)
 

@@ -16,7 +16,9 @@ _SCRIPT = """
 bindfs -f -o "attr_timeout=$1,entry_timeout=$1,negative_timeout=$2" "$3" "$3" & bindfs=$!
 until mountpoint -q "$3"; do sleep 0.1; done
 shift 3
-"$@"
+"$@" & program=$!
+trap 'kill $program' TERM
+wait $program
 status=$?
 kill $bindfs
 wait

@@ -31,41 +31,46 @@ def ground(installed: Cluster) -> Path:
     return folder_of_alice(installed.home("alice") / f"noticing-{os.getpid()}")
 
 
+def is_seen(process: subprocess.Popen[str], path: Path) -> bool:
+    """Tell whether a path can be opened where the process is."""
+    return subprocess.run(beside(process.pid, ["test", "-e", str(path)]), check=False).returncode == 0
+
+
+def asked(home: Path) -> int:
+    """Return how often Slurm's queue was asked for, by the bill."""
+    bill = home / "monitor/bill.log"
+    return bill.read_text().count("squeue") if bill.exists() else 0
+
+
 def test_a_result_is_noticed_where_names_come_later_than_the_times_of_their_folder(
     installed: Cluster, ground: Path
 ) -> None:
     """The monitor begins, somebody looks for the result in vain, it is written: no question to Slurm is needed."""
     gate = ground / "gate"
     job = watched(installed, ground / "late", f"until [ -e {gate} ]; do sleep 0.1; done", site=NEVER)
-    result, bill = job.path / "attempts/0/result.json", job.home / "monitor/bill.log"
-    (job.home / "probe").mkdir()
+    probe, result = job.home / "probe/probe", job.home / f"jobs/alice~{job.name}/attempts/0/result.json"
+    probe.parent.mkdir()
     job.begun()
     login = enter(installed.instance, LOGIN)
-    monitor = job.argv("monitor")[len(login) :]
-    argv = [*login, *behind(job.home, ATTRIBUTES, MISSING, monitor)]
+    argv = [*login, *behind(job.home, ATTRIBUTES, MISSING, job.argv("monitor")[len(login) :])]
+    before = asked(job.home)
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-
-        def is_seen(path: Path) -> bool:
-            return subprocess.run(beside(process.pid, ["test", "-e", str(path)]), check=False).returncode == 0
-
-        def asked() -> int:
-            return bill.read_text().count("squeue") if bill.exists() else 0
-
-        before = asked()
-        wait_until(lambda: asked() > before, "the monitor's question", LONGEST)
-        # When the probe comes into sight, so long has gone by that the monitor's own first look for a result counts
-        # no more, and the folder's times are looked at on another beat.
-        probe = job.home / "probe/probe"
-        assert not is_seen(probe)
-        probe.touch()
-        wait_until(lambda: is_seen(probe), "the probe to come into sight")
-        assert not is_seen(result)
-        questions = asked()
-        gate.touch()
-        wait_until(result.exists, "the result", LONGEST)
-        assert not is_seen(result), "the stand-in hides nothing"
-        said, _ = process.communicate(timeout=LONGEST)
-        assert process.returncode == 0, said
-    assert asked() == questions
+        try:
+            wait_until(lambda: asked(job.home) > before, "the monitor's question", LONGEST)
+            # When the probe comes into sight, the monitor's own first look for a result counts no more, and folders are
+            # looked at on another beat.
+            assert not is_seen(process, probe)
+            probe.touch()
+            wait_until(lambda: is_seen(process, probe), "the probe to come into sight")
+            assert not is_seen(process, result)
+            questions = asked(job.home)
+            gate.touch()
+            wait_until(result.exists, "the result", LONGEST)
+            assert not is_seen(process, result), "the stand-in hides nothing"
+            said, _ = process.communicate(timeout=LONGEST)
+            assert process.returncode == 0, said
+        finally:
+            process.terminate()
+    assert asked(job.home) == questions
     assert job.journal()[-1]["kind"] == "ended"
     check("a result that is seen late", job, "SUCCEEDED", 0, 1)
