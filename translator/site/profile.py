@@ -183,7 +183,7 @@ class MonitorSettings:
     """Say whether `submit` leaves a monitor behind, and the time between two of its questions to Slurm, in seconds."""
 
     background: bool = True
-    max_poll_interval: int = 60
+    max_poll_interval: int = 180
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
