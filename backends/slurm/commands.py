@@ -92,7 +92,7 @@ def squeue(ids: Sequence[JobId]) -> list[str]:
     for a list of numbers sends all jobs of all users. Source: squeue(1), --jobs and --user.
 
     Unless told `--local`, squeue also asks which clusters form a federation: one call more for the controller each
-    time. It always asks for the partitions, too. Observed with sdiag on 22.05.
+    time. It always asks for the partitions, too. Observed with sdiag on 22.05, 24.11 and 26.05.
     """
     return [
         "squeue",
