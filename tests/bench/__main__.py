@@ -1,13 +1,14 @@
 """Run the benchmarks; exit with 1 if a limit is not kept.
 
-`--no-cluster` leaves out those that boot one, `--peers` adds the figures of other programs, which it installs.
+`--no-cluster` leaves out those that boot one, `--peers` adds the figures of other programs, which it installs. What
+Slurm counts in an hour takes an hour: `python -m tests.bench.hour`.
 """
 
 from __future__ import annotations
 
 import sys
 
-from . import commands, compiling, large, reading, roles, tasks, watching
+from . import commands, compiling, large, noticing, reading, roles, tasks, watching
 
 
 def main() -> int:
@@ -21,6 +22,7 @@ def main() -> int:
         tasks.run(),
         large.run(),
         watching.run(),
+        noticing.run(),
     ]
     if "--no-cluster" not in sys.argv:
         from . import starting

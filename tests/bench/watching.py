@@ -36,7 +36,7 @@ def run() -> Iterator[Ratio]:
     yield Ratio("the same with the programs that it calls : 2 s", all_of_it * 3600, 2, 1)
 
 
-def _home(folder: Path, jobs: int) -> dict[str, str]:
+def make_home(folder: Path, jobs: int) -> dict[str, str]:
     """Make a home with so many jobs that run, and a squeue that says so; return the environment."""
     user = getpwuid(os.getuid()).pw_name
     now = int(time.time())
@@ -73,7 +73,7 @@ def _home(folder: Path, jobs: int) -> dict[str, str]:
 def _step(jobs: int) -> Cost:
     """Return the least that `monitor --once` takes, interpreter and imports included."""
     with tempfile.TemporaryDirectory() as folder:
-        env = _home(Path(folder), jobs)
+        env = make_home(Path(folder), jobs)
         costs = [cost([*MONITOR, "--once"], env) for _ in range(TURNS)]
     return Cost(min(cost.cpu for cost in costs), min(cost.memory for cost in costs))
 
@@ -81,7 +81,7 @@ def _step(jobs: int) -> Cost:
 def _idle(jobs: int) -> tuple[float, float]:
     """Return what part of a core a monitor uses when nothing happens: by itself, and with what it calls."""
     with tempfile.TemporaryDirectory() as folder:
-        env = _home(Path(folder), jobs)
+        env = make_home(Path(folder), jobs)
         with subprocess.Popen(MONITOR, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as monitor:
             time.sleep(WARM_SECONDS)
             before, began = _used(monitor.pid), time.monotonic()

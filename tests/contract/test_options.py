@@ -87,7 +87,7 @@ def test_srun_takes_every_option(site: Site, folder: Path) -> None:
 QUESTIONS = {
     "scancel": ["--signal=TERM NUMBER"],
     "scontrol": ["--details show job NUMBER", "--oneliner show node n1"],
-    "squeue": ["--noheader --states=all --format=%i --jobs=NUMBER", "--noheader --me --format=%i"],
+    "squeue": ["--noheader --states=all --format=%i --jobs=NUMBER --local", "--noheader --me --format=%i"],
     "sacct": ["--parsable2 --allocations --format=JobID --jobs=NUMBER --starttime=now-1hour"],
     "sinfo": ["--noheader --Node --nodes=n1 --format=%N"],
 }

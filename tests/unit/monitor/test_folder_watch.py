@@ -68,3 +68,20 @@ def test_another_path_under_a_name_counts_as_changed(tmp_path: Path) -> None:
     assert watch.changed() == {"a"}
     watch.keep([("b", tmp_path)])
     assert watch.changed() == set()
+
+
+def test_a_sign_that_the_list_has_and_nobody_can_open_is_reported_until_somebody_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the kernel remembers that a name was missing longer than the times of its folder."""
+    watch, missing = FolderWatch(), {f"{tmp_path}/result.json", f"{tmp_path}/srun"}
+    watch.keep([("a", tmp_path), ("b", tmp_path / "none")])
+    settled(watch)
+    monkeypatch.setattr(os.path, "lexists", lambda path: path not in missing)
+    for name in ("srun", "result.json"):
+        (tmp_path / name).touch()
+    assert [watch.changed() for _ in range(4)] == [{"a"}] * 4
+    missing.remove(f"{tmp_path}/result.json")
+    # Who reads now may have looked a moment before.
+    assert watch.changed() == {"a"}
+    assert watch.changed() == set()

@@ -2,7 +2,8 @@
 
 A claim and a result are names that come into the folder of an attempt, whose time of change is that of the newest. No
 inotify: on a network file system it sees nothing of what other machines do. There, a change is seen when the attribute
-cache lets go of the folder's times (nfs(5), acdirmax).
+cache lets go of the folder's times (nfs(5), acdirmax). Some file systems remember on an account of its own that a name
+was missing: then the folder's times are new, and its list has the name, before anybody can open it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+SIGNS = ("claim", "result.json")
+"""The names in the folder of an attempt that say that it has begun, and that it has ended."""
 Stamp: TypeAlias = "tuple[int, int, int] | None"
 
 
@@ -36,7 +39,7 @@ class FolderWatch:
         """Return the names of those that have changed since the last call.
 
         Each is returned once more by the next one: of two changes within one tick of the clock the time of the folder
-        shows one alone.
+        shows one alone. One that hides a sign is returned until it does not; it is looked at before its files are read.
         """
         news: set[str] = set()
         stamps = self._stamps
@@ -49,5 +52,15 @@ class FolderWatch:
             if stamps[name] != stamp:
                 stamps[name] = stamp
                 news.add(name)
-        found, self._unsure = news | self._unsure, news
+        found = news | self._unsure
+        self._unsure = news | {name for name in found if hides(self._paths[name])}
         return found
+
+
+def hides(folder: str) -> bool:
+    """Tell whether a folder's list has a sign that cannot be opened yet. A folder that cannot be listed hides none."""
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - names are what is wanted
+    except OSError:
+        return False
+    return any(name in SIGNS and not os.path.lexists(f"{folder}/{name}") for name in names)

@@ -147,6 +147,13 @@ def test_of_several_jobs_the_queue_is_asked_as_of_the_users() -> None:
     assert set(SlurmBackend(Replay(asked)).observe(ids)) == set(ids)
 
 
+def test_other_clusters_are_asked_for_jobs_of_a_federation_alone() -> None:
+    """Else the controller is asked once more, each time, which clusters form one."""
+    last, first = JobId(str((1 << 26) - 1)), JobId(str(1 << 26))
+    assert all("--local" in commands.squeue(ids) for ids in ([last], [JobId("1"), last]))
+    assert not any("--local" in commands.squeue(ids) for ids in ([first], [JobId("1"), first]))
+
+
 THROTTLED = (
     Completed(status=1, stdout="", stderr="slurm_load_jobs error: Rate limit exceeded, please retry momentarily\n"),
     Completed(status=1, stdout="", stderr="slurm_load_jobs error: Rate limit exceeded, please retry later\n"),

@@ -42,7 +42,7 @@ def good(surroundings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     programs.mkdir()
     known = {"squeue": "", "sacct": f"{HEAD}\n{GOOD}\n", "scancel": "", "sinfo": ""}
     for program, answer in known.items():
-        refuse = 'case "$*" in *jobs=*[!0-9,]*\\ *) exit 1 ;; esac'
+        refuse = 'all="$*"; case "${all% --local}" in *jobs=*[!0-9,]*\\ *) exit 1 ;; esac'
         text = f"#!/bin/sh\necho \"$0 $*\" >>{tmp_path}/asked\n{refuse}\nprintf '%s' '{answer}'\n"
         (programs / program).write_text(text, encoding="utf-8")
         (programs / program).chmod(0o755)
