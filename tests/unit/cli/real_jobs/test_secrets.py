@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from paislurm.translator.cli.commands.jobs import submit
-from paislurm.translator.cli.jobs.waiting import wait_for_end
+from paislurm.translator.cli.jobs import waiting
 from paislurm.translator.cli.submit import replace_job
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS
@@ -88,9 +87,10 @@ def test_a_secret_is_in_the_command_and_nowhere_else(
             )
         )
         go.touch()
-        return wait_for_end(folder, max_age=max_age)
+        return wait(folder, max_age=max_age)
 
-    monkeypatch.setattr(submit, "wait_for_end", look)
+    wait = waiting.wait_for_end
+    monkeypatch.setattr(waiting, "wait_for_end", look)
     beside = tmp_path / "secrets.yaml"
     beside.write_text(yaml.safe_dump(SECRETS))
     beside.chmod(0o600)
