@@ -47,7 +47,7 @@ fuzz: $(VENV)/ready  ## fuzz the compiler for FUZZ_SECONDS
 
 chaos: $(VENV)/ready cluster-packages  ## provoke every fault that a monitor lives through, ROUNDS times
 	for round in $$(seq $(ROUNDS)); do \
-	  PAISLURM_SIGNALS=200 PAISLURM_KEEP_CLUSTER=1 PAISLURM_REQUIRE_CLUSTER=1 $(BIN)/pytest -q $(FAULTS) || exit; \
+	  PAISLURM_CHAOS=1 PAISLURM_SIGNALS=200 PAISLURM_KEEP_CLUSTER=1 PAISLURM_REQUIRE_CLUSTER=1 $(BIN)/pytest -q $(FAULTS) || exit; \
 	done; $(CLUSTER) down
 
 bench: $(VENV)/ready cluster-packages  ## measure what things cost, as ratios; PEERS=1: beside torchx and submitit
