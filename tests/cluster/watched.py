@@ -116,7 +116,8 @@ def watched(
 ) -> Watched:
     """Submit a job whose first task adds a line to the ledger, and whose tasks go on with `command`."""
     folder_of_alice(folder)
-    name = f"m{folder.name}-{os.getpid()}".replace("_", "-")
+    # Modules have jobs of the same kind, and the accounting counts by name.
+    name = f"{folder.parent.name}-{folder.name}-{os.getpid()}".replace("_", "-")
     job = Watched(cluster, folder, name, home or folder / "home")
     line = f'[ "$PAI_TASK_INDEX" != 0 ] || echo "$FC_FRAMEWORK_ATTEMPT_ID $SLURM_JOB_ID" >> {folder}/ledger'
     text = job_text(job.name, role("w", tasks, f"{line}; {command}", failed=failed), extras)

@@ -13,7 +13,7 @@ from ...monitor.waits import SETTLED_SECONDS, advice, sentence, waits_by_journal
 from ...state.shared_files import time_written
 from ..output.console import log
 from ..output.views import format_time
-from .asking import interval
+from .asking import BY_A_PERSON, interval
 from .refresh import monitor_lock, refresh
 
 if TYPE_CHECKING:
@@ -132,8 +132,13 @@ def _wait_for_end(folder: JobFolder, max_age: float, shortest: float, between: C
 
 
 def _refresh(folder: JobFolder, progress: _Progress, max_age: float) -> View | None:
-    """Return how the job stands; None while a monitor is at work, which writes down why it waits, and its end."""
+    """Return how the job stands; None while a monitor is at work, which writes down why it waits, and its end.
+
+    A monitor may ask for the end of a job that was cancelled before it began minutes later: so who waits asks.
+    """
     known = open_job(folder).history
+    if known.cancelled is not None:
+        return refresh(folder, max_age=min(max_age, BY_A_PERSON))
     if known.ended is None and _is_watched():
         progress.report(waits_by_journal(known), known.observed.happened_at if known.observed else None)
         return None

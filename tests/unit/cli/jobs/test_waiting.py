@@ -133,6 +133,17 @@ def test_why_a_job_waits_is_told_once_for_each_reason(
     assert slurm.queries - queries <= (1 if watched else 9)
 
 
+def test_who_waits_for_a_cancelled_job_asks_whatever_monitor_is_at_work(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It never began, so that no file tells of its end."""
+    monkeypatch.setattr(waiting, "_is_watched", lambda: True)
+    folder.append(Cancelled(happened_at=1000, attempt=0, user="alice", job_id="7"))
+    slurm.observations[JobId("7")] = observed("CANCELLED", final=True, raw_state="CANCELLED by 0")
+    said = run("wait", "demo", "--json")
+    assert (said.code, json.loads(said.out)["state"]) == (1, "STOPPED")
+
+
 def test_what_a_look_itself_writes_is_no_reason_to_ask_again(tmp_path: Path) -> None:
     journal, result = tmp_path / "journal.jsonl", tmp_path / "result.json"
     pace = Pace(0.5, result, journal)
