@@ -42,8 +42,8 @@ TRIES = 10
 def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_json: bool) -> int:
     """Look after your jobs: write down how they end, and submit the attempts that are due.
 
-    It looks at the folders of jobs each second, and asks Slurm every three minutes, or as often as the site says, for
-    all jobs at once. --bill shows what was asked for you, by all commands.
+    It looks at the folders of jobs each second, and asks Slurm once a minute, or as seldom as the site says, for all
+    jobs at once. --bill shows what was asked for you, by all commands.
 
     It ends when nothing is left to watch. `submit` leaves one behind where the site allows it; of any number that
     run, one does the work. Every command that shows a job does the same for that job, if no monitor runs.
