@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 VALUES = {
     "sbatch": {
-        "--account": "research", "--chdir": "/tmp", "--comment": "tag", "--constraint": "v100", "--cpus-per-task": "1",
-        "--exclude": "n4", "--gpus-per-task": "v100:1", "--gres": "gpu:v100:1", "--hint": "nomultithread",
-        "--job-name": "options", "--mem": "100", "--mem-per-cpu": "100", "--network": "Instances=1", "--nice": "10",
-        "--nodelist": "n1", "--nodes": "1", "--ntasks": "1", "--ntasks-per-node": "1", "--output": "/dev/null",
+        "--account": "research", "--begin": "now+1", "--chdir": "/tmp", "--comment": "tag", "--constraint": "v100",
+        "--cpus-per-task": "1", "--exclude": "n4", "--gpus-per-task": "v100:1", "--gres": "gpu:v100:1",
+        "--hint": "nomultithread", "--job-name": "options", "--mem": "100", "--mem-per-cpu": "100",
+        "--network": "Instances=1", "--nice": "10", "--nodelist": "n1", "--nodes": "1", "--ntasks": "1",
+        "--ntasks-per-node": "1", "--output": "/dev/null",
         "--partition": "normal", "--qos": "normal", "--reservation": "held", "--signal": "B:USR1@60", "--switches": "1",
         "--time": "10",
     },
