@@ -25,7 +25,7 @@ def run() -> Iterator[Ratio]:
     last = load("runtime/dispatch.sh").strip()
     assert dispatch in script
     assert last in script
-    nothing = re.sub(r"\ncase .*", "\nexit", dispatch, flags=re.DOTALL)
+    nothing = re.sub(r"\nif .*", "\nexit", dispatch, flags=re.DOTALL)
     with TemporaryDirectory() as folder:
         part, whole = Path(folder, "part.sbatch"), Path(folder, "whole.sbatch")
         part.write_text(script.replace(dispatch, nothing))
