@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 CLUSTER := $(PYTHON) tests/cluster/cluster.py
 JOBS := $(firstword $(wildcard $(PAISLURM_OPENPAI_JOBS) ../shared/openpai-jobs))
 
+# Tests start Python a thousand times: it may keep what it compiled.
+unexport PYTHONDONTWRITEBYTECODE
 FUZZ_SECONDS ?= 600
 # Tests on the cluster wait more than they compute, so that there are more processes than processors.
 WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
@@ -21,7 +23,7 @@ help:  ## list what make can do
 
 unit: $(VENV)/ready  ## what needs neither root nor Slurm and is not slow, in about a minute
 	export PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)); \
-	  $(BIN)/pytest -q -n $$(nproc) -m 'not slow and not root' tests/unit tests/golden tests/rejected
+	  $(BIN)/pytest -q -n $$((2 * $$(nproc))) -m 'not slow and not root' tests/unit tests/golden tests/rejected
 
 # A busy machine can make a test of real daemons run out of its time. What failed is shown in full, then has one more try, alone.
 test: horovod-begun check  ## everything: lint, types, and all tests, on a real Slurm

@@ -131,7 +131,7 @@ def test_reading_what_was_compiled_is_in_proportion_to_the_roles(read: Callable[
 
 
 @pytest.mark.parametrize("cpus", [1, 64])
-@pytest.mark.parametrize("count", [10, 1000])
+@pytest.mark.parametrize("count", [10, pytest.param(1000, marks=pytest.mark.slow("a second or two each"))])
 def test_a_role_takes_so_many_bytes_of_a_script(count: int, cpus: int) -> None:
     """What a role adds is the same among ten and among a thousand, but for the digits of its number."""
     less, more = (compile_job(roles(size, cpus), site=SITE) for size in (count - 5, count))

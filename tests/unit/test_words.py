@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import re
 import tokenize
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 ROOT = Path(__file__).parents[2]
 
@@ -101,11 +102,26 @@ def python_files(folders: Sequence[str] = FOLDERS) -> list[Path]:
     return [file for file in found if file != Path(__file__)]
 
 
-def tokens(folders: Sequence[str] = FOLDERS) -> Iterator[tuple[str, tokenize.TokenInfo]]:
-    """Yield every token of the code with its file. An f-string is one, so that `make check` has to see its names."""
-    for file in python_files(folders):
-        for token in tokenize.generate_tokens(io.StringIO(file.read_text(encoding="utf-8")).readline):
-            yield file.relative_to(ROOT).as_posix(), token
+@functools.cache
+def tokens(folders: Sequence[str] = FOLDERS) -> list[tuple[str, tokenize.TokenInfo]]:
+    """Return names, texts and comments of the code with their files. `make check` sees names inside f-strings."""
+    kinds = (tokenize.NAME, tokenize.STRING, tokenize.COMMENT)
+    return [
+        (file.relative_to(ROOT).as_posix(), token)
+        for file in python_files(folders)
+        for token in tokenize.generate_tokens(io.StringIO(file.read_text(encoding="utf-8")).readline)
+        if token.type in kinds
+    ]
+
+
+@functools.cache
+def lines(*, code: bool) -> list[tuple[str, str]]:
+    """Return each line of what people read, and of Python too, with where it stands."""
+    return [
+        (f"{file.relative_to(ROOT)}:{number}", line)
+        for file in (*(python_files() if code else ()), *texts())
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+    ]
 
 
 def texts() -> list[Path]:
@@ -136,24 +152,14 @@ def test_old_names_are_none_of_the_new_ones() -> None:
 @pytest.mark.parametrize("phrase", PHRASES)
 def test_old_phrases_stay_away(phrase: str) -> None:
     pattern = re.compile(rf"\b{re.escape(phrase)}\b")
-    found = [
-        f"{file.relative_to(ROOT)}:{number}: say {PHRASES[phrase]!r}"
-        for file in (*python_files(), *texts())
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
-        if pattern.search(line)
-    ]
+    found = [f"{where}: say {PHRASES[phrase]!r}" for where, line in lines(code=True) if pattern.search(line)]
     assert found == []
 
 
 @pytest.mark.parametrize("key", KEYS)
 def test_old_keys_stay_away(key: str) -> None:
     pattern = re.compile(rf"(?<![\w.]){re.escape(key)}(?!\w)")
-    found = [
-        f"{file.relative_to(ROOT)}:{number}: {key} is {KEYS[key]}"
-        for file in texts()
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
-        if pattern.search(line)
-    ]
+    found = [f"{where}: {key} is {KEYS[key]}" for where, line in lines(code=False) if pattern.search(line)]
     found += [
         f"{file}:{token.start[0]}: {key} is {KEYS[key]}"
         for file, token in tokens()

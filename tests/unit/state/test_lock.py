@@ -131,6 +131,7 @@ OPERATIONS = 6
 """Of a `take`, up to the point from which on only what is old is removed."""
 
 
+@pytest.mark.slow("every order of two processes, with a thread each")
 @pytest.mark.parametrize("before", ["nothing", "given up", "stale"])
 def test_of_two_that_want_it_one_gets_it_in_every_order(before: str) -> None:
     for order in orders(OPERATIONS, OPERATIONS):
@@ -156,6 +157,7 @@ def test_an_owner_that_lives_keeps_it_in_every_order() -> None:
         assert owner.holds_lock()
 
 
+@pytest.mark.slow("every order of two processes, with a thread each")
 def test_an_owner_that_gives_up_while_others_look() -> None:
     """Whoever gets it, nobody gets it beside the first, and somebody can have it afterwards."""
     for order in orders(OPERATIONS + 2, OPERATIONS):

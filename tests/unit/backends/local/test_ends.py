@@ -8,6 +8,8 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
+import pytest
+
 from paislurm.backends.base import JobId
 from paislurm.backends.slurm_emulator import processes, records
 from tests.cluster.processes import wait_until
@@ -54,6 +56,7 @@ def test_a_job_can_cancel_itself(runs: Runs) -> None:
     assert runs.end(job_id).state == "CANCELLED"
 
 
+@pytest.mark.slow("waits for the time in which a job may end")
 def test_who_ignores_term_is_killed(runs: Runs) -> None:
     job_id = runs.submit("trap '' TERM; echo up; while :; do sleep 1; done")
     runs.wait_for_line(job_id, "up")
@@ -64,6 +67,7 @@ def test_who_ignores_term_is_killed(runs: Runs) -> None:
     assert 4.5 < time.monotonic() - began < 15
 
 
+@pytest.mark.slow("waits for the time in which a job may end")
 def test_the_time_limit_ends_a_job(runs: Runs) -> None:
     job_id = runs.submit(
         "trap 'echo warned' USR1; trap 'echo ended; exit 3' TERM; echo up; while :; do sleep 0.05; done",

@@ -92,6 +92,7 @@ def test_a_job_that_gives_up_leaves_nothing_in_tmp(tmp_path: Path) -> None:
     wait_until(lambda: not node_folder().exists(), "the folder of the job in /tmp is still there")
 
 
+@pytest.mark.slow("a whole job, or two")
 def test_the_shell_of_a_task_is_killed_while_a_peer_runs(tmp_path: Path) -> None:
     """The field after the state in /proc/PID/stat is the parent's number; the command's shell is a grandchild."""
     kill = "read -r _ _ _ shell _ </proc/$PPID/stat; kill -KILL $shell"
@@ -112,6 +113,7 @@ def test_a_job_that_fails(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["exit_code"] == 255
 
 
+@pytest.mark.slow("a whole job, or two")
 def test_a_monitor_stays_behind_and_retries(tmp_path: Path) -> None:
     """Nobody asks, and the job comes to its end; the monitor ends with it."""
     job = job_file(tmp_path, JOB.replace("echo and bye", "exit 3") + "jobRetryCount: 1\n")
@@ -130,6 +132,7 @@ def test_a_monitor_stays_behind_and_retries(tmp_path: Path) -> None:
     assert followed.stdout == "hello from 0\n"
 
 
+@pytest.mark.slow("a whole job, or two")
 def test_following_goes_on_with_the_next_attempt(tmp_path: Path) -> None:
     text = JOB.replace("instances: 2", "instances: 1").replace("echo and bye", 'test "$FC_FRAMEWORK_ATTEMPT_ID" = 1')
     done = paislurm("submit", job_file(tmp_path, text + "jobRetryCount: 1\n"), "--backend", "local", "--follow")

@@ -41,6 +41,7 @@ def code(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow("a whole job")
 @pytest.mark.parametrize("form", ["{}", "file://{}", "{}/"])
 def test_code_is_in_the_working_directory_of_each_task(
     tmp_path: Path, code: Path, surroundings: Path, form: str

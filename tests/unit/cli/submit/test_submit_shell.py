@@ -110,6 +110,7 @@ def test_its_functions_are_the_commands_alone(shell: Shell) -> None:
     )
 
 
+@pytest.mark.slow("a whole job")
 def test_its_idea_of_who_the_user_is(shell: Shell) -> None:
     """Bash takes UID and EUID from its environment; what a script before the commands exports comes back by name."""
     printed = shell.submit(
@@ -122,6 +123,7 @@ def test_its_idea_of_who_the_user_is(shell: Shell) -> None:
     assert printed == f"t {os.getuid()} {os.geteuid()} 1\n"
 
 
+@pytest.mark.slow("a whole job")
 def test_its_values_stand_on_no_command_line(shell: Shell) -> None:
     """The program that would be given them writes down how it is called."""
     programs = shell.folder / "bin"
@@ -136,6 +138,7 @@ def test_its_values_stand_on_no_command_line(shell: Shell) -> None:
     assert [line for line in called if VALUE in line] == []
 
 
+@pytest.mark.slow("a whole job")
 def test_an_environment_of_a_megabyte(shell: Shell) -> None:
     """Under names of the script's own, and others; a single value has at most 128 KiB."""
     big = "x" * 120_000
@@ -181,6 +184,7 @@ def test_of_it_commands_have_what_the_job_says(
     assert not [path for path in shell.home.rglob("job.sbatch") if VALUE in path.read_text()]
 
 
+@pytest.mark.slow("a whole job")
 def test_calls_and_scripts_have_no_more(shell: Shell) -> None:
     printed = shell.submit(
         "echo ${A-no} ${B-no} $START; ssh -n worker-0 'echo ${A-no} ${B-no}'",
@@ -195,6 +199,7 @@ def test_calls_and_scripts_have_no_more(shell: Shell) -> None:
 WHERE = 'pwd; echo "$PAISLURM_SUBMIT_DIR"; [ ! "$PWD" -ef "$PAI_WORK_DIR" ] || echo own'
 
 
+@pytest.mark.slow("two whole jobs each")
 @pytest.mark.parametrize("name", ["here", "it's $(a) folder\n"])
 def test_the_folder_in_which_commands_start(shell: Shell, name: str) -> None:
     """It is the submitting shell's, one that the job names, or the task's own; a role's word goes before the job's."""
@@ -213,6 +218,7 @@ def test_the_folder_in_which_commands_start(shell: Shell, name: str) -> None:
     assert [path.name for path in (*here.iterdir(), *there.iterdir())] == []
 
 
+@pytest.mark.slow("a whole job")
 @pytest.mark.parametrize(("name", "says"), [("missing", "there is no folder"), ("file", "there is no folder")])
 def test_a_folder_that_is_not_there(shell: Shell, name: str, says: str) -> None:
     (shell.folder / "file").touch()
@@ -224,6 +230,7 @@ def test_a_folder_that_is_not_there(shell: Shell, name: str, says: str) -> None:
     assert (task["state"], task["exit_code"], task["behaviour"]) == ("FAILED", 252, "permanent")
 
 
+@pytest.mark.slow("a whole job")
 def test_whatever_its_umask_nothing_is_for_others_to_write(shell: Shell) -> None:
     site = shell.folder / "site.yaml"
     site.write_text("{}")
