@@ -16,6 +16,7 @@ from .poll import Opened, open_job
 from .reconcile import is_unknown, reconcile
 from .watching.cpu_limit import is_nearly_spent
 from .watching.folder_watch import FolderWatch
+from .watching.job_files import needs_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -40,6 +41,8 @@ SMOOTH = 10
 LATE = 1.0
 """Seconds: an answer is as old as it may be when the next question is due."""
 JITTER = 0.1
+SOON = 15.0
+"""Seconds after which a backend is asked of which files say that it has something to tell; then twice as long, ..."""
 _ALL = "/"
 """Stands for the folder of all jobs, in which new ones come to be; no job has this name."""
 
@@ -62,6 +65,7 @@ class Monitor:
         self._left_alone: set[str] = set()
         self._watch = FolderWatch()
         self._cost = 0.0
+        self._hurries = False
         self._elapsed = 0.0
         self._due: dict[str, float] = {}
         """When jobs are to be looked at again, in seconds `elapsed` since backends were asked."""
@@ -94,11 +98,13 @@ class Monitor:
                 with suppress(OSError):
                     self._over[name] = _stamp(view.folder)
         self._due = {name: due for name, due in self._due.items() if name in self._views}
+        self._hurries = any(map(needs_answer, self._views.values()))
         paths = ((name, _watched_path(view)) for name, view in self._views.items())
         self._watch.keep([(_ALL, self._store.jobs), *paths])
 
     def _ask(self, name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
-        ask = self._means.ask or asking(self._means.backend, self._means.clock())
+        means = self._means
+        ask = (means.ask_soon if self._hurries else None) or means.ask or asking(means.backend, means.clock())
         self._answers[name] = ask(name, ids, tags)
         return self._answers[name]
 
@@ -155,21 +161,30 @@ class Monitor:
     ) -> bool:
         """Take steps until nothing is left to watch, or the lock is another's; backends are asked every `interval` s.
 
+        Sooner, where files say that a backend has something to tell: after SOON seconds, then after twice as many.
         Returns True where another process is to go on, because this one's CPU time is nearly `spent`.
         """
-        while self._means.holds_lock() and self.step():
-            seconds = interval * random.uniform(1, 1 + JITTER) + LATE  # noqa: S311 - so that not all ask at once
-            if self._rest(seconds, sleep, spent):
+        soon = SOON
+        while self._means.holds_lock():
+            hurried = self._hurries
+            if not self.step():
+                break
+            part = random.uniform(1, 1 + JITTER)  # noqa: S311 - so that not all ask at once
+            if self._rest(interval * part + LATE, soon * part + LATE, sleep, spent):
                 return True
+            soon = min(2 * soon, interval) if hurried else SOON
         return False
 
     def finish(self) -> None:
         """Wait for the programs that are being told of events."""
         self._sender.finish(self._means.clock())
 
-    def _rest(self, seconds: float, sleep: Callable[[float], None], spent: Callable[[], bool]) -> bool:
-        """Look at files until backends are to be asked again, or nothing is left; tell whether CPU time is spent."""
-        while self._elapsed < seconds and self._views:
+    def _rest(self, seconds: float, soon: float, sleep: Callable[[float], None], spent: Callable[[], bool]) -> bool:
+        """Look at files until backends are to be asked again, or nothing is left; tell whether CPU time is spent.
+
+        They are asked after so many `seconds`, and `soon` where one has something to tell.
+        """
+        while self._elapsed < (min(soon, seconds) if self._hurries else seconds) and self._views:
             if spent():
                 return True
             began = time.thread_time()

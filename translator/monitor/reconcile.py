@@ -49,9 +49,10 @@ class Dependencies:
     """Hold what a step works with.
 
     `holds_lock` tells whether this process is still the one that may act, and `owns` whether a job is the user's:
-    others' are looked at and left alone. `ask` is how a backend is asked for jobs, at once where it is None. `room_at`
-    tells from when on a backend may be given one more attempt, in seconds since 1970. `ahead` tells how many seconds
-    before its time a backend takes an attempt, and begins it then.
+    others' are looked at and left alone. `ask` is how a backend is asked for jobs, at once where it is None, and
+    `ask_soon` how it is where something has happened of which only the backend can say more. `room_at` tells from when
+    on a backend may be given one more attempt, in seconds since 1970. `ahead` tells how many seconds before its time a
+    backend takes an attempt, and begins it then.
     """
 
     backend: Callable[[str], Backend]
@@ -59,6 +60,7 @@ class Dependencies:
     holds_lock: Callable[[], bool]
     owns: Callable[[View], bool]
     ask: Ask | None = None
+    ask_soon: Ask | None = None
     room_at: Callable[[str], int] = lambda _: 0
     ahead: Callable[[str], int] = lambda _: 0
 

@@ -187,7 +187,7 @@ class MonitorSettings:
     """
 
     background: bool = True
-    max_poll_interval: int = 60
+    max_poll_interval: int = 180
     at_end: bool = False
 
     @property

@@ -16,7 +16,7 @@ from paislurm.translator.monitor.reconcile import Dependencies
 from paislurm.translator.state.job_folder import Store
 from paislurm.translator.state.records import RetryPolicy
 
-from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, leave_result, observed
+from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, ended, job_folder, leave_result, observed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -101,6 +101,35 @@ def test_an_end_without_a_result_is_believed_after_a_while_and_one_question(tmp_
     monitor(tmp_path, slurm, clock, []).run(300, sleep=clock.sleep)
     assert slurm.queries == 1
     assert 10 <= clock.seconds <= 14
+
+
+def test_why_a_script_was_told_to_end_is_asked_soon(tmp_path: Path, backend: FakeBackend) -> None:
+    folder = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
+    told = partial(leave_result, folder, outcome="interrupted", exitCode=-101)
+    slurm_knows = partial(ended, backend, state="PREEMPTED", ended=NOW)
+    clock, said = Clock(t100=told, t110=slurm_knows), []
+    monitor(tmp_path, backend, clock, said).run(300, sleep=clock.sleep)
+    assert 110 <= clock.seconds <= 121
+    assert backend.queries == 3
+    assert "PREEMPTED" in said[-1] or "preempted" in said[-1]
+
+
+def test_as_long_as_nothing_new_is_said_it_is_asked_later_each_time(tmp_path: Path) -> None:
+    folder = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
+    asked: list[float] = []
+
+    class Backend(FakeBackend):
+        def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
+            asked.append(clock.seconds)
+            return super().observe(ids)
+
+    slurm = Backend(observed("RUNNING"))
+    told = partial(leave_result, folder, outcome="interrupted", exitCode=-101)
+    clock = Clock(t100=told, t900=partial(ended, slurm, ended=NOW))
+    monitor(tmp_path, slurm, clock, []).run(120, sleep=clock.sleep)
+    pauses = [later - before for before, later in pairwise(asked)]
+    bounds = [99, 16, 31, 61, 121, 121, 121, 121]
+    assert all(bound <= pause <= 1.1 * bound + 2 for bound, pause in zip(bounds, pauses[:8], strict=True)), pauses
 
 
 def test_a_monitor_whose_cpu_time_is_nearly_spent_ends_for_another_to_go_on(

@@ -32,11 +32,17 @@ def monitor_lock() -> Lock:
 
 
 def dependencies(
-    lock: Lock, ask: Ask, most: Callable[[], int] = most_attempts, *, ahead: Callable[[str], int] = lambda _: 0
+    lock: Lock,
+    ask: Ask,
+    most: Callable[[], int] = most_attempts,
+    *,
+    ask_soon: Ask | None = None,
+    ahead: Callable[[str], int] = lambda _: 0,
 ) -> Dependencies:
     """Return what a step under this lock works with: the file server's time, which all monitors share.
 
-    `most` tells how many attempts are submitted in an hour, all jobs together; `ahead` as in Dependencies.
+    `most` tells how many attempts are submitted in an hour, all jobs together; `ask_soon` and `ahead` as in
+    Dependencies.
     """
     return Dependencies(
         backend=backend,
@@ -44,6 +50,7 @@ def dependencies(
         holds_lock=lock.holds_lock,
         owns=is_own,
         ask=ask,
+        ask_soon=ask_soon,
         room_at=partial(when_room, most=most),
         ahead=ahead,
     )

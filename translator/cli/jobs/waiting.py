@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ...errors import Diagnostic, InterruptedWaitError, NotFoundError
 from ...monitor.poll import open_job
 from ...monitor.waits import SETTLED_SECONDS, advice, sentence, waits_by_journal
+from ...monitor.watching.job_files import needs_answer
 from ...state.shared_files import time_written
 from ..output.console import log
 from ..output.views import format_time
@@ -107,9 +108,11 @@ def _wait_for_end(folder: JobFolder, max_age: float, shortest: float, between: C
     gc.enable()
     attempt = folder.history().attempt
     pace = Pace(shortest, folder.result(attempt), folder.journal)
-    outage, state, progress = "", "", _Progress(folder.name)
+    outage, state, progress, expects_news = "", "", _Progress(folder.name), False
     while True:
-        if pace.due(time.monotonic()) and (view := _refresh(folder, progress, max_age)) is not None:
+        age = min(max_age, BY_A_PERSON) if expects_news else max_age
+        if pace.due(time.monotonic()) and (view := _refresh(folder, progress, age)) is not None:
+            expects_news = needs_answer(view)
             progress.report(view.job_status.waits, view.job_status.since)
             if view.job_status.state == state == "WAITING" and view.history.attempt == attempt:
                 pace.settle(folder.journal)

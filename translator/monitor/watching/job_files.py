@@ -13,7 +13,7 @@ from ...state.history import apply
 from ...state.result import read_result
 from ...state.safe_read import CorruptDataError, is_job_number, read_end
 from ..attempt import is_unsettled, submitted
-from ..job_status import tells_all
+from ..job_status import SLURM_KNOWS_MORE, tells_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ...state.job_folder import JobFolder
     from ...state.records import Record
     from ...state.result import Result
+    from ..poll import View
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +75,19 @@ def questions(jobs: Iterable[JobFiles]) -> dict[str, tuple[set[JobId], set[str]]
         elif known.job_id and known.ended is None and known.retry is None and not tells_all(job.result):
             wanted.setdefault(known.backend, (set(), set()))[0].add(JobId(known.job_id))
     return wanted
+
+
+def needs_answer(view: View) -> bool:
+    """Tell whether something has happened to a job of which only the backend can say more, and will soon.
+
+    It was to be cancelled; its script was told to end, or lost a node; or nobody knows whether it was taken.
+    """
+    known, result = view.history, view.result
+    if known.ended is not None or known.retry is not None:
+        return False
+    if result is not None and (result.outcome == "interrupted" or result.exit_code in SLURM_KNOWS_MORE):
+        return True
+    return known.cancelled is not None or is_unsettled(known)
 
 
 def claimed_by(folder: JobFolder, attempt: int) -> JobId | None:

@@ -27,6 +27,8 @@ MIN_CHARGE = 0.02
 """CPU seconds that are worth a line of the bill."""
 TRIES = 10
 """Seconds in which the lock may be a command's that only looks at a job."""
+ROUND = 60
+"""Seconds: so old an answer of Slurm may be in a round (`--once`); how often that is asked is cron's business."""
 
 
 @click.command(
@@ -42,8 +44,9 @@ TRIES = 10
 def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_json: bool) -> int:
     """Look after your jobs: write down how they end, and submit the attempts that are due.
 
-    It looks at the folders of jobs each second, and asks Slurm once a minute, or as seldom as the site says, for all
-    jobs at once. --bill shows what was asked for you, by all commands.
+    It looks at the folders of jobs each second, and asks Slurm every three minutes, or as often as the site says, for
+    all jobs at once; sooner where a folder says that Slurm has something to tell. --bill shows what was asked for you,
+    by all commands.
 
     It ends when nothing is left to watch. `submit` leaves one behind where the site allows it; of any number that
     run, one does the work. Every command that shows a job does the same for that job, if no monitor runs.
@@ -70,7 +73,8 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
     if job is not None:
         return _step_of(job, profile, once=once, as_json=as_json)
     lock = monitor_lock()
-    monitor = _monitor(profile, lock, seldom(profile.monitor.max_poll_interval))
+    interval = profile.monitor.max_poll_interval
+    monitor = _monitor(profile, lock, seldom(min(ROUND, interval) if once else interval))
     if once:
         note_round(profile)
     worked, tries, problem = False, 0, ""
@@ -79,7 +83,7 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
         with lock.taken() as mine:
             if mine:
                 worked = True
-                spent = _work(monitor, once=once, interval=profile.monitor.max_poll_interval)
+                spent = _work(monitor, once=once, interval=interval)
         if spent:
             return _go_on_in_another(site, as_json=as_json)
         if (worked and (once or not monitor.left())) or (not worked and not monitor.left()):
@@ -91,7 +95,7 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
             break
         # A folder that cannot be written is tried for as long as there are jobs.
         tries += not problem
-        time.sleep(profile.monitor.max_poll_interval if problem else 0 if worked else 1)
+        time.sleep(interval if problem else 0 if worked else 1)
     if not worked and not problem:
         log("another monitor is at work" if monitor.left() else "there is no job to look after")
     if as_json:
@@ -100,14 +104,21 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
 
 
 def _monitor(site: Site, lock: Lock, ask: Ask, ahead: Callable[[str], int] = lambda _: 0) -> Monitor:
-    from ....monitor.loop import Monitor
+    from ....monitor.loop import SOON, Monitor
     from ....monitor.notify import NotificationSender
     from ...context import store
+    from ...jobs.asking import seldom
     from ...jobs.refresh import dependencies
 
     notifier = site.notifier
     sender = NotificationSender(notifier.argv, mail=notifier.mail) if notifier else NotificationSender()
-    means = dependencies(lock, _charging(ask), lambda: site.retry.max_attempts_per_hour, ahead=ahead)
+    means = dependencies(
+        lock,
+        _charging(ask),
+        lambda: site.retry.max_attempts_per_hour,
+        ask_soon=seldom(min(SOON, site.monitor.max_poll_interval)),
+        ahead=ahead,
+    )
     return Monitor(store(), means, sender, _log)
 
 

@@ -1,0 +1,46 @@
+"""A job of 2,000 tasks on a real Slurm: they take turns in 64 slots, and read variables about each other in every way.
+
+It takes minutes on two processors: `make chaos` runs it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.jobs import folder_of_alice, role, submit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cluster.cluster import Cluster
+
+TASKS, OTHER = 2000, 700
+CHAOS = "PAISLURM_CHAOS" in os.environ
+READ = f"""if ((PAI_TASK_INDEX >= {TASKS - 100})); then
+          echo "inherited $(env | grep -c ^PAI_HOST_IP_t_) $(env | grep ^PAI_HOST_IP_t_0=)"
+          paislurm-peer t {OTHER} | grep ^PAI_HOST_IP_t_{OTHER}=
+          (source "$PAISLURM_PEERS" && declare -p PAI_HOST_IP_t_{OTHER} PAI_TASK_ROLE_t_HOST_LIST)
+        fi"""
+
+
+@pytest.mark.skipif(not CHAOS, reason="takes minutes: `make chaos` has it")
+@pytest.mark.timeout(1200)
+def test_two_thousand_tasks_know_each_other(installed: Cluster, workdir: Path) -> None:
+    extras = "{gangAllocation: false, slurm: {slots: 64}}"
+    job = submit(installed, folder_of_alice(workdir / "many"), role("t", TASKS, READ), extras)
+    code, result = job.ended(timeout=900)
+    failed = [task for task in result["tasks"] if task["state"] != "SUCCEEDED"]
+    assert (code, failed, len(result["tasks"])) == (0, [], TASKS)
+    addresses = {f"10.77.0.{number}" for number in range(1, 256)}
+    for index in range(TASKS - 100, TASKS):
+        inherited, asked, sourced, hosts = job.log(f"0-t/{index}").splitlines()
+        _, count, first = inherited.split()
+        assert 0 < int(count) <= 320
+        assert first.startswith("PAI_HOST_IP_t_0=")
+        name, _, address = asked.partition("=")
+        assert (name, address in addresses) == (f"PAI_HOST_IP_t_{OTHER}", True), asked
+        assert sourced.endswith(f'{name}="{address}"')
+        assert hosts.count(",") >= TASKS - 200
