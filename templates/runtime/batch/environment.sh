@@ -49,7 +49,8 @@ write_environment() {
       print_launcher_settings
     else
       count_exported_peers
-      printf 'PSL_EXPORTED_PEERS=%s\n' "$PSL_EXPORTED_PEERS"
+      printf 'PSL_EXPORTED_PEERS=%s PSL_MAX_LIST_BYTES=%s\n' \
+        "$PSL_EXPORTED_PEERS" "$PSL_MAX_LIST_BYTES"
     fi
     print_mpi_settings
   } >env.sh || die "cannot write to $PSL_ATTEMPT_FOLDER"

@@ -5,7 +5,7 @@
 
 # By ROLE.INDEX, what tasks have left; and what is known of the one that was described last.
 declare -A PSL_PEER_OF=()
-PSL_PEER_VARIABLES=() PSL_PEER_SLOT='' PSL_PEER_HTTP='' PSL_PEER_SSH=''
+PSL_PEER_VARIABLES=() PSL_PEER_SLOT='' PSL_PEER_SSH=''
 
 # serve_slot: run the tasks that the batch script sends on standard input.
 serve_slot() {
@@ -37,7 +37,7 @@ release_ports() {
 # read_peers: fill PSL_PEER_OF with what each task said when it began, the last time: by ROLE.INDEX
 # "ATTEMPT ADDRESS SLOT LABEL:N,N ...". This needs no program, which an image may not have.
 read_peers() {
-  local file line key known
+  local file line role index peer known
   local -a lines
   PSL_PEER_OF=()
   for file in "$PSL_ATTEMPT_FOLDER/tasks"/*.log; do
@@ -45,22 +45,24 @@ read_peers() {
     mapfile -t lines <"$file"
     for line in ${lines[@]+"${lines[@]}"}; do
       [[ $line == 'peer '* ]] || continue
-      split_words ' ' "$line"
-      key=${PSL_WORDS[1]}.${PSL_WORDS[2]} known=${PSL_PEER_OF[${PSL_WORDS[1]}.${PSL_WORDS[2]}]--1}
-      if ((PSL_WORDS[3] > ${known%% *})); then
-        PSL_PEER_OF[$key]=${PSL_WORDS[*]:3}
+      peer=${line#peer }
+      role=${peer%% *} peer=${peer#* }
+      index=${peer%% *} peer=${peer#* }
+      known=${PSL_PEER_OF[$role.$index]--1}
+      if ((${peer%% *} > ${known%% *})); then
+        PSL_PEER_OF[$role.$index]=$peer
       fi
     done
   done
 }
 
 # describe_peer ROLE INDEX: fill PSL_PEER_VARIABLES with "NAME=VALUE" for the address and the ports
-# of a task that read_peers has found, and set PSL_PEER_SLOT, PSL_PEER_HTTP and PSL_PEER_SSH. A
-# label with a dot or `~` cannot be part of a name.
+# of a task that read_peers has found, and set PSL_PEER_SLOT and PSL_PEER_SSH. A label with a dot
+# or `~` cannot be part of a name.
 describe_peer() {
   local role=$1 index=$2 name word label port address
   split_words ' ' "${PSL_PEER_OF[$1.$2]}"
-  address=${PSL_WORDS[1]} PSL_PEER_SLOT=${PSL_WORDS[2]} PSL_PEER_HTTP=$address: PSL_PEER_SSH=''
+  address=${PSL_WORDS[1]} PSL_PEER_SLOT=${PSL_WORDS[2]} PSL_PEER_SSH=''
   PSL_PEER_VARIABLES=()
   for name in ${PSL_ROLE_ALIASES[role]}; do
     PSL_PEER_VARIABLES+=("PAI_HOST_IP_${name}_$index=$address")
@@ -73,33 +75,49 @@ describe_peer() {
     done
   done
   for word in "${PSL_WORDS[@]:3}"; do
-    port=${word#*:}
-    case $word in
-      http:*) PSL_PEER_HTTP=$address:${port%%,*} ;;
-      ssh:*) PSL_PEER_SSH=$port ;;
-    esac
+    if [[ $word == ssh:* ]]; then
+      PSL_PEER_SSH=${word#*:}
+    fi
   done
 }
 
-# export_known_peers: export the variables about the tasks that have begun so far.
+# export_known_peers: export the variables about the tasks that have begun so far, as many of them
+# as in a job with gang allocation.
 export_known_peers() {
-  local role index name list
+  local role index name list left=$PSL_MAX_LIST_BYTES
   read_peers
   for role in "${!PSL_ROLE_NAME[@]}"; do
-    list=''
-    for ((index = 0; index < PSL_INSTANCES[role]; index++)); do
+    for ((index = 0; index < PSL_INSTANCES[role] && index < PSL_EXPORTED_PEERS; index++)); do
       [[ ${PSL_PEER_OF[$role.$index]-} ]] || continue
       describe_peer "$role" "$index"
       # A role of protocol v1 may have no name that variables can have.
-      if ((index < PSL_EXPORTED_PEERS && ${#PSL_PEER_VARIABLES[@]})); then
-        export ${PSL_PEER_VARIABLES[@]+"${PSL_PEER_VARIABLES[@]}"}
+      if ((${#PSL_PEER_VARIABLES[@]})); then
+        export "${PSL_PEER_VARIABLES[@]}"
       fi
-      list+=${list:+,}$PSL_PEER_HTTP
     done
+    list_known_hosts "$role"
     for name in ${PSL_ROLE_ALIASES[role]} "$role"; do
-      export "PAI_TASK_ROLE_${name}_HOST_LIST=$list"
+      if ((left >= ${#list})); then
+        left=$((left - ${#list}))
+        export "PAI_TASK_ROLE_${name}_HOST_LIST=$list"
+      fi
     done
   done
+}
+
+# list_known_hosts ROLE: set the caller's `list` to "address:first http port" of each task of the
+# role that has begun, by index.
+list_known_hosts() {
+  local index peer address port
+  list=''
+  for ((index = 0; index < PSL_INSTANCES[$1]; index++)); do
+    peer=${PSL_PEER_OF[$1.$index]-}
+    if [[ $peer ]]; then
+      address=${peer#* } port=${peer#* http:}
+      list+=,${address%% *}:${port%%[ ,]*}
+    fi
+  done
+  list=${list#,}
 }
 
 # report_peer LINE ATTEMPT: leave a task's address and ports where later tasks find them. LINE is

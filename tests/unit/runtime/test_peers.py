@@ -109,6 +109,29 @@ def test_a_task_with_many_labels_exports_none_of_them(tmp_path: Path) -> None:
     assert "PSL_UNEXPORTED_PEERS=1\n" in (tmp_path / "env.sh").read_text()
 
 
+@pytest.mark.parametrize(("begun", "lists"), [(300, True), (9000, False)])
+def test_without_gang_allocation_as_little_is_exported(tmp_path: Path, begun: int, *, lists: bool) -> None:
+    """A list of 9,000 hosts would be longer than a variable can be that a program is started with."""
+    lines = [f"peer 0 {index} 0 10.0.0.{index % 4} 3 http:{20000 + index},2 ssh:7" for index in range(begun)]
+    again = "peer 0 2 1 10.0.0.9 3 http:29999 ssh:7"
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks/n1.log").write_text("\n".join(["start 0 0", *lines[::2], again, "exit 0 0", ""]))
+    (tmp_path / "tasks/n2.log").write_text("\n".join([*lines[1::2], ""]))
+    roles = ROLE.format(0, "w", "w", 10_000, "http:1 ssh:1")
+    code = f"cd {tmp_path}; PSL_ATTEMPT_FOLDER=$PWD PSL_EXPORTED_PEERS=64{roles}export_known_peers; env"
+    found = dict(line.split("=", 1) for line in run(code).splitlines() if line.startswith("PAI_"))
+    assert found["PAI_HOST_IP_w_2"] == "10.0.0.9"
+    assert found["PAI_w_63_http_PORT"] == "20063,2"
+    assert "PAI_HOST_IP_w_64" not in found
+    assert ("PAI_TASK_ROLE_w_HOST_LIST" in found) is lists
+    if lists:
+        hosts = found["PAI_TASK_ROLE_0_HOST_LIST"].split(",")
+        assert (len(hosts), hosts[:4]) == (
+            300,
+            ["10.0.0.0:20000", "10.0.0.1:20001", "10.0.0.9:29999", "10.0.0.3:20003"],
+        )
+
+
 def test_one_task_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "attempts/0").mkdir(parents=True)
     (tmp_path / "attempts/0/placement.sh").touch()
