@@ -52,7 +52,7 @@ OTHERS: dict[str, Options] = {
     "2 roles with Slurm's own addresses": {"roles": 2, "address": "node-address"},
 }
 STAND_IN = """
-import os, queue, re, sys, threading
+import os, queue, re, sys, threading, time
 folder = os.environ["STAND_INS"]
 kind, words = os.path.basename(sys.argv[0]), sys.argv[1:]
 
@@ -103,7 +103,7 @@ elif kind == "getent":
         number = int(name[1:])
         say(f"10.0.{number // 250}.{number % 250 + 1} STREAM {name}")
 with open(f"{folder}/{os.getpid()}", "w") as file:
-    print(*os.times()[:2], file=file)
+    print(time.process_time(), file=file)
 os._exit(0)
 """
 

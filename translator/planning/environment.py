@@ -10,12 +10,15 @@ import re
 from typing import TYPE_CHECKING
 
 from ..job import NEVER
+from ..lazy import regex
 
 if TYPE_CHECKING:
     from ..job import Job, Role
     from ..site.profile import Site
 
 Variables = tuple[tuple[str, str], ...]
+_PART = regex(r"\w+", re.ASCII)
+"""A part of the name of a shell variable."""
 
 
 def job_variables(job: Job, site: Site) -> Variables:
@@ -60,24 +63,24 @@ def _threshold(job: Job, threshold: int) -> str:
 def role_variables(job: Job, role: Role) -> Variables:
     """Return the variables that every task of one role has."""
     resources, completion = role.resources, role.completion
-    counts = (
-        (("TASK_COUNT", "PAI_TASK_ROLE_NUM"), role.instances),
-        (("CPU_COUNT", "PAI_TASK_CPU_NUM"), resources.cpus),
-        (("MEM_MB", "PAI_TASK_MEM_MB"), resources.memory_mib),
-        (("GPU_COUNT", "PAI_TASK_GPU_NUM"), resources.gpus),
-        (("SHM_MB",), resources.shm_mib),
-        (("MIN_FAILED_TASK_COUNT",), _threshold(job, completion.min_failed)),
-        (("MIN_SUCCEEDED_TASK_COUNT",), _threshold(job, completion.min_succeeded)),
-    )
-    variables = [
+    instances, cpus, memory = str(role.instances), str(resources.cpus), str(resources.memory_mib)
+    gpus = str(resources.gpus)
+    return (
         ("PAI_CURRENT_TASK_ROLE_NAME", role.name),
         ("PAI_TASK_ROLE_NAME", role.name),
         ("FC_TASKROLE_NAME", role.controller_name),
-    ]
-    for (suffix, *aliases), value in counts:
-        names = (f"PAI_CURRENT_TASK_ROLE_{suffix}", *aliases)
-        variables += [(name, str(value)) for name in names]
-    return tuple(variables)
+        ("PAI_CURRENT_TASK_ROLE_TASK_COUNT", instances),
+        ("PAI_TASK_ROLE_NUM", instances),
+        ("PAI_CURRENT_TASK_ROLE_CPU_COUNT", cpus),
+        ("PAI_TASK_CPU_NUM", cpus),
+        ("PAI_CURRENT_TASK_ROLE_MEM_MB", memory),
+        ("PAI_TASK_MEM_MB", memory),
+        ("PAI_CURRENT_TASK_ROLE_GPU_COUNT", gpus),
+        ("PAI_TASK_GPU_NUM", gpus),
+        ("PAI_CURRENT_TASK_ROLE_SHM_MB", str(resources.shm_mib)),
+        ("PAI_CURRENT_TASK_ROLE_MIN_FAILED_TASK_COUNT", _threshold(job, completion.min_failed)),
+        ("PAI_CURRENT_TASK_ROLE_MIN_SUCCEEDED_TASK_COUNT", _threshold(job, completion.min_succeeded)),
+    )
 
 
 def variable_names(job: Job) -> tuple[tuple[str, ...], ...]:
@@ -98,4 +101,4 @@ def variable_names(job: Job) -> tuple[tuple[str, ...], ...]:
 
 def can_be_in_a_variable(name: str) -> bool:
     """Tell whether the name of a shell variable can have this in it."""
-    return re.fullmatch(r"\w+", name, re.ASCII) is not None
+    return _PART.fullmatch(name) is not None

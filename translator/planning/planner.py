@@ -31,7 +31,7 @@ from .slurm.options import (
     shared_component,
     step_options,
 )
-from .slurm.target import compatible, ignored_hints, partition_of, target_of, time_limit, virtual_cluster
+from .slurm.target import compatible, ignored_hints, partition_of, targets_of, time_limit, virtual_cluster
 from .storages import mounts, storage_prerequisite
 from .warnings import plan_warnings, restarts
 
@@ -53,7 +53,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     `source` is the job file's base name. The same arguments give the same plan.
     """
     cluster, warnings = virtual_cluster(job, site)
-    targets = [target_of(role, job, cluster, site) for role in job.roles]
+    targets = targets_of(job, cluster, site)
     mounted, storage_warnings = mounts(job, site)
     partitions = [partition_of(target, site) for target in targets]
     limit = time_limit(job, site, partitions)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..lazy import regex
@@ -49,6 +50,7 @@ _MAX_DIGITS = 200
 """Longer digits are text: nothing in a job counts that far, and converting them takes quadratic time."""
 
 
+@lru_cache(maxsize=1000)
 def plain_value(text: str) -> Value:
     """Return the value of a scalar that stands without quotes and without a tag."""
     if text in _NULL:

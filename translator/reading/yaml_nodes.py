@@ -99,8 +99,9 @@ class Composer:
         return Diagnostic(code=code, message=message, location=location, hint=hint)
 
     def _node(self, event: yaml.NodeEvent) -> Node:
-        line, column = _position(event.start_mark)
-        node = Node(line, column, line)
+        mark: Any = event.start_mark
+        line = mark.line + 1
+        node = Node(line, mark.column + 1, line)
         self._count += 1
         if self._count > MAX_VALUES:
             raise FatalReadError(self._diagnostic_at(node, "E109", f"the file has more than {MAX_VALUES:,} values"))
@@ -108,8 +109,10 @@ class Composer:
 
     def _scalar(self, event: yaml.ScalarEvent) -> Node:
         node, text, tag = self._node(event), event.value, event.tag
-        last, column = _position(event.end_mark)
-        node.last_line = max(node.line, last if column > 1 else last - 1)
+        end: Any = event.end_mark
+        last = end.line + 1 if end.column else end.line
+        if last > node.line:
+            node.last_line = last
         node.style, node.source = event.style, text
         if tag is None and not node.style:
             node.value = plain_value(text)
@@ -188,13 +191,17 @@ class Composer:
         if problem := shape(node, frame.tag.removeprefix(_PREFIX)):
             self._diagnostic("E107", problem, node, "remove the tag")
         inner = [pair[0] for pair in node.pairs.values()] if node.pairs is not None else node.items or []
-        node.size = 1 + sum(each.size for each in inner)
-        node.depth = 1 + max((each.depth for each in inner), default=0)
-        node.last_line = max([node.line, *(each.last_line for each in inner)])
-        start, end = _position(event.start_mark), _position(event.end_mark)
-        if end[0] == start[0] and end[1] > start[1]:
+        size, depth, last = 1, 0, node.line
+        for each in inner:
+            size += each.size
+            depth = max(depth, each.depth)
+            last = max(last, each.last_line)
+        start: Any = event.start_mark
+        end: Any = event.end_mark
+        if end.line == start.line and end.column > start.column:
             # A `]` or a `}`; the end of a block, which has no width, is placed at what comes after it.
-            node.last_line = max(node.last_line, end[0])
+            last = max(last, end.line + 1)
+        node.size, node.depth, node.last_line = size, depth + 1, last
         if node.size > MAX_VALUES or node.depth > MAX_DEPTH:
             bound = f"more than {MAX_VALUES:,} values" if node.size > MAX_VALUES else "too deep a nesting"
             raise FatalReadError(
@@ -251,8 +258,3 @@ class Composer:
 
 def _joined(pair: re.Match[str]) -> str:
     return pair[0].encode("utf-16", "surrogatepass").decode("utf-16")
-
-
-def _position(mark: Any) -> tuple[int, int]:
-    """Return the line and column of a mark, from 1."""
-    return mark.line + 1, mark.column + 1

@@ -30,7 +30,7 @@ def _mark(context: jinja2.runtime.Context, lines: Sequence[Line]) -> ShellWord:
     """Return the text of lines; where somebody asks what they come from, each with its number in `marks` before it."""
     marks: list[Line] | None = context["marks"]
     if marks is None:
-        return our_own(line.text for line in lines)
+        return our_own([line.text for line in lines])
     first = len(marks)
     marks += lines
     return our_own(f"\0{number}\0{line.text}" for number, line in enumerate(lines, first))

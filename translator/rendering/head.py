@@ -140,9 +140,12 @@ def _srun(role: RolePlan, plan: Plan) -> list[Line]:
     return [Line(text=text, entry=("lines", "srun"), roles=roles) for text in srun(role, plan)]
 
 
+_EVERY_ROLE = Line(text=our_own(["  environment_of_every_role"]), entry=("lines", "every-role"))
+
+
 def _environment(role: RolePlan, same: Mapping[str, str]) -> Iterator[Line]:
     if same:
-        yield Line(text=our_own(["  environment_of_every_role"]), entry=("lines", "every-role"))
+        yield _EVERY_ROLE
     for name, value in role.environment:
         if name not in same:
             yield _variable(name, value, role, (role.position,))

@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 WIDTH = 100
 """Characters of a line of the script."""
 _EVERY_STEP = tuple(
-    our_own([word]) for word in ("--export=ALL", "--kill-on-bad-exit=0", "--wait=0", "--distribution=arbitrary")
+    our_own([word])
+    for word in (
+        "--export=ALL",
+        "--kill-on-bad-exit=0",
+        "--wait=0",
+        "--distribution=arbitrary",
+        '--chdir="$PSL_ATTEMPT_FOLDER"',
+    )
 )
 """A task that fails does not end the others, and the host file says where each task runs. Source: srun(1)."""
 
@@ -51,7 +58,6 @@ def _words(
     if plan.layout.kind == "het" and len(together) > 1:
         yield our_own(["--input=none"])
     yield from _EVERY_STEP
-    yield our_own(['--chdir="$PSL_ATTEMPT_FOLDER"'])
     yield our_own([f'bash -p "$PSL_SCRIPT" --task "$PSL_FOLDER" "$PSL_ATTEMPT" {started_by(role)}'])
 
 

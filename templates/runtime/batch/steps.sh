@@ -93,6 +93,8 @@ start_role() {
   (
     # Slurm signals everything in the job at its end; srun must outlive its tasks to bring reports.
     trap '' TERM INT HUP USR1 USR2
+    # This shell itself watches what srun says: a fork less for each role.
+    shopt -s lastpipe
     "srun_of_role_$1" <>"$PSL_SCRATCH/commands.$1" 2>&1 >&"$PSL_EVENT_FD" |
       watch_srun "$1" "srun/${PSL_ROLE_FOLDER[$1]}.log"
     status=${PIPESTATUS[0]}
@@ -100,6 +102,8 @@ start_role() {
       printf 'step %s %s\n' "$PSL_STEP_ROLE" "$status"
     done
   ) >&"$PSL_EVENT_FD" &
+  # Bash looks at all of its jobs in each round of a loop, and a fork takes them along.
+  disown "$!" 2>/dev/null
   for PSL_STEP_ROLE in $PSL_STEP_ROLES; do
     PSL_STEP_RUNNING[PSL_STEP_ROLE]=1
   done

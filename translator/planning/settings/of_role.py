@@ -97,7 +97,7 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         "PORT_COUNTS",
         forms.PORTS,
         "ports of a task: label and number",
-        lambda of: " ".join(f"{port.label}:{port.count}" for port in of.role.ports),
+        lambda of: " ".join([f"{port.label}:{port.count}" for port in of.role.ports]),
         "'ssh:1 http:1'",
         ("ports",),
         "`ssh` and `http` are added: PAI rest-server, ports",
@@ -106,7 +106,7 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         "FIXED_PORTS",
         forms.PORTS,
         "first port of each label that has fixed ones",
-        lambda of: " ".join(f"{port.label}:{port.first}" for port in of.role.ports if port.first),
+        lambda of: " ".join([f"{port.label}:{port.first}" for port in of.role.ports if port.first]),
         None,
         ("ports",),
         "the first port of each label that has fixed ones: PAI protocol v1, portList",
@@ -238,7 +238,7 @@ def _reference(of: RoleOfPlan) -> str:
 def _shell_options(role: RolePlan) -> str:
     command = role.command
     switches = (("-e", command.errexit), ("-u", command.nounset), ("-o pipefail", command.pipefail))
-    return " ".join(option for option, wanted in switches if wanted)
+    return " ".join([option for option, wanted in switches if wanted])
 
 
 def _names_peers(role: RolePlan) -> bool:

@@ -50,13 +50,12 @@ class Row(Generic[Owner]):
     def setting(self, owner: Owner) -> Setting | None:
         """Return the setting, None where it has its default."""
         value = self.value(owner)
-        if self._is_default(value, owner):
+        if self.usual is not None:
+            is_default = value == self.usual(owner)
+        elif self.default is None or isinstance(value, tuple):
+            is_default = not value
+        else:
+            is_default = str(value) == self.default.strip("'")
+        if is_default:
             return None
         return Setting(name=self.name, value=value, meaning=self.meaning, fields=self.fields, rule=self.rule)
-
-    def _is_default(self, value: Value, owner: Owner) -> bool:
-        if self.usual is not None:
-            return value == self.usual(owner)
-        if self.default is None or isinstance(value, tuple):
-            return not value
-        return str(value) == self.default.strip("'")

@@ -62,7 +62,19 @@ def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Diagnos
     )
 
 
-def target_of(role: Role, job: Job, cluster: VirtualCluster, site: Site) -> SlurmTarget:
+def targets_of(job: Job, cluster: VirtualCluster, site: Site) -> list[SlurmTarget]:
+    """Return where each role goes. What roles ask for alike is looked up once."""
+    found: dict[tuple[object, ...], SlurmTarget] = {}
+    targets = []
+    for role in job.roles:
+        asked = (role.node_type, role.resources.gpus > 0, *role.slurm_options.pass_through.items())
+        if asked not in found:
+            found[asked] = _target(role, job, cluster, site)
+        targets.append(found[asked])
+    return targets
+
+
+def _target(role: Role, job: Job, cluster: VirtualCluster, site: Site) -> SlurmTarget:
     """Return where a role goes: its own words before the job's, and those before what the site has for its names.
 
     Raises PlanError for a node type that the site does not have, where it is known which it has.
@@ -87,7 +99,7 @@ def _of_site(name: str, *rows: Priority | NodeType | VirtualCluster) -> str | No
 def compatible(job: Job, site: Site, targets: list[SlurmTarget]) -> bool:
     """Tell whether one allocation can have what all roles ask for. Tasks divide GPUs only among those of one role."""
     types = {target.gpu_type for target, role in zip(targets, job.roles, strict=True) if role.resources.gpus}
-    elsewhere = {replace(target, gpu_type=None) for target in targets}
+    elsewhere = {replace(target, gpu_type=None) for target in set(targets)}
     return len(elsewhere) == 1 and len(types) <= 1 and (not types or site.gpus.gres == "gpu")
 
 

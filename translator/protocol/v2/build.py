@@ -5,7 +5,6 @@ Source: PAI protocol v2 and PAI rest-server for the defaults.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pydantic.alias_generators import to_camel
@@ -76,7 +75,7 @@ def build(
         retry_limit=file.job_retry_count,
         gang=file.extras.gang_allocation,
         roles=tuple(
-            replace(_role(name, file, index, commands[name], switches, collector), hooks=hooks_by_role[name])
+            _role(name, file, index, commands[name], hooks_by_role[name], switches, collector)
             for name in file.task_roles
         ),
         slurm_options=wishes_of_job(slurm),
@@ -98,11 +97,12 @@ def _role(
     file: schema.JobFile,
     index: PrerequisiteIndex,
     command: BuiltCommand,
+    hooks: Hooks,
     switches: CompatOptions,
     collector: DiagnosticCollector,
 ) -> Role:
-    role, path = file.task_roles[name], ("taskRoles", name)
-    slurm_options = (file.extras.slurm or SlurmExtras.model_construct()).task_roles.get(name)
+    role, path, slurm = file.task_roles[name], ("taskRoles", name), file.extras.slurm
+    wishes = slurm.task_roles.get(name) if slurm else None
     image = index.find("dockerimage", role.docker_image)
     if file.extras.gang_allocation and role.task_retry_count != 0:
         message = "`taskRetryCount` has no effect while all tasks of the job start together"
@@ -119,7 +119,8 @@ def _role(
         resources=_resources(role, path, collector),
         ports=_ports(role, path, collector),
         command=Command(text=command.text, errexit=True, nounset=switches.nounset, pipefail=True, lines=command.lines),
-        slurm_options=slurm_options_of(slurm_options) if slurm_options else RoleSlurmOptions(),
+        hooks=hooks,
+        slurm_options=slurm_options_of(wishes) if wishes else RoleSlurmOptions(),
         lines=Lines(first=span.key_line, last=max(span.key_line, span.last_line)),
         paths=RolePaths(
             role=f"$.taskRoles.{name}",
@@ -173,12 +174,12 @@ def _storages_at(path: Path, wanted: Mapping[str, str], collector: DiagnosticCol
 def _completion(role: schema.Role, path: Path, switches: CompatOptions, collector: DiagnosticCollector) -> Completion:
     """Return the thresholds: 1 failed task and no succeeded one where the file says nothing."""
     thresholds = role.completion
-    for field, value in thresholds:
-        key = to_camel(field)
+    for field in sorted(thresholds.model_fields_set):
+        key, value = to_camel(field), getattr(thresholds, field)
         where: Path = (*path, "completion", key)
-        if value is None and field in thresholds.model_fields_set:
+        if value is None:
             collector.add("W201", where, f"`{key}` has no value and counts as left out", key=True)
-        if value is not None and value > role.instances:
+        elif value > role.instances:
             tasks = "1 task" if role.instances == 1 else f"{role.instances} tasks"
             message = f"`{key}: {value}` never comes true: the role has {tasks}"
             collector.add("W203", where, message, hint=f"write -1 for never, or at most {role.instances}")

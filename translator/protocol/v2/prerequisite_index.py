@@ -36,7 +36,10 @@ class PrerequisiteIndex:
 
     def find(self, kind: str, name: str | None) -> Placed | None:
         """Return the first prerequisite of a type and a name."""
-        return next((each for each in self._of_name.get(name or "", ()) if each[1].type == kind), None)
+        for each in self._of_name.get(name or "", ()):
+            if each[1].type == kind:
+                return each
+        return None
 
     def required(self, names: Iterable[str]) -> Iterator[str]:
         """Yield the names that a role's list stands for: those in it, and all that they require; each once.
