@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pydantic.alias_generators import to_camel
-
 from ...job import (
     EVENTS,
     NEVER,
@@ -67,7 +65,7 @@ def build(
     collector: DiagnosticCollector,
 ) -> Job:
     """Return the job that a file means; `commands` are those of its roles, `hooks_by_role` what runs around them."""
-    slurm = file.extras.slurm or SlurmExtras.model_construct()
+    slurm = file.extras.slurm or SlurmExtras()
     return Job(
         protocol="2",
         paths=_PATHS,
@@ -102,7 +100,7 @@ def _role(
     collector: DiagnosticCollector,
 ) -> Role:
     role, path = file.task_roles[name], ("taskRoles", name)
-    slurm_options = (file.extras.slurm or SlurmExtras.model_construct()).task_roles.get(name)
+    slurm_options = (file.extras.slurm or SlurmExtras()).task_roles.get(name)
     image = index.find("dockerimage", role.docker_image)
     if file.extras.gang_allocation and role.task_retry_count != 0:
         message = "`taskRetryCount` has no effect while all tasks of the job start together"
@@ -174,7 +172,7 @@ def _completion(role: schema.Role, path: Path, switches: CompatOptions, collecto
     """Return the thresholds: 1 failed task and no succeeded one where the file says nothing."""
     thresholds = role.completion
     for field, value in thresholds:
-        key = to_camel(field)
+        key = type(thresholds).model_fields[field].alias
         where: Path = (*path, "completion", key)
         if value is None and field in thresholds.model_fields_set:
             collector.add("W201", where, f"`{key}` has no value and counts as left out", key=True)
