@@ -243,6 +243,14 @@ def test_looking_at_jobs_compiles_nothing(tmp_path: Path) -> None:
         assert not any(module.startswith("paislurm.translator.protocol") for module in found)
 
 
+@pytest.mark.parametrize(("name", "unused"), [("check", "jinja2"), ("plan", "jinja2"), ("script", "pydantic")])
+def test_compiling_loads_no_library_that_it_has_no_use_for(name: str, unused: str, tmp_path: Path) -> None:
+    env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    found = loaded_by(name, str(ROOT / "examples" / "hello-world.yaml"), env=env)
+    assert "pydantic_core" in found
+    assert not {"pydantic", unused} & found
+
+
 def test_a_job_file_of_one_protocol_loads_nothing_of_the_other(tmp_path: Path) -> None:
     env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
     found = loaded_by("check", str(ROOT / "examples" / "hello-world.yaml"), env=env)

@@ -193,8 +193,7 @@ def run() -> NoReturn:
 
 
 if __name__ == "__main__":
-    from .start import keep_compiled_modules_private, leave_plugins_out
+    from .start import keep_compiled_modules_private
 
     keep_compiled_modules_private()
-    leave_plugins_out()
     run()

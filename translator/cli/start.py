@@ -19,7 +19,6 @@ def run() -> NoReturn:
     if interrupts is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     keep_compiled_modules_private()
-    leave_plugins_out()
     keep_elsewhere(sys.modules["paislurm"].__spec__)
     from .main import run as run_command
 
@@ -41,16 +40,6 @@ def keep_compiled_modules_private() -> None:
             status = os.stat(folder)  # noqa: PTH116
             if status.st_uid == os.geteuid() and status.st_mode & OTHERS_WRITE:
                 os.chmod(folder, status.st_mode & 0o7777 & ~OTHERS_WRITE)  # noqa: PTH101
-
-
-def leave_plugins_out() -> None:
-    """Have pydantic find no plugins: to look for them, it reads what every installed package says of itself.
-
-    Source: pydantic, `plugin/_loader.py`. Where a version of it has no such module, it looks.
-    """
-    loader = type(sys)("pydantic.plugin._loader")
-    vars(loader)["get_plugins"] = tuple
-    sys.modules.setdefault(loader.__name__, loader)
 
 
 if __name__ == "__main__":

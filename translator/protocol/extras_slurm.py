@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import Annotated, Any, Literal
-
+from typing import Annotated, Literal
 
 from ..lazy import regex
 from ..reading.document import SourceInt

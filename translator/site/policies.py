@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from ..exit_codes.table import BEHAVIOURS, Behaviour, ExitTable, SiteRow
 from ..validation.diagnostics import near_hint
-from ..validation.partial_model import placed
 from ..validation.model import Before, Validator
+from ..validation.partial_model import placed
 from ..validation.strict_model import (
     Boolean,
     StrictModel,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated
 
-
 from ..protocol.extras_slurm import HostList, Plugin, SbatchText, SlurmCompat, Time
 from ..slurm_options import CompatOptions
 from ..validation.model import Key, Validator

@@ -7,7 +7,6 @@ Source: pydantic, `pydantic_core.core_schema`.
 
 from __future__ import annotations
 
-from functools import cache
 from inspect import get_annotations
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_args, get_origin
@@ -106,15 +105,20 @@ class Field:
 
 
 class _Fields:
-    """Stand for the fields of a model by name: its annotations are read when they are first wanted."""
+    """Stand for the fields of a model by name: annotations are read when they are first wanted.
+
+    What is written in capitals is a constant of the class.
+    """
 
     def __get__(self, instance: object, owner: type[Model]) -> dict[str, Field]:
-        if owner is Model:
+        if owner.__base__ is object:
             return {}
         if "_fields" not in vars(owner):
-            own = {name: hint for name, hint in get_annotations(owner, eval_str=True).items() if get_origin(hint) is not ClassVar}
-            inherited = owner.__base__.model_fields  # type: ignore[union-attr]
-            owner._fields = inherited | {name: _field(owner, name, hint) for name, hint in own.items()}
+            own = get_annotations(owner, eval_str=True)
+            owner._fields = {
+                **owner.__base__.model_fields,  # type: ignore[union-attr]
+                **{name: _field(owner, name, hint) for name, hint in own.items() if not name.isupper()},
+            }
         return owner._fields
 
 
@@ -132,6 +136,7 @@ class Model:
     extra: ClassVar[Literal["allow", "forbid"]] = "forbid"
     _camel: ClassVar[bool] = True
     _fields: ClassVar[dict[str, Field]]
+    _validator: ClassVar[SchemaValidator]
     model_fields = _Fields()
 
     def __init_subclass__(cls, *, extra: Literal["allow", "forbid"] | None = None, camel: bool | None = None) -> None:
@@ -151,7 +156,9 @@ class Model:
     @classmethod
     def model_validate(cls, value: object) -> Self:
         """Return the model of a mapping. Raises `ValidationError` with all that is wrong in it."""
-        made: Self = _validator(cls).validate_python(value)
+        if "_validator" not in vars(cls):
+            cls._validator = SchemaValidator(core_schema(cls))
+        made: Self = cls._validator.validate_python(value)
         return made
 
     @property
@@ -174,12 +181,13 @@ class Model:
             return NotImplemented
         return (vars(self), self.model_extra) == (vars(other), other.model_extra)
 
+    __hash__ = None  # type: ignore[assignment]
+
     def __repr__(self) -> str:
         """Show the fields."""
         return f"{type(self).__qualname__}({', '.join(f'{name}={value!r}' for name, value in self)})"
 
 
-@cache
 def core_schema(model: type[Model]) -> Schema:
     """Return what pydantic's core reads a model by. Models in it are defined once, by their names."""
     models: dict[str, Schema] = {}
@@ -189,11 +197,6 @@ def core_schema(model: type[Model]) -> Schema:
 def tag_of(model: type[Model]) -> str | None:
     """Return the key by which a model is told from the others of a union: the one whose type is a `Literal`."""
     return next((name for name, field in model.model_fields.items() if get_origin(field.annotation) is Literal), None)
-
-
-@cache
-def _validator(model: type[Model]) -> SchemaValidator:
-    return SchemaValidator(core_schema(model))  # type: ignore[arg-type]
 
 
 def _field(model: type[Model], name: str, hint: Any) -> Field:

@@ -9,7 +9,7 @@ Source: pydantic's core schemas, and `on_error` of their kind `default`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic_core import SchemaValidator
@@ -30,23 +30,21 @@ _EMPTY: dict[str, Callable[[], Any]] = {
 """What the empty value of a kind is made of. Models alone are defined in one place and used in several."""
 _OF_VALUES = {"model-field": "schema", "dict": "values_schema"}
 """Where a schema has that of the values in it."""
+_validators: dict[type[Model], SchemaValidator] = {}
 _UNUSED = ("metadata", "serialization", "min_length", "keys_schema")
 
 
 def partial_model(model: type[_Model], value: Mapping[str, object]) -> _Model:
     """Return the model of a mapping, whatever is wrong in it."""
-    made: _Model = _validator(model).validate_python(value)
+    if model not in _validators:
+        _validators[model] = SchemaValidator(_lenient(core_schema(model)))
+    made: _Model = _validators[model].validate_python(value)
     return made
 
 
 def placed(path: Path, items: Sequence[_T | None] | None) -> Iterator[tuple[Path, _T]]:
     """Yield the items of the list at a path, each with its own path; what is faulty is left out."""
     return (((*path, position), item) for position, item in enumerate(items or ()) if item is not None)
-
-
-@cache
-def _validator(model: type[Model]) -> SchemaValidator:
-    return SchemaValidator(_lenient(core_schema(model)))
 
 
 def _lenient(schema: Any) -> Any:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-
-from ...validation.schema_errors import Wording
 from ...validation.model import NOT_EMPTY, Key, Validator
+from ...validation.schema_errors import Wording
 from ...validation.strict_model import (
     LAST_PORT,
     MAX_INT,

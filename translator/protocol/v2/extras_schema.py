@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-
 from ...job import PriorityClass
 from ...validation.model import Key
 from ...validation.strict_model import Boolean, OpenModel, Text, choice, pattern

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-
 from ...validation.model import NOT_EMPTY, Key, Validator
 from ...validation.strict_model import (
     MAX_INT,
