@@ -99,7 +99,6 @@ class Field:
         schema = _schema(self.annotation, models)
         if not self.is_required:
             schema = {"type": "default", "schema": schema, "default": self.default}
-            schema["copy_default"] = isinstance(self.default, (list, dict))
             schema["validate_default"] = self._check_default
         return {"type": "model-field", "schema": schema, "validation_alias": self.alias}
 
@@ -177,11 +176,13 @@ class Model:
 
     def __eq__(self, other: object) -> bool:
         """Compare the fields and the other keys."""
-        if not isinstance(other, type(self)):
+        if type(other) is not type(self):
             return NotImplemented
         return (vars(self), self.model_extra) == (vars(other), other.model_extra)
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        """Return the same for all of a class: a default that has no hash is copied by pydantic's core each time."""
+        return hash(type(self))
 
     def __repr__(self) -> str:
         """Show the fields."""
