@@ -14,7 +14,7 @@ from ..lazy import regex
 from ..reading.document import SourceInt
 from ..sbatch_forms import is_plain, seconds_of
 from ..slurm_options import PASS_THROUGH, CompatOptions, Mpi, RoleSlurmOptions, SlurmOptions
-from ..validation.model import NOT_EMPTY, Key, Validator
+from ..validation.marks import NOT_EMPTY, Key, Validator
 from ..validation.strict_model import Boolean, StrictModel, Text, choice, expected, int_range, pattern
 
 _RESERVED_REASONS = """

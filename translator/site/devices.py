@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from ..protocol.extras_slurm import SbatchText
-from ..validation.model import NOT_EMPTY, Key, Validator
+from ..validation.marks import NOT_EMPTY, Key, Validator
 from ..validation.strict_model import StrictModel, TextOrNumber, choice, expected, integer, pattern
 from .profile import Gpus, GpuVendor, InfinibandSettings
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from ..exit_codes.table import BEHAVIOURS, Behaviour, ExitTable, SiteRow
 from ..validation.diagnostics import near_hint
-from ..validation.model import Before, Validator
+from ..validation.marks import Before, Validator
 from ..validation.partial_model import placed
 from ..validation.strict_model import (
     Boolean,

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from ..protocol.extras_slurm import HostList, Plugin, SbatchText, SlurmCompat, Time
 from ..slurm_options import CompatOptions
-from ..validation.model import Key, Validator
+from ..validation.marks import Key, Validator
 from ..validation.strict_model import (
     Boolean,
     StrictModel,

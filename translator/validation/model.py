@@ -13,70 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_
 
 from pydantic_core import SchemaValidator
 
+from .marks import Key, Validator
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from typing_extensions import Self
 
-Schema = dict[str, Any]
+    from .marks import Schema
+
 _REQUIRED: Any = object()
 _PLAIN: dict[Any, str] = {Any: "any", str: "str", int: "int", bool: "bool"}
-
-
-class Validator:
-    """Mark a field, `Annotated[int, Validator(...)]`: `check` returns the value or raises `expected(...)`.
-
-    `json` says the same to an editor, as JSON schema. `kind` is what a partial model takes a value for that the
-    function refuses.
-    """
-
-    def __init__(self, check: Callable[[Any], object], json: Schema, kind: Schema | None = None) -> None:
-        self._check = check
-        self._json = json
-        self._kind = kind
-
-    def schema(self, _: Schema) -> Schema:
-        """Return a schema by which the function decides alone, whatever the annotation is."""
-        function = {"type": "no-info", "function": self._check}
-        made: Schema = {"type": "function-plain", "function": function, "metadata": {"json": self._json}}
-        return {**made, "type": "function-before", "schema": self._kind} if self._kind else made
-
-
-class Before:
-    """Mark a field at whose values `check` looks first; it may replace them. `also` is the JSON schema of its own."""
-
-    def __init__(self, check: Callable[[Any], object], also: Schema | None = None) -> None:
-        self._check = check
-        self._also = also
-
-    def schema(self, inner: Schema) -> Schema:
-        """Return the schema of a value that goes through the function, and is what the annotation says then."""
-        function = {"type": "no-info", "function": self._check}
-        return {"type": "function-before", "function": function, "schema": inner, "metadata": {"also": self._also}}
-
-
-class _NotEmpty:
-    def schema(self, inner: Schema) -> Schema:
-        if inner["type"] == "nullable":
-            return {**inner, "schema": self.schema(inner["schema"])}
-        return {**inner, "min_length": 1}
-
-
-NOT_EMPTY = _NotEmpty()
-"""Mark a field whose list or mapping has something in it, unless it is null."""
-
-
-class Key:
-    """Mark a field whose key is not its name in camelCase, has a note, or has a default that is read like a value."""
-
-    def __init__(self, alias: str = "", *, description: str = "", check_default: bool = False) -> None:
-        self.alias = alias
-        self.description = description
-        self.check_default = check_default
-
-    def schema(self, inner: Schema) -> Schema:
-        """Return the schema as it is."""
-        return inner
 
 
 class Field:
@@ -95,7 +42,7 @@ class Field:
         return self.default is _REQUIRED
 
     def schema(self, models: dict[str, Schema]) -> Schema:
-        """Return the schema of the field; those of models in it are put into `models` by name."""
+        """Return the schema of the field; those of models in it are put into `models`."""
         schema = _schema(self.annotation, models)
         if not self.is_required:
             schema = {"type": "default", "schema": schema, "default": self.default}
@@ -190,7 +137,7 @@ class Model:
 
 
 def core_schema(model: type[Model]) -> Schema:
-    """Return what pydantic's core reads a model by. Models in it are defined once, by their names."""
+    """Return what pydantic's core reads a model by. Models in it are defined once."""
     models: dict[str, Schema] = {}
     return {"type": "definitions", "schema": _schema(model, models), "definitions": list(models.values())}
 
@@ -261,15 +208,17 @@ def _union(kinds: tuple[Any, ...], models: dict[str, Schema]) -> Schema:
 
 
 def _reference(model: type[Model], models: dict[str, Schema]) -> Schema:
-    name = model.__qualname__
-    if name not in models:
-        models[name] = {}  # to be defined once
+    """Return what stands for a model, whose schema is among `models`."""
+    # The core and the JSON schema take their names from it.
+    ref = f"{model.__module__}.{model.__qualname__}:{id(model)}"
+    if ref not in models:
+        models[ref] = {}  # to be defined once
         fields = {name: field.schema(models) for name, field in model.model_fields.items()}
-        models[name] = {
+        models[ref] = {
             "type": "model",
             "cls": model,
             "schema": {"type": "model-fields", "fields": fields, "extra_behavior": model.extra},
             "config": {"extra_fields_behavior": model.extra},
-            "ref": name,
+            "ref": ref,
         }
-    return {"type": "definition-ref", "schema_ref": name}
+    return {"type": "definition-ref", "schema_ref": ref}

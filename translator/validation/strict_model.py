@@ -13,7 +13,8 @@ from pydantic_core import PydanticCustomError
 
 from ..lazy import regex
 from ..reading.document import Bytes
-from .model import Model, Validator
+from .marks import Validator
+from .model import Model
 
 MAX_INT = 2**31 - 1
 """What JSON schema validators, bash and Slurm all can count to."""

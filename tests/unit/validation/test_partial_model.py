@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic_core import ValidationError
 
-from paislurm.translator.validation.model import NOT_EMPTY, Before
+from paislurm.translator.validation.marks import NOT_EMPTY, Before
 from paislurm.translator.validation.partial_model import partial_model, placed
 from paislurm.translator.validation.strict_model import OpenModel, StrictModel, Text, expected, int_range, pattern
 

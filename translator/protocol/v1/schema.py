@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ...validation.model import NOT_EMPTY, Key, Validator
+from ...validation.marks import NOT_EMPTY, Key, Validator
 from ...validation.schema_errors import Wording
 from ...validation.strict_model import (
     LAST_PORT,

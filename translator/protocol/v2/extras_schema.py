@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from ...job import PriorityClass
-from ...validation.model import Key
+from ...validation.marks import Key
 from ...validation.strict_model import Boolean, OpenModel, Text, choice, pattern
 from ..extras_slurm import SlurmExtras
 

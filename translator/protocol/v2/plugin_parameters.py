@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from ...validation.model import Before, Key, Validator
+from ...validation.marks import Before, Key, Validator
 from ...validation.strict_model import LAST_PORT, OpenModel, expected, integer
 
 _BARRIER_MINUTES = 30

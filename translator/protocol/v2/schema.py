@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from ...validation.model import NOT_EMPTY, Key, Validator
+from ...validation.marks import NOT_EMPTY, Key, Validator
 from ...validation.strict_model import (
     MAX_INT,
     OpenModel,
