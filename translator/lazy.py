@@ -55,13 +55,45 @@ def _complete(cls: Any, options: dict[str, Any]) -> None:
     """Have Python's `dataclass` do the rest. No thread but the main one makes instances."""
     import dataclasses
 
-    plain = {name: value for name, value in vars(cls).items() if name in ("__init__", "__dataclass_fields__")}
-    if not isinstance(plain.get("__dataclass_fields__"), _Fields):
+    if not isinstance(vars(cls).get("__dataclass_fields__"), _Fields):
         return
-    for name in plain:
-        delattr(cls, name)
-    # The methods of `_METHODS` take the place of its own, so that it compiles no others.
-    dataclasses.dataclass(**options, repr=False, eq=False)(cls)
+    del cls.__dataclass_fields__
+    # Our methods take the place of its own, so that it compiles none.
+    dataclasses.dataclass(kw_only=options.get("kw_only", False), init=False, repr=False, eq=False)(cls)
+    cls.__init__ = _init(cls)
+    if options.get("frozen"):
+        cls.__setattr__ = cls.__delattr__ = _refuse
+
+
+def _init(cls: Any) -> Callable[..., None]:
+    """Return what makes an instance: each field has the value that is given for it, or its default."""
+    from dataclasses import MISSING, fields
+
+    every = {field.name: field for field in fields(cls)}
+    positional = [name for name, field in every.items() if not field.kw_only]
+    defaults = {name: field.default for name, field in every.items() if field.default is not MISSING}
+    makers = [(name, field.default_factory) for name, field in every.items() if field.default_factory is not MISSING]
+    put = object.__setattr__
+
+    def init(self: Any, *args: Any, **values: Any) -> None:
+        if args:
+            values.update(zip(positional[: len(args)], args, strict=True))
+        made = {**defaults, **values}
+        for name, make in makers:
+            if name not in values:
+                made[name] = make()
+        if made.keys() != every.keys():
+            raise TypeError(f"{cls.__qualname__}: {', '.join(sorted(made.keys() ^ every.keys()))}: missing or unknown")
+        for name, value in made.items():
+            put(self, name, value)
+
+    return init
+
+
+def _refuse(_: object, name: str, *__: object) -> None:
+    from dataclasses import FrozenInstanceError
+
+    raise FrozenInstanceError(f"cannot assign to or delete field {name!r}")
 
 
 def _first_init(cls: Any) -> Callable[..., None]:

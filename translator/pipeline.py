@@ -1,8 +1,9 @@
-"""The compiler as one call: read, validate, plan, render, in this order and nothing else."""
+"""The compiler as one call: read, validate, plan, render, in this order; the last when it is asked for."""
 
 from __future__ import annotations
 
 from dataclasses import field, replace
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from .protocol.validate import validate
 from .protocol.versions import is_v1
 from .reading.document import path_of
 from .reading.read import read
-from .rendering.render import render
-from .rendering.template_cache import template_cache
 from .site.profile import Site
 
 if TYPE_CHECKING:
@@ -40,10 +39,19 @@ class Compiled:
     site: Site
     job: Job
     plan: Plan
-    script: str
     warnings: tuple[Diagnostic, ...]
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The texts of the secrets that the script needs, by name; they are in nothing else here but the document."""
+    templates: Path | None = None
+    """The folder that keeps the templates compiled."""
+
+    @cached_property
+    def script(self) -> str:
+        """The batch script. It is rendered when it is first asked for: much of what users ask is in the plan."""
+        from .rendering.render import render
+        from .rendering.template_cache import template_cache
+
+        return render(self.plan, template_cache(self.templates) if self.templates else None)
 
 
 def compile_job(
@@ -78,9 +86,9 @@ def compile_job(
         site=site,
         job=checked.job,
         plan=planned,
-        script=render(planned, template_cache(templates) if templates else None),
         warnings=(*checked.warnings, *planned.warnings),
         secrets={name: checked.secrets[name] for name in planned.secrets},
+        templates=templates,
     )
 
 

@@ -14,7 +14,7 @@ from paislurm.translator.protocol.extras_slurm import SlurmCompat, SlurmExtras, 
 from paislurm.translator.validation.diagnostic_codes import ALL, CODES
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from paislurm.translator.validation.model import Model
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -66,7 +66,7 @@ EXTRAS = ROOT / "docs/extras-slurm.md"
     ("section", "model"),
     [("For the job", SlurmExtras), ("For a role", SlurmRole), ("compat", SlurmCompat), ("v1", SlurmV1)],
 )
-def test_the_page_of_extras_has_every_key(section: str, model: type[BaseModel]) -> None:
+def test_the_page_of_extras_has_every_key(section: str, model: type[Model]) -> None:
     text = EXTRAS.read_text(encoding="utf-8")
     (table,) = re.findall(rf"^## {section}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     keys = [field.alias or name for name, field in model.model_fields.items()]

@@ -243,6 +243,28 @@ def test_looking_at_jobs_compiles_nothing(tmp_path: Path) -> None:
         assert not any(module.startswith("paislurm.translator.protocol") for module in found)
 
 
+@pytest.mark.parametrize(("name", "unused"), [("check", "jinja2"), ("plan", "jinja2"), ("script", "pydantic")])
+def test_compiling_loads_no_library_that_it_has_no_use_for(name: str, unused: str, tmp_path: Path) -> None:
+    env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    found = loaded_by(name, str(ROOT / "examples" / "hello-world.yaml"), env=env)
+    assert "pydantic_core" in found
+    assert not {"pydantic", unused} & found
+
+
+def test_the_types_of_schemas_are_loaded_when_they_are_used() -> None:
+    code = (
+        "import sys; from paislurm.translator.cli.start import leave_types_of_schemas_out\n"
+        "leave_types_of_schemas_out()\n"
+        "import paislurm.translator.validation.model\n"
+        "assert 'TypedDict' not in vars(sys.modules['pydantic_core.core_schema'])\n"
+        "from pydantic_core import core_schema\n"
+        "from pydantic_core.core_schema import int_schema\n"
+        "print(core_schema.str_schema()['type'], int_schema()['type'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["str", "int"]
+
+
 def test_a_job_file_of_one_protocol_loads_nothing_of_the_other(tmp_path: Path) -> None:
     env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
     found = loaded_by("check", str(ROOT / "examples" / "hello-world.yaml"), env=env)

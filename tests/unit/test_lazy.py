@@ -49,6 +49,26 @@ def test_it_is_as_those_of_python() -> None:
         ours.first = 2  # type: ignore[misc]
     with pytest.raises(TypeError, match="first"):
         Lazy()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="sixth"):
+        Lazy(first=1, sixth=6)  # type: ignore[call-arg]
+    with pytest.raises(FrozenInstanceError):
+        del ours.first
+
+
+def test_values_may_have_no_names() -> None:
+    @dataclass
+    class Pair:
+        """One of ours, which changes."""
+
+        left: int
+        right: int = 2
+
+    assert Pair(1) == Pair(left=1, right=2) == Pair(1, 2)
+    with pytest.raises(ValueError, match="longer"):
+        Pair(1, 2, 3)  # type: ignore[call-arg]
+    pair = Pair(1)
+    pair.left = 5
+    assert pair.left == 5
 
 
 def test_fields_are_there_before_an_instance_is() -> None:

@@ -193,8 +193,8 @@ def run() -> NoReturn:
 
 
 if __name__ == "__main__":
-    from .start import keep_compiled_modules_private, leave_plugins_out
+    from .start import keep_compiled_modules_private, leave_types_of_schemas_out
 
     keep_compiled_modules_private()
-    leave_plugins_out()
+    leave_types_of_schemas_out()
     run()

@@ -3,20 +3,19 @@
 Source: this project's docs, `extras.slurm`; sbatch(1) for the forms of values.
 """
 
-# ruff: noqa: RUF012 - pydantic copies the defaults
+# ruff: noqa: RUF012 - nobody changes the defaults
 from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import Annotated, Any, Literal
-
-from pydantic import Field
+from typing import Annotated, Literal
 
 from ..lazy import regex
 from ..reading.document import SourceInt
 from ..sbatch_forms import is_plain, seconds_of
 from ..slurm_options import PASS_THROUGH, CompatOptions, Mpi, RoleSlurmOptions, SlurmOptions
-from ..validation.strict_model import Boolean, StrictModel, Text, Validator, choice, expected, int_range, pattern
+from ..validation.marks import NOT_EMPTY, Key, Validator
+from ..validation.strict_model import Boolean, StrictModel, Text, choice, expected, int_range, pattern
 
 _RESERVED_REASONS = """
     array chdir clusters comment container container-id cpus-per-gpu cpus-per-task distribution error export
@@ -164,25 +163,25 @@ class SlurmMpi(StrictModel):
 class SlurmMpiWorld(SlurmMpi):
     """Roles whose ranks are one world; all roles where it names none."""
 
-    roles: Annotated[list[Text], Field(min_length=1)] | None = None
+    roles: Annotated[list[Text], NOT_EMPTY] | None = None
 
 
-def _passed_on(name: str) -> Any:
-    """Return the default of an option in `PASS_THROUGH`, with its note."""
-    return Field(default=None, description=PASS_THROUGH[name].note)
+def _passed_on(name: str) -> Key:
+    """Mark an option in `PASS_THROUGH` with its note."""
+    return Key(description=PASS_THROUGH[name].note)
 
 
 class SlurmRole(StrictModel):
     """Wishes of a role, or of a job for all its roles. Source: sbatch(1), options of these names."""
 
     # The type of an option that is passed on says how its value is checked.
-    account: SbatchText | None = _passed_on("account")
-    qos: SbatchText | None = _passed_on("qos")
-    partition: SbatchText | None = _passed_on("partition")
-    reservation: SbatchText | None = _passed_on("reservation")
-    constraint: SbatchText | None = _passed_on("constraint")
-    exclude: HostList | None = _passed_on("exclude")
-    nodelist: HostList | None = _passed_on("nodelist")
+    account: Annotated[SbatchText | None, _passed_on("account")] = None
+    qos: Annotated[SbatchText | None, _passed_on("qos")] = None
+    partition: Annotated[SbatchText | None, _passed_on("partition")] = None
+    reservation: Annotated[SbatchText | None, _passed_on("reservation")] = None
+    constraint: Annotated[SbatchText | None, _passed_on("constraint")] = None
+    exclude: Annotated[HostList | None, _passed_on("exclude")] = None
+    nodelist: Annotated[HostList | None, _passed_on("nodelist")] = None
     slots: Slots | None = None
     mpi: SlurmMpi | None = None
     workdir: Workdir | None = None
@@ -210,9 +209,9 @@ class SlurmExtras(SlurmRole):
     layout: Annotated[Literal["het", "shared"] | None, choice("het", "shared")] = None
     on_timeout: Annotated[Literal["fail", "retry"] | None, choice("fail", "retry")] = None
     export_env: ExportEnv | None = None
-    compat: SlurmCompat = SlurmCompat.model_construct()
+    compat: SlurmCompat = SlurmCompat()
     task_roles: dict[str, SlurmRole] = {}
-    v1: SlurmV1 = SlurmV1.model_construct()
+    v1: SlurmV1 = SlurmV1()
 
 
 def wishes_of_job(slurm: SlurmExtras) -> SlurmOptions:

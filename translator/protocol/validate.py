@@ -126,7 +126,7 @@ def _commands(role: str, file: JobFile) -> list[tuple[Path, str]]:
     active = file.defaults.deployment
     for where, each in placed(("deployments",), file.deployments):
         if active and each.name == active:
-            around = each.task_roles.get(role, DeploymentRole.model_construct())
+            around = each.task_roles.get(role, DeploymentRole())
             path: Path = (*where, "taskRoles", role)
             before, after = (*path, "preCommands"), (*path, "postCommands")
             return [*placed(before, around.pre_commands), *own, *placed(after, around.post_commands)]

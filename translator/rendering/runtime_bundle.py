@@ -156,7 +156,7 @@ def _chosen(sections: Iterable[Section], wanted: frozenset[str]) -> list[Section
 
 
 def _entry(section: Section) -> str:
-    first = _text(section, frozenset()).split("\n", 1)[0]
+    first = load(f"runtime/{section.file}.sh").split("\n", 1)[0]
     purpose = re.split(r"(?<=[a-z)]): |\. |\.$", first.removeprefix("# "), maxsplit=1)[0]
     return f"#   {section.file:<28}{purpose}"
 

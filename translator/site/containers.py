@@ -1,6 +1,6 @@
 """What a profile says about containers."""
 
-# ruff: noqa: RUF012 - pydantic copies the defaults
+# ruff: noqa: RUF012 - nobody changes the defaults
 from __future__ import annotations
 
 from typing import Annotated

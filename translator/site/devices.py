@@ -1,14 +1,13 @@
 """What a profile says about GPUs and InfiniBand."""
 
-# ruff: noqa: RUF012 - pydantic copies the defaults
+# ruff: noqa: RUF012 - nobody changes the defaults
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field
-
 from ..protocol.extras_slurm import SbatchText
-from ..validation.strict_model import StrictModel, TextOrNumber, Validator, choice, expected, integer, pattern
+from ..validation.marks import NOT_EMPTY, Key, Validator
+from ..validation.strict_model import StrictModel, TextOrNumber, choice, expected, integer, pattern
 from .profile import Gpus, GpuVendor, InfinibandSettings
 
 if TYPE_CHECKING:
@@ -73,14 +72,14 @@ class Infiniband(StrictModel):
     Source: sbatch(1), options of these names; Linux, Documentation/ABI/stable/sysfs-class-infiniband.
     """
 
-    adapters: Annotated[list[Adapter], Field(min_length=1)]
+    adapters: Annotated[list[Adapter], NOT_EMPTY]
     interface: Interface | None = None
     ethernet: Interface | None = None
     constraint: SbatchText | None = None
     gres: Gres | None = None
     network: SbatchText | None = None
     switches: SwitchCount | None = None
-    memlock_mb: Annotated[Memlock, Field(alias="memlockMB")] = None
+    memlock_mb: Annotated[Memlock, Key("memlockMB")] = None
     sysfs: Folder = _SYSFS
     variables: InfinibandVariables = InfinibandVariables()
 

@@ -1,20 +1,18 @@
 """What a profile says about retries, the exit specification, the background monitor and notifications."""
 
-# ruff: noqa: RUF012 - pydantic copies the defaults
+# ruff: noqa: RUF012 - nobody changes the defaults
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from pydantic_core import core_schema
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from ..exit_codes.table import BEHAVIOURS, Behaviour, ExitTable, SiteRow
 from ..validation.diagnostics import near_hint
+from ..validation.marks import Before, Validator
 from ..validation.partial_model import placed
 from ..validation.strict_model import (
     Boolean,
     StrictModel,
     Text,
-    Validator,
     choice,
     expected,
     int_range,
@@ -24,8 +22,6 @@ from ..validation.strict_model import (
 from .profile import MonitorSettings, Notifier, RetrySettings
 
 if TYPE_CHECKING:
-    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
-
     from ..validation.diagnostics import DiagnosticCollector
 
 MAX_CODE = 99999
@@ -104,27 +100,18 @@ class _NoMonitor(Monitor):
         return MonitorSettings(background=False, at_end=True)
 
 
-class MonitorOrNone:
-    """Mark the field of a monitor, of which a profile may say `none`."""
+NO_MONITOR = "none"
 
-    WORD = "none"
 
-    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        """Read the word, and leave a mapping to its model."""
-        return core_schema.no_info_before_validator_function(self._read, handler(source))
+def _monitor_or_none(value: object) -> object:
+    if value == NO_MONITOR:
+        return _NoMonitor()
+    if not isinstance(value, (dict, Monitor)):
+        raise expected(f"`{NO_MONITOR}` or a mapping such as `{{maxPollInterval: 300}}`")
+    return value
 
-    def __get_pydantic_json_schema__(
-        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        """Return what an editor is told."""
-        return {"anyOf": [{"const": self.WORD}, handler(schema)]}
 
-    def _read(self, value: object) -> object:
-        if value == self.WORD:
-            return _NoMonitor.model_construct()
-        if not isinstance(value, (dict, Monitor)):
-            raise expected(f"`{self.WORD}` or a mapping such as `{{maxPollInterval: 300}}`")
-        return value
+MonitorOrNone = Annotated[Monitor, Before(_monitor_or_none, {"const": NO_MONITOR})]
 
 
 class Notifications(StrictModel):

@@ -3,21 +3,19 @@
 GPUs, InfiniBand, containers and policies have mirrors of their own beside this one.
 """
 
-# ruff: noqa: RUF012 - pydantic copies the defaults
+# ruff: noqa: RUF012 - nobody changes the defaults
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import Annotated
 
-from pydantic import Field
-
 from ..protocol.extras_slurm import HostList, Plugin, SbatchText, SlurmCompat, Time
 from ..slurm_options import CompatOptions
+from ..validation.marks import Key, Validator
 from ..validation.strict_model import (
     Boolean,
     StrictModel,
     Text,
-    Validator,
     choice,
     expected,
     int_range,
@@ -102,7 +100,7 @@ class _Nodes(StrictModel):
 
     count: Positive
     cpus: Positive
-    memory_mb: Annotated[Positive, Field(alias="memoryMB")]
+    memory_mb: Annotated[Positive, Key("memoryMB")]
     gpus: Count = 0
     gpu_type: SbatchText | None = None
     threads_per_core: Annotated[int, int_range(1, 8)] = 1
@@ -234,7 +232,7 @@ class SiteFile(StrictModel):
     retry: Retry = Retry()
     exit_spec: list[ExitRow] = []
     logs: Logs = Logs()
-    monitor: Annotated[Monitor, MonitorOrNone()] = Monitor()
+    monitor: MonitorOrNone = Monitor()
     notifications: Notifications = Notifications()
     group_home: Boolean = _DEFAULTS.group_home
     compat: SlurmCompat = SlurmCompat()

@@ -9,11 +9,12 @@ Source: pydantic's core schemas, and `on_error` of their kind `default`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import BaseModel
-from pydantic_core import SchemaValidator, core_schema
+from pydantic_core import SchemaValidator
+
+from .model import Model, core_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ..reading.document import Path
 
 _T = TypeVar("_T")
-_Model = TypeVar("_Model", bound=BaseModel)
+_Model = TypeVar("_Model", bound=Model)
 _EMPTY: dict[str, Callable[[], Any]] = {
     "list": list,
     **dict.fromkeys(("dict", "model", "definition-ref", "tagged-union"), dict),
@@ -29,25 +30,21 @@ _EMPTY: dict[str, Callable[[], Any]] = {
 """What the empty value of a kind is made of. Models alone are defined in one place and used in several."""
 _OF_VALUES = {"model-field": "schema", "dict": "values_schema"}
 """Where a schema has that of the values in it."""
+_validators: dict[type[Model], SchemaValidator] = {}
 _UNUSED = ("metadata", "serialization", "min_length", "keys_schema")
 
 
 def partial_model(model: type[_Model], value: Mapping[str, object]) -> _Model:
     """Return the model of a mapping, whatever is wrong in it."""
-    made: _Model = _validator(model).validate_python(value)
+    if model not in _validators:
+        _validators[model] = SchemaValidator(_lenient(core_schema(model)))
+    made: _Model = _validators[model].validate_python(value)
     return made
 
 
 def placed(path: Path, items: Sequence[_T | None] | None) -> Iterator[tuple[Path, _T]]:
     """Yield the items of the list at a path, each with its own path; what is faulty is left out."""
     return (((*path, position), item) for position, item in enumerate(items or ()) if item is not None)
-
-
-@cache
-def _validator(model: type[BaseModel]) -> SchemaValidator:
-    from pydantic import TypeAdapter  # which right files do not need
-
-    return SchemaValidator(_lenient(TypeAdapter(model).core_schema))
 
 
 def _lenient(schema: Any) -> Any:
@@ -68,11 +65,11 @@ def _lenient(schema: Any) -> Any:
     elif kind == "tagged-union":
         made["discriminator"] = _tag_reader(schema["discriminator"], tuple(schema["choices"]))
     elif kind == "model":
-        # Pydantic would take the validator of the model itself, strict as it is.
-        extra = "allow" if schema["config"].get("extra_fields_behavior") == "allow" else "ignore"
+        extra = "allow" if schema["cls"].extra == "allow" else "ignore"
         fields = {**made["schema"], "extra_behavior": extra}
         construct = partial(_construct, schema["cls"])
-        return core_schema.no_info_after_validator_function(construct, fields, ref=schema.get("ref"))
+        function = {"type": "no-info", "function": construct}
+        return {"type": "function-after", "function": function, "schema": fields, "ref": schema["ref"]}
     return made
 
 
@@ -83,11 +80,12 @@ def _or_empty(schema: Any) -> Any:
     lenient, empty = _lenient(schema), _EMPTY.get(schema["type"])
     if empty is None:
         return _or_none(lenient)
-    return core_schema.with_default_schema(lenient, default_factory=empty, validate_default=True, on_error="default")
+    made = {"type": "default", "schema": lenient, "default_factory": empty, "on_error": "default"}
+    return {**made, "validate_default": True}
 
 
 def _or_none(schema: Any) -> Any:
-    return core_schema.with_default_schema(schema, default=None, on_error="default")
+    return {"type": "default", "schema": schema, "default": None, "on_error": "default"}
 
 
 def _tag_reader(key: str, tags: tuple[str, ...]) -> Callable[[object], str | None]:
@@ -101,11 +99,12 @@ def _tag_reader(key: str, tags: tuple[str, ...]) -> Callable[[object], str | Non
     return read
 
 
-def _construct(model: type[BaseModel], parts: tuple[dict[str, Any], dict[str, Any] | None, set[str]]) -> BaseModel:
+def _construct(model: type[Model], parts: tuple[dict[str, Any], dict[str, Any] | None, set[str]]) -> Model:
     """Return a model of its fields by name, its other keys, and the names of those fields that were given."""
     values, others, given = parts
-    made = model.model_construct(_fields_set=given)
+    made = model()
     vars(made).update(values)
+    made.model_fields_set.update(given)
     if made.model_extra is not None:
         made.model_extra.update(others or {})
     return made

@@ -10,21 +10,22 @@ from dataclasses import field
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic_core import ValidationError
 
 from ..lazy import dataclass
 from ..reading.document import path_text
 from .diagnostics import MAX_FAULTS, near_hint
+from .model import Model, tag_of
 from .partial_model import partial_model
 
 if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
     from ..reading.document import Path
     from .diagnostics import DiagnosticCollector
+    from .model import Field
 
-_Model = TypeVar("_Model", bound=BaseModel)
+_Model = TypeVar("_Model", bound=Model)
 _MAX_SHOWN = 40
 _TYPES = "`dockerimage`, `data`, `script` or `output`"
 
@@ -89,7 +90,7 @@ def parse_model(
 
 def _add(
     detail: ErrorDetails,
-    model: type[BaseModel],
+    model: type[Model],
     collector: DiagnosticCollector,
     codes: int,
     wording: Wording,
@@ -126,7 +127,7 @@ def _add(
     collector.add(f"E{codes + number}", (*start, *path), message, hint=hint, key=key)
 
 
-def _walk(loc: tuple[int | str, ...], model: type[BaseModel]) -> tuple[Path, list[type[BaseModel]]]:
+def _walk(loc: tuple[int | str, ...], model: type[Model]) -> tuple[Path, list[type[Model]]]:
     """Return the path in the file, without pydantic's own steps, and the models that hold its last step."""
     path: list[int | str] = []
     kinds: list[Any] = [model]
@@ -162,16 +163,17 @@ def _alternatives(annotation: Any) -> list[Any]:
 
 
 def _is_model(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
+    return isinstance(kind, type) and issubclass(kind, Model)
 
 
-def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    return {field.alias or name: field for name, field in model.model_fields.items()}
+def _fields(model: type[Model]) -> dict[str, Field]:
+    return {field.alias: field for field in model.model_fields.values()}
 
 
-def _tags(model: type[BaseModel]) -> tuple[Any, ...]:
-    """Return the values of `type` by which pydantic tells the models of a union apart."""
-    return get_args(model.model_fields["type"].annotation) if "type" in model.model_fields else ()
+def _tags(model: type[Model]) -> tuple[Any, ...]:
+    """Return the values by which the models of a union are told apart."""
+    tag = tag_of(model)
+    return get_args(model.model_fields[tag].annotation) if tag else ()
 
 
 def _misplaced(path: Path, wording: Wording) -> str:

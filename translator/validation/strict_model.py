@@ -7,66 +7,26 @@ written 1.0.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
-from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic_core import PydanticCustomError
 
 from ..lazy import regex
 from ..reading.document import Bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from .marks import Validator
+from .model import Model
 
 MAX_INT = 2**31 - 1
 """What JSON schema validators, bash and Slurm all can count to."""
 LAST_PORT = 65535
 
 
-class StrictModel(BaseModel):
-    """A mapping with the keys of its fields and no others; keys are written in camelCase.
-
-    Validators are built when the outermost mapping is first read, once for all inside it. That is why defaults are
-    made by `model_construct`, which needs none.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, defer_build=True)
+class StrictModel(Model, extra="forbid"):
+    """A mapping with the keys of its fields and no others; keys are written in camelCase."""
 
 
-class OpenModel(BaseModel):
+class OpenModel(Model, extra="allow"):
     """A mapping that may have any keys beside those of its fields."""
-
-    model_config = ConfigDict(extra="allow", frozen=True, alias_generator=to_camel, defer_build=True)
-
-
-class Validator:
-    """Mark a field, `Annotated[int, Check(...)]`: `check` returns the value or raises `expected(...)`.
-
-    `schema` says the same to an editor, as JSON schema. `kind` is what a partial model takes a value for that the
-    function refuses.
-    """
-
-    def __init__(
-        self, check: Callable[[object], object], schema: dict[str, Any], kind: core_schema.CoreSchema | None = None
-    ) -> None:
-        self._check = check
-        self._schema = schema
-        self._kind = kind
-
-    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        """Let the function decide alone."""
-        if self._kind:
-            return core_schema.no_info_before_validator_function(self._check, self._kind)
-        return core_schema.no_info_plain_validator_function(self._check)
-
-    def __get_pydantic_json_schema__(
-        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        """Return the JSON schema as it was given."""
-        return dict(self._schema)
 
 
 def expected(
@@ -136,7 +96,7 @@ def pattern(what: str, pattern: str, *, number: int = 3) -> Validator:
         near = re.sub(r"\W", "_", value, flags=re.ASCII) if number == _NAME and isinstance(value, str) else ""
         raise expected(what, number=number, hint=f"call it `{near}`" if near and expression.fullmatch(near) else "")
 
-    kind = core_schema.str_schema(strict=True) if number == _NAME else None
+    kind = {"type": "str", "strict": True} if number == _NAME else None
     return Validator(check, {"type": "string", "pattern": f"^(?:{pattern})$"}, kind)
 
 

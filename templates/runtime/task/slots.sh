@@ -92,7 +92,7 @@ export_known_peers() {
       describe_peer "$role" "$index"
       # A role of protocol v1 may have no name that variables can have.
       if ((${#PSL_PEER_VARIABLES[@]})); then
-        export "${PSL_PEER_VARIABLES[@]}"
+        export ${PSL_PEER_VARIABLES[@]+"${PSL_PEER_VARIABLES[@]}"}
       fi
     done
     list_known_hosts "$role"

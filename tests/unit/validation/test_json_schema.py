@@ -13,7 +13,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel, ValidationError
+from pydantic_core import ValidationError
 
 from paislurm.translator.protocol.v1.schema import JobFileV1
 from paislurm.translator.protocol.v2.schema import JobFile
@@ -21,8 +21,9 @@ from paislurm.translator.reading.read import read
 from paislurm.translator.site.schema import SiteFile
 from paislurm.translator.slurm_options import PASS_THROUGH
 from paislurm.translator.validation.json_schema import json_schema
+from paislurm.translator.validation.model import Model
 
-MODELS: dict[str, type[BaseModel]] = {"v2": JobFile, "v1": JobFileV1, "site": SiteFile}
+MODELS: dict[str, type[Model]] = {"v2": JobFile, "v1": JobFileV1, "site": SiteFile}
 SCHEMAS = {name: json_schema(model, name) for name, model in MODELS.items()}
 NOTES = yaml.safe_load((files("paislurm") / "translator/validation/key-notes.yaml").read_text(encoding="utf-8"))
 EXAMPLES = Path(__file__).parents[3] / "examples"

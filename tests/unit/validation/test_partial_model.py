@@ -1,14 +1,15 @@
 """What is left of a mapping with faults: all that is right, at its own path."""
 
-# ruff: noqa: RUF012 - pydantic copies the defaults
+# ruff: noqa: RUF012 - nobody changes the defaults
 from __future__ import annotations
 
 import copy
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic_core import ValidationError
 
+from paislurm.translator.validation.marks import NOT_EMPTY, Before
 from paislurm.translator.validation.partial_model import partial_model, placed
 from paislurm.translator.validation.strict_model import OpenModel, StrictModel, Text, expected, int_range, pattern
 
@@ -39,10 +40,10 @@ class Tree(StrictModel):
 
 
 class Garden(StrictModel):
-    fruit: Annotated[list[Annotated[Apple | Pear, Field(discriminator="kind")]], Field(min_length=1)]
+    fruit: Annotated[list[Apple | Pear], NOT_EMPTY]
     trees: dict[NAME, Tree]
     first: Tree
-    lists: Annotated[list[Text] | None, BeforeValidator(few)] = None
+    lists: Annotated[list[Text] | None, Before(few)] = None
 
 
 RIGHT: dict[str, Any] = {

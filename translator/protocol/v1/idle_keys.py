@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic.alias_generators import to_camel
-
 if TYPE_CHECKING:
     from ...reading.document import Path
     from ...validation.diagnostics import DiagnosticCollector
@@ -27,7 +25,7 @@ def warn_of_idle_wishes(slurm: SlurmExtras, collector: DiagnosticCollector) -> N
             collector.add("W308", (*path, "slots"), message, hint="leave it out", key=True)
     for field in _OF_V2:
         if field in slurm.compat.model_fields_set:
-            key = to_camel(field)
+            key = type(slurm.compat).model_fields[field].alias
             message = f"`{key}` has no effect in a job of protocol v1"
             collector.add("W336", (*_SLURM, "compat", key), message, hint="leave it out", key=True)
     if "v1" in slurm.model_fields_set:

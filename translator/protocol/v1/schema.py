@@ -5,13 +5,12 @@ written as text, since the server converted them.
 Source: PAI protocol v1 (2018, January 2019, May 2019); PAI rest-server, schema of protocol v1 jobs.
 """
 
-# ruff: noqa: RUF012 - pydantic copies the defaults
+# ruff: noqa: RUF012 - nobody changes the defaults
 from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
-
+from ...validation.marks import NOT_EMPTY, Key, Validator
 from ...validation.schema_errors import Wording
 from ...validation.strict_model import (
     LAST_PORT,
@@ -20,7 +19,6 @@ from ...validation.strict_model import (
     OpenModel,
     StrictModel,
     Text,
-    Validator,
     expected,
     int_range,
     integer,
@@ -80,8 +78,8 @@ class TaskRole(StrictModel):
     name: _RoleName
     task_number: Annotated[int, int_range(1, MAX_INSTANCES, texts=True)] = 1
     cpu_number: Annotated[int, int_range(1, texts=True)] = 1
-    memory_mb: Annotated[int, int_range(100, texts=True), Field(alias="memoryMB")] = 100
-    shm_mb: Annotated[int | None, int_range(0, texts=True), Field(alias="shmMB")] = None
+    memory_mb: Annotated[int, int_range(100, texts=True), Key("memoryMB")] = 100
+    shm_mb: Annotated[int | None, int_range(0, texts=True), Key("shmMB")] = None
     gpu_number: Annotated[int, int_range(0, texts=True)] = 0
     port_list: list[Port] = []
     command: Command
@@ -105,7 +103,7 @@ class JobFileV1(StrictModel):
     output_dir: Text = ""
     code_dir: Text = ""
     virtual_cluster: Text = "default"
-    task_roles: Annotated[list[TaskRole], Field(min_length=1)]
+    task_roles: Annotated[list[TaskRole], NOT_EMPTY]
     gpu_type: Text = ""
     kill_all_on_completed_task_number: Annotated[int, int_range(0, texts=True)] = 0
     retry_count: Annotated[int, int_range(-2, texts=True)] = 0

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic.alias_generators import to_camel
-
 from ...job import (
     EVENTS,
     NEVER,
@@ -66,7 +64,7 @@ def build(
     collector: DiagnosticCollector,
 ) -> Job:
     """Return the job that a file means; `commands` are those of its roles, `hooks_by_role` what runs around them."""
-    slurm = file.extras.slurm or SlurmExtras.model_construct()
+    slurm = file.extras.slurm or SlurmExtras()
     return Job(
         protocol="2",
         paths=_PATHS,
@@ -102,7 +100,7 @@ def _role(
     collector: DiagnosticCollector,
 ) -> Role:
     role, path, slurm = file.task_roles[name], ("taskRoles", name), file.extras.slurm
-    wishes = slurm.task_roles.get(name) if slurm else None
+    slurm_options = slurm.task_roles.get(name) if slurm else None
     image = index.find("dockerimage", role.docker_image)
     if file.extras.gang_allocation and role.task_retry_count != 0:
         message = "`taskRetryCount` has no effect while all tasks of the job start together"
@@ -120,7 +118,7 @@ def _role(
         ports=_ports(role, path, collector),
         command=Command(text=command.text, errexit=True, nounset=switches.nounset, pipefail=True, lines=command.lines),
         hooks=hooks,
-        slurm_options=slurm_options_of(wishes) if wishes else RoleSlurmOptions(),
+        slurm_options=slurm_options_of(slurm_options) if slurm_options else RoleSlurmOptions(),
         lines=Lines(first=span.key_line, last=max(span.key_line, span.last_line)),
         paths=RolePaths(
             role=f"$.taskRoles.{name}",
@@ -175,7 +173,7 @@ def _completion(role: schema.Role, path: Path, switches: CompatOptions, collecto
     """Return the thresholds: 1 failed task and no succeeded one where the file says nothing."""
     thresholds = role.completion
     for field in sorted(thresholds.model_fields_set):
-        key, value = to_camel(field), getattr(thresholds, field)
+        key, value = type(thresholds).model_fields[field].alias, getattr(thresholds, field)
         where: Path = (*path, "completion", key)
         if value is None:
             collector.add("W201", where, f"`{key}` has no value and counts as left out", key=True)

@@ -3,14 +3,13 @@
 Source: PAI protocol v2, extras; this project's docs for `slurm`.
 """
 
-# ruff: noqa: RUF012 - pydantic copies the defaults
+# ruff: noqa: RUF012 - nobody changes the defaults
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field
-
 from ...job import PriorityClass
+from ...validation.marks import Key
 from ...validation.strict_model import Boolean, OpenModel, Text, choice, pattern
 from ..extras_slurm import SlurmExtras
 
@@ -57,7 +56,7 @@ class Extras(OpenModel):
     """
 
     gang_allocation: Boolean = True
-    plugins: Annotated[list[Plugin] | None, Field(alias=PLUGINS)] = None
+    plugins: Annotated[list[Plugin] | None, Key(PLUGINS)] = None
     storages: list[StorageMount] | None = None
     hived_scheduler: HivedScheduler | None = None
     slurm: SlurmExtras | None = None

@@ -4,14 +4,13 @@ Commands still have their references; `RESOLVED` are the keys whose references a
 Source: PAI runtime, plugins; PAI issue 5145 for `containerStart` and `containerExit`.
 """
 
-# ruff: noqa: RUF012 - pydantic copies the defaults
+# ruff: noqa: RUF012 - nobody changes the defaults
 from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, ConfigDict, Field
-
-from ...validation.strict_model import LAST_PORT, OpenModel, Validator, expected, integer
+from ...validation.marks import Before, Key, Validator
+from ...validation.strict_model import LAST_PORT, OpenModel, expected, integer
 
 _BARRIER_MINUTES = 30
 """How long a barrier waits by default. Source: PAI runtime, README of the plugin ssh."""
@@ -77,7 +76,7 @@ def _names(value: object) -> list[str]:
 
 
 _Text = Annotated[str, Validator(_text, {})]
-_Texts = Annotated[list[Annotated[str, Validator(_item, {})]] | None, BeforeValidator(_list)]
+_Texts = Annotated[list[Annotated[str, Validator(_item, {})]] | None, Before(_list)]
 _Switch = Annotated[bool, Validator(_switch, {})]
 """True or false, or the text of it in any case. Source: PAI runtime, plugin ssh."""
 
@@ -88,10 +87,8 @@ class PluginParameters(OpenModel):
     RESOLVED: ClassVar[tuple[str, ...]] = ()
 
 
-class _SnakeCase(PluginParameters):
+class _SnakeCase(PluginParameters, camel=False):
     """Parameters whose keys are written in snake case, or without any."""
-
-    model_config = ConfigDict(alias_generator=None)
 
 
 class Callback(OpenModel):
@@ -106,7 +103,7 @@ class Cmd(PluginParameters):
 
     pre_commands: _Texts = None
     post_commands: _Texts = None
-    callbacks: Annotated[list[Callback] | None, BeforeValidator(_mappings)] = None
+    callbacks: Annotated[list[Callback] | None, Before(_mappings)] = None
 
 
 class Git(_SnakeCase):
@@ -121,8 +118,8 @@ class Tensorboard(_SnakeCase):
     """A TensorBoard that listens on a port, for folders by their names."""
 
     RESOLVED = ("port", "logdir")
-    port: Annotated[int | None, Validator(_port, {}), Field(validate_default=True)] = None
-    logdir: Annotated[dict[str, str] | None, Validator(_folders, {}), Field(validate_default=True)] = None
+    port: Annotated[int | None, Validator(_port, {}), Key(check_default=True)] = None
+    logdir: Annotated[dict[str, str] | None, Validator(_folders, {}), Key(check_default=True)] = None
 
 
 class TeamwiseStorage(PluginParameters):
@@ -137,5 +134,5 @@ class Ssh(_SnakeCase):
     RESOLVED = ("jobssh", "sshbarrier")
     jobssh: _Switch = False
     sshbarrier: _Switch = False
-    sshbarrier_timeout: Annotated[int, Validator(_minutes, {}), Field(alias="sshbarrierTimeout")] = _BARRIER_MINUTES
+    sshbarrier_timeout: Annotated[int, Validator(_minutes, {}), Key("sshbarrierTimeout")] = _BARRIER_MINUTES
     userssh: Any = None

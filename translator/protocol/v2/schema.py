@@ -4,13 +4,12 @@ Where the server accepts what can only be a slip (a threshold of 0, `gangAllocat
 here, and the field says so. Source: PAI protocol v2, and the schema of PAI's rest-server where they differ.
 """
 
-# ruff: noqa: RUF012 - pydantic copies the defaults
+# ruff: noqa: RUF012 - nobody changes the defaults
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
-
+from ...validation.marks import NOT_EMPTY, Key, Validator
 from ...validation.strict_model import (
     MAX_INT,
     OpenModel,
@@ -18,7 +17,6 @@ from ...validation.strict_model import (
     Text,
     TextIfGiven,
     TextOrNumber,
-    Validator,
     choice,
     expected,
     int_range,
@@ -41,7 +39,7 @@ Label = Annotated[
 ImageUri = Annotated[str, pattern("an image such as `repository/image:tag`, without blanks", r"[^\s\x00-\x20\x7f]+")]
 Version = Annotated[Any, choice(2, "2")]
 Int = Annotated[int, int_range()]
-TextList = Annotated[list[Text], Field(min_length=1)]
+TextList = Annotated[list[Text], NOT_EMPTY]
 
 
 def _threshold(value: object) -> int | None:
@@ -89,13 +87,12 @@ class DockerImage(_Described):
         return False
 
 
-class Plugged(_Described):
+class Plugged(_Described, extra="allow"):
     """What a plugin may prepare; unknown keys are the plugin's, which checks its commands, too.
 
     Source: PAI protocol v2, prerequisites; PAI issue 5145.
     """
 
-    model_config = ConfigDict(extra="allow")
     plugin: Text = ""
     require: list[Text] = []
     failure_policy: Any = None
@@ -139,7 +136,7 @@ class ContainerOptions(OpenModel):
     Source: PAI protocol v2, extraContainerOptions.
     """
 
-    shm_mb: Annotated[Int, Field(alias="shmMB")] = 0
+    shm_mb: Annotated[Int, Key("shmMB")] = 0
     infiniband: Any = False
 
 
@@ -150,23 +147,23 @@ class Resources(StrictModel):
     """
 
     cpu: Int
-    memory_mb: Annotated[Int, Field(alias="memoryMB")]
+    memory_mb: Annotated[Int, Key("memoryMB")]
     gpu: Int
-    ports: Annotated[dict[Label, Int] | None, Field(min_length=1)] = None
+    ports: Annotated[dict[Label, Int] | None, NOT_EMPTY] = None
 
 
 class Role(StrictModel):
     """A task role; its `protocolVersion` means nothing more. Source: PAI protocol v2, taskRoles."""
 
     instances: Annotated[int, int_range(1, MAX_INSTANCES)] = 1
-    completion: Completion = Completion.model_construct()
+    completion: Completion = Completion()
     task_retry_count: Annotated[int, int_range(-2)] = 0
     prerequisites: list[Text] = []
     docker_image: Text
     data: TextIfGiven = None
     output: TextIfGiven = None
     script: TextIfGiven = None
-    extra_container_options: ContainerOptions = ContainerOptions.model_construct()
+    extra_container_options: ContainerOptions = ContainerOptions()
     resource_per_instance: Resources
     commands: TextList
     protocol_version: Version = 2
@@ -194,7 +191,7 @@ class Deployment(OpenModel):
 
     name: Name
     protocol_version: Version = 2
-    task_roles: Annotated[dict[RoleName, DeploymentRole], Field(min_length=1)]
+    task_roles: Annotated[dict[RoleName, DeploymentRole], NOT_EMPTY]
 
 
 class Defaults(OpenModel):
@@ -213,11 +210,11 @@ class JobFile(StrictModel):
     version: TextOrNumber = ""
     contributor: Text = ""
     description: Text = ""
-    prerequisites: Annotated[list[Annotated[Prerequisite, Field(discriminator="type")]], Field(min_length=1)] = []
+    prerequisites: Annotated[list[Prerequisite], NOT_EMPTY] = []
     parameters: dict[str, Any] = {}
     secrets: Annotated[dict[str, Any], Validator(_secrets, {"type": "object"})] = {}
     job_retry_count: Annotated[int, int_range(0)] = 0
-    task_roles: Annotated[dict[RoleName, Role], Field(min_length=1)]
-    deployments: Annotated[list[Deployment], Field(min_length=1)] = []
-    defaults: Defaults = Defaults.model_construct()
-    extras: Extras = Extras.model_construct()
+    task_roles: Annotated[dict[RoleName, Role], NOT_EMPTY]
+    deployments: Annotated[list[Deployment], NOT_EMPTY] = []
+    defaults: Defaults = Defaults()
+    extras: Extras = Extras()

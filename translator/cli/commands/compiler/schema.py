@@ -10,7 +10,7 @@ from ...options import examples, json_option
 from ...output.console import print_schema
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from ....validation.model import Model
 
 
 @click.command(
@@ -34,7 +34,7 @@ def command(what: str, *, as_json: bool) -> None:  # noqa: ARG001 - a schema is 
     print_schema(json_schema(*_model(what)))
 
 
-def _model(what: str) -> tuple[type[BaseModel], str]:
+def _model(what: str) -> tuple[type[Model], str]:
     """Import only the one model."""
     if what == "v1":
         from ....protocol.v1.schema import JobFileV1

@@ -30,11 +30,8 @@ def command(source: Source, output: str | None, *, head: bool, as_json: bool) ->
 
     FILE is a job file, or - for standard input.
     """
-    from pathlib import Path
-
     from ....rendering.runtime_bundle import SEAL
     from ...input.job_input import compile_source
-    from ...output.output_file import write_output
 
     _, compiled = compile_source(source)
     script = compiled.script.partition(SEAL)[0] if head else compiled.script
@@ -42,6 +39,10 @@ def command(source: Source, output: str | None, *, head: bool, as_json: bool) ->
         where = f"{compiled.plan.job_name}.secrets, in the folder it is submitted from"
         log(f"submitted by hand, the script wants a file for each secret in {where}: {' '.join(compiled.plan.secrets)}")
     if output is not None:
+        from pathlib import Path
+
+        from ...output.output_file import write_output
+
         write_output(Path(output), script.encode(errors="surrogateescape"), mode=0o644)
     if as_json:
         print_json({"job": compiled.job.name, "output": output, "text": script})
