@@ -1,0 +1,25 @@
+"""What `srun --mpi=list` says: the plugins that ranks can be started with."""
+
+from __future__ import annotations
+
+import re
+
+from ...lazy import regex
+
+_PLUGIN = regex(r"[a-z0-9_.]{1,32}", re.ASCII)
+_VERSIONS = regex(r"^.*plugin versions available: *(.+)$", re.MULTILINE)
+_PREFERRED = ("pmix", "pmi2")
+NONE = "none"
+
+
+def mpi_plugins(text: str, default: str) -> tuple[str, ...]:
+    """Return the plugins, the usual one first: Slurm's default, else pmix, else pmi2.
+
+    The list is a word a line, and versions of one in a line of their own. Slurm before 22.05 writes it to standard
+    error, with `srun: ` before each line.
+    """
+    words = [line.removeprefix("srun: ").strip() for line in text.splitlines()]
+    words += [word.strip() for line in _VERSIONS.findall(text) for word in line.split(",")]
+    found = [word for word in dict.fromkeys(words) if _PLUGIN.fullmatch(word) and word != NONE]
+    order = (default, *_PREFERRED)
+    return tuple(sorted(found, key=lambda word: order.index(word) if word in order else len(order)))
