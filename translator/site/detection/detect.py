@@ -44,6 +44,7 @@ def detect(answers: Answers) -> Detection:
     default = next((record.name for record in known if record.is_default), None)
     ephemeral = port_range(answers.ephemeral_ports)
     ports = free_ports((*config.ports, *([ephemeral] if ephemeral else [])))
+    are_amd = any(_AMD.match(name) for node in found for name in node.gpu_types)
     site = Site(
         known=True,
         name=config.name if config.name.isprintable() else "",
@@ -51,7 +52,7 @@ def detect(answers: Answers) -> Detection:
         partitions=tuple(with_nodes(record, found) for record in known),
         default_partition=default,
         virtual_clusters={"default": VirtualCluster(partition=default)} if default else {},
-        gpus=Gpus(vendor="amd") if any(map(_is_amd, _gpu_types(found))) else Gpus(),
+        gpus=Gpus(vendor="amd") if are_amd else Gpus(),
         address="node-address" if answers.node_resolves is False else "getent",
         ports=ports or PortRange(),
         kill_wait=timedelta(seconds=min(config.kill_wait, _MAX_KILL_WAIT)) if config.kill_wait else Site().kill_wait,
@@ -68,7 +69,7 @@ def detect(answers: Answers) -> Detection:
     return Detection(
         site=site,
         remarks=remarks,
-        gaps=gaps(answers, found, odd, has_partitions=bool(known), has_ports=ports is not None),
+        gaps=gaps(answers, found, odd, has_partitions=bool(known), has_ports=ports is not None, vendor_known=are_amd),
         runtimes=answers.runtimes,
     )
 
@@ -81,14 +82,6 @@ def _can_be_named(name: str) -> bool:
 def _without_odd_types(node: Node) -> Node:
     """Return a node without a type of GPU that sbatch could not be given."""
     return node if is_plain(node.shape.gpu_type) else replace(node, shape=replace(node.shape, gpu_type=""))
-
-
-def _gpu_types(found: Iterable[Node]) -> set[str]:
-    return {name for node in found for name in node.gpu_types}
-
-
-def _is_amd(gpu_type: str) -> bool:
-    return _AMD.match(gpu_type) is not None
 
 
 def _of_partitions(

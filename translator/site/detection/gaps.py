@@ -25,13 +25,19 @@ _NO_MEMORY = 1
 
 
 def gaps(
-    answers: Answers, nodes: Sequence[Node], odd_partitions: Sequence[str], *, has_partitions: bool, has_ports: bool
+    answers: Answers,
+    nodes: Sequence[Node],
+    odd_partitions: Sequence[str],
+    *,
+    has_partitions: bool,
+    has_ports: bool,
+    vendor_known: bool,
 ) -> tuple[Gap, ...]:
     """Return what was not learnt: first what Slurm would not say, then what it does not know."""
     return (
         *_refused(answers, nodes, has_partitions=has_partitions),
         *_odd(nodes, odd_partitions, has_ports=has_ports),
-        *_of_gpus(nodes),
+        *_of_gpus(nodes, vendor_known=vendor_known),
         *_unknown_to_slurm(answers),
     )
 
@@ -58,12 +64,12 @@ def _odd(nodes: Sequence[Node], partitions: Sequence[str], *, has_ports: bool) -
         yield Gap(key="ports", reason=reason, command="sysctl net.ipv4.ip_local_port_range")
 
 
-def _of_gpus(nodes: Sequence[Node]) -> Iterator[Gap]:
+def _of_gpus(nodes: Sequence[Node], *, vendor_known: bool) -> Iterator[Gap]:
     names = {each.name for node in nodes for each in node.gres}
-    if GPU in names:
+    if GPU in names and not vendor_known:
         reason = "Slurm does not know whose GPUs they are"
         yield Gap(key="gpus.vendor", reason=reason, command="ls /dev/nvidia0 /dev/kfd, on a node with GPUs")
-    elif names:
+    elif names and GPU not in names:
         reason = "nothing here is called gpu, though GPUs may have another name"
         yield Gap(key="gpus.gres", reason=reason, command="scontrol show config | grep GresTypes")
 
