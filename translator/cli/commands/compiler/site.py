@@ -36,7 +36,7 @@ def command() -> None:
 @click.option("--force", is_flag=True, help="Write over a FILE that says something else, and keep it as FILE.old.")
 @json_option
 def detect(output: str | None, *, force: bool, as_json: bool) -> int:
-    """Write a site profile by what Slurm says, with comments, and with a list of what could not be learnt.
+    """Write a site profile by what Slurm says. It has comments, and a list of what could not be learnt.
 
     It asks Slurm five questions: scontrol three, srun and sacctmgr one. No job is submitted, and no node is looked at.
 
@@ -75,6 +75,44 @@ def detect(output: str | None, *, force: bool, as_json: bool) -> int:
     else:
         log(f"{output} says what Slurm says")
     return 1 if done.difference and not done.written else 0
+
+
+@command.command(epilog=examples("paislurm site show", "paislurm site show --json"))
+@click.option(
+    "--site",
+    metavar="FILE",
+    help="The site profile. Default: $PAISLURM_SITE, ~/.config/paislurm/site.yaml, /etc/paislurm/site.yaml.",
+)
+@json_option
+def show(site: str | None, *, as_json: bool) -> int:
+    """Show the site profile in force. Each setting has the place that it comes from.
+
+    That is a line of the profile, or the default of paislurm. A key without a default that the profile leaves out is
+    not shown: `paislurm schema site` has all of them.
+    """
+    from ....reading.read import read
+    from ....site.load import load_site
+    from ....site.settings import settings
+    from ...input.sites import found_by, read_profile, site_path
+    from ...output.tables import print_table
+
+    path = site_path(site)
+    document = None
+    if path is not None:
+        text = read_profile(path, site)
+        load_site(text, file=str(path))
+        document = read(text, file=str(path))
+    found = settings(document)
+    if as_json:
+        rows = [{"setting": each.key, "value": each.value, "line": each.line or None} for each in found]
+        print_json({"file": str(path) if path else None, "found_by": found_by(site) or None, "in_force": rows})
+        return 0
+    log(f"the profile is {path}, {found_by(site)}" if path else "there is no profile: all is default")
+    print_table(
+        ("SETTING", "VALUE", "FROM"),
+        [(each.key, each.value, f"{path}:{each.line}" if each.line else "default") for each in found],
+    )
+    return 0
 
 
 def _detection() -> Detection:
