@@ -11,6 +11,7 @@ from paislurm.backends.slurm.refusals import failure, is_unanswered
 
 from ...errors import BackendError, RejectedError
 from ...lazy import dataclass
+from ...site.container_runtimes import PROGRAMS
 from ...site.detection.answers import Answers
 from ...site.detection.config import slurm_config
 from ...site.detection.nodes import nodes
@@ -22,14 +23,6 @@ if TYPE_CHECKING:
 
 SECONDS = 60.0
 RESOLVE_SECONDS = 10.0
-PROGRAMS = {
-    "charliecloud": "ch-run",
-    "podman": "podman",
-    "apptainer": "apptainer",
-    "singularity": "singularity",
-    "enroot": "enroot",
-}
-"""The program of each container runtime that has one on the login node."""
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
@@ -47,7 +40,7 @@ def this_machine() -> Machine:
         ports = _EPHEMERAL.read_text(encoding="ascii").strip()
     except (OSError, ValueError):
         ports = ""
-    runtimes = tuple(name for name, program in PROGRAMS.items() if shutil.which(program))
+    runtimes = tuple(name for program, name in PROGRAMS.items() if shutil.which(program))
     return Machine(runtimes=runtimes, ephemeral_ports=ports)
 
 

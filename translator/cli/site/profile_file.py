@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shutil
 from typing import TYPE_CHECKING
 
 from ...lazy import dataclass
@@ -33,7 +34,7 @@ def write_profile(path: Path, text: str, *, force: bool) -> Written:
         return Written(written=False, difference=difference)
     kept = path.with_name(f"{path.name}{OLD}") if old else None
     if kept:
-        write_output(kept, old, mode=MODE)
+        shutil.copy(path, kept)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_output(path, text.encode(), mode=MODE)
     return Written(written=True, difference=difference, kept_as=str(kept or ""))

@@ -1,14 +1,22 @@
-"""What `scontrol show config` says of a cluster as a whole."""
+"""What `scontrol show config` says of a cluster as a whole, and which ports that leaves to tasks."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from ...lazy import dataclass
+from ..profile import PortRange
 from ..slurm_version import slurm_version
 from .records import number, settings
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 _PORTS = ("SlurmctldPort", "SlurmdPort", "AccountingStoragePort", "SrunPortRange")
+_LOWEST, _HIGHEST = 10_000, 65_535
+"""Below stand the known services of many programs."""
+_FEWEST = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,3 +50,22 @@ def port_range(text: str) -> tuple[int, int] | None:
     """Return the range that `6817`, `60001-63000` or `32768 60999` means; None for `0-0` and for what is none."""
     numbers = [int(word) for word in re.findall(r"\d{1,5}", text, re.ASCII)]
     return (numbers[0], numbers[-1]) if numbers and numbers[-1] else None
+
+
+def free_ports(taken: Iterable[tuple[int, int]]) -> PortRange | None:
+    """Return the usual range if none of it is taken, else the longest one that is free; None if that is short."""
+    usual = PortRange()
+    free = list(_between(sorted(taken)))
+    if any(first <= usual.first and usual.last <= last for first, last in free):
+        return usual
+    first, last = max(free, key=lambda each: each[1] - each[0], default=(0, 0))
+    return PortRange(first=first, last=last) if last - first >= _FEWEST else None
+
+
+def _between(taken: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the ranges that are left, in order."""
+    first = _LOWEST
+    for start, end in (*taken, (_HIGHEST + 1, _HIGHEST + 1)):
+        if first < start:
+            yield first, min(start - 1, _HIGHEST)
+        first = max(first, end + 1)

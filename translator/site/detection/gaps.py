@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..container_runtimes import PROGRAMS
 from .answers import Gap
 from .nodes import GPU
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from .answers import Answers
-    from .nodes import Node
+    from .parsed import Parsed
 
 _ASKED = {
     "partitions": ("partitions", "scontrol show partition"),
@@ -24,26 +25,13 @@ _NO_MEMORY = 1
 """RealMemory of a node whose line in slurm.conf does not have it."""
 
 
-def gaps(
-    answers: Answers,
-    nodes: Sequence[Node],
-    odd_partitions: Sequence[str],
-    *,
-    has_partitions: bool,
-    has_ports: bool,
-    vendor_known: bool,
-) -> tuple[Gap, ...]:
+def gaps(answers: Answers, parsed: Parsed) -> tuple[Gap, ...]:
     """Return what was not learnt: first what Slurm would not say, then what it does not know."""
-    return (
-        *_refused(answers, nodes, has_partitions=has_partitions),
-        *_odd(nodes, odd_partitions, has_ports=has_ports),
-        *_of_gpus(nodes, vendor_known=vendor_known),
-        *_unknown_to_slurm(answers),
-    )
+    return (*_refused(answers, parsed), *_odd(parsed), *_of_gpus(parsed), *_unknown_to_slurm(answers))
 
 
-def _refused(answers: Answers, nodes: Sequence[Node], *, has_partitions: bool) -> Iterator[Gap]:
-    empty = {"partitions": not has_partitions, "nodes": not nodes}
+def _refused(answers: Answers, parsed: Parsed) -> Iterator[Gap]:
+    empty = {"partitions": not (parsed.partitions or parsed.odd_names), "nodes": not parsed.nodes}
     for asked, (key, command) in _ASKED.items():
         if asked in answers.refused:
             yield Gap(key=key, reason=answers.refused[asked], command=command)
@@ -51,22 +39,21 @@ def _refused(answers: Answers, nodes: Sequence[Node], *, has_partitions: bool) -
             yield Gap(key=key, reason="Slurm shows you none", command=command)
 
 
-def _odd(nodes: Sequence[Node], partitions: Sequence[str], *, has_ports: bool) -> Iterator[Gap]:
-    for name in partitions:
-        yield Gap(
-            key="partitions", reason=f"sbatch cannot be given the name {name!r}", command="scontrol show partition"
-        )
-    if any(node.shape.memory_mib == _NO_MEMORY for node in nodes):
+def _odd(parsed: Parsed) -> Iterator[Gap]:
+    for name in parsed.odd_names:
+        reason = f"sbatch cannot be given the name {name!r}"
+        yield Gap(key="partitions", reason=reason, command="scontrol show partition")
+    if any(node.shape.memory_mib == _NO_MEMORY for node in parsed.nodes):
         reason = "slurm.conf does not have the memory of some nodes, which is then 1 MiB to Slurm"
         yield Gap(key="partitions.NAME.nodes.memoryMB", reason=reason, command="free -m, on such a node")
-    if not has_ports:
+    if parsed.ports is None:
         reason = "no thousand ports in a row are free above 10000; these are the usual ones"
         yield Gap(key="ports", reason=reason, command="sysctl net.ipv4.ip_local_port_range")
 
 
-def _of_gpus(nodes: Sequence[Node], *, vendor_known: bool) -> Iterator[Gap]:
-    names = {each.name for node in nodes for each in node.gres}
-    if GPU in names and not vendor_known:
+def _of_gpus(parsed: Parsed) -> Iterator[Gap]:
+    names = {each.name for node in parsed.nodes for each in node.gres}
+    if GPU in names and not parsed.are_amd:
         reason = "Slurm does not know whose GPUs they are"
         yield Gap(key="gpus.vendor", reason=reason, command="ls /dev/nvidia0 /dev/kfd, on a node with GPUs")
     elif names and GPU not in names:
@@ -76,7 +63,7 @@ def _of_gpus(nodes: Sequence[Node], *, vendor_known: bool) -> Iterator[Gap]:
 
 def _unknown_to_slurm(answers: Answers) -> Iterator[Gap]:
     if not answers.runtimes:
-        command = "command -v ch-run podman apptainer singularity enroot, on a node"
+        command = f"command -v {' '.join(PROGRAMS)}, on a node"
         yield Gap(key="containers.runtime", reason="this machine has none that is known", command=command)
     if answers.node_resolves is None:
         yield Gap(key="address", reason="there is no node whose name could be tried", command="getent ahosts NODE")

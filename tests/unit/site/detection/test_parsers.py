@@ -6,12 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from paislurm.translator.site.detection.accounts import Accounts, accounts
-from paislurm.translator.site.detection.config import SlurmConfig, port_range, slurm_config
-from paislurm.translator.site.detection.mpi import mpi_plugins
+from paislurm.translator.site.detection.config import SlurmConfig, free_ports, port_range, slurm_config
+from paislurm.translator.site.detection.lists import Accounts, accounts, mpi_plugins
 from paislurm.translator.site.detection.nodes import Gres, gres, nodes
 from paislurm.translator.site.detection.partitions import partition_records
-from paislurm.translator.site.detection.ports import free_ports
 from paislurm.translator.site.detection.records import records
 from paislurm.translator.site.profile import PortRange, Shape
 
