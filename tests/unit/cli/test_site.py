@@ -76,12 +76,13 @@ def test_who_keeps_no_accounts_is_not_asked_for_them() -> None:
 
 
 def test_what_is_refused_is_not_learnt() -> None:
-    denied = refusal("slurm_load_partitions: Access/permission denied")
+    # With PrivateData=nodes,partitions. Source: observed on 22.05 and 26.05.
+    denied = refusal("slurm_load_partitions error: Access/permission denied")
     slurm = Slurm(
         partition=denied, node=denied, srun=None, sacctmgr=refusal("sacctmgr: error: Problem talking to the database")
     )
     gaps = {gap.key: gap.reason for gap in detect(ask(slurm, slurm, Machine(), "alice")).gaps}
-    assert gaps["partitions"] == "scontrol refuses: Access/permission denied"
+    assert gaps["partitions"] == "scontrol refuses: slurm_load_partitions error: Access/permission denied"
     assert "denied" in gaps["partitions.NAME.nodes"]
     assert gaps["mpi"] == "there is no `srun` here"
     assert gaps["virtualClusters.NAME.account"] == "Slurm does not respond: Problem talking to the database"

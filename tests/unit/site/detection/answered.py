@@ -1,15 +1,21 @@
-"""Answers for the detection: as recorded on real clusters, and small ones made up for a case."""
+"""Answers for the detection: as recorded on real clusters, and small ones made up for a case.
+
+`.venv/bin/python -m tests.unit.site.detection.answered` remakes the expected profile; read the difference.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from paislurm.translator.cli.site.ask import Machine, ask
 from paislurm.translator.site.detection.answers import Answers, Detection
 from paislurm.translator.site.detection.detect import detect
+from paislurm.translator.site.detection.profile_text import profile_text
 
 from ...backends.recording import Replay, read
 
+EXPECTED = Path(__file__).with_name("expected.yaml")
 VERSIONS = ("22.05", "24.11", "26.05")
 MACHINE = Machine(runtimes=("charliecloud", "podman"), ephemeral_ports="32768\t60999")
 CONFIG = "ClusterName = tiny\nSLURM_VERSION = 24.11.5\nKillWait = 30 sec\n"
@@ -35,3 +41,7 @@ def detected(partition: str = "all", gres: str = "(null)", state: str = "IDLE", 
         **others,
     }
     return detect(Answers(**values))
+
+
+if __name__ == "__main__":
+    EXPECTED.write_text(profile_text(detect(recorded("22.05"))), encoding="utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +13,8 @@ from paislurm.translator.site.detection.profile_text import profile_text
 from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import Gpus, Partition, PortRange, Shape, Site, VirtualCluster
 
-from .answered import CONFIG, VERSIONS, detected, recorded
+from .answered import CONFIG, EXPECTED, VERSIONS, detected, recorded
 
-EXPECTED = Path(__file__).with_name("expected.yaml")
 PLUGINS = {
     "22.05": ("22.05.8", ("pmix", "pmi2", "cray_shasta", "pmix_v4")),
     "24.11": ("24.11.5", ("pmix", "pmi2", "cray_shasta", "pmix_v5")),
@@ -53,6 +51,16 @@ def test_what_was_recorded_on_each_slurm(version: str) -> None:
 
 def test_the_text_as_a_person_gets_it() -> None:
     assert profile_text(detect(recorded("22.05"))) == EXPECTED.read_text(encoding="utf-8")
+
+
+def test_a_cluster_without_partitions() -> None:
+    detection = detected(partitions="No partitions in the system\n", nodes="No nodes in the system\n")
+    assert {"partitions", "partitions.NAME.nodes", "address"} <= set(keys_of(detection))
+
+
+def test_a_partition_that_has_the_name_of_the_usual_virtual_cluster() -> None:
+    assert detected("default").site.virtual_clusters == {}
+    assert detected("other").site.virtual_clusters == {"default": VirtualCluster(partition="other")}
 
 
 def test_a_cluster_that_says_little() -> None:
