@@ -149,6 +149,28 @@ def test_a_file_that_says_something_else_stays(run: Runner, tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("slurm")
+def test_comments_and_other_keys_of_a_person_are_no_difference(run: Runner, tmp_path: Path) -> None:
+    file = tmp_path / "site.yaml"
+    run("site", "detect", "--output", str(file))
+    own = "# ours\nstorages: {data: {path: /data}}\n" + file.read_text(encoding="utf-8").replace(
+        "# KillWait of Slurm.", ""
+    )
+    file.write_text(own, encoding="utf-8")
+    said = run("site", "detect", "--output", str(file))
+    assert (said.code, said.out, said.err) == (0, "", f"{file} says what Slurm says\n")
+    assert file.read_text(encoding="utf-8") == own
+
+
+@pytest.mark.usefixtures("slurm")
+@pytest.mark.parametrize("text", ["partitions: {old: {}}\n", "- a list\n", "a: [\n", "# only this\n"])
+def test_any_other_file_differs(run: Runner, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "site.yaml"
+    file.write_text(text, encoding="utf-8")
+    assert run("site", "detect", "--output", str(file)).code == 1
+    assert file.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.usefixtures("slurm")
 def test_with_force_what_was_there_is_kept_beside_it(run: Runner, tmp_path: Path) -> None:
     file = tmp_path / "site.yaml"
     file.write_text(SITE, encoding="utf-8")

@@ -11,6 +11,7 @@ from ...output.console import log, print_file, print_json
 
 if TYPE_CHECKING:
     from ....site.detection.answers import Detection
+    from ...site.profile_file import Written
 
 
 @click.group(
@@ -40,8 +41,8 @@ def detect(output: str | None, *, force: bool, as_json: bool) -> int:
 
     It asks Slurm five questions: scontrol three, srun and sacctmgr one. No job is submitted, and no node is looked at.
 
-    A FILE that says something else stays as it is, because you may have changed it: what differs is printed, and the
-    exit code is 1.
+    A FILE that has other values for these keys stays as it is, because you may have changed it: what differs is
+    printed, and the exit code is 1. Your comments and other keys are no difference.
     """
     from pathlib import Path
 
@@ -62,18 +63,10 @@ def detect(output: str | None, *, force: bool, as_json: bool) -> int:
                 "not_learnt": [{"setting": gap.key, "reason": gap.reason, "ask": gap.command} for gap in found.gaps],
             }
         )
-    elif output is None:
-        print_file(text)
     else:
-        print_file(done.difference)
-    if output is None:
-        return 0
-    if done.written:
-        log(f"wrote {output}" + (f"; what was there is in {done.kept_as}" if done.kept_as else ""))
-    elif done.difference:
-        log(f"{output} stays as it is: it differs from what Slurm says. Take over what you like, or all with --force")
-    else:
-        log(f"{output} says what Slurm says")
+        print_file(text if output is None else done.difference)
+    if output is not None:
+        log(_became(output, done))
     return 1 if done.difference and not done.written else 0
 
 
@@ -113,6 +106,15 @@ def show(site: str | None, *, as_json: bool) -> int:
         [(each.key, each.value, f"{path}:{each.line}" if each.line else "default") for each in found],
     )
     return 0
+
+
+def _became(output: str, done: Written) -> str:
+    """Say what became of the file."""
+    if done.written:
+        return f"wrote {output}" + (f"; what was there is in {done.kept_as}" if done.kept_as else "")
+    if done.difference:
+        return f"{output} stays as it is: Slurm says something else. Take over what you like, or all with --force"
+    return f"{output} says what Slurm says"
 
 
 def _detection() -> Detection:
