@@ -1,4 +1,4 @@
-"""What to say to Slurm: the command lines of sbatch, squeue, sacct and scancel."""
+"""What to say to Slurm: the command lines of its programs."""
 
 from __future__ import annotations
 
@@ -140,3 +140,31 @@ def scrontab() -> list[str]:
 def scancel(job_id: JobId) -> list[str]:
     """Return the command that cancels a job with all its components; one that has ended is no error."""
     return ["scancel", job_id]
+
+
+def scontrol_show(what: str) -> list[str]:
+    """Return the query for the configuration (`config`), or for every `partition` or `node`, each on one line.
+
+    A user is shown what is there for that user. Source: scontrol(1), show.
+    """
+    return ["scontrol", "--oneliner", "show", what]
+
+
+def srun_mpi_list() -> list[str]:
+    """Return the query for the MPI plugins of this machine; it asks no controller. Source: srun(1), --mpi."""
+    return ["srun", "--mpi=list"]
+
+
+def sacctmgr_accounts(user: str, cluster: str) -> list[str]:
+    """Return the query for the accounts of a user on a cluster, each with its qualities of service."""
+    return [
+        "sacctmgr",
+        "--noheader",
+        "--parsable2",
+        "--readonly",
+        "show",
+        "associations",
+        f"users={user}",
+        *([f"clusters={cluster}"] if cluster else []),
+        "format=Account,QOS",
+    ]

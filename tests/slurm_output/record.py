@@ -1,6 +1,6 @@
 """Record what a real Slurm says to the backend, for the unit tests: one file a case, in a folder a version.
 
-    PAISLURM_CLUSTER_DIR=/var/tmp/recording .venv/bin/python tests/slurm_output/record.py [CASE ...]
+    PAISLURM_CLUSTER_DIR=/var/tmp/recording .venv/bin/python tests/slurm_output/record.py [--slurm V] [CASE ...]
 
 boots the test cluster in that folder, a new one, runs each case there as an ordinary user and writes
 `<version>/<case>.txt`: every command with its exit status (>), standard output (|) and standard error (!).
@@ -9,6 +9,8 @@ Read the difference before it is committed.
 
 from __future__ import annotations
 
+import argparse
+import re
 import sys
 import time
 from functools import partial
@@ -18,12 +20,14 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.cluster.cluster import Cluster
+from tests.cluster.instance import BOOKWORM, SUITES, default_instance
 from tests.unit.backends.recording import Recording, transcript
 
 from paislurm.backends.base import JobId, Observation, Submission
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm import commands as slurm_commands
 from paislurm.backends.slurm.backend import SlurmBackend
+from paislurm.translator.cli.site.ask import Machine, ask
 from paislurm.translator.errors import BackendError
 
 if TYPE_CHECKING:
@@ -69,7 +73,8 @@ class Case:
         self.cluster = cluster
         self.name = name
         self.recording: list[Recording] = []
-        self.backend = SlurmBackend(RecordingRunner(cluster, self.recording))
+        self.runner = RecordingRunner(cluster, self.recording)
+        self.backend = SlurmBackend(self.runner)
 
     def submit(self, directives: str, commands: str) -> JobId:
         """Submit a script in a folder of the case's own."""
@@ -226,6 +231,11 @@ def database_away(case: Case) -> None:
         case.cluster.start_daemon("slurmdbd")
 
 
+def site_detect(case: Case) -> None:
+    """Record all that `site detect` asks. Run on each Slurm: `--slurm 26.05 site_detect`."""
+    ask(case.runner, case.runner, Machine(), USER)
+
+
 def try_anyway(action: Callable[[], object]) -> None:
     try:
         action()
@@ -260,22 +270,29 @@ CASES: dict[str, Callable[[Case], None]] = {
         found_by_tag, found_by_tag_in_accounts, completed, het_failed, het_just_ended, het_running, pending,
         cancelled_by_user, cancelled_by_root, cancelled_while_pending, het_cancelled_while_pending, timeout,
         out_of_memory, node_failed, unknown_job, controller_away, database_away,
+        site_detect,
     )
 }  # fmt: skip
 CASES |= {f"refused_{name}": partial(refused, directives=f"#SBATCH {option}\n") for name, option in REFUSED.items()}
 
 
 def main() -> None:
-    cluster = Cluster()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--slurm", choices=SUITES, default=BOOKWORM)
+    parser.add_argument("cases", nargs="*", metavar="CASE")
+    arguments = parser.parse_args()
+    cluster = Cluster(default_instance(arguments.slurm))
     cluster.up()
     version = cluster.admin(["sbatch", "--version"]).split()[1]
     folder = HERE / ".".join(version.split(".")[:2])
     folder.mkdir(exist_ok=True)
-    for name in sys.argv[1:] or CASES:
+    for name in arguments.cases or CASES:
         print(name)
         case = Case(cluster, name)
         CASES[name](case)
         text = transcript(case.recording).replace(str(cluster.home(USER)), "/home/alice")
+        text = text.replace(str(cluster.instance.folder), "/var/cluster")
+        text = re.sub(r"(?<= OS=Linux )\S+", "6.1.0-18-amd64", text)
         (folder / f"{name}.txt").write_text(text, encoding="utf-8")
 
 

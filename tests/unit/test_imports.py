@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "reading": {"lazy", "errors"},
     "validation": {"lazy", "shipped", "errors", "reading"},
     "protocol": {"lazy", "sbatch_forms", "job", "slurm_options", "errors", "reading", "validation"},
-    "site": {"lazy", "slurm_options", "errors", "exit_codes", "reading", "validation", "protocol"},
+    "site": {"lazy", "sbatch_forms", "slurm_options", "errors", "exit_codes", "reading", "validation", "protocol"},
     "planning": {"lazy", "shipped", "text_tables", "job", "slurm_options", "errors", "validation", "site"},
     "rendering": {
         "lazy",

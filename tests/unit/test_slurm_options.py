@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.golden.remake import Case
 
 ROOT = Path(__file__).parents[2]
-PROGRAMS = ("sbatch", "srun", "scancel", "scontrol", "squeue", "sacct", "sinfo")
+PROGRAMS = ("sbatch", "srun", "scancel", "scontrol", "squeue", "sacct", "sacctmgr", "sinfo")
 OPTION = re.compile(r"(?<![\w-])--[A-Za-z][a-z0-9-]+")
 PAIRS_OF = {"step_options": ("srun",), "_cpus": ("sbatch", "srun")}
 """Functions of the planner whose options are not, or not only, sbatch's."""

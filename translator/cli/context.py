@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paislurm.backends.base import Backend, JobId
+    from paislurm.backends.runner import CommandRunner
 
     from ..monitor.asking.bill import Bill
 
@@ -86,14 +87,20 @@ def _choose(name: str) -> Backend:
     return choose(name, store().home, lambda job_id: _components(name, job_id), _charge)
 
 
-def scrontab() -> list[str]:
-    """Return the lines of the user's scrontab; none where Slurm has none, or says nothing."""
+def slurm_runner() -> CommandRunner:
+    """Return what runs programs of Slurm, and puts them on the bill."""
     from paislurm.backends.billed_runner import BilledRunner
     from paislurm.backends.runner import LocalRunner
+
+    return BilledRunner(LocalRunner(), _charge)
+
+
+def scrontab() -> list[str]:
+    """Return the lines of the user's scrontab; none where Slurm has none, or says nothing."""
     from paislurm.backends.slurm.commands import scrontab as command
 
     try:
-        done = BilledRunner(LocalRunner(), _charge).run(command(), timeout=SCRONTAB_SECONDS)
+        done = slurm_runner().run(command(), timeout=SCRONTAB_SECONDS)
     except BackendError:
         return []
     return [] if done.status else done.stdout.splitlines()

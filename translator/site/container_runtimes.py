@@ -13,7 +13,8 @@ from ..lazy import dataclass
 class ContainerRuntime:
     """Describe a container runtime.
 
-    `bash` is the part of the script that runs it, which several names may have in common. `image_files` are the
+    `bash` is the part of the script that runs it, which several names may have in common. `program` is what a machine
+    that has it is known by, "" where only Slurm could tell. `image_files` are the
     suffixes of images that are one file. With `own_store` the runtime keeps images that it fetches in a store of its
     own on each node, and needs no cache. `sizes_shm` says whether a task gets a /dev/shm of its own size. `warning` is
     what else a job should know of it, and `hint` what to do about that.
@@ -21,6 +22,7 @@ class ContainerRuntime:
 
     name: str
     bash: str
+    program: str = ""
     image_files: tuple[str, ...] = ()
     reads_folders: bool = True
     own_store: bool = False
@@ -35,25 +37,29 @@ class ContainerRuntime:
 
 
 _ROWS = (
-    ContainerRuntime(name="charliecloud", bash="charliecloud"),
-    ContainerRuntime(name="podman", bash="podman", own_store=True),
-    ContainerRuntime(name="apptainer", bash="apptainer", image_files=(".sif", ".sqsh"), sizes_shm=False),
+    ContainerRuntime(name="charliecloud", bash="charliecloud", program="ch-run"),
+    ContainerRuntime(name="podman", bash="podman", program="podman", own_store=True),
+    ContainerRuntime(
+        name="apptainer", bash="apptainer", program="apptainer", image_files=(".sif", ".sqsh"), sizes_shm=False
+    ),
     ContainerRuntime(
         name="singularity",
         bash="apptainer",
+        program="singularity",
         image_files=(".sif", ".sqsh"),
         sizes_shm=False,
         warning="what tasks write into the image is held in memory, up to `sessiondir max size` of singularity.conf",
         hint="have tasks write to their working directory",
     ),
     ContainerRuntime(name="pyxis", bash="enroot", image_files=(".sqsh",), reads_folders=False),
-    ContainerRuntime(name="enroot", bash="enroot", image_files=(".sqsh",), reads_folders=False),
+    ContainerRuntime(name="enroot", bash="enroot", program="enroot", image_files=(".sqsh",), reads_folders=False),
 )
 """Source: Apptainer User Guide, bind paths, persistent overlays; enroot, image format; podman-run(1)."""
 CONTAINER_RUNTIMES = {row.name: row for row in _ROWS}
 NO_CONTAINERS = "none"
 """The word of a site profile for tasks that run on the node itself."""
 RUNTIME_NAMES = (NO_CONTAINERS, *CONTAINER_RUNTIMES)
+PROGRAMS = {row.program: row.name for row in _ROWS if row.program}
 BASH_PARTS = tuple(dict.fromkeys(row.bash for row in _ROWS))
 BASH_WITH_STORE = frozenset(row.bash for row in _ROWS if row.own_store)
 _IMAGE_FILES = tuple(dict.fromkeys(suffix for row in _ROWS for suffix in row.image_files))

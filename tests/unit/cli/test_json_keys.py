@@ -14,6 +14,7 @@ import pytest
 from paislurm.backends.base import JobId
 from paislurm.translator.cli import context
 from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.cli.site import ask as ask_module
 from paislurm.translator.exit_codes.table import SiteRow
 from paislurm.translator.monitor.asking.bill import Call
 from paislurm.translator.monitor.notification import due_notifications
@@ -27,6 +28,7 @@ from tests.golden.remake import CASES, compiled
 
 from ..monitor.jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, observed
 from ..protocol.jobs_v1 import job as job_v1
+from ..site.detection.answered import recorded
 from .ran import script
 from .running import JOB, job_file
 
@@ -112,6 +114,8 @@ def documents(
     context.bill().add(Call(time=time.time(), program="squeue", cpu=0.25, failed=False))
     for line in (("exec", ours, "worker-0"), ("cancel", ours), ("monitor", "--once"), ("monitor", "--bill")):
         read(*line)
+    monkeypatch.setattr(ask_module, "ask", lambda *_: recorded("24.11"))
+    made += [("site", json.loads(run("site", name, "--json").out)) for name in ("show", "detect")]
     return [*made, ("an error", json.loads(run("status", "--json", "nothing").out))]
 
 

@@ -21,14 +21,19 @@ def find_site(option: str | None) -> Site:
     path = site_path(option)
     if path is None:
         return Site()
-    try:
-        text = read_at_most(path)
-    except OSError as error:
-        message = f"cannot read the site profile {path}: {error.strerror or error}"
-        raise SiteError(Diagnostic(code="E460", message=message, hint=_origin(option))) from None
+    text = read_profile(path, option)
     from ...site.load import load_site
 
     return load_site(text, file=str(path))
+
+
+def read_profile(path: Path, option: str | None) -> bytes:
+    """Return the text of the profile that is to be used."""
+    try:
+        return read_at_most(path)
+    except OSError as error:
+        message = f"cannot read the site profile {path}: {error.strerror or error}"
+        raise SiteError(Diagnostic(code="E460", message=message, hint=_origin(option))) from None
 
 
 def read_at_most(path: Path) -> bytes:
@@ -56,6 +61,14 @@ def site_path(option: str | None) -> Path | None:
 
 def _origin(option: str | None) -> str:
     return "it was named by --site" if option else "it was named by $PAISLURM_SITE"
+
+
+def found_by(option: str | None) -> str:
+    """Say why the profile is the one that is used; "" where there is none."""
+    path = site_path(option)
+    if option or os.environ.get("PAISLURM_SITE"):
+        return "named by --site" if option else "named by $PAISLURM_SITE"
+    return "" if path is None else "the system's" if path == SYSTEM else "your own"
 
 
 def user_path() -> Path:

@@ -1,0 +1,231 @@
+"""`paislurm site`: the profile that Slurm's answers become, the file that a person keeps, and what is in force."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.runner import Completed
+from paislurm.translator.cli import context
+from paislurm.translator.cli.site import ask as ask_module
+from paislurm.translator.cli.site.ask import Machine, ask, this_machine
+from paislurm.translator.errors import Diagnostic, UnreachableError
+from paislurm.translator.site.detection.detect import detect
+from paislurm.translator.site.load import load_site
+
+from ..backends.recording import read
+from ..site.detection.answered import VERSIONS, recorded
+from .running import SITE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from .running import Runner
+
+
+class Slurm:
+    """Answer as recorded, but for programs that are told to say something else."""
+
+    def __init__(self, **others: Completed | None) -> None:
+        self.others = others
+        self.asked: list[str] = []
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: str | None = None,  # noqa: ARG002 - nothing here reads
+        env: Mapping[str, str] | None = None,  # noqa: ARG002 - nor looks
+        timeout: float,
+    ) -> Completed:
+        assert timeout > 0
+        name = argv[-1] if argv[0] == "scontrol" else argv[0]
+        self.asked.append(name)
+        if name in self.others:
+            answer = self.others[name]
+            if answer is None:
+                raise UnreachableError(Diagnostic(code="E501", message=f"there is no `{argv[0]}` here"))
+            return answer
+        return next(each.completed for each in read("site_detect", "24.11") if each.argv == tuple(argv))
+
+
+def refusal(words: str) -> Completed:
+    return Completed(status=1, stdout="", stderr=words)
+
+
+@pytest.fixture
+def slurm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a Slurm in place that answers as recorded."""
+    monkeypatch.setattr(ask_module, "ask", lambda *_: recorded("24.11"))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_five_questions_are_asked(version: str) -> None:
+    recordings = read("site_detect", version)
+    asked = [each.argv[0] for each in recordings if each.argv[0] != "getent"]
+    assert asked == ["scontrol", "scontrol", "scontrol", "srun", "sacctmgr"]
+
+
+def test_who_keeps_no_accounts_is_not_asked_for_them() -> None:
+    slurm = Slurm(config=Completed(status=0, stdout="AccountingStorageType = accounting_storage/none\n", stderr=""))
+    ask(slurm, slurm, Machine(), "alice")
+    assert slurm.asked == ["config", "partition", "node", "srun", "getent"]
+
+
+def test_what_is_refused_is_not_learnt() -> None:
+    # With PrivateData=nodes,partitions. Source: observed on 22.05 and 26.05.
+    denied = refusal("slurm_load_partitions error: Access/permission denied")
+    slurm = Slurm(
+        partition=denied, node=denied, srun=None, sacctmgr=refusal("sacctmgr: error: Problem talking to the database")
+    )
+    gaps = {gap.key: gap.reason for gap in detect(ask(slurm, slurm, Machine(), "alice")).gaps}
+    assert gaps["partitions"] == "scontrol refuses: slurm_load_partitions error: Access/permission denied"
+    assert "denied" in gaps["partitions.NAME.nodes"]
+    assert gaps["mpi"] == "there is no `srun` here"
+    assert gaps["virtualClusters.NAME.account"] == "Slurm does not respond: Problem talking to the database"
+
+
+def test_plugins_may_come_on_standard_error() -> None:
+    said = Completed(status=0, stdout="", stderr="srun: MPI types are...\nsrun: pmi2\n")
+    slurm = Slurm(srun=said)
+    assert detect(ask(slurm, slurm, Machine(), "alice")).site.mpi == ("pmi2",)
+
+
+def test_a_resolver_that_does_not_know_nodes_or_is_silent() -> None:
+    for answer in (refusal(""), None):
+        slurm = Slurm(getent=answer)
+        assert detect(ask(slurm, slurm, Machine(), "alice")).site.address == "node-address"
+
+
+def test_a_controller_that_is_away_is_6(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    away = refusal("slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)")
+    monkeypatch.setattr(context, "slurm_runner", lambda: Slurm(config=away))
+    said = run("site", "detect")
+    assert (said.code, said.out) == (6, "")
+    assert "error E506: Slurm cannot be reached" in said.err
+
+
+def test_this_machine_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("podman", "ch-run"):
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(ask_module, "_EPHEMERAL", tmp_path / "none")
+    assert this_machine() == Machine(runtimes=("charliecloud", "podman"), ephemeral_ports="")
+
+
+@pytest.mark.usefixtures("slurm")
+def test_the_profile_goes_to_standard_output(run: Runner) -> None:
+    said = run("site", "detect")
+    assert (said.code, said.err) == (0, "")
+    assert load_site(said.out, file="site.yaml") == detect(recorded("24.11")).site
+
+
+@pytest.mark.usefixtures("slurm")
+def test_a_file_is_written_for_all_to_read(run: Runner, tmp_path: Path) -> None:
+    file = tmp_path / "new" / "site.yaml"
+    said = run("site", "detect", "--output", str(file))
+    assert (said.code, said.out, said.err) == (0, "", f"wrote {file}\n")
+    assert file.stat().st_mode & 0o777 == 0o644
+    again = run("site", "detect", "--output", str(file))
+    assert (again.code, again.out, again.err) == (0, "", f"{file} says what Slurm says\n")
+
+
+@pytest.mark.usefixtures("slurm")
+def test_a_file_that_says_something_else_stays(run: Runner, tmp_path: Path) -> None:
+    file = tmp_path / "site.yaml"
+    run("site", "detect", "--output", str(file))
+    changed = file.read_text(encoding="utf-8").replace("killWait: 5", "killWait: 7")
+    file.write_text(changed, encoding="utf-8")
+    said = run("site", "detect", "--output", str(file))
+    assert said.code == 1
+    assert "\n-time: {killWait: 7}\n+time: {killWait: 5}\n" in said.out
+    assert "stays as it is" in said.err
+    assert file.read_text(encoding="utf-8") == changed
+    document = json.loads(run("site", "detect", "--output", str(file), "--json").out)
+    assert (document["written"], document["difference"]) == (False, said.out)
+
+
+@pytest.mark.usefixtures("slurm")
+def test_comments_and_other_keys_of_a_person_are_no_difference(run: Runner, tmp_path: Path) -> None:
+    file = tmp_path / "site.yaml"
+    run("site", "detect", "--output", str(file))
+    own = "# ours\nstorages: {data: {path: /data}}\n" + file.read_text(encoding="utf-8").replace(
+        "# KillWait of Slurm.", ""
+    )
+    file.write_text(own, encoding="utf-8")
+    said = run("site", "detect", "--output", str(file))
+    assert (said.code, said.out, said.err) == (0, "", f"{file} says what Slurm says\n")
+    assert file.read_text(encoding="utf-8") == own
+
+
+@pytest.mark.usefixtures("slurm")
+@pytest.mark.parametrize("text", ["partitions: {old: {}}\n", "- a list\n", "a: [\n", "# only this\n"])
+def test_any_other_file_differs(run: Runner, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "site.yaml"
+    file.write_text(text, encoding="utf-8")
+    assert run("site", "detect", "--output", str(file)).code == 1
+    assert file.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.usefixtures("slurm")
+def test_with_force_what_was_there_is_kept_beside_it(run: Runner, tmp_path: Path) -> None:
+    file = tmp_path / "site.yaml"
+    file.write_text(SITE, encoding="utf-8")
+    said = run("site", "detect", "--output", str(file), "--force")
+    assert (said.code, said.err) == (0, f"wrote {file}; what was there is in {file}.old\n")
+    assert (tmp_path / "site.yaml.old").read_text(encoding="utf-8") == SITE
+    assert "killWait: 5" in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("slurm")
+def test_a_place_that_cannot_be_written_is_4(run: Runner, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    said = run("site", "detect", "--output", str(tmp_path / "file" / "site.yaml"))
+    assert said.code == 4
+    assert "Traceback" not in said.err
+    assert run("site", "detect", "--output", str(tmp_path)).code == 2
+
+
+def test_each_setting_has_its_place(run: Runner, tmp_path: Path) -> None:
+    file = tmp_path / "site.yaml"
+    file.write_text(SITE + "time: {default: 1:30:00}\nlogs: {oneFilePerTask: true}\n", encoding="utf-8")
+    said = run("site", "show", "--site", str(file))
+    rows = {line.split()[0]: line for line in said.out.splitlines()}
+    assert rows["partitions.batch.nodes[0]"].split("  ")[-1].strip() == f"{file}:2"
+    assert "{count: 4, cpus: 16, memoryMB: 100000}" in rows["partitions.batch.nodes[0]"]
+    assert rows["time.default"].split() == ["time.default", "1:30:00", f"{file}:5"]
+    assert rows["logs.oneFilePerTask"].split()[1:] == ["true", f"{file}:6"]
+    assert rows["time.warning"].split()[1:] == ["120", "default"]
+    assert rows["address"].split()[1:] == ["getent", "default"]
+    assert rows["monitor.background"].split()[1:] == ["false", f"{file}:4"]
+    assert said.err == f"the profile is {file}, named by --site\n"
+
+
+@pytest.mark.parametrize(
+    ("place", "found_by"),
+    [("config/paislurm", "your own"), ("etc", "the system's"), (None, None), ("else", "named by $PAISLURM_SITE")],
+)
+def test_whose_profile_it_is(
+    run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str | None, found_by: str | None
+) -> None:
+    if place:
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "site.yaml").write_text("monitor: none\n", encoding="utf-8")
+    if place == "else":
+        monkeypatch.setenv("PAISLURM_SITE", str(tmp_path / place / "site.yaml"))
+    document = json.loads(run("site", "show", "--json").out)
+    assert document["found_by"] == found_by
+    assert document["file"] == (str(tmp_path / place / "site.yaml") if place else None)
+    keys = [each["setting"] for each in document["in_force"]]
+    assert ("monitor" in keys) == bool(place)
+    assert ("monitor.background" in keys) == (not place)
+    assert run("site", "show").code == 0
+
+
+def test_a_profile_that_is_wrong_is_4(run: Runner, tmp_path: Path) -> None:
+    (tmp_path / "site.yaml").write_text("nmae: x\n", encoding="utf-8")
+    assert run("site", "show", "--site", str(tmp_path / "site.yaml")).code == 4
+    assert run("site", "show", "--site", str(tmp_path / "none.yaml")).code == 4

@@ -1,0 +1,158 @@
+"""From answers to a site: as three Slurms gave them, and where they are odd."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from paislurm.translator.site.detection.answers import Answers, Detection
+from paislurm.translator.site.detection.detect import detect
+from paislurm.translator.site.detection.profile_text import profile_text
+from paislurm.translator.site.load import load_site
+from paislurm.translator.site.profile import Gpus, Partition, PortRange, Shape, Site, VirtualCluster
+
+from .answered import CONFIG, EXPECTED, VERSIONS, detected, recorded
+
+PLUGINS = {
+    "22.05": ("22.05.8", ("pmix", "pmi2", "cray_shasta", "pmix_v4")),
+    "24.11": ("24.11.5", ("pmix", "pmi2", "cray_shasta", "pmix_v5")),
+    "26.05": ("26.05.5", ("pmi2", "cray_shasta")),
+}
+NODES = {"watched": 2, "fragile": 2, "normal": 4, "small": 1, "pair": 2, "spot": 1, "urgent": 1}
+
+
+def keys_of(detection: Detection) -> list[str]:
+    return [gap.key for gap in detection.gaps]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_was_recorded_on_each_slurm(version: str) -> None:
+    detection = detect(recorded(version))
+    slurm, plugins = PLUGINS[version]
+    shape = Shape(count=1, cpus=16, memory_mib=1000000, gpus=4, gpu_type="v100")
+    assert detection.site == Site(
+        known=True,
+        name="paislurm",
+        slurm_version=slurm,
+        partitions=tuple(
+            Partition(name=name, shapes=(replace(shape, count=count),), time_limit=timedelta(days=1))
+            for name, count in NODES.items()
+        ),
+        default_partition="normal",
+        virtual_clusters={"default": VirtualCluster(partition="normal")},
+        kill_wait=timedelta(seconds=5),
+        mpi=plugins,
+    )
+    assert keys_of(detection) == ["gpus.vendor", "infiniband", "storages"]
+    assert load_site(profile_text(detection), file="site.yaml") == detection.site
+
+
+def test_the_text_as_a_person_gets_it() -> None:
+    assert profile_text(detect(recorded("22.05"))) == EXPECTED.read_text(encoding="utf-8")
+
+
+def test_a_cluster_without_partitions() -> None:
+    detection = detected(partitions="No partitions in the system\n", nodes="No nodes in the system\n")
+    assert {"partitions", "partitions.NAME.nodes", "address"} <= set(keys_of(detection))
+
+
+def test_a_partition_that_has_the_name_of_the_usual_virtual_cluster() -> None:
+    assert detected("default").site.virtual_clusters == {}
+    assert detected("other").site.virtual_clusters == {"default": VirtualCluster(partition="other")}
+
+
+def test_a_cluster_that_says_little() -> None:
+    detection = detect(Answers(config="", refused={"nodes": "scontrol refuses: no", "mpi": "there is no `srun` here"}))
+    assert detection.site == Site(known=True)
+    reasons = {gap.key: gap.reason for gap in detection.gaps}
+    assert reasons["partitions.NAME.nodes"] == "scontrol refuses: no"
+    assert reasons["partitions"] == "Slurm shows you none"
+    assert reasons["mpi"] == "there is no `srun` here"
+    assert {"address", "containers.runtime"} <= reasons.keys()
+    assert load_site(profile_text(detection), file="site.yaml") == detection.site
+
+
+@pytest.mark.parametrize("name", ["a b", "a,b", "it's", 'say"', "a#b", "back\\slash", "a`b", "\x1b[2J"])
+def test_a_partition_that_sbatch_cannot_be_given_is_named_alone(name: str) -> None:
+    detection = detected(name)
+    assert detection.site.partitions == ()
+    assert "partitions" in keys_of(detection)
+    assert load_site(profile_text(detection), file="site.yaml") == detection.site
+
+
+@pytest.mark.parametrize(
+    "name", ["yes", "No", "null", "1e3", "0x1F", "1:30", "~", "<<", "*a", "&a", "-", "a:", "{a}", "é", "1"]
+)
+def test_a_partition_with_a_name_that_yaml_would_read_otherwise(name: str) -> None:
+    detection = detected(name, gres=f"gpu:{name}:2" if ":" not in name else "gpu:2")
+    (partition,) = detection.site.partitions
+    assert partition.name == detection.site.default_partition == name
+    assert partition.node_count == 1
+    assert load_site(profile_text(detection), file="site.yaml") == detection.site
+
+
+def test_words_of_slurm_stay_in_their_comment() -> None:
+    detection = detected(gres="hca\x1b[2J:1\u2028x: y", refused={"mpi": "no\n\ndefaultPartition: evil\x85x: 1"})
+    text = profile_text(detection)
+    assert "\x1b" not in text
+    assert load_site(text, file="site.yaml") == detection.site
+
+
+def test_a_node_that_is_away_is_counted_and_told() -> None:
+    detection = detected(state="DOWN*+DRAIN")
+    assert detection.site.partitions[0].node_count == 1
+    assert "all: 1 of 1 nodes are down or drained now." in detection.remarks["partitions"]
+
+
+def test_several_types_of_gpus_in_a_node_are_none() -> None:
+    detection = detected(gres="gpu:a100:2,gpu:v100:3")
+    (shape,) = detection.site.partitions[0].shapes
+    assert (shape.gpus, shape.gpu_type) == (5, "")
+    assert any("several types" in remark for remark in detection.remarks["partitions"])
+
+
+@pytest.mark.parametrize(
+    ("gres", "vendor", "gap"),
+    [("gpu:mi250:4", "amd", False), ("gpu:a100:4", "nvidia", True), ("gpu:4", "nvidia", True)],
+)
+def test_whose_gpus(gres: str, vendor: str, gap: bool) -> None:
+    detection = detected(gres=gres)
+    assert detection.site.gpus == Gpus(vendor=vendor)  # type: ignore[arg-type]
+    assert ("gpus.vendor" in keys_of(detection)) == gap
+
+
+def test_gpus_under_another_name_are_asked_for() -> None:
+    assert "gpus.gres" in keys_of(detected(gres="rtx:4"))
+
+
+def test_a_partition_bounds_what_a_job_has_of_a_node() -> None:
+    bounds = "PartitionName=all MaxCPUsPerNode=4 MaxMemPerNode=500 MaxNodes=3 MaxTime=UNLIMITED"
+    detection = detected(partitions=bounds)
+    assert detection.site.partitions[0].shapes == (Shape(count=1, cpus=4, memory_mib=500),)
+    assert "all: a job may have 3 nodes at most, which no key says." in detection.remarks["partitions"]
+
+
+def test_where_names_do_not_resolve_slurm_has_the_addresses() -> None:
+    assert detected(node_resolves=False).site.address == "node-address"
+    assert detected(node_resolves=True).site.address == "getent"
+
+
+def test_ports_keep_off_those_of_slurm_and_the_system() -> None:
+    config = f"{CONFIG}SrunPortRange = 20000-21000\n"
+    assert detected(config=config, ephemeral_ports="32768 60999").site.ports == PortRange(first=21001, last=32767)
+    detection = detected(config=config, ephemeral_ports="1024 65535")
+    assert detection.site.ports == PortRange()
+    assert "ports" in keys_of(detection)
+
+
+def test_memory_that_slurm_does_not_know_is_told() -> None:
+    answers = recorded("24.11")
+    unknown = replace(answers, nodes=answers.nodes.replace("RealMemory=1000000", "RealMemory=1"))
+    assert "partitions.NAME.nodes.memoryMB" in keys_of(detect(unknown))
+
+
+def test_without_accounts_it_is_said() -> None:
+    (said,) = detected().remarks["virtualClusters"]
+    assert said.startswith("Slurm keeps no accounts here")

@@ -1,0 +1,143 @@
+"""What scontrol, srun and sacctmgr print, part by part."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from paislurm.translator.site.detection.config import SlurmConfig, free_ports, port_range, slurm_config
+from paislurm.translator.site.detection.lists import Accounts, accounts, mpi_plugins
+from paislurm.translator.site.detection.nodes import Gres, gres, nodes
+from paislurm.translator.site.detection.partitions import partition_records
+from paislurm.translator.site.detection.records import records
+from paislurm.translator.site.profile import PortRange, Shape
+
+from .answered import NODE, PARTITION
+
+
+def node(text: str, old: str = "", new: str = "") -> str:
+    made = NODE.format("(null)", "IDLE", text)
+    assert old in made
+    return made.replace(old, new)
+
+
+def test_a_value_may_have_blanks_and_look_like_a_field() -> None:
+    (found,) = records("NodeName=a OS=Linux 6 #1 Partitions=p q  Reason=x Partitions=evil [me@now] ", "NodeName")
+    assert found == {"NodeName": "a", "OS": "Linux 6 #1", "Partitions": "p q", "Reason": "x"}
+
+
+def test_only_lines_of_the_wanted_kind_are_read() -> None:
+    assert records("slurm_load_partitions: warning\nNo partitions in the system\n", "PartitionName") == []
+
+
+def test_the_first_setting_of_a_name_counts() -> None:
+    text = "KillWait    = 30 sec\nAccountingStorageType = (null)\n\nCgroup Support:\nKillWait = 99\n"
+    assert slurm_config(text) == SlurmConfig(kill_wait=30)
+
+
+@pytest.mark.parametrize(
+    ("text", "ports"),
+    [
+        ("6817", (6817, 6817)),
+        ("60001-63000", (60001, 63000)),
+        ("32768\t60999", (32768, 60999)),
+        ("0-0", None),
+        ("", None),
+    ],
+)
+def test_ranges_of_ports(text: str, ports: tuple[int, int] | None) -> None:
+    assert port_range(text) == ports
+
+
+@pytest.mark.parametrize(
+    ("taken", "free"),
+    [
+        ([], PortRange()),
+        ([(32768, 60999), (6817, 6817)], PortRange()),
+        ([(20000, 60999)], PortRange(first=10000, last=19999)),
+        ([(15000, 15000), (32768, 60999)], PortRange(first=15001, last=32767)),
+        ([(10000, 61000)], PortRange(first=61001, last=65535)),
+        ([(32768, 99999), (1, 31000)], PortRange(first=31001, last=32767)),
+        ([(1024, 65535)], None),
+        ([(10000, 65000)], None),
+    ],
+)
+def test_ports_that_nobody_hands_out(taken: list[tuple[int, int]], free: PortRange | None) -> None:
+    assert free_ports(taken) == free
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("gpu:v100:4,hca:2", (Gres(name="gpu", type="v100", count=4), Gres(name="hca", type="", count=2))),
+        ("gpu:a100:8(S:0-1,3)", (Gres(name="gpu", type="a100", count=8),)),
+        ("gpu:a100_3g.20gb:2(S:0)", (Gres(name="gpu", type="a100_3g.20gb", count=2),)),
+        ("gpu:tesla", (Gres(name="gpu", type="tesla", count=1),)),
+        ("gpu", (Gres(name="gpu", type="", count=1),)),
+        ("nvme:no_consume:2T", (Gres(name="nvme", type="", count=2 << 40),)),
+        ("(null)", ()),
+    ],
+)  # fmt: skip
+def test_generic_resources(text: str, found: tuple[Gres, ...]) -> None:
+    assert gres(text) == found
+
+
+def test_a_node_gives_what_is_not_set_aside() -> None:
+    (found,) = nodes(
+        node("p", "RealMemory=1000", "RealMemory=1000 MemSpecLimit=200").replace("CPUEfctv=8", "CPUEfctv=6")
+    )
+    assert found.shape == Shape(count=1, cpus=6, memory_mib=800)
+    (old,) = nodes(node("p", "CPUEfctv=8 ", ""))
+    assert old.shape.cpus == 8
+
+
+@pytest.mark.parametrize(("cores", "threads", "told"), [(4, 2, 2), (8, 2, 1), (8, 1, 1), (2, 4, 4)])
+def test_threads_count_where_slurm_counts_them_as_cpus(cores: int, threads: int, told: int) -> None:
+    text = node("p", "CoresPerSocket=8", f"CoresPerSocket={cores}").replace("PerCore=1", f"PerCore={threads}")
+    (found,) = nodes(text)
+    assert found.shape.threads_per_core == told
+
+
+@pytest.mark.parametrize(
+    ("state", "away"),
+    [
+        ("IDLE", False),
+        ("MIXED+CLOUD", False),
+        ("IDLE+CLOUD+POWERED_DOWN", False),
+        ("DOWN*", True),
+        ("IDLE+DRAIN", True),
+        ("DOWN+CLOUD+NOT_RESPONDING", True),
+        ("FUTURE", None),
+    ],
+)
+def test_states(state: str, away: bool | None) -> None:
+    found = nodes(node("p", "State=IDLE", f"State={state}"))
+    assert [each.away for each in found] == ([] if away is None else [away])
+
+
+def test_partitions_and_their_bounds() -> None:
+    text = PARTITION.format("a") + " MaxCPUsPerNode=4 MaxMemPerNode=UNLIMITED MaxNodes=2\n"
+    text += PARTITION.format("b").replace("RootOnly=NO", "RootOnly=YES") + "\n"
+    text += PARTITION.format("c").replace("UNLIMITED", "1-12:00:00").replace("=UP", "=DRAIN").replace("=YES", "=NO")
+    first, second = partition_records(text)
+    assert (first.name, first.time_limit, first.is_default, first.is_up) == ("a", None, True, True)
+    assert (first.max_cpus, first.max_memory, first.max_nodes) == (4, 0, 2)
+    assert (second.name, second.time_limit, second.is_default, second.is_up) == ("c", timedelta(days=1.5), False, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "default", "plugins"),
+    [
+        ("MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\n", "(null)", ("pmix", "pmi2")),
+        ("srun: MPI types are...\nsrun: pmix\nsrun: none\nsrun: pmi2\n", "pmi2", ("pmi2", "pmix")),
+        ("\tpmix\npmix plugin versions available: pmix_v3,pmix_v4\n", "pmix_v4", ("pmix_v4", "pmix", "pmix_v3")),
+        ("MPI plugin types are...\n\tnone\n", "none", ()),
+    ],
+)  # fmt: skip
+def test_plugins(text: str, default: str, plugins: tuple[str, ...]) -> None:
+    assert mpi_plugins(text, default) == plugins
+
+
+def test_accounts_come_once_and_in_order() -> None:
+    assert accounts("b|normal,high\na|normal\n|\nc\n") == Accounts(accounts=("a", "b", "c"), qos=("high", "normal"))

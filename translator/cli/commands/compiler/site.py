@@ -1,0 +1,127 @@
+"""`paislurm site`: the site profile, as Slurm has it and as it is in force."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ...options import examples, json_option
+from ...output.console import log, print_file, print_json
+
+if TYPE_CHECKING:
+    from ....site.detection.answers import Detection
+    from ...site.profile_file import Written
+
+
+@click.group(
+    name="site",
+    epilog=examples(
+        "paislurm site detect",
+        "paislurm site detect --output ~/.config/paislurm/site.yaml",
+        "paislurm site show --json",
+    ),
+)
+def command() -> None:
+    """Write a site profile by what Slurm says, or show the one in force."""
+
+
+@command.command(
+    epilog=examples(
+        "paislurm site detect",
+        "paislurm site detect --output ~/.config/paislurm/site.yaml",
+        "paislurm site detect --output ~/.config/paislurm/site.yaml --force",
+    )
+)
+@click.option("-o", "--output", metavar="FILE", help="Write the profile there instead of to standard output.")
+@click.option("--force", is_flag=True, help="Write over a FILE that says something else, and keep it as FILE.old.")
+@json_option
+def detect(output: str | None, *, force: bool, as_json: bool) -> int:
+    """Write a site profile by what Slurm says. It has comments, and a list of what could not be learnt.
+
+    It asks Slurm five questions: scontrol three, srun and sacctmgr one. No job is submitted, and no node is looked at.
+
+    A FILE that has other values for these keys stays as it is, because you may have changed it: what differs is
+    printed, and the exit code is 1. Your comments and other keys are no difference.
+    """
+    from pathlib import Path
+
+    from ....site.detection.profile_text import profile_text
+    from ...site.profile_file import Written, write_profile
+
+    found = _detection()
+    text = profile_text(found)
+    done = write_profile(Path(output), text, force=force) if output else Written(written=False)
+    if as_json:
+        print_json(
+            {
+                "output": output,
+                "text": text,
+                "written": done.written,
+                "difference": done.difference,
+                "kept_as": done.kept_as or None,
+                "not_learnt": [{"setting": gap.key, "reason": gap.reason, "ask": gap.command} for gap in found.gaps],
+            }
+        )
+    else:
+        print_file(text if output is None else done.difference)
+    if output is not None:
+        log(_became(output, done))
+    return 1 if done.difference and not done.written else 0
+
+
+@command.command(epilog=examples("paislurm site show", "paislurm site show --json"))
+@click.option(
+    "--site",
+    metavar="FILE",
+    help="The site profile. Default: $PAISLURM_SITE, ~/.config/paislurm/site.yaml, /etc/paislurm/site.yaml.",
+)
+@json_option
+def show(site: str | None, *, as_json: bool) -> int:
+    """Show the site profile in force. Each setting has the place that it comes from.
+
+    That is a line of the profile, or the default of paislurm. A key without a default that the profile leaves out is
+    not shown: `paislurm schema site` has all of them.
+    """
+    from ....reading.read import read
+    from ....site.load import load_site
+    from ....site.settings import settings
+    from ...input.sites import found_by, read_profile, site_path
+    from ...output.tables import print_table
+
+    path = site_path(site)
+    document = None
+    if path is not None:
+        text = read_profile(path, site)
+        load_site(text, file=str(path))
+        document = read(text, file=str(path))
+    found = settings(document)
+    if as_json:
+        rows = [{"setting": each.key, "value": each.value, "line": each.line or None} for each in found]
+        print_json({"file": str(path) if path else None, "found_by": found_by(site) or None, "in_force": rows})
+        return 0
+    log(f"the profile is {path}, {found_by(site)}" if path else "there is no profile: all is default")
+    print_table(
+        ("SETTING", "VALUE", "FROM"),
+        [(each.key, each.value, f"{path}:{each.line}" if each.line else "default") for each in found],
+    )
+    return 0
+
+
+def _became(output: str, done: Written) -> str:
+    """Say what became of the file."""
+    if done.written:
+        return f"wrote {output}" + (f"; what was there is in {done.kept_as}" if done.kept_as else "")
+    if done.difference:
+        return f"{output} stays as it is: Slurm says something else. Take over what you like, or all with --force"
+    return f"{output} says what Slurm says"
+
+
+def _detection() -> Detection:
+    from paislurm.backends.runner import LocalRunner
+
+    from ....site.detection.detect import detect
+    from ...context import slurm_runner, user_name
+    from ...site.ask import ask, this_machine
+
+    return detect(ask(slurm_runner(), LocalRunner(), this_machine(), user_name()))

@@ -1,0 +1,1 @@
+"""What `paislurm site` does."""

@@ -1,0 +1,105 @@
+"""Ask Slurm what it knows of the cluster, in five calls, and look at this machine."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paislurm.backends.slurm import commands
+from paislurm.backends.slurm.refusals import failure, is_unanswered
+
+from ...errors import BackendError, RejectedError
+from ...lazy import dataclass
+from ...site.container_runtimes import PROGRAMS
+from ...site.detection.answers import Answers
+from ...site.detection.config import slurm_config
+from ...site.detection.nodes import nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paislurm.backends.runner import CommandRunner
+
+SECONDS = 60.0
+RESOLVE_SECONDS = 10.0
+_EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """Hold what this machine has: the container runtimes, and the file of ephemeral ports."""
+
+    runtimes: tuple[str, ...] = ()
+    ephemeral_ports: str = ""
+
+
+def this_machine() -> Machine:
+    """Look at this machine."""
+    try:
+        ports = _EPHEMERAL.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        ports = ""
+    runtimes = tuple(name for program, name in PROGRAMS.items() if shutil.which(program))
+    return Machine(runtimes=runtimes, ephemeral_ports=ports)
+
+
+def ask(slurm: CommandRunner, here: CommandRunner, machine: Machine, user: str) -> Answers:
+    """Return all answers. BackendError if the controller does not answer; what is refused is written down instead.
+
+    `slurm` runs programs of Slurm, `here` other ones.
+    """
+    questions = _Questions(slurm)
+    config = questions.answer(commands.scontrol_show("config"))
+    partitions = questions.optional("partitions", commands.scontrol_show("partition"), RejectedError)
+    all_nodes = questions.optional("nodes", commands.scontrol_show("node"), RejectedError)
+    mpi = questions.optional("mpi", commands.srun_mpi_list(), BackendError)
+    known = slurm_config(config)
+    accounts = ""
+    if known.has_accounting:
+        query = commands.sacctmgr_accounts(user, known.name)
+        accounts = questions.optional("accounts", query, BackendError)
+    found = nodes(all_nodes)
+    return Answers(
+        config=config,
+        user=user,
+        partitions=partitions,
+        nodes=all_nodes,
+        mpi=mpi,
+        accounts=accounts,
+        refused=questions.refused,
+        ephemeral_ports=machine.ephemeral_ports,
+        runtimes=machine.runtimes,
+        node_resolves=_resolves(here, found[0].name) if found else None,
+    )
+
+
+class _Questions:
+    """Ask programs of Slurm, and keep the words of those that refuse."""
+
+    def __init__(self, runner: CommandRunner) -> None:
+        self._runner = runner
+        self.refused: dict[str, str] = {}
+
+    def answer(self, argv: Sequence[str]) -> str:
+        """Return what a program prints, be it on standard error: there srun before 22.05 lists its plugins."""
+        done = self._runner.run(argv, timeout=SECONDS)
+        if is_unanswered(done):
+            raise failure(argv, done)
+        return done.stdout if done.stdout.strip() else done.stderr
+
+    def optional(self, name: str, argv: Sequence[str], tolerated: type[BackendError]) -> str:
+        """Return the answer, "" for an error that the detection can go on with."""
+        try:
+            return self.answer(argv)
+        except tolerated as error:
+            self.refused[name] = error.diagnostics[0].message
+            return ""
+
+
+def _resolves(runner: CommandRunner, node: str) -> bool:
+    """Tell whether the resolver of this machine knows a node, as scripts ask it on the batch node."""
+    try:
+        return runner.run(["getent", "ahosts", node], timeout=RESOLVE_SECONDS).status == 0
+    except BackendError:
+        return False

@@ -1,0 +1,59 @@
+"""Put the answers together: the site, remarks on it, and what was not learnt."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from ..profile import Gpus, PortRange, Site, VirtualCluster
+from .answers import Detection
+from .gaps import gaps
+from .parsed import parse
+from .partitions import with_nodes
+from .remarks import remarks
+
+if TYPE_CHECKING:
+    from .answers import Answers
+    from .parsed import Parsed
+
+_MAX_KILL_WAIT = 24 * 3600
+_VIRTUAL_CLUSTER = "default"
+"""That of OpenPAI's jobs that name none. Source: PAI protocol v2, defaults.virtualCluster."""
+
+
+def detect(answers: Answers) -> Detection:
+    """Return the site as the answers have it."""
+    parsed = parse(answers)
+    site = _site(parsed, node_resolves=answers.node_resolves)
+    return Detection(
+        site=site, remarks=remarks(parsed, site, answers.user), gaps=gaps(answers, parsed), runtimes=answers.runtimes
+    )
+
+
+def _site(parsed: Parsed, *, node_resolves: bool | None) -> Site:
+    config, usual = parsed.config, Site()
+    return Site(
+        known=True,
+        name=config.name if config.name.isprintable() else "",
+        slurm_version=config.version,
+        partitions=tuple(with_nodes(record, parsed.nodes) for record in parsed.partitions),
+        default_partition=_default(parsed),
+        virtual_clusters=_virtual_clusters(parsed),
+        gpus=Gpus(vendor="amd") if parsed.are_amd else Gpus(),
+        address="node-address" if node_resolves is False else "getent",
+        ports=parsed.ports or PortRange(),
+        kill_wait=timedelta(seconds=min(config.kill_wait, _MAX_KILL_WAIT)) if config.kill_wait else usual.kill_wait,
+        mpi=parsed.mpi,
+    )
+
+
+def _default(parsed: Parsed) -> str | None:
+    return next((record.name for record in parsed.partitions if record.is_default), None)
+
+
+def _virtual_clusters(parsed: Parsed) -> dict[str, VirtualCluster]:
+    """Send jobs that name no virtual cluster to the default partition; a partition of that name has them already."""
+    partition = _default(parsed)
+    if partition is None or any(record.name == _VIRTUAL_CLUSTER for record in parsed.partitions):
+        return {}
+    return {_VIRTUAL_CLUSTER: VirtualCluster(partition=partition)}

@@ -1,0 +1,38 @@
+"""The lists that srun and sacctmgr print: plugins of MPI, accounts of a user."""
+
+from __future__ import annotations
+
+from ...lazy import dataclass, regex
+
+_PLUGIN = regex(r"[a-z0-9_.]{1,32}")
+_VERSIONS = regex(r"plugin versions available: *(.+)")
+_PREFERRED = ("pmix", "pmi2")
+_NONE = "none"
+
+
+def mpi_plugins(text: str, default: str) -> tuple[str, ...]:
+    """Return the plugins of `srun --mpi=list`, the usual one first: Slurm's default, else pmix, else pmi2.
+
+    The list is a word a line, and versions of one in a line of their own. srun before 22.05 has `srun: ` before each.
+    """
+    words = [line.removeprefix("srun: ").strip() for line in text.splitlines()]
+    words += [word.strip() for line in _VERSIONS.findall(text) for word in line.split(",")]
+    found = [word for word in dict.fromkeys(words) if _PLUGIN.fullmatch(word) and word != _NONE]
+    order = (default, *_PREFERRED)
+    return tuple(sorted(found, key=lambda word: order.index(word) if word in order else len(order)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accounts:
+    """Name the accounts and qualities of service of a user, in alphabetical order: the answer has none of its own."""
+
+    accounts: tuple[str, ...] = ()
+    qos: tuple[str, ...] = ()
+
+
+def accounts(text: str) -> Accounts:
+    """Read the rows of sacctmgr, `account|qos,qos`."""
+    rows = [line.split("|") for line in text.splitlines()]
+    names = {row[0] for row in rows}
+    qos = {name for row in rows for name in (row[1] if len(row) > 1 else "").split(",")}
+    return Accounts(accounts=tuple(sorted(names - {""})), qos=tuple(sorted(qos - {""})))

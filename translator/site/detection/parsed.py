@@ -1,0 +1,70 @@
+"""The answers as values: what of them the site, the remarks and the gaps are made of."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...lazy import dataclass, regex
+from ...sbatch_forms import is_plain
+from .config import SlurmConfig, free_ports, port_range, slurm_config
+from .lists import Accounts, accounts, mpi_plugins
+from .nodes import Node, nodes
+from .partitions import PartitionRecord, partition_records
+
+if TYPE_CHECKING:
+    from ..profile import PortRange
+    from .answers import Answers
+
+_AMD = regex(r"amd|instinct|radeon|mi\d{2,3}[a-z]?|gfx\d\w*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parsed:
+    """Hold what was answered.
+
+    `odd_names` are of partitions that sbatch could not be given. `mpi` is None where srun did not say. `ephemeral` are
+    the ports that this machine hands out, `ports` those that are free for tasks; None where there are none.
+    """
+
+    config: SlurmConfig
+    partitions: tuple[PartitionRecord, ...]
+    odd_names: tuple[str, ...]
+    nodes: tuple[Node, ...]
+    accounts: Accounts
+    mpi: tuple[str, ...] | None
+    ephemeral: tuple[int, int] | None
+    ports: PortRange | None
+
+    @property
+    def are_amd(self) -> bool:
+        """Tell whether the types of GPUs are names of AMD's."""
+        return any(_AMD.match(name) for node in self.nodes for name in node.gpu_types)
+
+
+def parse(answers: Answers) -> Parsed:
+    """Read all answers."""
+    config = slurm_config(answers.config)
+    records = partition_records(answers.partitions)
+    ephemeral = port_range(answers.ephemeral_ports)
+    return Parsed(
+        config=config,
+        partitions=tuple(record for record in records if _can_be_named(record.name)),
+        odd_names=tuple(record.name for record in records if not _can_be_named(record.name)),
+        nodes=tuple(map(_without_odd_type, nodes(answers.nodes))),
+        accounts=accounts(answers.accounts),
+        mpi=None if "mpi" in answers.refused else mpi_plugins(answers.mpi, config.mpi_default),
+        ephemeral=ephemeral,
+        ports=free_ports((*config.ports, *([ephemeral] if ephemeral else []))),
+    )
+
+
+def _can_be_named(name: str) -> bool:
+    """Tell whether a profile takes the name of a partition."""
+    return bool(name) and is_plain(name) and "," not in name
+
+
+def _without_odd_type(node: Node) -> Node:
+    """Return a node without a type of GPU that sbatch could not be given."""
+    return node if is_plain(node.shape.gpu_type) else replace(node, shape=replace(node.shape, gpu_type=""))

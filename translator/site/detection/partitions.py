@@ -1,0 +1,77 @@
+"""What `scontrol show partition` says, put together with the nodes that are in each partition."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from ...lazy import dataclass
+from ...sbatch_forms import seconds_of
+from ..profile import Partition
+from .records import number, records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..profile import Shape
+    from .nodes import Node
+
+_MAX_TIME = timedelta(days=3650)
+"""A limit above it is none: the profile takes no longer ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionRecord:
+    """Describe a partition without its nodes; `max_cpus`, `max_memory` and `max_nodes` are 0 for no bound."""
+
+    name: str
+    time_limit: timedelta | None = None
+    is_default: bool = False
+    is_up: bool = True
+    max_cpus: int = 0
+    max_memory: int = 0
+    max_nodes: int = 0
+
+
+def partition_records(text: str) -> tuple[PartitionRecord, ...]:
+    """Read the answer, without partitions that are root's alone. Source: scontrol(1), PARTITIONS."""
+    found = (fields for fields in records(text, "PartitionName") if fields.get("RootOnly") != "YES")
+    return tuple(
+        PartitionRecord(
+            name=fields["PartitionName"],
+            time_limit=_time_limit(fields.get("MaxTime", "")),
+            is_default=fields.get("Default") == "YES",
+            is_up=fields.get("State", "UP") == "UP",
+            max_cpus=number(fields.get("MaxCPUsPerNode", "")),
+            max_memory=number(fields.get("MaxMemPerNode", "")),
+            max_nodes=number(fields.get("MaxNodes", "")),
+        )
+        for fields in found
+    )
+
+
+def _time_limit(text: str) -> timedelta | None:
+    """Return a limit; None for `UNLIMITED`."""
+    try:
+        limit = timedelta(seconds=seconds_of(text))
+    except (ValueError, OverflowError):
+        return None
+    return limit if timedelta() < limit <= _MAX_TIME else None
+
+
+def with_nodes(record: PartitionRecord, nodes: Iterable[Node]) -> Partition:
+    """Return the partition with its nodes in groups of equal ones, in the order in which Slurm has them."""
+    groups = Counter(_bounded(node.shape, record) for node in nodes if record.name in node.partitions)
+    shapes = tuple(replace(shape, count=count) for shape, count in groups.items())
+    return Partition(name=record.name, shapes=shapes, time_limit=record.time_limit)
+
+
+def _bounded(shape: Shape, record: PartitionRecord) -> Shape:
+    """Return what a job of the partition can have of such a node."""
+    return replace(
+        shape,
+        cpus=min(shape.cpus, record.max_cpus or shape.cpus),
+        memory_mib=min(shape.memory_mib, record.max_memory or shape.memory_mib),
+    )

@@ -1,0 +1,83 @@
+"""What a person should know beside the settings: it becomes comments in the profile."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from .nodes import GPU
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from ..profile import Site
+    from .nodes import Node
+    from .parsed import Parsed
+
+_MANY = 10
+"""One node in so many that is away is worth a remark."""
+
+
+def remarks(parsed: Parsed, site: Site, user: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the remarks by the key of the profile before which they stand."""
+    return {
+        "partitions": tuple(_on_partitions(parsed, site)),
+        "gpus": tuple(_on_resources(parsed.nodes)),
+        "virtualClusters": tuple(_on_accounts(parsed, user)),
+        "ports": tuple(_on_ports(parsed)),
+        "mpi": (f"MpiDefault of Slurm is {parsed.config.mpi_default or 'none'}.",),
+    }
+
+
+def _on_partitions(parsed: Parsed, site: Site) -> Iterator[str]:
+    yield "cpus and memoryMB are what jobs can have of a node. Nodes that are down or drained are counted, too."
+    for record, partition in zip(parsed.partitions, site.partitions, strict=True):
+        away = sum(node.away for node in parsed.nodes if record.name in node.partitions)
+        if away * _MANY > partition.node_count:
+            yield f"{record.name}: {away} of {partition.node_count} nodes are down or drained now."
+        if not record.is_up:
+            yield f"{record.name}: the partition is not up now."
+        if record.max_nodes:
+            yield f"{record.name}: a job may have {record.max_nodes} nodes at most, which no key says."
+    several = sum(len(node.gpu_types) > 1 for node in parsed.nodes)
+    if several:
+        yield f"{several} nodes have GPUs of several types: gpuType is left out there."
+
+
+def _on_resources(nodes: Iterable[Node]) -> Iterator[str]:
+    """Say which features and generic resources jobs can ask for, with the number of nodes that have each."""
+    features = Counter(name for node in nodes for name in set(node.features))
+    others = Counter(name for node in nodes for name in {each.name for each in node.gres} - {GPU})
+    if features:
+        yield f"Features of nodes, for nodeTypes or infiniband.constraint: {_counted(features)}."
+    if others:
+        yield f"Other generic resources, for gpus.gres or infiniband.gres: {_counted(others)}."
+
+
+def _counted(names: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count} node{'s' * (count > 1)})" for name, count in sorted(names.items()))
+
+
+def _on_accounts(parsed: Parsed, user: str) -> Iterator[str]:
+    """Say which accounts the user has. None is taken: the profile may be for all users."""
+    if not parsed.config.has_accounting:
+        yield "Slurm keeps no accounts here: of a job it knows nothing some minutes after its end."
+    if parsed.accounts.accounts:
+        yield f"Accounts of {user}: {', '.join(parsed.accounts.accounts)}."
+    if parsed.accounts.qos:
+        yield f"Qualities of service of {user}: {', '.join(parsed.accounts.qos)}."
+    if parsed.accounts.accounts or parsed.accounts.qos:
+        yield "With account or qos beside partition, jobs of a virtual cluster name one."
+
+
+def _on_ports(parsed: Parsed) -> Iterator[str]:
+    """Say which ports are taken."""
+    if parsed.ephemeral:
+        yield f"This machine gives the ports {_range(parsed.ephemeral)} to whoever asks."
+    if parsed.config.ports:
+        yield f"Slurm itself has {', '.join(dict.fromkeys(map(_range, parsed.config.ports)))}."
+
+
+def _range(ports: tuple[int, int]) -> str:
+    first, last = ports
+    return f"{first} to {last}" if first < last else f"{first}"

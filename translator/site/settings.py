@@ -1,0 +1,85 @@
+"""Every setting that is in force, with the place that it comes from: a line of the profile, or the default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel
+
+from ..lazy import dataclass
+from ..reading.document import SourceInt, path_text
+from .schema import SiteFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..reading.document import Document, Path, Value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Hold a setting, `retry.maxRestarts`, as it would be written; `line` is that of the file, 0 for a default."""
+
+    key: str
+    value: str
+    line: int = 0
+
+
+def settings(document: Document | None) -> list[Setting]:
+    """Return what the file has, in its order, and then the defaults of keys that it leaves out."""
+    given = [] if document is None else [_given(document, path) for path in _paths(document.root, ())]
+    root = document.root if document is not None else {}
+    return [*given, *_defaults(SiteFile.model_construct(), root, ())]
+
+
+def _given(document: Document, path: Path) -> Setting:
+    line = document.location(path, key=isinstance(path[-1], str)).line
+    return Setting(key=_key(path), value=_text(document.at(path)), line=line)
+
+
+def _paths(value: Value, path: Path) -> Iterator[Path]:
+    """Yield the paths of all that has no keys of its own, and of the items of lists that have."""
+    if isinstance(value, Mapping) and (value or not path):
+        for key, inner in value.items():
+            yield from _paths(inner, (*path, key))
+    elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+        yield from ((*path, position) for position in range(len(value)))
+    else:
+        yield path
+
+
+def _defaults(model: BaseModel, given: Value, path: Path) -> Iterator[Setting]:
+    """Yield the values of keys that are not given; a value that says nothing is none."""
+    if not isinstance(given, Mapping):
+        return
+    for name, field in type(model).model_fields.items():
+        key = field.alias or name
+        value = getattr(model, name)
+        if isinstance(value, BaseModel):
+            yield from _defaults(value, given.get(key, {}), (*path, key))
+        elif key not in given and value not in (None, "", [], {}):
+            yield Setting(key=_key((*path, key)), value=_default(value))
+
+
+def _default(value: object) -> str:
+    """Return a default as it would be written; that of `address` is a pair."""
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds():g}"
+    return _text(value[0] if isinstance(value, tuple) else value)
+
+
+def _key(path: Path) -> str:
+    return path_text(path).removeprefix("$.")
+
+
+def _text(value: object) -> str:
+    """Return a value on one line, in the form of YAML."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {_text(inner)}' for key, inner in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    if isinstance(value, bool) or value is None:
+        return "null" if value is None else str(value).lower()
+    return value.text if isinstance(value, SourceInt) else str(value)
