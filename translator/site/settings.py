@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel
-
 from ..lazy import dataclass
 from ..reading.document import SourceInt, path_text
+from ..validation.model import Model
 from .schema import SiteFile
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def settings(document: Document | None) -> list[Setting]:
     """Return what the file has, in its order, and then the defaults of keys that it leaves out."""
     given = [] if document is None else [_given(document, path) for path in _paths(document.root, ())]
     root = document.root if document is not None else {}
-    return [*given, *_defaults(SiteFile.model_construct(), root, ())]
+    return [*given, *_defaults(SiteFile(), root, ())]
 
 
 def _given(document: Document, path: Path) -> Setting:
@@ -50,14 +49,14 @@ def _paths(value: Value, path: Path) -> Iterator[Path]:
         yield path
 
 
-def _defaults(model: BaseModel, given: Value, path: Path) -> Iterator[Setting]:
+def _defaults(model: Model, given: Value, path: Path) -> Iterator[Setting]:
     """Yield the values of keys that are not given; a value that says nothing is none."""
     if not isinstance(given, Mapping):
         return
     for name, field in type(model).model_fields.items():
         key = field.alias or name
-        value = getattr(model, name)
-        if isinstance(value, BaseModel):
+        value = getattr(model, name, None)
+        if isinstance(value, Model):
             yield from _defaults(value, given.get(key, {}), (*path, key))
         elif key not in given and value not in (None, "", [], {}):
             yield Setting(key=_key((*path, key)), value=_default(value))
