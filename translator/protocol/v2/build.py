@@ -102,7 +102,7 @@ def _role(
     collector: DiagnosticCollector,
 ) -> Role:
     role, path, slurm = file.task_roles[name], ("taskRoles", name), file.extras.slurm
-    wishes = slurm.task_roles.get(name) if slurm else None
+    slurm_options = slurm.task_roles.get(name) if slurm else None
     image = index.find("dockerimage", role.docker_image)
     if file.extras.gang_allocation and role.task_retry_count != 0:
         message = "`taskRetryCount` has no effect while all tasks of the job start together"
@@ -120,7 +120,7 @@ def _role(
         ports=_ports(role, path, collector),
         command=Command(text=command.text, errexit=True, nounset=switches.nounset, pipefail=True, lines=command.lines),
         hooks=hooks,
-        slurm_options=slurm_options_of(wishes) if wishes else RoleSlurmOptions(),
+        slurm_options=slurm_options_of(slurm_options) if slurm_options else RoleSlurmOptions(),
         lines=Lines(first=span.key_line, last=max(span.key_line, span.last_line)),
         paths=RolePaths(
             role=f"$.taskRoles.{name}",
