@@ -48,6 +48,7 @@ ROLE = """  r%d:
 MOST_SECONDS, MOST_MEMORY = 15, 64e6
 OTHERS: dict[str, Options] = {
     "125 roles": {"roles": 125},
+    "1,250 roles": {"roles": 1250},
     "a role without gang allocation": {"gang": False},
     "2 roles with Slurm's own addresses": {"roles": 2, "address": "node-address"},
 }
