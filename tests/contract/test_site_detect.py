@@ -67,3 +67,16 @@ def test_a_job_runs_with_it(site: Site, folder: Path, profile: Path) -> None:
     detected = replace(site, profile=profile.read_text())
     job = detected.submit(folder, "", file=ROOT / "examples" / "parameter-server.yaml")
     assert job.ended()[1]["outcome"] == "succeeded"
+
+
+def test_a_submit_without_a_profile_asks_for_one(site: Site, folder: Path) -> None:
+    home = folder / "home"
+    env = {"PAISLURM_HOME": str(home), "PAISLURM_SITE": "", "XDG_CONFIG_HOME": str(folder / "config")}
+    file = site.write(folder, "job.yaml", (ROOT / "examples" / "parameter-server.yaml").read_text())
+    done = site.run("paislurm", "submit", "--wait", str(file), cwd=folder, env=env)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("there is no site profile: Slurm was asked for one") == 1
+    (profile,) = (home / "detected-site").iterdir()
+    assert load_site(profile.read_bytes(), file="site.yaml").default_partition
+    again = site.run("paislurm", "plan", str(file), cwd=folder, env=env)
+    assert "no site profile" not in again.stderr

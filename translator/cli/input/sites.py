@@ -1,8 +1,10 @@
-"""Which site profile is used: `--site`, `$PAISLURM_SITE`, the user's, the system's, or none."""
+"""Which site profile is used: `--site`, `$PAISLURM_SITE`, the user's, the system's, a detected one, or none."""
 
 from __future__ import annotations
 
 import os
+import re
+import stat
 import sys
 from pathlib import Path
 
@@ -47,7 +49,7 @@ def hint_at_profile(site: Site) -> None:
     if not site.known:
         log(
             "hint: no site profile, so nothing is known of the cluster's nodes and partitions; "
-            f"describe it in {user_path()} for better plans"
+            f"`paislurm site detect --output {user_path()}` describes them"
         )
 
 
@@ -56,7 +58,8 @@ def site_path(option: str | None) -> Path | None:
     named = option or os.environ.get("PAISLURM_SITE")
     if named:
         return Path(named)
-    return next((path for path in (user_path(), SYSTEM) if path.is_file()), None)
+    written = next((path for path in (user_path(), SYSTEM) if path.is_file()), None)
+    return written or (detected_path() if _is_ours(detected_path()) else None)
 
 
 def _origin(option: str | None) -> str:
@@ -68,6 +71,8 @@ def found_by(option: str | None) -> str:
     path = site_path(option)
     if option or os.environ.get("PAISLURM_SITE"):
         return "named by --site" if option else "named by $PAISLURM_SITE"
+    if path == detected_path():
+        return "what Slurm said to `submit`"
     return "" if path is None else "the system's" if path == SYSTEM else "your own"
 
 
@@ -79,6 +84,22 @@ def user_path() -> Path:
         return user_config_path("paislurm") / "site.yaml"
     above = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")  # noqa: PTH111
     return Path(above) / "paislurm" / "site.yaml"
+
+
+def detected_path() -> Path:
+    """Return where `submit` keeps what Slurm says of the site, for users of this machine that wrote no profile."""
+    home = os.environ.get("PAISLURM_HOME") or "~/.paislurm"
+    host = re.sub(r"[^\w.-]", "_", os.uname().nodename, flags=re.ASCII)
+    return Path(os.path.expanduser(home), "detected-site", f"{host}.yaml")  # noqa: PTH111
+
+
+def _is_ours(path: Path) -> bool:
+    """Tell whether a file is there that nobody else can have written: a profile names programs that are run."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
 def local_site() -> Site:

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paislurm.backends.runner import LocalRunner
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.refusals import failure, is_unanswered
 
@@ -14,12 +15,16 @@ from ...lazy import dataclass
 from ...site.container_runtimes import PROGRAMS
 from ...site.detection.answers import Answers
 from ...site.detection.config import slurm_config
+from ...site.detection.detect import detect
 from ...site.detection.nodes import nodes
+from .. import context
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paislurm.backends.runner import CommandRunner
+
+    from ...site.detection.answers import Detection
 
 SECONDS = 60.0
 RESOLVE_SECONDS = 10.0
@@ -72,6 +77,11 @@ def ask(slurm: CommandRunner, here: CommandRunner, machine: Machine, user: str) 
         runtimes=machine.runtimes,
         node_resolves=_resolves(here, found[0].name) if found else None,
     )
+
+
+def detect_from_here() -> Detection:
+    """Return what Slurm says to this user on this machine. BackendError if the controller does not answer."""
+    return detect(ask(context.slurm_runner(), LocalRunner(), this_machine(), context.user_name()))
 
 
 class _Questions:

@@ -19,6 +19,7 @@ from ..context import backend, clock, store, user_name
 from ..input.job_input import compile_source
 from ..output.console import log
 from .background import leave_monitor
+from .detected_site import detect_site
 from .masking import kept_text
 from .monitor_call import MONITOR_CALL, monitor_call, say_who_looks_after
 from .refusal_location import locate_refusal
@@ -70,6 +71,7 @@ class Submitted:
 def submit(source: Source, *, dry_run: bool) -> Submitted:
     """Submit a job file. A backend that refuses leaves everything as it was."""
     backend(source.backend)
+    detect_site(source.backend, source.site)
     text, compiled = compile_source(source, installed_version)
     folder = store().folder(user_name(), compiled.job.name)
     finished = finished_in(folder)

@@ -10,7 +10,6 @@ from ...options import examples, json_option
 from ...output.console import log, print_file, print_json
 
 if TYPE_CHECKING:
-    from ....site.detection.answers import Detection
     from ...site.profile_file import Written
 
 
@@ -47,9 +46,10 @@ def detect(output: str | None, *, force: bool, as_json: bool) -> int:
     from pathlib import Path
 
     from ....site.detection.profile_text import profile_text
+    from ...site.ask import detect_from_here
     from ...site.profile_file import Written, write_profile
 
-    found = _detection()
+    found = detect_from_here()
     text = profile_text(found)
     done = write_profile(Path(output), text, force=force) if output else Written(written=False)
     if as_json:
@@ -115,13 +115,3 @@ def _became(output: str, done: Written) -> str:
     if done.difference:
         return f"{output} stays as it is: Slurm says something else. Take over what you like, or all with --force"
     return f"{output} says what Slurm says"
-
-
-def _detection() -> Detection:
-    from paislurm.backends.runner import LocalRunner
-
-    from ....site.detection.detect import detect
-    from ...context import slurm_runner, user_name
-    from ...site.ask import ask, this_machine
-
-    return detect(ask(slurm_runner(), LocalRunner(), this_machine(), user_name()))

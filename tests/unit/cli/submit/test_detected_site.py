@@ -1,0 +1,97 @@
+"""A submit where nobody has written a profile: Slurm is asked for one, once a day."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.input.sites import detected_path
+from paislurm.translator.cli.site import ask as ask_module
+from paislurm.translator.errors import Diagnostic, UnreachableError
+
+from ...site.detection.answered import recorded
+from ..running import SITE, job_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..running import Runner
+
+ASKED = "there is no site profile: Slurm was asked for one"
+HINT = "hint: no site profile"
+DAY = 24 * 3600
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """Put a Slurm in place that answers as recorded, and count how often it is asked; there is no profile."""
+    monkeypatch.delenv("PAISLURM_SITE", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    times: list[str] = []
+
+    def answer(*_: object) -> object:
+        times.append("asked")
+        return recorded("24.11")
+
+    monkeypatch.setattr(ask_module, "ask", answer)
+    return times
+
+
+def test_slurm_is_asked_once_and_plans_know_it_from_then_on(run: Runner, tmp_path: Path, asked: list[str]) -> None:
+    file = job_file(tmp_path)
+    assert HINT in run("plan", file).err
+    first = run("submit", file, "--dry-run")
+    assert (first.code, len(asked)) == (0, 1)
+    assert first.err.count(ASKED) == 1
+    assert HINT not in first.err
+    again = run("submit", file, "--dry-run")
+    assert (again.code, len(asked), ASKED in again.err) == (0, 1, False)
+    planned = run("plan", file)
+    assert HINT not in planned.err
+    assert planned.out in first.out + "\n"
+    assert "what Slurm said to `submit`" in run("site", "show").err
+    assert detected_path().stat().st_mode & 0o777 == 0o600
+
+
+def test_it_is_asked_again_after_a_day(run: Runner, tmp_path: Path, asked: list[str]) -> None:
+    file = job_file(tmp_path)
+    run("submit", file, "--dry-run")
+    before = detected_path().stat().st_mtime - DAY - 2
+    os.utime(detected_path(), (before, before))
+    assert ASKED in run("submit", file, "--dry-run").err
+    assert len(asked) == 2
+
+
+def test_a_profile_that_somebody_wrote_comes_first(run: Runner, tmp_path: Path, asked: list[str]) -> None:
+    (tmp_path / "site.yaml").write_text(SITE)
+    run("submit", job_file(tmp_path), "--site", str(tmp_path / "site.yaml"), "--dry-run")
+    (tmp_path / "config/paislurm").mkdir(parents=True)
+    (tmp_path / "config/paislurm/site.yaml").write_text(SITE)
+    run("submit", job_file(tmp_path), "--dry-run")
+    run("submit", job_file(tmp_path), "--backend", "local", "--dry-run")
+    assert asked == []
+    assert not detected_path().exists()
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602])
+def test_one_that_others_can_write_to_is_none(run: Runner, tmp_path: Path, asked: list[str], mode: int) -> None:
+    file = job_file(tmp_path)
+    run("submit", file, "--dry-run")
+    assert asked
+    detected_path().chmod(mode)
+    assert HINT in run("plan", file).err
+
+
+def test_a_slurm_that_does_not_answer_leaves_no_profile(
+    run: Runner, tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent(*_: object) -> object:
+        raise UnreachableError(Diagnostic(code="E501", message="there is no `scontrol` here"))
+
+    monkeypatch.setattr(ask_module, "ask", silent)
+    said = run("submit", job_file(tmp_path), "--dry-run")
+    assert (said.code, asked) == (0, [])
+    assert HINT in said.err
+    assert not detected_path().exists()

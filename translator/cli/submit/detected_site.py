@@ -1,0 +1,49 @@
+"""A profile for a submit where nobody has written one: what Slurm says, asked once a day and kept in the home."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ...errors import PaislurmError
+from ..context import clock, store
+from ..input.sites import detected_path, site_path, user_path
+from ..output.console import log
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DAY = 24 * 3600
+
+
+def detect_site(backend_name: str, site: str | None) -> None:
+    """Keep what Slurm says of the site, unless there is a profile, or that was done in the last day.
+
+    Where Slurm does not answer nothing is kept: submitting says better what keeps it from answering.
+    """
+    path = detected_path()
+    if backend_name != "slurm" or site_path(site) not in (None, path) or _is_fresh(path):
+        return
+    from ...site.detection.profile_text import profile_text
+    from ...site.load import load_site
+    from ...state.publish import write_durably
+    from ..site.ask import detect_from_here
+
+    with suppress(PaislurmError, OSError):
+        text = profile_text(detect_from_here()).encode()
+        load_site(text, file=str(path))
+        home = store().home
+        for folder in (home, path.parent):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_durably(path, text)
+        log(
+            f"there is no site profile: Slurm was asked for one, which is {path} for a day; "
+            f"`paislurm site detect --output {user_path()}` makes it yours"
+        )
+
+
+def _is_fresh(path: Path) -> bool:
+    try:
+        return abs(clock() - path.stat().st_mtime) < DAY
+    except OSError:
+        return False
