@@ -8,7 +8,7 @@ import pytest
 
 from paislurm.translator.errors import PlanError
 
-from .test_gpus import compiled, role, sku
+from .test_gpus import asked, compiled, role, sku
 
 
 def refused(instances: int, gpus: int, cpus: int, extras: dict[str, Any] | None = None) -> str:
@@ -33,8 +33,15 @@ def test_only_nodes_of_the_type_are_told_of() -> None:
     assert "at most 4 v100 GPUs there" in refused(1, 5, 1, sku(w="V100"))
 
 
-@pytest.mark.parametrize(("gpus", "fit"), [(1, 32), (3, 8), (8, 2)])
+@pytest.mark.parametrize(("gpus", "fit"), [(1, 40), (3, 10), (8, 2)])
 def test_how_many_tasks_fit_at_a_time(gpus: int, fit: int) -> None:
     said = refused(fit + 1, gpus, 1)
-    assert said.startswith(f"at most {fit} of these tasks fit at a time, as many on each node: ask for fewer, or set")
-    compiled({"w": role(fit, gpus)})
+    assert said.startswith(f"at most {fit} of these tasks fit at a time: ask for fewer, or set extras.gangAllocation")
+
+
+def test_slurm_packs_what_only_an_uneven_spread_holds() -> None:
+    """Ten tasks of three GPUs: two on each node of eight GPUs, one on each of four."""
+    found = compiled({"w": role(10, 3)})
+    assert asked(found) == {"ntasks": "10", "gpus-per-task": "3", "mem-per-cpu": "172M"}
+    assert "some nodes hold more tasks than others" in found.plan.layout.reason
+    assert asked(compiled({"w": role(8, 3)}))["nodes"] == "8"

@@ -91,11 +91,10 @@ def role_too_large(job: Job, position: int, partition: Partition, overheads: Ove
 
 def _fewer_tasks(job: Job, partition: Partition, one: Demand) -> str:
     """Say how many of the tasks fit at a time, and how all of them can run."""
-    room = [(node_capacity(shape, one), shape.count) for shape in partition.shapes]
-    at_a_time = max(most * sum(count for each, count in room if each >= most) for most, _ in room)
+    at_a_time = sum(shape.count * node_capacity(shape, one) for shape in partition.shapes)
     in_turn = _in_turn(job)
     what = f"or {in_turn}" if job.gang and in_turn else "or for another virtual cluster"
-    return f"at most {at_a_time} of these tasks fit at a time, as many on each node: ask for fewer, {what}"
+    return f"at most {at_a_time} of these tasks fit at a time: ask for fewer, {what}"
 
 
 def _smaller_task(partition: Partition, one: Demand) -> str:
