@@ -153,7 +153,7 @@ def test_where_no_types_are_known_a_type_changes_nothing(site: Site | None) -> N
 
 def test_only_nodes_with_the_type_count() -> None:
     assert asked(compiled({"w": role(4, 4)}, sku(w="V100")))["nodes"] == "4"
-    with pytest.raises(PlanError, match="a task of 1 CPUs, 100 MiB and 8 v100 GPUs does not fit"):
+    with pytest.raises(PlanError, match="a task of 1 CPU, 100 MiB and 8 v100 GPUs does not fit"):
         compiled({"w": role(1, 8)}, sku(w="V100"))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, PlanError
 from ...lazy import dataclass
-from .capacity import Demand, Nodes, allocate_disjoint, nodes_for
+from .capacity import Demand, Nodes, allocate_disjoint, node_capacity, nodes_for
 from .infeasible import infeasible, names, node_count, role_too_large
 from .layout import Layout, Overheads
 from .packing import Packing, pack
@@ -142,10 +142,23 @@ def _plain(job: Job, partition: Partition, overheads: Overheads) -> Allocation:
         layout = Layout(kind="plain", reason="a job of one role")
         return None if nodes is None else Allocation(layout=layout, slots=slots, nodes=(nodes,))
 
-    found = _slots_that_fit(job, attempt)
+    found = _slots_that_fit(job, attempt) or _unevenly(job, partition, overheads)
     if found is None:
         raise PlanError(role_too_large(job, 0, partition, overheads))
     return found
+
+
+def _unevenly(job: Job, partition: Partition, overheads: Overheads) -> Allocation | None:
+    """Leave it to Slurm to pack the tasks of a role that do fit, more on some nodes than on others.
+
+    None where they do not, or where Slurm counts their GPUs by node, which is the same number on each.
+    """
+    (demand,) = _demands(job, _stated_slots(job), overheads)
+    room = sum(shape.count * node_capacity(shape, demand) for shape in partition.shapes)
+    if demand.slots > room or demand.one_per_node or (demand.resources.gpus and overheads.gpus_by_node[0]):
+        return None
+    layout = Layout(kind="plain", reason="a job of one role, of which some nodes hold more tasks than others")
+    return Allocation(layout=layout, slots=(demand.slots,), nodes=(None,))
 
 
 def _het(job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], overheads: Overheads) -> Allocation | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic
@@ -53,33 +54,77 @@ def _in_turn(job: Job) -> str:
     return f"set {switch}: false to run tasks in turn" if switch else ""
 
 
+def _one_task(job: Job, position: int, overheads: Overheads) -> Demand:
+    return Demand(slots=1, resources=job.roles[position].resources, gpu_type=overheads.gpu_types[position])
+
+
 def _fits_one(job: Job, position: int, partition: Partition, overheads: Overheads) -> bool:
     """Tell whether a node of the partition holds a task of the role at this position."""
-    one = Demand(slots=1, resources=job.roles[position].resources, gpu_type=overheads.gpu_types[position])
+    one = _one_task(job, position, overheads)
     return any(node_capacity(shape, one) for shape in partition.shapes)
-
-
-def _size(cpus: int, memory_mib: int, gpus: int, gpu_type: str) -> str:
-    return f"{cpus} CPUs, {memory_mib} MiB and {gpus} {gpu_type + ' ' if gpu_type else ''}GPUs"
 
 
 def role_too_large(job: Job, position: int, partition: Partition, overheads: Overheads) -> Diagnostic:
     """Return the diagnostic of the role at this position, which its partition can never hold."""
-    role, gpu_type = job.roles[position], overheads.gpu_types[position]
+    role, one = job.roles[position], _one_task(job, position, overheads)
     wanted = role.resources
-    size = _size(wanted.cpus, wanted.memory_mib, wanted.gpus, gpu_type)
-    holds_one, in_turn = _fits_one(job, position, partition, overheads), _in_turn(job)
+    size = _size(wanted.cpus, wanted.memory_mib, wanted.gpus, one.gpu_type)
     nodes = "; ".join(
-        f"{s.count} nodes of {_size(s.cpus, s.memory_mib, s.gpus, s.gpu_type if gpu_type else '')}"
+        f"{_amount(s.count, 'node')} of {_size(s.cpus, s.memory_mib, s.gpus, s.gpu_type if one.gpu_type else '')}"
         for s in partition.shapes
     )
-    what = f"{role.instances} tasks of {size} each" if holds_one else f"a task of {size}"
-    if holds_one and role.has_fixed_ports:
-        what += ", each on a node of its own because of their fixed ports,"
+    if _fits_one(job, position, partition, overheads):
+        what = f"{role.instances} tasks of {size} each"
+        if role.has_fixed_ports:
+            what += ", each on a node of its own because of their fixed ports,"
+        what += " do not fit"
+        hint = _fewer_tasks(job, partition, replace(one, one_per_node=role.has_fixed_ports))
+    else:
+        what, hint = f"a task of {size} does not fit", _smaller_task(partition, one)
     return Diagnostic(
         code="E410",
-        message=f"role {role.name} can never start: {what} do{'' if holds_one else 'es'} not fit partition "
-        f"{partition.name} ({nodes})",
+        message=f"role {role.name} can never start: {what} partition {partition.name} ({nodes})",
         path=role.paths.role,
-        hint=f"ask for less, or {in_turn}" if holds_one and job.gang and in_turn else _ASK_FOR_LESS,
+        hint=hint,
     )
+
+
+def _fewer_tasks(job: Job, partition: Partition, one: Demand) -> str:
+    """Say how many of the tasks fit at a time, and how all of them can run."""
+    at_a_time = sum(shape.count * node_capacity(shape, one) for shape in partition.shapes)
+    in_turn = _in_turn(job)
+    what = f"or {in_turn}" if job.gang and in_turn else "or for another virtual cluster"
+    return f"at most {at_a_time} of these tasks fit at a time: ask for fewer, {what}"
+
+
+def _smaller_task(partition: Partition, one: Demand) -> str:
+    """Say what a node has at most of that which a task asks too much of."""
+    wanted = one.resources
+    shapes = [shape for shape in partition.shapes if one.gpu_type in ("", shape.gpu_type)]
+    cpus, memory_mib, gpus = (
+        max((getattr(shape, name) for shape in shapes), default=0) for name in ("cpus", "memory_mib", "gpus")
+    )
+    too_much = [
+        text
+        for asked, most, text in (
+            (wanted.cpus, cpus, _amount(cpus, "CPU")),
+            (wanted.memory_mib, memory_mib, f"{memory_mib} MiB"),
+            (wanted.gpus, gpus, _gpus(gpus, one.gpu_type)),
+        )
+        if asked > most
+    ]
+    if not too_much:
+        return _ASK_FOR_LESS
+    return f"a task can have at most {' and '.join(too_much)} there: {_ASK_FOR_LESS}"
+
+
+def _size(cpus: int, memory_mib: int, gpus: int, gpu_type: str) -> str:
+    return f"{_amount(cpus, 'CPU')}, {memory_mib} MiB and {_gpus(gpus, gpu_type)}"
+
+
+def _gpus(count: int, gpu_type: str) -> str:
+    return _amount(count, f"{gpu_type} GPU".lstrip())
+
+
+def _amount(count: int, what: str) -> str:
+    return f"{count or 'no'} {what}{'' if count == 1 else 's'}"

@@ -10,6 +10,7 @@ from ...errors import Diagnostic, PlanError, did_you_mean
 from ...lazy import dataclass
 from ...site.profile import NodeType, Partition, Priority, VirtualCluster
 from ...slurm_options import PASS_THROUGH
+from .options import slurm_time
 
 if TYPE_CHECKING:
     from ...job import Job, Role
@@ -190,8 +191,8 @@ def time_limit(job: Job, site: Site, partitions: list[Partition]) -> timedelta |
             raise PlanError(
                 Diagnostic(
                     code="E403",
-                    message=f"a time limit of {wanted} is more than partition {partition.name} allows "
-                    f"({partition.time_limit})",
+                    message=f"a time limit of {slurm_time(wanted)} is more than partition {partition.name} allows "
+                    f"({slurm_time(partition.time_limit)})",
                     path="$.extras.slurm.time",
                     hint="ask for less, or for another partition",
                 )

@@ -1,0 +1,47 @@
+"""A job that can never start says so, and what would."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from paislurm.translator.errors import PlanError
+
+from .test_gpus import asked, compiled, role, sku
+
+
+def refused(instances: int, gpus: int, cpus: int, extras: dict[str, Any] | None = None) -> str:
+    """Return the hint of the one diagnostic."""
+    with pytest.raises(PlanError) as error:
+        compiled({"w": role(instances, gpus, cpus)}, extras)
+    (diagnostic,) = error.value.diagnostics
+    assert diagnostic.code == "E410"
+    return diagnostic.hint
+
+
+@pytest.mark.parametrize(
+    ("gpus", "cpus", "most"),
+    [(9, 1, "8 GPUs"), (0, 17, "16 CPUs"), (9, 17, "16 CPUs and 8 GPUs")],
+)
+def test_what_a_task_can_have_at_most(gpus: int, cpus: int, most: str) -> None:
+    said = refused(1, gpus, cpus)
+    assert said == f"a task can have at most {most} there: ask for less, or for another virtual cluster"
+
+
+def test_only_nodes_of_the_type_are_told_of() -> None:
+    assert "at most 4 v100 GPUs there" in refused(1, 5, 1, sku(w="V100"))
+
+
+@pytest.mark.parametrize(("gpus", "fit"), [(1, 40), (3, 10), (8, 2)])
+def test_how_many_tasks_fit_at_a_time(gpus: int, fit: int) -> None:
+    said = refused(fit + 1, gpus, 1)
+    assert said.startswith(f"at most {fit} of these tasks fit at a time: ask for fewer, or set extras.gangAllocation")
+
+
+def test_slurm_packs_what_only_an_uneven_spread_holds() -> None:
+    """Ten tasks of three GPUs: two on each node of eight GPUs, one on each of four."""
+    found = compiled({"w": role(10, 3)})
+    assert asked(found) == {"ntasks": "10", "gpus-per-task": "3", "mem-per-cpu": "172M"}
+    assert "some nodes hold more tasks than others" in found.plan.layout.reason
+    assert asked(compiled({"w": role(8, 3)}))["nodes"] == "8"
