@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
     from tests.cluster.cluster import Cluster
 
+SAYS_NOTHING = "name: unknown\n"
 TWO = role("a", 1, "true") + role("b", 1, "true")
 
 
 def submit_two(cluster: Cluster, folder: Path, extras: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """Submit a job of two roles, without a site profile, so that it is Slurm who says what it thinks of it."""
+    """Submit a job of two roles; the profile says nothing, so that it is Slurm who says what it thinks of it."""
+    (folder / "site.yaml").write_text(SAYS_NOTHING)
     (folder / "job.yaml").write_text(job_text("refused", TWO, extras))
     return paislurm(cluster, folder, "submit", "job.yaml", env={"PAISLURM_HOME": str(folder / "home"), **env})
 
@@ -87,9 +89,9 @@ def test_a_job_that_slurm_takes_and_cannot_start_says_so(installed: Cluster, wor
 
 
 def test_more_than_any_node_has(installed: Cluster, workdir: Path) -> None:
-    """Without a profile only Slurm knows what nodes have."""
+    """Where the profile does not say what nodes have, only Slurm knows."""
     write(workdir, role("a", 1, "true") + role("b", 1, "true").replace("cpu: 1", "cpu: 17"))
-    (workdir / "site.yaml").unlink()
+    (workdir / "site.yaml").write_text(SAYS_NOTHING)
     home = {"PAISLURM_HOME": str(workdir / "home")}
     done = paislurm(installed, workdir, "submit", "--json", "job.yaml", env=home)
     answer = json.loads(done.stdout)

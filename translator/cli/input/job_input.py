@@ -86,17 +86,19 @@ def job_file(command: Callable[..., int]) -> Callable[..., int]:
     return with_source
 
 
-def compile_source(source: Source, version: Callable[[str], str] | None = None) -> tuple[bytes, Compiled]:
+def compile_source(
+    source: Source, version: Callable[[str], str] | None = None, detected: Site | None = None
+) -> tuple[bytes, Compiled]:
     """Read and compile a job file, say the warnings, and return its text and what was made of it.
 
-    `version` is asked for the version of the backend's Slurm where the profile does not say it. Without it nothing
-    but the job file and the profile decides what comes out.
+    `version` is asked for the version of the backend's Slurm where the profile does not say it, and `detected` is
+    taken for the profile. Without them nothing but the job file and the profile decides what comes out.
     """
     from ...pipeline import compile_job
     from .sites import hint_at_profile
     from .template_folder import template_folder
 
-    text, site = read_source(source.file), site_of(source)
+    text, site = read_source(source.file), detected or site_of(source)
     if version and not site.slurm_version:
         from dataclasses import replace
 

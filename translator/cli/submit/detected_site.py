@@ -13,33 +13,43 @@ from ..output.console import log
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ...site.profile import Site
+
 DAY = 24 * 3600
 
 
-def detect_site(backend_name: str, site: str | None) -> None:
-    """Keep what Slurm says of the site, unless there is a profile, or that was done in the last day.
+def detect_site(backend_name: str, site: str | None, *, keep: bool) -> Site | None:
+    """Return what Slurm says of the site, None where there is a profile, or Slurm was asked in the last day.
 
-    Where Slurm does not answer nothing is kept: submitting says better what keeps it from answering.
+    Where Slurm does not answer there is nothing: submitting says better what keeps it from answering.
     """
     path = detected_path()
     if backend_name != "slurm" or site_path(site) not in (None, path) or _is_fresh(path):
-        return
+        return None
     from ...site.detection.profile_text import profile_text
     from ...site.load import load_site
-    from ...state.publish import write_durably
     from ..site.ask import detect_from_here
 
     with suppress(PaislurmError, OSError):
         text = profile_text(detect_from_here()).encode()
-        load_site(text, file=str(path))
-        home = store().home
-        for folder in (home, path.parent):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_durably(path, text)
+        found = load_site(text, file=str(path))
+        if keep:
+            _keep(path, text)
+        kept = f", which is {path} for a day" if keep else ""
         log(
-            f"there is no site profile: Slurm was asked for one, which is {path} for a day; "
+            f"there is no site profile: Slurm was asked for one{kept}; "
             f"`paislurm site detect --output {user_path()}` makes it yours"
         )
+        return found
+    return None
+
+
+def _keep(path: Path, text: bytes) -> None:
+    from ...state.publish import write_durably
+
+    for folder in (store().home, path.parent):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_durably(path, text)
 
 
 def _is_fresh(path: Path) -> bool:

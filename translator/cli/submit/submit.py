@@ -71,8 +71,8 @@ class Submitted:
 def submit(source: Source, *, dry_run: bool) -> Submitted:
     """Submit a job file. A backend that refuses leaves everything as it was."""
     backend(source.backend)
-    detect_site(source.backend, source.site)
-    text, compiled = compile_source(source, installed_version)
+    detected = detect_site(source.backend, source.site, keep=not dry_run)
+    text, compiled = compile_source(source, installed_version, detected)
     folder = store().folder(user_name(), compiled.job.name)
     finished = finished_in(folder)
     job_id = None

@@ -39,28 +39,40 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     return times
 
 
+def submit(run: Runner, file: str) -> str:
+    """Submit a job where no Slurm takes it, and return what was said."""
+    said = run("submit", file)
+    assert said.code == 6
+    return said.err
+
+
 def test_slurm_is_asked_once_and_plans_know_it_from_then_on(run: Runner, tmp_path: Path, asked: list[str]) -> None:
     file = job_file(tmp_path)
     assert HINT in run("plan", file).err
-    first = run("submit", file, "--dry-run")
-    assert (first.code, len(asked)) == (0, 1)
-    assert first.err.count(ASKED) == 1
-    assert HINT not in first.err
-    again = run("submit", file, "--dry-run")
-    assert (again.code, len(asked), ASKED in again.err) == (0, 1, False)
-    planned = run("plan", file)
-    assert HINT not in planned.err
-    assert planned.out in first.out + "\n"
+    first = submit(run, file)
+    assert (len(asked), first.count(ASKED), HINT in first) == (1, 1, False)
+    assert ASKED not in submit(run, file)
+    assert len(asked) == 1
+    assert HINT not in run("plan", file).err
     assert "what Slurm said to `submit`" in run("site", "show").err
     assert detected_path().stat().st_mode & 0o777 == 0o600
 
 
+def test_a_dry_run_plans_as_a_submit_and_keeps_nothing(run: Runner, tmp_path: Path, asked: list[str]) -> None:
+    file = job_file(tmp_path)
+    tried = run("submit", file, "--dry-run")
+    assert (tried.code, len(asked), tried.err.count(ASKED), HINT in tried.err) == (0, 1, 1, False)
+    assert not detected_path().parent.parent.exists()
+    submit(run, file)
+    assert run("plan", file).out in tried.out + "\n"
+
+
 def test_it_is_asked_again_after_a_day(run: Runner, tmp_path: Path, asked: list[str]) -> None:
     file = job_file(tmp_path)
-    run("submit", file, "--dry-run")
+    submit(run, file)
     before = detected_path().stat().st_mtime - DAY - 2
     os.utime(detected_path(), (before, before))
-    assert ASKED in run("submit", file, "--dry-run").err
+    assert ASKED in submit(run, file)
     assert len(asked) == 2
 
 
@@ -78,7 +90,7 @@ def test_a_profile_that_somebody_wrote_comes_first(run: Runner, tmp_path: Path, 
 @pytest.mark.parametrize("mode", [0o620, 0o602])
 def test_one_that_others_can_write_to_is_none(run: Runner, tmp_path: Path, asked: list[str], mode: int) -> None:
     file = job_file(tmp_path)
-    run("submit", file, "--dry-run")
+    submit(run, file)
     assert asked
     detected_path().chmod(mode)
     assert HINT in run("plan", file).err
