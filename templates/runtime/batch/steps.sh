@@ -102,7 +102,7 @@ start_role() {
       printf 'step %s %s\n' "$PSL_STEP_ROLE" "$status"
     done
   ) >&"$PSL_EVENT_FD" &
-  # What srun ends with comes as an event. Each job that bash still keeps makes all else slower: with
+  # What srun ends with comes as an event. Each job that bash keeps makes all else slower: with
   # 1,250 roles by a sixth.
   disown "$!" 2>/dev/null
   for PSL_STEP_ROLE in $PSL_STEP_ROLES; do
