@@ -74,7 +74,7 @@ def test_rsync_goes_from_container_to_container(installed: Cluster, workdir: Pat
 
 
 def test_statuses_and_signals_arrive_from_a_container(installed: Cluster, workdir: Path, image: Path) -> None:
-    traps = "trap 'echo saved; exit 0' TERM; touch ready; sleep 300 & wait"
+    traps = "trap 'echo saved; exit 0' TERM; touch ready; while :; do sleep 300 & wait; done"
     wait = "until [ -e ../../1-traps/0/ready ] && grep -qs '^exit 2 ' ../../../tasks/*.log; do sleep 0.1; done; "
     roles = role("fails", 1, wait + "exit 7") + role("traps", 1, traps) + role("killed", 1, "kill -SEGV $$", failed=-1)
     job = submit(installed, workdir, roles, "", settings(image))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
     from tests.cluster.jobs import Submitted
 
-SAVES = "trap 'echo saved; exit 0' TERM; echo ready; sleep 300 & wait"
+SAVES = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 300 & wait; done"
 
 
 def job_id(job: Submitted) -> str:

@@ -54,9 +54,11 @@ def log_of(job: Watched, attempt: int = 0) -> str:
     return (job.path / f"attempts/{attempt}/slurm.log").read_text()
 
 
-def on_login(cluster: Cluster) -> list[str]:
-    """Return the command lines of paislurm that run on the login node."""
-    lines = (read(Path(f"/proc/{pid}/cmdline")) for pid in residents(cluster.instance, [LOGIN]))
+def on_login(job: Watched) -> list[str]:
+    """Return the command lines of paislurm that run on the login node for the home of a job."""
+    home = f"PAISLURM_HOME={job.home}\0"
+    found = [Path(f"/proc/{pid}") for pid in residents(job.cluster.instance, [LOGIN])]
+    lines = (read(each / "cmdline") for each in found if home in read(each / "environ"))
     return [line.replace("\0", " ") for line in lines if "paislurm" in line and "python" in line]
 
 
@@ -164,8 +166,7 @@ def test_the_end_of_an_attempt_submits_the_next_one(installed: Cluster, jobs: di
     """Nobody else does: no command is called until it is over, and no process of ours is on the login node."""
     job = jobs["alone"]
     wait_until(has_ended(job), "the end of a job that nobody looks at", LONGEST)
-    assert [line for line in on_login(installed) if str(job.home) in line] == []
-    assert [line for line in on_login(installed) if " monitor" in line and "--once" not in line] == []
+    assert on_login(job) == []
     assert not (job.home / "monitor/monitor.log").exists()
     shown = check("none: exit 1, two retries", job, "FAILED", 255, 3)
     assert [attempt["retry_rule"] for attempt in shown["attempts"]] == ["retry 1 of 2", "retry 2 of 2"]

@@ -63,7 +63,7 @@ def test_many_tasks_take_turns_and_failed_ones_are_tried_again(installed: Cluste
 def test_a_task_whose_budget_is_spent_decides(installed: Cluster, workdir: Path) -> None:
     roles = role("w", 2, 'exit "$((PAI_TASK_INDEX == 1 ? 8 : 0))"', more="    taskRetryCount: 2\n")
     # TERM reaches the commands in a slot, too.
-    server = "trap 'echo saved; exit 0' TERM; sleep 60 & wait"
+    server = "trap 'echo saved; exit 0' TERM; while :; do sleep 60 & wait; done"
     job = submit(installed, workdir, roles + role("ps", 1, server), NO_GANG)
     code, result = job.ended()
     assert (code, result["outcome"], result["exit_code"]) == (1, "failed", 255)

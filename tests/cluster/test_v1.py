@@ -25,7 +25,7 @@ def write(folder: Path, roles: dict[str, tuple[int, str]], **values: object) -> 
     return "job.json"
 
 
-UNTIL_TERM = "trap 'echo saved; exit 0' TERM; touch trapped; sleep 600 & wait"
+UNTIL_TERM = "trap 'echo saved; exit 0' TERM; touch trapped; while :; do sleep 600 & wait; done"
 
 
 def test_so_many_succeeded_tasks_of_any_role_end_the_job(installed: Cluster, workdir: Path) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LONGEST = 330
 """Seconds: a lock goes stale after 60, an attempt of which nothing is known is given up after 180."""
 ALONE = "monitor: {background: false, maxPollInterval: 2}\n"
-SAVES = "trap 'echo saved; exit 0' TERM; echo ready; sleep 300 & wait"
+SAVES = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 300 & wait; done"
 FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
 COUNTED: list[tuple[str, tuple[int, int, int], str]] = []
 """Of each fault: how many attempts there were by accounting, claims and ledger, and how the job ended."""

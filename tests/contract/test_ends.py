@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
     from tests.contract.site import Site
 
-SAVES = "trap 'echo saved; exit 0' TERM; echo ready; sleep 600 & wait"
+SAVES = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done"
 FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
 
 

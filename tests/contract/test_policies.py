@@ -23,7 +23,7 @@ RETRY = "{slurm: {}, jobRetryCount: 2}"
 
 @BOTH
 def test_workers_complete_the_job_and_the_server_is_stopped(site: Site, folder: Path, layout: str) -> None:
-    server = "trap 'echo saved; exit 0' TERM; echo ready >ready; sleep 600 & wait"
+    server = "trap 'echo saved; exit 0' TERM; echo ready >ready; while :; do sleep 600 & wait; done"
     worker = "until [ -s ../../0-ps/0/ready ]; do sleep 0.1; done"
     roles = role("ps", 1, server) + role("worker", 2, worker, succeeded=2)
     job = site.submit(folder, roles, f"{{slurm: {{layout: {layout}}}}}")
