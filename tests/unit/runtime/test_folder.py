@@ -70,7 +70,7 @@ def test_a_task_whose_folder_cannot_be_made_says_so(tmp_path: Path) -> None:
     (tmp_path / "work/0-w").touch()
     assert run(TASK, str(tmp_path)).splitlines() == ["start 0 3 3 0 n1 0 7", "exit 0 3 3 0 1 255 unknown 7"]
     said = (tmp_path / "logs/0-w/3.stderr.log").read_text()
-    assert f"error: the task's folder {tmp_path}/work/0-w/3 cannot be made on n1\n" in said
+    assert f"error: the task's folder {tmp_path / 'work/0-w/3'} cannot be made on n1\n" in said
 
 
 def test_a_task_that_cannot_write_to_its_logs_says_so(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from paislurm.translator.state.job_folder import JobFolder
+    from paislurm.translator.state.rounds import Who
 
     from ..running import Runner
 
@@ -46,8 +47,8 @@ def strict(profile: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Pa
         ("scrontab", ["* * * * * backup --once"], "is the scrontab entry cancelled?"),
     ],
 )
-def test_what_is_said_of_a_round_that_is_overdue(who: str, entries: list[str], words: str) -> None:
-    text = overdue_text(Round(NOW, who), NOW + 2 * HOUR, entries)  # type: ignore[arg-type]
+def test_what_is_said_of_a_round_that_is_overdue(who: Who, entries: list[str], words: str) -> None:
+    text = overdue_text(Round(NOW, who), NOW + 2 * HOUR, entries)
     assert text.startswith("no `paislurm monitor --once` has run for 2 h")
     assert words in text
 

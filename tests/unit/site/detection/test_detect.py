@@ -11,7 +11,7 @@ from paislurm.translator.site.detection.answers import Answers, Detection
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.detection.profile_text import profile_text
 from paislurm.translator.site.load import load_site
-from paislurm.translator.site.profile import Gpus, Partition, PortRange, Shape, Site, VirtualCluster
+from paislurm.translator.site.profile import Gpus, GpuVendor, Partition, PortRange, Shape, Site, VirtualCluster
 
 from .answered import CONFIG, EXPECTED, VERSIONS, detected, recorded
 
@@ -117,9 +117,9 @@ def test_several_types_of_gpus_in_a_node_are_none() -> None:
     ("gres", "vendor", "gap"),
     [("gpu:mi250:4", "amd", False), ("gpu:a100:4", "nvidia", True), ("gpu:4", "nvidia", True)],
 )
-def test_whose_gpus(gres: str, vendor: str, gap: bool) -> None:
+def test_whose_gpus(gres: str, vendor: GpuVendor, gap: bool) -> None:
     detection = detected(gres=gres)
-    assert detection.site.gpus == Gpus(vendor=vendor)  # type: ignore[arg-type]
+    assert detection.site.gpus == Gpus(vendor=vendor)
     assert ("gpus.vendor" in keys_of(detection)) == gap
 
 
