@@ -57,12 +57,13 @@ class _Fields:
     """
 
     def __get__(self, instance: object, owner: type[Model]) -> dict[str, Field]:
-        if owner.__base__ is object:
+        (base,) = owner.__bases__
+        if not issubclass(base, Model):
             return {}
         if "_fields" not in vars(owner):
             own = get_annotations(owner, eval_str=True)
             owner._fields = {
-                **owner.__base__.model_fields,  # type: ignore[union-attr]
+                **base.model_fields,
                 **{name: _field(owner, name, hint) for name, hint in own.items() if not name.isupper()},
             }
         return owner._fields
