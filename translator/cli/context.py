@@ -114,7 +114,10 @@ def bill() -> Bill:
 
 
 def _charge(argv: Sequence[str], cpu: float, failed: bool) -> None:
-    """Write down a call of a program of Slurm that asks one of its daemons; where that cannot be done, it is free."""
+    """Write down a call of a program of Slurm that asks one of its daemons; where that cannot be done, it is free.
+
+    What is called before there is a home makes none.
+    """
     from ..monitor.asking.bill import RETRIES, Call
 
     if "--version" not in argv:
@@ -122,7 +125,8 @@ def _charge(argv: Sequence[str], cpu: float, failed: bool) -> None:
 
         program = RETRIES if submits_retry(argv) else argv[0]
         with suppress(OSError, FolderError):
-            bill().add(Call(time=time.time(), program=program, cpu=cpu, failed=failed))
+            if store().home.is_dir():
+                bill().add(Call(time=time.time(), program=program, cpu=cpu, failed=failed))
 
 
 def _components(backend_name: str, job_id: JobId) -> int:

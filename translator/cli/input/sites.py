@@ -89,8 +89,12 @@ def user_path() -> Path:
 def detected_path() -> Path:
     """Return where `submit` keeps what Slurm says of the site, for users of this machine that wrote no profile."""
     home = os.environ.get("PAISLURM_HOME") or "~/.paislurm"
-    host = re.sub(r"[^\w.-]", "_", os.uname().nodename, flags=re.ASCII)
-    return Path(os.path.expanduser(home), "detected-site", f"{host}.yaml")  # noqa: PTH111
+    return Path(os.path.expanduser(home), "detected-site", f"{this_host()}.yaml")  # noqa: PTH111
+
+
+def this_host() -> str:
+    """Return the name of this machine as a part of a file's name."""
+    return re.sub(r"[^\w.-]", "_", os.uname().nodename, flags=re.ASCII)
 
 
 def _is_ours(path: Path) -> bool:

@@ -6,16 +6,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...errors import PaislurmError
-from ..context import clock, store
+from ..context import store
 from ..input.sites import detected_path, site_path, user_path
 from ..output.console import log
+from .slurm_version import is_of_today
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ...site.profile import Site
-
-DAY = 24 * 3600
 
 
 def detect_site(backend_name: str, site: str | None, *, keep: bool) -> Site | None:
@@ -24,17 +21,20 @@ def detect_site(backend_name: str, site: str | None, *, keep: bool) -> Site | No
     Where Slurm does not answer there is nothing: submitting says better what keeps it from answering.
     """
     path = detected_path()
-    if backend_name != "slurm" or site_path(site) not in (None, path) or _is_fresh(path):
+    if backend_name != "slurm" or site_path(site) not in (None, path) or is_of_today(path):
         return None
     from ...site.detection.profile_text import profile_text
     from ...site.load import load_site
+    from ...state.publish import write_durably
     from ..site.ask import detect_from_here
 
     with suppress(PaislurmError, OSError):
         text = profile_text(detect_from_here()).encode()
         found = load_site(text, file=str(path))
         if keep:
-            _keep(path, text)
+            for folder in (store().home, path.parent):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_durably(path, text)
         kept = f", which is {path} for a day" if keep else ""
         log(
             f"there is no site profile: Slurm was asked for one{kept}; "
@@ -42,18 +42,3 @@ def detect_site(backend_name: str, site: str | None, *, keep: bool) -> Site | No
         )
         return found
     return None
-
-
-def _keep(path: Path, text: bytes) -> None:
-    from ...state.publish import write_durably
-
-    for folder in (store().home, path.parent):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_durably(path, text)
-
-
-def _is_fresh(path: Path) -> bool:
-    try:
-        return abs(clock() - path.stat().st_mtime) < DAY
-    except OSError:
-        return False

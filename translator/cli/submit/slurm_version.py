@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -11,6 +9,7 @@ from ...errors import BackendError
 from ...site.slurm_version import slurm_version
 from ...state.publish import write_durably
 from ..context import backend, clock, store
+from ..input.sites import this_host
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,8 +19,7 @@ DAY = 24 * 3600
 
 def installed_version(backend_name: str) -> str:
     """Return the version, "" where it cannot be found out: then nothing is known of its faults."""
-    host = re.sub(r"[^\w.-]", "_", os.uname().nodename, flags=re.ASCII)
-    file = store().home / "slurm-version" / f"{backend_name}@{host}"
+    file = store().home / "slurm-version" / f"{backend_name}@{this_host()}"
     kept = _kept(file)
     if kept:
         return kept
@@ -37,13 +35,21 @@ def installed_version(backend_name: str) -> str:
 
 def _kept(file: Path) -> str:
     """Return what was kept in the last day, "" where there is nothing, or nothing that can be read."""
+    if not is_of_today(file):
+        return ""
     try:
-        if abs(clock() - file.stat().st_mtime) >= DAY:
-            return ""
         found = slurm_version(file.read_text(encoding="ascii"))
     except (OSError, ValueError):
         return ""
     return str(found or "")
+
+
+def is_of_today(file: Path) -> bool:
+    """Tell whether a file is there that was written in the last day."""
+    try:
+        return abs(clock() - file.stat().st_mtime) < DAY
+    except OSError:
+        return False
 
 
 def _keep(file: Path, version: str) -> None:
