@@ -135,15 +135,10 @@ def test_roots_scancel_is_retried_where_the_site_says_so(installed: Cluster, job
     check("scancel by root, retried", job, "SUCCEEDED", 0, 2)
 
 
-def test_a_requeue_by_an_administrator_is_a_fresh_attempt(installed: Cluster, jobs: dict[str, Watched]) -> None:
+def test_a_requeue_by_an_administrator_is_a_fresh_attempt(jobs: dict[str, Watched]) -> None:
     job = jobs["requeued"]
     job.begun()
-    number = job.latest()
-    installed.admin(["scontrol", "update", f"jobid={number}", "requeue=1"])
-    installed.admin(["scontrol", "requeue", number])
-    # Slurm waits two minutes before it starts a job again.
-    wait_until(lambda: "JobState=PENDING" in installed.admin(["scontrol", "show", "job", number]), "the job to wait")
-    installed.admin(["scontrol", "update", f"jobid={number}", "starttime=now"])
+    job.requeue()
     shown = check("scontrol requeue", job, "SUCCEEDED", 0, 2)
     # Slurm sometimes counts the end of the first run as that of the second, which then does not begin.
     assert [attempt["exit_code"] for attempt in shown["attempts"]] in ([-100], [-101])

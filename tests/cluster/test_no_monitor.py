@@ -6,9 +6,7 @@ What is counted is what `test_monitor` counts: Slurm's accounting, claims, and t
 from __future__ import annotations
 
 import os
-import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +16,11 @@ import pytest
 from tests.cluster.instance import LOGIN
 from tests.cluster.jobs import folder_of_alice, profile
 from tests.cluster.processes import read, residents, wait_until
+from tests.cluster.rounds import cron, ended_by_cron, has_ended
 from tests.cluster.watched import FIRST, LONGEST, SAVES, Watched, check, watched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from concurrent.futures import Future
 
     from tests.cluster.cluster import Cluster
@@ -46,10 +45,6 @@ def ground(installed: Cluster) -> Path:
     return folder_of_alice(installed.home("alice") / f"strict-{os.getpid()}")
 
 
-def has_ended(job: Watched) -> Callable[[], bool]:
-    return lambda: any(record["kind"] == "ended" for record in job.journal())
-
-
 def log_of(job: Watched, attempt: int = 0) -> str:
     return (job.path / f"attempts/{attempt}/slurm.log").read_text()
 
@@ -60,33 +55,6 @@ def on_login(job: Watched) -> list[str]:
     found = [Path(f"/proc/{pid}") for pid in residents(job.cluster.instance, [LOGIN])]
     lines = (read(each / "cmdline") for each in found if home in read(each / "environ"))
     return [line.replace("\0", " ") for line in lines if "paislurm" in line and "python" in line]
-
-
-@contextmanager
-def cron(*jobs: Watched) -> Iterator[None]:
-    """Call `monitor --once` for jobs again and again, as cron does in a home of each."""
-    over = threading.Event()
-
-    def work() -> None:
-        while not over.wait(2):
-            for job in jobs:
-                job.run("monitor", "--once")
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-
-
-def ended_by_cron(job: Watched) -> None:
-    """Let cron come to a job whose script has called a monitor, until the job has ended."""
-    called = job.path / "attempts/0/slurm.log"
-    wait_until(lambda: called.exists() and "the monitor " in called.read_text(), f"a step of {job.name}", LONGEST)
-    with cron(job):
-        wait_until(has_ended(job), f"the end of {job.name}", LONGEST)
 
 
 @pytest.fixture(scope="module", autouse=CHAOS)
@@ -239,15 +207,10 @@ def test_a_job_that_is_killed_with_its_script_is_found_by_cron(installed: Cluste
 
 
 @chaos
-def test_a_requeue_is_a_fresh_attempt_by_the_restarted_script(installed: Cluster, jobs: dict[str, Watched]) -> None:
+def test_a_requeue_is_a_fresh_attempt_by_the_restarted_script(jobs: dict[str, Watched]) -> None:
     job = jobs["requeued"]
     job.begun()
-    number = job.latest()
-    installed.admin(["scontrol", "update", f"jobid={number}", "requeue=1"])
-    installed.admin(["scontrol", "requeue", number])
-    # Slurm waits two minutes before it starts a job again.
-    wait_until(lambda: "JobState=PENDING" in installed.admin(["scontrol", "show", "job", number]), "the job to wait")
-    installed.admin(["scontrol", "update", f"jobid={number}", "starttime=now"])
+    job.requeue()
     wait_until((job.path / "attempts/0/result.json").exists, f"the result of {job.name}", LONGEST)
     with cron(job):
         wait_until(has_ended(job), f"the end of {job.name}", LONGEST)

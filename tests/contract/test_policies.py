@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -92,10 +93,14 @@ def test_the_monitor_in_the_background_retries_and_ends(site: Site, folder: Path
 
 def test_a_step_of_the_monitor_serves_cron(site: Site, folder: Path) -> None:
     job = site.submit(folder, role("w", 1, "exit 3"), settings=QUICK)
-    job.wait_for("", "0-w/0")
-    while "ended" not in (shown := job.status()) or not shown["ended"]:
+    state, line = "", rf"\S+ \S+ {site.user}~{job.name}: (WAITING|RUNNING|FAILED) attempt 0 job \d+(: .*)?\n"
+    while state != "FAILED":
         done = job.paislurm("monitor", "--once")
-        assert (done.returncode, [line for line in done.stderr.splitlines() if job.name not in line]) == (0, [])
+        said = re.fullmatch(line, done.stderr)
+        assert said, done.stderr
+        assert done.returncode == 0
+        state = said[1]
+    shown = job.status()
     assert (shown["state"], shown["exit_code"]) == ("FAILED", 255)
 
 
