@@ -10,13 +10,26 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.backends.base import JobId
+from paislurm.translator.cli.jobs import cancelling
 from paislurm.translator.monitor.loop import Monitor
 from paislurm.translator.monitor.notify import NotificationSender
 from paislurm.translator.monitor.reconcile import Dependencies
 from paislurm.translator.state.job_folder import Store
 from paislurm.translator.state.records import RetryPolicy
 
-from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, ended, job_folder, leave_result, observed
+from .jobs import (
+    CREATED,
+    ENDED,
+    INTENT,
+    NOW,
+    SUBMITTED,
+    FakeBackend,
+    ended,
+    job_folder,
+    leave_result,
+    observed,
+    stepped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -112,6 +125,26 @@ def test_why_a_script_was_told_to_end_is_asked_soon(tmp_path: Path, backend: Fak
     assert 110 <= clock.seconds <= 121
     assert backend.queries == 3
     assert "PREEMPTED" in said[-1] or "preempted" in said[-1]
+
+
+def test_the_end_of_a_job_that_is_cancelled_before_it_begins_is_asked_soon(
+    tmp_path: Path, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`cancel` leaves a sign where the monitor looks."""
+    folder = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
+    backend.observations[JobId("7")] = observed("PENDING")
+    monkeypatch.setattr(cancelling, "backend", lambda _: backend)
+    monkeypatch.setattr(cancelling, "check_own", lambda *_: None)
+    monkeypatch.setattr(cancelling, "refresh", lambda folder: stepped(folder, backend, NOW))
+
+    def cancel() -> None:
+        cancelling.cancel(folder)
+        ended(backend, state="CANCELLED", ended=NOW + 100)
+
+    clock, said = Clock(t100=cancel), []
+    monitor(tmp_path, backend, clock, said).run(300, sleep=clock.sleep)
+    assert 100 <= clock.seconds <= 121
+    assert " STOPPED " in said[-1]
 
 
 def test_as_long_as_nothing_new_is_said_it_is_asked_later_each_time(tmp_path: Path) -> None:

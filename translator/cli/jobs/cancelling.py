@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -60,4 +61,6 @@ def _ask(view: View) -> str:
     backend(known.backend).cancel(JobId(job_id))
     with suppress(OSError):
         view.folder.append(record)
+        # What the monitor watches of a living job: of one that has not begun no other file will tell.
+        os.utime(view.folder.attempt(known.attempt))
     return job_id
