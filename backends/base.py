@@ -18,12 +18,13 @@ JobId = NewType("JobId", str)
 class Submission:
     """Hand a script over: `script` is a file, `folder` the job folder, `tag` names this attempt everywhere.
 
-    The backend runs `script` with the arguments FOLDER ATTEMPT TAG and sends its output to `log`; `exclude` are
-    nodes on which it is not to run. It begins no earlier than in `delay` seconds.
+    `job` is the name of the job. The backend runs `script` with the arguments FOLDER ATTEMPT TAG and sends its output
+    to `log`; `exclude` are nodes on which it is not to run. It begins no earlier than in `delay` seconds.
     """
 
     script: Path
     folder: Path
+    job: str
     attempt: int
     tag: str
     log: Path
@@ -53,6 +54,22 @@ class Observation:
     submitted: int | None = None
     started: int | None = None
     ended: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Say which attempt of a job is meant, and where its folder is here; the tag is that of the attempt.
+
+    `names` are files and folders of the attempt's folder, `tasks` the folders of roles with the indexes of tasks, of
+    which what has come is wanted.
+    """
+
+    folder: Path
+    job: str
+    tag: str
+    attempt: int
+    names: tuple[str, ...] = ("claim", "result.json", "slurm.log", "srun", "tasks")
+    tasks: tuple[tuple[str, int], ...] = ()
 
 
 class Backend(Protocol):
@@ -87,6 +104,21 @@ class Backend(Protocol):
         """Ask for the end of a job; a job that has ended is no error."""
         ...
 
-    def environment(self, job_id: JobId) -> Mapping[str, str]:
-        """Return the environment in which the script of a job that runs reaches its tasks from this machine."""
+    def fetch(self, places: Collection[Place]) -> bool:
+        """Bring what has come in these folders here, where the backend has them elsewhere; tell whether it was any."""
+        ...
+
+    def folder(self, place: Place) -> Path:
+        """Return where the backend has the folder of a job."""
+        ...
+
+    def forget(self, place: Place) -> None:
+        """Remove what only a job that lives needs, where the backend has its folder elsewhere."""
+        ...
+
+    def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:
+        """Run a program where the script of a job that runs reaches its tasks, and return its exit status.
+
+        It has our streams, and a terminal if that is wanted. It may not return: this process can become the program.
+        """
         ...

@@ -5,43 +5,77 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from paislurm.translator.errors import Diagnostic, UsageError
+from paislurm.translator.lazy import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
-    from .base import Backend, JobId
+    from .base import Backend, JobId, Place
 
     Components: TypeAlias = Callable[[JobId], int]
     Charge: TypeAlias = Callable[[Sequence[str], float, bool], None]
+    Places: TypeAlias = Callable[[Collection[JobId], Collection[str]], Sequence[Place]]
+
+SSH = "ssh:"
+"""Before the address of a login node, in the name of a backend."""
 
 
-def _slurm(_: Path, components: Components, charge: Charge) -> Backend:
+def is_elsewhere(name: str) -> bool:
+    """Tell whether a backend has the folders of jobs elsewhere than on this machine's file systems."""
+    return name.startswith(SSH)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Means:
+    """Hold what backends work with.
+
+    `home` is where they may keep records; `components` tells how many components the script of a job has; `charge` is
+    told of each program of Slurm that is called, as by `BilledRunner`; `places` tells where the jobs of some ids and
+    tags are; `transport` is how login nodes are reached, `auto`, `fabric` or `ssh`.
+    """
+
+    home: Path
+    components: Components = lambda _: 1
+    charge: Charge = lambda _, __, ___: None
+    places: Places = lambda _, __: ()
+    transport: str = "auto"
+
+
+def _slurm(means: Means) -> Backend:
     from .billed_runner import BilledRunner
     from .runner import LocalRunner
     from .slurm.backend import SlurmBackend
 
-    return SlurmBackend(BilledRunner(LocalRunner(), charge), components)
+    return SlurmBackend(BilledRunner(LocalRunner(), means.charge), means.components)
 
 
-def _local(home: Path, _: Components, __: Charge) -> Backend:
+def _local(means: Means) -> Backend:
     from .local.backend import LocalBackend
 
-    return LocalBackend(home)
+    return LocalBackend(means.home)
 
 
-BACKENDS: dict[str, Callable[[Path, Components, Charge], Backend]] = {"slurm": _slurm, "local": _local}
+def _ssh(host: str, means: Means) -> Backend:
+    from .ssh.address import parse_address
+    from .ssh.backend import SshBackend
+    from .ssh.removals import Removals
+    from .ssh.transport import choose_transport
+
+    address = parse_address(host)
+    transport = choose_transport(address, means.transport)
+    removals = Removals(means.home / "ssh" / str(address) / "to-remove")
+    return SshBackend(address, transport, removals, means.components, means.charge, means.places)
 
 
-def backend(
-    name: str, home: Path, components: Components = lambda _: 1, charge: Charge = lambda _, __, ___: None
-) -> Backend:
-    """Return the backend of that name.
+BACKENDS: dict[str, Callable[[Means], Backend]] = {"slurm": _slurm, "local": _local}
 
-    `home` is where it may keep records; `components` tells how many components the script of a job has; `charge` is
-    told of each program of Slurm that is called, as by `BilledRunner`.
-    """
+
+def backend(name: str, means: Means) -> Backend:
+    """Return the backend of that name; `ssh:HOST` is Slurm at a login node."""
+    if is_elsewhere(name):
+        return _ssh(name.removeprefix(SSH), means)
     if name not in BACKENDS:
         known = ", ".join(sorted(BACKENDS))
         raise UsageError(Diagnostic(code="E505", message=f"there is no backend '{name}'", hint=f"there are: {known}"))
-    return BACKENDS[name](home, components, charge)
+    return BACKENDS[name](means)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from paislurm.translator.errors import Diagnostic, UnreachableError
 from paislurm.translator.lazy import dataclass
@@ -70,6 +70,11 @@ class LocalRunner:
         except subprocess.TimeoutExpired:
             raise silent(argv, timeout) from None
         return Completed(status=done.returncode, stdout=done.stdout, stderr=done.stderr)
+
+
+def become(argv: list[str], env: Mapping[str, str]) -> NoReturn:
+    """Become a program: terminal, signals and exit status are those of the call."""
+    os.execvpe(argv[0], argv, env)  # noqa: S606 - the words are quoted
 
 
 def missing(argv: Sequence[str]) -> UnreachableError:

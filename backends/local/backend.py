@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from paislurm.translator.errors import Diagnostic, NotFoundError, RejectedError
 
 from ..base import JobId, Observation
+from ..runner import become
 from ..slurm_emulator import files, processes, records
 from ..slurm_emulator.scancel import end_job
 from .environment import called_environment, job_environment
@@ -24,7 +25,7 @@ from .script import job_record
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from ..base import Submission
+    from ..base import Place, Submission
 
 PROGRAMS = ("srun", "scontrol", "scancel")
 
@@ -73,9 +74,20 @@ class LocalBackend:
         found = ((records.read_json(record), JobId(record.parent.name)) for record in self._jobs.glob("*/job.json"))
         return {job["tag"]: job_id for job, job_id in found if job and job.get("tag") in tags}
 
-    def environment(self, job_id: JobId) -> Mapping[str, str]:
-        """Return the caller's environment with the stand-ins of the job first on its PATH."""
-        return called_environment(os.environ, (self._jobs / job_id).absolute())
+    def fetch(self, places: Collection[Place]) -> bool:  # noqa: ARG002 - as in Backend
+        """Bring nothing: it is here."""
+        return False
+
+    def folder(self, place: Place) -> Path:
+        """Return the folder: it is here."""
+        return place.folder
+
+    def forget(self, place: Place) -> None:
+        """Remove nothing: who writes the end into the journal has removed the secrets."""
+
+    def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:  # noqa: ARG002 - as in Backend
+        """Become the program, with the stand-ins of the job first on its PATH."""
+        return become(argv, called_environment(os.environ, (self._jobs / job_id).absolute()))
 
     def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:  # noqa: ARG002 - all of them are this machine
         """Return none: there is no other machine to go to."""

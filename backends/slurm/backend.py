@@ -9,6 +9,7 @@ from paislurm.translator.errors import Diagnostic, ThrottledError, UnreachableEr
 
 from ..base import JobId
 from ..environment import scrubbed
+from ..runner import become
 from . import commands
 from .observation import by_job, has_ended, observation
 from .output import accounting_records, accounting_rows, queue_rows, submitted_id, unavailable_nodes
@@ -16,8 +17,9 @@ from .refusals import failure, is_unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
+    from pathlib import Path
 
-    from ..base import Observation, Submission
+    from ..base import Observation, Place, Submission
     from ..runner import CommandRunner, Completed
     from .output import Row
 
@@ -57,7 +59,10 @@ class SlurmBackend:
     def submit(self, submission: Submission) -> JobId:
         """Hand a script to sbatch; an answer without a job id is no answer."""
         argv = commands.sbatch(submission)
-        done = self._runner.run(argv, timeout=SUBMIT_SECONDS)
+        return self._submitted(argv, self._runner.run(argv, timeout=SUBMIT_SECONDS))
+
+    def _submitted(self, argv: Sequence[str], done: Completed) -> JobId:
+        """Return the id that sbatch has given, or raise what it says instead."""
         if done.status:
             raise failure(argv, done)
         job_id = submitted_id(done.stdout)
@@ -82,9 +87,20 @@ class SlurmBackend:
         missing = [tag for tag in tags if tag not in found]
         return found | self._find_in_accounts(missing) if missing else found
 
-    def environment(self, job_id: JobId) -> Mapping[str, str]:  # noqa: ARG002 - the script knows its own number
-        """Return the caller's environment, without what Slurm left in it."""
-        return scrubbed(os.environ)
+    def fetch(self, places: Collection[Place]) -> bool:  # noqa: ARG002 - as in Backend
+        """Bring nothing: the nodes and this machine share the folders of jobs."""
+        return False
+
+    def folder(self, place: Place) -> Path:
+        """Return the folder: the nodes have it under the same path."""
+        return place.folder
+
+    def forget(self, place: Place) -> None:
+        """Remove nothing: who writes the end into the journal has removed the secrets."""
+
+    def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:  # noqa: ARG002 - as in Backend
+        """Become the program, in the caller's environment without what Slurm left in it."""
+        return become(argv, scrubbed(os.environ))
 
     def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
         """Return those of a host list that are down, drained or failing now, or do not respond, and Slurm's reason."""

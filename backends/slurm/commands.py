@@ -34,8 +34,8 @@ ACCOUNTING_FIELDS = ("JobID", "JobIDRaw", "State", "ExitCode", "Submit", "Start"
 """Source: sacct(1), --format."""
 
 
-def sbatch(submission: Submission) -> list[str]:
-    """Return the command that submits a script.
+def sbatch(submission: Submission, *, own_script: Path | None = None) -> list[str]:
+    """Return the command that submits a script; `own_script` is where this machine has it, if that is elsewhere.
 
     Options on the command line hold for all components of a heterogeneous job, so that there is one log, one
     tag and one working directory: on 22.05.8, `squeue -o '%k %Z'` shows the same comment and directory for
@@ -43,7 +43,7 @@ def sbatch(submission: Submission) -> list[str]:
     last argument, which sacct shows in SubmitLine, new in 21.08: it shows the comment only where the site
     keeps it (AccountingStoreFlags=job_comment). The same goes for `--exclude`.
     """
-    exclude = _with_own(submission.exclude, submission.script)
+    exclude = _with_own(submission.exclude, own_script or submission.script)
     return [
         "sbatch",
         "--parsable",

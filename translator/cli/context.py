@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from ..errors import BackendError, Diagnostic, FolderError, UsageError
 from ..state.ended_jobs import EndedJobs
-from ..state.job_folder import Store
+from ..state.job_folder import Living, Store
 from .ownership import check_group_home, check_home, check_private
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-    from paislurm.backends.base import Backend, JobId
+    from paislurm.backends.base import Backend, JobId, Place
     from paislurm.backends.runner import CommandRunner
 
     from ..monitor.asking.bill import Bill
@@ -80,11 +80,32 @@ def backend(name: str) -> Backend:
 
 @cache
 def _choose(name: str) -> Backend:
+    from paislurm.backends.registry import Means
     from paislurm.backends.registry import backend as choose
 
-    if name == "local":
-        check_private(store().home / name)
-    return choose(name, store().home, lambda job_id: _components(name, job_id), _charge)
+    kind = name.partition(":")[0]
+    if kind in ("local", "ssh"):
+        check_private(store().home / kind)
+    means = Means(
+        home=store().home,
+        components=lambda job_id: _components(name, job_id),
+        charge=_charge,
+        places=lambda ids, tags: _places(name, ids, tags),
+        transport=os.environ.get("PAISLURM_TRANSPORT") or "auto",
+    )
+    return choose(name, means)
+
+
+def _places(backend_name: str, ids: Collection[JobId], tags: Collection[str]) -> list[Place]:
+    """Return where the living jobs of a backend are that have one of these ids or tags."""
+    found: list[Place] = []
+    for _, job in store().look():
+        if isinstance(job, Living):
+            with suppress(OSError):
+                known = job.read()
+                if known.backend == backend_name and (known.job_id in ids or known.tag in tags):
+                    found.append(known.place(job.folder.path))
+    return found
 
 
 def slurm_runner() -> CommandRunner:

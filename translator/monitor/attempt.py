@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ..state.records import Record
     from .asking.answer import Answer
 
-NEVER_SENT = ("E501", "E506", "E507")
-"""The faults of a program that is not there, and of a Slurm that nobody reaches, or that is asked too often.
+NEVER_SENT = ("E501", "E506", "E507", "E550", "E551", "E552", "E553")
+"""The faults of a program that is not there, of a Slurm or a login node that nobody reaches, or that refuses at once.
 
 Nothing was submitted by them.
 """
@@ -78,6 +78,7 @@ def submit_attempt(
     submission = Submission(
         script=folder.script(known.attempt),
         folder=folder.path,
+        job=known.job,
         attempt=known.attempt,
         tag=known.tag,
         log=folder.batch_log(known.attempt),

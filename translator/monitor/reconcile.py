@@ -16,7 +16,7 @@ from ..errors import BackendError, PaislurmError, RejectedError
 from ..lazy import dataclass
 from ..state.history import apply
 from ..state.publish import remove
-from ..state.records import Cancelled, Retry
+from ..state.records import Cancelled, Ended, Retry
 from .attempt import is_settled, new_intent, prepare, submit_attempt
 from .job_status import JobStatus
 from .poll import open_job, poll_jobs
@@ -110,6 +110,8 @@ def _write_down(view: View, dependencies: Dependencies) -> View:
     news = tuple(_blamed(view, record, dependencies) for record in view.news)
     for record in news:
         view.folder.append(record)
+        if isinstance(record, Ended):
+            dependencies.backend(view.history.backend).forget(view.history.place(view.folder.path))
     return replace(view, news=())
 
 
@@ -224,5 +226,6 @@ def _refused(view: View, known: History, error: BackendError, dependencies: Depe
         return _after(view, known, words)
     end = abandoned(known, now, REFUSED, f"attempt {known.attempt} cannot be submitted: {words}")
     view.folder.append(end)
+    dependencies.backend(known.backend).forget(known.place(view.folder.path))
     job_status = JobStatus(state="FAILED", code=REFUSED, reason=end.reason, ended=True)
     return replace(view, history=apply(known, [end]), job_status=job_status, observation=None, tasks=())

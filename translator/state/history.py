@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from paislurm.backends.base import Place
 from paislurm.backends.slurm.reasons import code_of, explained
 
 from ..lazy import dataclass
@@ -12,6 +13,7 @@ from .records import NO_RETRIES, Cancelled, Created, Ended, Intent, Notified, Ob
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from paislurm.backends.base import Observation
 
@@ -64,7 +66,12 @@ class History:
     @property
     def backend_label(self) -> str:
         """What people call the backend that the job is with."""
-        return "the local backend" if self.backend == "local" else "Slurm"
+        kind, _, host = self.backend.partition(":")
+        return "the local backend" if kind == "local" else f"Slurm at {host}" if host else "Slurm"
+
+    def place(self, folder: Path) -> Place:
+        """Return where the last attempt is, of a job in this folder."""
+        return Place(folder=folder, job=self.job, tag=self.tag, attempt=self.attempt)
 
     @property
     def full_name(self) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BY_A_PERSON = 15.0
 """Seconds: so old an answer of Slurm may be that a person is shown."""
-SHARED = ("slurm",)
+SHARED = ("slurm", "ssh")
 """Backends of which a user's processes share one answer. The others cost nobody anything: who looks asks."""
 
 
@@ -33,7 +33,7 @@ def seldom(
     """Return what asks a backend unless it has answered in the last `max_age` seconds, for `others` of it as well."""
 
     def ask(name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
-        if name not in SHARED:
+        if not _is_shared(name):
             return ask_now(lambda: backend(name), ids, tags, clock())
         return _shared(name).ask(ids, tags, max_age, lambda: others(name))
 
@@ -58,7 +58,7 @@ def most_attempts() -> int:
 
 def when_room(name: str, most: Callable[[], int]) -> int:
     """Return from when on a backend may be given one more attempt, 0 for now: the bill has those of the last hour."""
-    if name not in SHARED:
+    if not _is_shared(name):
         return 0
     now = time.time()
     return room_at(retry_times(bill().calls(now - HOUR)), now, most())
@@ -66,4 +66,12 @@ def when_room(name: str, most: Callable[[], int]) -> int:
 
 @cache
 def _shared(name: str) -> SharedAnswers:
-    return SharedAnswers(lambda: backend(name), monitor_folder(), this_process())
+    folder = monitor_folder()
+    if name not in SHARED:
+        folder /= name
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return SharedAnswers(lambda: backend(name), folder, this_process())
+
+
+def _is_shared(name: str) -> bool:
+    return name.partition(":")[0] in SHARED

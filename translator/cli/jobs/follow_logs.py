@@ -6,9 +6,10 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...errors import Diagnostic, NotFoundError
+from ...errors import BackendError, Diagnostic, NotFoundError
 from ...lazy import dataclass
 from ..output.console import log, raw_output
+from .fetching import fetch, place_of_logs
 from .log_tail import Prefixer, TaskLog, open_log, start_of_last_lines, written
 from .waiting import MAX_INTERVAL, wait_for_end
 
@@ -105,8 +106,17 @@ class Printer:
         self._output.flush()
 
 
+def bring_logs(folder: JobFolder, known: History, selection: LogSelection) -> None:
+    """Bring the logs that are wanted, where they are at a login node; what does not answer is said, and no more."""
+    try:
+        fetch(known, place_of_logs(folder, known, chosen(known.roles, selection.tasks), selection.attempt))
+    except BackendError as error:
+        log(f"warning: what is shown may be old: {error.diagnostics[0].message}")
+
+
 def show_once(folder: JobFolder, known: History, selection: LogSelection) -> bool:
     """Print what is there, and tell whether there was anything."""
+    bring_logs(folder, known, selection)
     logs = task_logs(folder, known, selection)
     printer = Printer(logs, labelled=len(logs) > 1)
     anything = printer.print_new()
@@ -145,8 +155,10 @@ class Follower:
 
 def follow_job(folder: JobFolder, selection: LogSelection = ALL_LOGS, *, max_age: float | None = None) -> View:
     """Print what comes until the job has ended, and return how it did; `max_age` as in `wait_for_end`."""
+    bring_logs(folder, folder.history(), selection)
     follower = Follower(folder, selection)
-    view = wait_for_end(folder, max_age=max_age, shortest=MAX_INTERVAL, between=follower.print_new)
+    tasks = chosen(folder.history().roles, selection.tasks)
+    view = wait_for_end(folder, max_age=max_age, shortest=MAX_INTERVAL, between=follower.print_new, tasks=tasks)
     follower.print_rest()
     return view
 

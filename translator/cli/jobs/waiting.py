@@ -15,6 +15,7 @@ from ...state.shared_files import time_written
 from ..output.console import log
 from ..output.views import format_time
 from .asking import BY_A_PERSON, interval
+from .fetching import Fetcher
 from .refresh import monitor_lock, refresh
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ...monitor.poll import View
     from ...monitor.waits import Wait
     from ...state.job_folder import JobFolder
+    from ...state.records import JobRole
 
 TICK = 0.5
 MAX_INTERVAL = 10.0
@@ -84,8 +86,11 @@ def wait_for_end(
     max_age: float | None = None,
     shortest: float = TICK,
     between: Callable[[], object] = lambda: None,
+    tasks: Sequence[tuple[JobRole, int]] = (),
 ) -> View:
     """Return how the job ended. `between` is called about twice a second meanwhile.
+
+    The logs of `tasks` are brought here meanwhile, where the job is at a login node that is not this machine.
 
     The backend is asked every `max_age` seconds at most, as often as the site says where that is None.
 
@@ -93,7 +98,8 @@ def wait_for_end(
     for a job of which nobody knows anything any more.
     """
     try:
-        return _wait_for_end(folder, interval() if max_age is None else max_age, shortest, between)
+        fetcher = Fetcher(folder, tasks)
+        return _wait_for_end(folder, interval() if max_age is None else max_age, shortest, fetcher, between)
     except KeyboardInterrupt:
         name = folder.name
         diagnostic = Diagnostic(
@@ -104,7 +110,9 @@ def wait_for_end(
         raise InterruptedWaitError(diagnostic) from None
 
 
-def _wait_for_end(folder: JobFolder, max_age: float, shortest: float, between: Callable[[], object]) -> View:
+def _wait_for_end(
+    folder: JobFolder, max_age: float, shortest: float, fetcher: Fetcher, between: Callable[[], object]
+) -> View:
     gc.enable()
     attempt = folder.history().attempt
     pace = Pace(shortest, folder.result(attempt), folder.journal)
@@ -118,6 +126,7 @@ def _wait_for_end(folder: JobFolder, max_age: float, shortest: float, between: C
                 pace.settle(folder.journal)
             state = view.job_status.state
             if view.job_status.ended:
+                fetcher(now=True)
                 between()
                 return view
             if view.backend_error and not outage:
@@ -130,6 +139,7 @@ def _wait_for_end(folder: JobFolder, max_age: float, shortest: float, between: C
             if view.history.attempt != attempt:
                 attempt = view.history.attempt
                 pace = Pace(shortest, folder.result(attempt), folder.journal)
+        fetcher()
         between()
         time.sleep(TICK)
 

@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paislurm.backends.registry import is_elsewhere
+
 from ...errors import BackendError, Diagnostic, InterruptedWaitError, RejectedError, UnreachableError
 from ...lazy import dataclass
 from ...monitor.attempt import NEVER_SENT, new_intent, submit_attempt
@@ -161,6 +163,8 @@ def _files(folder: JobFolder, text: bytes, compiled: Compiled, source: Source) -
         str(folder.script(0).relative_to(folder.path)): compiled.script.encode(errors="surrogateescape"),
         folder.journal.name: b"".join(dump(record) for record in records),
     }
+    if is_elsewhere(source.backend):
+        return files, history(records)
     if compiled.plan.retry_policy.monitor_after:
         files[MONITOR_CALL] = monitor_call(source.site)
     with suppress(FileNotFoundError):

@@ -12,6 +12,8 @@ from ...options import examples, job_argument, json_option
 from ...output.console import print_json
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ....monitor.poll import View
     from ....state.records import JobRole
 
@@ -47,14 +49,12 @@ def command(job: str, task: str, words: tuple[str, ...], *, as_json: bool) -> in
     check_script(view.folder, view.history.attempt, "exec")
     role, index = _one(view, task)
     _check_that_it_runs(view, role, index)
-    argv = _argv(view, role, index, words)
-    environment = backend(view.history.backend).environment(JobId(view.history.job_id))
+    home = backend(view.history.backend)
+    argv = _argv(view, home.folder(view.history.place(view.folder.path)), role, index, words)
     if as_json:
         print_json({"argv": argv, "task": f"{role.name}-{index}", "job_id": view.history.job_id})
-    else:
-        # Terminal, signals and exit status are those of the call.
-        os.execvpe(argv[0], argv, environment)  # noqa: S606 - the words are quoted
-    return 0
+        return 0
+    return home.attach(argv, JobId(view.history.job_id), terminal=os.isatty(0) and os.isatty(1))
 
 
 def _one(view: View, word: str) -> tuple[JobRole, int]:
@@ -76,12 +76,13 @@ def _check_that_it_runs(view: View, role: JobRole, index: int) -> None:
     raise NotFoundError(Diagnostic(code="E525", message=message, hint=hint))
 
 
-def _argv(view: View, role: JobRole, index: int, words: tuple[str, ...]) -> list[str]:
-    """Return what calls the task: the job's own script, which knows the way."""
+def _argv(view: View, folder: Path, role: JobRole, index: int, words: tuple[str, ...]) -> list[str]:
+    """Return what calls the task: the job's own script, which knows the way, in the job's `folder`."""
     from ....rendering.shell import quote
+    from ....state.job_folder import JobFolder
 
     attempt, position = view.history.attempt, view.history.roles.index(role)
-    script = view.folder.script(attempt)
+    script = JobFolder(path=folder).script(attempt)
     # Of options that stand after arguments click makes nothing, the first `--` among them.
     text = " ".join(quote(word) for word in (words[1:] if words[:1] == ("--",) else words))
-    return ["bash", "-p", str(script), "--exec", str(view.folder.path), str(attempt), str(position), str(index), text]
+    return ["bash", "-p", str(script), "--exec", str(folder), str(attempt), str(position), str(index), text]

@@ -59,7 +59,7 @@ def command(
     A terminal is shown escape sequences as text; a pipe or a file gets everything as it was printed.
     """
     from ...context import store, user_name
-    from ...jobs.follow_logs import LogSelection, follow_job, show_file, show_once
+    from ...jobs.follow_logs import LogSelection, bring_logs, follow_job, show_file, show_once
     from ...output.exit_status import log_ending
 
     if follow and (as_json or batch):
@@ -80,6 +80,7 @@ def command(
     if as_json:
         print_json({"files": _files(folder, known, selection)})
     elif batch:
+        bring_logs(folder, known, selection)
         log = folder.batch_log(known.attempt if attempt is None else attempt)
         if not show_file(log, tail, folder.path.stat().st_uid):
             _log_nothing_yet(folder)

@@ -1,0 +1,1 @@
+"""Run scripts with Slurm where one can only log in by SSH."""

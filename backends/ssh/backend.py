@@ -1,0 +1,246 @@
+"""Run scripts with Slurm at a login node that one reaches by SSH; nothing of ours is installed there.
+
+The folder of a job is there, below `~/.paislurm/remote`. Its journal is here, and what the monitor and people look at
+is brought here: so all else is as on the login node itself.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from shutil import rmtree
+from typing import TYPE_CHECKING
+
+from paislurm.translator.errors import BackendError, RejectedError, UnreachableError
+
+from ..base import Place
+from ..billed_runner import BilledRunner
+from ..registry import SSH
+from ..runner import Completed
+from ..slurm import commands
+from ..slurm.backend import SlurmBackend
+from . import errors
+from .command_line import attached
+from .mirror import NOTHING, bring, name_there
+from .mirrored import THERE
+from .remote_script import remote_script
+from .runner import SshRunner
+from .upload import upload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from ..base import JobId, Observation, Submission
+    from .address import Address
+    from .mirror import Brought
+    from .removals import Removals
+    from .transport import Transport
+
+SUBMIT_SECONDS = 90.0
+"""For so long a broken connection is opened again for a submit. After 180 s one that is not known was never taken."""
+SBATCH_SECONDS = 60
+SHORT = 30.0
+FIRST_PAUSE, MAX_PAUSE = 0.5, 8.0
+SECRETS = "secrets"
+_NOT_FOUND, _NO_ANSWER = 127, 75
+
+
+class SshBackend(SlurmBackend):
+    """Submit, observe and cancel through Slurm's programs at a login node.
+
+    `places` tells where the jobs of some ids and tags are; `charge` is told of what is called, as by BilledRunner.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        transport: Transport,
+        removals: Removals,
+        components: Callable[[JobId], int],
+        charge: Callable[[Sequence[str], float, bool], None],
+        places: Callable[[Collection[JobId], Collection[str]], Sequence[Place]],
+    ) -> None:
+        self._ssh = SshRunner(address, transport)
+        super().__init__(BilledRunner(self._ssh, charge), components)
+        self.name = f"{SSH}{address}"
+        self._address = address
+        self._transport = transport
+        self._removals = removals
+        self._charge = charge
+        self._places = places
+
+    def submit(self, submission: Submission) -> JobId:
+        """Send the job's files, and have sbatch called there once, however often the connection breaks meanwhile."""
+        until = time.monotonic() + SUBMIT_SECONDS
+        name = name_there(_place(submission))
+        there = self._send_files(submission, name, until)
+        attempt = f"{there}/attempts/{submission.attempt}"
+        moved = replace(
+            submission,
+            script=Path(attempt, "job.sbatch"),
+            folder=Path(there),
+            log=Path(attempt, "slurm.log"),
+        )
+        argv = commands.sbatch(moved, own_script=submission.script)
+        answer = f"{attempt}/sbatch-{submission.tag}"
+        try:
+            return self._submitted(argv, self._call_once(argv, answer, until))
+        except UnreachableError as error:
+            if error.diagnostics[0].code == "E501":
+                self._remove(name)
+            raise
+        except RejectedError:
+            # Until this is done, the same call gives the same answer.
+            self._remove(answer.removeprefix(f"{self._root}/") if submission.attempt else name)
+            raise
+
+    def _send_files(self, submission: Submission, name: str, until: float) -> str:
+        """Write the folder of the job there, or of another attempt of it; nothing was submitted if this fails."""
+        there = f"{self._root}/{name}"
+        target = f"{there}/attempts/{submission.attempt}" if submission.attempt else there
+        files = list(_files(submission))
+        if any(path.startswith(f"{SECRETS}/") for _, path in files):
+            _mark(submission.folder).parent.mkdir(mode=0o700, exist_ok=True)
+            _mark(submission.folder).touch(mode=0o600)
+        words = ""
+        for pause in _pauses(until):
+            try:
+                upload(self._ssh, self._transport, files, target)
+            except UnreachableError as error:
+                words = error.diagnostics[0].message
+            else:
+                # They are of use there alone.
+                rmtree(submission.folder / SECRETS, ignore_errors=True)
+                return there
+            time.sleep(pause)
+        if not submission.attempt:
+            self._remove(f".new-{name}")
+        raise errors.not_reached(self._address, words)
+
+    def _call_once(self, argv: Sequence[str], answer: str, until: float) -> Completed:
+        """Call sbatch there unless an earlier call was heard, and return its answer."""
+        command = remote_script("submit", answer, str(SBATCH_SECONDS), *argv)
+        for pause in _pauses(until):
+            failed = True
+            try:
+                done = self._ssh.exchange(command, timeout=SBATCH_SECONDS + SHORT)
+                failed = bool(done.status)
+            except UnreachableError:
+                # Whatever keeps us from it now, an earlier call may have been heard.
+                time.sleep(pause)
+                continue
+            finally:
+                self._charge(argv, 0.0, failed)
+            if done.status == _NOT_FOUND:
+                raise errors.missing(self._address, argv[0])
+            if done.status == _NO_ANSWER:
+                break
+            stdout, stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+            return Completed(status=done.status or 0, stdout=stdout, stderr=stderr)
+        raise errors.broken(self._address, argv[0])
+
+    def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
+        """Return what is known of jobs, once what they have said there is here: an end is not judged without."""
+        found = super().observe(ids)
+        if not ids:
+            return found
+        ahead = round(self._bring(self._places(ids, ())).ahead)
+        self._tidy()
+        return {job_id: _shifted(seen, ahead) for job_id, seen in found.items()}
+
+    def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
+        """Return the jobs of these tags; what they have said there is here then."""
+        found = super().find(tags)
+        if tags:
+            self._bring(self._places((), tags))
+        return found
+
+    def fetch(self, places: Collection[Place]) -> bool:
+        """Bring what has come there."""
+        return self._bring(tuple(places)).anything
+
+    def folder(self, place: Place) -> Path:
+        """Return where the job's folder is there."""
+        return Path(self._root, name_there(place))
+
+    def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:  # noqa: ARG002 - as in Backend
+        """Run a command there with the streams of this process."""
+        return self._transport.attach(attached(argv), terminal=terminal)
+
+    def forget(self, place: Place) -> None:
+        """Remove the secrets of a job there; what cannot be done now is done later."""
+        mark = _mark(place.folder)
+        if mark.exists():
+            self._remove(f"{name_there(place)}/{SECRETS}")
+            mark.unlink(missing_ok=True)
+
+    @cached_property
+    def _root(self) -> str:
+        """The folder there of all jobs that come from elsewhere."""
+        done = self._ssh.exchange(remote_script("root"), timeout=SHORT)
+        if done.status:
+            words = done.stderr.decode(errors="replace")
+            raise errors.not_reached(self._address, f"no folder can be made there: {words}")
+        return done.stdout.decode(errors="surrogateescape").splitlines()[0]
+
+    def _bring(self, places: Sequence[Place]) -> Brought:
+        try:
+            return bring(self._address, self._ssh, places, self._root) if places else NOTHING
+        except OSError as error:
+            raise errors.not_kept(error) from None
+
+    def _remove(self, name: str) -> None:
+        """Have a path below the folder of all jobs there removed, as soon as that can be done."""
+        self._removals.add(name)
+        self._tidy()
+
+    def _tidy(self) -> None:
+        paths = self._removals.due()
+        if paths:
+            with suppress(BackendError):
+                self._ssh.exchange(remote_script("remove", self._root, *paths), timeout=SHORT)
+                self._removals.done(paths)
+
+
+def _place(submission: Submission) -> Place:
+    """Return the place of a job that is being submitted."""
+    return Place(folder=submission.folder, job=submission.job, tag=submission.tag, attempt=submission.attempt)
+
+
+def _files(submission: Submission) -> Iterator[tuple[Path, str]]:
+    """Yield what is sent: of a first attempt all that the job has but its journal, of another one its script."""
+    if submission.attempt:
+        yield submission.script, submission.script.name
+        return
+    for path in sorted(submission.folder.rglob("*")):
+        name = str(path.relative_to(submission.folder))
+        if path.is_file() and name not in KEPT_HERE and not name.startswith(f"{THERE}/"):
+            yield path, name
+
+
+KEPT_HERE = ("journal.jsonl", "monitor-call")
+"""What is of no use there: whoever follows the journal is here."""
+
+
+def _mark(folder: Path) -> Path:
+    """Return the file that says that a job has secrets there."""
+    return folder / THERE / SECRETS
+
+
+def _pauses(until: float) -> Iterator[float]:
+    """Yield growing pauses until a time has come, at least one."""
+    pause = FIRST_PAUSE
+    while True:
+        yield pause
+        if time.monotonic() > until:
+            return
+        pause = min(MAX_PAUSE, 2 * pause)
+
+
+def _shifted(seen: Observation, ahead: int) -> Observation:
+    """Return an observation with the times of our clock, which is `ahead` of the one there."""
+    times = {name: getattr(seen, name) for name in ("submitted", "started", "ended")}
+    return replace(seen, **{name: time + ahead for name, time in times.items() if time is not None})

@@ -1,0 +1,89 @@
+"""What can keep one from a login node, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from paislurm.translator.errors import Diagnostic, UnreachableError
+from paislurm.translator.lazy import regex
+
+if TYPE_CHECKING:
+    from .address import Address
+
+_UNKNOWN_KEY = regex(r"host key is known for|Host key verification failed")
+_OTHER_KEY = regex(r"REMOTE HOST IDENTIFICATION HAS CHANGED|Host key for .* has changed")
+_REFUSED = regex(r"Permission denied \(|Too many authentication failures|No more authentication methods")
+_NOT_REACHED = regex(
+    r"Could not resolve hostname|Connection refused|Connection timed out|No route to host|Network is unreachable"
+    r"|Operation timed out|kex_exchange_identification|banner exchange|Bad configuration option|UNKNOWN port 65535"
+)
+"""What ssh says before there is a connection. Source: OpenSSH 9.2, observed."""
+
+
+def not_reached(address: Address, words: str) -> UnreachableError:
+    """Return the error for a login node that does not answer."""
+    return _error("E550", f"{address} cannot be reached: {_last(words)}", f"`ssh {address}` says more")
+
+
+def unknown_key(address: Address, line: str, fingerprint: str) -> UnreachableError:
+    """Return the error for a host of which no key is known; `line` is what known_hosts would have, "" if not known."""
+    if not line:
+        hint = f"`ssh {address}` shows its key: compare it with what your site publishes"
+        return _error("E551", f"the host key of {address} is not known", hint)
+    hint = f"compare that with what your site publishes, then add this line to ~/.ssh/known_hosts: {line}"
+    return _error("E551", f"the host key of {address} is not known; the host shows {fingerprint}", hint)
+
+
+def other_key(address: Address) -> UnreachableError:
+    """Return the error for a host that shows another key than before."""
+    message = f"{address} shows another host key than known_hosts has: it may be another machine"
+    hint = f"ask your site; if the host has a new key, `ssh-keygen -R {address.host}` removes the old one"
+    return _error("E552", message, hint)
+
+
+def login_refused(address: Address, words: str, *, command: str) -> UnreachableError:
+    """Return the error for a login that was refused; `command` opens a connection that can be shared."""
+    hint = (
+        "keys come from ~/.ssh and the agent (`ssh-add -l`); a password or a second factor is for you to type: "
+        f"`{command}` opens a connection, and paislurm uses it"
+    )
+    return _error("E553", f"{address} refuses the login: {_last(words)}", hint)
+
+
+def missing(address: Address, program: str) -> UnreachableError:
+    """Return the error for a program that is not there on PATH."""
+    hint = f"a login shell there must have it on PATH: `ssh {address} bash -lc 'type {program}'`"
+    return _error("E501", f"there is no `{program}` at {address}", hint)
+
+
+def not_kept(error: OSError) -> UnreachableError:
+    """Return the error for what has come from there and cannot be written here."""
+    message = f"what came from the login node cannot be written: {error.filename or ''} {error.strerror}"
+    return _error("E502", message, "make room in PAISLURM_HOME")
+
+
+def broken(address: Address, what: str) -> UnreachableError:
+    """Return the error for a connection that broke or fell silent: what was asked may have been done."""
+    message = f"the connection to {address} broke; `{what}` may have been done or not"
+    return _error("E502", message, "try again: nothing is lost, and a job is not submitted twice")
+
+
+def of_words(address: Address, words: str, *, command: str) -> UnreachableError | None:
+    """Return the error that the words of `ssh` mean, None where there may have been a connection."""
+    if _OTHER_KEY.search(words):
+        return other_key(address)
+    if _UNKNOWN_KEY.search(words):
+        return unknown_key(address, "", "")
+    if _REFUSED.search(words):
+        return login_refused(address, words, command=command)
+    return not_reached(address, words) if _NOT_REACHED.search(words) else None
+
+
+def _last(words: str) -> str:
+    """Return the last line that says something."""
+    lines = [line.strip() for line in words.splitlines() if line.strip()]
+    return lines[-1] if lines else "no reason is given"
+
+
+def _error(code: str, message: str, hint: str) -> UnreachableError:
+    return UnreachableError(Diagnostic(code=code, message=message, hint=hint))

@@ -1,0 +1,177 @@
+"""Reach a login node by the library fabric: keys, agent, ~/.ssh/config and ProxyJump; a connection for each process."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paislurm.translator.errors import UnreachableError
+
+from . import errors
+from .host_keys import fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .address import Address
+    from .transport import Sent
+
+CONNECT_SECONDS = 15
+KEEP_ALIVE_SECONDS = 5
+CHUNK = 1 << 15
+KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "~/.ssh/known_hosts")
+
+
+class FabricTransport:
+    """Hold one connection, which is opened by the first call, and anew after it broke."""
+
+    name = "fabric"
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._connection: Any = None
+
+    def exchange(self, line: str, stdin: bytes, timeout: float) -> tuple[bytes, bytes]:
+        """See Transport."""
+        channel = self._session()
+        stdout, stderr = bytearray(), bytearray()
+        watchdog = threading.Timer(timeout, channel.close)
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            channel.exec_command(line)
+            of_errors = _thread(_drain, channel.recv_stderr, stderr)
+            _thread(_feed, channel, stdin)
+            _drain(channel.recv, stdout)
+            of_errors.join()
+        except Exception:  # noqa: BLE001 - what paramiko raises is of many kinds; what came is looked at
+            self._drop()
+        finally:
+            watchdog.cancel()
+            channel.close()
+        return bytes(stdout), bytes(stderr)
+
+    def put(self, files: Sequence[Sent], timeout: float) -> None:
+        """See Transport."""
+        channel = self._session()
+        watchdog = threading.Timer(timeout, channel.close)
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            from paramiko import SFTPClient
+
+            channel.invoke_subsystem("sftp")
+            client = SFTPClient(channel)
+            for each in files:
+                client.put(str(each.here), each.there, confirm=True)
+                client.chmod(each.there, each.mode)
+        except Exception as error:
+            self._drop()
+            raise errors.broken(self._address, f"sftp ({str(error) or type(error).__name__})") from error
+        finally:
+            watchdog.cancel()
+            channel.close()
+
+    def attach(self, line: str, *, terminal: bool) -> int:
+        """See Transport."""
+        from .attached import run_attached
+
+        return run_attached(self._session(), line, terminal=terminal)
+
+    def _session(self) -> Any:
+        """Return a new channel of the connection."""
+        for is_last in (False, True):
+            connection = self._open()
+            try:
+                return connection.transport.open_session(timeout=CONNECT_SECONDS)
+            except Exception as error:
+                self._drop()
+                if is_last:
+                    raise errors.not_reached(self._address, str(error)) from error
+        raise AssertionError
+
+    def _open(self) -> Any:
+        if self._connection is not None and self._connection.is_connected:
+            return self._connection
+        connection = self._connect()
+        connection.transport.set_keepalive(KEEP_ALIVE_SECONDS)
+        self._connection = connection
+        return connection
+
+    def _connect(self) -> Any:
+        import paramiko
+        from fabric import Connection
+
+        address = self._address
+        try:
+            connection = Connection(
+                address.host, user=address.user or None, port=address.port, connect_timeout=CONNECT_SECONDS,
+                forward_agent=False,
+            )  # fmt: skip
+            _check_keys(connection, address)
+            connection.open()
+        except UnreachableError:
+            raise
+        except paramiko.BadHostKeyException as error:
+            raise errors.other_key(address) from error
+        except (paramiko.AuthenticationException, paramiko.PasswordRequiredException) as error:
+            from .program import ProgramTransport
+
+            raise errors.login_refused(address, str(error), command=ProgramTransport(address).command) from error
+        except Exception as error:
+            raise errors.not_reached(address, str(error) or type(error).__name__) from error
+        return connection
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(Exception):
+                connection.close()
+
+
+def _check_keys(connection: Any, address: Address) -> None:
+    """Have the keys of a host, and of those on the way to it, checked against known_hosts; fabric takes any."""
+    import paramiko
+
+    class Refuse(paramiko.MissingHostKeyPolicy):
+        def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
+            del client
+            line = f"{hostname} {key.get_name()} {key.get_base64()}"
+            raise errors.unknown_key(address, line, fingerprint(line))
+
+    while connection is not None and not isinstance(connection, str):
+        client = connection.client
+        client.set_missing_host_key_policy(Refuse())
+        for name in KNOWN_HOSTS:
+            path = Path(name).expanduser()
+            if path.is_file():
+                _check_marks(path, address)
+                client.load_system_host_keys(str(path))
+        connection = connection.gateway
+
+
+def _check_marks(path: Path, address: Address) -> None:
+    """Refuse what paramiko would pass over: keys that are revoked, or that an authority has signed."""
+    if any(line.startswith(("@revoked", "@cert-authority")) for line in path.read_text(errors="replace").splitlines()):
+        words = f"{path} has lines with @revoked or @cert-authority, which fabric does not know; use `transport: ssh`"
+        raise errors.not_reached(address, words)
+
+
+def _thread(target: Callable[..., None], *args: object) -> threading.Thread:
+    thread = threading.Thread(target=target, args=args, daemon=True)
+    thread.start()
+    return thread
+
+
+def _drain(receive: Callable[[int], bytes], into: bytearray) -> None:
+    with suppress(OSError, EOFError):
+        while piece := receive(CHUNK):
+            into += piece
+
+
+def _feed(channel: Any, data: bytes) -> None:
+    with suppress(OSError, EOFError):
+        channel.sendall(data)
+        channel.shutdown_write()

@@ -1,0 +1,135 @@
+"""The folder of an attempt here, while what has come there is written into it."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+from contextlib import ExitStack, contextmanager, suppress
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from .news import Seen, Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..base import Place
+    from .news import Piece
+
+THERE = "there"
+"""The folder, in that of a job, of what is known of the files there; new files are made in it."""
+_FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@contextmanager
+def mirrored(place: Place) -> Iterator[Mirrored]:
+    """Hold the folder of a job, which may get another name meanwhile, and let no other process write into it."""
+    with ExitStack() as stack:
+
+        def opened(name: str, folder: int) -> int:
+            descriptor = _opened(name, folder)
+            stack.callback(os.close, descriptor)
+            return descriptor
+
+        folder = os.open(place.folder, _FLAGS)
+        stack.callback(os.close, folder)
+        there = opened(THERE, folder)
+        lock = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=there)
+        stack.callback(os.close, lock)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield Mirrored(place, there, opened(str(place.attempt), opened("attempts", folder)))
+
+
+class Mirrored:
+    """Write what has come of an attempt. `there` and `attempt` are descriptors of folders."""
+
+    def __init__(self, place: Place, there: int, attempt: int) -> None:
+        self.place = place
+        self._there = there
+        self._attempt = attempt
+        self._known = self._read()
+
+    def wanted(self, folder: str) -> Wanted:
+        """Return what is to be asked of the job's `folder` there."""
+        place = self.place
+        return Wanted(
+            folder=f"{folder}/attempts/{place.attempt}", known=self._known, names=place.names, tasks=place.tasks
+        )
+
+    def take(self, pieces: Sequence[Piece], ahead: float) -> None:
+        """Write pieces; times are those of our clock, which is `ahead` of the one there. OSError if that fails."""
+        if not pieces:
+            return
+        for piece in pieces:
+            self._write(piece, ahead)
+            self._known[piece.name] = piece.seen
+        self._replace(self._there, self._file, json.dumps(self._known).encode(), None)
+
+    def _write(self, piece: Piece, ahead: float) -> None:
+        *parents, name = piece.name.split("/")
+        folder = os.dup(self._attempt)
+        try:
+            for parent in parents:
+                inner = _opened(parent, folder)
+                os.close(folder)
+                folder = inner
+            if piece.offset:
+                _append(folder, name, piece)
+            else:
+                self._replace(folder, name, piece.data, float(piece.seen.mtime) + ahead)
+        finally:
+            os.close(folder)
+
+    def _replace(self, folder: int, name: str, data: bytes, mtime: float | None) -> None:
+        """Put a file in place whole: it is made elsewhere, so that nobody sees a part of it."""
+        new = f".new-{token_hex(4)}"
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=self._there)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            if mtime is not None:
+                os.utime(new, (mtime, mtime), dir_fd=self._there)
+            os.rename(new, name, src_dir_fd=self._there, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(new, dir_fd=self._there)
+            raise
+
+    @property
+    def _file(self) -> str:
+        return f"{self.place.attempt}.json"
+
+    def _read(self) -> dict[str, Seen]:
+        """Return what is known, of files that are here as they were; all else is asked for anew."""
+        found: dict[str, tuple[int, int, str]] = {}
+        with suppress(OSError, ValueError):
+            descriptor = os.open(self._file, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._there)
+            with os.fdopen(descriptor, "rb") as file:
+                found = json.loads(file.read())
+        return {name: Seen(*seen) for name, seen in found.items() if self._size(name) == seen[1]}
+
+    def _size(self, name: str) -> int | None:
+        try:
+            return os.stat(name, dir_fd=self._attempt, follow_symlinks=False).st_size
+        except OSError:
+            return None
+
+
+def _append(folder: int, name: str, piece: Piece) -> None:
+    descriptor = os.open(name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        if os.fstat(descriptor).st_size != piece.offset:
+            raise OSError(errno.ESTALE, "it is not as it was", name)
+        with os.fdopen(os.dup(descriptor), "ab") as file:
+            file.write(piece.data)
+    finally:
+        os.close(descriptor)
+
+
+def _opened(name: str, folder: int) -> int:
+    """Open a folder in another one, and make it if it is missing."""
+    with suppress(FileExistsError):
+        os.mkdir(name, 0o700, dir_fd=folder)
+    return os.open(name, _FLAGS, dir_fd=folder)

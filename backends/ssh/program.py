@@ -1,0 +1,222 @@
+"""Reach a login node by the `ssh` program, whose connection all processes of a user share (ControlMaster).
+
+It is the way to login nodes with second factors: a person opens the connection, and paislurm never types an answer.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import tempfile
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paislurm.translator.errors import UnreachableError
+
+from . import errors
+from .control_socket import socket_path
+from .host_keys import scanned_key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .address import Address
+    from .transport import Sent
+
+CHECK_SECONDS, OPEN_SECONDS = 10.0, 45.0
+_NO_CONNECTION = "UNKNOWN port 65535"
+"""What ssh says where it finds no shared connection, and may not open one of its own."""
+ALWAYS = (
+    "BatchMode=yes",
+    "StrictHostKeyChecking=yes",
+    "ForwardAgent=no",
+    "ForwardX11=no",
+    "ClearAllForwardings=yes",
+    "PermitLocalCommand=no",
+    "RemoteCommand=none",
+)
+"""No question is asked, no key is taken on trust, and nothing is forwarded. Source: ssh_config(5)."""
+OF_THE_MASTER = (
+    "ControlMaster=yes",
+    "ControlPersist=10m",
+    "ConnectTimeout=15",
+    "ServerAliveInterval=5",
+    "ServerAliveCountMax=3",
+)
+"""A connection that is silent for 15 s is given up; one that nobody uses goes after ten minutes."""
+SHARED = ("ControlMaster=no", "ProxyCommand=false")
+"""A call uses the connection that is there: without one it fails, and never logs in by itself."""
+
+
+class ProgramTransport:
+    """Run `ssh` and `sftp` over one connection, which the first call opens and leaves behind for ten minutes."""
+
+    name = "ssh"
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._is_open = False
+
+    def has_master(self) -> bool:
+        """Tell whether a connection is open that can be shared; one that does not answer is let go of."""
+        argv = ["ssh", "-O", "check", *self._options(()), self._address.host]
+        try:
+            done = subprocess.run(
+                argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=CHECK_SECONDS, check=False
+            )
+        except FileNotFoundError:
+            return False
+        except subprocess.TimeoutExpired:
+            Path(self._socket).unlink(missing_ok=True)
+            return False
+        return not done.returncode
+
+    def exchange(self, line: str, stdin: bytes, timeout: float) -> tuple[bytes, bytes]:
+        """See Transport."""
+        _, stdout, stderr = self._over(["ssh", "-T"], [self._address.host, line], stdin, timeout)
+        return stdout, stderr
+
+    def put(self, files: Sequence[Sent], timeout: float) -> None:
+        """See Transport."""
+        steps = (
+            f"put {_word(str(each.here))} {_word(each.there)}\nchmod {each.mode:o} {_word(each.there)}\n"
+            for each in files
+        )
+        host = f"[{self._address.host}]" if ":" in self._address.host else self._address.host
+        batch = "".join(steps).encode(errors="surrogateescape")
+        status, _, stderr = self._over(["sftp", "-q", "-b", "-"], [host], batch, timeout)
+        if status:
+            raise errors.broken(self._address, f"sftp ({stderr.decode(errors='replace').strip() or 'no answer'})")
+
+    def attach(self, line: str, *, terminal: bool) -> int:
+        """Become `ssh`: terminal, signals and exit status are those of the call."""
+        self._open()
+        argv = ["ssh", "-tt" if terminal else "-T", *self._options(SHARED), self._address.host, line]
+        os.execvp("ssh", argv)  # noqa: S606 - the words are ours
+
+    def _over(
+        self, before: Sequence[str], after: Sequence[str], stdin: bytes, timeout: float
+    ) -> tuple[int, bytes, bytes]:
+        """Run a program over the shared connection, which may have gone meanwhile: then it is opened anew, once."""
+        done = self._try(before, after, stdin, timeout)
+        if _found_no_connection(*done):
+            self._is_open = False
+            done = self._try(before, after, stdin, timeout)
+            if _found_no_connection(*done):
+                raise errors.not_reached(self._address, "the shared connection takes no more sessions")
+        self._is_open = done[0] in (0, 1)
+        return done
+
+    def _try(
+        self, before: Sequence[str], after: Sequence[str], stdin: bytes, timeout: float
+    ) -> tuple[int, bytes, bytes]:
+        self._open()
+        return self._run([*before, *self._options(SHARED), *after], stdin, timeout)
+
+    def _open(self) -> None:
+        """Open the shared connection unless it is there; of processes that want it at once, one logs in."""
+        if self._is_open:
+            return
+        with open(f"{self._lock_file}", "a") as lock:  # noqa: PTH123 - it is a path as text
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not self.has_master():
+                self._log_in()
+        self._is_open = True
+
+    def _log_in(self) -> None:
+        Path(self._socket).unlink(missing_ok=True)
+        argv = ["ssh", "-N", "-f", *self._options(OF_THE_MASTER), self._address.host]
+        # A file and no pipe: the connection that stays behind may hold on to it.
+        with tempfile.TemporaryFile() as said:
+            try:
+                done = subprocess.run(
+                    argv, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=_without_prompts(), check=False,
+                    timeout=OPEN_SECONDS, start_new_session=True,
+                )  # fmt: skip
+            except FileNotFoundError:
+                raise errors.not_reached(self._address, "there is no `ssh` here; install OpenSSH's client") from None
+            except subprocess.TimeoutExpired:
+                raise errors.not_reached(self._address, "it did not let us in for 45 s") from None
+            said.seek(0)
+            words = said.read().decode(errors="replace")
+        if done.returncode:
+            raise self._error(words)
+
+    def _error(self, words: str) -> UnreachableError:
+        error = errors.of_words(self._address, words, command=self.command)
+        if error is None:
+            return errors.not_reached(self._address, words)
+        if error.diagnostics[0].code == "E551":
+            return errors.unknown_key(self._address, *scanned_key(self._settings, self._address.host))
+        return error
+
+    @property
+    def command(self) -> str:
+        """The command by which a person opens the connection that is shared here."""
+        address = self._address
+        path = "" if self._has_own_path else f" -o ControlPath={self._socket}"
+        port = f" -p {address.port}" if address.port else ""
+        return f"ssh -fNM{path}{port} {f'{address.user}@' if address.user else ''}{address.host}"
+
+    def _options(self, more: Sequence[str]) -> list[str]:
+        settings = [*ALWAYS, *more, f"ControlPath={self._socket}", *self._named]
+        return [word for setting in settings for word in ("-o", setting)]
+
+    @property
+    def _named(self) -> list[str]:
+        address = self._address
+        return [
+            *([f"User={address.user}"] if address.user else []),
+            *([f"Port={address.port}"] if address.port else []),
+        ]
+
+    @cached_property
+    def _settings(self) -> dict[str, str]:
+        """What ssh makes of its configuration for this host. Source: ssh(1), -G."""
+        options = (word for setting in self._named for word in ("-o", setting))
+        status, stdout, stderr = self._run(["ssh", "-G", *options, self._address.host], b"", CHECK_SECONDS)
+        if status:
+            raise errors.not_reached(self._address, stderr.decode(errors="replace"))
+        lines = (line.partition(" ") for line in stdout.decode(errors="replace").splitlines())
+        return {name: value for name, _, value in lines}
+
+    @property
+    def _has_own_path(self) -> bool:
+        return self._settings.get("controlpath", "none") != "none"
+
+    @cached_property
+    def _socket(self) -> str:
+        return self._settings["controlpath"] if self._has_own_path else socket_path(self._settings, self._address.host)
+
+    @cached_property
+    def _lock_file(self) -> str:
+        return socket_path(self._settings, self._address.host) + ".lock"
+
+    def _run(self, argv: Sequence[str], stdin: bytes, timeout: float) -> tuple[int, bytes, bytes]:
+        try:
+            done = subprocess.run(
+                argv, input=stdin, capture_output=True, timeout=timeout, env=_without_prompts(), check=False,
+                start_new_session=True,
+            )  # fmt: skip
+        except FileNotFoundError:
+            raise errors.not_reached(self._address, f"there is no `{argv[0]}` here; install OpenSSH's client") from None
+        except subprocess.TimeoutExpired as error:
+            return -1, error.stdout or b"", error.stderr or b""
+        return done.returncode, done.stdout, done.stderr
+
+
+def _found_no_connection(status: int, stdout: bytes, stderr: bytes) -> bool:
+    return status == 255 and not stdout and _NO_CONNECTION.encode() in stderr
+
+
+def _without_prompts() -> dict[str, str]:
+    """Return the environment without a window in which ssh could ask for something."""
+    return {**{name: value for name, value in os.environ.items() if name != "DISPLAY"}, "SSH_ASKPASS_REQUIRE": "never"}
+
+
+def _word(text: str) -> str:
+    """Return a word of sftp's batch language. Source: sftp(1): quotes, and a backslash before what is special."""
+    escaped = "".join(f"\\{char}" if char in '\\"*?[]' else char for char in text)
+    return f'"{escaped}"'

@@ -1,0 +1,65 @@
+"""What a way to a login node can do."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from paislurm.translator.errors import Diagnostic, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from .address import Address
+
+
+class Sent(NamedTuple):
+    """A file that is to be there: its path here, its path there, and its mode."""
+
+    here: Path
+    there: str
+    mode: int
+
+
+class Transport(Protocol):
+    """Reach one login node. Every method raises UnreachableError; E55x where nothing was sent."""
+
+    @property
+    def name(self) -> str:
+        """What users call it: `fabric`, `ssh`."""
+        ...
+
+    def exchange(self, line: str, stdin: bytes, timeout: float) -> tuple[bytes, bytes]:
+        """Run a line, and return what came from its standard output and error, which may have been cut off."""
+        ...
+
+    def put(self, files: Sequence[Sent], timeout: float) -> None:
+        """Write files by SFTP into folders that are there."""
+        ...
+
+    def attach(self, line: str, *, terminal: bool) -> int:
+        """Run a line with the streams of this process, and return its exit status, 255 where the connection broke.
+
+        It may not return: the process can become the program that does it.
+        """
+        ...
+
+
+def choose_transport(address: Address, wanted: str) -> Transport:
+    """Return a way to a login node: the one that is `wanted`, `fabric` or `ssh`, for `auto` the best that is there.
+
+    That is a connection of the program that is open already, which may have needed a second factor; else the library,
+    where it is installed; else the program.
+    """
+    from .program import ProgramTransport
+
+    program = ProgramTransport(address)
+    if wanted == "ssh" or (wanted == "auto" and (program.has_master() or find_spec("fabric") is None)):
+        return program
+    if find_spec("fabric") is None:
+        hint = "install `paislurm[ssh]`, or use the ssh program: `transport: ssh` in the site profile"
+        raise UsageError(Diagnostic(code="E505", message="fabric is not installed", hint=hint))
+    from .fabric_transport import FabricTransport
+
+    return FabricTransport(address)
