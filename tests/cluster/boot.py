@@ -79,6 +79,7 @@ def boot(instance: Instance) -> None:
     with ThreadPoolExecutor() as pool:
         database = pool.submit(prepare_database, instance)
         venv = pool.submit(venv_python, instance)
+        daemons.start(instance, "sshd")
         daemons.start(instance, "munged")
         database.result()
         daemons.start(instance, "mariadbd")
@@ -112,6 +113,9 @@ def prepare_folder(instance: Instance) -> None:
     for number in range(4):
         # Slurm takes a GPU's number from its device file and looks no further.
         os.mknod(instance.folder / "dev" / f"nvidia{number}", 0o020666, os.makedev(195, number))
+    key = instance.folder / "ssh_host_ed25519_key"
+    if not key.exists():
+        hosts.call(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(key)])
     (instance.run / "subnet").write_text(hosts.choose_subnet(instance) + "\n")
     write_etc(instance)
 

@@ -30,6 +30,7 @@ def daemons(instance: Instance) -> dict[str, Daemon]:
     socket = instance.run / "munge" / "munge.socket.2"
     database = instance.run / "mysqld" / "mysqld.sock"
     table = [
+        Daemon("sshd", LOGIN, sshd(instance), lambda: listening(instance, LOGIN, 22)),
         Daemon("munged", LOGIN, munged(instance), socket.exists),
         Daemon("mariadbd", LOGIN, mariadbd(instance), database.exists),
         Daemon("slurmdbd", LOGIN, ("slurmdbd", "-D"), lambda: listening(instance, LOGIN, 6819)),
@@ -37,6 +38,21 @@ def daemons(instance: Instance) -> dict[str, Daemon]:
     ]
     table += [slurmd(instance, node) for node in NODES]
     return {daemon.name: daemon for daemon in table}
+
+
+def sshd(instance: Instance) -> tuple[str, ...]:
+    """Return the command of the login node's door; its log tells who came in, and how."""
+    options = {
+        "UsePAM": "no",
+        "StrictModes": "no",
+        "PidFile": "none",
+        "LogLevel": "VERBOSE",
+        "MaxStartups": "100",
+        "Subsystem": "sftp internal-sftp",
+    }
+    words = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+    key = f"{instance.folder}/ssh_host_ed25519_key"
+    return ("/usr/sbin/sshd", "-D", "-f", "/dev/null", "-E", f"{instance.log}/sshd.log", "-h", key, *words)
 
 
 def munged(instance: Instance) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ DAEMONS = ("slurmctld", "slurmd", "slurmdbd", "slurm-client", "munge", "mariadb-
 OF_PAISLURM = ("click", "jinja2", "platformdirs", "pydantic", "rich", "yaml")
 TOOLS = (
     "bsdutils", "charliecloud", "curl", "faketime", "gcc", "git", "libc6-dev", "libopenmpi-dev", "openmpi-bin",
-    "openssh-client", "openssh-sftp-server", "perl-base", "python3", "python3-venv", "rsync",
+    "openssh-client", "openssh-server", "perl-base", "python3", "python3-venv", "rsync",
 )  # fmt: skip
 PACKAGES = (*DAEMONS, *TOOLS, *(f"python3-{name}" for name in OF_PAISLURM))
 OPTIONS = (

@@ -91,9 +91,16 @@ def _choose(name: str) -> Backend:
         components=lambda job_id: _components(name, job_id),
         charge=_charge,
         places=lambda ids, tags: _places(name, ids, tags),
-        transport=os.environ.get("PAISLURM_TRANSPORT") or "auto",
+        transport=_transport() if kind == "ssh" else "auto",
     )
     return choose(name, means)
+
+
+def _transport() -> str:
+    """Return how the user wants login nodes to be reached."""
+    from .input.sites import find_site
+
+    return os.environ.get("PAISLURM_TRANSPORT") or find_site(None).transport
 
 
 def _places(backend_name: str, ids: Collection[JobId], tags: Collection[str]) -> list[Place]:

@@ -20,6 +20,8 @@ GresStyle = Literal["gres", "gpus-per-task"]
 AddressMethod = Literal["getent", "node-address", "suffix"]
 GpuVendor = Literal["nvidia", "amd"]
 CpuUnit = Literal["thread", "core"]
+Transport = Literal["auto", "fabric", "ssh"]
+"""How a login node is reached: by a library, by a program, or by whichever is there."""
 Overrides = tuple[tuple[str, str | None], ...]
 """Variables of a site, by name; None takes one away."""
 
@@ -222,6 +224,9 @@ class Site:
     takes_any_name: bool = False
     """Whether every partition and every virtual cluster is the site's first partition, whatever it is called."""
     name: str = ""
+    host: str = ""
+    """The login node at which jobs are submitted by SSH; "" where they are on the machine that is used."""
+    transport: Transport = "auto"
     slurm_version: str = ""
     """The version of the site's Slurm, such as `24.11.5`; "" where it is not known."""
     partitions: tuple[Partition, ...] = ()

@@ -35,6 +35,7 @@ from .profile import (
     Shape,
     Site,
     SiteStorage,
+    Transport,
     VirtualCluster,
 )
 from .slurm_version import slurm_version
@@ -212,6 +213,8 @@ class SiteFile(StrictModel):
 
     version: Annotated[int, Validator(_format, {"const": VERSION})] = VERSION
     name: Text = ""
+    host: Annotated[str, pattern("HOST, USER@HOST or USER@HOST:PORT", r"([\w.][\w.-]*@)?\w[\w.-]*(:\d{1,5})?")] = ""
+    transport: Annotated[Transport, choice("auto", "fabric", "ssh")] = _DEFAULTS.transport
     slurm_version: Annotated[str, Validator(_version, {"type": "string"})] = ""
     partitions: dict[str, _Partition] = {}
     default_partition: SbatchText | None = None
@@ -243,6 +246,8 @@ class SiteFile(StrictModel):
         return Site(
             known=True,
             name=self.name,
+            host=self.host,
+            transport=self.transport,
             slurm_version=self.slurm_version,
             partitions=tuple(each.settings(name) for name, each in self.partitions.items()),
             default_partition=self.default_partition,

@@ -32,6 +32,7 @@ class Source:
     suffix: str = ""
     secrets: str | None = None
     backend: str = "slurm"
+    host: str | None = None
 
 
 def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -87,18 +88,18 @@ def job_file(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def compile_source(
-    source: Source, version: Callable[[str], str] | None = None, detected: Site | None = None
+    source: Source, version: Callable[[str], str] | None = None, site: Site | None = None
 ) -> tuple[bytes, Compiled]:
     """Read and compile a job file, say the warnings, and return its text and what was made of it.
 
-    `version` is asked for the version of the backend's Slurm where the profile does not say it, and `detected` is
-    taken for the profile. Without them nothing but the job file and the profile decides what comes out.
+    `version` is asked for the version of the backend's Slurm where the profile does not say it, and `site` is taken
+    for what the profile says. Without them nothing but the job file and the profile decides what comes out.
     """
     from ...pipeline import compile_job
     from .sites import hint_at_profile
     from .template_folder import template_folder
 
-    text, site = read_source(source.file), detected or site_of(source)
+    text, site = read_source(source.file), site or site_of(source)
     if version and not site.slurm_version:
         from dataclasses import replace
 
@@ -132,7 +133,7 @@ def site_of(source: Source) -> Site:
 
     if source.backend == "local" and source.site is None:
         return local_site()
-    return find_site(source.site)
+    return find_site(source.site, host=source.host)
 
 
 def read_source(file: str) -> bytes:

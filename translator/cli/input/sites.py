@@ -18,15 +18,29 @@ UNLIMITED = 1_000_000
 """CPUs, GPUs and MiB * 1000 of this machine: a job is tried out here whatever it asks for."""
 
 
-def find_site(option: str | None) -> Site:
-    """Load the profile that is to be used; without one, the safe defaults."""
+def find_site(option: str | None, *, host: str | None = None) -> Site:
+    """Load the profile that is to be used; without one, the safe defaults.
+
+    One that was not named is of the cluster here, unless it says of which `host` it is.
+    """
     path = site_path(option)
-    if path is None:
-        return Site()
+    site = _load(path, option) if path is not None else Site()
+    if host is None or site.host == host or is_named(option):
+        return site
+    detected = detected_path(host)
+    return _load(detected, None) if _is_ours(detected) else Site()
+
+
+def _load(path: Path, option: str | None) -> Site:
     text = read_profile(path, option)
     from ...site.load import load_site
 
     return load_site(text, file=str(path))
+
+
+def is_named(option: str | None) -> bool:
+    """Tell whether the profile is one that the user names for this call."""
+    return bool(option or os.environ.get("PAISLURM_SITE"))
 
 
 def read_profile(path: Path, option: str | None) -> bytes:
@@ -86,10 +100,11 @@ def user_path() -> Path:
     return Path(above) / "paislurm" / "site.yaml"
 
 
-def detected_path() -> Path:
-    """Return where `submit` keeps what Slurm says of the site, for users of this machine that wrote no profile."""
+def detected_path(host: str | None = None) -> Path:
+    """Return where `submit` keeps what Slurm says of the site, of this machine or of a login node elsewhere."""
     home = os.environ.get("PAISLURM_HOME") or "~/.paislurm"
-    return Path(os.path.expanduser(home), "detected-site", f"{this_host()}.yaml")  # noqa: PTH111
+    name = this_host() if host is None else f"ssh-{host}"
+    return Path(os.path.expanduser(home), "detected-site", f"{name}.yaml")  # noqa: PTH111
 
 
 def this_host() -> str:

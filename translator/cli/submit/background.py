@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 MAX_LOG = 1 << 20
 
 
-def leave_monitor(site: Site) -> bool:
+def leave_monitor(site: Site, *, elsewhere: bool = False) -> bool:
     """Start a monitor unless there is one, or the site wants none; tell whether one was started.
+
+    What the site wants is for its login nodes: a job that is `elsewhere` is watched from here.
 
     Not from inside a Slurm job: Slurm would end it with the job. Whatever goes wrong, the job is not hindered: the
     next command that shows it does the monitor's work.
     """
-    if not site.monitor.background or "SLURM_JOB_ID" in os.environ:
+    if not (site.monitor.background or elsewhere) or "SLURM_JOB_ID" in os.environ:
         return False
     with suppress(OSError):
         if not monitor_lock().owned():

@@ -13,15 +13,16 @@ from .slurm_version import is_of_today
 
 if TYPE_CHECKING:
     from ...site.profile import Site
+    from ..input.job_input import Source
 
 
-def detect_site(backend_name: str, site: str | None, *, keep: bool) -> Site | None:
+def detect_site(source: Source, *, keep: bool) -> Site | None:
     """Return what Slurm says of the site, None where there is a profile, or Slurm was asked in the last day.
 
     Where Slurm does not answer there is nothing: submitting says better what keeps it from answering.
     """
     path = detected_path()
-    if backend_name != "slurm" or site_path(site) not in (None, path) or is_of_today(path):
+    if source.backend != "slurm" or site_path(source.site) not in (None, path) or is_of_today(path):
         return None
     from ...site.detection.profile_text import profile_text
     from ...site.load import load_site

@@ -20,6 +20,7 @@ from ...state.records import Created, JobRole, dump
 from ..context import backend, clock, store, user_name
 from ..input.job_input import compile_source
 from ..output.console import log
+from .at_host import at_host
 from .background import leave_monitor
 from .detected_site import detect_site
 from .masking import kept_text
@@ -72,9 +73,10 @@ class Submitted:
 
 def submit(source: Source, *, dry_run: bool) -> Submitted:
     """Submit a job file. A backend that refuses leaves everything as it was."""
+    source, site = at_host(source)
     backend(source.backend)
-    detected = detect_site(source.backend, source.site, keep=not dry_run)
-    text, compiled = compile_source(source, installed_version, detected)
+    site = detect_site(source, keep=not dry_run) or site
+    text, compiled = compile_source(source, installed_version, site)
     folder = store().folder(user_name(), compiled.job.name)
     finished = finished_in(folder)
     job_id = None
@@ -83,8 +85,9 @@ def submit(source: Source, *, dry_run: bool) -> Submitted:
             job_id = _submit(folder, finished, text, compiled, source)
         finally:
             # Also where it is not known whether the job was taken: the monitor finds out.
-            leave_monitor(compiled.site)
-        say_who_looks_after(compiled.site)
+            leave_monitor(compiled.site, elsewhere=is_elsewhere(source.backend))
+        if not is_elsewhere(source.backend):
+            say_who_looks_after(compiled.site)
     return Submitted(
         folder=folder,
         job=compiled.job.name,

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
         "paislurm submit job.yaml --suffix -2 --set lr=0.1 --follow",
         "paislurm submit job.yaml --wait && echo it worked",
         "paislurm submit job.yaml --backend local --follow    # on this machine, without Slurm",
+        "paislurm submit job.yaml --host login1               # from your own machine",
     )
 )
 @job_file
 @click.option("--backend", default="slurm", metavar="NAME", help="Where it runs: slurm (default) or local.")
+@click.option("--host", metavar="HOST", help="Submit at this login node, by SSH: HOST, USER@HOST or USER@HOST:PORT.")
 @click.option("--wait", is_flag=True, help="Wait for the end; exit code 1 if the job did not succeed.")
 @click.option("--follow", is_flag=True, help="Show what the tasks print until the end; exit code as --wait.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
@@ -33,6 +35,7 @@ def command(
     source: Source,
     backend: str,
     *,
+    host: str | None,
     wait: bool,
     follow: bool,
     dry_run: bool,
@@ -51,7 +54,9 @@ def command(
 
     if follow and as_json:
         raise click.UsageError("--follow prints logs, --json one document: use --wait --json")
-    submitted = submit(replace(source, backend=backend), dry_run=dry_run)
+    if host is not None and backend != "slurm":
+        raise click.UsageError(f"--host is for Slurm, and goes not with --backend {backend}")
+    submitted = submit(replace(source, backend=backend, host=host), dry_run=dry_run)
     if dry_run:
         if as_json:
             print_json(submitted.as_dict())
@@ -59,7 +64,7 @@ def command(
             from ....planning.plan_text import plan_text
 
             print_result(escape_control(plan_text(submitted.compiled.plan)).rstrip("\n"))
-            log(f"dry run: {submitted.folder.path} would be made, and its script submitted to {backend}")
+            log(f"dry run: {submitted.folder.path} would be made, and its script submitted to {submitted.backend}")
         return 0
     if not (wait or follow):
         if as_json:

@@ -1,0 +1,188 @@
+"""A machine without Slurm, from which a login node of the cluster is reached by a real sshd alone."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.cluster import hosts
+from tests.cluster.instance import CHECKOUT, GROUP_ID, LOGIN, USERS
+from tests.cluster.processes import wait_until
+from tests.contract.site import LONGEST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tests.cluster.cluster import Cluster
+
+ANN = 21101
+"""The number of the laptop's user, which the cluster does not know; there she is alice."""
+NUMBERS = itertools.count(1)
+RELAY = """
+import select, socket, sys, threading
+# Passes bytes on to a login node, and cuts the connection for good after so many, or for each of some numbers once.
+host, port, cuts = sys.argv[1], int(sys.argv[2]), [int(word) for word in sys.argv[3:]]
+door = socket.socket(); door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+door.bind(("127.0.0.1", port)); door.listen(50)
+print("ready", flush=True)
+def serve(here, limit):
+    there = socket.create_connection((host, 22))
+    passed = 0
+    while True:
+        for end in select.select([here, there], [], [])[0]:
+            data = end.recv(4096)
+            if not data or (limit is not None and passed + len(data) > limit):
+                for each in (here, there):
+                    each.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\\1\\0\\0\\0\\0\\0\\0\\0")
+                    each.close()
+                return
+            passed += len(data)
+            (there if end is here else here).sendall(data)
+while True:
+    here, _ = door.accept()
+    threading.Thread(target=serve, args=(here, cuts.pop(0) if cuts else None), daemon=True).start()
+"""
+
+
+@dataclass
+class Laptop:
+    """The machine of ann, who is alice on the cluster; `holder` is the process through which one enters it."""
+
+    cluster: Cluster
+    folder: Path
+    holder: subprocess.Popen[bytes]
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @property
+    def login(self) -> str:
+        """The login node's address."""
+        return self.cluster.address(LOGIN)
+
+    def command(self, argv: Sequence[str], env: Mapping[str, str] | None = None) -> list[str]:
+        """Return the command that runs another as ann, by exec alone."""
+        (pid,) = Path(f"/proc/{self.holder.pid}/task/{self.holder.pid}/children").read_text().split()
+        enter = ["nsenter", f"--target={pid}", "--mount", "--uts", "--net", "--pid"]
+        variables = {"HOME": "/home/ann", "USER": "ann", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **(env or {})}
+        identity = ["setpriv", f"--reuid={ANN}", f"--regid={ANN}", "--clear-groups"]
+        return [*enter, *identity, "env", "-i", "--chdir=/home/ann", *(f"{k}={v}" for k, v in variables.items()), *argv]
+
+    def run(
+        self, *argv: str, env: Mapping[str, str] | None = None, stdin: str = "", timeout: float = LONGEST
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(argv, env), input=stdin, capture_output=True, text=True, timeout=timeout, check=False
+        )
+
+    def popen(self, *argv: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        self.started.append(
+            subprocess.Popen(self.command(argv, env), stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True)
+        )
+        return self.started[-1]
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file of ann's."""
+        path = self.home / name
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o600)
+        for each in (path, path.parent):
+            os.chown(each, ANN, ANN)
+        return path
+
+    def knows(self, *names: str) -> None:
+        """Have the key of the login node in known_hosts, under these names."""
+        key = (self.cluster.instance.folder / "ssh_host_ed25519_key.pub").read_text().strip()
+        self.write(".ssh/known_hosts", "".join(f"{name} {key}\n" for name in (self.login, *names)))
+
+    def logins(self) -> int:
+        """Return how often somebody was let in at the login node with this laptop's key."""
+        log = (self.cluster.instance.log / "sshd.log").read_text()
+        return log.count(f"Accepted publickey for alice from {self.address}")
+
+    @property
+    def address(self) -> str:
+        return f"{self.cluster.instance.subnet}.{self.number}"
+
+    number: int = 0
+
+    def relay(self, port: int, cuts: Sequence[int]) -> None:
+        """Begin to pass connections on to the login node; each of the first ones is cut after so many bytes."""
+        argv = ["python3", "-c", RELAY, self.login, str(port), *map(str, cuts)]
+        process = self.popen(*argv)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+
+
+def laptops(cluster: Cluster) -> Iterator[Laptop]:
+    """Have a laptop; all that runs there ends with it."""
+    instance = cluster.instance
+    number = 100 + (os.getpid() * 7 + next(NUMBERS)) % 150
+    folder = instance.folder.with_name(f"{instance.folder.name}-laptop-{os.getpid()}-{number}")
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "home" / ".ssh").mkdir(parents=True)
+    (folder / "etc").mkdir()
+    passwd = Path("/etc/passwd").read_text() + f"ann:x:{ANN}:{ANN}::/home/ann:/bin/bash\n"
+    (folder / "etc" / "passwd").write_text(passwd)
+    (folder / "etc" / "hosts").write_text(f"127.0.0.1 localhost\n{cluster.address(LOGIN)} login1\n")
+    (folder / "etc" / "nsswitch.conf").write_text("passwd: files\ngroup: files\nhosts: files\n")
+    key = folder / "home" / ".ssh" / "id_ed25519"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", f"ann-{number}", "-f", str(key)], check=True)
+    allow(cluster, key.with_suffix(".pub").read_text())
+    for path in (folder / "home", key.parent, *key.parent.iterdir()):
+        os.chown(path, ANN, ANN)
+    key.parent.chmod(0o700)
+    unshare = ["unshare", "--mount", "--uts", "--net", "--ipc", "--pid", "--fork", "--kill-child"]
+    script = Path(__file__).with_suffix(".sh")
+    holder = subprocess.Popen([*unshare, "bash", str(script), str(folder), str(instance.folder), str(CHECKOUT)])
+    laptop = Laptop(cluster, folder, holder, number=number)
+    try:
+        wait_until(
+            lambda: (
+                laptop.run("test", "!", "-e", "/usr/bin/sbatch").returncode == 0
+                and laptop.run("hostname").stdout == "laptop\n"
+            ),
+            "the laptop is not there",
+        )
+        plug_in(laptop)
+        laptop.knows("login1")
+        laptop.write(".ssh/config", "Host login1\n  User alice\n")
+        yield laptop
+    finally:
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+        for process in laptop.started:
+            process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def allow(cluster: Cluster, public_key: str) -> None:
+    """Let the owner of a key in as alice."""
+    folder = cluster.home("alice") / ".ssh"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with (folder / "authorized_keys").open("a") as file:
+        file.write(public_key)
+    for path in (folder, folder / "authorized_keys"):
+        os.chown(path, USERS["alice"].uid, GROUP_ID)
+
+
+def plug_in(laptop: Laptop) -> None:
+    """Join the laptop to the network of the login node; the device goes with it."""
+    instance = laptop.cluster.instance
+    (pid,) = Path(f"/proc/{laptop.holder.pid}/task/{laptop.holder.pid}/children").read_text().split()
+    name = f"lap{laptop.number}"
+    hosts.ip_on(
+        instance, LOGIN, [f"link add {name} type veth peer name eth0 netns {pid}", f"link set {name} master br0 up"]
+    )
+    prefix = ["nsenter", f"--target={pid}", "--net"]
+    hosts.ip([f"address add {laptop.address}/24 dev eth0", "link set eth0 up"], prefix)

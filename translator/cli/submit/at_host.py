@@ -1,0 +1,23 @@
+"""At which login node a job is submitted: the one that is named, the profile's, or this machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from paislurm.backends.registry import SSH
+
+from ..input.job_input import site_of
+
+if TYPE_CHECKING:
+    from ...site.profile import Site
+    from ..input.job_input import Source
+
+
+def at_host(source: Source) -> tuple[Source, Site]:
+    """Return the source with the backend and the host that it means, and the site profile."""
+    site = site_of(source)
+    host = source.host or site.host
+    if source.backend != "slurm" or not host:
+        return source, site
+    return replace(source, backend=f"{SSH}{host}", host=host), site
