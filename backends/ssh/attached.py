@@ -60,7 +60,8 @@ def _raw_terminal(channel: Any) -> Iterator[None]:
 
     before = termios.tcgetattr(sys.stdin)
     handler = signal.signal(signal.SIGWINCH, resize)
-    tty.setraw(sys.stdin)
+    # What was typed meanwhile is kept.
+    tty.setraw(sys.stdin, termios.TCSADRAIN)
     try:
         yield
     finally:

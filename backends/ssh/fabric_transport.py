@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 15
 KEEP_ALIVE_SECONDS = 5
 CHUNK = 1 << 15
+_NO_KEY = "No authentication methods available"
+"""What paramiko says where it has no key to show. Source: paramiko/client.py, 5.1."""
 KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "~/.ssh/known_hosts")
 
 
@@ -116,11 +118,11 @@ class FabricTransport:
             raise
         except paramiko.BadHostKeyException as error:
             raise errors.other_key(address) from error
-        except (paramiko.AuthenticationException, paramiko.PasswordRequiredException) as error:
-            from .program import ProgramTransport
-
-            raise errors.login_refused(address, str(error), command=ProgramTransport(address).command) from error
         except Exception as error:
+            if isinstance(error, paramiko.AuthenticationException) or _NO_KEY in str(error):
+                from .program import ProgramTransport
+
+                raise errors.login_refused(address, str(error), command=ProgramTransport(address).command) from error
             raise errors.not_reached(address, str(error) or type(error).__name__) from error
         return connection
 

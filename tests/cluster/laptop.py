@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from tests.cluster import hosts
 from tests.cluster.instance import CHECKOUT, GROUP_ID, LOGIN, USERS
 from tests.cluster.processes import wait_until
-from tests.contract.site import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,10 +25,12 @@ ANN = 21101
 NUMBERS = itertools.count(1)
 RELAY = """
 import select, socket, sys, threading
-# Passes bytes on to a login node, and cuts the connection for good after so many, or for each of some numbers once.
-host, port, cuts = sys.argv[1], int(sys.argv[2]), [int(word) for word in sys.argv[3:]]
-door = socket.socket(); door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-door.bind(("127.0.0.1", port)); door.listen(50)
+# Passes bytes on to a login node. The first connection is cut after some bytes, unless that is -1.
+host, port, limit, counted = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+door = socket.socket()
+door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+door.bind(("127.0.0.1", port))
+door.listen(50)
 print("ready", flush=True)
 def serve(here, limit):
     there = socket.create_connection((host, 22))
@@ -37,16 +38,24 @@ def serve(here, limit):
     while True:
         for end in select.select([here, there], [], [])[0]:
             data = end.recv(4096)
-            if not data or (limit is not None and passed + len(data) > limit):
+            if data and 0 <= limit < passed + len(data):
+                data = b""
+                with open(counted, "a") as file:
+                    file.write(f"cut {passed}\\n")
+            if not data:
                 for each in (here, there):
                     each.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\\1\\0\\0\\0\\0\\0\\0\\0")
                     each.close()
                 return
             passed += len(data)
             (there if end is here else here).sendall(data)
+            if limit < 0:
+                with open(counted, "w") as file:
+                    file.write(str(passed))
 while True:
     here, _ = door.accept()
-    threading.Thread(target=serve, args=(here, cuts.pop(0) if cuts else None), daemon=True).start()
+    threading.Thread(target=serve, args=(here, limit), daemon=True).start()
+    limit = 1 << 60
 """
 
 
@@ -60,6 +69,11 @@ class Laptop:
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
+    def pid(self) -> str:
+        """The first process of the laptop."""
+        return Path(f"/proc/{self.holder.pid}/task/{self.holder.pid}/children").read_text().strip()
+
+    @property
     def home(self) -> Path:
         return self.folder / "home"
 
@@ -70,14 +84,13 @@ class Laptop:
 
     def command(self, argv: Sequence[str], env: Mapping[str, str] | None = None) -> list[str]:
         """Return the command that runs another as ann, by exec alone."""
-        (pid,) = Path(f"/proc/{self.holder.pid}/task/{self.holder.pid}/children").read_text().split()
-        enter = ["nsenter", f"--target={pid}", "--mount", "--uts", "--net", "--pid"]
+        enter = ["nsenter", f"--target={self.pid}", "--mount", "--uts", "--net", "--pid"]
         variables = {"HOME": "/home/ann", "USER": "ann", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **(env or {})}
         identity = ["setpriv", f"--reuid={ANN}", f"--regid={ANN}", "--clear-groups"]
         return [*enter, *identity, "env", "-i", "--chdir=/home/ann", *(f"{k}={v}" for k, v in variables.items()), *argv]
 
     def run(
-        self, *argv: str, env: Mapping[str, str] | None = None, stdin: str = "", timeout: float = LONGEST
+        self, *argv: str, env: Mapping[str, str] | None = None, stdin: str = "", timeout: float = 300
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self.command(argv, env), input=stdin, capture_output=True, text=True, timeout=timeout, check=False
@@ -116,12 +129,17 @@ class Laptop:
 
     number: int = 0
 
-    def relay(self, port: int, cuts: Sequence[int]) -> None:
-        """Begin to pass connections on to the login node; each of the first ones is cut after so many bytes."""
-        argv = ["python3", "-c", RELAY, self.login, str(port), *map(str, cuts)]
+    def relay(self, port: int, limit: int) -> Path:
+        """Pass connections on to the login node; the first is cut after so many bytes, and none where that is -1.
+
+        Returns a file in which a line tells of the cut, or how many bytes were passed on.
+        """
+        counted = self.write(f"relay-{port}", "")
+        argv = ["python3", "-c", RELAY, self.login, str(port), str(limit), f"/home/ann/{counted.name}"]
         process = self.popen(*argv)
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
+        return counted
 
 
 def laptops(cluster: Cluster) -> Iterator[Laptop]:
@@ -147,13 +165,7 @@ def laptops(cluster: Cluster) -> Iterator[Laptop]:
     holder = subprocess.Popen([*unshare, "bash", str(script), str(folder), str(instance.folder), str(CHECKOUT)])
     laptop = Laptop(cluster, folder, holder, number=number)
     try:
-        wait_until(
-            lambda: (
-                laptop.run("test", "!", "-e", "/usr/bin/sbatch").returncode == 0
-                and laptop.run("hostname").stdout == "laptop\n"
-            ),
-            "the laptop is not there",
-        )
+        wait_until((folder / "ready").exists, "the laptop does not start")
         plug_in(laptop)
         laptop.knows("login1")
         laptop.write(".ssh/config", "Host login1\n  User alice\n")
@@ -179,7 +191,7 @@ def allow(cluster: Cluster, public_key: str) -> None:
 def plug_in(laptop: Laptop) -> None:
     """Join the laptop to the network of the login node; the device goes with it."""
     instance = laptop.cluster.instance
-    (pid,) = Path(f"/proc/{laptop.holder.pid}/task/{laptop.holder.pid}/children").read_text().split()
+    pid = laptop.pid
     name = f"lap{laptop.number}"
     hosts.ip_on(
         instance, LOGIN, [f"link add {name} type veth peer name eth0 netns {pid}", f"link set {name} master br0 up"]

@@ -32,4 +32,5 @@ mount -t tmpfs tmpfs "$cluster"
 mount -t proc proc /proc
 hostname laptop
 ip link set lo up
+touch "$folder/ready"
 exec sleep infinity

@@ -1,0 +1,104 @@
+"""Jobs at a login node that is reached by SSH, from a machine without Slurm, by both ways."""
+
+from __future__ import annotations
+
+import re
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.ann import WAYS, Ann
+from tests.cluster.jobs import role
+from tests.cluster.laptop import laptops
+from tests.cluster.processes import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.cluster.cluster import Cluster
+    from tests.cluster.laptop import Laptop
+    from tests.contract.site import Site
+
+SECRET = "hunter2-of-ann"
+
+
+@pytest.fixture(scope="module")
+def laptop_of() -> Iterator[Callable[[Cluster], Laptop]]:
+    """A laptop for each cluster, for all cases of this file."""
+    known: dict[str, tuple[Laptop, Iterator[Laptop]]] = {}
+
+    def of(cluster: Cluster) -> Laptop:
+        slurm = cluster.instance.slurm
+        if slurm not in known:
+            context = laptops(cluster)
+            known[slurm] = next(context), context
+        return known[slurm][0]
+
+    yield of
+    for _, context in known.values():
+        next(context, None)
+
+
+@pytest.fixture
+def laptop(site: Site, laptop_of: Callable[[Cluster], Laptop]) -> Laptop:
+    return laptop_of(site.administrator)
+
+
+@pytest.fixture(params=WAYS)
+def ann(request: pytest.FixtureRequest, laptop: Laptop) -> Ann:
+    return Ann(laptop, request.param, request.node.name.removeprefix("test_"))
+
+
+def test_a_job_runs_and_its_logs_come_back(ann: Ann) -> None:
+    secrets = f"secrets: {{word: {SECRET}}}\n"
+    command = 'echo "out of $PAI_TASK_INDEX"; [[ $w == hunter2* ]] && echo known; pwd'.replace(
+        "$w", "'<% $secrets.word %>'"
+    )
+    done = ann.submit(role("worker", 2, command) + role("server", 1, "echo serving"), "--follow", more=secrets)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert {"worker-0 | out of 0", "worker-1 | out of 1", "worker-1 | known", "server-0 | serving"} <= set(lines)
+    there = ann.there
+    assert any(f"/.paislurm/remote/{there.name}/attempts/0/work/" in line for line in lines)
+    # All that is there is the user's alone, and the secrets are gone.
+    for path in (there, *there.rglob("*")):
+        assert stat.S_IMODE(path.lstat().st_mode) & 0o077 == 0, path
+    assert not (there / "secrets").exists()
+    assert not (ann.folder / "secrets").exists()
+    for name in ("job.yaml", "plan.json", "attempts/0/job.sbatch"):
+        assert (there / name).read_bytes() == (ann.folder / name).read_bytes()
+    assert not (there / "journal.jsonl").exists()
+    said = ann.laptop.cluster.instance.log / "sshd.log"
+    assert SECRET not in said.read_text()
+    assert not [path for path in ann.folder.rglob("*") if path.is_file() and SECRET in path.read_text(errors="replace")]
+    status = ann.status()
+    assert (status["state"], status["backend"]) == ("SUCCEEDED", "ssh:login1")
+    assert ann.paislurm("logs", ann.name, "server").stdout == "serving\n"
+    assert ann.was_submitted_once()
+
+
+def test_a_failure_and_its_retry(ann: Ann) -> None:
+    extras = "{}"
+    done = ann.submit(role("worker", 1, "echo attempt; exit 7"), "--wait", extras=extras, more="jobRetryCount: 1\n")
+    assert done.returncode == 1, done.stderr
+    assert "exit code 7" in done.stderr or "7" in ann.status()["reason"]
+    assert ann.status()["attempt"] == 1
+    assert (ann.there / "attempts" / "1" / "result.json").exists()
+    assert ann.paislurm("logs", "--attempt", "0", ann.name).stdout == "attempt\n"
+
+
+def test_a_command_in_a_task_and_a_cancel(ann: Ann) -> None:
+    waits = "trap 'echo saved; exit 0' TERM; echo up; while :; do sleep 1 & wait; done"
+    assert ann.submit(role("worker", 1, waits)).returncode == 0
+    wait_until(lambda: ann.status()["tasks"][0]["state"] == "RUNNING", "the task to run")
+    done = ann.paislurm(
+        "exec", ann.name, "worker", "--", "sh", "-c", "cat; echo $SLURMD_NODENAME >&2; exit 9", stdin="in\n"
+    )
+    assert (done.returncode, done.stdout) == (9, "in\n"), done.stderr
+    assert re.search(r"^n\d$", done.stderr, re.MULTILINE)
+    wait_until(lambda: ann.paislurm("logs", ann.name).stdout == "up\n", "the log to come")
+    assert ann.paislurm("cancel", ann.name).returncode == 0
+    assert ann.paislurm("wait", ann.name).returncode == 1
+    wait_until(lambda: "saved" in ann.paislurm("logs", ann.name).stdout, "the last line to come")
+    assert ann.status()["state"] == "STOPPED"
