@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     Components: TypeAlias = Callable[[JobId], int]
     Charge: TypeAlias = Callable[[Sequence[str], float, bool], None]
+    Say: TypeAlias = Callable[[str], None]
 
 
-def _slurm(_: Path, components: Components, charge: Charge) -> Backend:
+def _slurm(_: Path, components: Components, charge: Charge, __: Say) -> Backend:
     from .billed_runner import BilledRunner
     from .runner import LocalRunner
     from .slurm.backend import SlurmBackend
@@ -24,24 +25,47 @@ def _slurm(_: Path, components: Components, charge: Charge) -> Backend:
     return SlurmBackend(BilledRunner(LocalRunner(), charge), components)
 
 
-def _local(home: Path, _: Components, __: Charge) -> Backend:
+def _pyslurm(_: Path, components: Components, charge: Charge, say: Say) -> Backend:
+    from .billed_runner import BilledRunner
+    from .pyslurm.backend import PyslurmBackend
+    from .pyslurm.process import Process
+    from .runner import LocalRunner
+    from .slurm.backend import SlurmBackend
+
+    programs = SlurmBackend(BilledRunner(LocalRunner(), charge), components)
+    return PyslurmBackend(programs, Process(charge), components, say)
+
+
+def _local(home: Path, _: Components, __: Charge, ___: Say) -> Backend:
     from .local.backend import LocalBackend
 
     return LocalBackend(home)
 
 
-BACKENDS: dict[str, Callable[[Path, Components, Charge], Backend]] = {"slurm": _slurm, "local": _local}
+BACKENDS: dict[str, Callable[[Path, Components, Charge, Say], Backend]] = {
+    "slurm": _slurm,
+    "pyslurm": _pyslurm,
+    "local": _local,
+}
+OF_THIS_SLURM = ("slurm", "pyslurm")
+"""Backends with which the Slurm of this machine runs scripts."""
+AUTO = "auto"
+"""Stands for `pyslurm` where that can be asked, and else for `slurm`."""
 
 
 def backend(
-    name: str, home: Path, components: Components = lambda _: 1, charge: Charge = lambda _, __, ___: None
+    name: str,
+    home: Path,
+    components: Components = lambda _: 1,
+    charge: Charge = lambda _, __, ___: None,
+    say: Say = lambda _: None,
 ) -> Backend:
     """Return the backend of that name.
 
     `home` is where it may keep records; `components` tells how many components the script of a job has; `charge` is
-    told of each program of Slurm that is called, as by `BilledRunner`.
+    told of each program of Slurm that is called, as by `BilledRunner`; `say` is told what a person should know.
     """
     if name not in BACKENDS:
-        known = ", ".join(sorted(BACKENDS))
+        known = ", ".join(sorted((AUTO, *BACKENDS)))
         raise UsageError(Diagnostic(code="E505", message=f"there is no backend '{name}'", hint=f"there are: {known}"))
-    return BACKENDS[name](home, components, charge)
+    return BACKENDS[name](home, components, charge, say)

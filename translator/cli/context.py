@@ -84,7 +84,7 @@ def _choose(name: str) -> Backend:
 
     if name == "local":
         check_private(store().home / name)
-    return choose(name, store().home, lambda job_id: _components(name, job_id), _charge)
+    return choose(name, store().home, lambda job_id: _components(name, job_id), _charge, _say)
 
 
 def slurm_runner() -> CommandRunner:
@@ -127,6 +127,13 @@ def _charge(argv: Sequence[str], cpu: float, failed: bool) -> None:
         with suppress(OSError, FolderError):
             if store().home.is_dir():
                 bill().add(Call(time=time.time(), program=program, cpu=cpu, failed=failed))
+
+
+def _say(words: str) -> None:
+    """Tell the user what a backend has to say."""
+    from .output.console import log
+
+    log(words)
 
 
 def _components(backend_name: str, job_id: JobId) -> int:

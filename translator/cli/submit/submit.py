@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from ..context import backend, clock, store, user_name
 from ..input.job_input import compile_source
 from ..output.console import log
 from .background import leave_monitor
+from .choose_backend import choose_backend
 from .detected_site import detect_site
 from .masking import kept_text
 from .monitor_call import MONITOR_CALL, monitor_call, say_who_looks_after
@@ -70,7 +72,7 @@ class Submitted:
 
 def submit(source: Source, *, dry_run: bool) -> Submitted:
     """Submit a job file. A backend that refuses leaves everything as it was."""
-    backend(source.backend)
+    source = replace(source, backend=choose_backend(source.backend))
     detected = detect_site(source.backend, source.site, keep=not dry_run)
     text, compiled = compile_source(source, installed_version, detected)
     folder = store().folder(user_name(), compiled.job.name)

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     )
 )
 @job_file
-@click.option("--backend", default="slurm", metavar="NAME", help="Where it runs: slurm (default) or local.")
+@click.option(
+    "--backend", default="slurm", metavar="NAME", help="What runs it: slurm (default), pyslurm, auto or local."
+)
 @click.option("--wait", is_flag=True, help="Wait for the end; exit code 1 if the job did not succeed.")
 @click.option("--follow", is_flag=True, help="Show what the tasks print until the end; exit code as --wait.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
@@ -59,7 +61,7 @@ def command(
             from ....planning.plan_text import plan_text
 
             print_result(escape_control(plan_text(submitted.compiled.plan)).rstrip("\n"))
-            log(f"dry run: {submitted.folder.path} would be made, and its script submitted to {backend}")
+            log(f"dry run: {submitted.folder.path} would be made, and its script submitted to {submitted.backend}")
         return 0
     if not (wait or follow):
         if as_json:

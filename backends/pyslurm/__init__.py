@@ -1,0 +1,1 @@
+"""Run scripts with Slurm, which pyslurm asks."""
