@@ -64,13 +64,14 @@ class PyslurmBackend:
             named = os.environ.get("SLURM_CONF")
             where = f"$SLURM_CONF is {named}, which is not there" if named else "there is no slurm.conf"
             raise unusable(where, "set SLURM_CONF to the slurm.conf of the cluster, or run this on a login node")
-        slurm = _release(self.version())
+        version = self.version().strip()
+        slurm = _release(version)
         if not found["pyslurm"]:
             message = f"it is not installed for {self._process.python}"
             raise unusable(message, f"install {_wanted(slurm)}, or set {PYTHON}: docs/pyslurm.md has how")
         own = _release(found["pyslurm"])
         if own != slurm and os.environ.get(UNSUPPORTED) != "1":
-            message = f"it is {found['pyslurm']}, and {self.version().strip()} needs one of its own version"
+            message = f"it is {found['pyslurm']}, and {version} needs one of its own version"
             raise unusable(message, f"install {_wanted(slurm)}: docs/pyslurm.md has how")
         self._is_checked = True
 
