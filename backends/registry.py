@@ -27,13 +27,26 @@ def _slurm(_: Path, components: Components, charge: Charge, __: Say) -> Backend:
 
 def _pyslurm(_: Path, components: Components, charge: Charge, say: Say) -> Backend:
     from .billed_runner import BilledRunner
-    from .pyslurm.backend import PyslurmBackend
+    from .pyslurm.api import PyslurmApi
     from .pyslurm.process import Process
     from .runner import LocalRunner
+    from .slurm.api import ApiBackend
     from .slurm.backend import SlurmBackend
 
     programs = SlurmBackend(BilledRunner(LocalRunner(), charge), components)
-    return PyslurmBackend(programs, Process(charge), components, say)
+    return ApiBackend("pyslurm", programs, PyslurmApi(programs, Process(charge)), components, say)
+
+
+def _slurmrestd(_: Path, components: Components, charge: Charge, say: Say) -> Backend:
+    from .billed_runner import BilledRunner
+    from .runner import LocalRunner
+    from .slurm.api import ApiBackend
+    from .slurm.backend import SlurmBackend
+    from .slurmrestd.api import RestApi
+    from .slurmrestd.client import RestClient
+
+    programs = SlurmBackend(BilledRunner(LocalRunner(), charge), components)
+    return ApiBackend("slurmrestd", programs, RestApi(programs, RestClient(charge)), components, say)
 
 
 def _local(home: Path, _: Components, __: Charge, ___: Say) -> Backend:
@@ -45,9 +58,12 @@ def _local(home: Path, _: Components, __: Charge, ___: Say) -> Backend:
 BACKENDS: dict[str, Callable[[Path, Components, Charge, Say], Backend]] = {
     "slurm": _slurm,
     "pyslurm": _pyslurm,
+    "slurmrestd": _slurmrestd,
     "local": _local,
 }
-OF_THIS_SLURM = ("slurm", "pyslurm")
+OVER_API = ("pyslurm", "slurmrestd")
+"""Backends that ask an API of Slurm in the place of its programs."""
+OF_THIS_SLURM = ("slurm", *OVER_API)
 """Backends with which the Slurm of this machine runs scripts."""
 AUTO = "auto"
 """Stands for `pyslurm` where that can be asked, and else for `slurm`."""

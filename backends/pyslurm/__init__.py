@@ -1,1 +1,1 @@
-"""Run scripts with Slurm, which pyslurm asks."""
+"""Ask Slurm by pyslurm."""

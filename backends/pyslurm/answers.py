@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base import JobId
-from ..slurm.output import Row, text
+from ..slurm.output import Row, is_out_of_order, text
 from ..slurm.states import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-OUT_OF_ORDER = ("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING")
-"""Words in the state of a node that is lost, as `unavailable_nodes` of Slurm's programs has them. Source: sinfo(1)."""
 
 
 def rows(records: Iterable[Mapping[str, Any]]) -> list[Row]:
@@ -50,5 +47,5 @@ def unavailable(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return {
         record["name"]: record["reason"] or ""
         for record in sorted(records, key=lambda record: str(record["name"]))
-        if any(word.startswith(OUT_OF_ORDER) for word in record["state"].split("+"))
+        if is_out_of_order(record["state"].split("+"))
     }

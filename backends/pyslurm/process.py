@@ -17,6 +17,7 @@ from paislurm.translator.errors import Diagnostic, UnreachableError
 
 from ..environment import scrubbed
 from ..runner import Completed
+from ..slurm.api import unusable
 from ..slurm.refusals import failure
 
 if TYPE_CHECKING:
@@ -28,16 +29,6 @@ CHILD = Path(__file__).with_name("child.py")
 CALL_SECONDS = 60.0
 """A controller that is away costs libslurm 10 s before it says so; one whose `$SLURM_CONF` is gone, a minute."""
 MAX_WORDS = 300
-
-
-class UnusableError(UnreachableError):
-    """Report that pyslurm cannot be asked here, now or later: Slurm's programs can."""
-
-
-def unusable(message: str, hint: str = "") -> UnusableError:
-    """Return the error for a pyslurm that cannot be asked."""
-    hint = hint or "`--backend slurm` asks Slurm's programs"
-    return UnusableError(Diagnostic(code="E508", message=f"pyslurm cannot be used: {message}", hint=hint))
 
 
 class Process:
@@ -64,7 +55,7 @@ class Process:
     def call(self, name: str, **arguments: Any) -> Any:
         """Return the answer to a call of `child.py`.
 
-        Raises UnusableError where it ends or cannot be started, UnreachableError where it gives no answer in time, and
+        Raises UnusableError where it ends or cannot be started, UnreachableError where it does not respond in time, and
         else what Slurm's own programs would be told by the same words of Slurm.
         """
         cpu, failed = 0.0, True
@@ -77,7 +68,7 @@ class Process:
         if not failed:
             return found["answer"]
         if found["error"] == "unusable":
-            raise unusable(found["message"])
+            raise unusable("pyslurm", found["message"])
         raise failure(("pyslurm", name), Completed(status=1, stdout="", stderr=found["message"]))
 
     def close(self) -> None:
@@ -102,7 +93,7 @@ class Process:
         except BrokenPipeError:
             words = self._last_words(child)
             self.close()
-            raise unusable(f"its process ended: {words}") from None
+            raise unusable("pyslurm", f"its process ended: {words}") from None
         except TimeoutError:
             self.close()
             diagnostic = Diagnostic(
@@ -130,7 +121,7 @@ class Process:
             except OSError as error:
                 self._said.close()
                 hint = f"{PYTHON} is to name a Python that has pyslurm"
-                raise unusable(f"{self.python} cannot be started ({error.strerror})", hint) from None
+                raise unusable("pyslurm", f"{self.python} cannot be started ({error.strerror})", hint) from None
             atexit.register(self.close)
         return self._child
 
@@ -144,7 +135,7 @@ class Process:
                 raise TimeoutError
             part = os.read(child.stdout.fileno(), 1 << 20)
             if not part:
-                raise unusable(f"its process ended: {self._last_words(child)}")
+                raise unusable("pyslurm", f"its process ended: {self._last_words(child)}")
             found += part
         return found
 

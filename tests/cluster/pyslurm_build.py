@@ -5,31 +5,37 @@ It is GPL-2.0-only: nothing of it is in this repository. It takes a minute, once
 
 from __future__ import annotations
 
-import fcntl
 import shutil
-import subprocess
-import tempfile
-import zlib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.cluster import trees
 from tests.cluster.boot import locked
 from tests.cluster.hosts import call, enter
-from tests.cluster.instance import LOGIN, SUITES, TOOL, ClusterError
+from tests.cluster.instance import LOGIN, SUITES, TOOL
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.cluster.instance import Instance
 
 REQUIREMENT = "pyslurm==25.11.2"
-CLAIMED = "0x190b02"
-"""The version of Slurm that it is for, 25.11.2, as the headers of that have it."""
 SLURM = "26.05"
-"""The Slurm that it is built for in its place. The pair is unsupported: PyPI has none for any Slurm that Debian has."""
+"""The Slurm that it is built for, in the place of 25.11.
+
+The pair is unsupported: PyPI has no pyslurm for any Slurm that Debian has.
+"""
 HEADER = TOOL / "pyslurm_headers" / "of_26_05.h"
-SCRIPT = TOOL / "pyslurm_build.sh"
-PATIENCE = 600
-"""Seconds; it takes 50, and some more where others compute, too."""
+BUILD = """
+version=$(dpkg-query --show --showformat='${Version}' slurm-client)
+apt-get --quiet --yes install --no-install-recommends "libslurm-dev=$version" python3-dev
+mkdir /here/slurm
+echo '#define SLURM_VERSION_NUMBER 0x190b02' >/here/slurm/slurm_version.h
+cat >/here/before.h
+python3 -m venv /venv
+export SLURM_INCLUDE_DIR=/here SLURM_LIB_DIR=/usr/lib/x86_64-linux-gnu CFLAGS='-O0 -w -include /here/before.h'
+nice -n 10 /venv/bin/pip wheel --no-deps --no-binary "${1%%=*}" --wheel-dir /here "$1"
+"""
+"""The header with a version is where its setup looks for 25.11.2; all others are Slurm's own."""
 
 
 def why_not(slurm: str) -> str:
@@ -37,50 +43,17 @@ def why_not(slurm: str) -> str:
     return "" if slurm == SLURM else f"PyPI has no pyslurm for Slurm {slurm}, nor one that can be built for it"
 
 
-def wheel() -> Path:
-    """Return the folder with the wheel, which the first process to come makes; ClusterError where that fails."""
-    tree = trees.tree(SUITES[SLURM])
-    parts = [tree.name, REQUIREMENT, HEADER.read_text(), SCRIPT.read_text()]
-    folder = trees.CACHE / f"pyslurm-{zlib.crc32(' '.join(parts).encode()):08x}"
-    with (trees.CACHE / "pyslurm.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            with tempfile.TemporaryDirectory(dir=trees.CACHE) as part:
-                make_wheel(tree, Path(part))
-                shutil.copytree(Path(part), folder.with_suffix(".part"), dirs_exist_ok=True)
-            folder.with_suffix(".part").rename(folder)
-    return folder
-
-
-def make_wheel(tree: Path, folder: Path) -> None:
-    """Leave the wheel in a folder; the tree stays as it is: what the compiler needs is laid over it meanwhile."""
-    (folder / "slurm").mkdir()
-    (folder / "slurm" / "slurm_version.h").write_text(f"#define SLURM_VERSION_NUMBER {CLAIMED}\n")
-    shutil.copy(HEADER, folder / "before.h")
-    argv = ["unshare", "--mount", "--propagation=private", "bash", str(SCRIPT), str(tree), str(folder), REQUIREMENT]
-    try:
-        made = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise ClusterError(f"{REQUIREMENT} is not built in {PATIENCE} s") from None
-    if made.returncode != 0 or not any(folder.glob("*.whl")):
-        said = [line for line in (made.stdout + made.stderr).splitlines() if "rror" in line or line.startswith("E:")]
-        raise ClusterError(f"{REQUIREMENT} cannot be built for Slurm {SLURM}: {'; '.join(said[-3:])[:600]}")
-
-
 def install(instance: Instance) -> Path:
-    """Return a Python of the cluster that has it, and nothing else of ours."""
-    (found,) = wheel().glob("*.whl")
-    folder = instance.folder / f"pyslurm-{found.parent.name}"
-    python = folder / "bin" / "python"
+    """Return a Python of the cluster that has it, and nothing else of ours; ClusterError where it cannot be built."""
+    built = trees.made_over("pyslurm", SUITES[SLURM], BUILD, REQUIREMENT, stdin=HEADER.read_text())
+    (wheel,) = built.glob("*.whl")
+    folder = instance.folder / built.name
     with locked(instance):
-        if not python.exists():
+        if not folder.exists():
             part = folder.with_suffix(".part")
             shutil.rmtree(part, ignore_errors=True)
-            inside = enter(instance, LOGIN)
-            call([*inside, "/usr/bin/python3", "-m", "venv", "--without-pip", str(part)])
+            call([*enter(instance, LOGIN), "/usr/bin/python3", "-m", "venv", "--without-pip", str(part)])
             (packages,) = part.glob("lib/python3*/site-packages")
-            call(["/usr/bin/python3", "-m", "zipfile", "-e", str(found), str(packages)])
+            call(["/usr/bin/python3", "-m", "zipfile", "-e", str(wheel), str(packages)])
             part.rename(folder)
-    return python
+    return folder / "bin" / "python"

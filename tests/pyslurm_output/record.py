@@ -60,13 +60,14 @@ class Case:
         )
 
     def wait_ended(self) -> None:
-        """Wait until the accounts have the end of every component."""
+        """Wait until queue and accounts have the end of every component."""
 
         def has_ended() -> bool:
             rows = [row for row in self.cluster.sacct(self.job) if "." not in row["JobID"]]
             return bool(rows) and all(row["State"].split()[0] not in LIVING for row in rows)
 
         wait_until(has_ended, f"the end of job {self.job}")
+        wait_until(lambda: not self.cluster.squeue(self.job), f"the last process of job {self.job}")
 
 
 def completed(case: Case) -> None:
@@ -137,6 +138,16 @@ CASES: dict[str, Callable[[Case], None]] = {
 }  # fmt: skip
 
 
+def put_back(cluster: Cluster, name: str) -> None:
+    """Have the cluster as it was before a case."""
+    stopped = {"controller_away": "slurmctld", "database_away": "slurmdbd"}.get(name)
+    if stopped:
+        cluster.start_daemon(stopped)
+    if name == "node_down":
+        cluster.admin(["scontrol", "update", "nodename=n[7-8]", "state=resume"])
+    cluster.cancel_all()
+
+
 def main() -> None:
     cluster = Cluster(default_instance(pyslurm_build.SLURM))
     cluster.up()
@@ -148,12 +159,7 @@ def main() -> None:
             CASES[name](case)
             said = case.said()
         finally:
-            for daemon in ("slurmctld", "slurmdbd"):
-                if name.startswith({"slurmctld": "controller", "slurmdbd": "database"}[daemon]):
-                    cluster.start_daemon(daemon)
-            if name == "node_down":
-                cluster.admin(["scontrol", "update", "nodename=n[7-8]", "state=resume"])
-            cluster.cancel_all()
+            put_back(cluster, name)
         text = json.dumps(said, indent=1).replace(str(cluster.home("alice")), "/home/alice")
         (HERE / f"{name}.json").write_text(text + "\n", encoding="utf-8")
 

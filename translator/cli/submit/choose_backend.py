@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from paislurm.backends.registry import AUTO
+from paislurm.backends.registry import AUTO, OVER_API
 
 from ...errors import BackendError
 from ..context import backend
-
-PYSLURM = "pyslurm"
 
 
 def choose_backend(name: str) -> str:
     """Return the name of a backend, for `auto` of the one that it stands for here.
 
-    Raises UsageError where there is none of the name, and BackendError where pyslurm is asked for and cannot be used.
+    Raises UsageError where there is none of the name, and BackendError where its API of Slurm cannot be used.
     """
-    if name not in (AUTO, PYSLURM):
-        backend(name)
-        return name
-    from paislurm.backends.pyslurm.backend import PyslurmBackend
+    if name == AUTO:
+        try:
+            return choose_backend("pyslurm")
+        except BackendError:
+            return "slurm"
+    chosen = backend(name)
+    if name in OVER_API:
+        from paislurm.backends.slurm.api import ApiBackend
 
-    chosen = backend(PYSLURM)
-    assert isinstance(chosen, PyslurmBackend)
-    try:
+        assert isinstance(chosen, ApiBackend)
         chosen.check()
-    except BackendError:
-        if name != AUTO:
-            raise
-        return "slurm"
-    return PYSLURM
+    return name

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.backends.pyslurm.backend import UNSUPPORTED, PyslurmBackend
+from paislurm.backends.pyslurm.api import UNSUPPORTED, PyslurmApi
 from paislurm.backends.pyslurm.process import CHILD, PYTHON, Process
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm import commands
+from paislurm.backends.slurm.api import ApiBackend
 from paislurm.backends.slurm.backend import SlurmBackend
 from paislurm.translator.errors import RejectedError, UnreachableError
 
@@ -47,7 +48,9 @@ class Asked:
         self.process = Process(
             lambda argv, _, failed: self.calls.append((*argv, *["failed"] * failed)), timeout=timeout
         )
-        self.backend = PyslurmBackend(SlurmBackend(self.replay), self.process, lambda _: 1, self.words.append)
+        programs = SlurmBackend(self.replay)
+        api = PyslurmApi(programs, self.process)
+        self.backend = ApiBackend("pyslurm", programs, api, lambda _: 1, self.words.append)
 
     def scontrol(self) -> Recording:
         return Recording(tuple(commands.scontrol_job(self.job_id)), Completed(**self.recorded["scontrol"]))

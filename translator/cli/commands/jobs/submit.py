@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     )
 )
 @job_file
-@click.option(
-    "--backend", default="slurm", metavar="NAME", help="What runs it: slurm (default), pyslurm, auto or local."
-)
+@click.option("--backend", default="slurm", metavar="NAME", help="slurm (default), pyslurm, slurmrestd, auto or local.")
 @click.option("--wait", is_flag=True, help="Wait for the end; exit code 1 if the job did not succeed.")
 @click.option("--follow", is_flag=True, help="Show what the tasks print until the end; exit code as --wait.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
