@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +94,34 @@ def test_a_failure_has_its_exit_status(site: Site, folder: Path, way: Way) -> No
     seen = final(job, way)
     assert (seen["state"], seen["signal"]) == ("FAILED", 0)
     assert 0 < seen["status"] < 128
+
+
+def test_an_exit_status_of_128_and_more(site: Site, folder: Path, way: Way) -> None:
+    """Of a script that is none of ours: pyslurm loses 128, and so does sacct of 22.05 and 24.11."""
+    job = submit(site, folder, way, role("w", 1, "true"))
+    job.ended()
+    sent = site.run("sbatch", "--parsable", "--output=/dev/null", "--wrap=exit 137", cwd=job.folder)
+    number = sent.stdout.strip()
+    wait_until(lambda: call(job, way, "observe", [number])[number]["final"], "the last word")
+    seen = call(job, way, "observe", [number])[number]
+    is_lost = way.backend == "slurm" and site.slurm < "26"
+    assert (seen["state"], seen["status"], seen["signal"]) == ("FAILED", 9 if is_lost else 137, 0)
+
+
+def test_a_job_stays_readable_where_the_backend_is_gone(site: Site, folder: Path, way: Way) -> None:
+    job = submit(site, folder, way, role("w", 1, SAVES))
+    job.wait_for("ready", "0-w/0")
+    if not job.more:
+        pytest.skip(f"{way.backend} needs nothing that can go")
+    gone = dataclasses.replace(job, more={})
+    # An answer of the last seconds would be shown as it is.
+    (job.home / "monitor" / way.backend / "answer.json").unlink(missing_ok=True)
+    shown = gone.paislurm("status", "--json", "--", job.name)
+    assert json.loads(shown.stdout)["backend_state"] == "RUNNING"
+    (words,) = [line for line in shown.stderr.splitlines() if "cannot be used" in line]
+    assert words.endswith("; Slurm's programs are asked instead")
+    assert gone.paislurm("cancel", job.name).returncode == 0
+    assert gone.over()[0] == "STOPPED"
 
 
 def test_a_heterogeneous_job(site: Site, folder: Path, way: Way) -> None:
