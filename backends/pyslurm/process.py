@@ -113,7 +113,7 @@ class Process:
         if self._child is None:
             self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it is open as long as the process is there
             try:
-                # In a session of its own: Ctrl-C is for who asks.
+                # Ctrl-C is for who asks.
                 self._child = subprocess.Popen(
                     self._argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said,
                     env=scrubbed(os.environ), start_new_session=True,

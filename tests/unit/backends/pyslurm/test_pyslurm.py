@@ -273,6 +273,7 @@ def test_a_pyslurm_that_hangs_is_ended_and_started_anew(
     assert caught.value.diagnostics[0].code == "E502"
     assert asked.process._child is None
     monkeypatch.setenv("PAISLURM_FAULT", "")
+    asked.process._timeout = 30
     assert asked.backend.observe([asked.job_id])[asked.job_id].state == "COMPLETED"
     assert not asked.words
 

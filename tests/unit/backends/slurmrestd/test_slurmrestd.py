@@ -76,7 +76,9 @@ class Handler(BaseHTTPRequestHandler):
 class Asked:
     """A backend whose slurmrestd is the stand-in, and what it said."""
 
-    def __init__(self, recorded: dict[str, Any], daemon: Daemon, address: str, programs: list[Recording]) -> None:
+    def __init__(
+        self, recorded: dict[str, Any], daemon: Daemon, address: str, programs: list[Recording], timeout: float = 30
+    ) -> None:
         self.job_id = JobId(recorded["asked"])
         self.daemon = daemon
         self.words: list[str] = []
@@ -84,7 +86,7 @@ class Asked:
         self.replay = Replay(programs)
         slurm = SlurmBackend(self.replay)
         client = RestClient(
-            lambda argv, _, failed: self.calls.append((*argv, *["failed"] * failed)), address=address, timeout=1.5
+            lambda argv, _, failed: self.calls.append((*argv, *["failed"] * failed)), address=address, timeout=timeout
         )
         self.backend = ApiBackend("slurmrestd", slurm, api.RestApi(slurm, client), say=self.words.append)
 
@@ -93,12 +95,12 @@ class Asked:
 def ask() -> Iterator[Callable[..., Asked]]:
     daemons: list[Daemon] = []
 
-    def make(case: str, *programs: Recording, more: dict[str, Any] | None = None) -> Asked:
+    def make(case: str, *programs: Recording, more: dict[str, Any] | None = None, timeout: float = 30) -> Asked:
         recorded = json.loads((SAID / f"{case}.json").read_text(encoding="utf-8"))
         daemon = Daemon({**recorded["answers"], **(more or {})})
         threading.Thread(target=daemon.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         daemons.append(daemon)
-        return Asked(recorded, daemon, f"http://127.0.0.1:{daemon.server_port}", list(programs))
+        return Asked(recorded, daemon, f"http://127.0.0.1:{daemon.server_port}", list(programs), timeout)
 
     yield make
     for daemon in daemons:
@@ -239,8 +241,8 @@ def test_an_address_that_is_none(address: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_daemon_that_hangs_says_nothing(ask: Callable[..., Asked]) -> None:
-    asked = ask("completed", more={"slurm/v0.0.42/job/1": "silence"})
-    with pytest.raises(UnreachableError, match=r"slurmrestd gave no answer within 1\.5 s"):
+    asked = ask("completed", more={"slurm/v0.0.42/job/1": "silence"}, timeout=0.5)
+    with pytest.raises(UnreachableError, match=r"slurmrestd gave no answer within 0\.5 s"):
         asked.backend.observe([JobId("1")])
     assert not asked.words
 
