@@ -12,7 +12,7 @@ from tests.contract.site import SLURMS
 from tests.contract.versions import versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pytest
 
@@ -39,12 +39,14 @@ class Results:
         elif report.when == "call":
             row.setdefault(column, "ok")
 
-    def lines(self, columns: Sequence[str]) -> list[str]:
-        """Return the lines of a table, none where no case has run."""
+    def lines(self, columns: Mapping[str, Sequence[str]]) -> list[str]:
+        """Return the lines of a table, none where no case has run. A column may have several results in a cell."""
         if not self.cells:
             return []
         rows = [("case", *columns)]
-        rows += [(case, *(row.get(column, "-") for column in columns)) for case, row in sorted(self.cells.items())]
+        for case, row in sorted(self.cells.items()):
+            cells = [[row.get(name, "-") for name in names] for names in columns.values()]
+            rows.append((case, *(" / ".join(dict.fromkeys(cell) if len(set(cell)) == 1 else cell) for cell in cells)))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(f"{word:{width}}" for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         return lines + [f"({number}) {reason}" for number, reason in enumerate(self.reasons, 1)]
@@ -57,19 +59,19 @@ def lines_of_table(reports: Iterable[pytest.TestReport], slurms: Sequence[str]) 
         if not report.nodeid.startswith(OF_BACKENDS):
             case, slurm, others = case_of(report.nodeid, slurms)
             results.add(report, case + (f" [{others}]" if others else ""), slurm)
-    return results.lines(slurms)
+    return results.lines({slurm: [slurm] for slurm in slurms})
 
 
 def lines_of_backends(
     reports: Iterable[pytest.TestReport], slurms: Sequence[str], backends: Sequence[str]
 ) -> list[str]:
-    """Return the lines of the table of backends, which has a column for each of them with each Slurm."""
+    """Return the lines of the table of backends; a cell says what became of a case with each Slurm, or with all."""
     results = Results()
     for report in _of_suite(reports):
         if report.nodeid.startswith(OF_BACKENDS):
             case, slurm, backend = case_of(report.nodeid, slurms)
             results.add(report, case.removeprefix("backends: "), f"{backend} {slurm}")
-    return results.lines([f"{backend} {slurm}" for backend in backends for slurm in slurms])
+    return results.lines({backend: [f"{backend} {slurm}" for slurm in slurms] for backend in backends})
 
 
 def _of_suite(reports: Iterable[pytest.TestReport]) -> Iterator[pytest.TestReport]:
@@ -92,7 +94,7 @@ def write_table(terminal: pytest.TerminalReporter) -> None:
     reports = [report for found in terminal.stats.values() for report in found if hasattr(report, "when")]
     tables = {
         "contract by version of Slurm": lines_of_table(reports, SLURMS),
-        "contract by backend, with each version of Slurm": lines_of_backends(
+        f"contract by backend, with Slurm {' / '.join(SLURMS)}": lines_of_backends(
             reports, SLURMS, [way.name for way in WAYS]
         ),
     }

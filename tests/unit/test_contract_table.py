@@ -38,10 +38,10 @@ def test_the_table_of_versions_has_no_case_of_backends() -> None:
     ]
 
 
-def test_the_table_of_backends_has_a_column_for_each_with_each_slurm() -> None:
+def test_a_cell_of_the_table_of_backends_has_what_became_of_a_case_with_each_slurm() -> None:
     assert lines_of_backends(REPORTS, SLURMS, ["slurm", "other"]) == [
-        "case    slurm 22.05  slurm 26.05  other 22.05  other 26.05",
-        "cancel  ok           ok           skipped (1)  FAILED",
+        "case    slurm  other",
+        "cancel  ok     skipped (1) / FAILED",
         "(1) none is made for it",
     ]
 
