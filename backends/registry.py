@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .base import Backend, JobId, Place
+    from .slurm.backend import SlurmBackend
 
     Components: TypeAlias = Callable[[JobId], int]
     Charge: TypeAlias = Callable[[Sequence[str], float, bool], None]
+    Say: TypeAlias = Callable[[str], None]
     Places: TypeAlias = Callable[[Collection[JobId], Collection[str]], Sequence[Place]]
 
 SSH = "ssh:"
@@ -31,23 +33,45 @@ class Means:
     """Hold what backends work with.
 
     `home` is where they may keep records; `components` tells how many components the script of a job has; `charge` is
-    told of each program of Slurm that is called, as by `BilledRunner`; `places` tells where the jobs of some ids and
-    tags are; `transport` is how login nodes are reached, `auto`, `fabric` or `ssh`.
+    told of each program of Slurm that is called, as by `BilledRunner`; `say` is told what a person should know;
+    `places` tells where the jobs of some ids and tags are; `transport` is how login nodes are reached, `auto`, `fabric`
+    or `ssh`.
     """
 
     home: Path
     components: Components = lambda _: 1
     charge: Charge = lambda _, __, ___: None
+    say: Say = lambda _: None
     places: Places = lambda _, __: ()
     transport: str = "auto"
 
 
-def _slurm(means: Means) -> Backend:
+def _slurm(means: Means) -> SlurmBackend:
     from .billed_runner import BilledRunner
     from .runner import LocalRunner
     from .slurm.backend import SlurmBackend
 
     return SlurmBackend(BilledRunner(LocalRunner(), means.charge), means.components)
+
+
+def _pyslurm(means: Means) -> Backend:
+    from .pyslurm.api import PyslurmApi
+    from .pyslurm.process import Process
+    from .slurm.api import ApiBackend
+
+    programs = _slurm(means)
+    api = PyslurmApi(programs, Process(means.charge))
+    return ApiBackend("pyslurm", programs, api, means.components, means.say)
+
+
+def _slurmrestd(means: Means) -> Backend:
+    from .slurm.api import ApiBackend
+    from .slurmrestd.api import RestApi
+    from .slurmrestd.client import RestClient
+
+    programs = _slurm(means)
+    api = RestApi(programs, RestClient(means.charge))
+    return ApiBackend("slurmrestd", programs, api, means.components, means.say)
 
 
 def _local(means: Means) -> Backend:
@@ -68,7 +92,18 @@ def _ssh(host: str, means: Means) -> Backend:
     return SshBackend(address, transport, removals, means.components, means.charge, means.places)
 
 
-BACKENDS: dict[str, Callable[[Means], Backend]] = {"slurm": _slurm, "local": _local}
+BACKENDS: dict[str, Callable[[Means], Backend]] = {
+    "slurm": _slurm,
+    "pyslurm": _pyslurm,
+    "slurmrestd": _slurmrestd,
+    "local": _local,
+}
+OVER_API = ("pyslurm", "slurmrestd")
+"""Backends that ask an API of Slurm in the place of its programs."""
+OF_THIS_SLURM = ("slurm", *OVER_API)
+"""Backends with which the Slurm of this machine runs scripts."""
+AUTO = "auto"
+"""Stands for `pyslurm` where that can be asked, and else for `slurm`."""
 
 
 def backend(name: str, means: Means) -> Backend:
@@ -76,6 +111,6 @@ def backend(name: str, means: Means) -> Backend:
     if is_elsewhere(name):
         return _ssh(name.removeprefix(SSH), means)
     if name not in BACKENDS:
-        known = ", ".join(sorted(BACKENDS))
+        known = ", ".join(sorted((AUTO, *BACKENDS)))
         raise UsageError(Diagnostic(code="E505", message=f"there is no backend '{name}'", hint=f"there are: {known}"))
     return BACKENDS[name](means)

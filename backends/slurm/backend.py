@@ -11,8 +11,8 @@ from ..base import JobId
 from ..environment import scrubbed
 from ..runner import become
 from . import commands
-from .observation import by_job, has_ended, observation
-from .output import accounting_records, accounting_rows, queue_rows, submitted_id, unavailable_nodes
+from .observation import observed
+from .output import accounting_records, accounting_rows, exit_of, queue_rows, submitted_id, unavailable_nodes
 from .refusals import failure, is_unanswered
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ QUERY_SECONDS = 60.0
 
 FIND_DAYS = 30
 """How far back a tag is looked for in the accounts."""
-
-MANY = 500
-"""Jobs that the accounts are asked for in one query."""
 
 
 def _one(_: JobId) -> int:
@@ -75,8 +72,7 @@ class SlurmBackend:
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
         """Return what is known of jobs: one query of the queue, one of the accounts for those that ended."""
-        wanted = sorted(set(ids))
-        return self._observe(wanted) if wanted else {}
+        return observed(ids, self._queue, self.accounts, self._components)
 
     def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
         """Return the jobs of these tags, by one query of the queue, and one of the accounts for the rest."""
@@ -113,43 +109,7 @@ class SlurmBackend:
         if done.status and "already completing" not in done.stderr:
             raise failure(argv, done)
 
-    def _answer(self, argv: Sequence[str]) -> str:
-        """Return what a query prints, of which every failure is one."""
-        done = self._runner.run(argv, timeout=QUERY_SECONDS)
-        if is_unanswered(done):
-            raise failure(argv, done)
-        return done.stdout
-
-    def _observe(self, ids: Sequence[JobId]) -> dict[JobId, Observation]:
-        queue = by_job(self._queue(ids))
-        ended = [job_id for job_id in ids if job_id not in queue or has_ended(queue[job_id])]
-        accounting: dict[JobId, list[Row]] = {}
-        accounted = True
-        for first in range(0, len(ended), MANY):
-            part = ended[first : first + MANY]
-            rows = self._accounts(part, must=any(job_id not in queue for job_id in part))
-            accounted = accounted and rows is not None
-            accounting |= by_job(rows or ())
-        seen = (
-            observation(
-                queue.get(job_id, ()),
-                accounting.get(job_id, ()),
-                components=1 if job_id in queue or job_id not in accounting else self._components(job_id),
-                accounted=accounted,
-            )
-            for job_id in ids
-        )
-        return {one.job_id: one for one in seen if one}
-
-    def _queue(self, ids: Sequence[JobId]) -> list[Row]:
-        argv = commands.squeue(ids)
-        done = self._runner.run(argv, env=commands.TIMES, timeout=QUERY_SECONDS)
-        # A single job that the controller has forgotten is an error for squeue.
-        if is_unanswered(done) and "Invalid job id" not in done.stderr:
-            raise failure(argv, done)
-        return queue_rows(done.stdout)
-
-    def _accounts(self, ids: Sequence[JobId], *, must: bool) -> list[Row] | None:
+    def accounts(self, ids: Sequence[JobId], must: bool) -> list[Row] | None:
         """Return the accounts of jobs, None where the site keeps none.
 
         Unless they `must` be there, an accounting database that is away is the same as one that lags.
@@ -170,6 +130,35 @@ class SlurmBackend:
             if must:
                 raise
             return []
+
+    def exit_of(self, job_id: JobId) -> tuple[int | None, int | None]:
+        """Return the status and the signal that a job ended with, None both where the controller has forgotten it.
+
+        This is right also where a batch script ended with 128 or more, of which the accounts of 22.05 and 24.11, and
+        pyslurm, lose 128.
+        """
+        argv = commands.scontrol_job(job_id)
+        done = self._runner.run(argv, timeout=QUERY_SECONDS)
+        if done.status and "Invalid job id" in done.stderr:
+            return None, None
+        if is_unanswered(done):
+            raise failure(argv, done)
+        return exit_of(done.stdout, job_id)
+
+    def _answer(self, argv: Sequence[str]) -> str:
+        """Return what a query prints, of which every failure is one."""
+        done = self._runner.run(argv, timeout=QUERY_SECONDS)
+        if is_unanswered(done):
+            raise failure(argv, done)
+        return done.stdout
+
+    def _queue(self, ids: Sequence[JobId]) -> list[Row]:
+        argv = commands.squeue(ids)
+        done = self._runner.run(argv, env=commands.TIMES, timeout=QUERY_SECONDS)
+        # A single job that the controller has forgotten is an error for squeue.
+        if is_unanswered(done) and "Invalid job id" not in done.stderr:
+            raise failure(argv, done)
+        return queue_rows(done.stdout)
 
     def _find_in_accounts(self, tags: Collection[str]) -> dict[str, JobId]:
         argv = commands.sacct_tags(FIND_DAYS)

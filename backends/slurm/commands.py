@@ -101,11 +101,11 @@ def squeue(ids: Sequence[JobId]) -> list[str]:
         "--states=all",
         *([f"--jobs={ids[0]}"] if len(ids) == 1 else ["--me"]),
         f"--format={_QUEUE_COLUMNS}",
-        *([] if any(_is_federated(job_id) for job_id in ids) else ["--local"]),
+        *([] if any(is_federated(job_id) for job_id in ids) else ["--local"]),
     ]
 
 
-def _is_federated(job_id: JobId) -> bool:
+def is_federated(job_id: JobId) -> bool:
     """Tell whether a job may run on another cluster of a federation. Source: slurm.conf(5), MaxJobId: 26 bits."""
     return not job_id.isdecimal() or int(job_id) >> 26 > 0
 
@@ -148,6 +148,11 @@ def scontrol_show(what: str) -> list[str]:
     A user is shown what is there for that user. Source: scontrol(1), show.
     """
     return ["scontrol", "--oneliner", "show", what]
+
+
+def scontrol_job(job_id: JobId) -> list[str]:
+    """Return the query for all that the controller knows of a job, a line for each component."""
+    return ["scontrol", "--oneliner", "show", "job", job_id]
 
 
 def srun_mpi_list() -> list[str]:

@@ -8,12 +8,50 @@ from ..base import JobId, Observation
 from .states import Phase, phase, precedence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from .output import Row
 
+MANY = 500
+"""Jobs that the accounts are asked for in one query."""
+
 MAX_REASON = 300
 """A reason may name all nodes that are out of order."""
+
+
+def observed(
+    ids: Collection[JobId],
+    queue_of: Callable[[Sequence[JobId]], Iterable[Row]],
+    accounts_of: Callable[[Sequence[JobId], bool], Iterable[Row] | None],
+    components_of: Callable[[JobId], int],
+) -> dict[JobId, Observation]:
+    """Return what is known of jobs: one query of the queue, one of the accounts for those that ended.
+
+    `accounts_of` is told whether the accounts must answer, because the queue knows nothing of some of its jobs; it
+    returns None where the site keeps none. `components_of` is how many components the script of a job has.
+    """
+    wanted = sorted(set(ids))
+    if not wanted:
+        return {}
+    queue = by_job(queue_of(wanted))
+    ended = [job_id for job_id in wanted if job_id not in queue or has_ended(queue[job_id])]
+    accounting: dict[JobId, list[Row]] = {}
+    accounted = True
+    for first in range(0, len(ended), MANY):
+        part = ended[first : first + MANY]
+        rows = accounts_of(part, any(job_id not in queue for job_id in part))
+        accounted = accounted and rows is not None
+        accounting |= by_job(rows or ())
+    seen = (
+        observation(
+            queue.get(job_id, ()),
+            accounting.get(job_id, ()),
+            components=1 if job_id in queue or job_id not in accounting else components_of(job_id),
+            accounted=accounted,
+        )
+        for job_id in wanted
+    )
+    return {one.job_id: one for one in seen if one}
 
 
 def by_job(rows: Iterable[Row]) -> dict[JobId, list[Row]]:

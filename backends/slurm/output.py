@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _SUBMITTED = regex(r"^([0-9]{1,15})(?:;\S+)?$", re.MULTILINE)
 _NUMBER = regex(r"[0-9]{1,15}")
+_EXIT = regex(r"^JobId=([0-9]+) .* Reboot=[0-9]+ ExitCode=([0-9]+:[0-9]+) ", re.MULTILINE)
 
 NOTHING = ("", "None", "None assigned", "N/A", "Unknown", "(null)")
 """What stands where there is no time, no node or no reason."""
@@ -93,6 +94,11 @@ def _records(text: str, names: Iterable[str]) -> list[dict[str, str]]:
     return [dict(zip(keys, fields, strict=True)) for fields in lines if len(fields) == len(keys)]
 
 
+def exit_of(stdout: str, job_id: JobId) -> tuple[int | None, int | None]:
+    """Return the status and the signal of a job by `scontrol show job`, None both where it has no line."""
+    return _exit_code(dict(_EXIT.findall(stdout)).get(job_id, ""))
+
+
 def unavailable_nodes(stdout: str) -> dict[str, str]:
     """Return the nodes that do not work, and why. `mixed*` does not respond, and is not down for another moment.
 
@@ -106,6 +112,11 @@ def unavailable_nodes(stdout: str) -> dict[str, str]:
     }
 
 
+def is_out_of_order(words: Iterable[str]) -> bool:
+    """Tell whether a node is lost, by all words that are true of it. Source: sinfo(1), NODE STATE CODES."""
+    return any(word.startswith(("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING")) for word in words)
+
+
 def _row(values: Mapping[str, str]) -> Row:
     leader, plus, offset = values["id"].partition("+")
     status, signal = _exit_code(values.get("exit", ""))
@@ -116,8 +127,8 @@ def _row(values: Mapping[str, str]) -> Row:
         raw_state=values["state"],
         status=status,
         signal=signal,
-        reason=_text(values["reason"]),
-        nodes=_text(values["nodes"]),
+        reason=text(values["reason"]),
+        nodes=text(values["nodes"]),
         submitted=_whole(values["submit"]),
         started=_whole(values["start"]),
         ended=_whole(values["end"]),
@@ -135,5 +146,6 @@ def _whole(text: str) -> int | None:
     return int(text) if _NUMBER.fullmatch(text) else None
 
 
-def _text(text: str) -> str:
-    return "" if text in NOTHING else text
+def text(word: str) -> str:
+    """Return a word of Slurm's, "" for one that stands where there is nothing."""
+    return "" if word in NOTHING else word

@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.cluster.instance import BOOKWORM, SUITES, ClusterError
+from tests.cluster.instance import BOOKWORM, SUITES, TOOL, ClusterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,10 @@ CACHE = Path("/var/cache/paislurm-tests")
 """What all checkouts of the machine share; only root can write there."""
 ROOM = 3_000_000_000
 """Bytes that a tree takes while it is made, its packages included; 1.2 GB of them stay."""
+
+OVER = TOOL / "over_tree.sh"
+PATIENCE = 600
+"""Seconds for what is made inside a tree; building pyslurm takes 50, and more where others compute, too."""
 
 DAEMONS = ("slurmctld", "slurmd", "slurmdbd", "slurm-client", "munge", "mariadb-server", "iproute2", "mount", "procps")
 OF_PAISLURM = ("click", "jinja2", "platformdirs", "pydantic", "rich", "yaml")
@@ -81,6 +85,34 @@ def make_tree(folder: Path, name: str, options: Sequence[str]) -> Path:
                 raise ClusterError(f"mmdebstrap cannot make {path}:\n{made.stderr[-3000:]}")
             unfinished.rename(path)
     return path
+
+
+def made_over(name: str, suite: str, script: str, *arguments: str, stdin: str = "") -> Path:
+    """Return a folder of what a script makes inside a suite's tree, in `/here`; the first process to come runs it.
+
+    The tree stays as it is. ClusterError says why where it fails.
+    """
+    root = tree(suite)
+    key = "\0".join([root.name, script, *arguments, stdin, OVER.read_text()])
+    folder = CACHE / f"{name}-{suite}-{zlib.crc32(key.encode()):08x}"
+    with (CACHE / f"{name}-{suite}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            part = CACHE / f"{name}-{suite}.unfinished"
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir(mode=0o755)
+            argv = ["unshare", "--mount", "--propagation=private", "bash", str(OVER), str(root), str(part), script]
+            try:
+                made = subprocess.run(
+                    [*argv, *arguments], input=stdin, capture_output=True, text=True, timeout=PATIENCE, check=False
+                )
+            except subprocess.TimeoutExpired:
+                raise ClusterError(f"{name} is not there after {PATIENCE} s") from None
+            if made.returncode != 0:
+                said = [line for line in (made.stdout + made.stderr).splitlines() if "rror" in line or line[:2] == "E:"]
+                raise ClusterError(f"{name} cannot be made for {suite}: {'; '.join(said[-3:])[:600]}")
+            part.rename(folder)
+    return folder
 
 
 def check_room(folder: Path) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.config import has_real_limits
-from tests.cluster.instance import GROUP_ID, SUITES, USERS
+from tests.cluster.instance import GROUP_ID, LOGIN, SUITES, USERS
 from tests.cluster.jobs import ONE_ATTEMPT, ROOT, SITE, job_text
 from tests.cluster.processes import wait_until
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tests.cluster.cluster import Cluster
+    from tests.contract.backends import Way
 
 PROFILE = os.environ.get("PAISLURM_CONTRACT_PROFILE")
 SLURMS = ["site"] if PROFILE else list(SUITES)
@@ -74,10 +75,12 @@ class Site:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         stdin: str = "",
+        host: str = LOGIN,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command as the user on the login node."""
+        """Run a command as the user on the login node, or on another host of the project's own clusters."""
         if self.cluster:
-            return self.cluster.run(list(argv), cwd=cwd or self.folder, env=env, stdin=stdin, timeout=LONGEST)
+            where = cwd or self.folder
+            return self.cluster.run(list(argv), host=host, cwd=where, env=env, stdin=stdin, timeout=LONGEST)
         variables = {**os.environ, **(env or {}), "PATH": f"{ROOT}/.venv/bin:{os.environ['PATH']}"}
         return subprocess.run(
             argv, cwd=cwd or self.folder, env=variables, input=stdin, capture_output=True, text=True,
@@ -106,14 +109,20 @@ class Site:
         *,
         file: Path | None = None,
         partition: str = "",
+        way: Way | None = None,
     ) -> Job:
-        """Submit a job of these roles, or the job file; each job has a home of its own below the folder."""
+        """Submit a job of these roles, or the job file; each job has a home of its own below the folder.
+
+        All that is done with the job goes the `way`, where there is one.
+        """
         here = self.own(folder / f"job{next(self.numbers)}")
         text = file.read_text() if file else job_text(f"{folder.name[:40]}-{here.name}", roles, extras)
         profile = self.profile.replace("normal", partition) if partition else self.profile
         self.write(here, "site.yaml", merged(profile, settings))
         job = Job(self, here, self.write(here, "job.yaml", text))
-        done = job.paislurm("submit", "--json", "job.yaml")
+        if way:
+            job.host, job.more = way.host, way.environment(self)
+        done = job.paislurm("submit", "--json", *(way.words if way else ()), "job.yaml")
         assert done.returncode == 0, done.stderr
         assert not spoken(done.stderr), done.stderr
         job.name = json.loads(done.stdout)["job"].rpartition("~")[2]
@@ -128,6 +137,9 @@ class Job:
     folder: Path
     file: Path
     name: str = ""
+    host: str = LOGIN
+    more: Mapping[str, str] = field(default_factory=dict)
+    """Variables that commands have beside those that name the home and the site profile."""
 
     @property
     def home(self) -> Path:
@@ -135,7 +147,7 @@ class Job:
 
     @property
     def env(self) -> dict[str, str]:
-        return {"PAISLURM_HOME": str(self.home), "PAISLURM_SITE": str(self.folder / "site.yaml")}
+        return {"PAISLURM_HOME": str(self.home), "PAISLURM_SITE": str(self.folder / "site.yaml"), **self.more}
 
     @property
     def path(self) -> Path:
@@ -145,7 +157,7 @@ class Job:
         return self.path / "attempts" / str(number)
 
     def paislurm(self, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        return self.site.run("paislurm", *words, cwd=self.folder, env=self.env, stdin=stdin)
+        return self.site.run("paislurm", *words, cwd=self.folder, env=self.env, stdin=stdin, host=self.host)
 
     def status(self) -> dict[str, Any]:
         shown: dict[str, Any] = json.loads(self.paislurm("status", "--json", "--", self.name).stdout)

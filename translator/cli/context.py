@@ -90,6 +90,7 @@ def _choose(name: str) -> Backend:
         home=store().home,
         components=lambda job_id: _components(name, job_id),
         charge=_charge,
+        say=_say,
         places=lambda ids, tags: _places(name, ids, tags),
         transport=_transport() if kind == "ssh" else "auto",
     )
@@ -155,6 +156,13 @@ def _charge(argv: Sequence[str], cpu: float, failed: bool) -> None:
         with suppress(OSError, FolderError):
             if store().home.is_dir():
                 bill().add(Call(time=time.time(), program=program, cpu=cpu, failed=failed))
+
+
+def _say(words: str) -> None:
+    """Tell the user what a backend has to say."""
+    from .output.console import log
+
+    log(words)
 
 
 def _components(backend_name: str, job_id: JobId) -> int:

@@ -179,7 +179,8 @@ def _without_result(seen: Observation, evidence: Evidence) -> JobStatus:
     if seen.state == "COMPLETED" and not seen.status and not seen.signal:
         return JobStatus(state="SUCCEEDED", code=0, reason=f"{says}; there is no result", ended=True)
     code = 128 + seen.signal if seen.signal else 255
-    how = f"by signal {seen.signal}" if seen.signal else f"with status {seen.status}"
+    known = "a status that nobody knows any more" if seen.status is None else f"status {seen.status}"
+    how = f"by signal {seen.signal}" if seen.signal else f"with {known}"
     reason = f"{says}: the batch script ended {how} and left no result"
     return JobStatus(state="FAILED", code=code, reason=reason, ended=True)
 

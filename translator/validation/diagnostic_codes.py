@@ -163,6 +163,7 @@ PROGRAM = {
     "E505": "a backend that there is not",
     "E506": "Slurm's controller cannot be reached; nothing was sent",
     "E507": "Slurm limits how often it is asked, and did nothing; it is asked again later",
+    "E509": "pyslurm or slurmrestd cannot be used: it is not there, or does not fit this Slurm or this user",
     "E510": "the job's folder cannot be written",
     "E511": "a job of this name has not ended",
     "E512": "another submit of this name was faster",

@@ -133,6 +133,7 @@ def test_scontrol(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
 
 
 def test_backends_are_chosen_by_name(tmp_path: Path) -> None:
-    assert {name: backend(name, tmp_path).name for name in BACKENDS} == {"slurm": "slurm", "local": "local"}
-    with pytest.raises(UsageError, match="there are: local, slurm"):
+    assert {name: backend(name, tmp_path).name for name in BACKENDS} == {name: name for name in BACKENDS}
+    assert set(BACKENDS) == {"slurm", "pyslurm", "slurmrestd", "local"}
+    with pytest.raises(UsageError, match="there are: auto, local, pyslurm, slurm, slurmrestd"):
         backend("pbs", tmp_path)

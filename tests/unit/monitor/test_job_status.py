@@ -120,6 +120,15 @@ def test_without_an_answer_the_last_known_state_stands() -> None:
     assert job_status(None, None, backend_reachable=False, started=False).state == "WAITING"
 
 
+@pytest.mark.parametrize(
+    ("status", "words"), [(4, "ended with status 4 and"), (None, "ended with a status that nobody knows any more and")]
+)
+def test_without_a_result_the_status_of_the_script_is_said(status: int | None, words: str) -> None:
+    known = job_status(observed("FAILED", final=True, status=status))
+    assert (known.state, known.code) == ("FAILED", 255)
+    assert words in known.reason
+
+
 def test_a_job_runs_once_a_task_of_it_ran() -> None:
     assert job_status(observed("RUNNING"), started=False).state == "WAITING"
     assert job_status(observed("RUNNING"), started=True).state == "RUNNING"

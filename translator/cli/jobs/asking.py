@@ -6,6 +6,8 @@ import time
 from functools import cache
 from typing import TYPE_CHECKING
 
+from paislurm.backends.registry import OF_THIS_SLURM
+
 from ...errors import PaislurmError
 from ...monitor.asking.answer import Answer, ask_now
 from ...monitor.asking.bill import HOUR, retry_times, room_at
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 BY_A_PERSON = 15.0
 """Seconds: so old an answer of Slurm may be that a person is shown."""
-SHARED = ("slurm", "ssh")
+SHARED = (*OF_THIS_SLURM, "ssh")
 """Backends of which a user's processes share one answer. The others cost nobody anything: who looks asks."""
 
 
@@ -67,10 +69,7 @@ def when_room(name: str, most: Callable[[], int]) -> int:
 @cache
 def _shared(name: str) -> SharedAnswers:
     folder = monitor_folder()
-    if name not in SHARED:
-        folder /= name
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return SharedAnswers(lambda: backend(name), folder, this_process())
+    return SharedAnswers(lambda: backend(name), folder if name == "slurm" else folder / name, this_process())
 
 
 def _is_shared(name: str) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from paislurm.backends.registry import OF_THIS_SLURM
+
 from ...errors import PaislurmError
 from ..context import store
 from ..input.sites import detected_path, site_path, user_path
@@ -22,7 +24,7 @@ def detect_site(source: Source, *, keep: bool) -> Site | None:
     Where Slurm does not answer there is nothing: submitting says better what keeps it from answering.
     """
     path = detected_path()
-    if source.backend != "slurm" or site_path(source.site) not in (None, path) or is_of_today(path):
+    if source.backend not in OF_THIS_SLURM or site_path(source.site) not in (None, path) or is_of_today(path):
         return None
     from ...site.detection.profile_text import profile_text
     from ...site.load import load_site

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from ..input.job_input import compile_source
 from ..output.console import log
 from .at_host import at_host
 from .background import leave_monitor
+from .choose_backend import choose_backend
 from .detected_site import detect_site
 from .masking import kept_text
 from .monitor_call import MONITOR_CALL, monitor_call, say_who_looks_after
@@ -74,7 +76,7 @@ class Submitted:
 def submit(source: Source, *, dry_run: bool) -> Submitted:
     """Submit a job file. A backend that refuses leaves everything as it was."""
     source, site = at_host(source)
-    backend(source.backend)
+    source = replace(source, backend=choose_backend(source.backend))
     site = detect_site(source, keep=not dry_run) or site
     text, compiled = compile_source(source, installed_version, site)
     folder = store().folder(user_name(), compiled.job.name)

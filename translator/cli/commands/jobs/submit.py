@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
 )
 @job_file
-@click.option("--backend", default="slurm", metavar="NAME", help="Where it runs: slurm (default) or local.")
+@click.option("--backend", default="slurm", metavar="NAME", help="slurm (default), pyslurm, slurmrestd, auto or local.")
 @click.option("--host", metavar="HOST", help="Submit at this login node, by SSH: HOST, USER@HOST or USER@HOST:PORT.")
 @click.option("--wait", is_flag=True, help="Wait for the end; exit code 1 if the job did not succeed.")
 @click.option("--follow", is_flag=True, help="Show what the tasks print until the end; exit code as --wait.")

@@ -1,0 +1,1 @@
+"""Ask Slurm by pyslurm."""

@@ -1,0 +1,76 @@
+"""The backends that the contract suite goes through, each a column of its second table."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster import pyslurm_build, slurmrestd
+from tests.cluster.instance import LOGIN, ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tests.contract.site import Site
+
+
+def _as_it_is(_: Site) -> Mapping[str, str]:
+    return {}
+
+
+def _with_pyslurm(site: Site) -> Mapping[str, str]:
+    """Name the Python that has pyslurm; on a cluster that somebody has, it is the one that runs paislurm."""
+    if site.cluster is None:
+        asked = site.run(
+            "python", "-c", "from paislurm.translator.cli.context import backend; backend('pyslurm').check()"
+        )
+        if asked.returncode != 0:
+            pytest.skip(next((line for line in asked.stderr.splitlines() if "E509" in line), asked.stderr[-200:]))
+        return {}
+    if why_not := pyslurm_build.why_not(site.slurm):
+        pytest.skip(why_not)
+    try:
+        python = pyslurm_build.install(site.cluster.instance)
+    except ClusterError as error:
+        pytest.skip(str(error))
+    return {"PAISLURM_PYSLURM_PYTHON": str(python), "PAISLURM_PYSLURM_UNSUPPORTED": "1"}
+
+
+def _with_slurmrestd(site: Site) -> Mapping[str, str]:
+    """Name the socket of a slurmrestd; on a cluster that somebody has, the user's environment does."""
+    if site.cluster is None:
+        if "PAISLURM_SLURMRESTD" not in os.environ:
+            pytest.skip("PAISLURM_SLURMRESTD names no slurmrestd")
+        return {}
+    if why_not := slurmrestd.why_not(site.slurm):
+        pytest.skip(why_not)
+    try:
+        return {"PAISLURM_SLURMRESTD": slurmrestd.address(site.cluster.instance)}
+    except ClusterError as error:
+        pytest.skip(str(error))
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way from paislurm to a Slurm.
+
+    `words` are for `submit`; `environment` returns what commands have, and skips a case that cannot be; `host` is where
+    paislurm runs. `backend` is the name that the job's journal has.
+    """
+
+    name: str
+    backend: str
+    words: tuple[str, ...]
+    environment: Callable[[Site], Mapping[str, str]] = _as_it_is
+    host: str = LOGIN
+
+
+WAYS = (
+    Way("slurm", "slurm", ("--backend", "slurm")),
+    Way("pyslurm_unsupported", "pyslurm", ("--backend", "pyslurm"), _with_pyslurm),
+    Way("slurmrestd", "slurmrestd", ("--backend", "slurmrestd"), _with_slurmrestd),
+)
+"""The second says in its name that the pair is unsupported: a pyslurm of 25.11 and a Slurm of 26.05."""

@@ -1,0 +1,233 @@
+"""The same on every backend that reaches a Slurm: `backends.py` has which, and the second table what held where."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.jobs import role
+from tests.cluster.processes import wait_until
+from tests.contract.backends import WAYS, Way
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.contract.site import Job, Site
+
+SAVES = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done"
+ASK = """
+import dataclasses, json, sys
+from paislurm.translator.cli.context import backend
+
+def plain(found):
+    if dataclasses.is_dataclass(found):
+        return dataclasses.asdict(found)
+    return {key: plain(value) for key, value in found.items()} if isinstance(found, dict) else found
+
+name, method, argument = sys.argv[1:]
+print(json.dumps(plain(getattr(backend(name), method)(json.loads(argument)))))
+"""
+"""Calls a method of the backend's object, as commands do."""
+
+pytestmark = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+
+
+def submit(site: Site, folder: Path, way: Way, roles: str, extras: str = "", **more: Any) -> Job:
+    job = site.submit(folder, roles, extras, way=way, **more)
+    assert job.status()["backend"] == way.backend
+    return job
+
+
+def asked(job: Job, way: Way, method: str, argument: Any) -> subprocess.CompletedProcess[str]:
+    argv = ("python", "-c", ASK, way.backend, method, json.dumps(argument))
+    return job.site.run(*argv, cwd=job.folder, env=job.env, host=job.host)
+
+
+def call(job: Job, way: Way, method: str, argument: Any) -> Any:
+    """Return what the backend's own object returns; it has nothing to say beside."""
+    done = asked(job, way, method, argument)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return json.loads(done.stdout)
+
+
+def observed(job: Job, way: Way) -> dict[str, Any]:
+    found: dict[str, Any] = call(job, way, "observe", [job.number])
+    return found[job.number]
+
+
+def final(job: Job, way: Way) -> dict[str, Any]:
+    """Return what the backend says when nothing can change any more."""
+    wait_until(lambda: observed(job, way)["final"], "the last word")
+    return observed(job, way)
+
+
+def test_followed_to_success(site: Site, folder: Path, way: Way) -> None:
+    job = submit(site, folder, way, role("w", 2, "echo task $PAI_TASK_INDEX"))
+    followed = job.paislurm("logs", "-f", job.name)
+    assert followed.returncode == 0, followed.stderr
+    assert {line.rpartition("task ")[2] for line in followed.stdout.splitlines()} == {"0", "1"}
+    code, result = job.ended()
+    assert (code, result["outcome"], job.status()["state"]) == (0, "succeeded", "SUCCEEDED")
+    seen = final(job, way)
+    assert (seen["state"], seen["status"], seen["signal"]) == ("COMPLETED", 0, 0)
+    assert seen["submitted"] <= seen["started"] <= seen["ended"]
+
+
+def test_submit_and_wait(site: Site, folder: Path, way: Way) -> None:
+    """What a user calls, in one command."""
+    job = submit(site, folder, way, role("w", 1, "true"))
+    again = job.paislurm("submit", "--wait", *way.words, "--suffix=-2", "job.yaml")
+    assert again.returncode == 0, again.stderr
+
+
+def test_a_failure_has_its_exit_status(site: Site, folder: Path, way: Way) -> None:
+    """One of 128 or more is the task's; the batch script has a small one of its own, which Slurm keeps."""
+    job = submit(site, folder, way, role("w", 1, "exit 137"))
+    code, result = job.ended()
+    assert (code, result["outcome"], result["tasks"][0]["exit_status"]) == (1, "failed", 137)
+    assert job.status()["state"] == "FAILED"
+    seen = final(job, way)
+    assert (seen["state"], seen["signal"]) == ("FAILED", 0)
+    assert 0 < seen["status"] < 128
+
+
+def test_an_exit_status_of_128_and_more(site: Site, folder: Path, way: Way) -> None:
+    """Of a script that is none of ours: pyslurm loses 128, and so does sacct of 22.05 and 24.11."""
+    job = submit(site, folder, way, role("w", 1, "true"))
+    job.ended()
+    sent = site.run("sbatch", "--parsable", "--output=/dev/null", "--wrap=exit 137", cwd=job.folder)
+    number = sent.stdout.strip()
+    wait_until(lambda: call(job, way, "observe", [number])[number]["final"], "the last word")
+    seen = call(job, way, "observe", [number])[number]
+    is_lost = way.backend == "slurm" and site.slurm < "26"
+    assert (seen["state"], seen["status"], seen["signal"]) == ("FAILED", 9 if is_lost else 137, 0)
+
+
+def test_a_job_stays_readable_where_the_backend_is_gone(site: Site, folder: Path, way: Way) -> None:
+    job = submit(site, folder, way, role("w", 1, SAVES))
+    job.wait_for("ready", "0-w/0")
+    if not job.more:
+        pytest.skip(f"{way.backend} needs nothing that can go")
+    gone = dataclasses.replace(job, more={})
+    # An answer of the last seconds would be shown as it is.
+    (job.home / "monitor" / way.backend / "answer.json").unlink(missing_ok=True)
+    shown = gone.paislurm("status", "--json", "--", job.name)
+    assert json.loads(shown.stdout)["backend_state"] == "RUNNING"
+    (words,) = [line for line in shown.stderr.splitlines() if "cannot be used" in line]
+    assert words.endswith("; Slurm's programs are asked instead")
+    assert gone.paislurm("cancel", job.name).returncode == 0
+    assert gone.over()[0] == "STOPPED"
+
+
+def test_a_heterogeneous_job(site: Site, folder: Path, way: Way) -> None:
+    """It is one job, whose components are all there, on nodes of their own."""
+    go = folder / "go"
+    waits = f"echo ready; until [ -e {go} ]; do sleep 0.1; done"
+    roles = role("a", 1, "sleep infinity") + role("b", 2, waits, succeeded=2)
+    job = submit(site, folder, way, roles, "{slurm: {layout: het}}")
+    job.wait_for("ready", "1-b/0", "1-b/1")
+    seen = observed(job, way)
+    assert (seen["state"], seen["final"], seen["status"]) == ("RUNNING", False, None)
+    go.touch()
+    assert job.ended()[0] == 0
+    seen = final(job, way)
+    assert (seen["state"], seen["status"]) == ("COMPLETED", 0)
+    assert len(seen["nodes"].split(",")) >= 2
+
+
+def test_cancel(site: Site, folder: Path, way: Way) -> None:
+    """All components end, and their tasks are told before."""
+    job = submit(site, folder, way, role("a", 1, SAVES) + role("b", 1, SAVES), "{slurm: {layout: het}}")
+    job.wait_for("ready", "0-a/0", "1-b/0")
+    call(job, way, "cancel", job.number)
+    state, code, reason = job.over()
+    assert (state, code) == ("STOPPED", -210)
+    assert f"cancelled by {site.user}" in reason
+    saved = [job.log(task) for task in ("0-a/0", "1-b/0")]
+    assert saved == ["ready\nsaved\n"] * 2 or (site.tracks_by_parents and all(log.startswith("ready") for log in saved))
+    assert final(job, way)["state"] == "CANCELLED"
+    call(job, way, "cancel", job.number)
+
+
+def test_a_pending_job_says_why_and_is_cancelled(site: Site, folder: Path, way: Way) -> None:
+    job = submit(site, folder, way, role("w", 1, "true"), "{slurm: {options: [--begin=now+1hour]}}")
+    wait_until(lambda: observed(job, way)["reason"] == "BeginTime", "a reason")
+    assert (job.status()["state"], job.status()["backend_state"]) == ("WAITING", "PENDING")
+    assert job.paislurm("cancel", job.name).returncode == 0
+    assert job.over()[0] == "STOPPED"
+
+
+def test_a_tag_finds_the_job(site: Site, folder: Path, way: Way) -> None:
+    job = submit(site, folder, way, role("w", 1, SAVES))
+    records = [json.loads(line) for line in (job.path / "journal.jsonl").read_text().splitlines()]
+    (tag,) = {record["tag"] for record in records if "tag" in record}
+    assert call(job, way, "find", [tag, "no-such-tag"]) == {tag: job.number}
+    job.wait_for("ready", "0-w/0")
+    job.paislurm("cancel", job.name)
+    job.over()
+    assert call(job, way, "find", [tag]) == {tag: job.number}
+
+
+def test_an_unknown_job_is_not_known(site: Site, folder: Path, way: Way) -> None:
+    job = submit(site, folder, way, role("w", 1, "true"))
+    job.ended()
+    assert call(job, way, "observe", ["9999999"]) == {}
+    assert set(call(job, way, "observe", ["9999999", job.number])) == {job.number}
+    call(job, way, "cancel", "9999999")
+
+
+@pytest.fixture
+def drained(site: Site) -> Iterator[str]:
+    """A node that takes no jobs."""
+    node, cluster = "n8", site.administrator
+    cluster.admin(["scontrol", "update", f"nodename={node}", "state=drain", "reason=being looked at"])
+    yield node
+    cluster.admin(["scontrol", "update", f"nodename={node}", "state=resume"])
+
+
+@pytest.mark.disruptive
+def test_nodes_that_are_out_of_order(site: Site, folder: Path, way: Way, drained: str) -> None:
+    job = submit(site, folder, way, role("w", 1, "true"))
+    assert call(job, way, "unavailable_nodes", "n[1-4,8]").get(drained) == "being looked at"
+    assert "n1" not in call(job, way, "unavailable_nodes", "n1")
+    job.ended()
+
+
+@pytest.mark.exclusive
+def test_a_controller_that_is_away_loses_nothing(site: Site, folder: Path, way: Way) -> None:
+    """What it does not say is no end; the job goes on meanwhile."""
+    cluster = site.administrator
+    job = submit(site, folder, way, role("w", 1, SAVES))
+    job.wait_for("ready", "0-w/0")
+    number = job.number
+    cluster.stop_daemon("slurmctld")
+    try:
+        assert "UnreachableError" in asked(job, way, "observe", [number]).stderr
+        wait_until(lambda: not job.status()["backend_reachable"], "an outage to be seen")
+        assert job.status()["state"] == "RUNNING"
+    finally:
+        cluster.start_daemon("slurmctld")
+    wait_until(lambda: job.status()["backend_reachable"], "an answer")
+    assert job.status()["state"] == "RUNNING"
+    assert job.number == number
+    job.paislurm("cancel", job.name)
+    assert job.over()[:2] == ("STOPPED", -210)
+
+
+@pytest.mark.exclusive
+def test_accounts_that_are_away_are_no_end(site: Site, folder: Path, way: Way) -> None:
+    cluster = site.administrator
+    cluster.stop_daemon("slurmdbd")
+    try:
+        job = submit(site, folder, way, role("w", 1, "exit 4"))
+        assert job.over()[:2] == ("FAILED", 255)
+        seen = observed(job, way)
+        assert (seen["state"], seen["final"]) == ("FAILED", False)
+    finally:
+        cluster.start_daemon("slurmdbd")
+    assert final(job, way)["state"] == "FAILED"

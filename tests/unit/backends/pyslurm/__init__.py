@@ -1,0 +1,1 @@
+"""Slurm, as pyslurm tells of it."""

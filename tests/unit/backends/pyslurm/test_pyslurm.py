@@ -1,0 +1,304 @@
+"""Jobs as a recorded pyslurm tells of them, and what becomes of them where there is none.
+
+The pyslurm of these tests is a stand-in, which repeats what `tests/pyslurm_output/record.py` wrote down of a real one;
+`tests/contract/test_backends.py` has that one itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from paislurm.backends.base import JobId
+from paislurm.backends.pyslurm.api import UNSUPPORTED, PyslurmApi
+from paislurm.backends.pyslurm.process import CHILD, PYTHON, Process
+from paislurm.backends.runner import Completed
+from paislurm.backends.slurm import commands
+from paislurm.backends.slurm.api import ApiBackend
+from paislurm.backends.slurm.backend import SlurmBackend
+from paislurm.translator.errors import RejectedError, UnreachableError
+
+from ..recording import Recording, Replay, read, submission
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HERE = Path(__file__).parent
+SAID = Path(__file__).parents[3] / "pyslurm_output"
+VERSION = Recording(("sbatch", "--version"), Completed(status=0, stdout="slurm 25.11.2\n", stderr=""))
+GONE = Completed(status=1, stdout="", stderr="slurm_load_jobs error: Invalid job id specified\n")
+QUIET = Completed(status=0, stdout="", stderr="")
+
+
+class Asked:
+    """A backend whose pyslurm is the stand-in, and what it said and cost."""
+
+    def __init__(self, case: str, programs: list[Recording], timeout: float) -> None:
+        self.recorded: dict[str, Any] = json.loads((SAID / f"{case}.json").read_text(encoding="utf-8"))
+        self.job_id = JobId(self.recorded["asked"])
+        self.words: list[str] = []
+        self.calls: list[tuple[str, ...]] = []
+        self.replay = Replay(programs)
+        self.process = Process(
+            lambda argv, _, failed: self.calls.append((*argv, *["failed"] * failed)), timeout=timeout
+        )
+        programs = SlurmBackend(self.replay)
+        api = PyslurmApi(programs, self.process)
+        self.backend = ApiBackend("pyslurm", programs, api, lambda _: 1, self.words.append)
+
+    def scontrol(self) -> Recording:
+        return Recording(tuple(commands.scontrol_job(self.job_id)), Completed(**self.recorded["scontrol"]))
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Install the stand-in, as a pyslurm of some version; "" is none."""
+    (tmp_path / "slurm.conf").touch()
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+
+    def install(version: str) -> None:
+        if version:
+            folder = tmp_path / f"pyslurm-{version}.dist-info"
+            folder.mkdir()
+            (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: pyslurm\nVersion: {version}\n")
+            monkeypatch.setenv("PYTHONPATH", f"{HERE / 'stand_in'}:{tmp_path}")
+
+    return install
+
+
+@pytest.fixture
+def ask(installed: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Asked]]:
+    made: list[Asked] = []
+
+    def make(case: str, *programs: Recording, fault: str = "", version: str = "25.11.2", timeout: float = 30) -> Asked:
+        installed(version)
+        monkeypatch.setenv("PAISLURM_RECORDING", str(SAID / f"{case}.json"))
+        monkeypatch.setenv("PAISLURM_FAULT", fault)
+        made.append(Asked(case, list(programs), timeout))
+        return made[-1]
+
+    yield make
+    for asked in made:
+        asked.process.close()
+
+
+ENDED = {
+    "completed": ("COMPLETED", "COMPLETED", 0, 0, "n1"),
+    "het_failed": ("FAILED", "FAILED", 3, 0, "n1,n2,n3"),
+    "failed_with_137": ("FAILED", "FAILED", 137, 0, "n1"),
+    "killed_by_signal": ("FAILED", "FAILED", 0, 11, "n1"),
+    "cancelled_by_root": ("CANCELLED", "CANCELLED by 0", 0, 0, "n1"),
+}
+
+
+@pytest.mark.parametrize("case", sorted(ENDED))
+def test_endings(ask: Callable[..., Asked], case: str) -> None:
+    asked = ask(case, VERSION)
+    if "failed" in case:
+        asked.replay._left.append(asked.scontrol())
+    seen = asked.backend.observe([asked.job_id])[asked.job_id]
+    assert (seen.state, seen.raw_state, seen.status, seen.signal, seen.nodes) == ENDED[case]
+    assert seen.final
+    assert seen.submitted
+    assert seen.started
+    assert seen.ended
+    assert not asked.replay._left
+
+
+def test_who_cancelled_is_told_by_number(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a name, or the number where there is no such user; a name that nobody has any more is none."""
+    asked = ask("cancelled_by_user", VERSION)
+    assert asked.backend.observe([asked.job_id])[asked.job_id].raw_state == "CANCELLED"
+    said = asked.recorded
+    for row in said["accounts"]:
+        row["cancelled_by"] = "21001"
+    other = Path(os.environ["SLURM_CONF"]).with_name("other.json")
+    other.write_text(json.dumps(said), encoding="utf-8")
+    monkeypatch.setenv("PAISLURM_RECORDING", str(other))
+    asked.process.close()
+    assert asked.backend.observe([asked.job_id])[asked.job_id].raw_state == "CANCELLED by 21001"
+
+
+def test_an_exit_status_that_the_controller_has_forgotten_is_not_known(ask: Callable[..., Asked]) -> None:
+    """9 may have been 137."""
+    asked = ask("failed_with_137", VERSION)
+    asked.replay._left.append(Recording(asked.scontrol().argv, GONE))
+    seen = asked.backend.observe([asked.job_id])[asked.job_id]
+    assert (seen.state, seen.final, seen.status, seen.signal) == ("FAILED", True, None, None)
+
+
+def test_a_running_job(ask: Callable[..., Asked]) -> None:
+    asked = ask("het_running", VERSION)
+    seen = asked.backend.observe([asked.job_id])[asked.job_id]
+    assert (seen.state, seen.final, seen.nodes) == ("RUNNING", False, "n1,n2,n3")
+    assert (seen.status, seen.signal, seen.ended) == (None, None, None)
+    assert asked.calls == [("pyslurm", "queue")]
+
+
+def test_a_pending_job_says_why(ask: Callable[..., Asked]) -> None:
+    asked = ask("pending", VERSION)
+    seen = asked.backend.observe([asked.job_id])[asked.job_id]
+    assert (seen.state, seen.final, seen.reason, seen.reasons, seen.nodes) == (
+        "PENDING", False, "BeginTime", ("BeginTime",), "",
+    )  # fmt: skip
+    assert seen.started is None
+
+
+def test_unknown_jobs_are_not_in_the_answer_and_can_be_cancelled(ask: Callable[..., Asked]) -> None:
+    asked = ask("unknown_job", VERSION)
+    assert asked.backend.observe([asked.job_id]) == {}
+    asked.backend.cancel(asked.job_id)
+    assert asked.backend.observe([]) == {}
+
+
+def test_nodes_that_are_out_of_order(ask: Callable[..., Asked]) -> None:
+    asked = ask("node_down", VERSION)
+    assert asked.backend.unavailable_nodes("n[6-8,99]") == {"n7": "broken", "n8": "being looked at"}
+
+
+def test_a_controller_that_is_away_says_nothing_of_any_job(ask: Callable[..., Asked]) -> None:
+    asked = ask("controller_away", VERSION)
+    for call in (lambda: asked.backend.observe([asked.job_id]), lambda: asked.backend.cancel(asked.job_id)):
+        with pytest.raises(UnreachableError, match="Unable to contact slurm controller") as caught:
+            call()
+        assert caught.value.diagnostics[0].code == "E506"
+    assert asked.calls == [("pyslurm", "queue", "failed"), ("pyslurm", "cancel", "failed")]
+    assert not asked.words
+
+
+def test_where_the_database_does_not_answer_sacct_tells_why(ask: Callable[..., Asked]) -> None:
+    asked = ask("database_away", VERSION)
+    refused = Completed(status=1, stdout="", stderr="Problem talking to the database: Connection refused\n")
+    asked.replay._left.append(Recording(tuple(commands.sacct([asked.job_id])), refused))
+    with pytest.raises(UnreachableError, match="Problem talking to the database"):
+        asked.backend.observe([asked.job_id])
+
+
+def test_programs_submit_and_look_for_tags(ask: Callable[..., Asked]) -> None:
+    asked = ask("completed", *read("found_by_tag")[:1], VERSION)
+    tag = "tag-found_by_tag"
+    assert list(asked.backend.find([tag])) == [tag]
+    assert asked.backend.version() == "slurm 25.11.2\n"
+    submit = read("completed")[0]
+    asked.replay._left.append(submit)
+    assert asked.backend.submit(submission("completed")) == submit.completed.stdout.strip()
+    assert "PATH" in asked.backend.environment(JobId("1"))
+    assert not asked.calls
+
+
+def test_jobs_of_a_federation_are_asked_of_programs(ask: Callable[..., Asked]) -> None:
+    job_id = JobId(str((1 << 26) + 1))
+    asked = ask("completed", Recording(tuple(commands.squeue([job_id])), GONE))
+    asked.replay._left.append(Recording(tuple(commands.sacct([job_id])), QUIET))
+    assert asked.backend.observe([job_id]) == {}
+
+
+UNUSABLE = {
+    "no pyslurm": ({"version": ""}, "it is not installed for ", "install 'pyslurm==25.11.*'"),
+    "another version": ({"version": "24.11.0"}, "it is 24.11.0, and slurm 25.11.2 needs one of its own", "25.11"),
+}
+BROKEN = {
+    "import": "pyslurm cannot be imported: libslurm.so.43: cannot open",
+    "exit": "its process ended: fatal: Unable to process configuration file",
+    "crash": r"its process ended: .* \(by signal 11\)",
+}
+
+
+@pytest.mark.parametrize("why", sorted(UNUSABLE))
+def test_a_pyslurm_that_cannot_be_asked_says_what_to_install(ask: Callable[..., Asked], why: str) -> None:
+    means, words, hint = UNUSABLE[why]
+    asked = ask("completed", VERSION, **means)
+    with pytest.raises(UnreachableError, match=words) as caught:
+        asked.backend.check()
+    assert caught.value.diagnostics[0].code == "E509"
+    assert hint in caught.value.diagnostics[0].hint
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_without_a_configuration_nothing_is_imported(
+    ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    """The library would look for one for a minute, or end the process."""
+    asked = ask("completed", fault="hang")
+    if named:
+        monkeypatch.setenv("SLURM_CONF", "/no/slurm.conf")
+    elif Path("/etc/slurm/slurm.conf").exists():
+        pytest.skip("this machine has a slurm.conf")
+    else:
+        monkeypatch.delenv("SLURM_CONF")
+    says = r"\$SLURM_CONF is /no/slurm.conf, which is not there" if named else "there is no slurm.conf"
+    with pytest.raises(UnreachableError, match=says):
+        asked.backend.check()
+
+
+def test_a_python_that_is_not_there(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PYTHON, "/no/python")
+    with pytest.raises(UnreachableError, match="/no/python cannot be started"):
+        ask("completed").backend.check()
+
+
+def test_another_version_can_be_asked_for(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(UNSUPPORTED, "1")
+    ask("completed", VERSION, version="24.11.0").backend.check()
+
+
+@pytest.mark.parametrize("fault", [*sorted(BROKEN), "gone"])
+def test_where_pyslurm_is_gone_programs_are_asked_and_that_is_said_once(ask: Callable[..., Asked], fault: str) -> None:
+    queue, accounts = read("completed")[1:]
+    job_id = JobId(queue.completed.stdout.partition("|")[0])
+    asked = ask("completed", VERSION, queue, accounts, *read("unknown_job")[-1:], fault=fault.replace("gone", ""))
+    if fault == "gone":
+        asked.process._argv = ("/no/python",)
+        del asked.replay._left[0]
+    assert asked.backend.observe([job_id])[job_id].state == "COMPLETED"
+    asked.backend.cancel(JobId("9999999"))
+    assert len(asked.words) == 1
+    assert asked.words[0].endswith("; Slurm's programs are asked instead")
+    if fault in BROKEN:
+        assert re.search(BROKEN[fault], asked.words[0])
+
+
+def test_a_pyslurm_that_hangs_is_ended_and_started_anew(
+    ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ask("completed", VERSION, fault="hang", timeout=1.5)
+    with pytest.raises(UnreachableError, match=r"pyslurm gave no answer within 1.5 s") as caught:
+        asked.backend.observe([asked.job_id])
+    assert caught.value.diagnostics[0].code == "E502"
+    assert asked.process._child is None
+    monkeypatch.setenv("PAISLURM_FAULT", "")
+    asked.process._timeout = 30
+    assert asked.backend.observe([asked.job_id])[asked.job_id].state == "COMPLETED"
+    assert not asked.words
+
+
+def test_the_process_ends_when_nobody_asks_any_more(ask: Callable[..., Asked]) -> None:
+    asked = ask("completed", VERSION)
+    asked.backend.check()
+    child = asked.process._child
+    assert child is not None
+    assert child.stdin is not None
+    child.stdin.close()
+    assert child.wait(10) == 0
+
+
+def test_a_refusal_is_one(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ask("unknown_job", VERSION)
+    said = {**asked.recorded, "job": {str(asked.job_id): {"errno": 2001, "message": "Access/permission denied"}}}
+    other = Path(os.environ["SLURM_CONF"]).with_name("other.json")
+    other.write_text(json.dumps(said), encoding="utf-8")
+    monkeypatch.setenv("PAISLURM_RECORDING", str(other))
+    with pytest.raises(RejectedError, match="pyslurm refuses: Access/permission denied"):
+        asked.backend.cancel(asked.job_id)
+
+
+def test_the_process_needs_nothing_of_this_package() -> None:
+    """It may be run by a Python that has not got it."""
+    assert Process().python == sys.executable
+    assert "paislurm." not in CHILD.read_text(encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Slurm, as slurmrestd tells of it."""

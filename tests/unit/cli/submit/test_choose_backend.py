@@ -1,0 +1,99 @@
+"""Which backend `submit --backend` takes, and what becomes of jobs whose backend has gone."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.slurm.api import ApiBackend
+from paislurm.translator.cli import context
+from paislurm.translator.cli.context import user_name
+from paislurm.translator.cli.jobs import asking
+from paislurm.translator.cli.submit.choose_backend import choose_backend
+from paislurm.translator.errors import UnreachableError, UsageError
+
+from ...monitor.jobs import CREATED, INTENT, SUBMITTED, job_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ..running import Runner
+
+STAND_IN = Path(__file__).parents[2] / "backends" / "pyslurm" / "stand_in"
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Have a Slurm 25.11, which says that job 7 waits, and a pyslurm of the version that the test wants."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    answers = {"sbatch": "slurm 25.11.2", "squeue": "7|7|PENDING|10|||None|Resources"}
+    for program, answer in answers.items():
+        (programs / program).write_text(f"#!/bin/sh\nprintf '%s\\n' '{answer}'\n", encoding="utf-8")
+        (programs / program).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    (tmp_path / "slurm.conf").touch()
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+
+    def install(version: str) -> None:
+        folder = tmp_path / f"pyslurm-{version}.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: pyslurm\nVersion: {version}\n")
+        monkeypatch.setenv("PYTHONPATH", f"{STAND_IN}:{tmp_path}")
+
+    yield install
+    chosen = context.backend("pyslurm")
+    assert isinstance(chosen, ApiBackend)
+    chosen.close()
+
+
+def test_auto_takes_a_pyslurm_of_slurms_own_version(installed: Callable[[str], None]) -> None:
+    installed("25.11.0")
+    assert (choose_backend("auto"), choose_backend("pyslurm")) == ("pyslurm", "pyslurm")
+
+
+@pytest.mark.parametrize("version", ["24.11.0", ""])
+def test_auto_takes_no_other(installed: Callable[[str], None], version: str) -> None:
+    if version:
+        installed(version)
+    assert choose_backend("auto") == "slurm"
+    with pytest.raises(UnreachableError, match="pyslurm cannot be used"):
+        choose_backend("pyslurm")
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_pyslurm_that_is_not_there_leaves_nothing_behind(run: Runner, job: str, surroundings: Path) -> None:
+    done = run("submit", job, "--backend", "pyslurm")
+    assert done.code == 6
+    assert "error E509: pyslurm cannot be used: it is not installed for" in done.err
+    assert "hint: install 'pyslurm==25.11.*', or set PAISLURM_PYSLURM_PYTHON: docs/pyslurm.md has how" in done.err
+    assert not surroundings.exists()
+
+
+def test_a_name_that_no_backend_has() -> None:
+    with pytest.raises(UsageError, match="there is no backend 'slrum'") as caught:
+        choose_backend("slrum")
+    assert caught.value.diagnostics[0].hint == "there are: auto, local, pyslurm, slurm, slurmrestd"
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_job_stays_readable_where_pyslurm_is_gone(run: Runner, surroundings: Path) -> None:
+    created = replace(CREATED, backend="pyslurm", user=user_name())
+    submitted = replace(SUBMITTED, backend="pyslurm", user=user_name())
+    job_folder(surroundings, created, INTENT, submitted, name=f"{user_name()}~demo")
+    done = run("status", "demo")
+    assert done.code == 0
+    assert "pyslurm     job 7, PENDING" in done.out
+    (line,) = done.err.splitlines()
+    assert line.startswith("pyslurm cannot be used: it is not installed for ")
+    assert line.endswith("; Slurm's programs are asked instead")
+
+
+def test_backends_do_not_share_an_answer() -> None:
+    """One that was asked for the jobs of the one says nothing of those of the other."""
+    files = {asking._shared(name)._file for name in ("slurm", "pyslurm")}
+    assert len(files) == 2

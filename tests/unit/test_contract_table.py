@@ -1,0 +1,54 @@
+"""The tables at the end of the contract suite."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from tests.contract.backends import WAYS
+from tests.contract.table import lines_of_backends, lines_of_table
+
+SLURMS = ["22.05", "26.05"]
+
+
+def report(name: str, outcome: str = "passed", when: str = "call", reason: str = "") -> Any:
+    return SimpleNamespace(
+        nodeid=f"tests/contract/{name}", when=when, skipped=outcome == "skipped", failed=outcome == "failed",
+        longrepr=("file", 1, reason) if reason else None,
+    )  # fmt: skip
+
+
+REPORTS = [
+    report("test_ends.py::test_cancel[22.05-het]"),
+    report("test_ends.py::test_cancel[26.05-het]", "failed"),
+    report("test_backends.py::test_cancel[22.05-slurm]", when="setup"),
+    report("test_backends.py::test_cancel[22.05-slurm]"),
+    report("test_backends.py::test_cancel[26.05-slurm]"),
+    report("test_backends.py::test_cancel[22.05-other]", "skipped", "setup", "none is made for it"),
+    report("test_backends.py::test_cancel[26.05-other]"),
+    report("test_backends.py::test_cancel[26.05-other]", "failed", "teardown"),
+    SimpleNamespace(nodeid="tests/unit/test_x.py::test_y[26.05]"),
+]
+
+
+def test_the_table_of_versions_has_no_case_of_backends() -> None:
+    assert lines_of_table(REPORTS, SLURMS) == [
+        "case                22.05  26.05",
+        "ends: cancel [het]  ok     FAILED",
+    ]
+
+
+def test_a_cell_of_the_table_of_backends_has_what_became_of_a_case_with_each_slurm() -> None:
+    assert lines_of_backends(REPORTS, SLURMS, ["slurm", "other"]) == [
+        "case    slurm  other",
+        "cancel  ok     skipped (1) / FAILED",
+        "(1) none is made for it",
+    ]
+
+
+def test_without_cases_there_is_no_table() -> None:
+    assert lines_of_table([], SLURMS) == lines_of_backends([], SLURMS, ["slurm"]) == []
+
+
+def test_names_of_backends_can_be_told_from_versions() -> None:
+    assert not [way.name for way in WAYS if "-" in way.name]
