@@ -143,7 +143,7 @@ def scancel(job_id: JobId) -> list[str]:
 
 
 def scontrol_show(what: str) -> list[str]:
-    """Return the query for the configuration (`config`), or for every `partition` or `node`, each on one line.
+    """Return the query for the `config`, or for every `partition`, `node` or `reservation`, each on one line.
 
     A user is shown what is there for that user. Source: scontrol(1), show.
     """
@@ -156,15 +156,16 @@ def srun_mpi_list() -> list[str]:
 
 
 def sacctmgr_accounts(user: str, cluster: str) -> list[str]:
-    """Return the query for the accounts of a user on a cluster, each with its qualities of service."""
-    return [
-        "sacctmgr",
-        "--noheader",
-        "--parsable2",
-        "--readonly",
-        "show",
-        "associations",
-        f"users={user}",
-        *([f"clusters={cluster}"] if cluster else []),
-        "format=Account,QOS",
-    ]
+    """Return the query for the accounts of a user on a cluster, each with its qualities of service and limits.
+
+    Source: sacctmgr(1), LIST/SHOW USER FORMAT OPTIONS.
+    """
+    columns = "DefaultAccount,Account,Partition,QOS,DefaultQOS,MaxJobs,MaxSubmit,MaxWall,MaxTRES,GrpTRES,GrpJobs"
+    where = [f"users={user}", "withassoc", *([f"clusters={cluster}"] if cluster else [])]
+    return ["sacctmgr", "--parsable2", "--readonly", "show", "users", *where, f"format={columns},GrpSubmit"]
+
+
+def sacctmgr_qos() -> list[str]:
+    """Return the query for the limits of all qualities of service. Source: sacctmgr(1), SHOW QOS FORMAT OPTIONS."""
+    columns = "Name,MaxWall,MaxJobsPU,MaxSubmitPU,MaxTRES,MaxTRESPU,GrpTRES,GrpJobs,GrpSubmit"
+    return ["sacctmgr", "--parsable2", "--readonly", "show", "qos", f"format={columns}"]

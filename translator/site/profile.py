@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ..exit_codes.table import SiteRow
     from .container_runtimes import ContainerRuntime
+    from .limits import Account, Limits
 
 GresStyle = Literal["gres", "gpus-per-task"]
 AddressMethod = Literal["getent", "node-address", "suffix"]
@@ -22,6 +23,9 @@ GpuVendor = Literal["nvidia", "amd"]
 CpuUnit = Literal["thread", "core"]
 Overrides = tuple[tuple[str, str | None], ...]
 """Variables of a site, by name; None takes one away."""
+WORD = r"[A-Za-z][A-Za-z0-9_.-]*"
+GRES = rf"{WORD}(?::{WORD})?:[1-9]\d{{0,5}}"
+"""A generic resource of a node with its number, `hca:1`. Source: sbatch(1), --gres."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +33,7 @@ class Shape:
     """Describe `count` equal nodes of a partition; `gpus` is those of one node, `gpu_type` its gres type.
 
     `cpus` is what Slurm counts as CPUs: hardware threads, of which each core has `threads_per_core`, or cores.
+    `features` and the other generic resources, `gres`, each `hca:2`, are None where they are not known.
     """
 
     count: int
@@ -37,15 +42,24 @@ class Shape:
     gpus: int = 0
     gpu_type: str = ""
     threads_per_core: int = 1
+    features: tuple[str, ...] | None = None
+    gres: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Partition:
-    """Describe a partition. `shapes` is empty where the nodes are not known."""
+    """Describe a partition. `shapes` is empty where the nodes are not known.
+
+    A job may have `max_nodes`, None for all. `allow_accounts` and `allow_qos` are those whose jobs it takes, None for
+    all.
+    """
 
     name: str
     shapes: tuple[Shape, ...] = ()
     time_limit: timedelta | None = None
+    max_nodes: int | None = None
+    allow_accounts: tuple[str, ...] | None = None
+    allow_qos: tuple[str, ...] | None = None
 
     @property
     def node_count(self) -> int:
@@ -227,6 +241,14 @@ class Site:
     partitions: tuple[Partition, ...] = ()
     default_partition: str | None = None
     virtual_clusters: Mapping[str, VirtualCluster] = field(default_factory=dict)
+    accounts: Mapping[str, Account] | None = None
+    """The accounts of the profile's users, None where they are not known."""
+    default_account: str | None = None
+    qos: Mapping[str, Limits] | None = None
+    """The qualities of service of the profile's users, None where they are not known."""
+    reservations: tuple[str, ...] | None = None
+    require_time_limit: bool = False
+    """Whether Slurm takes no job that does not say how long it may run."""
     gres_style: GresStyle = "gres"
     gpus: Gpus = field(default_factory=Gpus)
     cpu_unit: CpuUnit = "thread"

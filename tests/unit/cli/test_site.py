@@ -63,16 +63,16 @@ def slurm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_five_questions_are_asked(version: str) -> None:
+def test_seven_questions_are_asked(version: str) -> None:
     recordings = read("site_detect", version)
     asked = [each.argv[0] for each in recordings if each.argv[0] != "getent"]
-    assert asked == ["scontrol", "scontrol", "scontrol", "srun", "sacctmgr"]
+    assert asked == ["scontrol", "scontrol", "scontrol", "srun", "scontrol", "sacctmgr", "sacctmgr"]
 
 
 def test_who_keeps_no_accounts_is_not_asked_for_them() -> None:
     slurm = Slurm(config=Completed(status=0, stdout="AccountingStorageType = accounting_storage/none\n", stderr=""))
     ask(slurm, slurm, Machine(), "alice")
-    assert slurm.asked == ["config", "partition", "node", "srun", "getent"]
+    assert slurm.asked == ["config", "partition", "node", "srun", "reservation", "getent"]
 
 
 def test_what_is_refused_is_not_learnt() -> None:
@@ -85,7 +85,7 @@ def test_what_is_refused_is_not_learnt() -> None:
     assert gaps["partitions"] == "scontrol refuses: slurm_load_partitions error: Access/permission denied"
     assert "denied" in gaps["partitions.NAME.nodes"]
     assert gaps["mpi"] == "there is no `srun` here"
-    assert gaps["virtualClusters.NAME.account"] == "Slurm does not respond: Problem talking to the database"
+    assert gaps["accounts"] == gaps["qos"] == "Slurm does not respond: Problem talking to the database"
 
 
 def test_plugins_may_come_on_standard_error() -> None:

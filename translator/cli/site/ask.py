@@ -1,4 +1,4 @@
-"""Ask Slurm what it knows of the cluster, in five calls, and look at this machine."""
+"""Ask Slurm what it knows of the cluster, in seven calls, and look at this machine."""
 
 from __future__ import annotations
 
@@ -60,10 +60,12 @@ def ask(slurm: CommandRunner, here: CommandRunner, machine: Machine, user: str) 
     all_nodes = questions.optional("nodes", commands.scontrol_show("node"), RejectedError)
     mpi = questions.optional("mpi", commands.srun_mpi_list(), BackendError)
     known = slurm_config(config)
-    accounts = ""
+    reservations = questions.optional("reservations", commands.scontrol_show("reservation"), RejectedError)
+    accounts = qos = ""
     if known.has_accounting:
         query = commands.sacctmgr_accounts(user, known.name)
         accounts = questions.optional("accounts", query, BackendError)
+        qos = questions.optional("qos", commands.sacctmgr_qos(), BackendError)
     found = nodes(all_nodes)
     return Answers(
         config=config,
@@ -72,6 +74,8 @@ def ask(slurm: CommandRunner, here: CommandRunner, machine: Machine, user: str) 
         nodes=all_nodes,
         mpi=mpi,
         accounts=accounts,
+        qos=qos,
+        reservations=reservations,
         refused=questions.refused,
         ephemeral_ports=machine.ephemeral_ports,
         runtimes=machine.runtimes,

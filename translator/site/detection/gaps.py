@@ -18,7 +18,9 @@ _ASKED = {
     "partitions": ("partitions", "scontrol show partition"),
     "nodes": ("partitions.NAME.nodes", "scontrol show node"),
     "mpi": ("mpi", "srun --mpi=list"),
-    "accounts": ("virtualClusters.NAME.account", "sacctmgr show assoc user=$USER format=Account,QOS"),
+    "reservations": ("reservations", "scontrol show reservation"),
+    "accounts": ("accounts", "sacctmgr show assoc user=$USER format=Account,QOS"),
+    "qos": ("qos", "sacctmgr show qos"),
 }
 """The key and the command by what was asked for."""
 _NO_MEMORY = 1

@@ -24,6 +24,9 @@ def remarks(parsed: Parsed, site: Site, user: str) -> Mapping[str, tuple[str, ..
         "partitions": tuple(_on_partitions(parsed, site)),
         "gpus": tuple(_on_resources(parsed.nodes)),
         "virtualClusters": tuple(_on_accounts(parsed, user)),
+        "accounts": (f"Of {user}, with the limits that Slurm enforces: in a profile for all users leave them out.",),
+        "reservations": ("Reservations come and go: without this key no job is refused for the one that it names.",),
+        "requireTimeLimit": ("JobSubmitPlugins of Slurm has require_timelimit.",),
         "ports": tuple(_on_ports(parsed)),
         "mpi": (f"MpiDefault of Slurm is {parsed.config.mpi_default or 'none'}.",),
     }
@@ -37,8 +40,6 @@ def _on_partitions(parsed: Parsed, site: Site) -> Iterator[str]:
             yield f"{record.name}: {away} of {partition.node_count} nodes are down or drained now."
         if not record.is_up:
             yield f"{record.name}: the partition is not up now."
-        if record.max_nodes:
-            yield f"{record.name}: a job may have {record.max_nodes} nodes at most, which no key says."
     several = sum(len(node.gpu_types) > 1 for node in parsed.nodes)
     if several:
         yield f"{several} nodes have GPUs of several types: gpuType is left out there."
@@ -46,7 +47,7 @@ def _on_partitions(parsed: Parsed, site: Site) -> Iterator[str]:
 
 def _on_resources(nodes: Iterable[Node]) -> Iterator[str]:
     """Say which features and generic resources jobs can ask for, with the number of nodes that have each."""
-    features = Counter(name for node in nodes for name in set(node.features))
+    features = Counter(name for node in nodes for name in node.shape.features or ())
     others = Counter(name for node in nodes for name in {each.name for each in node.gres} - {GPU})
     if features:
         yield f"Features of nodes, for nodeTypes or infiniband.constraint: {_counted(features)}."

@@ -38,7 +38,8 @@ def command() -> None:
 def detect(output: str | None, *, force: bool, as_json: bool) -> int:
     """Write a site profile by what Slurm says. It has comments, and a list of what could not be learnt.
 
-    It asks Slurm five questions: scontrol three, srun and sacctmgr one. No job is submitted, and no node is looked at.
+    It asks Slurm seven questions: scontrol four, sacctmgr two and srun one. No job is submitted, and no node is
+    looked at.
 
     A FILE that has other values for these keys stays as it is, because you may have changed it: what differs is
     printed, and the exit code is 1. Your comments and other keys are no difference.
