@@ -144,7 +144,8 @@ class ContainerSettings:
     """Name the container runtime (or `none`), the paths of images by their references, and the folders that tasks see.
 
     Images of registries are kept below `cache` ("": nowhere), once for all nodes if it is shared; `certificates` is a
-    file of what is trusted of registries, "" for what the nodes trust.
+    file of what is trusted of registries, "" for what the nodes trust. `installed` are the runtimes that nodes have,
+    None where they are not known.
     """
 
     runtime: str = NO_CONTAINERS
@@ -153,6 +154,7 @@ class ContainerSettings:
     cache: str = ""
     cache_shared: bool = True
     certificates: str = ""
+    installed: tuple[str, ...] | None = None
 
     @property
     def row(self) -> ContainerRuntime | None:

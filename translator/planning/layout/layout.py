@@ -22,11 +22,12 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class Overheads:
-    """Hold what nodes must have beside a job's own words: memory for the batch script, and GPUs of a type, by role.
+    """Hold what nodes must have beside a job's own words: memory for the batch script; by role type of GPUs, features.
 
     `gpus_by_node` says, by role, whether Slurm cannot count the GPUs by task.
     """
 
     batch_memory_mib: int
     gpu_types: tuple[str, ...]
+    constraints: tuple[str, ...]
     gpus_by_node: tuple[bool, ...]
