@@ -193,6 +193,8 @@ PROGRAM = {
     "E542": "PAISLURM_HOME belongs to another user, or others can write to it",
     "E543": "sacct did not print the columns that it was asked for",
     "E544": "what `-o` names is no file, pipe or terminal",
+    "E545": "the file system or the quota of PAISLURM_HOME has no room for the job",
+    "E546": "the file system or the quota of PAISLURM_HOME has too few inodes for the job",
     "E599": "internal error: please report it",
 }
 """What goes wrong around job files. Source: this project's command line."""

@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paislurm.backends.runner import LocalRunner
+
 from ...errors import BackendError, Diagnostic, InterruptedWaitError, RejectedError, UnreachableError
 from ...lazy import dataclass
 from ...monitor.attempt import NEVER_SENT, new_intent, submit_attempt
@@ -25,6 +27,7 @@ from .monitor_call import MONITOR_CALL, monitor_call, say_who_looks_after
 from .refusal_location import locate_refusal
 from .replace_job import finished_in, put_in_place, undo
 from .retry_policy import retry_policy
+from .room import check_room
 from .slurm_version import installed_version
 
 if TYPE_CHECKING:
@@ -75,6 +78,7 @@ def submit(source: Source, *, dry_run: bool) -> Submitted:
     text, compiled = compile_source(source, installed_version, detected)
     folder = store().folder(user_name(), compiled.job.name)
     finished = finished_in(folder)
+    check_room(store().home, compiled, LocalRunner())
     job_id = None
     if not dry_run:
         try:
