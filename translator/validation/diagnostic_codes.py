@@ -167,6 +167,7 @@ PROGRAM = {
     "E350": "bash cannot read the commands",
     "W350": "bash warns of the commands",
     "E460": "the site profile cannot be read",
+    "E465": "something in the site profile that the cluster does not have",
     "E500": "a file cannot be read or written",
     "E501": "a program of Slurm is not there",
     "E502": "Slurm does not answer; whether it took the job is not known, and found out later by the job's tag",

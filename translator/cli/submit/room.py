@@ -72,12 +72,12 @@ def rooms(place: Path, runner: CommandRunner) -> Iterator[Room]:
             done = runner.run(["quota", "--no-wrap", "--raw-grace"], timeout=QUOTA_SECONDS)
         except BackendError:
             return
-        found = quota(done.stdout, _device_of(place))
+        found = quota_left(done.stdout, _device_of(place))
         if found is not None:
             yield found
 
 
-def quota(text: str, device: str) -> Room | None:
+def quota_left(text: str, device: str) -> Room | None:
     """Return what the program leaves on a file system, None where it has no line for that. Source: quota(1)."""
     for line in text.splitlines():
         words = line.split()

@@ -9,7 +9,7 @@ import pytest
 
 from paislurm.backends.runner import Completed
 from paislurm.translator.cli.submit import room as room_module
-from paislurm.translator.cli.submit.room import Room, quota, rooms
+from paislurm.translator.cli.submit.room import Room, quota_left, rooms
 from paislurm.translator.errors import Diagnostic, UnreachableError
 
 if TYPE_CHECKING:
@@ -95,14 +95,14 @@ def test_a_file_system_that_counts_no_inodes(
     ],
 )
 def test_what_quota_says(device: str, room: Room | None) -> None:
-    assert quota(TOLD, device) == room
+    assert quota_left(TOLD, device) == room
 
 
 def test_the_quota_counts_beside_the_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room_module.shutil, "which", lambda _: "/usr/bin/quota")
-    (tmp_path / "mounts").write_text(
-        f"none / rootfs rw 0 0\nfs:/home {tmp_path} nfs rw 0 0\nx {tmp_path}x nfs rw 0 0\n"
-    )
+    mounts = f"none / rootfs rw 0 0\nfs:/home {tmp_path} nfs rw 0 0\nx {tmp_path}x nfs rw 0 0\n"
+    mounts = f"none / rootfs rw 0 0\nfs:/home {tmp_path} nfs rw 0 0\nx {tmp_path}x nfs rw 0 0\n"
+    (tmp_path / "mounts").write_text(mounts)
     monkeypatch.setattr(room_module, "_MOUNTS", tmp_path / "mounts")
     assert [room.free_inodes for room in rooms(tmp_path, Quota(TOLD))][1:] == [3]
     assert len(list(rooms(tmp_path, Quota("quota: none\n")))) == 1

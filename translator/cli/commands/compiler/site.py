@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...options import examples, json_option
-from ...output.console import log, print_file, print_json
+from ...output.console import log, log_diagnostics, print_file, print_json, print_result
 
 if TYPE_CHECKING:
     from ...site.profile_file import Written
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
         "paislurm site detect",
         "paislurm site detect --output ~/.config/paislurm/site.yaml",
         "paislurm site show --json",
+        "paislurm site check jobs/*.yaml",
     ),
 )
 def command() -> None:
-    """Write a site profile by what Slurm says, or show the one in force."""
+    """Write a site profile by what Slurm says, show the one in force, or check jobs against it."""
 
 
 @command.command(
@@ -107,6 +108,57 @@ def show(site: str | None, *, as_json: bool) -> int:
         [(each.key, each.value, f"{path}:{each.line}" if each.line else "default") for each in found],
     )
     return 0
+
+
+@command.command(
+    epilog=examples("paislurm site check", "paislurm site check jobs/*.yaml", "paislurm site check job.yaml --json")
+)
+@click.argument("jobs", metavar="[JOB]...", nargs=-1)
+@click.option(
+    "--site",
+    metavar="FILE",
+    help="The site profile. Default: $PAISLURM_SITE, ~/.config/paislurm/site.yaml, /etc/paislurm/site.yaml.",
+)
+@json_option
+def check(jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
+    """Say of job files what they would have here, or why they can never start.
+
+    Each JOB is a job file, or - for standard input. Nothing is submitted: the profile tells, and without one Slurm is
+    asked for it. The exit code is 3 if a job file is wrong, else 4 if the site cannot run one.
+
+    Without a JOB the profile itself is checked, and where Slurm answers, whether the cluster still has what it names.
+    """
+    from ...input.sites import site_path
+    from ...site.check import CANNOT_RUN, check_job, check_profile, site_to_check, status_of
+
+    path = site_path(site)
+    if jobs or path is None:
+        known = site_to_check(site)
+        checked = [check_job(file, known) for file in jobs]
+        for each in checked:
+            log_diagnostics(each.diagnostics)
+            if not as_json:
+                print_result(f"{each.file}: {each.verdict}")
+        status = status_of(checked)
+        if as_json:
+            print_json({"file": str(path) if path else None, "checked": [each.as_dict() for each in checked]})
+        elif not jobs:
+            print_result("there is no profile; Slurm answers, and `paislurm site detect` writes one")
+        return status
+    diagnostics, reachable = check_profile(path, site)
+    log_diagnostics(diagnostics)
+    if as_json:
+        print_json({"file": str(path), "backend_reachable": reachable, "diagnostics": [each.as_dict() for each in diagnostics]})
+    else:
+        print_result(f"{path}: {_stands(len(diagnostics), reachable=reachable)}")
+    return CANNOT_RUN if diagnostics else 0
+
+
+def _stands(gone: int, *, reachable: bool) -> str:
+    """Say how a profile stands to its cluster."""
+    if gone:
+        return f"{gone} thing{'s' * (gone != 1)} in it the cluster does not have"
+    return "is valid, and the cluster has all of it" if reachable else "is valid"
 
 
 def _became(output: str, done: Written) -> str:
