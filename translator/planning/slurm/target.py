@@ -177,7 +177,8 @@ def partition_of(target: SlurmTarget, site: Site) -> Partition:
                 code="E402",
                 message=f"the site has no partition {target.partition!r}; it has {', '.join(names)}",
                 path="$.extras.slurm.partition",
-                hint=did_you_mean(target.partition, names),
+                hint=did_you_mean(target.partition, names)
+                or f"write `partition: {site.default_partition or names[0]}` under extras.slurm",
             )
         )
     return Partition(name=target.partition or "")

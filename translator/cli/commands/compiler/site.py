@@ -148,7 +148,9 @@ def check(jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
     diagnostics, reachable = check_profile(path, site)
     log_diagnostics(diagnostics)
     if as_json:
-        print_json({"file": str(path), "backend_reachable": reachable, "diagnostics": [each.as_dict() for each in diagnostics]})
+        print_json(
+            {"file": str(path), "backend_reachable": reachable, "diagnostics": [each.as_dict() for each in diagnostics]}
+        )
     else:
         print_result(f"{path}: {_stands(len(diagnostics), reachable=reachable)}")
     return CANNOT_RUN if diagnostics else 0
