@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.cluster.jobs import ROOT, job_text, role
+from tests.contract.limits import limits
 from tests.contract.test_examples import EXAMPLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.cluster.cluster import Cluster
     from tests.contract.site import Site
-
-MADE = (
-    "sacctmgr add account tight cluster=paislurm",
-    "sacctmgr add user alice account=tight",
-    "sacctmgr add qos narrow",
-    "sacctmgr modify qos narrow set maxtresperuser=gres/gpu=2",
-    "sacctmgr modify user alice where account=tight set qos+=narrow maxsubmitjobs=2 maxtres=cpu=8 maxwall=30",
-    "scontrol update partitionname=urgent allowaccounts=extra",
-    "scontrol update partitionname=pair maxnodes=1",
-)
-UNMADE = (
-    "scontrol update partitionname=pair maxnodes=UNLIMITED",
-    "scontrol update partitionname=urgent allowaccounts=ALL",
-    "sacctmgr delete user alice account=tight",
-    "sacctmgr delete account tight",
-    "sacctmgr delete qos narrow",
-)
 
 
 def roles(count: int = 1, *, instances: int = 1, cpu: int = 1, memory: int = 100, gpu: int = 0) -> str:
@@ -72,23 +53,6 @@ IMPOSSIBLE: dict[str, tuple[str, str, str, str]] = {
     "cluster": (roles(), "", "E401", "no virtual cluster 'nope'"),
 }
 """Job by name: its roles, its `extras.slurm`, the code, and words of the message."""
-
-
-@contextmanager
-def limits(cluster: Cluster) -> Iterator[None]:
-    """Have an account, a QOS and partitions with limits, which are these tests' alone."""
-    try:
-        for command in MADE:
-            administer(cluster, command)
-        yield
-    finally:
-        for command in UNMADE:
-            administer(cluster, command)
-
-
-def administer(cluster: Cluster, command: str) -> None:
-    program, *words = command.split()
-    cluster.admin([program, *(["--immediate", "--quiet"] if program == "sacctmgr" else []), *words])
 
 
 def checked(site: Site, folder: Path, *words: str, status: int) -> list[dict[str, Any]]:

@@ -25,8 +25,9 @@ class Amounts:
 class Limits:
     """Bound the jobs of an account or a quality of service.
 
-    Slurm counts each component of a heterogeneous job as a job. `max_jobs` may run at a time, `max_submit_jobs` may be
-    in the queue. `per_job` bounds one, `per_user` all of a user at a time, `total` all of all users.
+    Slurm counts each component of a heterogeneous job as a job, newer ones not in the queue. `max_jobs` may run at a
+    time, `max_submit_jobs` may be in the queue. `per_job` bounds one, `per_user` all of a user at a time, `total` all
+    of all users.
     Source: sacctmgr(1), limits of associations and of QOS.
     """
 

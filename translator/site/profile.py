@@ -181,12 +181,14 @@ class RetrySettings:
 
     `max_restarts` bounds the restarts of a v1 job with `retryCount: -2`; without one such a job is refused.
     `on_root_cancel` says whether a job that root cancelled is stopped, as one that its user did, or retried.
+    `submit_wait` is how long `submit` waits for room where an account may have no more jobs in the queue, in seconds.
     `max_attempts_per_hour` is how many attempts are submitted in an hour for all jobs of a user.
     """
 
     max_transient_retries: int = 10
     max_attempts_per_hour: int = 60
     max_restarts: int | None = None
+    submit_wait: int = 600
     on_root_cancel: Literal["stop", "retry"] = "stop"
 
     @property

@@ -16,6 +16,7 @@ from ..protocol.jobs import JOB, changed
 from .test_gpus import role, sku
 
 NODES = """
+slurmVersion: 24.11.5
 partitions:
   normal:
     nodes:
@@ -130,6 +131,15 @@ def test_an_account_that_may_run_nothing() -> None:
         ONE, {"slurm": {"qos": "tiny"}}, (NODES + NAMES).replace("[normal, high]", "[normal, high, tiny]")
     )
     assert (found.code, found.message) == ("E428", "the QOS tiny allows no job at a time")
+
+
+def test_newer_slurms_count_a_job_in_the_queue_once() -> None:
+    roles = {"a": role(1, 0), "b": role(1, 0), "c": role(1, 0)}
+    for version in ("25.05.1", "26.05.5"):
+        assert refused(roles, {}, (NODES + NAMES).replace("24.11.5", version)) == ()
+    assert refused(roles, {}, (NODES + NAMES).replace("slurmVersion: 24.11.5", "name: unknown")) == ()
+    (found,) = refused(roles, {}, (NODES + NAMES).replace("24.11.5", "26.05.5").replace("maxSubmitJobs", "maxJobs"))
+    assert "allows 2 at a time" in found.message
 
 
 def test_types_of_gpus_and_other_resources() -> None:

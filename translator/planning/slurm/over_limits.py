@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ...errors import Diagnostic
 from ...lazy import dataclass
 from ...site.limits import Limits
+from ...site.slurm_version import SlurmVersion, slurm_version
 from .options import slurm_time
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _UNITS = {"nodes": "nodes", "cpus": "CPUs", "memory_mib": "MiB", "gpus": "GPUs"}
 _OTHERS = "another `account` or `qos` under extras.slurm may allow more"
+_ONE_IN_QUEUE = SlurmVersion(24, 12, 0)
+"""22.05 and 24.11 count each component in the queue, 26.05 a whole job; of those between it is not known (observed)."""
 _COUNTS = (("max_submit_jobs", "in the queue"), ("max_jobs", "at a time"))
 
 
@@ -56,7 +59,7 @@ def over_limits(
     for members in by_owners.values():
         owners = _owners(site, members[0].asked)
         found += _over_time(owners, limit)
-        found += _over_counts(owners, members)
+        found += _over_counts(site, owners, members)
         for part in members:
             found += _over_amounts(owners, part)
         for sum_of in ("per_user", "total"):
@@ -113,17 +116,20 @@ def _over_time(owners: Sequence[_Owner], limit: timedelta | None) -> Iterator[Di
     yield Diagnostic(code="E427", message=message, path="$.extras.slurm.time", hint=hint)
 
 
-def _over_counts(owners: Sequence[_Owner], parts: Sequence[_Part]) -> Iterator[Diagnostic]:
+def _over_counts(site: Site, owners: Sequence[_Owner], parts: Sequence[_Part]) -> Iterator[Diagnostic]:
     """Yield what is wrong where an account may not even have the components of the job."""
+    version = slurm_version(site.slurm_version)
     for name, when in _COUNTS:
         owner, most = _bound(owners, name)
-        if most is None or len(parts) <= most:
+        counted = len(parts) if name == "max_jobs" or (version and version < _ONE_IN_QUEUE) else 1
+        if most is None or counted <= most:
             continue
         message = f"the job is {len(parts)} jobs to Slurm, a component for each role, and {owner} allows {most} {when}"
         if len(parts) == 1:
             message = f"{owner} allows no job {when}"
         hint = "write `layout: shared` under extras.slurm, which is one job; " if most and len(parts) > 1 else ""
         yield Diagnostic(code="E428", message=message, path="$.taskRoles", hint=hint + _OTHERS)
+        return
 
 
 def _over_amounts(owners: Sequence[_Owner], part: _Part) -> Iterator[Diagnostic]:
