@@ -155,6 +155,30 @@ def srun_mpi_list() -> list[str]:
     return ["srun", "--mpi=list"]
 
 
+def srun_probe(script: str, words: Sequence[str], *, wait: int, partition: str = "", account: str = "") -> list[str]:
+    """Return the job of one task that runs a script of bash with these words, on a node that is free in `wait` seconds.
+
+    Source: srun(1), --immediate.
+    """
+    return [
+        "srun",
+        "--quiet",
+        "--job-name=paislurm-probe",
+        "--nodes=1",
+        "--ntasks=1",
+        "--mpi=none",
+        "--time=2",
+        f"--immediate={wait}",
+        *([f"--partition={partition}"] if partition else []),
+        *([f"--account={account}"] if account else []),
+        "bash",
+        "-c",
+        script,
+        "probe",
+        *words,
+    ]
+
+
 def sacctmgr_accounts(user: str, cluster: str) -> list[str]:
     """Return the query for the accounts of a user on a cluster, each with its qualities of service and limits.
 

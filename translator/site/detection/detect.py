@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from ..profile import Gpus, PortRange, Site, VirtualCluster
+from ..profile import ContainerSettings, Gpus, PortRange, Site, VirtualCluster
 from .accounts import Accounts
 from .answers import Detection
 from .gaps import gaps
@@ -49,11 +49,18 @@ def _site(parsed: Parsed, answers: Answers) -> Site:
         reservations=parsed.reservations,
         require_time_limit=config.requires_time,
         gpus=Gpus(vendor="amd") if parsed.are_amd else Gpus(),
-        address="node-address" if answers.node_resolves is False else "getent",
+        address="getent" if _resolves(parsed, answers) else "node-address",
+        infiniband=parsed.probe.infiniband(answers.sysfs) if parsed.probe else None,
+        containers=ContainerSettings(installed=parsed.probe.runtimes if parsed.probe else None),
         ports=parsed.ports or PortRange(),
         kill_wait=timedelta(seconds=min(config.kill_wait, _MAX_KILL_WAIT)) if config.kill_wait else usual.kill_wait,
         mpi=parsed.mpi,
     )
+
+
+def _resolves(parsed: Parsed, answers: Answers) -> bool:
+    """Tell whether names of nodes have addresses: on a node, where scripts ask for them, else on this machine."""
+    return parsed.probe.resolves if parsed.probe else answers.node_resolves is not False
 
 
 def _default(parsed: Parsed) -> str | None:

@@ -13,6 +13,7 @@ from .config import SlurmConfig, free_ports, port_range, slurm_config
 from .mpi import mpi_plugins
 from .nodes import Node, nodes
 from .partitions import PartitionRecord, partition_records
+from .probe import Probe, probe
 from .records import records
 
 if TYPE_CHECKING:
@@ -39,12 +40,14 @@ class Parsed:
     mpi: tuple[str, ...] | None
     reservations: tuple[str, ...] | None
     ephemeral: tuple[int, int] | None
+    probe: Probe | None
     ports: PortRange | None
 
     @property
     def are_amd(self) -> bool:
-        """Tell whether the types of GPUs are names of AMD's."""
-        return any(_AMD.match(name) for node in self.nodes for name in node.gpu_types)
+        """Tell whether the GPUs are AMD's: a node has their devices, or their types are names of AMD's."""
+        seen = self.probe.vendor == "amd" if self.probe else False
+        return seen or any(_AMD.match(name) for node in self.nodes for name in node.gpu_types)
 
 
 def parse(answers: Answers) -> Parsed:
@@ -52,6 +55,7 @@ def parse(answers: Answers) -> Parsed:
     config = slurm_config(answers.config)
     found = partition_records(answers.partitions)
     ephemeral = port_range(answers.ephemeral_ports)
+    node = probe(answers.probe)
     return Parsed(
         config=config,
         partitions=tuple(record for record in found if _can_be_named(record.name)),
@@ -61,7 +65,8 @@ def parse(answers: Answers) -> Parsed:
         mpi=None if "mpi" in answers.refused else mpi_plugins(answers.mpi, config.mpi_default),
         reservations=_reservations(answers.reservations) if answers.reservations else None,
         ephemeral=ephemeral,
-        ports=free_ports((*config.ports, *([ephemeral] if ephemeral else []))),
+        probe=node,
+        ports=free_ports((*config.ports, *(each for each in (ephemeral, node and node.ephemeral) if each))),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .yaml_text import account_lines, comment, flow, limit, scalar, shown
+from .yaml_text import account_lines, comment, flow, infiniband_lines, limit, scalar, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,15 @@ def _parts(detection: Detection) -> Iterator[list[str]]:
     yield [*comment("KillWait of Slurm."), f"time: {{killWait: {_seconds(site.kill_wait)}}}"]
     if site.mpi is not None:
         yield [*comments("mpi"), f"mpi: [{', '.join(map(scalar, site.mpi))}]"]
-    if detection.runtimes:
+    yield comments("probe")
+    if site.infiniband is not None:
+        yield infiniband_lines(site.infiniband)
+    if site.containers.installed is not None:
+        yield [
+            *comment("Container runtimes of the node. Name one beside them as `runtime`, and tasks run in it."),
+            f"containers: {{installed: {flow(site.containers.installed)}}}",
+        ]
+    elif detection.runtimes:
         found = f"This machine has {', '.join(detection.runtimes)}. No node was looked at: what nodes have, too, is for"
         yield [*comment(f"{found} you to take."), f"# containers: {{runtime: {detection.runtimes[0]}}}"]
     yield _gaps(detection)

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from ..limits import Amounts, Limits
-    from ..profile import Site
+    from ..profile import InfinibandSettings, Site
 
 WIDTH = 110
+_SYSFS = "/sys/class"
 _PLAIN = regex(r"[A-Za-z][A-Za-z0-9_.-]*|\d\d\.\d\d\.\d+(?:rc)?|\d+-\d\d:\d\d:\d\d", re.ASCII)
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 """What some reader of YAML takes for something else than text. Source: YAML 1.1, types."""
@@ -88,3 +89,12 @@ def _amounts(amounts: Amounts) -> Iterator[str]:
         ("gpus", amounts.gpus),
     )
     return (f"{key}: {number}" for key, number in pairs if number is not None)
+
+
+def infiniband_lines(found: InfinibandSettings) -> list[str]:
+    """Return the InfiniBand of a site, as far as a node tells of it."""
+    lines = ["infiniband:", f"  adapters: {flow(found.adapters)}"]
+    lines += [f"  interface: {scalar(found.interface)}"] if found.interface else []
+    lines += [f"  ethernet: {scalar(found.ethernet)}"] if found.ethernet else []
+    lines += [f"  memlockMB: {found.memlock_mib}"] if found.memlock_mib is not None else []
+    return lines + ([f"  sysfs: {scalar(found.sysfs)}"] if found.sysfs != _SYSFS else [])

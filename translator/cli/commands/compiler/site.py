@@ -29,18 +29,33 @@ def command() -> None:
 @command.command(
     epilog=examples(
         "paislurm site detect",
+        "paislurm site detect --probe --partition gpu",
         "paislurm site detect --output ~/.config/paislurm/site.yaml",
         "paislurm site detect --output ~/.config/paislurm/site.yaml --force",
     )
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the profile there instead of to standard output.")
 @click.option("--force", is_flag=True, help="Write over a FILE that says something else, and keep it as FILE.old.")
+@click.option("--probe", is_flag=True, help="Look at one node, too, by a job of a second or so.")
+@click.option("--partition", default="", metavar="NAME", help="With --probe: of which partition the node is.")
+@click.option("--account", default="", metavar="NAME", help="With --probe: the account of the job.")
+@click.option("--sysfs", default="/sys/class", metavar="DIR", help="With --probe: where nodes have infiniband and net.")
 @json_option
-def detect(output: str | None, *, force: bool, as_json: bool) -> int:
+def detect(
+    output: str | None,
+    *,
+    force: bool,
+    probe: bool,
+    partition: str,
+    account: str,
+    sysfs: str,
+    as_json: bool,
+) -> int:
     """Write a site profile by what Slurm says. It has comments, and a list of what could not be learnt.
 
     It asks Slurm seven questions: scontrol four, sacctmgr two and srun one. No job is submitted, and no node is
-    looked at.
+    looked at, but with --probe: then a job of one task tells of a node's InfiniBand, networks, container runtimes,
+    ports, limits and shared folders.
 
     A FILE that has other values for these keys stays as it is, because you may have changed it: what differs is
     printed, and the exit code is 1. Your comments and other keys are no difference.
@@ -49,9 +64,11 @@ def detect(output: str | None, *, force: bool, as_json: bool) -> int:
 
     from ....site.detection.profile_text import profile_text
     from ...site.ask import detect_from_here
+    from ...site.probe import ProbeOptions
     from ...site.profile_file import Written, write_profile
 
-    found = detect_from_here()
+    look = ProbeOptions(partition=partition, account=account, sysfs=sysfs) if probe else None
+    found = detect_from_here(look)
     text = profile_text(found)
     done = write_profile(Path(output), text, force=force) if output else Written(written=False)
     if as_json:
