@@ -196,11 +196,11 @@ def test_each_setting_has_its_place(run: Runner, tmp_path: Path) -> None:
     rows = {line.split()[0]: line for line in said.out.splitlines()}
     assert rows["partitions.batch.nodes[0]"].split("  ")[-1].strip() == f"{file}:2"
     assert "{count: 4, cpus: 16, memoryMB: 100000}" in rows["partitions.batch.nodes[0]"]
-    assert rows["time.default"].split() == ["time.default", "1:30:00", f"{file}:5"]
-    assert rows["logs.oneFilePerTask"].split()[1:] == ["true", f"{file}:6"]
+    assert rows["time.default"].split() == ["time.default", "1:30:00", "named", f"{file}:5"]
+    assert rows["logs.oneFilePerTask"].split()[1:] == ["true", "named", f"{file}:6"]
     assert rows["time.warning"].split()[1:] == ["120", "default"]
     assert rows["address"].split()[1:] == ["getent", "default"]
-    assert rows["monitor.background"].split()[1:] == ["false", f"{file}:4"]
+    assert rows["monitor.background"].split()[1:] == ["false", "named", f"{file}:4"]
     assert said.err == f"the profile is {file}, named by --site\n"
 
 
@@ -219,6 +219,9 @@ def test_whose_profile_it_is(
     document = json.loads(run("site", "show", "--json").out)
     assert document["found_by"] == found_by
     assert document["file"] == (str(tmp_path / place / "site.yaml") if place else None)
+    words = {"your own": "user", "the system's": "system", "named by $PAISLURM_SITE": "named"}
+    assert {each["origin"] for each in document["in_force"] if each["line"]} <= {words.get(found_by or "")}
+    assert {each["origin"] for each in document["in_force"] if not each["line"]} == {"default"}
     keys = [each["setting"] for each in document["in_force"]]
     assert ("monitor" in keys) == bool(place)
     assert ("monitor.background" in keys) == (not place)

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from ...site.profile import Site
 
 
-def detect_site(backend_name: str, site: str | None, *, keep: bool) -> Site | None:
+def detect_site(backend_name: str, site: str | None, *, keep: bool, again: bool = False) -> Site | None:
     """Return what Slurm says of the site, None where there is a profile, or Slurm was asked in the last day.
 
-    Where Slurm does not answer there is nothing: submitting says better what keeps it from answering.
+    With `again` it is asked once more: a job is refused by what it said before. Where Slurm does not answer there is
+    nothing: submitting says better what keeps it from answering.
     """
     path = detected_path()
-    if backend_name != "slurm" or site_path(site) not in (None, path) or is_of_today(path):
+    if backend_name != "slurm" or site_path(site) not in (None, path) or (is_of_today(path) and not again):
         return None
     from ...site.detection.profile_text import profile_text
     from ...site.load import load_site

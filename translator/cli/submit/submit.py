@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.runner import LocalRunner
 
-from ...errors import BackendError, Diagnostic, InterruptedWaitError, RejectedError, UnreachableError
+from ...errors import BackendError, Diagnostic, InterruptedWaitError, PlanError, RejectedError, UnreachableError
 from ...lazy import dataclass
 from ...monitor.attempt import NEVER_SENT, new_intent, submit_attempt
 from ...planning.plan_text import plan_dict
@@ -77,7 +77,14 @@ def submit(source: Source, *, dry_run: bool) -> Submitted:
     """Submit a job file. A backend that refuses leaves everything as it was."""
     backend(source.backend)
     detected = detect_site(source.backend, source.site, keep=not dry_run)
-    text, compiled = compile_source(source, installed_version, detected)
+    try:
+        text, compiled = compile_source(source, installed_version, detected)
+    except PlanError:
+        # What Slurm said some hours ago may not be so any more: accounts and reservations come and go.
+        anew = None if detected else detect_site(source.backend, source.site, keep=not dry_run, again=True)
+        if anew is None:
+            raise
+        text, compiled = compile_source(source, installed_version, anew)
     folder = store().folder(user_name(), compiled.job.name)
     found = [finished_in(folder)]
     check_room(store().home, compiled, LocalRunner())

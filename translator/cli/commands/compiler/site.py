@@ -99,13 +99,13 @@ def detect(
 def show(site: str | None, *, as_json: bool) -> int:
     """Show the site profile in force. Each setting has the place that it comes from.
 
-    That is a line of the profile, or the default of paislurm. A key without a default that the profile leaves out is
-    not shown: `paislurm schema site` has all of them.
+    That is a line of the profile, whose origin is user, system, detected or named, or the default of paislurm. A key
+    without a default that the profile leaves out is not shown: `paislurm schema site` has all of them.
     """
     from ....reading.read import read
     from ....site.load import load_site
     from ....site.settings import settings
-    from ...input.sites import found_by, read_profile, site_path
+    from ...input.sites import found_by, origin_of, read_profile, site_path
     from ...output.tables import print_table
 
     path = site_path(site)
@@ -114,15 +114,26 @@ def show(site: str | None, *, as_json: bool) -> int:
         text = read_profile(path, site)
         load_site(text, file=str(path))
         document = read(text, file=str(path))
-    found = settings(document)
+    found, origin = settings(document), origin_of(site)
     if as_json:
-        rows = [{"setting": each.key, "value": each.value, "line": each.line or None} for each in found]
+        rows = [
+            {
+                "setting": each.key,
+                "value": each.value,
+                "origin": origin if each.line else "default",
+                "line": each.line or None,
+            }
+            for each in found
+        ]
         print_json({"file": str(path) if path else None, "found_by": found_by(site) or None, "in_force": rows})
         return 0
     log(f"the profile is {path}, {found_by(site)}" if path else "there is no profile: all is default")
     print_table(
-        ("SETTING", "VALUE", "FROM"),
-        [(each.key, each.value, f"{path}:{each.line}" if each.line else "default") for each in found],
+        ("SETTING", "VALUE", "ORIGIN", "FROM"),
+        [
+            (each.key, each.value, *((origin, f"{path}:{each.line}") if each.line else ("default", "")))
+            for each in found
+        ],
     )
     return 0
 
