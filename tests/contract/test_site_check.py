@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -91,19 +92,22 @@ def test_impossible_jobs_are_refused_and_examples_are_not(site: Site, folder: Pa
 
 @pytest.mark.exclusive
 def test_a_home_that_is_full(site: Site, folder: Path) -> None:
-    """On a file system of 4 MiB, of which 3.5 are taken."""
-    small = site.administrator.instance.small
+    """On a file system of 4 MiB, of which half a MiB is left."""
+    cluster = site.administrator
+    small = cluster.instance.small
+    home = small / folder.name
     site.write(folder, "site.yaml", site.profile)
     site.write(folder, "job.yaml", job_text("full", roles()))
-    env = {"PAISLURM_HOME": str(small / "home"), "PAISLURM_SITE": str(folder / "site.yaml")}
-    assert site.run("paislurm", "site", "check", "job.yaml", cwd=folder, env=env).returncode == 0
+    env = {"PAISLURM_HOME": str(home), "PAISLURM_SITE": str(folder / "site.yaml")}
+    status = os.statvfs(cluster.seen(small))
+    free = status.f_bavail * status.f_frsize
     try:
-        site.run("dd", "if=/dev/zero", f"of={small}/filler", "bs=512k", "count=7", cwd=folder)
+        site.run("dd", "if=/dev/zero", f"of={home}.filler", "bs=4k", f"count={free // 4096 - 128}")
         for command in (("site", "check"), ("submit",)):
             done = site.run("paislurm", *command, "job.yaml", cwd=folder, env=env)
             assert done.returncode == 4, done.stderr
             assert "error E545: the job needs 1." in done.stderr
             assert "and its file system leaves 0.5 MiB" in done.stderr
-            assert site.run("ls", str(small)).stdout == "filler\n"
+            assert not cluster.seen(home).exists()
     finally:
-        site.run("rm", f"{small}/filler", cwd=folder)
+        site.run("rm", f"{home}.filler")

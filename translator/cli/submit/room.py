@@ -63,9 +63,10 @@ def rooms(place: Path, runner: CommandRunner) -> Iterator[Room]:
         status = os.statvfs(place)
     except OSError:
         return
-    # A file system that counts no inodes says that it has none at all.
+    # A file system that does not count says that it has none at all.
+    size = status.f_bavail * status.f_frsize if status.f_blocks else None
     inodes = status.f_favail if status.f_files else None
-    yield Room(whose="its file system", free_bytes=status.f_bavail * status.f_frsize, free_inodes=inodes)
+    yield Room(whose="its file system", free_bytes=size, free_inodes=inodes)
     if shutil.which("quota"):
         try:
             # It exits with 1 where a quota is used up, which is what is to be found out.

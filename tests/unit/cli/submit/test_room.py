@@ -78,10 +78,10 @@ def test_a_home_that_is_full(
     assert not surroundings.exists()
 
 
-def test_a_file_system_that_counts_no_inodes(
+def test_a_file_system_that_counts_nothing(
     run: Runner, job: str, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown(monkeypatch, f_files=0, f_favail=0)
+    shown(monkeypatch, f_files=0, f_favail=0, f_blocks=0, f_bavail=0)
     assert run("submit", job).code == 0
     assert len(slurm.submissions) == 1
 
