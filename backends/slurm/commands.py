@@ -191,5 +191,5 @@ def sacctmgr_accounts(user: str, cluster: str) -> list[str]:
 
 def sacctmgr_qos() -> list[str]:
     """Return the query for the limits of all qualities of service. Source: sacctmgr(1), SHOW QOS FORMAT OPTIONS."""
-    columns = "Name,MaxWall,MaxJobsPU,MaxSubmitPU,MaxTRES,MaxTRESPU,GrpTRES,GrpJobs,GrpSubmit"
+    columns = "Name,Flags,MaxWall,MaxJobsPU,MaxSubmitPU,MaxTRES,MaxTRESPU,GrpTRES,GrpJobs,GrpSubmit"
     return ["sacctmgr", "--parsable2", "--readonly", "show", "qos", f"format={columns}"]

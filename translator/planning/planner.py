@@ -33,7 +33,7 @@ from .slurm.options import (
     step_options,
 )
 from .slurm.over_limits import over_limits
-from .slurm.permitted import asked_of, constraint_of, refusals
+from .slurm.permitted import asked_of, constraint_of, is_over_partition_time, refusals
 from .slurm.target import compatible, ignored_hints, partition_of, targets_of, time_limit, virtual_cluster
 from .storages import mounts, storage_prerequisite
 from .warnings import plan_warnings, restarts
@@ -59,8 +59,8 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     targets = targets_of(job, cluster, site)
     mounted, storage_warnings = mounts(job, site)
     partitions = [partition_of(target, site) for target in targets]
-    limit = time_limit(job, site, partitions)
     named = asked_of(job, site, targets, partitions)
+    limit = time_limit(job, site, [each.partition for each in named if not is_over_partition_time(site, each)])
     if refused := refusals(job, site, named, limit):
         raise PlanError(refused)
     images = image_plans(job, site)

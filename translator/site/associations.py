@@ -6,7 +6,7 @@ from typing import Annotated
 
 from ..protocol.extras_slurm import SbatchText, Time
 from ..validation.marks import Key
-from ..validation.strict_model import StrictModel, int_range
+from ..validation.strict_model import Boolean, StrictModel, int_range
 from .limits import Account, Amounts, Limits
 
 Count = Annotated[int, int_range(0)]
@@ -34,6 +34,8 @@ class Qos(StrictModel):
     per_job: AmountsTable = AmountsTable()
     per_user: AmountsTable = AmountsTable()
     total: AmountsTable = AmountsTable()
+    over_partition_time: Boolean = False
+    over_partition_nodes: Boolean = False
 
     def limits(self) -> Limits:
         """Return the limits as the planner sees them."""
@@ -44,6 +46,8 @@ class Qos(StrictModel):
             per_job=self.per_job.settings(),
             per_user=self.per_user.settings(),
             total=self.total.settings(),
+            over_partition_time=self.over_partition_time,
+            over_partition_nodes=self.over_partition_nodes,
         )
 
 

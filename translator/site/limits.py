@@ -27,7 +27,7 @@ class Limits:
 
     Slurm counts each component of a heterogeneous job as a job, newer ones not in the queue. `max_jobs` may run at a
     time, `max_submit_jobs` may be in the queue. `per_job` bounds one, `per_user` all of a user at a time, `total` all
-    of all users.
+    of all users. Jobs of a QOS may be let over the time limit, or the number of nodes, of their partition.
     Source: sacctmgr(1), limits of associations and of QOS.
     """
 
@@ -37,6 +37,8 @@ class Limits:
     per_job: Amounts = field(default_factory=Amounts)
     per_user: Amounts = field(default_factory=Amounts)
     total: Amounts = field(default_factory=Amounts)
+    over_partition_time: bool = False
+    over_partition_nodes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

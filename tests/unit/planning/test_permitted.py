@@ -142,6 +142,16 @@ def test_newer_slurms_count_a_job_in_the_queue_once() -> None:
     assert "allows 2 at a time" in found.message
 
 
+def test_a_qos_that_goes_over_its_partition() -> None:
+    profile = (NODES + NAMES).replace(
+        "{perJob: {cpus: 64, nodes: 4}", "{overPartitionTime: true, overPartitionNodes: true"
+    )
+    assert refused(ONE, {"slurm": {"qos": "high", "time": "2-00:00:00"}}, profile) == ()
+    assert [each.code for each in refused({"w": role(6, 0, 16)}, {"slurm": {"qos": "high"}}, profile)] == ["E423"]
+    codes = [each.code for each in refused({"w": role(6, 0, 16)}, {"slurm": {"account": "extra"}}, profile)]
+    assert codes == ["E424"]
+
+
 def test_types_of_gpus_and_other_resources() -> None:
     (found,) = refused({"w": role(1, 1)}, sku(w="A"))
     assert (found.code, found.path) == ("E421", "$.extras.hivedScheduler.taskRoles.w")

@@ -52,7 +52,7 @@ def over_limits(
 ) -> tuple[Diagnostic, ...]:
     """Return which limits the job is over, whatever else runs. Of what is not known nothing is refused."""
     parts = _parts(job, asked, allocation)
-    found = [diagnostic for part in parts for diagnostic in _over_nodes(part)]
+    found = [diagnostic for part in parts for diagnostic in _over_nodes(site, part)]
     by_owners: dict[tuple[str | None, str | None], list[_Part]] = {}
     for part in parts:
         by_owners.setdefault((part.asked.account, part.asked.qos), []).append(part)
@@ -96,9 +96,12 @@ def _owners(site: Site, asked: Asked) -> list[_Owner]:
     return [*found, _Owner(name=f"the account {asked.account}", limits=account.limits)] if account else found
 
 
-def _over_nodes(part: _Part) -> Iterator[Diagnostic]:
+def _over_nodes(site: Site, part: _Part) -> Iterator[Diagnostic]:
     """Yield what is wrong where a component has more nodes than a job may have in the partition."""
     partition, nodes = part.asked.partition, part.amounts["nodes"]
+    qos = (site.qos or {}).get(part.asked.qos or "")
+    if qos is not None and qos.over_partition_nodes:
+        return
     if partition.max_nodes is not None and nodes > partition.max_nodes:
         message = f"{_who(part)} {nodes} nodes, and a job may have {partition.max_nodes} in partition {partition.name}"
         yield Diagnostic(

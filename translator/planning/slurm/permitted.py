@@ -50,6 +50,12 @@ def asked_of(job: Job, site: Site, targets: Sequence[SlurmTarget], partitions: S
     return found
 
 
+def is_over_partition_time(site: Site, asked: Asked) -> bool:
+    """Tell whether the QOS of a role lets it over the time limit of its partition."""
+    qos = (site.qos or {}).get(asked.qos or "")
+    return qos is not None and qos.over_partition_time
+
+
 def constraint_of(role: Role, target: SlurmTarget, site: Site) -> str:
     """Return the features that the nodes of a role must have, "" for none."""
     return joined_constraint(dict(target.options).get("constraint"), infiniband_of(role, site)) or ""

@@ -50,7 +50,7 @@ def accounts(users: str, qos: str, *, limited: bool) -> Accounts:
         else:
             found.setdefault(name, replace(account, limits=Limits()))
     usable = sorted({name for account in found.values() for name in account.qos or ()})
-    known = {row.get("Name", ""): _limits(row) if limited else Limits() for row in _rows(qos)}
+    known = {row.get("Name", ""): _qos(row, limited=limited) for row in _rows(qos)}
     return Accounts(
         default=default if default in found else "",
         accounts={name: found[name] for name in sorted(found)},
@@ -71,6 +71,16 @@ def _account(row: Row, *, limited: bool) -> Account:
         limits=_limits(row) if limited else Limits(),
         qos=qos or None,
         default_qos=default if default in qos else None,
+    )
+
+
+def _qos(row: Row, *, limited: bool) -> Limits:
+    """Return the limits of a QOS, and what it lets its jobs over. Source: sacctmgr(1), Flags of QOS."""
+    flags = row.get("Flags", "").split(",")
+    return replace(
+        _limits(row) if limited else Limits(),
+        over_partition_time="PartitionTimeLimit" in flags,
+        over_partition_nodes="PartitionMaxNodes" in flags,
     )
 
 

@@ -79,6 +79,10 @@ def _limits(limits: Limits) -> Iterator[str]:
     for key, amounts in (("perJob", limits.per_job), ("perUser", limits.per_user), ("total", limits.total)):
         if fields := list(_amounts(amounts)):
             yield f"{key}: {{{', '.join(fields)}}}"
+    if limits.over_partition_time:
+        yield "overPartitionTime: true"
+    if limits.over_partition_nodes:
+        yield "overPartitionNodes: true"
 
 
 def _amounts(amounts: Amounts) -> Iterator[str]:

@@ -142,13 +142,15 @@ def test_plugins(text: str, default: str, plugins: tuple[str, ...]) -> None:
 
 
 USERS = "Def Acct|Account|Partition|QOS|Def QOS|MaxJobs|MaxSubmit|MaxWall|MaxTRES|GrpTRES|GrpJobs|GrpSubmit\n"
-QOS = "Name|MaxWall|MaxJobsPU|MaxSubmitPU|MaxTRES|MaxTRESPU|GrpTRES|GrpJobs|GrpSubmit\n"
+QOS = "Name|Flags|MaxWall|MaxJobsPU|MaxSubmitPU|MaxTRES|MaxTRESPU|GrpTRES|GrpJobs|GrpSubmit\n"
 
 
 def test_accounts_come_in_order_with_their_limits() -> None:
     users = USERS + "b|b||normal,high|high|7|3|01:30:00|cpu=8,gres/gpu=2,mem=10G,node=1|cpu=100|2|\n"
     users += "b|a||normal|||||||\nb|c|debug|odd|||9|||||\n"
-    found = accounts(users, QOS + "high|1-00:00:00|4|5||cpu=5,mem=7|||\nother||||||||\n", limited=True)
+    found = accounts(
+        users, QOS + "high|DenyOnLimit,PartitionMaxNodes|1-00:00:00|4|5||cpu=5,mem=7|||\nother|||||||||\n", limited=True
+    )
     assert found.default == "b"
     assert list(found.accounts) == ["a", "b", "c"]
     assert found.accounts["a"] == Account(qos=("normal",))
@@ -164,13 +166,19 @@ def test_accounts_come_in_order_with_their_limits() -> None:
         qos=("high", "normal"),
         default_qos="high",
     )
-    high = Limits(max_jobs=4, max_submit_jobs=5, max_time=timedelta(days=1), per_user=Amounts(cpus=5, memory_mib=7))
+    high = Limits(
+        over_partition_nodes=True,
+        max_jobs=4,
+        max_submit_jobs=5,
+        max_time=timedelta(days=1),
+        per_user=Amounts(cpus=5, memory_mib=7),
+    )
     assert found.qos == {"high": high, "normal": Limits(), "odd": Limits()}
 
 
 def test_limits_that_slurm_does_not_enforce_are_none() -> None:
     users = USERS + "b|b||high||7|3|01:30:00|cpu=8|cpu=100|2|\n"
-    found = accounts(users, QOS + "high|1-00:00:00|4|5|||||\n", limited=False)
+    found = accounts(users, QOS + "high||1-00:00:00|4|5|||||\n", limited=False)
     assert (found.accounts, found.qos) == ({"b": Account(qos=("high",))}, {"high": Limits()})
 
 
