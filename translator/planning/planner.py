@@ -70,6 +70,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         batch_memory_mib=batch_memory_mib(len(job.roles)),
         gpu_types=tuple(target.gpu_type or "" for target in targets),
         constraints=tuple(constraint_of(role, target, site) for role, target in zip(job.roles, targets, strict=True)),
+        all_partitions=site.partitions,
         gpus_by_node=tuple(site.gpus.gres != "gpu" or has_several_ranks(job, role) for role in job.roles),
     )
     known = _hazards(job, site, partitions)

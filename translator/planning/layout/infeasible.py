@@ -88,6 +88,7 @@ def role_too_large(job: Job, position: int, partition: Partition, overheads: Ove
         hint = _fewer_tasks(job, partition, replace(one, one_per_node=role.has_fixed_ports))
     else:
         what, hint = f"a task of {size} does not fit", _smaller_task(partition, one)
+    hint += _elsewhere(role.instances, one, [each for each in overheads.all_partitions if each != partition])
     return Diagnostic(
         code="E410",
         message=f"role {role.name} can never start: {what} partition {partition.name} ({nodes})",
@@ -108,6 +109,14 @@ def _able(partition: Partition, one: Demand) -> list[Shape]:
     """Return the nodes that have the features that are asked for; all where none has."""
     able = [shape for shape in partition.shapes if is_satisfied(one.constraint, shape.features)]
     return able or list(partition.shapes)
+
+
+def _elsewhere(tasks: int, one: Demand, others: Sequence[Partition]) -> str:
+    """Say which partitions have room for all tasks, "" where none has."""
+    able = [
+        each.name for each in others if sum(shape.count * node_capacity(shape, one) for shape in each.shapes) >= tasks
+    ]
+    return f"; partition {' or '.join(able)} has room for {'it' if tasks == 1 else 'them'}" if able else ""
 
 
 def _smaller_task(partition: Partition, one: Demand) -> str:
