@@ -143,7 +143,7 @@ def scancel(job_id: JobId) -> list[str]:
 
 
 def scontrol_show(what: str) -> list[str]:
-    """Return the query for the configuration (`config`), or for every `partition` or `node`, each on one line.
+    """Return the query for the `config`, or for every `partition`, `node` or `reservation`, each on one line.
 
     A user is shown what is there for that user. Source: scontrol(1), show.
     """
@@ -160,16 +160,41 @@ def srun_mpi_list() -> list[str]:
     return ["srun", "--mpi=list"]
 
 
-def sacctmgr_accounts(user: str, cluster: str) -> list[str]:
-    """Return the query for the accounts of a user on a cluster, each with its qualities of service."""
+def srun_probe(script: str, words: Sequence[str], *, wait: int, partition: str = "", account: str = "") -> list[str]:
+    """Return the job of one task that runs a script of bash with these words, on a node that is free in `wait` seconds.
+
+    Source: srun(1), --immediate.
+    """
     return [
-        "sacctmgr",
-        "--noheader",
-        "--parsable2",
-        "--readonly",
-        "show",
-        "associations",
-        f"users={user}",
-        *([f"clusters={cluster}"] if cluster else []),
-        "format=Account,QOS",
+        "srun",
+        "--quiet",
+        "--job-name=paislurm-probe",
+        "--nodes=1",
+        "--ntasks=1",
+        "--mpi=none",
+        "--time=2",
+        f"--immediate={wait}",
+        *([f"--partition={partition}"] if partition else []),
+        *([f"--account={account}"] if account else []),
+        "bash",
+        "-c",
+        script,
+        "probe",
+        *words,
     ]
+
+
+def sacctmgr_accounts(user: str, cluster: str) -> list[str]:
+    """Return the query for the accounts of a user on a cluster, each with its qualities of service and limits.
+
+    Source: sacctmgr(1), LIST/SHOW USER FORMAT OPTIONS.
+    """
+    columns = "DefaultAccount,Account,Partition,QOS,DefaultQOS,MaxJobs,MaxSubmit,MaxWall,MaxTRES,GrpTRES,GrpJobs"
+    where = [f"users={user}", "withassoc", *([f"clusters={cluster}"] if cluster else [])]
+    return ["sacctmgr", "--parsable2", "--readonly", "show", "users", *where, f"format={columns},GrpSubmit"]
+
+
+def sacctmgr_qos() -> list[str]:
+    """Return the query for the limits of all qualities of service. Source: sacctmgr(1), SHOW QOS FORMAT OPTIONS."""
+    columns = "Name,Flags,MaxWall,MaxJobsPU,MaxSubmitPU,MaxTRES,MaxTRESPU,GrpTRES,GrpJobs,GrpSubmit"
+    return ["sacctmgr", "--parsable2", "--readonly", "show", "qos", f"format={columns}"]

@@ -9,15 +9,23 @@ from paislurm.translator.lazy import regex
 
 
 class Refusal(NamedTuple):
-    """Name the sbatch options that a message is about (none: the message names it), and say what to do."""
+    """Name the sbatch options that a message is about (none: the message names it), and say what to do.
+
+    `code` is that of the diagnostic.
+    """
 
     says: re.Pattern[str]
     options: tuple[str, ...]
     hint: str
+    code: str = "E503"
 
 
-def _refusal(says: str, options: str, hint: str) -> Refusal:
-    return Refusal(regex(says, re.IGNORECASE), tuple(options.split()), hint)
+LIMIT_REACHED = "E508"
+"""The code of a refusal that ends by itself, when other jobs have left the queue."""
+
+
+def _refusal(says: str, options: str, hint: str, code: str = "E503") -> Refusal:
+    return Refusal(regex(says, re.IGNORECASE), tuple(options.split()), hint, code)
 
 
 REFUSALS = (
@@ -132,6 +140,24 @@ REFUSALS = (
     ),
     _refusal(r"Invalid wckey", "wckey", "write `options: [--wckey=NAME]` under `extras.slurm`"),
     _refusal(r"Invalid mcs_label", "mcs-label", "write `options: [--mcs-label=NAME]` under `extras.slurm`"),
+    _refusal(
+        r"(?:Assoc|QOS)(?:Max|Grp)Submit",
+        "account qos",
+        "so many jobs of an account, or of a QOS, may be in the queue: wait for one of yours to end, or write another "
+        "`account` or `qos` under `extras.slurm`",
+        LIMIT_REACHED,
+    ),
+    _refusal(
+        r"(?:Assoc|QOS)(?:Max|Grp)Wall",
+        "time",
+        "the account or the QOS allows less time: write a smaller `time` under `extras.slurm`",
+    ),
+    _refusal(r"(?:Assoc|QOS)(?:Max|Grp)GRES", "gres account qos", "the account or the QOS allows fewer: ask for less"),
+    _refusal(
+        r"(?:Assoc|QOS)(?:Max|Grp)(?:Cpu|Mem|Node|Billing)",
+        "nodes cpus-per-task mem account qos",
+        "the account or the QOS allows less: ask for fewer `instances`, or for less `cpu` or `memoryMB`",
+    ),
     _refusal(
         r"violates accounting/QOS policy|MaxSubmit|Reached jobs per hour limit",
         "account qos",

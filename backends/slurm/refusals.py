@@ -85,10 +85,11 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
     if UNREACHABLE.search(verdict[1] if verdict else done.stderr):
         return _unreachable(argv, done, slurm_words(done))
     words, sites = _words_and_sites(done)
+    code = "E503"
     found = next(((refusal, match) for refusal in REFUSALS if (match := refusal.says.search(words))), None)
     if found is not None:
         refusal, match = found
-        options, hint = refusal.options or match.groups()[:1], refusal.hint
+        options, hint, code = refusal.options or match.groups()[:1], refusal.hint, refusal.code
     elif verdict and verdict[1] == NO_REASON:
         words = "a rule of the site (job_submit) refuses the job"
         options = tuple(dict.fromkeys(long or _SHORT[short] for long, short in _MENTIONED.findall(sites)))
@@ -98,7 +99,7 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
     named = " or ".join(f"--{option}" for option in options)
     said = f'; the site says: "{sites}"' if sites else ""
     message = f"{argv[0]} refuses{f' {named}' if named else ''}: {words}{said}"
-    diagnostic = Diagnostic(code="E503", message=message, hint=hint)
+    diagnostic = Diagnostic(code=code, message=message, hint=hint)
     return RejectedError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr, options=options)
 
 

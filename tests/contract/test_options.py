@@ -26,6 +26,7 @@ VALUES = {
         "--time": "10",
     },
     "srun": {
+        "--account": "research", "--immediate": "60", "--partition": "normal", "--time": "1",
         "--chdir": "/", "--cpu-bind": "none", "--cpus-per-task": "1", "--error": "/dev/fd/2", "--export": "ALL",
         "--gpus-per-task": "v100:1", "--gres": "none", "--het-group": "0", "--hint": "nomultithread", "--input": "none",
         "--job-name": "options", "--jobid": "$SLURM_JOB_ID", "--kill-on-bad-exit": "0", "--mem": "0",

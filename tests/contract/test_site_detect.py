@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -49,11 +50,11 @@ def test_detecting_again_changes_nothing(site: Site, profile: Path) -> None:
     assert profile.read_text() == text
 
 
-def test_it_asks_five_questions_at_most(site: Site, folder: Path) -> None:
+def test_it_asks_seven_questions_at_most(site: Site, folder: Path) -> None:
     env = {"PAISLURM_HOME": str(site.own(folder / "home"))}
     assert site.run("paislurm", "site", "detect", env=env).returncode == 0
     bill = json.loads(site.run("paislurm", "monitor", "--bill", "--json", env=env).stdout)
-    assert sum(each["calls"] for each in bill["programs"] if each["program"] != "monitor") <= 5
+    assert sum(each["calls"] for each in bill["programs"] if each["program"] != "monitor") <= 7
 
 
 def test_examples_are_right_with_it(site: Site, profile: Path) -> None:
@@ -80,3 +81,41 @@ def test_a_submit_without_a_profile_asks_for_one(site: Site, folder: Path) -> No
     assert load_site(profile.read_bytes(), file="site.yaml").default_partition
     again = site.run("paislurm", "plan", str(file), cwd=folder, env=env)
     assert "no site profile" not in again.stderr
+
+
+def test_a_probe_looks_at_a_node(site: Site, folder: Path) -> None:
+    """What nodes have in place of /sys/class is a folder that all hosts see."""
+    assert site.administrator
+    sysfs = folder / "sys"
+    site.run("mkdir", "-p", str(sysfs / "infiniband/mlx5_0/ports/1"), str(sysfs / "net/ib0"))
+    for name, text in {
+        "infiniband/mlx5_0/ports/1/link_layer": "InfiniBand",
+        "infiniband/mlx5_0/ports/1/state": "4: ACTIVE",
+        "net/ib0/type": "32",
+        "net/ib0/operstate": "up",
+    }.items():
+        site.write(sysfs, name, f"{text}\n")
+    argv = ["paislurm", "site", "detect", "--probe", "--partition", "normal", "--account", "extra"]
+    done = site.run(*argv, "--sysfs", str(sysfs), "--output", "probed.yaml", cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "wrote probed.yaml\n")
+    text = (folder / "probed.yaml").read_text()
+    found = load_site(text, file="probed.yaml")
+    assert found.infiniband
+    assert (found.infiniband.adapters, found.infiniband.interface) == (("mlx5_0",), "ib0")
+    assert found.infiniband.memlock_mib
+    assert found.containers.installed is not None
+    assert found.address == "getent"
+    assert re.search(
+        r"It sees files that are made in your home here, and has a /tmp of its own, mounted as \w+\.", text
+    )
+    assert re.search(r"^# Node n\d gives the ports 32768 to 60999 to whoever asks.$", text, re.MULTILINE)
+    assert "no node was looked at" not in text
+    assert not [path for path in site.folder.iterdir() if path.name.startswith(".paislurm-probe")]
+    assert site.run("paislurm", "site", "check", "--site", "probed.yaml", cwd=folder).returncode == 0
+
+
+def test_a_probe_that_finds_no_node_is_told(site: Site, folder: Path) -> None:
+    assert site.administrator
+    done = site.run("paislurm", "site", "detect", "--probe", "--partition", "nope", cwd=folder)
+    assert done.returncode == 0
+    assert "# - infiniband: no node could be looked at: srun refuses" in done.stdout

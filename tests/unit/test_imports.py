@@ -51,6 +51,7 @@ MAY_IMPORT = {
     "pipeline": {"lazy", "job", "errors", "reading", "protocol", "site", "planning", "rendering"},
     "cli": {
         "lazy",
+        "shipped",
         "text_tables",
         "job",
         "errors",

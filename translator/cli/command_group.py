@@ -30,7 +30,7 @@ COMMANDS: Mapping[str, str] = {
     "verify": "Tell whether a script is what paislurm makes.",
     "runtime": "Print the part of scripts that is the same in every job.",
     "schema": "Print the JSON Schema of job files, for editors.",
-    "site": "Write a site profile by what Slurm says, or show the one in force.",
+    "site": "Write a site profile by what Slurm says, show it, or check jobs against it.",
 }
 """In the order of a job's life; each is `command` of the module of its name in a folder of `commands`, `_` for `-`."""
 _OF_COMPILER = frozenset({"check", "plan", "script", "explain", "convert", "schema", "verify", "runtime", "site"})

@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
+from ..errors import PlanError
 from ..job import RESTART_ALWAYS
 from .containers import container_plan, container_warnings, workdir
 from .directories import path_variables
@@ -31,6 +32,8 @@ from .slurm.options import (
     shared_component,
     step_options,
 )
+from .slurm.over_limits import over_limits
+from .slurm.permitted import asked_of, constraint_of, is_over_partition_time, refusals
 from .slurm.target import compatible, ignored_hints, partition_of, targets_of, time_limit, virtual_cluster
 from .storages import mounts, storage_prerequisite
 from .warnings import plan_warnings, restarts
@@ -56,13 +59,18 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     targets = targets_of(job, cluster, site)
     mounted, storage_warnings = mounts(job, site)
     partitions = [partition_of(target, site) for target in targets]
-    limit = time_limit(job, site, partitions)
+    named = asked_of(job, site, targets, partitions)
+    limit = time_limit(job, site, [each.partition for each in named if not is_over_partition_time(site, each)])
+    if refused := refusals(job, site, named, limit):
+        raise PlanError(refused)
     images = image_plans(job, site)
     restart_warnings = restarts(job, site)
     asked = whole_cores(job, site, partitions)
     overheads = Overheads(
         batch_memory_mib=batch_memory_mib(len(job.roles)),
         gpu_types=tuple(target.gpu_type or "" for target in targets),
+        constraints=tuple(constraint_of(role, target, site) for role, target in zip(job.roles, targets, strict=True)),
+        all_partitions=site.partitions,
         gpus_by_node=tuple(site.gpus.gres != "gpu" or has_several_ranks(job, role) for role in job.roles),
     )
     known = _hazards(job, site, partitions)
@@ -70,6 +78,8 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     allocation = choose_layout(
         asked, partitions, overheads, compatible_roles=compatible(job, site, targets), danger=danger
     )
+    if refused := over_limits(asked, site, named, allocation, limit):
+        raise PlanError(refused)
     paths, path_warnings = path_variables(job, site)
     native, native_warnings = mpi_worlds(job, site, allocation.layout.kind)
     warning = site.warning if limit is not None and limit > WARNED_FROM else timedelta(0)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from ..validation.strict_model import Boolean, StrictModel, choice, pattern
-from .container_runtimes import NO_CONTAINERS, RUNTIME_NAMES
+from .container_runtimes import CONTAINER_RUNTIMES, NO_CONTAINERS, RUNTIME_NAMES
 from .profile import ContainerSettings
 
 Path = Annotated[str, pattern("an absolute path", "/[^\x00-\x1f:]*")]
@@ -27,6 +27,7 @@ class Containers(StrictModel):
     cache: Cache = ""
     cache_shared: Boolean = True
     certificates: Path | None = None
+    installed: list[Annotated[str, choice(*CONTAINER_RUNTIMES)]] | None = None
 
     def settings(self) -> ContainerSettings:
         """Return the settings as the planner sees them."""
@@ -37,4 +38,5 @@ class Containers(StrictModel):
             cache=self.cache,
             cache_shared=self.cache_shared,
             certificates=self.certificates or "",
+            installed=None if self.installed is None else tuple(self.installed),
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from ..protocol.extras_slurm import SbatchText
 from ..validation.marks import NOT_EMPTY, Key, Validator
 from ..validation.strict_model import StrictModel, TextOrNumber, choice, expected, integer, pattern
-from .profile import Gpus, GpuVendor, InfinibandSettings
+from .profile import GRES, WORD, Gpus, GpuVendor, InfinibandSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,14 +19,13 @@ _GPUS = Gpus()
 _SYSFS = "/sys/class"
 UNLIMITED = "unlimited"
 
-_WORD = r"[A-Za-z][A-Za-z0-9_.-]*"
 Adapter = Annotated[
     str,
     pattern("the name of an adapter such as `mlx5_0`, or with a port `mlx5_0:1`", r"[A-Za-z0-9_.-]+(?::[1-9]\d{0,2})?"),
 ]
 Interface = Annotated[str, pattern("the name of a network interface such as `ib0`", r"[A-Za-z0-9_.@-]{1,15}")]
-GresName = Annotated[str, pattern("the name of a generic resource, without a type or a number", _WORD)]
-Gres = Annotated[str, pattern("a generic resource of a node, such as `hca:1`", rf"{_WORD}(?::{_WORD})?:[1-9]\d{{0,5}}")]
+GresName = Annotated[str, pattern("the name of a generic resource, without a type or a number", WORD)]
+Gres = Annotated[str, pattern("a generic resource of a node, such as `hca:1`", GRES)]
 SwitchCount = Annotated[
     str, pattern("a number of switches such as `1`, or with a time to wait for them `1@30:00`", r"\d+(?:@[\d:-]+)?")
 ]

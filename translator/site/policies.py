@@ -43,6 +43,7 @@ class Retry(StrictModel):
     max_transient_retries: Annotated[int, int_range(0)] = _RETRY.max_transient_retries
     max_attempts_per_hour: Annotated[int, int_range(1)] = _RETRY.max_attempts_per_hour
     max_restarts: Annotated[int, int_range(1)] | None = None
+    submit_wait: Annotated[int, int_range(0, 24 * 3600)] = _RETRY.submit_wait
     on_root_cancel: Annotated[Literal["stop", "retry"], choice("stop", "retry")] = _RETRY.on_root_cancel
 
     def settings(self) -> RetrySettings:
@@ -51,6 +52,7 @@ class Retry(StrictModel):
             max_transient_retries=self.max_transient_retries,
             max_attempts_per_hour=self.max_attempts_per_hour,
             max_restarts=self.max_restarts,
+            submit_wait=self.submit_wait,
             on_root_cancel=self.on_root_cancel,
         )
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ..exit_codes.table import SiteRow
     from .container_runtimes import ContainerRuntime
+    from .limits import Account, Limits
 
 GresStyle = Literal["gres", "gpus-per-task"]
 AddressMethod = Literal["getent", "node-address", "suffix"]
@@ -24,6 +25,9 @@ Transport = Literal["auto", "fabric", "ssh"]
 """How a login node is reached: by a library, by a program, or by whichever is there."""
 Overrides = tuple[tuple[str, str | None], ...]
 """Variables of a site, by name; None takes one away."""
+WORD = r"[A-Za-z][A-Za-z0-9_.-]*"
+GRES = rf"{WORD}(?::{WORD})?:[1-9]\d{{0,5}}"
+"""A generic resource of a node with its number, `hca:1`. Source: sbatch(1), --gres."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +35,7 @@ class Shape:
     """Describe `count` equal nodes of a partition; `gpus` is those of one node, `gpu_type` its gres type.
 
     `cpus` is what Slurm counts as CPUs: hardware threads, of which each core has `threads_per_core`, or cores.
+    `features` and the other generic resources, `gres`, each `hca:2`, are None where they are not known.
     """
 
     count: int
@@ -39,15 +44,24 @@ class Shape:
     gpus: int = 0
     gpu_type: str = ""
     threads_per_core: int = 1
+    features: tuple[str, ...] | None = None
+    gres: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Partition:
-    """Describe a partition. `shapes` is empty where the nodes are not known."""
+    """Describe a partition. `shapes` is empty where the nodes are not known.
+
+    A job may have `max_nodes`, None for all. `allow_accounts` and `allow_qos` are those whose jobs it takes, None for
+    all.
+    """
 
     name: str
     shapes: tuple[Shape, ...] = ()
     time_limit: timedelta | None = None
+    max_nodes: int | None = None
+    allow_accounts: tuple[str, ...] | None = None
+    allow_qos: tuple[str, ...] | None = None
 
     @property
     def node_count(self) -> int:
@@ -132,7 +146,8 @@ class ContainerSettings:
     """Name the container runtime (or `none`), the paths of images by their references, and the folders that tasks see.
 
     Images of registries are kept below `cache` ("": nowhere), once for all nodes if it is shared; `certificates` is a
-    file of what is trusted of registries, "" for what the nodes trust.
+    file of what is trusted of registries, "" for what the nodes trust. `installed` are the runtimes that nodes have,
+    None where they are not known.
     """
 
     runtime: str = NO_CONTAINERS
@@ -141,6 +156,7 @@ class ContainerSettings:
     cache: str = ""
     cache_shared: bool = True
     certificates: str = ""
+    installed: tuple[str, ...] | None = None
 
     @property
     def row(self) -> ContainerRuntime | None:
@@ -167,12 +183,14 @@ class RetrySettings:
 
     `max_restarts` bounds the restarts of a v1 job with `retryCount: -2`; without one such a job is refused.
     `on_root_cancel` says whether a job that root cancelled is stopped, as one that its user did, or retried.
+    `submit_wait` is how long `submit` waits for room where an account may have no more jobs in the queue, in seconds.
     `max_attempts_per_hour` is how many attempts are submitted in an hour for all jobs of a user.
     """
 
     max_transient_retries: int = 10
     max_attempts_per_hour: int = 60
     max_restarts: int | None = None
+    submit_wait: int = 600
     on_root_cancel: Literal["stop", "retry"] = "stop"
 
     @property
@@ -232,6 +250,14 @@ class Site:
     partitions: tuple[Partition, ...] = ()
     default_partition: str | None = None
     virtual_clusters: Mapping[str, VirtualCluster] = field(default_factory=dict)
+    accounts: Mapping[str, Account] | None = None
+    """The accounts of the profile's users, None where they are not known."""
+    default_account: str | None = None
+    qos: Mapping[str, Limits] | None = None
+    """The qualities of service of the profile's users, None where they are not known."""
+    reservations: tuple[str, ...] | None = None
+    require_time_limit: bool = False
+    """Whether Slurm takes no job that does not say how long it may run."""
     gres_style: GresStyle = "gres"
     gpus: Gpus = field(default_factory=Gpus)
     cpu_unit: CpuUnit = "thread"

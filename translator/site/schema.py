@@ -22,8 +22,9 @@ from ..validation.strict_model import (
     integer,
     pattern,
 )
+from .associations import AccountTable, Qos
 from .containers import Containers
-from .devices import CpuUnits, GpuSettings, Infiniband
+from .devices import CpuUnits, GpuSettings, Gres, Infiniband
 from .policies import ExitRow, Logs, Monitor, MonitorOrNone, Notifications, Retry
 from .profile import (
     AddressMethod,
@@ -79,6 +80,11 @@ def _format(value: object) -> int:
     return VERSION
 
 
+def _known(names: list[str] | None) -> tuple[str, ...] | None:
+    """Return a list that may not be known as the planner has it."""
+    return None if names is None else tuple(names)
+
+
 def _seconds(longest: int) -> Validator:
     def check(value: object) -> timedelta:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= longest:
@@ -105,6 +111,8 @@ class _Nodes(StrictModel):
     gpus: Count = 0
     gpu_type: SbatchText | None = None
     threads_per_core: Annotated[int, int_range(1, 8)] = 1
+    features: list[SbatchText] | None = None
+    gres: list[Gres] | None = None
 
     def settings(self) -> Shape:
         """Return the settings as the planner sees them."""
@@ -115,6 +123,8 @@ class _Nodes(StrictModel):
             gpus=self.gpus,
             gpu_type=self.gpu_type or "",
             threads_per_core=self.threads_per_core,
+            features=_known(self.features),
+            gres=_known(self.gres),
         )
 
 
@@ -123,10 +133,20 @@ class _Partition(StrictModel):
 
     nodes: list[_Nodes] = []
     time_limit: Time | None = None
+    max_nodes: Positive | None = None
+    allow_accounts: list[SbatchText] | None = None
+    allow_qos: list[SbatchText] | None = None
 
     def settings(self, name: str) -> Partition:
         """Return the settings as the planner sees them."""
-        return Partition(name=name, shapes=tuple(each.settings() for each in self.nodes), time_limit=self.time_limit)
+        return Partition(
+            name=name,
+            shapes=tuple(each.settings() for each in self.nodes),
+            time_limit=self.time_limit,
+            max_nodes=self.max_nodes,
+            allow_accounts=_known(self.allow_accounts),
+            allow_qos=_known(self.allow_qos),
+        )
 
 
 class _VirtualCluster(StrictModel):
@@ -219,6 +239,11 @@ class SiteFile(StrictModel):
     partitions: dict[str, _Partition] = {}
     default_partition: SbatchText | None = None
     virtual_clusters: dict[str, _VirtualCluster] = {}
+    accounts: dict[str, AccountTable] | None = None
+    default_account: SbatchText | None = None
+    qos: dict[str, Qos] | None = None
+    reservations: list[SbatchText] | None = None
+    require_time_limit: Boolean = False
     gres_style: Annotated[GresStyle, choice("gres", "gpus-per-task")] = _DEFAULTS.gres_style
     gpus: GpuSettings = GpuSettings()
     cpu_unit: CpuUnits = _DEFAULTS.cpu_unit
@@ -252,6 +277,11 @@ class SiteFile(StrictModel):
             partitions=tuple(each.settings(name) for name, each in self.partitions.items()),
             default_partition=self.default_partition,
             virtual_clusters={name: each.settings() for name, each in self.virtual_clusters.items()},
+            accounts=None if self.accounts is None else {name: each.settings() for name, each in self.accounts.items()},
+            default_account=self.default_account,
+            qos=None if self.qos is None else {name: each.limits() for name, each in self.qos.items()},
+            reservations=_known(self.reservations),
+            require_time_limit=self.require_time_limit,
             gres_style=self.gres_style,
             gpus=self.gpus.settings(),
             cpu_unit=self.cpu_unit,

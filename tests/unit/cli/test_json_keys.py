@@ -71,6 +71,13 @@ def found(value: object, key: str = "") -> Iterator[tuple[str, object]]:
             yield from found(each, name)
 
 
+def odd_profile(folder: Path) -> Path:
+    """Write a profile that names what the recorded cluster does not have."""
+    path = folder / "odd.yaml"
+    path.write_text("partitions: {gone: {}}\nslurmVersion: 20.11.1\n", encoding="utf-8")
+    return path
+
+
 @pytest.fixture
 def documents(
     run: Runner, ran: Callable[..., Ran], tmp_path: Path, surroundings: Path, monkeypatch: pytest.MonkeyPatch
@@ -115,7 +122,9 @@ def documents(
     for line in (("exec", ours, "worker-0"), ("cancel", ours), ("monitor", "--once"), ("monitor", "--bill")):
         read(*line)
     monkeypatch.setattr(ask_module, "ask", lambda *_: recorded("24.11"))
-    made += [("site", json.loads(run("site", name, "--json").out)) for name in ("show", "detect")]
+    made += [("site", json.loads(run("site", name, "--json").out)) for name in ("show", "detect", "check")]
+    made += [("site", json.loads(run("site", "check", "--json", *rest).out)) for rest in ((job,), (old, str(PAGE)))]
+    made.append(("site", json.loads(run("site", "check", "--json", "--site", str(odd_profile(tmp_path))).out)))
     return [*made, ("an error", json.loads(run("status", "--json", "nothing").out))]
 
 

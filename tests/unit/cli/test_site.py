@@ -63,16 +63,16 @@ def slurm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_five_questions_are_asked(version: str) -> None:
+def test_seven_questions_are_asked(version: str) -> None:
     recordings = read("site_detect", version)
     asked = [each.argv[0] for each in recordings if each.argv[0] != "getent"]
-    assert asked == ["scontrol", "scontrol", "scontrol", "srun", "sacctmgr"]
+    assert asked == ["scontrol", "scontrol", "scontrol", "srun", "scontrol", "sacctmgr", "sacctmgr"]
 
 
 def test_who_keeps_no_accounts_is_not_asked_for_them() -> None:
     slurm = Slurm(config=Completed(status=0, stdout="AccountingStorageType = accounting_storage/none\n", stderr=""))
     ask(slurm, slurm, Machine(), "alice")
-    assert slurm.asked == ["config", "partition", "node", "srun", "getent"]
+    assert slurm.asked == ["config", "partition", "node", "srun", "reservation", "getent"]
 
 
 def test_what_is_refused_is_not_learnt() -> None:
@@ -85,7 +85,7 @@ def test_what_is_refused_is_not_learnt() -> None:
     assert gaps["partitions"] == "scontrol refuses: slurm_load_partitions error: Access/permission denied"
     assert "denied" in gaps["partitions.NAME.nodes"]
     assert gaps["mpi"] == "there is no `srun` here"
-    assert gaps["virtualClusters.NAME.account"] == "Slurm does not respond: Problem talking to the database"
+    assert gaps["accounts"] == gaps["qos"] == "Slurm does not respond: Problem talking to the database"
 
 
 def test_plugins_may_come_on_standard_error() -> None:
@@ -196,11 +196,11 @@ def test_each_setting_has_its_place(run: Runner, tmp_path: Path) -> None:
     rows = {line.split()[0]: line for line in said.out.splitlines()}
     assert rows["partitions.batch.nodes[0]"].split("  ")[-1].strip() == f"{file}:2"
     assert "{count: 4, cpus: 16, memoryMB: 100000}" in rows["partitions.batch.nodes[0]"]
-    assert rows["time.default"].split() == ["time.default", "1:30:00", f"{file}:5"]
-    assert rows["logs.oneFilePerTask"].split()[1:] == ["true", f"{file}:6"]
+    assert rows["time.default"].split() == ["time.default", "1:30:00", "named", f"{file}:5"]
+    assert rows["logs.oneFilePerTask"].split()[1:] == ["true", "named", f"{file}:6"]
     assert rows["time.warning"].split()[1:] == ["120", "default"]
     assert rows["address"].split()[1:] == ["getent", "default"]
-    assert rows["monitor.background"].split()[1:] == ["false", f"{file}:4"]
+    assert rows["monitor.background"].split()[1:] == ["false", "named", f"{file}:4"]
     assert said.err == f"the profile is {file}, named by --site\n"
 
 
@@ -219,6 +219,9 @@ def test_whose_profile_it_is(
     document = json.loads(run("site", "show", "--json").out)
     assert document["found_by"] == found_by
     assert document["file"] == (str(tmp_path / place / "site.yaml") if place else None)
+    words = {"your own": "user", "the system's": "system", "named by $PAISLURM_SITE": "named"}
+    assert {each["origin"] for each in document["in_force"] if each["line"]} <= {words.get(found_by or "")}
+    assert {each["origin"] for each in document["in_force"] if not each["line"]} == {"default"}
     keys = [each["setting"] for each in document["in_force"]]
     assert ("monitor" in keys) == bool(place)
     assert ("monitor.background" in keys) == (not place)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
 from paislurm.translator.errors import PlanError
+from paislurm.translator.pipeline import compile_job
+from paislurm.translator.site.load import load_site
 
-from .test_gpus import asked, compiled, role, sku
+from ..protocol.jobs import JOB, changed
+from .test_gpus import PROFILE, asked, compiled, role, sku
 
 
 def refused(instances: int, gpus: int, cpus: int, extras: dict[str, Any] | None = None) -> str:
@@ -45,3 +49,16 @@ def test_slurm_packs_what_only_an_uneven_spread_holds() -> None:
     assert asked(found) == {"ntasks": "10", "gpus-per-task": "3", "mem-per-cpu": "172M"}
     assert "some nodes hold more tasks than others" in found.plan.layout.reason
     assert asked(compiled({"w": role(8, 3)}))["nodes"] == "8"
+
+
+def test_a_partition_that_has_room_is_named() -> None:
+    big = "  big: {nodes: [{count: 1, cpus: 64, memoryMB: 100000, gpus: 16}]}\n"
+    more = PROFILE.replace("defaultPartition", f"{big}defaultPartition")
+    job = changed(JOB, "taskRoles", {"w": role(1, 0, 17)})
+    with pytest.raises(PlanError) as error:
+        compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(more, file="site.yaml"))
+    assert error.value.diagnostics[0].hint.endswith("or for another virtual cluster; partition big has room for it")
+    job = changed(JOB, "taskRoles", {"w": role(4, 0, 17)})
+    with pytest.raises(PlanError) as error:
+        compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(more, file="site.yaml"))
+    assert "has room" not in error.value.diagnostics[0].hint

@@ -80,14 +80,21 @@ def _origin(option: str | None) -> str:
     return "it was named by --site" if option else "it was named by $PAISLURM_SITE"
 
 
-def found_by(option: str | None) -> str:
-    """Say why the profile is the one that is used; "" where there is none."""
+def origin_of(option: str | None) -> str:
+    """Return in a word where the profile that is used comes from, "" where there is none."""
     path = site_path(option)
     if option or os.environ.get("PAISLURM_SITE"):
-        return "named by --site" if option else "named by $PAISLURM_SITE"
+        return "named"
     if path == detected_path():
-        return "what Slurm said to `submit`"
-    return "" if path is None else "the system's" if path == SYSTEM else "your own"
+        return "detected"
+    return "" if path is None else "system" if path == SYSTEM else "user"
+
+
+def found_by(option: str | None) -> str:
+    """Say why the profile is the one that is used; "" where there is none."""
+    named = "named by --site" if option else "named by $PAISLURM_SITE"
+    reasons = {"named": named, "detected": "what Slurm said to `submit`", "system": "the system's", "user": "your own"}
+    return reasons.get(origin_of(option), "")
 
 
 def user_path() -> Path:

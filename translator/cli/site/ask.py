@@ -1,4 +1,4 @@
-"""Ask Slurm what it knows of the cluster, in five calls, and look at this machine."""
+"""Ask Slurm what it knows of the cluster, in seven calls, and look at this machine."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ...site.detection.answers import Answers
 from ...site.detection.config import slurm_config
 from ...site.detection.detect import detect
 from ...site.detection.nodes import nodes
+from ...site.detection.probe import SYSFS
 from .. import context
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from paislurm.backends.runner import CommandRunner
 
     from ...site.detection.answers import Detection
+    from .probe import ProbeOptions
 
 SECONDS = 60.0
 RESOLVE_SECONDS = 10.0
@@ -49,10 +51,12 @@ def this_machine() -> Machine:
     return Machine(runtimes=runtimes, ephemeral_ports=ports)
 
 
-def ask(slurm: CommandRunner, here: CommandRunner, machine: Machine, user: str) -> Answers:
+def ask(
+    slurm: CommandRunner, here: CommandRunner, machine: Machine, user: str, look: ProbeOptions | None = None
+) -> Answers:
     """Return all answers. BackendError if the controller does not answer; what is refused is written down instead.
 
-    `slurm` runs programs of Slurm, `here` other ones.
+    `slurm` runs programs of Slurm, `here` other ones. With `look` a job looks at a node.
     """
     questions = _Questions(slurm)
     config = questions.answer(commands.scontrol_show("config"))
@@ -60,11 +64,19 @@ def ask(slurm: CommandRunner, here: CommandRunner, machine: Machine, user: str) 
     all_nodes = questions.optional("nodes", commands.scontrol_show("node"), RejectedError)
     mpi = questions.optional("mpi", commands.srun_mpi_list(), BackendError)
     known = slurm_config(config)
-    accounts = ""
+    reservations = questions.optional("reservations", commands.scontrol_show("reservation"), RejectedError)
+    accounts = qos = ""
     if known.has_accounting:
         query = commands.sacctmgr_accounts(user, known.name)
         accounts = questions.optional("accounts", query, BackendError)
+        qos = questions.optional("qos", commands.sacctmgr_qos(), BackendError)
     found = nodes(all_nodes)
+    said = ""
+    if look is not None:
+        from .probe import look_at_node
+
+        said, reason = look_at_node(slurm, look)
+        questions.refused |= {"probe": reason} if reason else {}
     return Answers(
         config=config,
         user=user,
@@ -72,6 +84,10 @@ def ask(slurm: CommandRunner, here: CommandRunner, machine: Machine, user: str) 
         nodes=all_nodes,
         mpi=mpi,
         accounts=accounts,
+        qos=qos,
+        reservations=reservations,
+        probe=said,
+        sysfs=look.sysfs if look else SYSFS,
         refused=questions.refused,
         ephemeral_ports=machine.ephemeral_ports,
         runtimes=machine.runtimes,
@@ -79,9 +95,9 @@ def ask(slurm: CommandRunner, here: CommandRunner, machine: Machine, user: str) 
     )
 
 
-def detect_from_here() -> Detection:
+def detect_from_here(look: ProbeOptions | None = None) -> Detection:
     """Return what Slurm says to this user on this machine. BackendError if the controller does not answer."""
-    return detect(ask(context.slurm_runner(), LocalRunner(), this_machine(), context.user_name()))
+    return detect(ask(context.slurm_runner(), LocalRunner(), this_machine(), context.user_name(), look))
 
 
 class _Questions:

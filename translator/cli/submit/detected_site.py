@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from ..input.job_input import Source
 
 
-def detect_site(source: Source, *, keep: bool) -> Site | None:
+def detect_site(source: Source, *, keep: bool, again: bool = False) -> Site | None:
     """Return what Slurm says of the site, None where there is a profile, or Slurm was asked in the last day.
 
-    Where Slurm does not answer there is nothing: submitting says better what keeps it from answering.
+    With `again` it is asked once more: a job is refused by what it said before. Where Slurm does not answer there is
+    nothing: submitting says better what keeps it from answering.
     """
     path = detected_path()
-    if source.backend not in OF_THIS_SLURM or site_path(source.site) not in (None, path) or is_of_today(path):
+    is_fresh = is_of_today(path) and not again
+    if source.backend not in OF_THIS_SLURM or site_path(source.site) not in (None, path) or is_fresh:
         return None
     from ...site.detection.profile_text import profile_text
     from ...site.load import load_site

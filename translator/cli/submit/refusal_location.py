@@ -23,14 +23,15 @@ _ROLE_FIELDS_V1 = {"nodes": "taskNumber", "cpus-per-task": "cpuNumber", "mem": "
 _OF_VIRTUAL_CLUSTER = ("partition", "account", "qos", "reservation")
 
 
-def locate_refusal(error: RejectedError, document: Document) -> RejectedError:
+def locate_refusal(error: RejectedError, document: Document, values: str = "") -> RejectedError:
     """Return the refusal with the place in the job file that it is about, as far as that is known.
 
-    Where several fields can be meant, those whose value Slurm repeats go first, and the others are named in the hint.
+    `values` is what the site has for the options that it is about. Where several fields can be meant, those whose value
+    Slurm repeats go first, and the others are named in the hint.
     """
     fields = [path for option in error.options for path in _fields(option, document)]
     if not fields:
-        return error
+        return _with(error, values)
     words = error.stderr.split()
     fields.sort(key=lambda path: str(document.at(path)) not in words)
     first, *others = fields
@@ -44,7 +45,23 @@ def locate_refusal(error: RejectedError, document: Document) -> RejectedError:
         path=path_text(first),
         hint="; ".join(part for part in (diagnostic.hint, also) if part),
     )
-    return RejectedError(diagnostic, argv=error.argv, status=error.status, stderr=error.stderr, options=error.options)
+    located = RejectedError(
+        diagnostic, argv=error.argv, status=error.status, stderr=error.stderr, options=error.options
+    )
+    return _with(located, values)
+
+
+def _with(error: RejectedError, values: str) -> RejectedError:
+    """Return a refusal with more in its hint."""
+    diagnostic = error.diagnostics[0]
+    hint = "; ".join(part for part in (diagnostic.hint, values) if part)
+    return RejectedError(
+        replace(diagnostic, hint=hint),
+        argv=error.argv,
+        status=error.status,
+        stderr=error.stderr,
+        options=error.options,
+    )
 
 
 def _fields(option: str, document: Document) -> Iterator[Path]:

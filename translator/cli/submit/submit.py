@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import is_elsewhere
+from paislurm.backends.runner import LocalRunner
 
-from ...errors import BackendError, Diagnostic, InterruptedWaitError, RejectedError, UnreachableError
+from ...errors import BackendError, Diagnostic, InterruptedWaitError, PlanError, RejectedError, UnreachableError
 from ...lazy import dataclass
 from ...monitor.attempt import NEVER_SENT, new_intent, submit_attempt
 from ...planning.plan_text import plan_dict
@@ -22,6 +23,7 @@ from ..context import backend, clock, store, user_name
 from ..input.job_input import compile_source
 from ..output.console import log
 from .at_host import at_host
+from .back_off import LIMIT_REACHED, with_back_off
 from .background import leave_monitor
 from .choose_backend import choose_backend
 from .detected_site import detect_site
@@ -30,6 +32,8 @@ from .monitor_call import MONITOR_CALL, monitor_call, say_who_looks_after
 from .refusal_location import locate_refusal
 from .replace_job import finished_in, put_in_place, undo
 from .retry_policy import retry_policy
+from .room import check_room
+from .site_values import site_now, site_values
 from .slurm_version import installed_version
 
 if TYPE_CHECKING:
@@ -77,14 +81,26 @@ def submit(source: Source, *, dry_run: bool) -> Submitted:
     """Submit a job file. A backend that refuses leaves everything as it was."""
     source, site = at_host(source)
     source = replace(source, backend=choose_backend(source.backend))
-    site = detect_site(source, keep=not dry_run) or site
-    text, compiled = compile_source(source, installed_version, site)
+    detected = detect_site(source, keep=not dry_run)
+    try:
+        text, compiled = compile_source(source, installed_version, detected or site)
+    except PlanError:
+        # What Slurm said some hours ago may not be so any more: accounts and reservations come and go.
+        anew = None if detected else detect_site(source, keep=not dry_run, again=True)
+        if anew is None:
+            raise
+        text, compiled = compile_source(source, installed_version, anew)
     folder = store().folder(user_name(), compiled.job.name)
-    finished = finished_in(folder)
+    found = [finished_in(folder)]
+    check_room(store().home, compiled, LocalRunner())
     job_id = None
+
+    def attempt() -> str:
+        return _submit(folder, found.pop() if found else finished_in(folder), text, compiled, source)
+
     if not dry_run:
         try:
-            job_id = _submit(folder, finished, text, compiled, source)
+            job_id = with_back_off(attempt, compiled.site.retry.submit_wait, folder.name)
         finally:
             # Also where it is not known whether the job was taken: the monitor finds out.
             leave_monitor(compiled.site, elsewhere=is_elsewhere(source.backend))
@@ -116,7 +132,7 @@ def _submit(folder: JobFolder, finished: View | None, text: bytes, compiled: Com
     except BackendError as error:
         if isinstance(error, RejectedError) or error.diagnostics[0].code in NEVER_SENT:
             undo(folder, old)
-            raise (locate_refusal(error, compiled.document) if isinstance(error, RejectedError) else error) from None
+            raise (_located(error, compiled, source) if isinstance(error, RejectedError) else error) from None
         raise _unsure(error, folder, known) from None
     except KeyboardInterrupt:
         raise _unsure_by_user(folder, known) from None
@@ -126,6 +142,16 @@ def _submit(folder: JobFolder, finished: View | None, text: bytes, compiled: Com
     if unwritten is not None:
         log(f"warning: {folder.journal} cannot be written ({unwritten}); the job is found again by its tag")
     return job_id
+
+
+def _located(error: RejectedError, compiled: Compiled, source: Source) -> RejectedError:
+    """Return a refusal with its place in the job file, and with what the site has instead.
+
+    Of a refusal that ends by itself, Slurm is not asked more.
+    """
+    ends_by_itself = error.diagnostics[0].code == LIMIT_REACHED
+    site = compiled.site if ends_by_itself else site_now(source.backend, compiled.site)
+    return locate_refusal(error, compiled.document, site_values(error.options, site))
 
 
 def _unsure(error: BackendError, folder: JobFolder, known: History) -> UnreachableError:

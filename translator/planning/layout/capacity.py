@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...lazy import dataclass
+from .constraint import is_satisfied
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ...job import Job, Resources
     from ...site.profile import Partition, Shape, Site
@@ -19,7 +21,7 @@ class Demand:
     """Ask for `slots` tasks of equal size at a time; `extra_memory_mib` is kept free on each node beside them.
 
     `one_per_node` keeps them on nodes of their own, as far as they are concerned: they have fixed ports. `gpu_type` is
-    the gres type of their GPUs, "" for any.
+    the gres type of their GPUs, "" for any; `constraint` is what their nodes must have, "" for nothing.
     """
 
     slots: int
@@ -27,6 +29,7 @@ class Demand:
     extra_memory_mib: int = 0
     one_per_node: bool = False
     gpu_type: str = ""
+    constraint: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +49,8 @@ def node_capacity(shape: Shape, demand: Demand) -> int:
     """Return how many tasks fit on one node of a shape, 0 if none does."""
     if demand.gpu_type and demand.gpu_type != shape.gpu_type:
         return 0
+    if demand.constraint and not is_satisfied(demand.constraint, shape.features):
+        return 0
     return room_for(demand, shape.gpus, shape.cpus, shape.memory_mib)
 
 
@@ -58,6 +63,14 @@ def room_for(demand: Demand, gpus: int, cpus: int, memory_mib: int) -> int:
     if wanted.gpus:
         room = min(room, gpus // wanted.gpus)
     return max(0, min(room, 1) if demand.one_per_node else room)
+
+
+def merged(shapes: Iterable[Shape]) -> list[Shape]:
+    """Return nodes of one size as one shape, whatever else they have."""
+    sizes: Counter[Shape] = Counter()
+    for shape in shapes:
+        sizes[replace(shape, count=1, features=None, gres=None)] += shape.count
+    return [replace(shape, count=count) for shape, count in sizes.items()]
 
 
 def nodes_for(shapes: Sequence[Shape], demand: Demand) -> Nodes | None:

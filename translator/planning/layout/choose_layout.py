@@ -131,6 +131,7 @@ def _demands(job: Job, slots: tuple[int, ...], overheads: Overheads, *, batch: b
             extra_memory_mib=overheads.batch_memory_mib if batch and not position else 0,
             one_per_node=role.has_fixed_ports,
             gpu_type=overheads.gpu_types[position],
+            constraint=overheads.constraints[position],
         )
         for position, (role, count) in enumerate(zip(job.roles, slots, strict=True))
     ]

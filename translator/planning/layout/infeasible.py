@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic
-from .capacity import Demand, node_capacity
+from .capacity import Demand, merged, node_capacity
+from .constraint import is_satisfied
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...job import Job
-    from ...site.profile import Partition
+    from ...site.profile import Partition, Shape
     from .layout import Overheads
 
 _ASK_FOR_LESS = "ask for less, or for another virtual cluster"
@@ -55,7 +56,12 @@ def _in_turn(job: Job) -> str:
 
 
 def _one_task(job: Job, position: int, overheads: Overheads) -> Demand:
-    return Demand(slots=1, resources=job.roles[position].resources, gpu_type=overheads.gpu_types[position])
+    return Demand(
+        slots=1,
+        resources=job.roles[position].resources,
+        gpu_type=overheads.gpu_types[position],
+        constraint=overheads.constraints[position],
+    )
 
 
 def _fits_one(job: Job, position: int, partition: Partition, overheads: Overheads) -> bool:
@@ -71,8 +77,9 @@ def role_too_large(job: Job, position: int, partition: Partition, overheads: Ove
     size = _size(wanted.cpus, wanted.memory_mib, wanted.gpus, one.gpu_type)
     nodes = "; ".join(
         f"{_amount(s.count, 'node')} of {_size(s.cpus, s.memory_mib, s.gpus, s.gpu_type if one.gpu_type else '')}"
-        for s in partition.shapes
+        for s in merged(_able(partition, one))
     )
+    nodes += f" with {one.constraint}" if one.constraint else ""
     if _fits_one(job, position, partition, overheads):
         what = f"{role.instances} tasks of {size} each"
         if role.has_fixed_ports:
@@ -81,6 +88,7 @@ def role_too_large(job: Job, position: int, partition: Partition, overheads: Ove
         hint = _fewer_tasks(job, partition, replace(one, one_per_node=role.has_fixed_ports))
     else:
         what, hint = f"a task of {size} does not fit", _smaller_task(partition, one)
+    hint += _elsewhere(role.instances, one, [each for each in overheads.all_partitions if each != partition])
     return Diagnostic(
         code="E410",
         message=f"role {role.name} can never start: {what} partition {partition.name} ({nodes})",
@@ -97,10 +105,24 @@ def _fewer_tasks(job: Job, partition: Partition, one: Demand) -> str:
     return f"at most {at_a_time} of these tasks fit at a time: ask for fewer, {what}"
 
 
+def _able(partition: Partition, one: Demand) -> list[Shape]:
+    """Return the nodes that have the features that are asked for; all where none has."""
+    able = [shape for shape in partition.shapes if is_satisfied(one.constraint, shape.features)]
+    return able or list(partition.shapes)
+
+
+def _elsewhere(tasks: int, one: Demand, others: Sequence[Partition]) -> str:
+    """Say which partitions have room for all tasks, "" where none has."""
+    able = [
+        each.name for each in others if sum(shape.count * node_capacity(shape, one) for shape in each.shapes) >= tasks
+    ]
+    return f"; partition {' or '.join(able)} has room for {'it' if tasks == 1 else 'them'}" if able else ""
+
+
 def _smaller_task(partition: Partition, one: Demand) -> str:
     """Say what a node has at most of that which a task asks too much of."""
     wanted = one.resources
-    shapes = [shape for shape in partition.shapes if one.gpu_type in ("", shape.gpu_type)]
+    shapes = [shape for shape in _able(partition, one) if one.gpu_type in ("", shape.gpu_type)]
     cpus, memory_mib, gpus = (
         max((getattr(shape, name) for shape in shapes), default=0) for name in ("cpus", "memory_mib", "gpus")
     )

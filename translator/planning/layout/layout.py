@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ...lazy import dataclass
+
+if TYPE_CHECKING:
+    from ...site.profile import Partition
 
 LayoutKind = Literal["plain", "het", "shared"]
 
@@ -22,11 +25,14 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class Overheads:
-    """Hold what nodes must have beside a job's own words: memory for the batch script, and GPUs of a type, by role.
+    """Hold what nodes must have beside a job's own words: memory for the batch script; by role type of GPUs, features.
 
-    `gpus_by_node` says, by role, whether Slurm cannot count the GPUs by task.
+    `gpus_by_node` says, by role, whether Slurm cannot count the GPUs by task. `all_partitions` are those of the site,
+    of which messages name the ones that would hold a role.
     """
 
     batch_memory_mib: int
     gpu_types: tuple[str, ...]
+    constraints: tuple[str, ...]
     gpus_by_node: tuple[bool, ...]
+    all_partitions: tuple[Partition, ...]

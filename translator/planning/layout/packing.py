@@ -7,7 +7,7 @@ from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 from ...lazy import dataclass
-from .capacity import ceil_div, node_capacity, room_for
+from .capacity import ceil_div, merged, node_capacity, room_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,7 +51,8 @@ _Amounts = tuple[int, int, int]
 
 def pack(shapes: Sequence[Shape], demands: Sequence[Demand]) -> Packing | None:
     """Return the packing on the fewest nodes of one shape, evenly filled; None if no shape can hold all demands."""
-    packings = [packing for shape in shapes if (packing := _pack_on(shape, demands)) is not None]
+    able = [shape for shape in shapes if all(node_capacity(shape, demand) for demand in demands)]
+    packings = [packing for shape in merged(able) if (packing := _pack_on(shape, demands)) is not None]
     return min(packings, key=lambda packing: (packing.nodes, packing.cpus, packing.gpus), default=None)
 
 

@@ -177,7 +177,8 @@ def partition_of(target: SlurmTarget, site: Site) -> Partition:
                 code="E402",
                 message=f"the site has no partition {target.partition!r}; it has {', '.join(names)}",
                 path="$.extras.slurm.partition",
-                hint=did_you_mean(target.partition, names),
+                hint=did_you_mean(target.partition, names)
+                or f"write `partition: {site.default_partition or names[0]}` under extras.slurm",
             )
         )
     return Partition(name=target.partition or "")
@@ -194,7 +195,14 @@ def time_limit(job: Job, site: Site, partitions: list[Partition]) -> timedelta |
                     message=f"a time limit of {slurm_time(wanted)} is more than partition {partition.name} allows "
                     f"({slurm_time(partition.time_limit)})",
                     path="$.extras.slurm.time",
-                    hint="ask for less, or for another partition",
+                    hint=_shorter(wanted, partition.time_limit, site),
                 )
             )
     return wanted
+
+
+def _shorter(wanted: timedelta, most: timedelta, site: Site) -> str:
+    """Say what a job could ask for instead of more time than its partition has."""
+    longer = [each.name for each in site.partitions if each.time_limit is None or each.time_limit >= wanted]
+    others = f"; so long a job may run in {', '.join(longer)}" if longer else ""
+    return f"write `time: {slurm_time(most)}` under extras.slurm, or less{others}"

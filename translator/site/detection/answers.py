@@ -17,7 +17,8 @@ class Answers:
     """Hold what Slurm's programs printed, and what this machine has.
 
     `refused` has the words of each program that said no, or nothing, by what it was asked for: `nodes`, `partitions`,
-    `mpi`, `accounts`. `node_resolves` says whether the name of a node is known here; None where there is no node.
+    `mpi`, `reservations`, `accounts`, `qos`, `probe`. `node_resolves` says whether the name of a node is known here;
+    None where there is no node.
     """
 
     config: str
@@ -27,6 +28,11 @@ class Answers:
     nodes: str = ""
     mpi: str = ""
     accounts: str = ""
+    qos: str = ""
+    reservations: str = ""
+    probe: str = ""
+    """What a node said of itself, "" where none was looked at."""
+    sysfs: str = "/sys/class"
     refused: Mapping[str, str] = field(default_factory=dict)
     ephemeral_ports: str = ""
     """What `/proc/sys/net/ipv4/ip_local_port_range` has, "" where there is no such file."""

@@ -17,6 +17,8 @@ _PORTS = ("SlurmctldPort", "SlurmdPort", "AccountingStoragePort", "SrunPortRange
 _LOWEST, _HIGHEST = 10_000, 65_535
 """Below stand the known services of many programs."""
 _FEWEST = 1000
+_REQUIRES_TIME = "require_timelimit"
+"""A plugin of Slurm's own that refuses jobs without a time limit. Source: slurm.conf(5), JobSubmitPlugins."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +30,9 @@ class SlurmConfig:
     mpi_default: str = ""
     kill_wait: int = 0
     has_accounting: bool = False
+    enforced: frozenset[str] = frozenset()
+    """What of the accounts decides whether a job is taken: `associations`, `limits`, `qos`."""
+    requires_time: bool = False
     ports: tuple[tuple[int, int], ...] = ()
 
 
@@ -42,8 +47,20 @@ def slurm_config(text: str) -> SlurmConfig:
         mpi_default=found.get("MpiDefault", ""),
         kill_wait=number(found.get("KillWait", "")),
         has_accounting=bool(storage) and not storage.endswith("/none"),
+        enforced=_enforced(found.get("AccountingStorageEnforce", "")),
+        requires_time=_REQUIRES_TIME in found.get("JobSubmitPlugins", "").replace("job_submit/", "").split(","),
         ports=tuple(each for each in ranges if each is not None),
     )
+
+
+def _enforced(text: str) -> frozenset[str]:
+    """Return what is enforced, with what that implies. Source: slurm.conf(5), AccountingStorageEnforce."""
+    words = set(text.lower().split(","))
+    limits = words & {"limits", "safe", "all"}
+    qos = words & {"qos", "all"}
+    found = {"limits"} if limits else set()
+    found |= {"qos"} if qos else set()
+    return frozenset(found | ({"associations"} if found or "associations" in words else set()))
 
 
 def port_range(text: str) -> tuple[int, int] | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from ..profile import Gpus, PortRange, Site, VirtualCluster
+from ..profile import ContainerSettings, Gpus, PortRange, Site, VirtualCluster
+from .accounts import Accounts
 from .answers import Detection
 from .gaps import gaps
 from .parsed import parse
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .parsed import Parsed
 
 _MAX_KILL_WAIT = 24 * 3600
+_ROOT = "root"
 _VIRTUAL_CLUSTER = "default"
 """That of OpenPAI's jobs that name none. Source: PAI protocol v2, defaults.virtualCluster."""
 
@@ -24,14 +26,16 @@ _VIRTUAL_CLUSTER = "default"
 def detect(answers: Answers) -> Detection:
     """Return the site as the answers have it."""
     parsed = parse(answers)
-    site = _site(parsed, node_resolves=answers.node_resolves)
+    site = _site(parsed, answers)
     return Detection(
         site=site, remarks=remarks(parsed, site, answers.user), gaps=gaps(answers, parsed), runtimes=answers.runtimes
     )
 
 
-def _site(parsed: Parsed, *, node_resolves: bool | None) -> Site:
+def _site(parsed: Parsed, answers: Answers) -> Site:
     config, usual = parsed.config, Site()
+    # What root may name says nothing of others, for whom root writes a profile.
+    own = parsed.accounts if "associations" in config.enforced and answers.user != _ROOT else Accounts()
     return Site(
         known=True,
         name=config.name if config.name.isprintable() else "",
@@ -39,12 +43,24 @@ def _site(parsed: Parsed, *, node_resolves: bool | None) -> Site:
         partitions=tuple(with_nodes(record, parsed.nodes) for record in parsed.partitions),
         default_partition=_default(parsed),
         virtual_clusters=_virtual_clusters(parsed),
+        accounts=own.accounts or None,
+        default_account=own.default or None,
+        qos=own.qos or None if "qos" in config.enforced else None,
+        reservations=parsed.reservations,
+        require_time_limit=config.requires_time,
         gpus=Gpus(vendor="amd") if parsed.are_amd else Gpus(),
-        address="node-address" if node_resolves is False else "getent",
+        address="getent" if _resolves(parsed, answers) else "node-address",
+        infiniband=parsed.probe.infiniband(answers.sysfs) if parsed.probe else None,
+        containers=ContainerSettings(installed=parsed.probe.runtimes if parsed.probe else None),
         ports=parsed.ports or PortRange(),
         kill_wait=timedelta(seconds=min(config.kill_wait, _MAX_KILL_WAIT)) if config.kill_wait else usual.kill_wait,
         mpi=parsed.mpi,
     )
+
+
+def _resolves(parsed: Parsed, answers: Answers) -> bool:
+    """Tell whether names of nodes have addresses: on a node, where scripts ask for them, else on this machine."""
+    return parsed.probe.resolves if parsed.probe else answers.node_resolves is not False
 
 
 def _default(parsed: Parsed) -> str | None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 
 from ...lazy import dataclass, regex
-from ..profile import Shape
+from ...sbatch_forms import is_plain
+from ..profile import GRES, Shape
 from .records import number, records
 
 _AWAY = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "UNKNOWN"})
 _FUTURE = "FUTURE"
 _COUNT = regex(r"(\d+)([KMGTP]?)", re.ASCII)
 _MULTIPLES = {suffix: 1024**power for power, suffix in enumerate(("", "K", "M", "G", "T", "P"))}
+_GRES = regex(GRES, re.ASCII)
 GPU = "gpu"
 
 
@@ -31,7 +33,6 @@ class Node:
     name: str
     partitions: tuple[str, ...]
     shape: Shape
-    features: tuple[str, ...] = ()
     gres: tuple[Gres, ...] = ()
     away: bool = False
 
@@ -58,15 +59,27 @@ def _node(fields: dict[str, str]) -> Node:
         gpus=sum(each.count for each in gpus),
         gpu_type=types.pop() if len(types) == 1 else "",
         threads_per_core=_threads(fields),
+        features=_features(fields.get("AvailableFeatures", "")),
+        gres=_others(found),
     )
     return Node(
         name=fields["NodeName"],
         partitions=tuple(fields.get("Partitions", "").split(",")),
         shape=shape,
-        features=tuple(word for word in fields.get("AvailableFeatures", "").split(",") if word),
         gres=found,
         away=bool(_state(fields) & _AWAY),
     )
+
+
+def _features(text: str) -> tuple[str, ...]:
+    """Return the features that a job could ask for, in alphabetical order. Slurm may change which are active."""
+    return tuple(sorted({word for word in text.split(",") if word and is_plain(word)}))
+
+
+def _others(found: tuple[Gres, ...]) -> tuple[str, ...] | None:
+    """Return the generic resources beside GPUs, each `hca:2`; None where a profile cannot have one of them."""
+    texts = [":".join(filter(None, (each.name, each.type, str(each.count)))) for each in found if each.name != GPU]
+    return tuple(sorted(texts)) if all(map(_GRES.fullmatch, texts)) else None
 
 
 def _threads(fields: dict[str, str]) -> int:
@@ -87,9 +100,14 @@ def gres(text: str) -> tuple[Gres, ...]:
     return tuple(_gres(item.split(":")) for item in items if item)
 
 
+def counted(text: str) -> int | None:
+    """Return a count such as `4` or `2T`, None for what is none."""
+    found = _COUNT.fullmatch(text)
+    return int(found[1]) * _MULTIPLES[found[2]] if found else None
+
+
 def _gres(words: list[str]) -> Gres:
     words = [word for word in words if word != "no_consume"]
-    counted = _COUNT.fullmatch(words[-1]) if len(words) > 1 else None
-    count = int(counted[1]) * _MULTIPLES[counted[2]] if counted else 1
-    types = words[1:-1] if counted else words[1:]
-    return Gres(name=words[0], type=types[0] if types else "", count=count)
+    count = counted(words[-1]) if len(words) > 1 else None
+    types = words[1:-1] if count is not None else words[1:]
+    return Gres(name=words[0], type=types[0] if types else "", count=1 if count is None else count)

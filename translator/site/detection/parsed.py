@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 from ...lazy import dataclass, regex
 from ...sbatch_forms import is_plain
+from .accounts import Accounts, accounts
 from .config import SlurmConfig, free_ports, port_range, slurm_config
-from .lists import Accounts, accounts, mpi_plugins
+from .mpi import mpi_plugins
 from .nodes import Node, nodes
 from .partitions import PartitionRecord, partition_records
+from .probe import Probe, probe
+from .records import records
 
 if TYPE_CHECKING:
     from ..profile import PortRange
@@ -24,8 +27,9 @@ _AMD = regex(r"amd|instinct|radeon|mi\d{2,3}[a-z]?|gfx\d\w*", re.IGNORECASE)
 class Parsed:
     """Hold what was answered.
 
-    `odd_names` are of partitions that sbatch could not be given. `mpi` is None where srun did not say. `ephemeral` are
-    the ports that this machine hands out, `ports` those that are free for tasks; None where there are none.
+    `odd_names` are of partitions that sbatch could not be given. `mpi` and `reservations` are None where Slurm did not
+    say. `ephemeral` are the ports that this machine hands out, `ports` those that are free for tasks; None where there
+    are none.
     """
 
     config: SlurmConfig
@@ -34,30 +38,42 @@ class Parsed:
     nodes: tuple[Node, ...]
     accounts: Accounts
     mpi: tuple[str, ...] | None
+    reservations: tuple[str, ...] | None
     ephemeral: tuple[int, int] | None
+    probe: Probe | None
     ports: PortRange | None
 
     @property
     def are_amd(self) -> bool:
-        """Tell whether the types of GPUs are names of AMD's."""
-        return any(_AMD.match(name) for node in self.nodes for name in node.gpu_types)
+        """Tell whether the GPUs are AMD's: a node has their devices, or their types are names of AMD's."""
+        seen = self.probe.vendor == "amd" if self.probe else False
+        return seen or any(_AMD.match(name) for node in self.nodes for name in node.gpu_types)
 
 
 def parse(answers: Answers) -> Parsed:
     """Read all answers."""
     config = slurm_config(answers.config)
-    records = partition_records(answers.partitions)
+    found = partition_records(answers.partitions)
     ephemeral = port_range(answers.ephemeral_ports)
+    node = probe(answers.probe)
     return Parsed(
         config=config,
-        partitions=tuple(record for record in records if _can_be_named(record.name)),
-        odd_names=tuple(record.name for record in records if not _can_be_named(record.name)),
+        partitions=tuple(record for record in found if _can_be_named(record.name)),
+        odd_names=tuple(record.name for record in found if not _can_be_named(record.name)),
         nodes=tuple(map(_without_odd_type, nodes(answers.nodes))),
-        accounts=accounts(answers.accounts),
+        accounts=accounts(answers.accounts, answers.qos, limited="limits" in config.enforced),
         mpi=None if "mpi" in answers.refused else mpi_plugins(answers.mpi, config.mpi_default),
+        reservations=_reservations(answers.reservations) if answers.reservations else None,
         ephemeral=ephemeral,
-        ports=free_ports((*config.ports, *([ephemeral] if ephemeral else []))),
+        probe=node,
+        ports=free_ports((*config.ports, *(each for each in (ephemeral, node and node.ephemeral) if each))),
     )
+
+
+def _reservations(text: str) -> tuple[str, ...]:
+    """Return the names of all reservations. Source: scontrol(1), show reservation."""
+    names = (fields["ReservationName"] for fields in records(text, "ReservationName"))
+    return tuple(name for name in names if name and is_plain(name))
 
 
 def _can_be_named(name: str) -> bool:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from ...lazy import dataclass
-from ...sbatch_forms import seconds_of
+from ...sbatch_forms import is_plain, seconds_of
 from ..profile import Partition
 from .records import number, records
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..profile import Shape
     from .nodes import Node
 
+_ALL = "ALL"
 _MAX_TIME = timedelta(days=3650)
 """A limit above it is none: the profile takes no longer ones."""
 
@@ -33,6 +34,8 @@ class PartitionRecord:
     max_cpus: int = 0
     max_memory: int = 0
     max_nodes: int = 0
+    allow_accounts: tuple[str, ...] | None = None
+    allow_qos: tuple[str, ...] | None = None
 
 
 def partition_records(text: str) -> tuple[PartitionRecord, ...]:
@@ -41,18 +44,26 @@ def partition_records(text: str) -> tuple[PartitionRecord, ...]:
     return tuple(
         PartitionRecord(
             name=fields["PartitionName"],
-            time_limit=_time_limit(fields.get("MaxTime", "")),
+            time_limit=time_limit(fields.get("MaxTime", "")),
             is_default=fields.get("Default") == "YES",
             is_up=fields.get("State", "UP") == "UP",
             max_cpus=number(fields.get("MaxCPUsPerNode", "")),
             max_memory=number(fields.get("MaxMemPerNode", "")),
             max_nodes=number(fields.get("MaxNodes", "")),
+            allow_accounts=_allowed(fields.get("AllowAccounts", "")),
+            allow_qos=_allowed(fields.get("AllowQos", "")),
         )
         for fields in found
     )
 
 
-def _time_limit(text: str) -> timedelta | None:
+def _allowed(text: str) -> tuple[str, ...] | None:
+    """Return the names of a list, None for `ALL`. Source: slurm.conf(5), AllowAccounts."""
+    names = tuple(name for name in text.split(",") if name)
+    return None if not names or names == (_ALL,) or not all(map(is_plain, names)) else names
+
+
+def time_limit(text: str) -> timedelta | None:
     """Return a limit; None for `UNLIMITED`."""
     try:
         limit = timedelta(seconds=seconds_of(text))
@@ -65,7 +76,14 @@ def with_nodes(record: PartitionRecord, nodes: Iterable[Node]) -> Partition:
     """Return the partition with its nodes in groups of equal ones, in the order in which Slurm has them."""
     groups = Counter(_bounded(node.shape, record) for node in nodes if record.name in node.partitions)
     shapes = tuple(replace(shape, count=count) for shape, count in groups.items())
-    return Partition(name=record.name, shapes=shapes, time_limit=record.time_limit)
+    return Partition(
+        name=record.name,
+        shapes=shapes,
+        time_limit=record.time_limit,
+        max_nodes=record.max_nodes or None,
+        allow_accounts=record.allow_accounts,
+        allow_qos=record.allow_qos,
+    )
 
 
 def _bounded(shape: Shape, record: PartitionRecord) -> Shape:

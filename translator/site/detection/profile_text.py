@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import re
-import textwrap
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from ...lazy import regex
+from .yaml_text import account_lines, comment, flow, infiniband_lines, limit, scalar, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import timedelta
 
     from ..profile import Partition, Shape, Site
     from .answers import Detection
 
-WIDTH = 110
 _HEAD = (
     "What Slurm says of this cluster, as `paislurm site detect` wrote it down. Change what you know better: "
     "docs/site-profile.md has every key, and `paislurm schema site` has them for editors."
 )
-_PLAIN = regex(r"[A-Za-z][A-Za-z0-9_.-]*|\d\d\.\d\d\.\d+(?:rc)?|\d+-\d\d:\d\d:\d\d", re.ASCII)
-_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-"""What some reader of YAML takes for something else than text. Source: YAML 1.1, types."""
 _METHODS = {"getent": "getent", "node-address": "nodeAddress"}
 
 
@@ -46,21 +39,38 @@ def _parts(detection: Detection) -> Iterator[list[str]]:
         yield [*comments("partitions"), "partitions:", *(line for each in site.partitions for line in _partition(each))]
     if site.default_partition:
         yield [f"defaultPartition: {scalar(site.default_partition)}"]
+    if site.require_time_limit:
+        yield [*comments("requireTimeLimit"), "requireTimeLimit: true"]
     yield [*comments("gpus"), *([f"gpus: {{vendor: {site.gpus.vendor}}}"] if site.gpus.vendor != "nvidia" else [])]
     yield [*comments("virtualClusters"), *_virtual_clusters(site)]
+    if site.accounts is not None:
+        yield [*comments("accounts"), *account_lines(site)]
+    if site.reservations is not None:
+        yield [*comments("reservations"), f"reservations: {flow(site.reservations)}"]
     yield [*comment("How tasks find the address of a node."), f"address: {_METHODS[site.address]}"]
     yield [*comments("ports"), f"ports: {{first: {site.ports.first}, last: {site.ports.last}}}"]
     yield [*comment("KillWait of Slurm."), f"time: {{killWait: {_seconds(site.kill_wait)}}}"]
     if site.mpi is not None:
         yield [*comments("mpi"), f"mpi: [{', '.join(map(scalar, site.mpi))}]"]
-    if detection.runtimes:
+    yield comments("probe")
+    if site.infiniband is not None:
+        yield infiniband_lines(site.infiniband)
+    if site.containers.installed is not None:
+        yield [
+            *comment("Container runtimes of the node. Name one beside them as `runtime`, and tasks run in it."),
+            f"containers: {{installed: {flow(site.containers.installed)}}}",
+        ]
+    elif detection.runtimes:
         found = f"This machine has {', '.join(detection.runtimes)}. No node was looked at: what nodes have, too, is for"
         yield [*comment(f"{found} you to take."), f"# containers: {{runtime: {detection.runtimes[0]}}}"]
     yield _gaps(detection)
 
 
 def _partition(partition: Partition) -> list[str]:
-    lines = [f"    timeLimit: {scalar(_limit(partition.time_limit))}"] if partition.time_limit else []
+    lines = [f"    timeLimit: {scalar(limit(partition.time_limit))}"] if partition.time_limit else []
+    lines += [f"    maxNodes: {partition.max_nodes}"] if partition.max_nodes else []
+    lines += [f"    allowAccounts: {flow(partition.allow_accounts)}"] if partition.allow_accounts is not None else []
+    lines += [f"    allowQos: {flow(partition.allow_qos)}"] if partition.allow_qos is not None else []
     if partition.shapes:
         lines = ["    nodes:", *(f"      - {{{_shape(shape)}}}" for shape in partition.shapes), *lines]
     return [f"  {scalar(partition.name)}:", *lines] if lines else [f"  {scalar(partition.name)}: {{}}"]
@@ -71,6 +81,8 @@ def _shape(shape: Shape) -> str:
     fields += [f"gpus: {shape.gpus}"] if shape.gpus else []
     fields += [f"gpuType: {scalar(shape.gpu_type)}"] if shape.gpu_type else []
     fields += [f"threadsPerCore: {shape.threads_per_core}"] if shape.threads_per_core > 1 else []
+    fields += [f"features: {flow(shape.features)}"] if shape.features is not None else []
+    fields += [f"gres: {flow(shape.gres)}"] if shape.gres is not None else []
     return ", ".join(fields)
 
 
@@ -86,32 +98,6 @@ def _gaps(detection: Detection) -> list[str]:
         return []
     lines = [f"# - {shown(f'{gap.key}: {gap.reason}; ask: {gap.command}')}" for gap in detection.gaps]
     return ["# Not learnt:", *lines]
-
-
-def comment(text: str) -> list[str]:
-    """Return a text as comments of at most `WIDTH` characters a line."""
-    return textwrap.wrap(
-        shown(text), WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False, break_long_words=False
-    )
-
-
-def shown(text: str) -> str:
-    """Return text that keeps to its line, whoever wrote it."""
-    return text if text.isprintable() else ascii(text)[1:-1]
-
-
-def scalar(text: str) -> str:
-    """Return a printable text as YAML, quoted where it could be read as anything else."""
-    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
-        return text
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _limit(limit: timedelta) -> str:
-    """Return a time limit as sbatch writes it."""
-    minutes, seconds = divmod(limit.seconds, 60)
-    clock = f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
-    return f"{limit.days}-{clock}" if limit.days else clock
 
 
 def _seconds(span: timedelta) -> int:

@@ -120,6 +120,11 @@ SAID = {
     "User's group not permitted to use this partition": ("partition", "`scontrol show partition NAME`"),
     "Required partition not available (inactive or drain)": ("partition", "write another one as `partition`"),
     "Invalid account or account/partition combination specified": ("account", "write one as `account`"),
+    "AssocMaxSubmitJobLimit": ("account qos", "wait for one of yours to end"),
+    "QOSMaxSubmitJobPerUserLimit": ("account qos", "another `account` or `qos`"),
+    "QOSMaxWallDurationPerJobLimit": ("time", "write a smaller `time`"),
+    "QOSMaxGRESPerUser": ("gres account qos", "ask for less"),
+    "AssocMaxCpuPerJobLimit": ("nodes cpus-per-task mem account qos", "less `cpu`"),
     "Invalid qos specification": ("qos", "write one as `qos` under `extras.slurm`"),
     "Invalid QOS specification, relative QOS can only be used in a single partition per cluster.": ("qos", "`qos`"),
     "Memory required by task is not available": ("mem", "write a smaller `memoryMB`"),
@@ -165,7 +170,8 @@ def verdict(answer: str) -> str:
 def test_each_refusal_says_what_to_write(answer: str) -> None:
     options, hint = SAID[answer]
     error = refused(verdict(answer))
-    assert (" ".join(error.options), error.diagnostics[0].code) == (options, "E503")
+    code = "E508" if "MaxSubmit" in answer else "E503"
+    assert (" ".join(error.options), error.diagnostics[0].code) == (options, code)
     assert hint in error.diagnostics[0].hint
     assert answer in error.diagnostics[0].message
     assert "the site says" not in error.diagnostics[0].message

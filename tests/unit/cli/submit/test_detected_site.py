@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from paislurm.translator.cli.site import ask as ask_module
 from paislurm.translator.errors import Diagnostic, UnreachableError
 
 from ...site.detection.answered import recorded
-from ..running import SITE, job_file
+from ..running import JOB, SITE, job_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,6 +86,25 @@ def test_a_profile_that_somebody_wrote_comes_first(run: Runner, tmp_path: Path, 
     run("submit", job_file(tmp_path), "--backend", "local", "--dry-run")
     assert asked == []
     assert not detected_path().exists()
+
+
+def test_a_job_that_it_refuses_has_slurm_asked_again(
+    run: Runner, tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An account, or a reservation, may be an hour old."""
+    submit(run, job_file(tmp_path))
+    file = job_file(tmp_path, f"{JOB}extras: {{slurm: {{account: new}}}}\n", "new.yaml")
+    refused = run("submit", file)
+    assert (refused.code, len(asked)) == (4, 2)
+    assert "error E407: the site has no account 'new'; it has extra, research" in refused.err
+    answers = recorded("24.11")
+    monkeypatch.setattr(
+        ask_module, "ask", lambda *_: replace(answers, accounts=answers.accounts.replace("|extra|", "|new|"))
+    )
+    assert run("submit", file, "--dry-run").code == 0
+    assert run("plan", file).code == 4
+    submit(run, file)
+    assert run("plan", file).code == 0
 
 
 @pytest.mark.parametrize("mode", [0o620, 0o602])

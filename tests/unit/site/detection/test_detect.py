@@ -10,6 +10,7 @@ import pytest
 from paislurm.translator.site.detection.answers import Answers, Detection
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.detection.profile_text import profile_text
+from paislurm.translator.site.limits import Account, Limits
 from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import Gpus, GpuVendor, Partition, PortRange, Shape, Site, VirtualCluster
 
@@ -20,7 +21,11 @@ PLUGINS = {
     "24.11": ("24.11.5", ("pmix", "pmi2", "cray_shasta", "pmix_v5")),
     "26.05": ("26.05.5", ("pmi2", "cray_shasta")),
 }
-NODES = {"watched": 2, "fragile": 2, "normal": 4, "small": 1, "pair": 2, "spot": 1, "urgent": 1}
+NODES = {
+    "watched": (0, 2), "fragile": (0, 2), "normal": (2, 2), "small": (1, 0), "pair": (2, 0), "spot": (0, 1),
+    "urgent": (0, 1),
+}  # fmt: skip
+"""By partition, nodes with InfiniBand and other ones."""
 
 
 def keys_of(detection: Detection) -> list[str]:
@@ -31,17 +36,29 @@ def keys_of(detection: Detection) -> list[str]:
 def test_what_was_recorded_on_each_slurm(version: str) -> None:
     detection = detect(recorded(version))
     slurm, plugins = PLUGINS[version]
-    shape = Shape(count=1, cpus=16, memory_mib=1000000, gpus=4, gpu_type="v100")
+    shape = Shape(count=1, cpus=16, memory_mib=1000000, gpus=4, gpu_type="v100", features=("v100",), gres=())
+    rich = replace(shape, features=("ib", "v100"), gres=("hca:2", "rtx:4"))
+    account = Account(qos=("high", "normal"))
     assert detection.site == Site(
         known=True,
         name="paislurm",
         slurm_version=slurm,
         partitions=tuple(
-            Partition(name=name, shapes=(replace(shape, count=count),), time_limit=timedelta(days=1))
-            for name, count in NODES.items()
+            Partition(
+                name=name,
+                shapes=tuple(
+                    replace(each, count=count) for each, count in ((rich, of_rich), (shape, of_others)) if count
+                ),
+                time_limit=timedelta(days=1),
+            )
+            for name, (of_rich, of_others) in NODES.items()
         ),
         default_partition="normal",
         virtual_clusters={"default": VirtualCluster(partition="normal")},
+        accounts={"extra": account, "research": account},
+        default_account="research",
+        qos={"high": Limits(), "normal": Limits()},
+        reservations=(),
         kill_wait=timedelta(seconds=5),
         mpi=plugins,
     )
@@ -130,8 +147,8 @@ def test_gpus_under_another_name_are_asked_for() -> None:
 def test_a_partition_bounds_what_a_job_has_of_a_node() -> None:
     bounds = "PartitionName=all MaxCPUsPerNode=4 MaxMemPerNode=500 MaxNodes=3 MaxTime=UNLIMITED"
     detection = detected(partitions=bounds)
-    assert detection.site.partitions[0].shapes == (Shape(count=1, cpus=4, memory_mib=500),)
-    assert "all: a job may have 3 nodes at most, which no key says." in detection.remarks["partitions"]
+    assert detection.site.partitions[0].shapes == (Shape(count=1, cpus=4, memory_mib=500, features=(), gres=()),)
+    assert detection.site.partitions[0].max_nodes == 3
 
 
 def test_where_names_do_not_resolve_slurm_has_the_addresses() -> None:
@@ -156,3 +173,28 @@ def test_memory_that_slurm_does_not_know_is_told() -> None:
 def test_without_accounts_it_is_said() -> None:
     (said,) = detected().remarks["virtualClusters"]
     assert said.startswith("Slurm keeps no accounts here")
+
+
+def test_root_writes_a_profile_for_others() -> None:
+    detection = detect(replace(recorded("24.11"), user="root"))
+    assert (detection.site.accounts, detection.site.default_account, detection.site.qos) == (None, None, None)
+
+
+def test_accounts_that_slurm_does_not_look_at_are_only_named() -> None:
+    answers = recorded("24.11")
+    lax = replace(answers, config=answers.config.replace("associations,limits,qos", "none"))
+    detection = detect(lax)
+    assert detection.site.accounts is None
+    assert "Accounts of alice: extra, research." in detection.remarks["virtualClusters"]
+
+
+def test_reservations_that_nobody_tells_of_are_not_known() -> None:
+    assert detected(refused={"reservations": "denied"}).site.reservations is None
+    told = detected(reservations="ReservationName=held StartTime=x\nReservationName=a#b Users=x\n")
+    assert told.site.reservations == ("held",)
+
+
+def test_a_plugin_that_requires_time_limits_is_told() -> None:
+    detection = detected(config=f"{CONFIG}JobSubmitPlugins = lua,require_timelimit\n")
+    assert detection.site.require_time_limit
+    assert "requireTimeLimit: true" in profile_text(detection)

@@ -6,11 +6,13 @@ from datetime import timedelta
 
 import pytest
 
+from paislurm.translator.site.detection.accounts import Accounts, accounts
 from paislurm.translator.site.detection.config import SlurmConfig, free_ports, port_range, slurm_config
-from paislurm.translator.site.detection.lists import Accounts, accounts, mpi_plugins
+from paislurm.translator.site.detection.mpi import mpi_plugins
 from paislurm.translator.site.detection.nodes import Gres, gres, nodes
 from paislurm.translator.site.detection.partitions import partition_records
 from paislurm.translator.site.detection.records import records
+from paislurm.translator.site.limits import Account, Amounts, Limits
 from paislurm.translator.site.profile import PortRange, Shape
 
 from .answered import NODE, PARTITION
@@ -87,7 +89,7 @@ def test_a_node_gives_what_is_not_set_aside() -> None:
     (found,) = nodes(
         node("p", "RealMemory=1000", "RealMemory=1000 MemSpecLimit=200").replace("CPUEfctv=8", "CPUEfctv=6")
     )
-    assert found.shape == Shape(count=1, cpus=6, memory_mib=800)
+    assert found.shape == Shape(count=1, cpus=6, memory_mib=800, features=(), gres=())
     (old,) = nodes(node("p", "CPUEfctv=8 ", ""))
     assert old.shape.cpus == 8
 
@@ -139,5 +141,86 @@ def test_plugins(text: str, default: str, plugins: tuple[str, ...]) -> None:
     assert mpi_plugins(text, default) == plugins
 
 
-def test_accounts_come_once_and_in_order() -> None:
-    assert accounts("b|normal,high\na|normal\n|\nc\n") == Accounts(accounts=("a", "b", "c"), qos=("high", "normal"))
+USERS = "Def Acct|Account|Partition|QOS|Def QOS|MaxJobs|MaxSubmit|MaxWall|MaxTRES|GrpTRES|GrpJobs|GrpSubmit\n"
+QOS = "Name|Flags|MaxWall|MaxJobsPU|MaxSubmitPU|MaxTRES|MaxTRESPU|GrpTRES|GrpJobs|GrpSubmit\n"
+
+
+def test_accounts_come_in_order_with_their_limits() -> None:
+    users = USERS + "b|b||normal,high|high|7|3|01:30:00|cpu=8,gres/gpu=2,mem=10G,node=1|cpu=100|2|\n"
+    users += "b|a||normal|||||||\nb|c|debug|odd|||9|||||\n"
+    found = accounts(
+        users, QOS + "high|DenyOnLimit,PartitionMaxNodes|1-00:00:00|4|5||cpu=5,mem=7|||\nother|||||||||\n", limited=True
+    )
+    assert found.default == "b"
+    assert list(found.accounts) == ["a", "b", "c"]
+    assert found.accounts["a"] == Account(qos=("normal",))
+    assert found.accounts["c"] == Account(qos=("odd",)), "it is the user's on one partition alone"
+    assert found.accounts["b"] == Account(
+        limits=Limits(
+            max_jobs=2,
+            max_submit_jobs=3,
+            max_time=timedelta(minutes=90),
+            per_job=Amounts(nodes=1, cpus=8, memory_mib=10240, gpus=2),
+            total=Amounts(cpus=100),
+        ),
+        qos=("high", "normal"),
+        default_qos="high",
+    )
+    high = Limits(
+        over_partition_nodes=True,
+        max_jobs=4,
+        max_submit_jobs=5,
+        max_time=timedelta(days=1),
+        per_user=Amounts(cpus=5, memory_mib=7),
+    )
+    assert found.qos == {"high": high, "normal": Limits(), "odd": Limits()}
+
+
+def test_limits_that_slurm_does_not_enforce_are_none() -> None:
+    users = USERS + "b|b||high||7|3|01:30:00|cpu=8|cpu=100|2|\n"
+    found = accounts(users, QOS + "high||1-00:00:00|4|5|||||\n", limited=False)
+    assert (found.accounts, found.qos) == ({"b": Account(qos=("high",))}, {"high": Limits()})
+
+
+@pytest.mark.parametrize("text", ["", "\n", "|\n", "sacctmgr: nothing\n"])
+def test_no_accounts(text: str) -> None:
+    assert accounts(text, text, limited=True) == Accounts()
+
+
+@pytest.mark.parametrize(
+    ("text", "enforced"),
+    [
+        ("", set()),
+        ("none", set()),
+        ("associations", {"associations"}),
+        ("associations,qos", {"associations", "qos"}),
+        ("limits", {"associations", "limits"}),
+        ("safe,qos", {"associations", "limits", "qos"}),
+        ("ALL", {"associations", "limits", "qos"}),
+    ],
+)
+def test_what_is_enforced(text: str, enforced: set[str]) -> None:
+    assert slurm_config(f"AccountingStorageEnforce = {text}\n").enforced == enforced
+
+
+@pytest.mark.parametrize(
+    ("plugins", "required"), [("lua,require_timelimit", True), ("job_submit/require_timelimit", True), ("lua", False)]
+)
+def test_a_plugin_that_requires_a_time_limit(plugins: str, required: bool) -> None:
+    assert slurm_config(f"JobSubmitPlugins = {plugins}\n").requires_time == required
+
+
+def test_features_and_other_resources_of_a_node() -> None:
+    text = node("p", "Gres=(null)", "AvailableFeatures=v100,ib,v100 Gres=gpu:v100:4,hca:2,fs:lustre:1")
+    (found,) = nodes(text)
+    assert (found.shape.features, found.shape.gres) == (("ib", "v100"), ("fs:lustre:1", "hca:2"))
+    (many,) = nodes(node("p", "Gres=(null)", "Gres=nvme:2T"))
+    assert (many.shape.features, many.shape.gres) == ((), None), "a profile has no numbers that long"
+
+
+def test_whose_jobs_a_partition_takes() -> None:
+    text = PARTITION.format("a") + " AllowAccounts=ALL AllowQos=high,normal\n"
+    text += PARTITION.format("b").replace("AllowGroups=ALL", "AllowAccounts=research AllowQos=ALL")
+    first, second = partition_records(text)
+    assert (first.allow_accounts, first.allow_qos) == (None, ("high", "normal"))
+    assert (second.allow_accounts, second.allow_qos) == (("research",), None)

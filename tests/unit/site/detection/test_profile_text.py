@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 from hypothesis import given
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 from paislurm.translator.sbatch_forms import is_plain
 from paislurm.translator.site.detection.answers import Detection, Gap
 from paislurm.translator.site.detection.profile_text import profile_text
+from paislurm.translator.site.limits import Account, Amounts, Limits
 from paislurm.translator.site.load import load_site
-from paislurm.translator.site.profile import Gpus, Partition, PortRange, Shape, Site, VirtualCluster
+from paislurm.translator.site.profile import GRES, Gpus, Partition, PortRange, Shape, Site, VirtualCluster
 
 WORDS = st.sampled_from(
     ("yes", "null", "1e3", "0o7", "1_000", "1:30:00", "<<", "=", "~", ".inf", "2026-11-23", "!", "- a")
@@ -22,6 +24,9 @@ ANY = st.text(max_size=30)
 POSITIVE = st.integers(1, (1 << 31) - 1)
 SECONDS = st.integers(1, 3650 * 24 * 3600).map(lambda seconds: timedelta(seconds=seconds))
 
+NAME = st.from_regex(re.compile(r"[\w.~=!-]{1,8}", re.ASCII), fullmatch=True)
+"""A name that sbatch can be given, often one that YAML reads as something else."""
+
 shapes = st.builds(
     Shape,
     count=POSITIVE,
@@ -30,6 +35,17 @@ shapes = st.builds(
     gpus=st.integers(0, 16),
     gpu_type=PLAIN | st.just(""),
     threads_per_core=st.integers(1, 8),
+    features=st.none() | st.lists(NAME, max_size=2).map(tuple),
+    gres=st.none() | st.lists(st.from_regex(re.compile(GRES, re.ASCII), fullmatch=True), max_size=2).map(tuple),
+)
+names = st.none() | st.lists(NAME, max_size=2).map(tuple)
+counts = st.none() | st.integers(0, (1 << 31) - 1)
+bounds = st.builds(Amounts, nodes=counts, cpus=counts, memory_mib=counts, gpus=counts)
+limits = st.builds(
+    Limits, max_jobs=counts, max_submit_jobs=counts, max_time=SECONDS | st.none(), per_job=bounds, total=bounds
+)
+accounts = st.dictionaries(
+    NAME, st.builds(Account, limits=limits, qos=names, default_qos=st.none() | NAME), min_size=1, max_size=3
 )
 partitions = st.lists(
     st.builds(
@@ -37,6 +53,9 @@ partitions = st.lists(
         name=PLAIN,
         shapes=st.lists(shapes, max_size=3).map(tuple),
         time_limit=SECONDS | st.none(),
+        max_nodes=st.none() | POSITIVE,
+        allow_accounts=names,
+        allow_qos=names,
     ),
     min_size=1,
     max_size=4,
@@ -55,6 +74,11 @@ def sites(draw: st.DrawFn) -> Site:
         partitions=found,
         default_partition=default,
         virtual_clusters={"default": VirtualCluster(partition=default)} if default else {},
+        accounts=draw(accounts),
+        default_account=draw(st.none() | NAME),
+        qos=draw(st.none() | st.dictionaries(NAME, limits, max_size=2)),
+        reservations=draw(names),
+        require_time_limit=draw(st.booleans()),
         gpus=Gpus(vendor=draw(st.sampled_from(("nvidia", "amd")))),
         address=draw(st.sampled_from(("getent", "node-address"))),
         ports=PortRange(first=draw(st.integers(1024, 30000)), last=draw(st.integers(30000, 65535))),
@@ -65,7 +89,11 @@ def sites(draw: st.DrawFn) -> Site:
     )
 
 
-@given(sites(), st.dictionaries(st.sampled_from(("partitions", "gpus", "mpi")), st.tuples(ANY)), ANY)
+@given(
+    sites(),
+    st.dictionaries(st.sampled_from(("partitions", "gpus", "mpi", "accounts", "reservations")), st.tuples(ANY)),
+    ANY,
+)
 def test_a_site_reads_back_as_it_was(site: Site, remarks: dict[str, tuple[str, ...]], words: str) -> None:
     gaps = (Gap(key="mpi", reason=words, command="srun --mpi=list"),)
     text = profile_text(Detection(site=site, remarks=remarks, gaps=gaps, runtimes=("podman",)))

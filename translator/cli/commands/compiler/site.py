@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...options import examples, json_option
-from ...output.console import log, print_file, print_json
+from ...output.console import log, log_diagnostics, print_file, print_json, print_result
 
 if TYPE_CHECKING:
     from ...site.profile_file import Written
@@ -19,26 +19,43 @@ if TYPE_CHECKING:
         "paislurm site detect",
         "paislurm site detect --output ~/.config/paislurm/site.yaml",
         "paislurm site show --json",
+        "paislurm site check jobs/*.yaml",
     ),
 )
 def command() -> None:
-    """Write a site profile by what Slurm says, or show the one in force."""
+    """Write a site profile by what Slurm says, show the one in force, or check jobs against it."""
 
 
 @command.command(
     epilog=examples(
         "paislurm site detect",
+        "paislurm site detect --probe --partition gpu",
         "paislurm site detect --output ~/.config/paislurm/site.yaml",
         "paislurm site detect --output ~/.config/paislurm/site.yaml --force",
     )
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the profile there instead of to standard output.")
 @click.option("--force", is_flag=True, help="Write over a FILE that says something else, and keep it as FILE.old.")
+@click.option("--probe", is_flag=True, help="Look at one node, too, by a job of a second or so.")
+@click.option("--partition", default="", metavar="NAME", help="With --probe: of which partition the node is.")
+@click.option("--account", default="", metavar="NAME", help="With --probe: the account of the job.")
+@click.option("--sysfs", default="/sys/class", metavar="DIR", help="With --probe: where nodes have infiniband and net.")
 @json_option
-def detect(output: str | None, *, force: bool, as_json: bool) -> int:
+def detect(
+    output: str | None,
+    *,
+    force: bool,
+    probe: bool,
+    partition: str,
+    account: str,
+    sysfs: str,
+    as_json: bool,
+) -> int:
     """Write a site profile by what Slurm says. It has comments, and a list of what could not be learnt.
 
-    It asks Slurm five questions: scontrol three, srun and sacctmgr one. No job is submitted, and no node is looked at.
+    It asks Slurm seven questions: scontrol four, sacctmgr two and srun one. No job is submitted, and no node is
+    looked at, but with --probe: then a job of one task tells of a node's InfiniBand, networks, container runtimes,
+    ports, limits and shared folders.
 
     A FILE that has other values for these keys stays as it is, because you may have changed it: what differs is
     printed, and the exit code is 1. Your comments and other keys are no difference.
@@ -47,9 +64,11 @@ def detect(output: str | None, *, force: bool, as_json: bool) -> int:
 
     from ....site.detection.profile_text import profile_text
     from ...site.ask import detect_from_here
+    from ...site.probe import ProbeOptions
     from ...site.profile_file import Written, write_profile
 
-    found = detect_from_here()
+    look = ProbeOptions(partition=partition, account=account, sysfs=sysfs) if probe else None
+    found = detect_from_here(look)
     text = profile_text(found)
     done = write_profile(Path(output), text, force=force) if output else Written(written=False)
     if as_json:
@@ -80,13 +99,13 @@ def detect(output: str | None, *, force: bool, as_json: bool) -> int:
 def show(site: str | None, *, as_json: bool) -> int:
     """Show the site profile in force. Each setting has the place that it comes from.
 
-    That is a line of the profile, or the default of paislurm. A key without a default that the profile leaves out is
-    not shown: `paislurm schema site` has all of them.
+    That is a line of the profile, whose origin is user, system, detected or named, or the default of paislurm. A key
+    without a default that the profile leaves out is not shown: `paislurm schema site` has all of them.
     """
     from ....reading.read import read
     from ....site.load import load_site
     from ....site.settings import settings
-    from ...input.sites import found_by, read_profile, site_path
+    from ...input.sites import found_by, origin_of, read_profile, site_path
     from ...output.tables import print_table
 
     path = site_path(site)
@@ -95,17 +114,81 @@ def show(site: str | None, *, as_json: bool) -> int:
         text = read_profile(path, site)
         load_site(text, file=str(path))
         document = read(text, file=str(path))
-    found = settings(document)
+    found, origin = settings(document), origin_of(site)
     if as_json:
-        rows = [{"setting": each.key, "value": each.value, "line": each.line or None} for each in found]
+        rows = [
+            {
+                "setting": each.key,
+                "value": each.value,
+                "origin": origin if each.line else "default",
+                "line": each.line or None,
+            }
+            for each in found
+        ]
         print_json({"file": str(path) if path else None, "found_by": found_by(site) or None, "in_force": rows})
         return 0
     log(f"the profile is {path}, {found_by(site)}" if path else "there is no profile: all is default")
     print_table(
-        ("SETTING", "VALUE", "FROM"),
-        [(each.key, each.value, f"{path}:{each.line}" if each.line else "default") for each in found],
+        ("SETTING", "VALUE", "ORIGIN", "FROM"),
+        [
+            (each.key, each.value, *((origin, f"{path}:{each.line}") if each.line else ("default", "")))
+            for each in found
+        ],
     )
     return 0
+
+
+@command.command(
+    epilog=examples("paislurm site check", "paislurm site check jobs/*.yaml", "paislurm site check job.yaml --json")
+)
+@click.argument("jobs", metavar="[JOB]...", nargs=-1)
+@click.option(
+    "--site",
+    metavar="FILE",
+    help="The site profile. Default: $PAISLURM_SITE, ~/.config/paislurm/site.yaml, /etc/paislurm/site.yaml.",
+)
+@json_option
+def check(jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
+    """Say of job files what they would have here, or why they can never start.
+
+    Each JOB is a job file, or - for standard input. Nothing is submitted: the profile tells, and without one Slurm is
+    asked for it. The exit code is 3 if a job file is wrong, else 4 if the site cannot run one.
+
+    Without a JOB the profile itself is checked, and where Slurm answers, whether the cluster still has what it names.
+    """
+    from ...input.sites import site_path
+    from ...site.check import CANNOT_RUN, check_job, check_profile, site_to_check, status_of
+
+    path = site_path(site)
+    if jobs or path is None:
+        known = site_to_check(site)
+        checked = [check_job(file, known) for file in jobs]
+        for each in checked:
+            log_diagnostics(each.diagnostics)
+            if not as_json:
+                print_result(f"{each.file}: {each.verdict}")
+        status = status_of(checked)
+        if as_json:
+            print_json({"file": str(path) if path else None, "checked": [each.as_dict() for each in checked]})
+        elif not jobs:
+            print_result("there is no profile; Slurm answers, and `paislurm site detect` writes one")
+        return status
+    diagnostics, reachable = check_profile(path, site)
+    log_diagnostics(diagnostics)
+    if as_json:
+        print_json(
+            {"file": str(path), "backend_reachable": reachable, "diagnostics": [each.as_dict() for each in diagnostics]}
+        )
+    else:
+        print_result(f"{path}: {_stands(len(diagnostics), reachable=reachable)}")
+    return CANNOT_RUN if diagnostics else 0
+
+
+def _stands(gone: int, *, reachable: bool) -> str:
+    """Say how a profile stands to its cluster."""
+    if gone:
+        return f"{gone} thing{'s' * (gone != 1)} in it the cluster does not have"
+    return "is valid, and the cluster has all of it" if reachable else "is valid"
 
 
 def _became(output: str, done: Written) -> str:

@@ -1,8 +1,8 @@
-"""The lists that srun and sacctmgr print: plugins of MPI, accounts of a user."""
+"""The list of plugins for MPI that srun prints."""
 
 from __future__ import annotations
 
-from ...lazy import dataclass, regex
+from ...lazy import regex
 
 _PLUGIN = regex(r"[a-z0-9_.]{1,32}")
 _VERSIONS = regex(r"plugin versions available: *(.+)")
@@ -20,19 +20,3 @@ def mpi_plugins(text: str, default: str) -> tuple[str, ...]:
     found = [word for word in dict.fromkeys(words) if _PLUGIN.fullmatch(word) and word != _NONE]
     order = (default, *_PREFERRED)
     return tuple(sorted(found, key=lambda word: order.index(word) if word in order else len(order)))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Accounts:
-    """Name the accounts and qualities of service of a user, in alphabetical order: the answer has none of its own."""
-
-    accounts: tuple[str, ...] = ()
-    qos: tuple[str, ...] = ()
-
-
-def accounts(text: str) -> Accounts:
-    """Read the rows of sacctmgr, `account|qos,qos`."""
-    rows = [line.split("|") for line in text.splitlines()]
-    names = {row[0] for row in rows}
-    qos = {name for row in rows for name in (row[1] if len(row) > 1 else "").split(",")}
-    return Accounts(accounts=tuple(sorted(names - {""})), qos=tuple(sorted(qos - {""})))

@@ -1,0 +1,47 @@
+"""An account, a QOS and partitions with limits, which the tests alone have that ask for them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.cluster import Cluster
+
+MADE = (
+    "sacctmgr add account tight cluster=paislurm",
+    "sacctmgr add user alice account=tight",
+    "sacctmgr add qos narrow",
+    "sacctmgr modify qos narrow set maxtresperuser=gres/gpu=2 maxwall=20 flags=DenyOnLimit",
+    "sacctmgr modify user alice where account=tight set qos+=narrow maxsubmitjobs=2 maxjobs=2 maxtres=cpu=8 maxwall=30",
+    "scontrol update partitionname=urgent allowaccounts=extra",
+    "scontrol update partitionname=pair maxnodes=1",
+)
+UNMADE = (
+    "scontrol update partitionname=pair maxnodes=UNLIMITED",
+    "scontrol update partitionname=urgent allowaccounts=ALL",
+    "sacctmgr delete user alice account=tight",
+    "sacctmgr delete account tight",
+    "sacctmgr delete qos narrow",
+)
+
+
+@contextmanager
+def limits(cluster: Cluster) -> Iterator[None]:
+    """Make them, and take them away again; nobody else may use the cluster meanwhile."""
+    try:
+        for command in MADE:
+            administer(cluster, command)
+        yield
+    finally:
+        cluster.cancel_all()
+        cluster.wait_idle()
+        for command in UNMADE:
+            administer(cluster, command)
+
+
+def administer(cluster: Cluster, command: str) -> None:
+    program, *words = command.split()
+    cluster.admin([program, *(["--immediate", "--quiet"] if program == "sacctmgr" else []), *words])

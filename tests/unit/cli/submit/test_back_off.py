@@ -1,0 +1,154 @@
+"""Where an account may have no more jobs in the queue `submit` tries again; what a site has instead."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.runner import Completed
+from paislurm.backends.slurm.refusals import failure
+from paislurm.translator.cli.site import ask as ask_module
+from paislurm.translator.cli.submit import back_off
+from paislurm.translator.cli.submit.site_values import site_values
+from paislurm.translator.errors import RejectedError
+from paislurm.translator.site.load import load_site
+
+from ...site.detection.answered import recorded
+from ..running import SITE, job_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from paislurm.backends.base import JobId, Submission
+
+    from ...monitor.jobs import FakeBackend
+    from ..running import Runner
+
+LIMIT = """\
+sbatch: error: AssocMaxSubmitJobLimit
+sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size ...)
+"""
+"""Source: observed on 22.05, 24.11 and 26.05."""
+ACCOUNT = "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified\n"
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Let no time pass between two attempts, and keep how much would have."""
+    found: list[float] = []
+    monkeypatch.setattr(back_off.time, "sleep", found.append)
+    return found
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch, slurm: FakeBackend, words: str, times: int) -> None:
+    """Have Slurm refuse the first so many submissions."""
+    submit: Callable[[Submission], JobId] = slurm.submit
+    left = [words] * times
+
+    def picky(submission: Submission) -> JobId:
+        if left:
+            raise failure(["sbatch"], Completed(status=1, stdout="", stderr=left.pop()))
+        return submit(submission)
+
+    monkeypatch.setattr(slurm, "submit", picky)
+
+
+def test_it_tries_again_with_growing_pauses_and_submits_once(
+    run: Runner, job: str, slurm: FakeBackend, surroundings: Path, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
+) -> None:
+    refusing(monkeypatch, slurm, LIMIT, 6)
+    said = run("submit", job)
+    assert said.code == 0
+    assert pauses == [5, 10, 20, 40, 60, 60]
+    assert len(slurm.submissions) == 1
+    assert said.err.count("is not submitted yet: sbatch refuses --account or --qos: AssocMaxSubmitJobLimit") == 6
+    assert "trying again in 5 s, 600 s at most; Ctrl-C gives up" in said.err
+    (folder,) = surroundings.iterdir()
+    kinds = [json.loads(line)["kind"] for line in (folder / "journal.jsonl").read_text().splitlines()]
+    assert kinds == ["created", "intent", "submitted"], "no attempt before has left anything"
+
+
+def test_it_ends_after_a_time(
+    run: Runner, tmp_path: Path, slurm: FakeBackend, surroundings: Path, monkeypatch: pytest.MonkeyPatch,
+    pauses: list[float],
+) -> None:  # fmt: skip
+    (tmp_path / "short.yaml").write_text(f"{SITE}retry: {{submitWait: 12}}\n")
+    refusing(monkeypatch, slurm, LIMIT, 9)
+    said = run("submit", job_file(tmp_path), "--site", str(tmp_path / "short.yaml"))
+    assert (said.code, pauses) == (4, [5, 7])
+    assert "error E508: sbatch refuses --account or --qos: AssocMaxSubmitJobLimit" in said.err
+    assert slurm.submissions == []
+    assert not list(surroundings.iterdir())
+
+
+def test_it_can_be_interrupted(
+    run: Runner, job: str, slurm: FakeBackend, surroundings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(back_off.time, "sleep", interrupt)
+    refusing(monkeypatch, slurm, LIMIT, 1)
+    said = run("submit", job)
+    assert said.code == 130
+    assert "waited for room in the queue: it was not submitted" in said.err
+    assert slurm.submissions == []
+    assert not list(surroundings.iterdir())
+
+
+def test_other_refusals_are_final_and_tell_what_slurm_has(
+    run: Runner, job: str, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
+) -> None:
+    monkeypatch.setattr(ask_module, "ask", lambda *_: recorded("24.11"))
+    refusing(monkeypatch, slurm, ACCOUNT, 1)
+    said = run("submit", job)
+    assert (said.code, pauses) == (4, [])
+    assert "error E503: sbatch refuses --account" in said.err
+    assert "your accounts are extra, research" in said.err
+
+
+VALUES = load_site(
+    """
+partitions:
+  a: {nodes: [{count: 2, cpus: 8, memoryMB: 100, gpus: 4, gpuType: v100, features: [ib], gres: ["hca:2"]}]}
+  b: {timeLimit: 60}
+accounts: {one: {maxSubmitJobs: 3, maxTime: 30, perJob: {cpus: 8}}, two: {total: {gpus: 2}}}
+qos: {high: {perUser: {nodes: 1}, maxJobs: 4}}
+reservations: []
+""",
+    file="site.yaml",
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "values"),
+    [
+        ("account", "your accounts are one (3 jobs in the queue, 8 CPUs a job), two (2 GPUs in all)"),
+        ("qos", "your QOS are high (4 jobs at a time, 1 nodes a user)"),
+        ("partition", "partitions are a, b (01:00:00)"),
+        ("time", "partitions are a, b (01:00:00); the account one allows 00:30:00"),
+        ("reservation", "reservations are none"),
+        ("gres", "nodes have gpu:v100:4, hca:2"),
+        ("mem nodes", "a has 2 nodes of up to 8 CPUs and 100 MiB"),
+        ("licenses", ""),
+    ],
+)
+def test_what_the_site_has(options: str, values: str) -> None:
+    assert site_values(options.split(), VALUES) == values
+
+
+def test_what_is_not_known_is_not_told() -> None:
+    nothing = load_site("name: nothing\n", file="site.yaml")
+    for option in ("account", "qos", "partition", "time", "reservation", "constraint", "gres", "nodes"):
+        assert site_values([option], nothing) == ""
+    assert site_values(["constraint"], load_site("partitions: {a: {nodes: [{count: 1, cpus: 1, memoryMB: 1}]}}\n",
+                                                 file="site.yaml")) == ""  # fmt: skip
+
+
+def test_a_limit_of_jobs_is_a_refusal_of_its_own() -> None:
+    error = failure(["sbatch"], Completed(status=1, stdout="", stderr=LIMIT))
+    assert isinstance(error, RejectedError)
+    assert error.diagnostics[0].code == back_off.LIMIT_REACHED

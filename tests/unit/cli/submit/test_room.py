@@ -1,0 +1,109 @@
+"""A home without room: the job is refused with numbers, and nothing is written."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.runner import Completed
+from paislurm.translator.cli.submit import room as room_module
+from paislurm.translator.cli.submit.room import Room, quota_left, rooms
+from paislurm.translator.errors import Diagnostic, UnreachableError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from ...monitor.jobs import FakeBackend
+    from ..running import Runner
+
+TOLD = """\
+Disk quotas for user alice (uid 1001):
+     Filesystem  blocks   quota   limit   grace   files   quota   limit   grace
+     fs:/home  900*  500  1000  1700000000  7  10  0  0
+     /dev/sda1  12  0  0  0  3  0  0  0
+"""
+"""Source: quota(1) 4.06, --no-wrap --raw-grace."""
+
+
+class Quota:
+    """Answer as quota does, or not at all."""
+
+    def __init__(self, text: str | None) -> None:
+        self.text = text
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: str | None = None,  # noqa: ARG002 - quota reads nothing
+        env: Mapping[str, str] | None = None,  # noqa: ARG002 - nor looks
+        timeout: float,
+    ) -> Completed:
+        assert argv[0] == "quota"
+        assert timeout > 0
+        if self.text is None:
+            raise UnreachableError(Diagnostic(code="E502", message="no answer"))
+        return Completed(status=1, stdout=self.text, stderr="")
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, **values: int) -> None:
+    """Have every file system say what the test wants."""
+    there = os.statvfs("/")
+    fields = {name: getattr(there, name) for name in dir(there) if name.startswith("f_")} | values
+    monkeypatch.setattr(os, "statvfs", lambda _: type("Status", (), fields))
+
+
+@pytest.mark.parametrize(
+    ("values", "code", "words"),
+    [
+        ({"f_bavail": 10, "f_frsize": 4096}, "E545", "MiB in "),
+        ({"f_favail": 30, "f_files": 1000}, "E546", "the job makes about 35 files and folders in "),
+    ],
+)
+def test_a_home_that_is_full(
+    run: Runner, job: str, slurm: FakeBackend, surroundings: Path, monkeypatch: pytest.MonkeyPatch,
+    values: dict[str, int], code: str, words: str,
+) -> None:  # fmt: skip
+    shown(monkeypatch, **values)
+    for more in ((), ("--dry-run",)):
+        said = run("submit", job, *more)
+        assert said.code == 4
+        assert f"error {code}: " in said.err
+        assert words in said.err
+        assert "and its file system leaves " in said.err
+    assert slurm.submissions == []
+    assert not surroundings.exists()
+
+
+def test_a_file_system_that_counts_nothing(
+    run: Runner, job: str, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown(monkeypatch, f_files=0, f_favail=0, f_blocks=0, f_bavail=0)
+    assert run("submit", job).code == 0
+    assert len(slurm.submissions) == 1
+
+
+@pytest.mark.parametrize(
+    ("device", "room"),
+    [
+        ("fs:/home", Room(whose="your quota", free_bytes=100 * 1024, free_inodes=3)),
+        ("/dev/sda1", Room(whose="your quota")),
+        ("/dev/sdb1", None),
+    ],
+)
+def test_what_quota_says(device: str, room: Room | None) -> None:
+    assert quota_left(TOLD, device) == room
+
+
+def test_the_quota_counts_beside_the_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room_module.shutil, "which", lambda _: "/usr/bin/quota")
+    mounts = f"none / rootfs rw 0 0\nfs:/home {tmp_path} nfs rw 0 0\nx {tmp_path}x nfs rw 0 0\n"
+    mounts = f"none / rootfs rw 0 0\nfs:/home {tmp_path} nfs rw 0 0\nx {tmp_path}x nfs rw 0 0\n"
+    (tmp_path / "mounts").write_text(mounts)
+    monkeypatch.setattr(room_module, "_MOUNTS", tmp_path / "mounts")
+    assert [room.free_inodes for room in rooms(tmp_path, Quota(TOLD))][1:] == [3]
+    assert len(list(rooms(tmp_path, Quota("quota: none\n")))) == 1
+    assert len(list(rooms(tmp_path, Quota(None)))) == 1

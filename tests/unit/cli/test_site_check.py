@@ -1,0 +1,159 @@
+"""`paislurm site check`: what job files would have, what can never start, and what of a profile the cluster lost."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.site import ask as ask_module
+from paislurm.translator.errors import Diagnostic, UnreachableError
+from paislurm.translator.site.detection.detect import detect
+from paislurm.translator.site.differences import differences
+from paislurm.translator.site.load import load_site
+
+from ..site.detection.answered import EXPECTED, recorded
+from .running import JOB, job_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .running import Runner
+
+LARGE = JOB.replace("cpu: 1", "cpu: 17").replace("name: demo", "name: large")
+WRONG = JOB.replace("type: job", "type: jab")
+FOUND = detect(recorded("22.05")).site
+
+
+@pytest.fixture
+def detected(tmp_path: Path) -> str:
+    """Write the profile that was detected; return its path."""
+    path = tmp_path / "detected.yaml"
+    path.write_text(EXPECTED.read_text(encoding="utf-8"), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a Slurm in place that answers as recorded."""
+    monkeypatch.setattr(ask_module, "ask", lambda *_: recorded("22.05"))
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no Slurm."""
+
+    def nobody(*_: object) -> object:
+        raise UnreachableError(Diagnostic(code="E501", message="there is no `scontrol` here"))
+
+    monkeypatch.setattr(ask_module, "ask", nobody)
+
+
+@pytest.mark.usefixtures("silent")
+def test_each_file_has_a_line_and_all_have_one_exit_code(run: Runner, tmp_path: Path, detected: str) -> None:
+    small, large, wrong = (
+        job_file(tmp_path, text, f"{name}.yaml") for name, text in (("small", JOB), ("large", LARGE), ("wrong", WRONG))
+    )
+    said = run("site", "check", "--site", detected, small)
+    assert (said.code, said.out) == (0, f"{small}: 1 node, 2 CPUs of normal, layout plain\n")
+    said = run("site", "check", "--site", detected, small, large)
+    assert (said.code, said.out.splitlines()[1]) == (4, f"{large}: cannot start here: E410")
+    assert "error E410: role worker can never start" in said.err
+    said = run("site", "check", "--site", detected, large, wrong, small)
+    assert (said.code, said.out.splitlines()[1]) == (3, f"{wrong}: the job file is wrong")
+    assert len(said.out.splitlines()) == 3
+    missing = run("site", "check", "--site", detected, str(tmp_path / "none.yaml"))
+    assert (missing.code, "error E100" in missing.err) == (3, True)
+
+
+@pytest.mark.usefixtures("silent")
+def test_for_programs(run: Runner, tmp_path: Path, detected: str) -> None:
+    files = [job_file(tmp_path), job_file(tmp_path, LARGE, "large.yaml")]
+    said = run("site", "check", "--json", "--site", detected, *files)
+    document = json.loads(said.out)
+    assert said.code == 4
+    assert [(each["job"], each["exit_status"]) for each in document["checked"]] == [("demo", 0), (None, 4)]
+    assert document["checked"][1]["diagnostics"][0]["code"] == "E410"
+
+
+@pytest.mark.usefixtures("silent")
+def test_commands_that_bash_cannot_read(run: Runner, tmp_path: Path, detected: str) -> None:
+    file = job_file(tmp_path, JOB.replace("echo and bye", "'if true; then'"))
+    said = run("site", "check", "--site", detected, file)
+    assert (said.code, "error E350" in said.err) == (3, True)
+
+
+@pytest.mark.usefixtures("answers")
+def test_without_a_profile_slurm_is_asked(run: Runner, tmp_path: Path) -> None:
+    file = job_file(tmp_path)
+    assert run("site", "check", file).out == f"{file}: 1 node, 2 CPUs of normal, layout plain\n"
+    assert "there is no profile; Slurm answers" in run("site", "check").out
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.usefixtures("silent")
+def test_with_neither_a_profile_nor_slurm(run: Runner, tmp_path: Path) -> None:
+    said = run("site", "check", job_file(tmp_path))
+    assert said.code == 4
+    assert "error E460: there is no site profile, and no Slurm that could be asked: there is no `scontrol`" in said.err
+
+
+@pytest.mark.usefixtures("answers")
+def test_a_profile_that_the_cluster_has_grown_out_of(run: Runner, detected: str, tmp_path: Path) -> None:
+    said = run("site", "check", "--site", detected)
+    assert (said.code, said.out) == (0, f"{detected}: is valid, and the cluster has all of it\n")
+    old = tmp_path / "old.yaml"
+    old.write_text(EXPECTED.read_text(encoding="utf-8").replace("research", "reserch"), encoding="utf-8")
+    said = run("site", "check", "--site", str(old))
+    assert (said.code, said.out) == (4, f"{old}: 2 things in it the cluster does not have\n")
+    line = old.read_text(encoding="utf-8").splitlines().index("defaultAccount: reserch") + 1
+    assert f"{old}:{line}:17  $.defaultAccount\nerror E465: the cluster has no account 'reserch'" in said.err
+    assert "hint: did you mean `research`?" in said.err
+
+
+@pytest.mark.usefixtures("silent")
+def test_a_profile_where_no_slurm_is(run: Runner, detected: str, tmp_path: Path) -> None:
+    said = run("site", "check", "--site", detected)
+    assert (said.code, said.out) == (0, f"{detected}: is valid\n")
+    assert "Slurm was not asked whether the cluster is still so: there is no `scontrol` here" in said.err
+    (tmp_path / "odd.yaml").write_text("partitoins: {}\n", encoding="utf-8")
+    assert run("site", "check", "--site", str(tmp_path / "odd.yaml")).code == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("slurmVersion: 24.11.5", "Slurm is 22.05.8, not 24.11.5"),
+        ("partitions: {gone: {}}", "the cluster has no partition 'gone'; it has fragile, normal, pair, small, "),
+        ("virtualClusters: {a: {partition: 'normal,gone'}}", "no partition 'gone'"),
+        ("partitions: {pair: {nodes: [{count: 3, cpus: 1, memoryMB: 1}]}}", "partition pair has 2 nodes, not 3"),
+        ("partitions: {pair: {nodes: [{count: 1, cpus: 1, memoryMB: 1}], timeLimit: 2-0}}",
+         "partition pair allows 1 day, 0:00:00, not 2 days, 0:00:00"),
+        ("partitions: {pair: {nodes: [{count: 1, cpus: 1, memoryMB: 1, gpus: 1, gpuType: h100}]}}",
+         "no type of GPU in partition pair 'h100'; it has v100"),
+        ("partitions: {pair: {nodes: [{count: 1, cpus: 1, memoryMB: 1, features: [ib, opa]}]}}",
+         "no feature in partition pair 'opa'; it has ib, v100"),
+        ("partitions: {pair: {nodes: [{count: 1, cpus: 1, memoryMB: 1, gres: ['hcb:1']}]}}",
+         "no generic resource in partition pair 'hcb'; it has hca, rtx"),
+        ("accounts: {a: {}}", "no account 'a'; it has extra, research"),
+        ("qos: {a: {}}", "no QOS 'a'; it has high, normal"),
+        ("reservations: [a]", "no reservation 'a'; it has none"),
+        ("virtualClusters: {a: {account: b}}", "no account 'b'"),
+        ("virtualClusters: {a: {qos: b}}", "no QOS 'b'"),
+        ("virtualClusters: {a: {reservation: b}}", "no reservation 'b'"),
+        ("priorities: {prod: {qos: b}}", "no QOS 'b'"),
+        ("nodeTypes: {a: {gpuType: b}}", "no type of GPU 'b'"),
+        ("mpi: [pmix, cray]", "no MPI plugin 'cray'"),
+    ],
+)  # fmt: skip
+def test_what_a_cluster_can_lack(text: str, message: str) -> None:
+    (found,) = differences(load_site(text, file="site.yaml"), FOUND)
+    assert message in found.message
+
+
+def test_what_slurm_does_not_say_is_no_difference() -> None:
+    nothing = replace(FOUND, partitions=(), accounts=None, qos=None, reservations=None, mpi=None, slurm_version="")
+    assert differences(FOUND, nothing) == []
+    assert differences(FOUND, FOUND) == []

@@ -1,0 +1,149 @@
+"""What one node says of itself, and what the profile makes of that."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.shipped import shipped_text
+from paislurm.translator.site.container_runtimes import PROGRAMS
+from paislurm.translator.site.detection.probe import Interface, Probe, probe
+from paislurm.translator.site.detection.profile_text import profile_text
+from paislurm.translator.site.load import load_site
+from paislurm.translator.site.profile import InfinibandSettings
+
+from .answered import detected
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SAID = """\
+node n1
+port mlx5_0 1 InfiniBand 4: ACTIVE
+port mlx5_0 2 InfiniBand 1: DOWN
+port mlx5_1 1 InfiniBand 1: DOWN
+port mlx5_2 1 Ethernet 4: ACTIVE
+net eth0 1 up
+net eth1 1 down
+net ib0 32 up
+net ib1 32 up
+net lo 772 unknown
+address eth0 10.0.0.5
+address ib1 192.168.0.5
+mount nfs4 /home
+mount lustre /scratch
+tmp xfs
+runtime podman
+runtime ch-run
+resolves n1
+device /dev/nvidia0
+ports 32768 60999
+memlock 65536
+shared home
+"""
+
+
+def test_all_that_a_node_can_say() -> None:
+    assert probe(SAID) == Probe(
+        node="n1",
+        adapters=("mlx5_0",),
+        inactive=("mlx5_1", "mlx5_2"),
+        interfaces=(
+            Interface(name="eth0", kind="1", state="up", address="10.0.0.5"),
+            Interface(name="eth1", kind="1", state="down"),
+            Interface(name="ib0", kind="32", state="up"),
+            Interface(name="ib1", kind="32", state="up", address="192.168.0.5"),
+            Interface(name="lo", kind="772", state="unknown"),
+        ),
+        mounts=(("nfs4", "/home"), ("lustre", "/scratch")),
+        own_tmp="xfs",
+        runtimes=("podman", "charliecloud"),
+        resolves=True,
+        vendor="nvidia",
+        ephemeral=(32768, 60999),
+        memlock_kib=65536,
+        shares_home=True,
+    )
+
+
+@pytest.mark.parametrize("text", ["", "\n", "srun: nothing\n", "port\n"])
+def test_a_node_that_says_nothing(text: str) -> None:
+    assert probe(text) is None
+
+
+@pytest.mark.parametrize(
+    "line", ["port", "port a", "net", "net x", "address", "mount x", "runtime", "memlock", "ports"]
+)
+def test_half_a_line_does_no_harm(line: str) -> None:
+    found = probe(f"node n1\n{line}\n")
+    assert found is not None
+    assert (found.adapters, found.interfaces, found.mounts) == ((), (), ())
+
+
+def test_the_profile_of_such_a_node() -> None:
+    detection = detected(probe=SAID, gres="gpu:2")
+    site = detection.site
+    assert site.infiniband == InfinibandSettings(adapters=("mlx5_0",), interface="ib1", ethernet="eth0", memlock_mib=64)
+    assert site.containers.installed == ("podman", "charliecloud")
+    assert site.address == "getent"
+    text = profile_text(detection)
+    assert load_site(text, file="site.yaml") == site
+    assert "# Adapters without an active InfiniBand port: mlx5_1, mlx5_2." in text
+    assert "# Network interfaces: eth0 (10.0.0.5), ib0 (up), ib1 (192.168.0.5)." in text
+    assert "# Shared file systems, for storages: /home (nfs4), /scratch (lustre)." in text
+    assert "It sees files that are made in your home here, and has a /tmp of its own, mounted as xfs." in text
+    assert [gap.key for gap in detection.gaps] == ["storages"]
+
+
+def test_a_node_that_has_little() -> None:
+    detection = detected(
+        probe="node n2\nmemlock unlimited\ndevice /dev/kfd\nports 20000 60999\nshared tmp\n", gres="gpu:1"
+    )
+    site = detection.site
+    assert (site.infiniband, site.containers.installed, site.address) == (None, (), "node-address")
+    assert (site.gpus.vendor, site.ports.last) == ("amd", 19999)
+    reasons = {gap.key: gap.reason for gap in detection.gaps}
+    assert list(reasons) == ["infiniband", "containers.runtime", "PAISLURM_HOME", "storages"]
+    assert reasons["PAISLURM_HOME"].startswith("n2 does not see a file")
+    assert load_site(profile_text(detection), file="site.yaml") == site
+
+
+def test_words_of_a_node_stay_in_their_comments() -> None:
+    evil = "node n1\nport a;b 1 InfiniBand 4: ACTIVE\nnet e\x1b[2J 1 up\nmount nfs /a\u2028x:\nruntime evil\n"
+    detection = detected(probe=evil)
+    text = profile_text(detection)
+    assert "\x1b" not in text
+    assert load_site(text, file="site.yaml") == detection.site
+
+
+def test_no_node_could_be_looked_at() -> None:
+    detection = detected(refused={"probe": "srun refuses: nodes are busy"})
+    reasons = {gap.key: gap.reason for gap in detection.gaps}
+    assert reasons["infiniband"] == "no node could be looked at: srun refuses: nodes are busy"
+    assert detection.site.containers.installed is None
+
+
+def test_the_script_on_this_machine(tmp_path: Path) -> None:
+    port = tmp_path / "sys/infiniband/mlx5_0/ports/1"
+    port.mkdir(parents=True)
+    (port / "link_layer").write_text("InfiniBand\n")
+    (port / "state").write_text("4: ACTIVE\n")
+    (tmp_path / "sys/net/ib0").mkdir(parents=True)
+    (tmp_path / "sys/net/ib0/type").write_text("32\n")
+    (tmp_path / "sys/net/ib0/operstate").write_text("up\n")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/podman").touch(mode=0o755)
+    words = [str(tmp_path / "sys"), str(tmp_path / "bin/podman"), str(tmp_path / "none"), *PROGRAMS]
+    env = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "SLURMD_NODENAME": "n7"}
+    argv = ["bash", "-c", shipped_text("templates/probe.sh"), "probe", *words]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = probe(done.stdout)
+    assert found is not None
+    assert (found.node, found.adapters, found.interface("32")) == ("n7", ("mlx5_0",), "ib0")
+    assert "podman" in found.runtimes
+    assert (found.shares_home, found.shares_tmp) == (True, False)
+    assert found.ephemeral

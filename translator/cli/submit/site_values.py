@@ -1,0 +1,118 @@
+"""What a site has of that which Slurm refused: the end of the hint at a refusal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...errors import PaislurmError
+from ...planning.slurm.options import slurm_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from ...site.limits import Amounts, Limits
+    from ...site.profile import Site
+
+
+def site_now(backend: str, site: Site) -> Site:
+    """Return what Slurm says of the site now, as it has just refused what the profile allows; else the profile."""
+    if backend != "slurm":
+        return site
+    from ..site.ask import detect_from_here
+
+    try:
+        return detect_from_here().site
+    except PaislurmError:
+        return site
+
+
+def site_values(options: Sequence[str], site: Site) -> str:
+    """Return what the site has for options of sbatch, "" where that is not known."""
+    texts = (text for option in options if option in _VALUES for text in _VALUES[option](site))
+    return "; ".join(dict.fromkeys(texts))
+
+
+def _accounts(site: Site) -> Iterator[str]:
+    if site.accounts is not None:
+        yield f"your accounts are {_listed(_with_limits(name, each.limits) for name, each in site.accounts.items())}"
+
+
+def _qos(site: Site) -> Iterator[str]:
+    if site.qos is not None:
+        yield f"your QOS are {_listed(_with_limits(name, each) for name, each in site.qos.items())}"
+
+
+def _partitions(site: Site) -> Iterator[str]:
+    if site.partitions:
+        limits = ((each.name, each.time_limit) for each in site.partitions)
+        yield f"partitions are {_listed(f'{name} ({slurm_time(limit)})' if limit else name for name, limit in limits)}"
+
+
+def _times(site: Site) -> Iterator[str]:
+    yield from _partitions(site)
+    bounds = [("account", name, each.limits) for name, each in (site.accounts or {}).items()]
+    bounds += [("QOS", name, each) for name, each in (site.qos or {}).items()]
+    for what, name, limits in bounds:
+        if limits.max_time is not None:
+            yield f"the {what} {name} allows {slurm_time(limits.max_time)}"
+
+
+def _reservations(site: Site) -> Iterator[str]:
+    if site.reservations is not None:
+        yield f"reservations are {_listed(site.reservations)}"
+
+
+def _features(site: Site) -> Iterator[str]:
+    shapes = [shape for partition in site.partitions for shape in partition.shapes]
+    if shapes and all(shape.features is not None for shape in shapes):
+        yield f"nodes have the features {_listed({name for shape in shapes for name in shape.features or ()})}"
+
+
+def _resources(site: Site) -> Iterator[str]:
+    shapes = [shape for partition in site.partitions for shape in partition.shapes]
+    gpus = ((site.gpus.gres, shape.gpu_type, str(shape.gpus)) for shape in shapes if shape.gpus)
+    found = {":".join(filter(None, words)) for words in gpus}
+    found |= {text for shape in shapes for text in shape.gres or ()}
+    if shapes:
+        yield f"nodes have {_listed(found)}"
+
+
+def _nodes(site: Site) -> Iterator[str]:
+    for partition in site.partitions:
+        if partition.shapes:
+            cpus = max(shape.cpus for shape in partition.shapes)
+            memory = max(shape.memory_mib for shape in partition.shapes)
+            yield f"{partition.name} has {partition.node_count} nodes of up to {cpus} CPUs and {memory} MiB"
+
+
+_VALUES: dict[str, Callable[[Site], Iterator[str]]] = {
+    "account": _accounts,
+    "qos": _qos,
+    "partition": _partitions,
+    "time": _times,
+    "reservation": _reservations,
+    "constraint": _features,
+    "gres": _resources,
+    "mem": _nodes,
+    "cpus-per-task": _nodes,
+    "nodes": _nodes,
+}
+
+
+def _with_limits(name: str, limits: Limits) -> str:
+    """Return a name with what it allows, if there is anything that it does not."""
+    counts = ((limits.max_submit_jobs, "jobs in the queue"), (limits.max_jobs, "jobs at a time"))
+    texts = [f"{count} {what}" for count, what in counts if count is not None]
+    texts += _amounts(limits.per_job, "a job")
+    texts += _amounts(limits.per_user, "a user")
+    texts += _amounts(limits.total, "in all")
+    return f"{name} ({', '.join(texts)})" if texts else name
+
+
+def _amounts(amounts: Amounts, whose: str) -> list[str]:
+    pairs = ((amounts.nodes, "nodes"), (amounts.cpus, "CPUs"), (amounts.memory_mib, "MiB"), (amounts.gpus, "GPUs"))
+    return [f"{count} {unit} {whose}" for count, unit in pairs if count is not None]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"

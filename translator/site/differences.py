@@ -1,0 +1,117 @@
+"""What a profile names and the cluster no longer has: the profile against what Slurm says now. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..lazy import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from ..reading.document import Path
+    from .profile import Partition, Site
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """Say what of the profile is not so; `near` are the names that there are."""
+
+    path: Path
+    message: str
+    name: str = ""
+    near: tuple[str, ...] = ()
+
+
+def differences(site: Site, found: Site) -> list[Difference]:
+    """Return what the profile has and the cluster that was found does not, in the order of the page of keys."""
+    return [
+        *_version(site, found),
+        *_partitions(site, found),
+        *_names(site, found),
+        *_node_types(site, found),
+        *_plugins(site, found),
+    ]
+
+
+def _version(site: Site, found: Site) -> Iterator[Difference]:
+    if site.slurm_version and found.slurm_version and site.slurm_version != found.slurm_version:
+        yield Difference(path=("slurmVersion",), message=f"Slurm is {found.slurm_version}, not {site.slurm_version}")
+
+
+def _partitions(site: Site, found: Site) -> Iterator[Difference]:
+    known = {partition.name: partition for partition in found.partitions}
+    for partition in site.partitions:
+        path = ("partitions", partition.name)
+        if partition.name in known:
+            yield from _partition(path, partition, known[partition.name])
+        elif known:
+            yield _gone(path, "partition", partition.name, known)
+    for name, each in site.virtual_clusters.items():
+        for wanted in each.partition.split(",") if each.partition and known else ():
+            if wanted not in known:
+                yield _gone(("virtualClusters", name, "partition"), "partition", wanted, known)
+
+
+def _partition(path: Path, ours: Partition, theirs: Partition) -> Iterator[Difference]:
+    if not theirs.shapes:
+        return
+    if ours.node_count > theirs.node_count:
+        message = f"partition {ours.name} has {theirs.node_count} nodes, not {ours.node_count}"
+        yield Difference(path=(*path, "nodes"), message=message)
+    if theirs.time_limit is not None and ours.shapes and (ours.time_limit or theirs.time_limit) > theirs.time_limit:
+        message = f"partition {ours.name} allows {theirs.time_limit}, not {ours.time_limit}"
+        yield Difference(path=(*path, "timeLimit"), message=message)
+    types = {shape.gpu_type for shape in theirs.shapes if shape.gpus}
+    features = {name for shape in theirs.shapes for name in shape.features or ()}
+    gres = {text.rpartition(":")[0] for shape in theirs.shapes for text in shape.gres or ()}
+    for position, shape in enumerate(ours.shapes):
+        here = (*path, "nodes", position)
+        if shape.gpu_type and shape.gpu_type not in types and "" not in types:
+            yield _gone((*here, "gpuType"), f"type of GPU in partition {ours.name}", shape.gpu_type, types)
+        for name in shape.features or ():
+            if name not in features:
+                yield _gone((*here, "features"), f"feature in partition {ours.name}", name, features)
+        for name in (text.rpartition(":")[0] for text in shape.gres or ()):
+            if name not in gres and all(each.gres is not None for each in theirs.shapes):
+                yield _gone((*here, "gres"), f"generic resource in partition {ours.name}", name, gres)
+
+
+def _names(site: Site, found: Site) -> Iterator[Difference]:
+    """Yield accounts, qualities of service and reservations that are gone, wherever the profile names them."""
+    accounts, qos, reservations = found.accounts, found.qos, found.reservations
+    wanted: list[tuple[Path, str, str | None, Collection[str] | None]] = [
+        *((("accounts", name), "account", name, accounts) for name in site.accounts or ()),
+        (("defaultAccount",), "account", site.default_account, accounts),
+        *((("qos", name), "QOS", name, qos) for name in site.qos or ()),
+        *((("reservations",), "reservation", name, reservations) for name in site.reservations or ()),
+        *((("priorities", name, "qos"), "QOS", each.qos, qos) for name, each in site.priorities.items()),
+    ]
+    for name, each in site.virtual_clusters.items():
+        path = ("virtualClusters", name)
+        wanted.append(((*path, "account"), "account", each.account, accounts))
+        wanted.append(((*path, "qos"), "QOS", each.qos, qos))
+        wanted.append(((*path, "reservation"), "reservation", each.reservation, reservations))
+    for place, what, asked, known in wanted:
+        if asked and known is not None and asked not in known:
+            yield _gone(place, what, asked, known)
+
+
+def _node_types(site: Site, found: Site) -> Iterator[Difference]:
+    shapes = [shape for partition in found.partitions for shape in partition.shapes]
+    types = {shape.gpu_type for shape in shapes if shape.gpus}
+    for name, each in site.node_types.items():
+        if each.gpu_type and shapes and each.gpu_type not in types and "" not in types:
+            yield _gone(("nodeTypes", name, "gpuType"), "type of GPU", each.gpu_type, types)
+
+
+def _plugins(site: Site, found: Site) -> Iterator[Difference]:
+    for name in site.mpi or ():
+        if found.mpi is not None and name not in found.mpi:
+            yield _gone(("mpi",), "MPI plugin", name, found.mpi)
+
+
+def _gone(path: Path, what: str, name: str, known: Collection[str]) -> Difference:
+    near = tuple(sorted(each for each in known if each))
+    message = f"the cluster has no {what} {name!r}; it has {', '.join(near) or 'none'}"
+    return Difference(path=path, message=message, name=name, near=near)
