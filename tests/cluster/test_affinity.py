@@ -15,6 +15,7 @@ from paislurm.translator.site.load import load_site
 from tests.cluster.cluster import Cluster
 from tests.cluster.instance import Instance
 from tests.cluster.jobs import folder_of_alice, job_text, role
+from tests.cluster.kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,7 @@ def bound(cluster: Cluster) -> Iterator[Cluster]:
     if CPUS < 2:
         pytest.skip("the machine has one CPU")
     folder = cluster.instance.folder
-    other = Cluster(Instance(folder.with_name(folder.name + "-cpus"), real_cpus=True))
+    other = Cluster(Instance(folder.with_name(folder.name + "-cpus"), kind=KINDS["cpus"]))
     try:
         other.up()
         yield other
