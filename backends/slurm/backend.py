@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import Diagnostic, ThrottledError, UnreachableError
+from paislurm.translator.lazy import regex
 
-from ..base import JobId
+from ..base import JobId, Observation
 from ..environment import scrubbed
 from . import commands
 from .observation import by_job, has_ended, observation
-from .output import accounting_records, accounting_rows, queue_rows, submitted_id, unavailable_nodes
+from .output import (
+    accounting_records,
+    accounting_rows,
+    queue_rows,
+    recorded_exit,
+    submitted_id,
+    unavailable_nodes,
+)
 from .refusals import failure, is_unanswered
+from .states import FORGOTTEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from ..base import Observation, Submission
+    from ..base import Submission
     from ..runner import CommandRunner, Completed
     from .output import Row
 
@@ -31,6 +41,9 @@ FIND_DAYS = 30
 
 MANY = 500
 """Jobs that the accounts are asked for in one query."""
+
+_UNACCOUNTED = regex(r"accounting storage is disabled|[Pp]ermission denied|not (?:allowed|permitted)|ccess denied")
+"""What sacct says where there are no accounts for this user. Source: observed on 22.05; wrappers of sites."""
 
 
 def _one(_: JobId) -> int:
@@ -114,16 +127,28 @@ class SlurmBackend:
             rows = self._accounts(part, must=any(job_id not in queue for job_id in part))
             accounted = accounted and rows is not None
             accounting |= by_job(rows or ())
-        seen = (
-            observation(
+        seen = {
+            job_id: observation(
                 queue.get(job_id, ()),
                 accounting.get(job_id, ()),
                 components=1 if job_id in queue or job_id not in accounting else self._components(job_id),
                 accounted=accounted,
             )
             for job_id in ids
-        )
-        return {one.job_id: one for one in seen if one}
+        }
+        if not accounted:
+            seen |= {job_id: self._unaccounted(job_id, seen[job_id]) for job_id in ended}
+        return {job_id: one for job_id, one in seen.items() if one}
+
+    def _unaccounted(self, job_id: JobId, seen: Observation | None) -> Observation:
+        """Return what is known of the end of a job of which nobody but the controller knows, and that not for long."""
+        if seen is None:
+            return Observation(job_id=job_id, state=FORGOTTEN, raw_state=FORGOTTEN, final=True)
+        if seen.state != "FAILED":
+            return seen
+        done = self._runner.run(commands.scontrol_show_job(job_id), timeout=QUERY_SECONDS)
+        status, signal = recorded_exit(done.stdout)
+        return replace(seen, status=status, signal=signal)
 
     def _queue(self, ids: Sequence[JobId]) -> list[Row]:
         argv = commands.squeue(ids)
@@ -134,7 +159,7 @@ class SlurmBackend:
         return queue_rows(done.stdout)
 
     def _accounts(self, ids: Sequence[JobId], *, must: bool) -> list[Row] | None:
-        """Return the accounts of jobs, None where the site keeps none.
+        """Return the accounts of jobs, None where the site keeps none, or does not show them to its users.
 
         Unless they `must` be there, an accounting database that is away is the same as one that lags.
         """
@@ -150,14 +175,21 @@ class SlurmBackend:
             return accounting_rows(done.stdout)
         except ThrottledError:
             raise
-        except UnreachableError:
+        except UnreachableError as error:
+            if is_uncallable(error):
+                return None
             if must:
                 raise
             return []
 
     def _find_in_accounts(self, tags: Collection[str]) -> dict[str, JobId]:
         argv = commands.sacct_tags(FIND_DAYS)
-        done = self._runner.run(argv, timeout=QUERY_SECONDS)
+        try:
+            done = self._runner.run(argv, timeout=QUERY_SECONDS)
+        except UnreachableError as error:
+            if is_uncallable(error):
+                return {}
+            raise
         if "Invalid field" in done.stderr:
             argv = commands.sacct_tags(FIND_DAYS, submit_line=False)
             done = self._runner.run(argv, timeout=QUERY_SECONDS)
@@ -171,8 +203,13 @@ class SlurmBackend:
 
 
 def is_unaccounted(done: Completed) -> bool:
-    """Tell whether sacct failed because the site keeps no accounts."""
-    return bool(done.status) and "accounting storage is disabled" in done.stderr
+    """Tell whether sacct failed because the site keeps no accounts, or shows them to nobody."""
+    return bool(done.status) and _UNACCOUNTED.search(done.stderr) is not None
+
+
+def is_uncallable(error: UnreachableError) -> bool:
+    """Tell whether a program is not there, or not for this user."""
+    return error.diagnostics[0].code == "E501"
 
 
 def _leader(job: str) -> JobId:

@@ -142,6 +142,11 @@ def scancel(job_id: JobId) -> list[str]:
     return ["scancel", job_id]
 
 
+def scontrol_show_job(job_id: JobId) -> list[str]:
+    """Return the query for the record of a job, one line for each component, the leader's first."""
+    return ["scontrol", "--oneliner", "show", "job", job_id]
+
+
 def scontrol_show(what: str) -> list[str]:
     """Return the query for the configuration (`config`), or for every `partition` or `node`, each on one line.
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 _SUBMITTED = regex(r"^([0-9]{1,15})(?:;\S+)?$", re.MULTILINE)
+_RECORDED_EXIT = regex(r"\bExitCode=([0-9]+:[0-9]+)")
 _NUMBER = regex(r"[0-9]{1,15}")
 
 NOTHING = ("", "None", "None assigned", "N/A", "Unknown", "(null)")
@@ -104,6 +105,12 @@ def unavailable_nodes(stdout: str) -> dict[str, str]:
         for row in sorted(rows)
         if len(row) == 3 and (row[1].endswith("*") or row[1].startswith(("down", "drain", "fail")))
     }
+
+
+def recorded_exit(stdout: str) -> tuple[int | None, int | None]:
+    """Return status and signal of the batch script by `scontrol show job`; None where it does not tell."""
+    found = _RECORDED_EXIT.search(stdout)
+    return _exit_code(found[1]) if found else (None, None)
 
 
 def _row(values: Mapping[str, str]) -> Row:

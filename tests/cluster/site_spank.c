@@ -11,6 +11,7 @@ struct spank_option {
     int val;
     int (*cb)(int val, const char *optarg, int remote);
 };
+extern int spank_option_register(spank_t spank, struct spank_option *option);
 extern int spank_setenv(spank_t spank, const char *name, const char *value, int overwrite);
 
 const char plugin_name[] = "site";
@@ -28,10 +29,15 @@ static int take_flavour(int val, const char *optarg, int remote)
     return 0;
 }
 
-struct spank_option spank_options[] = {
-    {"flavour", "WORD", "what tasks get in SITE_FLAVOUR", 1, 0, take_flavour},
-    {0},
-};
+static struct spank_option option = {"flavour", "WORD", "what tasks get in SITE_FLAVOUR", 1, 0, take_flavour};
+
+/* A table named spank_options would do for srun, and not for sbatch. */
+int slurm_spank_init(spank_t spank, int count, char **words)
+{
+    (void)count;
+    (void)words;
+    return spank_option_register(spank, &option);
+}
 
 int slurm_spank_task_init(spank_t spank, int count, char **words)
 {

@@ -14,6 +14,7 @@ open_folder() {
     PSL_ATTEMPT_FOLDER=$PSL_FOLDER/attempts/$PSL_ATTEMPT
     PSL_SCRIPT=$PSL_ATTEMPT_FOLDER/job.sbatch
     PSL_SECRETS_FOLDER=$PSL_FOLDER/secrets
+    check_shared_folder
     enter_attempt
     claim_attempt
   else
@@ -24,6 +25,16 @@ open_folder() {
   lay_out_attempt || die "cannot write to $PSL_ATTEMPT_FOLDER"
   if [[ $PSL_SECRET_NAMES ]]; then
     check_secrets
+  fi
+}
+
+# End where this node does not see the folder of the submit. Slurm makes the folders of its log, so
+# there may be an empty one of the same name. Nobody reads what is written there, so the exit status
+# has to tell.
+check_shared_folder() {
+  if [[ ! -e $PSL_SCRIPT ]]; then
+    log "error: $SLURMD_NODENAME does not see $PSL_FOLDER, which all nodes have to share"
+    exit 6
   fi
 }
 
