@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from paislurm.translator.errors import Diagnostic, ThrottledError, UnreachableError
 from paislurm.translator.lazy import regex
@@ -16,6 +16,7 @@ from .observation import by_job, has_ended, observation
 from .output import (
     accounting_records,
     accounting_rows,
+    job_id_at,
     queue_rows,
     recorded_exit,
     submitted_id,
@@ -25,11 +26,13 @@ from .refusals import failure, is_unanswered
 from .states import FORGOTTEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from ..base import Submission
     from ..runner import CommandRunner, Completed
     from .output import Row
+
+Word = TypeVar("Word", bound=str)
 
 SUBMIT_SECONDS = 120.0
 """A controller that is away costs sbatch 9 to 18 s before it says so; a busy one is asked again by sbatch."""
@@ -83,21 +86,25 @@ class SlurmBackend:
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
         """Return what is known of jobs: one query of the queue, one of the accounts for those that ended."""
-        wanted = sorted(set(ids))
-        return self._observe(wanted) if wanted else {}
+        found: dict[JobId, Observation] = {}
+        for wanted in by_cluster(set(ids), commands.cluster_of).values():
+            found |= self._observe(sorted(wanted))
+        return found
 
     def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
         """Return the jobs of these tags, by one query of the queue, and one of the accounts for the rest."""
-        if not tags:
-            return {}
-        rows = (line.partition("|") for line in self._answer(commands.squeue_tags()).splitlines())
-        found = {comment: _leader(job) for job, _, comment in rows if comment in tags}
-        missing = [tag for tag in tags if tag not in found]
-        return found | self._find_in_accounts(missing) if missing else found
+        found: dict[str, JobId] = {}
+        for cluster, wanted in by_cluster(tags, commands.cluster_of_tag).items():
+            rows = (line.partition("|") for line in self._answer(commands.squeue_tags(cluster)).splitlines())
+            found |= {comment: _leader(job, cluster) for job, _, comment in rows if comment in wanted}
+            if missing := [tag for tag in wanted if tag not in found]:
+                found |= self._find_in_accounts(missing, cluster)
+        return found
 
-    def environment(self, job_id: JobId) -> Mapping[str, str]:  # noqa: ARG002 - the script knows its own number
-        """Return the caller's environment, without what Slurm left in it."""
-        return scrubbed(os.environ)
+    def environment(self, job_id: JobId) -> Mapping[str, str]:
+        """Return the caller's environment, without what Slurm left in it; srun reads there which cluster is meant."""
+        cluster = commands.cluster_of(job_id)
+        return scrubbed(os.environ) | ({"SLURM_CLUSTERS": cluster} if cluster else {})
 
     def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
         """Return those of a host list that are down, drained or failing now, or do not respond, and Slurm's reason."""
@@ -156,7 +163,7 @@ class SlurmBackend:
         # A single job that the controller has forgotten is an error for squeue.
         if is_unanswered(done) and "Invalid job id" not in done.stderr:
             raise failure(argv, done)
-        return queue_rows(done.stdout)
+        return queue_rows(done.stdout, commands.cluster_of(ids[0]))
 
     def _accounts(self, ids: Sequence[JobId], *, must: bool) -> list[Row] | None:
         """Return the accounts of jobs, None where the site keeps none, or does not show them to its users.
@@ -172,7 +179,7 @@ class SlurmBackend:
                 return None
             if is_unanswered(done):
                 raise failure(argv, done)
-            return accounting_rows(done.stdout)
+            return accounting_rows(done.stdout, commands.cluster_of(ids[0]))
         except ThrottledError:
             raise
         except UnreachableError as error:
@@ -182,8 +189,8 @@ class SlurmBackend:
                 raise
             return []
 
-    def _find_in_accounts(self, tags: Collection[str]) -> dict[str, JobId]:
-        argv = commands.sacct_tags(FIND_DAYS)
+    def _find_in_accounts(self, tags: Collection[str], cluster: str) -> dict[str, JobId]:
+        argv = commands.sacct_tags(FIND_DAYS, cluster)
         try:
             done = self._runner.run(argv, timeout=QUERY_SECONDS)
         except UnreachableError as error:
@@ -191,7 +198,7 @@ class SlurmBackend:
                 return {}
             raise
         if "Invalid field" in done.stderr:
-            argv = commands.sacct_tags(FIND_DAYS, submit_line=False)
+            argv = commands.sacct_tags(FIND_DAYS, cluster, submit_line=False)
             done = self._runner.run(argv, timeout=QUERY_SECONDS)
         if is_unaccounted(done):
             return {}
@@ -199,7 +206,7 @@ class SlurmBackend:
             raise failure(argv, done)
         rows = accounting_records(done.stdout, ("JobID", "Comment"))
         words = ((word, row) for row in rows for word in (row["Comment"], *row.get("SubmitLine", "").split()[-1:]))
-        return {word: _leader(row["JobID"]) for word, row in words if word in tags}
+        return {word: _leader(row["JobID"], cluster) for word, row in words if word in tags}
 
 
 def is_unaccounted(done: Completed) -> bool:
@@ -212,5 +219,13 @@ def is_uncallable(error: UnreachableError) -> bool:
     return error.diagnostics[0].code == "E501"
 
 
-def _leader(job: str) -> JobId:
-    return JobId(job.partition("+")[0])
+def by_cluster(words: Iterable[Word], cluster_of: Callable[[Word], str]) -> dict[str, list[Word]]:
+    """Return words by their clusters, which are asked one by one."""
+    found: dict[str, list[Word]] = {}
+    for word in words:
+        found.setdefault(cluster_of(word), []).append(word)
+    return found
+
+
+def _leader(job: str, cluster: str) -> JobId:
+    return job_id_at(job.partition("+")[0], cluster)

@@ -86,9 +86,30 @@ def _file_name(path: str) -> str:
     return path.replace("\\", "\\\\").replace("%", "\\%")
 
 
+def number_of(job_id: JobId) -> str:
+    """Return the number of a job, without its cluster."""
+    return job_id.partition(";")[0]
+
+
+def cluster_of(job_id: JobId) -> str:
+    """Return the cluster of a job, "" for that of this machine. Source: sbatch(1), --parsable."""
+    return job_id.partition(";")[2]
+
+
+def cluster_of_tag(tag: str) -> str:
+    """Return the cluster of a job by its tag: `paislurm-1a2b@far.1`."""
+    return tag.partition(".")[0].partition("@")[2]
+
+
+def _there(cluster: str) -> list[str]:
+    """Return the option that asks another cluster than that of this machine. Source: squeue(1), --clusters."""
+    return [f"--clusters={cluster}"] if cluster else []
+
+
 def squeue(ids: Sequence[JobId]) -> list[str]:
     """Return the query for jobs that the controller knows: those of the last minutes (MinJobAge) included.
 
+    All are of one cluster.
     One job is asked for by its number, several as all of the caller's: the controller then looks at these alone, and
     for a list of numbers sends all jobs of all users. Source: squeue(1), --jobs and --user.
 
@@ -99,8 +120,9 @@ def squeue(ids: Sequence[JobId]) -> list[str]:
         "squeue",
         "--noheader",
         "--states=all",
-        *([f"--jobs={ids[0]}"] if len(ids) == 1 else ["--me"]),
+        *([f"--jobs={number_of(ids[0])}"] if len(ids) == 1 else ["--me"]),
         f"--format={_QUEUE_COLUMNS}",
+        *_there(cluster_of(ids[0])),
         *([] if any(_is_federated(job_id) for job_id in ids) else ["--local"]),
     ]
 
@@ -116,20 +138,32 @@ def sinfo(nodes: str) -> list[str]:
 
 
 def sacct(ids: Iterable[JobId]) -> list[str]:
-    """Return the accounting query: a row for each component, no steps; of a requeued job its last run."""
-    columns = ",".join(ACCOUNTING_FIELDS)
-    return ["sacct", "--allocations", "--parsable2", f"--jobs={','.join(sorted(ids))}", f"--format={columns}"]
+    """Return the accounting query, for jobs of one cluster: a row for each component, no steps.
+
+    Of a requeued job it is the last run.
+    """
+    columns, wanted = ",".join(ACCOUNTING_FIELDS), sorted(ids)
+    numbers = ",".join(map(number_of, wanted))
+    return [
+        "sacct",
+        "--allocations",
+        "--parsable2",
+        f"--jobs={numbers}",
+        f"--format={columns}",
+        *_there(cluster_of(wanted[0])),
+    ]
 
 
-def squeue_tags() -> list[str]:
+def squeue_tags(cluster: str = "") -> list[str]:
     """Return the query for the comments of all of the caller's jobs that the controller knows."""
-    return ["squeue", "--noheader", "--me", "--states=all", "--format=%i|%k"]
+    return ["squeue", "--noheader", "--me", "--states=all", "--format=%i|%k", *_there(cluster)]
 
 
-def sacct_tags(days: int, *, submit_line: bool = True) -> list[str]:
+def sacct_tags(days: int, cluster: str = "", *, submit_line: bool = True) -> list[str]:
     """Return the query for how the caller's jobs of the last days were submitted."""
     columns = "JobID,Comment,SubmitLine" if submit_line else "JobID,Comment"
-    return ["sacct", "--allocations", "--parsable2", f"--starttime=now-{days}days", f"--format={columns}"]
+    start = f"--starttime=now-{days}days"
+    return ["sacct", "--allocations", "--parsable2", start, f"--format={columns}", *_there(cluster)]
 
 
 def scrontab() -> list[str]:
@@ -139,12 +173,12 @@ def scrontab() -> list[str]:
 
 def scancel(job_id: JobId) -> list[str]:
     """Return the command that cancels a job with all its components; one that has ended is no error."""
-    return ["scancel", job_id]
+    return ["scancel", *_there(cluster_of(job_id)), number_of(job_id)]
 
 
 def scontrol_show_job(job_id: JobId) -> list[str]:
     """Return the query for the record of a job, one line for each component, the leader's first."""
-    return ["scontrol", "--oneliner", "show", "job", job_id]
+    return ["scontrol", *_there(cluster_of(job_id)), "--oneliner", "show", "job", number_of(job_id)]
 
 
 def scontrol_show(what: str) -> list[str]:

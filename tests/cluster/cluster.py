@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A real Slurm cluster on this machine, of eight nodes unless its kind has others: the class that tests use, and the command line.
+"""A real Slurm cluster on this machine, of eight nodes or as its kind has it: the class of tests, and the command line.
 
 Run it by path, as root: `tests/cluster/cluster.py --help`.
 """

@@ -67,8 +67,9 @@ def render_etc(instance: Instance) -> dict[str, str]:
 
 def slurm_etc(instance: Instance, usual: dict[str, str], values: dict[str, str]) -> dict[str, str]:
     """Return the files of Slurm, as the kind of the site has them; a host that is a cluster of its own has others."""
-    own = {name: Template(text).substitute(values) for name, text in instance.kind.files.items() if name != HOST_SCRIPT}
-    script = {HOST_SCRIPT: text for name, text in instance.kind.files.items() if name == HOST_SCRIPT}
+    own = dict(instance.kind.files)
+    script = {HOST_SCRIPT: own.pop(HOST_SCRIPT)} if HOST_SCRIPT in own else {}
+    own = {name: Template(text).substitute(values) for name, text in own.items()}
     far = {name.removeprefix("far/"): text for name, text in own.items() if name.startswith("far/")}
     near = {name: text for name, text in own.items() if not name.startswith("far/")}
     found = {f"slurm/{name}": text for name, text in overlaid(usual, near).items()} | script

@@ -67,6 +67,7 @@ done
 
 # What the kind of the site has hosts do.
 if [[ -e /etc/host.sh ]]; then
+    # shellcheck source=/dev/null
     . /etc/host.sh
 fi
 

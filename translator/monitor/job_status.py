@@ -53,8 +53,8 @@ class Evidence:
     """Gather all that is known of a job's last attempt.
 
     `backend_reachable` tells "the backend does not know the job", as it said at `heard`, from "it did not answer";
-    `folder` is the job's, `started` whether any task ever ran; `canceller` is who cancelled the job, as far as the backend says, and
-    `unbegun` why it was Slurm itself; `table` says what codes and states mean on this site.
+    `folder` is the job's, `started` whether any task ever ran; `canceller` is who cancelled the job, as far as the
+    backend says, and `unbegun` why it was Slurm itself; `table` says what codes and states mean on this site.
     """
 
     history: History

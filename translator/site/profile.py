@@ -222,6 +222,8 @@ class Site:
     takes_any_name: bool = False
     """Whether every partition and every virtual cluster is the site's first partition, whatever it is called."""
     name: str = ""
+    cluster: str = ""
+    """The cluster to which sbatch hands jobs (`--clusters`), "" for that of the machine."""
     slurm_version: str = ""
     """The version of the site's Slurm, such as `24.11.5`; "" where it is not known."""
     partitions: tuple[Partition, ...] = ()

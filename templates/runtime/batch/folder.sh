@@ -98,7 +98,12 @@ refuse_folder() {
 
 # Make this job the owner of the attempt, or end it if the attempt has an owner.
 claim_attempt() {
-  local me=$SLURM_JOB_ID restarts=${SLURM_RESTART_COUNT:-0} owner='' owner_restarts=0
+  local me restarts=${SLURM_RESTART_COUNT:-0} owner='' owner_restarts=0
+  # As sbatch and the monitor call the job. Without Slurm there is no other cluster.
+  me=$SLURM_JOB_ID
+  if [[ $PSL_CLUSTER && ${SLURM_CLUSTER_NAME-} == "$PSL_CLUSTER" ]]; then
+    me+=";$PSL_CLUSTER"
+  fi
   if mkdir -- "$PSL_ATTEMPT_FOLDER/claim" 2>/dev/null; then
     printf '%s %s\n' "$me" "$restarts" >"$PSL_ATTEMPT_FOLDER/claim/owner" ||
       die "cannot write to $PSL_ATTEMPT_FOLDER"

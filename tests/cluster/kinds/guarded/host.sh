@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2154 # name and instance are those of the script that reads this
 # Users may not call sacct.
 if [[ $name == login ]]; then
     mkdir -p /run/guarded

@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2154 # name and instance are those of the script that reads this
 # Nodes have no getent, and n3 has home folders of its own.
 if [[ $name != login ]]; then
     mkdir -p /run/hidden
