@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from paislurm.translator.errors import Diagnostic, ThrottledError, UnreachableError
+from paislurm.translator.errors import Diagnostic, RejectedError, ThrottledError, UnreachableError
 from paislurm.translator.lazy import regex
 
 from ..base import JobId, Observation
@@ -102,9 +102,19 @@ class SlurmBackend:
         return found
 
     def environment(self, job_id: JobId) -> Mapping[str, str]:
-        """Return the caller's environment, without what Slurm left in it; srun reads there which cluster is meant."""
-        cluster = commands.cluster_of(job_id)
-        return scrubbed(os.environ) | ({"SLURM_CLUSTERS": cluster} if cluster else {})
+        """Return the caller's environment, without what Slurm left in it.
+
+        A step of a job of another cluster is not started from here: srun asks the controller of this machine for it, of
+        which another job may have that number.
+        """
+        if cluster := commands.cluster_of(job_id):
+            diagnostic = Diagnostic(
+                code="E508",
+                message=f"job {job_id} is of another cluster: nothing can be run in it from here",
+                hint=f"call this on a login node of the cluster {cluster}",
+            )
+            raise RejectedError(diagnostic)
+        return scrubbed(os.environ)
 
     def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
         """Return those of a host list that are down, drained or failing now, or do not respond, and Slurm's reason."""

@@ -14,12 +14,6 @@ from tests.cluster.trees import tree
 HOST_SCRIPT = "host.sh"
 """The file of a kind that hosts run as they start."""
 
-PRIVATE_TMP = {"22.05": "JobContainerType=job_container/tmpfs", "26.05": "NamespaceType=namespace/tmpfs"}
-"""What gives each job a /tmp of its own.
-
-On 24.11.5, beside enable_stepmgr, a node sometimes cannot mount it: `_create_ns: ns base mount failed`.
-"""
-
 
 def has_cgroups() -> bool:
     """Say whether the machine mounts what Slurm tracks processes and limits memory with: cgroup v1."""
@@ -48,7 +42,9 @@ def render_etc(instance: Instance) -> dict[str, str]:
         "mpi": "none" if instance.suite == "sid" else "pmix",
         "constrain_memory": "yes" if real else "no",
         "stepmgr": "" if instance.slurm == BOOKWORM else "SlurmctldParameters=enable_stepmgr",
-        "namespaces": PRIVATE_TMP.get(instance.slurm, ""),
+        "namespaces": "NamespaceType=namespace/tmpfs"
+        if instance.suite == "sid"
+        else "JobContainerType=job_container/tmpfs",
     }
     templates = {path.name: Template(path.read_text()).substitute(values) for path in (TOOL / "etc").iterdir()}
     if instance.has_own_tree:

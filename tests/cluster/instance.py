@@ -142,7 +142,7 @@ def digest(path: Path) -> str:
 
 
 def default_instance(slurm: str = BOOKWORM, kind: Kind = USUAL) -> Instance:
-    """Return the checkout's own cluster of a Slurm and a kind; PAISLURM_CLUSTER_DIR names the folder of the machine's."""
+    """Return the checkout's own cluster of a Slurm and a kind; PAISLURM_CLUSTER_DIR names the machine's folder."""
     named = os.environ.get("PAISLURM_CLUSTER_DIR")
     folder = Path(named) if named else Path(f"/var/tmp/paislurm-cluster-{digest(CHECKOUT)}")
     folder = Path(os.path.realpath(folder))

@@ -48,12 +48,14 @@ KINDS = {
         USUAL,
         Kind("cpus"),
         Kind("sparse", nodes=("n1", "n2", "n3"), cgroups=False, accounts=False),
+        Kind("private", nodes=("n1",), accounts=False),
         Kind("guarded", nodes=("n1", "n2", "n3", "n4"), far="n4", spank=True),
     )
 }
 """`cpus`: nodes have the machine's CPUs and bind tasks to them, and n7 and n8 have cores of two threads.
 
 `sparse`: what a small site leaves out. `guarded`: what a large one forbids, adds and puts in the way.
+`private`: a job has a /tmp of its own; with several nodes beside each other on one machine that fails at times.
 """
 
 

@@ -39,6 +39,8 @@ JOB_FORGOTTEN, FOLDER_NOT_SHARED = -1404, -1405
 """This program's own codes; see exit_codes/table.yaml."""
 NOT_SHARED = 6
 """What a batch script exits with that does not see the job's folder. Source: this project's docs, run folder."""
+NO_LOG = 53
+"""What Slurm gives as the signal of a job of which a node could not open the log. Source: observed on 22.05."""
 RESULT_LAG = 10
 """Seconds for which an ended job's result may be on its way: network file systems show new files late.
 
@@ -183,7 +185,7 @@ def has_just_ended(seen: Observation, known: History, now: int) -> bool:
 def _without_result(seen: Observation, evidence: Evidence) -> JobStatus:
     """The script ended by itself, and should have left a result."""
     says = f"{evidence.history.backend_label} says {seen.raw_state}"
-    if seen.status == NOT_SHARED:
+    if seen.status == NOT_SHARED or (not seen.status and seen.signal == NO_LOG):
         where = f"node {seen.nodes.partition(',')[0]}" if seen.nodes else "the batch node"
         reason = f"{where} does not see the job's folder {evidence.folder}: all nodes have to share PAISLURM_HOME"
         return JobStatus(state="FAILED", code=FOLDER_NOT_SHARED, reason=reason, ended=True)

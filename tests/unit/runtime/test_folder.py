@@ -47,7 +47,8 @@ def test_where_the_job_was_submitted(tmp_path: Path) -> None:
     """A retry is submitted by a monitor from anywhere, and the first folder counts."""
     code = """SLURM_SUBMIT_DIR=/elsewhere; PSL_SECRET_NAMES=''
     enter_attempt() { :; }; claim_attempt() { :; }; handle_pending_signals() { :; }
-    lay_out_attempt() { :; }; check_secrets() { :; }; check_shared_folder() { :; }; make_folder_by_hand() { printf '%s\\n' "$1"; }
+    lay_out_attempt() { :; }; check_secrets() { :; }; check_shared_folder() { :; }
+    make_folder_by_hand() { printf '%s\\n' "$1"; }
     open_folder; open_folder "$1" 0 tag; printf '%s\\n' "$PSL_SUBMIT_DIR"
     printf '/it'"'"'s\\n here\\n' >"$1/submit-dir"; open_folder "$1" 1 tag; printf '%q' "$PSL_SUBMIT_DIR" """
     assert run(code, str(tmp_path)) == "/elsewhere\n/elsewhere\n$'/it\\'s\\n here\\n'"

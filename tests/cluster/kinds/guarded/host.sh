@@ -4,8 +4,4 @@ if [[ $name == login ]]; then
     mkdir -p /run/guarded
     install -m 700 /usr/bin/sacct /run/guarded/sacct
     mount -t overlay -o "ro,lowerdir=/run/guarded:/usr/bin" overlay /usr/bin
-else
-    # Where the folders are that jobs see as their /tmp.
-    mount -t tmpfs -o mode=755 tmpfs /mnt
-    mkdir "/mnt/$name"
 fi
