@@ -101,11 +101,6 @@ def cluster_of_tag(tag: str) -> str:
     return tag.partition(".")[0].partition("@")[2]
 
 
-def _there(cluster: str) -> list[str]:
-    """Return the option that asks another cluster than that of this machine. Source: squeue(1), --clusters."""
-    return [f"--clusters={cluster}"] if cluster else []
-
-
 def squeue(ids: Sequence[JobId]) -> list[str]:
     """Return the query for jobs that the controller knows: those of the last minutes (MinJobAge) included.
 
@@ -116,13 +111,14 @@ def squeue(ids: Sequence[JobId]) -> list[str]:
     Unless told `--local`, squeue also asks which clusters form a federation: one call more for the controller each
     time. It always asks for the partitions, too. Observed with sdiag on 22.05, 24.11 and 26.05.
     """
+    cluster = cluster_of(ids[0])
     return [
         "squeue",
         "--noheader",
         "--states=all",
         *([f"--jobs={number_of(ids[0])}"] if len(ids) == 1 else ["--me"]),
         f"--format={_QUEUE_COLUMNS}",
-        *_there(cluster_of(ids[0])),
+        *([f"--clusters={cluster}"] if cluster else []),
         *([] if any(_is_federated(job_id) for job_id in ids) else ["--local"]),
     ]
 
@@ -143,27 +139,40 @@ def sacct(ids: Iterable[JobId]) -> list[str]:
     Of a requeued job it is the last run.
     """
     columns, wanted = ",".join(ACCOUNTING_FIELDS), sorted(ids)
-    numbers = ",".join(map(number_of, wanted))
+    numbers, cluster = ",".join(map(number_of, wanted)), cluster_of(wanted[0])
     return [
         "sacct",
         "--allocations",
         "--parsable2",
         f"--jobs={numbers}",
         f"--format={columns}",
-        *_there(cluster_of(wanted[0])),
+        *([f"--clusters={cluster}"] if cluster else []),
     ]
 
 
 def squeue_tags(cluster: str = "") -> list[str]:
     """Return the query for the comments of all of the caller's jobs that the controller knows."""
-    return ["squeue", "--noheader", "--me", "--states=all", "--format=%i|%k", *_there(cluster)]
+    return [
+        "squeue",
+        "--noheader",
+        "--me",
+        "--states=all",
+        "--format=%i|%k",
+        *([f"--clusters={cluster}"] if cluster else []),
+    ]
 
 
 def sacct_tags(days: int, cluster: str = "", *, submit_line: bool = True) -> list[str]:
     """Return the query for how the caller's jobs of the last days were submitted."""
     columns = "JobID,Comment,SubmitLine" if submit_line else "JobID,Comment"
-    start = f"--starttime=now-{days}days"
-    return ["sacct", "--allocations", "--parsable2", start, f"--format={columns}", *_there(cluster)]
+    return [
+        "sacct",
+        "--allocations",
+        "--parsable2",
+        f"--starttime=now-{days}days",
+        f"--format={columns}",
+        *([f"--clusters={cluster}"] if cluster else []),
+    ]
 
 
 def scrontab() -> list[str]:
@@ -173,12 +182,14 @@ def scrontab() -> list[str]:
 
 def scancel(job_id: JobId) -> list[str]:
     """Return the command that cancels a job with all its components; one that has ended is no error."""
-    return ["scancel", *_there(cluster_of(job_id)), number_of(job_id)]
+    cluster = cluster_of(job_id)
+    return ["scancel", *([f"--clusters={cluster}"] if cluster else []), number_of(job_id)]
 
 
 def scontrol_show_job(job_id: JobId) -> list[str]:
     """Return the query for the record of a job, one line for each component, the leader's first."""
-    return ["scontrol", *_there(cluster_of(job_id)), "--oneliner", "show", "job", number_of(job_id)]
+    cluster = cluster_of(job_id)
+    return ["scontrol", *([f"--clusters={cluster}"] if cluster else []), "--oneliner", "show", "job", number_of(job_id)]
 
 
 def scontrol_show(what: str) -> list[str]:

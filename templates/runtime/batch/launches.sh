@@ -65,9 +65,6 @@ classify_srun_error() {
     if [[ ${BASH_REMATCH[2]} == *[Pp]rolog\ failed* ]]; then
       PSL_LAUNCH_FAILURE='-1403 transient'
     fi
-  elif [[ $1 == 'srun: error: Unable to create step '*'Invalid generic resource'* ]]; then
-    # So it stays, with select/linear: steps get no GPUs there. Source: observed on 22.05 to 26.05.
-    PSL_LAUNCH_FAILURE='-1401 permanent'
   elif [[ $1 =~ $PSL_LAUNCH_ERRORS ]]; then
     if [[ $PSL_LAUNCH_FAILURE != *transient ]]; then
       PSL_LAUNCH_FAILURE='-1402 transient'

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TIDY = """
-SLURM_JOB_ID=1 PSL_JOB_NAME=demo PSL_SECRET_NAMES=token PSL_OUTCOME=succeeded PSL_OUTCOME_REASON=done PSL_TASK_COUNT=0
+SLURM_JOB_ID=1 PSL_CLUSTER='' PSL_JOB_NAME=demo PSL_SECRET_NAMES=token PSL_OUTCOME=succeeded
+PSL_OUTCOME_REASON=done PSL_TASK_COUNT=0
 PSL_ROLE_NAME=() PSL_INSTANCES=()
 lay_out_attempt() { :; }
 handle_pending_signals() { :; }
