@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -12,14 +11,15 @@ import pytest
 
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.site.load import load_site
-from tests.cluster.cluster import Cluster
-from tests.cluster.instance import Instance
 from tests.cluster.jobs import folder_of_alice, job_text, role
 from tests.cluster.kinds import KINDS
+from tests.cluster.running import running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.cluster.cluster import Cluster
 
 CPUS = os.cpu_count() or 1
 SITE = f"""\
@@ -36,18 +36,12 @@ OF_THE_SHELL = (
 
 
 @pytest.fixture(scope="module")
-def bound(cluster: Cluster) -> Iterator[Cluster]:
+def bound() -> Iterator[Cluster]:
     """A cluster beside the usual one whose nodes have real CPUs, and bind tasks to them."""
     if CPUS < 2:
         pytest.skip("the machine has one CPU")
-    folder = cluster.instance.folder
-    other = Cluster(Instance(folder.with_name(folder.name + "-cpus"), kind=KINDS["cpus"]))
-    try:
-        other.up()
-        yield other
-    finally:
-        other.down()
-        shutil.rmtree(other.instance.folder)
+    with running(kind=KINDS["cpus"]) as cluster:
+        yield cluster
 
 
 def looked(bound: Cluster, folder: Path, layout: str, env: dict[str, str]) -> dict[str, list[str]]:
