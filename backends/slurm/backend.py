@@ -109,7 +109,7 @@ class SlurmBackend:
         """
         if cluster := commands.cluster_of(job_id):
             diagnostic = Diagnostic(
-                code="E508",
+                code="E526",
                 message=f"job {job_id} is of another cluster: nothing can be run in it from here",
                 hint=f"call this on a login node of the cluster {cluster}",
             )

@@ -104,7 +104,7 @@ def test_a_job_of_another_cluster(site: Site, folder: Path) -> None:
         other.wait_for("up", "0-w/0")
         assert other.status()["state"] == "RUNNING"
         refused = other.paislurm("exec", other.name, "w-0", "true")
-        assert (refused.returncode, "error E508" in refused.stderr) == (4, True), refused.stderr
+        assert (refused.returncode, "error E526" in refused.stderr) == (4, True), refused.stderr
         if cancels:
             assert other.paislurm("cancel", other.name).returncode == 0
         else:

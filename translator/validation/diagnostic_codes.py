@@ -163,7 +163,7 @@ PROGRAM = {
     "E505": "a backend that there is not",
     "E506": "Slurm's controller cannot be reached; nothing was sent",
     "E507": "Slurm limits how often it is asked, and did nothing; it is asked again later",
-    "E508": "a job of another cluster, in which nothing can be run from this one",
+    "E526": "a job of another cluster, in which nothing can be run from this one",
     "E510": "the job's folder cannot be written",
     "E511": "a job of this name has not ended",
     "E512": "another submit of this name was faster",
