@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 JobId = NewType("JobId", str)
-"""What names a submitted script: for Slurm the leader's job id, `123`."""
+"""What names a submitted script: for Slurm the leader's job id, `123`, or of another cluster `123;far`."""
 
 
 @dataclass(frozen=True, kw_only=True)

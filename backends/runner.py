@@ -67,6 +67,8 @@ class LocalRunner:
             )
         except FileNotFoundError:
             raise missing(argv) from None
+        except PermissionError:
+            raise forbidden(argv) from None
         except subprocess.TimeoutExpired:
             raise silent(argv, timeout) from None
         return Completed(status=done.returncode, stdout=done.stdout, stderr=done.stderr)
@@ -83,6 +85,16 @@ def missing(argv: Sequence[str]) -> UnreachableError:
         code="E501",
         message=f"there is no `{argv[0]}` here",
         hint="run this on a login node of the cluster, or use `--backend local` to run it on this machine",
+    )
+    return UnreachableError(diagnostic, argv=tuple(argv))
+
+
+def forbidden(argv: Sequence[str]) -> UnreachableError:
+    """Return the error for a program that the user may not call."""
+    diagnostic = Diagnostic(
+        code="E501",
+        message=f"you may not call `{argv[0]}` here: permission denied",
+        hint="ask the site whether its users may call it, and from where",
     )
     return UnreachableError(diagnostic, argv=tuple(argv))
 

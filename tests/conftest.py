@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from tests.cluster import horovod
+from tests.cluster.kinds import USUAL
 from tests.cluster.running import in_turn
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
             callspec = getattr(item, "callspec", None)
             slurm = callspec.params.get("site", "site") if callspec else "site"
             if slurm != "site":
-                stack.enter_context(in_turn(item, slurm))
+                stack.enter_context(in_turn(item, slurm, getattr(item.module, "KIND", USUAL)))
         return (yield)
 
 

@@ -124,7 +124,7 @@ class ApiBackend:
         if any(is_federated(job_id) for job_id in ids):
             return self._programs.observe(ids)
         return self._either(
-            lambda: observed(ids, self._api.queue, self._api.accounts, self._components),
+            lambda: observed(ids, self._api.queue, self._api.accounts, self._components, self._programs.unaccounted),
             lambda: self._programs.observe(ids),
         )
 

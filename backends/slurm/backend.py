@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 
-from paislurm.translator.errors import Diagnostic, ThrottledError, UnreachableError
+from paislurm.translator.errors import Diagnostic, RejectedError, ThrottledError, UnreachableError
+from paislurm.translator.lazy import regex
 
-from ..base import JobId
+from ..base import JobId, Observation
 from ..environment import scrubbed
 from ..runner import become
 from . import commands
 from .observation import observed
-from .output import accounting_records, accounting_rows, exit_of, queue_rows, submitted_id, unavailable_nodes
+from .output import (
+    accounting_records,
+    accounting_rows,
+    exit_of,
+    job_id_at,
+    queue_rows,
+    submitted_id,
+    unavailable_nodes,
+)
 from .refusals import failure, is_unanswered
+from .states import FORGOTTEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from ..base import Observation, Place, Submission
+    from ..base import Place, Submission
     from ..runner import CommandRunner, Completed
     from .output import Row
+
+Word = TypeVar("Word", bound=str)
 
 SUBMIT_SECONDS = 120.0
 """A controller that is away costs sbatch 9 to 18 s before it says so; a busy one is asked again by sbatch."""
@@ -30,6 +43,9 @@ QUERY_SECONDS = 60.0
 
 FIND_DAYS = 30
 """How far back a tag is looked for in the accounts."""
+
+_UNACCOUNTED = regex(r"accounting storage is disabled|[Pp]ermission denied|not (?:allowed|permitted)|ccess denied")
+"""What sacct says where there are no accounts for this user. Source: observed on 22.05; wrappers of sites."""
 
 
 def _one(_: JobId) -> int:
@@ -72,16 +88,20 @@ class SlurmBackend:
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
         """Return what is known of jobs: one query of the queue, one of the accounts for those that ended."""
-        return observed(ids, self._queue, self.accounts, self._components)
+        found: dict[JobId, Observation] = {}
+        for wanted in by_cluster(set(ids), commands.cluster_of).values():
+            found |= observed(wanted, self._queue, self.accounts, self._components, self.unaccounted)
+        return found
 
     def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
         """Return the jobs of these tags, by one query of the queue, and one of the accounts for the rest."""
-        if not tags:
-            return {}
-        rows = (line.partition("|") for line in self._answer(commands.squeue_tags()).splitlines())
-        found = {comment: _leader(job) for job, _, comment in rows if comment in tags}
-        missing = [tag for tag in tags if tag not in found]
-        return found | self._find_in_accounts(missing) if missing else found
+        found: dict[str, JobId] = {}
+        for cluster, wanted in by_cluster(tags, commands.cluster_of_tag).items():
+            rows = (line.partition("|") for line in self._answer(commands.squeue_tags(cluster)).splitlines())
+            found |= {comment: _leader(job, cluster) for job, _, comment in rows if comment in wanted}
+            if missing := [tag for tag in wanted if tag not in found]:
+                found |= self._find_in_accounts(missing, cluster)
+        return found
 
     def fetch(self, places: Collection[Place]) -> bool:  # noqa: ARG002 - as in Backend
         """Bring nothing: the nodes and this machine share the folders of jobs."""
@@ -95,7 +115,12 @@ class SlurmBackend:
         """Remove nothing: who writes the end into the journal has removed the secrets."""
 
     def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:  # noqa: ARG002 - as in Backend
-        """Become the program, in the caller's environment without what Slurm left in it."""
+        """Become the program, in the caller's environment without what Slurm left in it.
+
+        A step of a job of another cluster is not started from here: srun asks the controller of this machine for it, of
+        which another job may have that number.
+        """
+        check_cluster(job_id)
         return become(argv, scrubbed(os.environ))
 
     def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
@@ -109,8 +134,17 @@ class SlurmBackend:
         if done.status and "already completing" not in done.stderr:
             raise failure(argv, done)
 
+    def unaccounted(self, job_id: JobId, seen: Observation | None) -> Observation:
+        """Return what is known of the end of a job of which nobody but the controller knows, and that not for long."""
+        if seen is None:
+            return Observation(job_id=job_id, state=FORGOTTEN, raw_state=FORGOTTEN, final=True)
+        if seen.state != "FAILED":
+            return seen
+        status, signal = self.exit_of(job_id)
+        return replace(seen, status=status, signal=signal)
+
     def accounts(self, ids: Sequence[JobId], must: bool) -> list[Row] | None:
-        """Return the accounts of jobs, None where the site keeps none.
+        """Return the accounts of jobs, None where the site keeps none, or does not show them to its users.
 
         Unless they `must` be there, an accounting database that is away is the same as one that lags.
         """
@@ -123,10 +157,12 @@ class SlurmBackend:
                 return None
             if is_unanswered(done):
                 raise failure(argv, done)
-            return accounting_rows(done.stdout)
+            return accounting_rows(done.stdout, commands.cluster_of(ids[0]))
         except ThrottledError:
             raise
-        except UnreachableError:
+        except UnreachableError as error:
+            if is_uncallable(error):
+                return None
             if must:
                 raise
             return []
@@ -137,13 +173,13 @@ class SlurmBackend:
         This is right also where a batch script ended with 128 or more, of which the accounts of 22.05 and 24.11, and
         pyslurm, lose 128.
         """
-        argv = commands.scontrol_job(job_id)
+        argv = commands.scontrol_show_job(job_id)
         done = self._runner.run(argv, timeout=QUERY_SECONDS)
         if done.status and "Invalid job id" in done.stderr:
             return None, None
         if is_unanswered(done):
             raise failure(argv, done)
-        return exit_of(done.stdout, job_id)
+        return exit_of(done.stdout, JobId(commands.number_of(job_id)))
 
     def _answer(self, argv: Sequence[str]) -> str:
         """Return what a query prints, of which every failure is one."""
@@ -158,13 +194,18 @@ class SlurmBackend:
         # A single job that the controller has forgotten is an error for squeue.
         if is_unanswered(done) and "Invalid job id" not in done.stderr:
             raise failure(argv, done)
-        return queue_rows(done.stdout)
+        return queue_rows(done.stdout, commands.cluster_of(ids[0]))
 
-    def _find_in_accounts(self, tags: Collection[str]) -> dict[str, JobId]:
-        argv = commands.sacct_tags(FIND_DAYS)
-        done = self._runner.run(argv, timeout=QUERY_SECONDS)
+    def _find_in_accounts(self, tags: Collection[str], cluster: str) -> dict[str, JobId]:
+        argv = commands.sacct_tags(FIND_DAYS, cluster)
+        try:
+            done = self._runner.run(argv, timeout=QUERY_SECONDS)
+        except UnreachableError as error:
+            if is_uncallable(error):
+                return {}
+            raise
         if "Invalid field" in done.stderr:
-            argv = commands.sacct_tags(FIND_DAYS, submit_line=False)
+            argv = commands.sacct_tags(FIND_DAYS, cluster, submit_line=False)
             done = self._runner.run(argv, timeout=QUERY_SECONDS)
         if is_unaccounted(done):
             return {}
@@ -172,13 +213,37 @@ class SlurmBackend:
             raise failure(argv, done)
         rows = accounting_records(done.stdout, ("JobID", "Comment"))
         words = ((word, row) for row in rows for word in (row["Comment"], *row.get("SubmitLine", "").split()[-1:]))
-        return {word: _leader(row["JobID"]) for word, row in words if word in tags}
+        return {word: _leader(row["JobID"], cluster) for word, row in words if word in tags}
+
+
+def check_cluster(job_id: JobId) -> None:
+    """Raise RejectedError for a job of another cluster than that of the login node."""
+    if cluster := commands.cluster_of(job_id):
+        diagnostic = Diagnostic(
+            code="E526",
+            message=f"job {job_id} is of another cluster: nothing can be run in it from here",
+            hint=f"call this on a login node of the cluster {cluster}",
+        )
+        raise RejectedError(diagnostic)
 
 
 def is_unaccounted(done: Completed) -> bool:
-    """Tell whether sacct failed because the site keeps no accounts."""
-    return bool(done.status) and "accounting storage is disabled" in done.stderr
+    """Tell whether sacct failed because the site keeps no accounts, or shows them to nobody."""
+    return bool(done.status) and _UNACCOUNTED.search(done.stderr) is not None
 
 
-def _leader(job: str) -> JobId:
-    return JobId(job.partition("+")[0])
+def is_uncallable(error: UnreachableError) -> bool:
+    """Tell whether a program is not there, or not for this user."""
+    return error.diagnostics[0].code == "E501"
+
+
+def by_cluster(words: Iterable[Word], cluster_of: Callable[[Word], str]) -> dict[str, list[Word]]:
+    """Return words by their clusters, which are asked one by one."""
+    found: dict[str, list[Word]] = {}
+    for word in words:
+        found.setdefault(cluster_of(word), []).append(word)
+    return found
+
+
+def _leader(job: str, cluster: str) -> JobId:
+    return job_id_at(job.partition("+")[0], cluster)

@@ -86,21 +86,39 @@ def _file_name(path: str) -> str:
     return path.replace("\\", "\\\\").replace("%", "\\%")
 
 
+def number_of(job_id: JobId) -> str:
+    """Return the number of a job, without its cluster."""
+    return job_id.partition(";")[0]
+
+
+def cluster_of(job_id: JobId) -> str:
+    """Return the cluster of a job, "" for that of this machine. Source: sbatch(1), --parsable."""
+    return job_id.partition(";")[2]
+
+
+def cluster_of_tag(tag: str) -> str:
+    """Return the cluster of a job by its tag: `paislurm-1a2b@far.1`."""
+    return tag.partition(".")[0].partition("@")[2]
+
+
 def squeue(ids: Sequence[JobId]) -> list[str]:
     """Return the query for jobs that the controller knows: those of the last minutes (MinJobAge) included.
 
+    All are of one cluster.
     One job is asked for by its number, several as all of the caller's: the controller then looks at these alone, and
     for a list of numbers sends all jobs of all users. Source: squeue(1), --jobs and --user.
 
     Unless told `--local`, squeue also asks which clusters form a federation: one call more for the controller each
     time. It always asks for the partitions, too. Observed with sdiag on 22.05, 24.11 and 26.05.
     """
+    cluster = cluster_of(ids[0])
     return [
         "squeue",
         "--noheader",
         "--states=all",
-        *([f"--jobs={ids[0]}"] if len(ids) == 1 else ["--me"]),
+        *([f"--jobs={number_of(ids[0])}"] if len(ids) == 1 else ["--me"]),
         f"--format={_QUEUE_COLUMNS}",
+        *([f"--clusters={cluster}"] if cluster else []),
         *([] if any(is_federated(job_id) for job_id in ids) else ["--local"]),
     ]
 
@@ -116,20 +134,45 @@ def sinfo(nodes: str) -> list[str]:
 
 
 def sacct(ids: Iterable[JobId]) -> list[str]:
-    """Return the accounting query: a row for each component, no steps; of a requeued job its last run."""
-    columns = ",".join(ACCOUNTING_FIELDS)
-    return ["sacct", "--allocations", "--parsable2", f"--jobs={','.join(sorted(ids))}", f"--format={columns}"]
+    """Return the accounting query, for jobs of one cluster: a row for each component, no steps.
+
+    Of a requeued job it is the last run.
+    """
+    columns, wanted = ",".join(ACCOUNTING_FIELDS), sorted(ids)
+    numbers, cluster = ",".join(map(number_of, wanted)), cluster_of(wanted[0])
+    return [
+        "sacct",
+        "--allocations",
+        "--parsable2",
+        f"--jobs={numbers}",
+        f"--format={columns}",
+        *([f"--clusters={cluster}"] if cluster else []),
+    ]
 
 
-def squeue_tags() -> list[str]:
+def squeue_tags(cluster: str = "") -> list[str]:
     """Return the query for the comments of all of the caller's jobs that the controller knows."""
-    return ["squeue", "--noheader", "--me", "--states=all", "--format=%i|%k"]
+    return [
+        "squeue",
+        "--noheader",
+        "--me",
+        "--states=all",
+        "--format=%i|%k",
+        *([f"--clusters={cluster}"] if cluster else []),
+    ]
 
 
-def sacct_tags(days: int, *, submit_line: bool = True) -> list[str]:
+def sacct_tags(days: int, cluster: str = "", *, submit_line: bool = True) -> list[str]:
     """Return the query for how the caller's jobs of the last days were submitted."""
     columns = "JobID,Comment,SubmitLine" if submit_line else "JobID,Comment"
-    return ["sacct", "--allocations", "--parsable2", f"--starttime=now-{days}days", f"--format={columns}"]
+    return [
+        "sacct",
+        "--allocations",
+        "--parsable2",
+        f"--starttime=now-{days}days",
+        f"--format={columns}",
+        *([f"--clusters={cluster}"] if cluster else []),
+    ]
 
 
 def scrontab() -> list[str]:
@@ -139,7 +182,14 @@ def scrontab() -> list[str]:
 
 def scancel(job_id: JobId) -> list[str]:
     """Return the command that cancels a job with all its components; one that has ended is no error."""
-    return ["scancel", job_id]
+    cluster = cluster_of(job_id)
+    return ["scancel", *([f"--clusters={cluster}"] if cluster else []), number_of(job_id)]
+
+
+def scontrol_show_job(job_id: JobId) -> list[str]:
+    """Return the query for the record of a job, one line for each component, the leader's first."""
+    cluster = cluster_of(job_id)
+    return ["scontrol", *([f"--clusters={cluster}"] if cluster else []), "--oneliner", "show", "job", number_of(job_id)]
 
 
 def scontrol_show(what: str) -> list[str]:
@@ -148,11 +198,6 @@ def scontrol_show(what: str) -> list[str]:
     A user is shown what is there for that user. Source: scontrol(1), show.
     """
     return ["scontrol", "--oneliner", "show", what]
-
-
-def scontrol_job(job_id: JobId) -> list[str]:
-    """Return the query for all that the controller knows of a job, a line for each component."""
-    return ["scontrol", "--oneliner", "show", "job", job_id]
 
 
 def srun_mpi_list() -> list[str]:

@@ -24,11 +24,13 @@ def observed(
     queue_of: Callable[[Sequence[JobId]], Iterable[Row]],
     accounts_of: Callable[[Sequence[JobId], bool], Iterable[Row] | None],
     components_of: Callable[[JobId], int],
+    unaccounted: Callable[[JobId, Observation | None], Observation],
 ) -> dict[JobId, Observation]:
     """Return what is known of jobs: one query of the queue, one of the accounts for those that ended.
 
     `accounts_of` is told whether the accounts must answer, because the queue knows nothing of some of its jobs; it
-    returns None where the site keeps none. `components_of` is how many components the script of a job has.
+    returns None where the site keeps none. `components_of` is how many components the script of a job has;
+    `unaccounted` tells what is known of the end of a job that is in no accounts, by what the queue says of it.
     """
     wanted = sorted(set(ids))
     if not wanted:
@@ -42,16 +44,18 @@ def observed(
         rows = accounts_of(part, any(job_id not in queue for job_id in part))
         accounted = accounted and rows is not None
         accounting |= by_job(rows or ())
-    seen = (
-        observation(
+    seen = {
+        job_id: observation(
             queue.get(job_id, ()),
             accounting.get(job_id, ()),
             components=1 if job_id in queue or job_id not in accounting else components_of(job_id),
             accounted=accounted,
         )
         for job_id in wanted
-    )
-    return {one.job_id: one for one in seen if one}
+    }
+    if not accounted:
+        seen |= {job_id: unaccounted(job_id, seen[job_id]) for job_id in ended}
+    return {job_id: one for job_id, one in seen.items() if one}
 
 
 def by_job(rows: Iterable[Row]) -> dict[JobId, list[Row]]:

@@ -15,7 +15,7 @@ from .states import normalize
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_SUBMITTED = regex(r"^([0-9]{1,15})(?:;\S+)?$", re.MULTILINE)
+_SUBMITTED = regex(r"^([0-9]{1,15}(?:;\S+)?)$", re.MULTILINE)
 _NUMBER = regex(r"[0-9]{1,15}")
 _EXIT = regex(r"^JobId=([0-9]+) .* Reboot=[0-9]+ ExitCode=([0-9]+:[0-9]+) ", re.MULTILINE)
 
@@ -46,12 +46,17 @@ def submitted_id(stdout: str) -> JobId | None:
     return JobId(found[-1]) if found else None
 
 
-def queue_rows(stdout: str) -> list[Row]:
-    """Read the answer to a queue query."""
-    return [_row(values) for values in _records(stdout, QUEUE_FIELDS)]
+def job_id_at(number: str, cluster: str) -> JobId:
+    """Return how a job is called that has this number on a cluster, "" for that of this machine."""
+    return JobId(f"{number};{cluster}" if cluster else number)
 
 
-def accounting_rows(stdout: str) -> list[Row]:
+def queue_rows(stdout: str, cluster: str = "") -> list[Row]:
+    """Read the answer to a queue query; that of another cluster begins with a line of its name."""
+    return [_row(values, cluster) for values in _records(stdout, QUEUE_FIELDS)]
+
+
+def accounting_rows(stdout: str, cluster: str = "") -> list[Row]:
     """Read the answer to an accounting query, keyed by its header."""
     return [
         _row(
@@ -64,7 +69,8 @@ def accounting_rows(stdout: str) -> list[Row]:
                 "end": values["End"],
                 "nodes": values["NodeList"],
                 "reason": values["Reason"],
-            }
+            },
+            cluster,
         )
         for values in accounting_records(stdout, ACCOUNTING_FIELDS)
     ]
@@ -117,11 +123,11 @@ def is_out_of_order(words: Iterable[str]) -> bool:
     return any(word.startswith(("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING")) for word in words)
 
 
-def _row(values: Mapping[str, str]) -> Row:
+def _row(values: Mapping[str, str], cluster: str) -> Row:
     leader, plus, offset = values["id"].partition("+")
     status, signal = _exit_code(values.get("exit", ""))
     return Row(
-        leader=JobId(leader),
+        leader=job_id_at(leader, cluster),
         offset=_whole(offset) if plus else None,
         state=normalize(values["state"]),
         raw_state=values["state"],

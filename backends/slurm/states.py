@@ -53,6 +53,9 @@ STATES: dict[str, tuple[str, Phase]] = {
 COMPLETING still runs: processes may be alive on some node. RECONFIG_FAIL would be RF too, as REQUEUE_FED is.
 """
 
+FORGOTTEN = "FORGOTTEN"
+"""Not a word of Slurm's: the controller has no record of the job any more, and nobody else keeps one."""
+
 _LONG = {short: word for word, (short, _) in STATES.items() if short}
 
 CAUSES = (
@@ -77,6 +80,8 @@ def normalize(raw: str) -> str:
 
 def phase(state: str) -> Phase:
     """Return the phase of a bare state word."""
+    if state == FORGOTTEN:
+        return Phase.ENDED
     return STATES[state][1] if state in STATES else Phase.UNKNOWN
 
 

@@ -21,7 +21,7 @@ from ..billed_runner import BilledRunner
 from ..registry import SSH
 from ..runner import Completed
 from ..slurm import commands
-from ..slurm.backend import SlurmBackend
+from ..slurm.backend import SlurmBackend, check_cluster
 from . import errors
 from .command_line import attached
 from .mirror import NOTHING, bring, name_there
@@ -166,8 +166,9 @@ class SshBackend(SlurmBackend):
         """Return where the job's folder is there."""
         return Path(self._root, name_there(place))
 
-    def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:  # noqa: ARG002 - as in Backend
+    def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:
         """Run a command there with the streams of this process."""
+        check_cluster(job_id)
         return self._transport.attach(attached(argv), terminal=terminal)
 
     def forget(self, place: Place) -> None:

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING
 
 from tests.cluster import daemons, hosts
 from tests.cluster.config import has_real_limits, render_etc, write_etc
-from tests.cluster.instance import GROUP_ID, HOSTS, LOGIN, NODES, USERS, ClusterError, Instance
+from tests.cluster.instance import GROUP_ID, LOGIN, TOOL, USERS, ClusterError, Instance
 from tests.cluster.packages import venv_python
 from tests.cluster.processes import kill_residents, read, recorded_pid, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 SERVING = ("idle", "mixed", "allocated", "completing", "planned", "reserved")
 """States of a node that is fit, in sinfo's words."""
 
-LEFT_FROM_LAST_TIME = ("run", "log", "state", "spool", "home", "db", "dev")
+LEFT_FROM_LAST_TIME = ("run", "log", "state", "state-far", "spool", "home", "db", "dev")
 
 
 @contextlib.contextmanager
@@ -32,6 +33,14 @@ def locked(instance: Instance) -> Iterator[None]:
     with (instance.folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def made_once(instance: Instance, make: Callable[[Instance], Path]) -> Path:
+    """Make what clusters of one Slurm share, one process at a time."""
+    instance.base.mkdir(parents=True, exist_ok=True)
+    with (instance.base / "made.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return make(instance)
 
 
 def up(instance: Instance) -> bool:
@@ -78,19 +87,26 @@ def boot(instance: Instance) -> None:
     unmount(instance)
     with ThreadPoolExecutor() as pool:
         database = pool.submit(prepare_database, instance)
-        venv = pool.submit(venv_python, instance)
+        venv = pool.submit(made_once, instance, venv_python)
         daemons.start(instance, "sshd")
         daemons.start(instance, "munged")
+        if instance.kind.spank:
+            make_plugin(instance)
         database.result()
-        daemons.start(instance, "mariadbd")
-        daemons.start(instance, "slurmdbd")
-        register(instance)
-        daemons.start(instance, "slurmctld")
-        for node in NODES:
+        if instance.kind.accounts:
+            daemons.start(instance, "mariadbd")
+            daemons.start(instance, "slurmdbd")
+            register(instance)
+        for name in daemons.daemons(instance):
+            if name.startswith("slurmctld"):
+                daemons.start(instance, name)
+        for node in instance.nodes:
             daemons.start(instance, f"slurmd-{node}", wait=False)
-        for node in NODES:
+        for node in instance.nodes:
             daemons.wait_ready(instance, f"slurmd-{node}")
-        wait_until(lambda: set(node_states(instance).values()) == {"idle"}, "nodes do not become idle")
+        for host in filter(None, (LOGIN, instance.kind.far)):
+            idle = lambda host=host: set(node_states(instance, host).values()) == {"idle"}  # noqa: E731
+            wait_until(idle, "nodes do not become idle")
         venv.result()
 
 
@@ -98,8 +114,8 @@ def prepare_folder(instance: Instance) -> None:
     instance.folder.chmod(0o755)
     for name in LEFT_FROM_LAST_TIME:
         shutil.rmtree(instance.folder / name, ignore_errors=True)
-    spools = [f"spool/{node}" for node in NODES]
-    for name in ["run/munge", "run/mysqld", "log", "state", *spools, "home", "dev"]:
+    spools = [f"spool/{node}" for node in instance.nodes]
+    for name in ["run/munge", "run/mysqld", "log", "state", "state-far", *spools, "home", "dev"]:
         (instance.folder / name).mkdir(parents=True)
     for user in USERS.values():
         home = instance.home(user.name)
@@ -127,22 +143,38 @@ def unmount(instance: Instance) -> None:
 
 def prepare_database(instance: Instance) -> None:
     """Make a fresh data folder from a copy that is made once, for making it anew takes seconds."""
-    template = instance.folder / "db-template"
+    if instance.kind.accounts:
+        template = made_once(instance, database_template)
+        hosts.call(["cp", "-a", "--reflink=auto", str(template), str(instance.folder / "db")])
+
+
+def database_template(instance: Instance) -> Path:
+    template = instance.base / "db-template"
     if not template.exists():
-        half = instance.folder / "db-template.half"
+        half = instance.base / "db-template.half"
         shutil.rmtree(half, ignore_errors=True)
         options = ["--no-defaults", "--user=root", "--innodb-log-file-size=8M", "--skip-test-db"]
         # Several clusters may boot at once, and each bootstrap uses files of the same names.
         options.append(f"--tmpdir={instance.folder}")
         hosts.call([*hosts.enter(instance, LOGIN), "mariadb-install-db", *options, f"--datadir={half}"])
         half.rename(template)
-    hosts.call(["cp", "-a", "--reflink=auto", str(template), str(instance.folder / "db")])
+    return template
+
+
+def make_plugin(instance: Instance) -> None:
+    """Compile the site's SPANK plugin for the cluster's Slurm, which takes only those of its own version."""
+    told = hosts.call([*hosts.enter(instance, LOGIN), "scontrol", "--version"]).split()[-1]
+    major, minor, micro = (int(part) for part in told.partition("-")[0].split("."))
+    version = f"-DVERSION={major << 16 | minor << 8 | micro}"
+    output = str(instance.folder / "site.so")
+    hosts.call(["gcc", "-shared", "-fPIC", "-Wall", "-Werror", version, "-o", output, str(TOOL / "site_spank.c")])
 
 
 def register(instance: Instance) -> None:
     """Tell the accounting database of the cluster, its accounts and its users."""
     accounts = {account: None for user in USERS.values() for account in user.accounts}
-    commands = ["add cluster paislurm", f"add account {','.join(accounts)} cluster=paislurm"]
+    clusters = ["paislurm", *(["far"] if instance.kind.far else [])]
+    commands = [f"add cluster {','.join(clusters)}", f"add account {','.join(accounts)} cluster={','.join(clusters)}"]
     commands += [
         f"add user {user.name} account={','.join(user.accounts)} defaultaccount={user.accounts[0]}"
         for user in USERS.values()
@@ -154,27 +186,27 @@ def register(instance: Instance) -> None:
 
 def is_well(instance: Instance) -> bool:
     """Say whether every host and daemon runs, with today's configuration and all mounts, and no node is lost."""
-    if not all(recorded_pid(instance.pidfile(name)) for name in (*HOSTS, *daemons.daemons(instance))):
+    if not all(recorded_pid(instance.pidfile(name)) for name in (*instance.hosts, *daemons.daemons(instance))):
         return False
     if not os.path.ismount(hosts.seen(instance, instance.small)):
         return False
-    wanted = {name: text for name, text in render_etc(instance).items() if name.startswith("slurm/")}
+    wanted = {name: text for name, text in render_etc(instance).items() if name.startswith("slurm")}
     if any(read(instance.etc / name) != text for name, text in wanted.items()):
         return False
     states = node_states(instance)
-    return len(states) == len(NODES) and all(state in SERVING for state in states.values())
+    return len(states) == len(instance.near_nodes) and all(state in SERVING for state in states.values())
 
 
-def node_states(instance: Instance) -> dict[str, str]:
-    """Ask the controller; without an answer there are no states."""
-    argv = [*hosts.enter(instance, LOGIN), "sinfo", "--noheader", "--Node", "--format=%N %T"]
+def node_states(instance: Instance, host: str = LOGIN) -> dict[str, str]:
+    """Ask the controller of a host; without an answer there are no states."""
+    argv = [*hosts.enter(instance, host), "sinfo", "--noheader", "--Node", "--format=%N %T"]
     done = subprocess.run(argv, env=hosts.CLEAN, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     return dict(line.split() for line in done.stdout.splitlines())
 
 
 def describe(instance: Instance) -> str:
     """Return the cluster's condition as lines for people."""
-    names = [*HOSTS, *daemons.daemons(instance)]
+    names = [*instance.hosts, *daemons.daemons(instance)]
     pids = {name: recorded_pid(instance.pidfile(name)) for name in names}
     limits = "cgroup v1, memory limits are real" if has_real_limits(instance) else "linuxproc, no memory limits"
     lines = [f"folder     {instance.folder}", f"tracking   {limits}"]

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.cluster.boot import locked
+from tests.cluster.boot import made_once
 from tests.cluster.instance import CHECKOUT
 from tests.cluster.packages import fingerprint
 from tests.cluster.processes import read
@@ -24,14 +24,18 @@ PACKAGE = ("pyproject.toml", "README.md", "LICENSE", "src", *CODE)
 
 def install_checkout(instance: Instance) -> None:
     """Install the checkout unless a cluster has it already; the first process to come does it."""
+    made_once(instance, installed_checkout)
+
+
+def installed_checkout(instance: Instance) -> Path:
     stamp = instance.venv / "checkout"
-    with locked(instance):
-        code = [fingerprint(CHECKOUT / name) for name in CODE]
-        wanted = "".join([str(CHECKOUT), *code, read(CHECKOUT / "pyproject.toml")])
-        if read(stamp) != wanted + read(instance.venv / "installed-package"):
-            with tempfile.TemporaryDirectory() as folder:
-                install(instance, Path(folder))
-            stamp.write_text(wanted + read(instance.venv / "installed-package"))
+    code = [fingerprint(CHECKOUT / name) for name in CODE]
+    wanted = "".join([str(CHECKOUT), *code, read(CHECKOUT / "pyproject.toml")])
+    if read(stamp) != wanted + read(instance.venv / "installed-package"):
+        with tempfile.TemporaryDirectory() as folder:
+            install(instance, Path(folder))
+        stamp.write_text(wanted + read(instance.venv / "installed-package"))
+    return stamp
 
 
 def install(instance: Instance, folder: Path) -> None:
@@ -48,4 +52,5 @@ def install(instance: Instance, folder: Path) -> None:
     subprocess.run(pip, check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")
     tool = ["/usr/bin/python3", str(CHECKOUT / "tests/cluster/cluster.py"), "--slurm", instance.slurm]
+    tool.append(f"--kind={instance.kind.name}")
     subprocess.run([*tool, "install-package", str(wheel)], check=True, capture_output=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A real Slurm cluster of eight nodes on this machine: the class that tests use, and the command line.
+"""A real Slurm cluster on this machine, of eight nodes or as its kind has it: the class of tests, and the command line.
 
 Run it by path, as root: `tests/cluster/cluster.py --help`.
 """
@@ -15,7 +15,7 @@ if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.cluster import boot, daemons, hosts
-from tests.cluster.instance import GROUP_ID, HOSTS, LOGIN, NODES, USERS, ClusterError, default_instance
+from tests.cluster.instance import GROUP_ID, LOGIN, USERS, ClusterError, default_instance
 from tests.cluster.processes import EVENT_TIMEOUT, kill_residents, recorded_pid, wait_until
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class Cluster:
 
     def __init__(self, instance: Instance | None = None) -> None:
         self.instance = instance or default_instance()
-        self.hosts = HOSTS
-        self.nodes = NODES
+        self.hosts = self.instance.hosts
+        self.nodes = self.instance.nodes
 
     def up(self) -> bool:
         """Boot the cluster unless it is well; return whether it had to be booted."""

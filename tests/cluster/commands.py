@@ -10,13 +10,14 @@ from typing import NoReturn
 
 from tests.cluster import boot, horovod, packages, trees
 from tests.cluster.cluster import Cluster
-from tests.cluster.instance import BOOKWORM, HOSTS, LOGIN, NODES, SUITES, USERS, ClusterError, default_instance
+from tests.cluster.instance import BOOKWORM, HOSTS, LOGIN, SUITES, USERS, ClusterError, default_instance
+from tests.cluster.kinds import KINDS, NODES
 
 
 def main() -> int:
     options = build_parser().parse_args()
     try:
-        execute(Cluster(default_instance(options.slurm)), options)
+        execute(Cluster(default_instance(options.slurm, KINDS[options.kind])), options)
     except ClusterError as error:
         print(f"cluster.py: {error}", file=sys.stderr)
         return 1
@@ -26,6 +27,7 @@ def main() -> int:
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="cluster.py", description="A real Slurm cluster on this machine.")
     parser.add_argument("--slurm", choices=list(SUITES), default=BOOKWORM, help="which Slurm; default: the machine's")
+    parser.add_argument("--kind", choices=list(KINDS), default="", help="which kind of site; default: the usual one")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def add(name: str, text: str) -> argparse.ArgumentParser:

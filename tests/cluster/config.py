@@ -7,8 +7,12 @@ import shutil
 from pathlib import Path
 from string import Template
 
-from tests.cluster.instance import GROUP_ID, GROUP_NAME, HOSTS, TOOL, USERS, Instance
+from tests.cluster.instance import BOOKWORM, GROUP_ID, GROUP_NAME, TOOL, USERS, Instance
+from tests.cluster.kinds import merged
 from tests.cluster.trees import tree
+
+HOST_SCRIPT = "host.sh"
+"""The file of a kind that hosts run as they start."""
 
 
 def has_cgroups() -> bool:
@@ -19,7 +23,7 @@ def has_cgroups() -> bool:
 
 def has_real_limits(instance: Instance) -> bool:
     """Say whether the cluster's Slurm can use the machine's control groups, as Slurm of later suites cannot."""
-    return has_cgroups() and not instance.has_own_tree
+    return has_cgroups() and not instance.has_own_tree and instance.kind.cgroups
 
 
 def etc_below(instance: Instance) -> Path:
@@ -34,23 +38,20 @@ def render_etc(instance: Instance) -> dict[str, str]:
         "instance": str(instance.folder),
         "proctrack": "proctrack/cgroup" if real else "proctrack/linuxproc",
         "task": "task/cgroup" if real else "task/none",
-        "cpus": "16",
-        "threads": "",
+        "cpus": str(os.cpu_count()),
         "mpi": "none" if instance.suite == "sid" else "pmix",
         "constrain_memory": "yes" if real else "no",
+        "stepmgr": "" if instance.slurm == BOOKWORM else "SlurmctldParameters=enable_stepmgr",
+        "namespaces": "NamespaceType=namespace/tmpfs"
+        if instance.suite == "sid"
+        else "JobContainerType=job_container/tmpfs",
     }
-    if instance.real_cpus:
-        values |= {
-            "task": f"task/affinity,{values['task']}",
-            "cpus": str(os.cpu_count()),
-            "threads": "CoresPerSocket=8 ThreadsPerCore=2",
-        }
     templates = {path.name: Template(path.read_text()).substitute(values) for path in (TOOL / "etc").iterdir()}
     if instance.has_own_tree:
         templates["cgroup.conf"] = "CgroupPlugin=disabled\n"
     nsswitch = templates.pop("nsswitch.conf")
     etc = etc_below(instance)
-    return {f"slurm/{name}": text for name, text in templates.items()} | {
+    return slurm_etc(instance, templates, values) | {
         "nsswitch.conf": nsswitch,
         "hosts": hosts_file(instance),
         "passwd": without_users((etc / "passwd").read_text(), numbered=True) + passwd_of_users(instance),
@@ -60,8 +61,26 @@ def render_etc(instance: Instance) -> dict[str, str]:
     }
 
 
+def slurm_etc(instance: Instance, usual: dict[str, str], values: dict[str, str]) -> dict[str, str]:
+    """Return the files of Slurm, as the kind of the site has them; a host that is a cluster of its own has others."""
+    own = dict(instance.kind.files)
+    script = {HOST_SCRIPT: own.pop(HOST_SCRIPT)} if HOST_SCRIPT in own else {}
+    own = {name: Template(text).substitute(values) for name, text in own.items()}
+    far = {name.removeprefix("far/"): text for name, text in own.items() if name.startswith("far/")}
+    near = {name: text for name, text in own.items() if not name.startswith("far/")}
+    found = {f"slurm/{name}": text for name, text in overlaid(usual, near).items()} | script
+    if instance.kind.far:
+        found |= {f"slurm-{instance.kind.far}/{name}": text for name, text in overlaid(usual, far).items()}
+    return found
+
+
+def overlaid(usual: dict[str, str], own: dict[str, str]) -> dict[str, str]:
+    """Return files with those of a kind in the place of the usual ones, but for slurm.conf, which is merged."""
+    return usual | own | {"slurm.conf": merged(usual["slurm.conf"], own.get("slurm.conf", ""))}
+
+
 def hosts_file(instance: Instance) -> str:
-    return "127.0.0.1 localhost\n" + "".join(f"{instance.address(host)} {host}\n" for host in HOSTS)
+    return "127.0.0.1 localhost\n" + "".join(f"{instance.address(host)} {host}\n" for host in instance.hosts)
 
 
 def without_users(text: str, *, numbered: bool = False) -> str:

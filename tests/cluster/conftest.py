@@ -13,8 +13,9 @@ import pytest
 from tests.cluster.boot import locked
 from tests.cluster.checkout import install_checkout
 from tests.cluster.image import make_image
-from tests.cluster.instance import GROUP_ID, NODES, USERS
+from tests.cluster.instance import GROUP_ID, USERS
 from tests.cluster.jobs import ROOT
+from tests.cluster.kinds import NODES
 from tests.cluster.running import running
 from tests.cluster.watched import COUNTED
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tests.cluster.hosts import CLEAN, detached, enter, listening
-from tests.cluster.instance import LOGIN, NODES, TOOL, ClusterError, Instance
+from tests.cluster.instance import LOGIN, TOOL, ClusterError, Instance
 from tests.cluster.processes import end_recorded, recorded_pid, wait_until
 
 if TYPE_CHECKING:
@@ -34,9 +34,13 @@ def daemons(instance: Instance) -> dict[str, Daemon]:
         Daemon("munged", LOGIN, munged(instance), socket.exists),
         Daemon("mariadbd", LOGIN, mariadbd(instance), database.exists),
         Daemon("slurmdbd", LOGIN, ("slurmdbd", "-D"), lambda: listening(instance, LOGIN, 6819)),
-        Daemon("slurmctld", LOGIN, ("slurmctld", "-D"), lambda: controller_answers(instance)),
+        Daemon("slurmctld", LOGIN, ("slurmctld", "-D"), lambda: controller_answers(instance, LOGIN)),
     ]
-    table += [slurmd(instance, node) for node in NODES]
+    if not instance.kind.accounts:
+        table = [daemon for daemon in table if daemon.name not in ("mariadbd", "slurmdbd")]
+    if far := instance.kind.far:
+        table.append(Daemon(f"slurmctld-{far}", far, ("slurmctld", "-D"), lambda: controller_answers(instance, far)))
+    table += [slurmd(instance, node) for node in instance.nodes]
     return {daemon.name: daemon for daemon in table}
 
 
@@ -80,11 +84,11 @@ def slurmd(instance: Instance, node: str) -> Daemon:
     return Daemon(f"slurmd-{node}", node, ("slurmd", "-D", "-N", node), lambda: listening(instance, node, 6818))
 
 
-def controller_answers(instance: Instance) -> bool:
+def controller_answers(instance: Instance, host: str) -> bool:
     """Ask it, once it listens: it does so some time before it takes requests."""
-    if not listening(instance, LOGIN, 6817):
+    if not listening(instance, host, 6817):
         return False
-    ping = [*enter(instance, LOGIN), "scontrol", "ping"]
+    ping = [*enter(instance, host), "scontrol", "ping"]
     return subprocess.run(ping, env=CLEAN, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
 
 

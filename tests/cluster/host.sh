@@ -33,7 +33,11 @@ ln -s mysqld /run/mariadbd
 # Our few files of /etc lie over the machine's, which is read-only here: an apt-get on the machine replaces
 # files by renaming, and that would undo bind mounts of single files.
 mount -t overlay -o "ro,lowerdir=$instance/etc:/etc" overlay /etc
-mount --bind "$instance/etc/slurm" /etc/slurm
+slurm=$instance/etc/slurm
+if [[ -d $slurm-$name ]]; then
+    slurm+=-$name
+fi
+mount --bind "$slurm" /etc/slurm
 
 mount -t tmpfs -o mode=1777 tmpfs /dev/shm
 if [[ $name != login ]]; then
@@ -60,6 +64,12 @@ for controller in freezer memory cpuset devices; do
     echo $$ >"$group/cgroup.procs"
     mount --bind "$group" "$tree"
 done
+
+# What the kind of the site has hosts do.
+if [[ -e /etc/host.sh ]]; then
+    # shellcheck source=/dev/null
+    . /etc/host.sh
+fi
 
 # The start time (field 22) tells this process from a later one with the same id.
 echo "$$ $(cut -d' ' -f22 /proc/$$/stat)" >"$instance/run/$name.pid.new"

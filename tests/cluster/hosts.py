@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.cluster.instance import HOSTS, LOGIN, NODES, TOOL, ClusterError, Instance
+from tests.cluster.instance import LOGIN, TOOL, ClusterError, Instance
 from tests.cluster.processes import read, recorded_pid, wait_until
 from tests.cluster.trees import tree
 
@@ -50,15 +50,17 @@ def detached(argv: Sequence[str], log: Path) -> None:
 
 
 def create_hosts(instance: Instance) -> None:
-    for host in HOSTS:
+    for host in instance.hosts:
         unshare = ["unshare", "--mount", "--uts", "--net", "--ipc", "--propagation=private"]
         script = [str(TOOL / "host.sh"), str(instance.folder), instance.tag, host]
         if instance.has_own_tree:
+            instance.base.mkdir(exist_ok=True)
             instance.shared.mkdir(exist_ok=True)
-            script += [str(tree(instance.suite)), str(instance.shared), str(instance.folder), str(instance.small)]
+            folders = dict.fromkeys((instance.shared, instance.base, instance.folder, instance.small))
+            script += [str(tree(instance.suite)), *map(str, folders)]
         detached([*unshare, *script], instance.log / f"host-{host}.out")
     wait_until(
-        lambda: all(recorded_pid(instance.pidfile(host)) for host in HOSTS),
+        lambda: all(recorded_pid(instance.pidfile(host)) for host in instance.hosts),
         f"a host does not start: see {instance.log}/host-*.out",
     )
     connect(instance)
@@ -69,15 +71,15 @@ def connect(instance: Instance) -> None:
 
     All of it goes with the namespaces: a device dies with its peer.
     """
-    pids = {host: recorded_pid(instance.pidfile(host)) for host in HOSTS}
+    pids = {host: recorded_pid(instance.pidfile(host)) for host in instance.hosts}
     ip_on(instance, LOGIN, [
         "link add br0 type bridge",
         f"address add {instance.address(LOGIN)}/24 dev br0",
         "link set br0 up",
-        *(f"link add {node} type veth peer name eth0 netns {pids[node]}" for node in NODES),
-        *(f"link set {node} master br0 up" for node in NODES),
+        *(f"link add {node} type veth peer name eth0 netns {pids[node]}" for node in instance.nodes),
+        *(f"link set {node} master br0 up" for node in instance.nodes),
     ])  # fmt: skip
-    for node in NODES:
+    for node in instance.nodes:
         ip_on(instance, node, [
             f"address add {instance.address(node)}/24 dev eth0",
             "link set eth0 up",

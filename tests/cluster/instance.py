@@ -7,11 +7,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.cluster.kinds import NODES, USUAL, Kind
+
 TOOL = Path(__file__).resolve().parent
 CHECKOUT = TOOL.parents[1]
 
 LOGIN = "login"
-NODES = tuple(f"n{number}" for number in range(1, 9))
 HOSTS = (LOGIN, *NODES)
 
 
@@ -54,11 +55,26 @@ class Instance:
     folder: Path
     slurm: str = BOOKWORM
     """The version of Slurm; another one than the machine's comes with a root tree of its own."""
-    real_cpus: bool = False
-    """Whether nodes have the machine's CPUs and tasks are bound to theirs, in place of 16 that are made up.
+    kind: Kind = USUAL
+    """What the site has other than the usual one."""
 
-    Then n7 and n8 alone have 16, on cores of two threads, on which no task can be bound.
-    """
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return self.kind.nodes
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return (LOGIN, *self.nodes)
+
+    @property
+    def near_nodes(self) -> tuple[str, ...]:
+        """The nodes of the cluster whose controller is on login."""
+        return tuple(node for node in self.nodes if node != self.kind.far)
+
+    @property
+    def base(self) -> Path:
+        """The folder of what clusters of one Slurm share, of whatever kind: the virtual environment."""
+        return self.folder.with_name(self.folder.name.removesuffix(self.kind.suffix))
 
     @property
     def suite(self) -> str:
@@ -72,7 +88,7 @@ class Instance:
     @property
     def shared(self) -> Path:
         """The folder of what clusters of one checkout share: the container image. It is that of the machine's Slurm."""
-        return self.folder.with_name(self.folder.name.removesuffix(f"-{self.slurm}"))
+        return self.base.with_name(self.base.name.removesuffix(f"-{self.slurm}"))
 
     @property
     def tag(self) -> str:
@@ -99,7 +115,7 @@ class Instance:
 
     @property
     def venv(self) -> Path:
-        return self.folder / "venv"
+        return self.base / "venv"
 
     @property
     def small(self) -> Path:
@@ -118,19 +134,20 @@ class Instance:
         return self.run / f"{process}.pid"
 
     def address(self, host: str) -> str:
-        return f"{self.subnet}.{1 + 10 * (host != LOGIN) + max(0, HOSTS.index(host) - 1)}"
+        return f"{self.subnet}.{1 + 10 * (host != LOGIN) + max(0, self.hosts.index(host) - 1)}"
 
 
 def digest(path: Path) -> str:
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:8]
 
 
-def default_instance(slurm: str = BOOKWORM) -> Instance:
-    """Return the checkout's own cluster of a Slurm; PAISLURM_CLUSTER_DIR names the folder of the machine's."""
+def default_instance(slurm: str = BOOKWORM, kind: Kind = USUAL) -> Instance:
+    """Return the checkout's own cluster of a Slurm and a kind; PAISLURM_CLUSTER_DIR names the machine's folder."""
     named = os.environ.get("PAISLURM_CLUSTER_DIR")
     folder = Path(named) if named else Path(f"/var/tmp/paislurm-cluster-{digest(CHECKOUT)}")
     folder = Path(os.path.realpath(folder))
     for hidden in ("/tmp", "/run", "/dev/shm"):
         if folder.is_relative_to(hidden):
             raise ClusterError(f"{folder}: nodes have a {hidden} of their own; choose a folder elsewhere")
-    return Instance(folder if slurm == BOOKWORM else folder.with_name(f"{folder.name}-{slurm}"), slurm)
+    version = "" if slurm == BOOKWORM else f"-{slurm}"
+    return Instance(folder.with_name(f"{folder.name}{version}{kind.suffix}"), slurm, kind)

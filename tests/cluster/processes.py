@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.cluster.instance import HOSTS, ClusterError, Instance
+from tests.cluster.instance import ClusterError, Instance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -48,8 +48,9 @@ def end_recorded(pidfile: Path, with_signal: signal.Signals) -> None:
     pidfile.unlink(missing_ok=True)
 
 
-def kill_residents(instance: Instance, hosts: Collection[str] = HOSTS, spare: Collection[int | None] = ()) -> None:
-    """Kill every process on the hosts, whoever started it, but those to spare."""
+def kill_residents(instance: Instance, hosts: Collection[str] = (), spare: Collection[int | None] = ()) -> None:
+    """Kill every process on the hosts, by default on all of them, whoever started it, but those to spare."""
+    hosts = hosts or instance.hosts
 
     def none_left() -> bool:
         found = [pid for pid in residents(instance, hosts) if pid not in spare]

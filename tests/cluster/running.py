@@ -12,20 +12,23 @@ import pytest
 from tests.cluster import sharing
 from tests.cluster.cluster import Cluster
 from tests.cluster.instance import BOOKWORM, ClusterError, default_instance
+from tests.cluster.kinds import USUAL
 from tests.cluster.packages import missing_packages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.cluster.kinds import Kind
+
 
 @contextlib.contextmanager
-def running(slurm: str = BOOKWORM) -> Iterator[Cluster]:
-    """Have the running cluster of a Slurm; it is taken down at the end if it was booted for these tests.
+def running(slurm: str = BOOKWORM, kind: Kind = USUAL) -> Iterator[Cluster]:
+    """Have the running cluster of a Slurm and a kind; it is taken down at the end if it was booted for these tests.
 
     PAISLURM_KEEP_CLUSTER=1 leaves it up. Without a cluster the tests are skipped, or with
     PAISLURM_REQUIRE_CLUSTER=1 they fail.
     """
-    cluster = Cluster(default_instance(slurm))
+    cluster = Cluster(default_instance(slurm, kind))
     keep = os.environ.get("PAISLURM_KEEP_CLUSTER") == "1"
     with contextlib.ExitStack() as stack:
         try:
@@ -39,13 +42,13 @@ def running(slurm: str = BOOKWORM) -> Iterator[Cluster]:
 
 
 @contextlib.contextmanager
-def in_turn(item: pytest.Item, slurm: str = BOOKWORM) -> Iterator[None]:
+def in_turn(item: pytest.Item, slurm: str = BOOKWORM, kind: Kind = USUAL) -> Iterator[None]:
     """Let tests of several processes share a cluster, but those that are marked `exclusive` have it to themselves."""
     marks = {mark: item.get_closest_marker(mark) is not None for mark in ("exclusive", "disruptive")}
     with contextlib.ExitStack() as stack:
         if sys.platform == "linux" and os.geteuid() == 0:
             with contextlib.suppress(ClusterError):
-                stack.enter_context(sharing.turn(default_instance(slurm), **marks))
+                stack.enter_context(sharing.turn(default_instance(slurm, kind), **marks))
         yield
 
 

@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 from typing import TYPE_CHECKING
 
-from tests.cluster.instance import HOSTS, ClusterError, Instance
+from tests.cluster.instance import ClusterError, Instance
 from tests.cluster.processes import recorded_pid
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def use(instance: Instance, boot: Callable[[], bool], down: Callable[[], None], 
         else:
             # Who boots it lets nobody else in before it is up.
             fcntl.flock(users, fcntl.LOCK_SH)
-            if not all(recorded_pid(instance.pidfile(host)) for host in HOSTS):
+            if not all(recorded_pid(instance.pidfile(host)) for host in instance.hosts):
                 raise ClusterError(f"another process could not boot the cluster in {instance.folder}")
         yield
         if alone_with(users.fileno()) and for_tests.exists():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -12,13 +11,15 @@ import pytest
 
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.site.load import load_site
-from tests.cluster.cluster import Cluster
-from tests.cluster.instance import Instance
 from tests.cluster.jobs import folder_of_alice, job_text, role
+from tests.cluster.kinds import KINDS
+from tests.cluster.running import running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.cluster.cluster import Cluster
 
 CPUS = os.cpu_count() or 1
 SITE = f"""\
@@ -35,18 +36,12 @@ OF_THE_SHELL = (
 
 
 @pytest.fixture(scope="module")
-def bound(cluster: Cluster) -> Iterator[Cluster]:
+def bound() -> Iterator[Cluster]:
     """A cluster beside the usual one whose nodes have real CPUs, and bind tasks to them."""
     if CPUS < 2:
         pytest.skip("the machine has one CPU")
-    folder = cluster.instance.folder
-    other = Cluster(Instance(folder.with_name(folder.name + "-cpus"), real_cpus=True))
-    try:
-        other.up()
-        yield other
-    finally:
-        other.down()
-        shutil.rmtree(other.instance.folder)
+    with running(kind=KINDS["cpus"]) as cluster:
+        yield cluster
 
 
 def looked(bound: Cluster, folder: Path, layout: str, env: dict[str, str]) -> dict[str, list[str]]:
@@ -85,7 +80,10 @@ virtualClusters: {default: {partition: fragile}}
 
 
 def test_a_step_that_slurm_finds_no_room_for_ends_the_job(bound: Cluster) -> None:
-    """Where cores have two threads and the profile does not say so; where it does, all tasks are placed."""
+    """Where cores have two threads, the profile does not say so, and srun is not told to share them.
+
+    Where the profile says so, all tasks are placed.
+    """
     for layout, profile in product(("plain", "shared"), (THREADS, THREADS.replace("}]", ", threadsPerCore: 2}]"))):
         roles = role("w", 3, "true").replace("cpu: 1", "cpu: 3")
         if layout == "shared":
@@ -93,7 +91,8 @@ def test_a_step_that_slurm_finds_no_room_for_ends_the_job(bound: Cluster) -> Non
         text = job_text("threads", roles, "{slurm: {layout: shared}}" if layout == "shared" else "")
         script = compile_job(text, file="job.yaml", site=load_site(profile, file="site.yaml")).script
         folder = folder_of_alice(bound.home("alice") / f"{layout}-{'threads' in profile}")
-        (folder / "job.sbatch").write_text(script.replace("STEP_SECONDS=300", "STEP_SECONDS=3"))
+        script = script.replace("STEP_SECONDS=300", "STEP_SECONDS=3").replace("export SLURM_OVERCOMMIT=1", ":")
+        (folder / "job.sbatch").write_text(script)
         done = bound.run(["sbatch", "--wait", "job.sbatch"], cwd=folder, timeout=60)
         (path,) = folder.glob("threads-*/attempts/0/result.json")
         result = json.loads(path.read_text())

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.checkout import install_checkout
+from tests.cluster.kinds import USUAL
 from tests.cluster.running import running
 from tests.contract.site import PROFILE, SLURMS, Site, profile_of
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.cluster.cluster import Cluster
+    from tests.cluster.kinds import Kind
 
 COUNTER = itertools.count(1)
 
@@ -33,28 +35,32 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def clusters() -> Iterator[Callable[[str], Cluster]]:
-    """Clusters by version; each stays up until the session ends, whatever comes between its cases."""
+def clusters() -> Iterator[Callable[[str, Kind], Cluster]]:
+    """Clusters by version and kind; each stays up until the session ends, whatever comes between its cases."""
     with contextlib.ExitStack() as stack:
-        known: dict[str, Cluster] = {}
+        known: dict[tuple[str, Kind], Cluster] = {}
 
-        def cluster_of(slurm: str) -> Cluster:
-            if slurm not in known:
-                known[slurm] = stack.enter_context(running(slurm))
-                install_checkout(known[slurm].instance)
-            return known[slurm]
+        def cluster_of(slurm: str, kind: Kind) -> Cluster:
+            if (slurm, kind) not in known:
+                cluster = stack.enter_context(running(slurm, kind))
+                install_checkout(cluster.instance)
+                known[slurm, kind] = cluster
+            return known[slurm, kind]
 
         yield cluster_of
 
 
 @pytest.fixture
-def site(request: pytest.FixtureRequest, clusters: Callable[[str], Cluster]) -> Site:
-    """The cluster that the case is for."""
+def site(request: pytest.FixtureRequest, clusters: Callable[[str, Kind], Cluster]) -> Site:
+    """The cluster that the case is for, of the kind that its module names, with the profile that this has for it."""
+    kind: Kind = getattr(request.module, "KIND", USUAL)
     if request.param == "site":
+        if kind != USUAL:
+            pytest.skip("needs a site of another kind")
         told = subprocess.run(["sbatch", "--version"], capture_output=True, text=True, check=True).stdout
         return Site(told.split()[-1], Path("~/paislurm-contract").expanduser(), profile_of(PROFILE))
-    cluster = clusters(request.param)
-    return Site(request.param, cluster.home("alice"), profile_of(None), cluster)
+    cluster = clusters(request.param, kind)
+    return Site(request.param, cluster.home("alice"), getattr(request.module, "PROFILE", profile_of(None)), cluster)
 
 
 @pytest.fixture

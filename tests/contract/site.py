@@ -110,6 +110,7 @@ class Site:
         file: Path | None = None,
         partition: str = "",
         way: Way | None = None,
+        retries: int = 0,
     ) -> Job:
         """Submit a job of these roles, or the job file; each job has a home of its own below the folder.
 
@@ -117,6 +118,7 @@ class Site:
         """
         here = self.own(folder / f"job{next(self.numbers)}")
         text = file.read_text() if file else job_text(f"{folder.name[:40]}-{here.name}", roles, extras)
+        text = text.replace("type: job\n", f"type: job\njobRetryCount: {retries}\n") if retries else text
         profile = self.profile.replace("normal", partition) if partition else self.profile
         self.write(here, "site.yaml", merged(profile, settings))
         job = Job(self, here, self.write(here, "job.yaml", text))

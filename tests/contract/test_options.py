@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 VALUES = {
     "sbatch": {
-        "--account": "research", "--begin": "now+1", "--chdir": "/tmp", "--comment": "tag", "--constraint": "v100",
+        "--account": "research", "--begin": "now+1", "--chdir": "/tmp", "--clusters": "paislurm", "--comment": "tag",
+        "--constraint": "v100",
         "--cpus-per-task": "1", "--exclude": "n4", "--gpus-per-task": "v100:1", "--gres": "gpu:v100:1",
         "--hint": "nomultithread", "--job-name": "options", "--mem": "100", "--mem-per-cpu": "100",
         "--network": "Instances=1", "--nice": "10", "--nodelist": "n1", "--nodes": "1", "--ntasks": "1",
@@ -87,10 +88,13 @@ def test_srun_takes_every_option(site: Site, folder: Path) -> None:
 
 
 QUESTIONS = {
-    "scancel": ["--signal=TERM NUMBER"],
-    "scontrol": ["--details show job NUMBER", "--oneliner show node n1"],
-    "squeue": ["--noheader --states=all --format=%i --jobs=NUMBER --local", "--noheader --me --format=%i"],
-    "sacct": ["--parsable2 --allocations --format=JobID --jobs=NUMBER --starttime=now-1hour"],
+    "scancel": ["--signal=TERM NUMBER", "--clusters=paislurm NUMBER"],
+    "scontrol": ["--details show job NUMBER", "--oneliner show node n1", "--clusters=paislurm show job NUMBER"],
+    "squeue": [
+        "--noheader --states=all --format=%i --jobs=NUMBER --local",
+        "--noheader --me --format=%i --clusters=paislurm",
+    ],
+    "sacct": ["--parsable2 --allocations --format=JobID --jobs=NUMBER --starttime=now-1hour --clusters=paislurm"],
     "sinfo": ["--noheader --Node --nodes=n1 --format=%N"],
 }
 

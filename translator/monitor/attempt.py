@@ -37,13 +37,13 @@ NEVER_TAKEN = -120
 MAX_SCRIPT = 64 << 20
 
 
-def new_intent(attempt: int, now: int, *, before: str = "") -> Intent:
-    """Return an intent; `before` is the tag of another attempt of the job.
+def new_intent(attempt: int, now: int, *, before: str = "", cluster: str = "") -> Intent:
+    """Return an intent; `before` is the tag of another attempt of the job, `cluster` where a first one goes.
 
     The tag names the job by chance and the attempt by number, so that two monitors that are about to submit the same
-    attempt do it under the same tag.
+    attempt do it under the same tag. Of a job of another cluster it names that, where it is looked up.
     """
-    job = before.partition(".")[0] or f"paislurm-{token_hex(8)}"
+    job = before.partition(".")[0] or f"paislurm-{token_hex(8)}{f'@{cluster}' if cluster else ''}"
     return Intent(happened_at=now, attempt=attempt, tag=f"{job}.{attempt}" if attempt else job)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal
 
-from paislurm.backends.slurm.states import Phase, phase
+from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
 
 from ..exit_codes.table import ExitTable
 from ..lazy import dataclass
@@ -35,6 +35,12 @@ OF_THE_SCRIPT = ("COMPLETED", "FAILED")
 """Slurm's words for a script that ended by itself: then its result tells more."""
 UNEXPLAINED = -101
 """The code of an end from outside of which nobody says why. Source: OpenPAI exit specification, PodExternalDeleted."""
+JOB_FORGOTTEN, FOLDER_NOT_SHARED = -1404, -1405
+"""This program's own codes; see exit_codes/table.yaml."""
+NOT_SHARED = 6
+"""What a batch script exits with that does not see the job's folder. Source: this project's docs, run folder."""
+NO_LOG = 53
+"""What Slurm gives as the signal of a job of which a node could not open the log. Source: observed on 22.05."""
 RESULT_LAG = 10
 """Seconds for which an ended job's result may be on its way: network file systems show new files late.
 
@@ -49,8 +55,8 @@ class Evidence:
     """Gather all that is known of a job's last attempt.
 
     `backend_reachable` tells "the backend does not know the job", as it said at `heard`, from "it did not answer";
-    `started` whether any task ever ran; `canceller` is who cancelled the job, as far as the backend says, and
-    `unbegun` why it was Slurm itself; `table` says what codes and states mean on this site.
+    `folder` is the job's, `started` whether any task ever ran; `canceller` is who cancelled the job, as far as the
+    backend says, and `unbegun` why it was Slurm itself; `table` says what codes and states mean on this site.
     """
 
     history: History
@@ -60,6 +66,7 @@ class Evidence:
     started: bool
     now: int
     heard: int
+    folder: str = ""
     canceller: str = ""
     unbegun: NodeFailure | None = None
     table: ExitTable = field(default_factory=ExitTable)
@@ -93,6 +100,10 @@ def determine_status(evidence: Evidence) -> JobStatus:
     own; then the result; then how the backend says it ended; then that it lives; then what was known last. No answer
     is never an ending.
     """
+    if evidence.observation is not None and evidence.observation.state == FORGOTTEN:
+        if evidence.result is None:
+            return _forgotten(evidence)
+        evidence = replace(evidence, observation=None)
     seen, result = evidence.observation, evidence.result
     if evidence.unbegun is not None:
         return JobStatus(state="FAILED", code=evidence.unbegun.code, reason=evidence.unbegun.reason, ended=True)
@@ -174,6 +185,10 @@ def has_just_ended(seen: Observation, known: History, now: int) -> bool:
 def _without_result(seen: Observation, evidence: Evidence) -> JobStatus:
     """The script ended by itself, and should have left a result."""
     says = f"{evidence.history.backend_label} says {seen.raw_state}"
+    if seen.status == NOT_SHARED or (not seen.status and seen.signal == NO_LOG):
+        where = f"node {seen.nodes.partition(',')[0]}" if seen.nodes else "the batch node"
+        reason = f"{where} does not see the job's folder {evidence.folder}: all nodes have to share PAISLURM_HOME"
+        return JobStatus(state="FAILED", code=FOLDER_NOT_SHARED, reason=reason, ended=True)
     if has_just_ended(seen, evidence.history, evidence.now):
         return _status("RUNNING", f"{says}; the result is not there yet")
     if seen.state == "COMPLETED" and not seen.status and not seen.signal:
@@ -183,6 +198,30 @@ def _without_result(seen: Observation, evidence: Evidence) -> JobStatus:
     how = f"by signal {seen.signal}" if seen.signal else f"with {known}"
     reason = f"{says}: the batch script ended {how} and left no result"
     return JobStatus(state="FAILED", code=code, reason=reason, ended=True)
+
+
+def _forgotten(evidence: Evidence) -> JobStatus:
+    """Nobody will say any more how it ended: what was seen last counts, as soon as no result can be on its way.
+
+    Nor will anybody say that it does not run somewhere all the same, so that it is not retried.
+    """
+    known = evidence.history
+    last, label = known.observed, known.backend_label
+    if last is None and evidence.heard - (known.submitted or 0) < QUEUE_LAG:
+        return _status("WAITING", f"{label} does not show the job yet")
+    if last is None or phase(last.backend_state) is not Phase.ENDED or evidence.now - last.happened_at < RESULT_LAG:
+        return _status("RUNNING", f"{label} has forgotten the job; the result is not there yet")
+    if known.cancelled is not None:
+        return JobStatus(state="STOPPED", code=STOP_CODES[0], reason=f"cancelled by {known.cancelled.user}", ended=True)
+    outside = evidence.table.states.get(last.backend_state)
+    if outside is not None and last.backend_state not in OF_THE_SCRIPT:
+        return JobStatus(state=state_of(outside[0].code), code=outside[0].code, reason=outside[1], ended=True)
+    said = f"said {last.backend_state} and " if last.backend_state != FORGOTTEN else ""
+    reason = (
+        f"{label} {said}has forgotten job {known.job_id}, no accounts tell how it ended, and it left no result in "
+        f"{evidence.folder}: its node may have been lost, or does not share that folder"
+    )
+    return JobStatus(state="FAILED", code=JOB_FORGOTTEN, reason=reason, ended=True)
 
 
 def _live(word: str, seen: Observation | None, evidence: Evidence) -> JobStatus:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paislurm.backends.slurm.reasons import Kind, code_of, explained
-from paislurm.backends.slurm.states import Phase, phase
+from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
 
 from ..lazy import dataclass
 from ..state.history import MAX_REASONS, NOTHING, news_key, reasons_of
@@ -91,8 +91,13 @@ def waits_by_journal(known: History) -> tuple[Wait, ...]:
 
 
 def is_news(known: History, seen: Observation, now: int) -> bool:
-    """Tell whether a job is in another state than the journal has, or waits for another reason."""
+    """Tell whether a job is in another state than the journal has, or waits for another reason.
+
+    That an ended job is forgotten is none: the journal keeps how it ended.
+    """
     last = known.observed
+    if last is not None and seen.state == FORGOTTEN and phase(last.backend_state) is Phase.ENDED:
+        return False
     if last is None or last.backend_state != seen.state:
         return True
     after = news_key(reasons_of(seen))

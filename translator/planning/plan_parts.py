@@ -75,6 +75,8 @@ class RetryPlan:
 class SlurmPlan:
     """Say which Slurm the site has."""
 
+    cluster: str
+    """"" for the cluster of the machine that submits."""
     version: str
     """"" where it is not known."""
     hazards: tuple[Hazard, ...]

@@ -93,7 +93,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         exit_patterns=job.compat.exit_patterns,
         gang=job.gang,
         layout=allocation.layout,
-        components=_components(asked, site, targets, allocation, first_component(job, limit, warning)),
+        components=_components(asked, site, targets, allocation, first_component(job, site, limit, warning)),
         roles=tuple(
             _role(
                 job,
@@ -131,7 +131,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             gpu_gres=_other_gres(job, site),
             sysfs=site.infiniband.sysfs if site.infiniband else "",
         ),
-        slurm=SlurmPlan(version=site.slurm_version, hazards=known),
+        slurm=SlurmPlan(cluster=site.cluster, version=site.slurm_version, hazards=known),
         times=TimePlan(
             limit=limit,
             warning=warning,

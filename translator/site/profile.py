@@ -245,6 +245,8 @@ class Site:
     host: str = ""
     """The login node at which jobs are submitted by SSH; "" where they are on the machine that is used."""
     transport: Transport = "auto"
+    cluster: str = ""
+    """The cluster to which sbatch hands jobs (`--clusters`), "" for that of the machine."""
     slurm_version: str = ""
     """The version of the site's Slurm, such as `24.11.5`; "" where it is not known."""
     partitions: tuple[Partition, ...] = ()

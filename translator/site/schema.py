@@ -6,6 +6,7 @@ GPUs, InfiniBand, containers and policies have mirrors of their own beside this 
 # ruff: noqa: RUF012 - nobody changes the defaults
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Annotated
 
@@ -48,6 +49,13 @@ _DEFAULTS = Site()
 Count = Annotated[int, int_range(0)]
 Positive = Annotated[int, int_range(1)]
 Port = Annotated[int, int_range(1024, 65535)]
+
+
+def _cluster(value: object) -> str:
+    """Return the name of a cluster. Source: slurm.conf(5), ClusterName."""
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9_-]*", value, re.ASCII):
+        raise expected("the name of a cluster: letters, digits, `-` and `_`")
+    return value
 
 
 def _address(value: object) -> tuple[AddressMethod, str]:
@@ -235,6 +243,7 @@ class SiteFile(StrictModel):
     name: Text = ""
     host: Annotated[str, pattern("HOST, USER@HOST or USER@HOST:PORT", r"([\w.][\w.-]*@)?\w[\w.-]*(:\d{1,5})?")] = ""
     transport: Annotated[Transport, choice("auto", "fabric", "ssh")] = _DEFAULTS.transport
+    cluster: Annotated[str, Validator(_cluster, {"type": "string", "pattern": "^[A-Za-z0-9_-]*$"})] = ""
     slurm_version: Annotated[str, Validator(_version, {"type": "string"})] = ""
     partitions: dict[str, _Partition] = {}
     default_partition: SbatchText | None = None
@@ -273,6 +282,7 @@ class SiteFile(StrictModel):
             name=self.name,
             host=self.host,
             transport=self.transport,
+            cluster=self.cluster,
             slurm_version=self.slurm_version,
             partitions=tuple(each.settings(name) for name, each in self.partitions.items()),
             default_partition=self.default_partition,

@@ -175,14 +175,14 @@ class Store:
 
     def by_id(self, job_id: str, *, backend: str = "") -> JobFolder | None:
         """Return the newest job of an id: two backends, or one over the years, can give the same."""
-        if not job_id.isdecimal():
+        if not job_id.partition(";")[0].isdecimal():
             return None
         matches: list[tuple[bool, int, str]] = []
         for name, job in self.look():
             # What is no job folder is passed over.
             with suppress(OSError):
                 known = job.read() if isinstance(job, Living) else job
-                if known.job_id == job_id and backend in ("", known.backend):
+                if job_id in (known.job_id, known.job_id.partition(";")[0]) and backend in ("", known.backend):
                     lives = isinstance(known, History) and known.ended is None
                     matches.append((lives, known.submitted or 0, name))
         newest = max(matches, key=lambda match: match[:2], default=None)

@@ -10,6 +10,8 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+from ..lazy import regex
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -18,6 +20,7 @@ MAX_NUMBER = 1 << 53
 MAX_JOB_ID = (1 << 31) - 1
 MAX_DIGITS = 16
 """Digits."""
+_CLUSTER = regex(r"[A-Za-z0-9_-]{1,100}")
 
 
 class CorruptDataError(ValueError):
@@ -99,9 +102,13 @@ def require_strs(raw: Mapping[str, object], key: str) -> tuple[str, ...]:
 def is_job_number(word: str) -> bool:
     """Tell whether a text can be the number of a job.
 
-    Of a larger number squeue says that it is invalid, and nothing of all others. Source: observed on 22.05.
+    Of a larger number squeue says that it is invalid, and nothing of all others. Source: observed on 22.05. That of
+    another cluster has its name behind it: `123;far`. Source: sbatch(1), --parsable.
     """
-    number = parse_int(word)
+    digits, semicolon, cluster = word.partition(";")
+    if semicolon and not _CLUSTER.fullmatch(cluster):
+        return False
+    number = parse_int(digits)
     return number is not None and 0 < number <= MAX_JOB_ID
 
 

@@ -189,6 +189,7 @@ PROGRAM = {
     "E523": "nothing is known of the job any more",
     "E524": "no exit code, and no state of Slurm",
     "E525": "the task is not running",
+    "E526": "a job of another cluster, in which nothing can be run from this one",
     "E530": "interrupted while waiting; the job goes on",
     "E531": "interrupted while submitting; whether the job was taken is found out later",
     "E532": "interrupted while waiting for room in the queue; the job was not submitted",

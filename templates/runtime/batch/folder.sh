@@ -14,6 +14,7 @@ open_folder() {
     PSL_ATTEMPT_FOLDER=$PSL_FOLDER/attempts/$PSL_ATTEMPT
     PSL_SCRIPT=$PSL_ATTEMPT_FOLDER/job.sbatch
     PSL_SECRETS_FOLDER=$PSL_FOLDER/secrets
+    check_shared_folder
     enter_attempt
     claim_attempt
   else
@@ -24,6 +25,16 @@ open_folder() {
   lay_out_attempt || die "cannot write to $PSL_ATTEMPT_FOLDER"
   if [[ $PSL_SECRET_NAMES ]]; then
     check_secrets
+  fi
+}
+
+# End where this node does not see the folder of the submit. Slurm makes the folders of its log, so
+# there may be an empty one of the same name. Nobody reads what is written there, so the exit status
+# has to tell.
+check_shared_folder() {
+  if [[ ! -e $PSL_SCRIPT ]]; then
+    log "error: $SLURMD_NODENAME does not see $PSL_FOLDER, which all nodes have to share"
+    exit 6
   fi
 }
 
@@ -87,7 +98,12 @@ refuse_folder() {
 
 # Make this job the owner of the attempt, or end it if the attempt has an owner.
 claim_attempt() {
-  local me=$SLURM_JOB_ID restarts=${SLURM_RESTART_COUNT:-0} owner='' owner_restarts=0
+  local me restarts=${SLURM_RESTART_COUNT:-0} owner='' owner_restarts=0
+  # As sbatch and the monitor call the job. Without Slurm there is no other cluster.
+  me=$SLURM_JOB_ID
+  if [[ $PSL_CLUSTER && ${SLURM_CLUSTER_NAME-} == "$PSL_CLUSTER" ]]; then
+    me+=";$PSL_CLUSTER"
+  fi
   if mkdir -- "$PSL_ATTEMPT_FOLDER/claim" 2>/dev/null; then
     printf '%s %s\n' "$me" "$restarts" >"$PSL_ATTEMPT_FOLDER/claim/owner" ||
       die "cannot write to $PSL_ATTEMPT_FOLDER"

@@ -81,6 +81,7 @@ start_all_roles() {
     PSL_TASK_COUNT=$((PSL_TASK_COUNT + PSL_INSTANCES[PSL_EACH]))
   done
   make_command_channels
+  find_shared_cores
   for PSL_EACH in "${!PSL_ROLE_NAME[@]}"; do
     start_role "$PSL_EACH"
   done

@@ -98,13 +98,17 @@ find_addresses() {
     suffix) look_up_addresses "$PSL_NODE_SUFFIX" "${names[@]}" ;;
     node-address) ask_slurm "${names[@]}" ;;
   esac
+  if ! has_getent; then
+    ask_for_missing "${names[@]}"
+  fi
   for node in "${names[@]}"; do
     if ((${#names[@]} > 1)) && is_loopback "${PSL_ADDRESS_OF[$node]-}"; then
       # Debian gives a host's own name a loopback address; other nodes cannot use it.
       ask_slurm "$node"
     fi
     [[ ${PSL_ADDRESS_OF[$node]-} ]] || die \
-      "no address for node $node$PSL_NODE_SUFFIX: getent does not know it (site profile: address)"
+      "no address for node $node$PSL_NODE_SUFFIX: $(name_source) does not know it\
+ (site profile: address)"
     if ((${#names[@]} > 1)) && is_loopback "${PSL_ADDRESS_OF[$node]}"; then
       die "node $node has the address ${PSL_ADDRESS_OF[$node]}, which other nodes cannot reach\
  (site profile: address)"
@@ -115,12 +119,40 @@ find_addresses() {
 # is_loopback ADDRESS: tell whether an address is one of the node itself only.
 is_loopback() { [[ $1 =~ ^(127\.|::1$) ]]; }
 
+has_getent() { command -v getent >/dev/null; }
+
+# Print what names are looked up in.
+name_source() {
+  if has_getent; then
+    printf 'getent'
+  else
+    printf '/etc/hosts of %s, which has no getent,' "$SLURMD_NODENAME"
+  fi
+}
+
+# ask_for_missing NODE ...: ask Slurm for those that still have no address. A suffix names another
+# network than Slurm's.
+ask_for_missing() {
+  local node
+  local -a missing=()
+  for node; do
+    [[ ${PSL_ADDRESS_OF[$node]-} ]] || missing+=("$node")
+  done
+  if ((${#missing[@]})) && [[ ! $PSL_NODE_SUFFIX ]]; then
+    ask_slurm ${missing[@]+"${missing[@]}"}
+  fi
+}
+
 # look_up_addresses SUFFIX NODE ...: ask getent. One getent answers for all names; it prints the
 # canonical name on the first line of each answer, in order.
 look_up_addresses() {
   local suffix=$1 address kind name node position=0
   shift
   local -a found=()
+  if ! has_getent; then
+    read_hosts_file "$suffix" "$@" </etc/hosts
+    return
+  fi
   while read -r address kind name; do
     if [[ $kind == STREAM && $name ]]; then
       found+=("$address")
@@ -137,10 +169,29 @@ look_up_addresses() {
   done
 }
 
+# read_hosts_file SUFFIX NODE ...: take the addresses of a hosts file on standard input, the first
+# one of each name. Source: hosts(5).
+read_hosts_file() {
+  local suffix=$1 address names word node
+  local -A known=()
+  shift
+  while read -r address names || [[ $address ]]; do
+    [[ $address != '#'* ]] || continue
+    for word in ${names%%#*}; do
+      known[$word]=${known[$word]:-$address}
+    done
+  done
+  for node; do
+    if [[ ${known[$node$suffix]-} ]]; then
+      PSL_ADDRESS_OF[$node]=${known[$node$suffix]}
+    fi
+  done
+}
+
 # ask_slurm NODE ...: take the addresses that Slurm uses for nodes; each may be a name again. One
 # scontrol answers for a thousand nodes.
 ask_slurm() {
-  local list line name address
+  local list line name address word
   local -a named=()
   while (($#)); do
     printf -v list '%s,' "${@:1:1000}"
@@ -153,9 +204,11 @@ ask_slurm() {
         named+=("$name")
         continue
       elif [[ ! $address =~ ^[0-9.]+$|: ]]; then
-        read -r address _ < <(getent ahosts "$address")
+        look_up_addresses '' "$address"
+        word=$address address=${PSL_ADDRESS_OF[$address]-}
+        unset "PSL_ADDRESS_OF[$word]"
       fi
-      PSL_ADDRESS_OF[$name]=$address
+      PSL_ADDRESS_OF[$name]=${address:-${PSL_ADDRESS_OF[$name]-}}
     done
   done
   if ((${#named[@]})); then

@@ -24,6 +24,8 @@ PSL_SUCCEEDED_OF_JOB=0 PSL_JOB_SUCCESS_AT=''
 # The first threshold that was reached: its rule, and the time and the task of that exit.
 PSL_FIRST_RULE='' PSL_FIRST_AT='' PSL_FIRST_TASK=''
 # Steps: which roles have one that runs, its Slurm step id, and roles that began after the decision.
+# Roles for which srun is told to share cores.
+PSL_SHARES_CORES=()
 PSL_STEP_RUNNING=() PSL_STEP_ID=() PSL_STARTED_AFTER_DECISION=()
 
 # Without gang allocation, by role: the next task that never had a slot, "INDEX:TIME" of the retries

@@ -80,6 +80,22 @@ ask_nodes() {
   done
 }
 
+# Note in PSL_SHARES_CORES which roles srun has to be told to share cores for. Before Slurm 24.11 an
+# allocation has the cores that the CPUs of all tasks fill, and a step counts whole cores for each
+# task: three tasks of 3 CPUs on cores of two threads get 5 cores and wait for a sixth for ever.
+# Source: observed on 22.05 and 24.11.
+find_shared_cores() {
+  local role odd='--cpus-per-task=([3579]|[0-9]+[13579])( |$)'
+  grep -qE -e "$odd" "$PSL_SCRIPT" && [[ $(srun --version) =~ \ ([0-9]+)\.([0-9]+) ]] || return 0
+  ((10#${BASH_REMATCH[1]}${BASH_REMATCH[2]} < 2411)) || return 0
+  [[ $(scontrol --oneliner show node "$SLURMD_NODENAME") =~ ThreadsPerCore=[2-9] ]] || return 0
+  for role in "${!PSL_ROLE_NAME[@]}"; do
+    if [[ $(declare -f "srun_of_role_$role") =~ $odd ]]; then
+      PSL_SHARES_CORES[role]=1
+    fi
+  done
+}
+
 # start_role ROLE: start the step of a role in the background, with the srun_of_role_* function in
 # the head of the script. The reports of its tasks come as events, and so does the end of the step.
 # srun passes this shell's exports on to the tasks, so neither start_role nor its caller may have a
@@ -95,6 +111,9 @@ start_role() {
     trap '' TERM INT HUP USR1 USR2
     # This shell itself watches what srun says: a fork less for each role.
     shopt -s lastpipe
+    if [[ ${PSL_SHARES_CORES[$1]-} ]]; then
+      export SLURM_OVERCOMMIT=1
+    fi
     "srun_of_role_$1" <>"$PSL_SCRATCH/commands.$1" 2>&1 >&"$PSL_EVENT_FD" |
       watch_srun "$1" "srun/${PSL_ROLE_FOLDER[$1]}.log"
     status=${PIPESTATUS[0]}

@@ -18,7 +18,7 @@ task_main() {
   find_rank "$3"
   PSL_REPORT_FILE=$PSL_ATTEMPT_FOLDER/tasks/$SLURMD_NODENAME.log
   # A step that the commands start has hosts and a binding of its own.
-  unset SLURM_HOSTFILE
+  unset SLURM_HOSTFILE SLURM_OVERCOMMIT
   unset SLURM_CPU_BIND SLURM_CPU_BIND_LIST SLURM_CPU_BIND_TYPE SLURM_CPU_BIND_VERBOSE
   if ((PSL_GANG)); then
     await_begin || exit 0

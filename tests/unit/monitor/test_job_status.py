@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from paislurm.backends.slurm.states import FORGOTTEN
 from paislurm.translator.exit_codes.table import ExitTable, SiteRow
 from paislurm.translator.monitor.job_status import Evidence, JobStatus, determine_status
 from paislurm.translator.state.history import history
@@ -164,6 +165,48 @@ def test_a_new_job_may_be_unknown_to_the_backend() -> None:
         heard=NOW,
         )
     ).state == "WAITING"  # fmt: skip
+
+
+LOST = observed(FORGOTTEN, final=True, ended=None)
+
+
+def last_seen(state: str, ago: int) -> Observed:
+    return Observed(happened_at=NOW - ago, attempt=0, backend_state=state, backend_reason="")
+
+
+@pytest.mark.parametrize(
+    ("last", "ended", "code", "words"),
+    [
+        (None, False, None, "has forgotten the job"),
+        (last_seen("RUNNING", 3600), False, None, "has forgotten the job"),
+        (last_seen(FORGOTTEN, 9), False, None, "has forgotten the job"),
+        (last_seen(FORGOTTEN, 10), True, -1404, "Slurm has forgotten job 7"),
+        (last_seen("FAILED", 10), True, -1404, "Slurm said FAILED and has forgotten job 7"),
+        (last_seen("TIMEOUT", 10), True, -1004, "the time limit was reached"),
+    ],
+)
+def test_a_forgotten_job_has_an_end(last: Observed | None, ended: bool, code: int | None, words: str) -> None:
+    """As soon as its result cannot be on its way; what was seen last of it counts."""
+    found = job_status(LOST, None, *([last] if last else []), folder="/home/alice/job")
+    assert (found.ended, found.code) == (ended, code)
+    assert words in found.reason
+    assert ("/home/alice/job" in found.reason) == (code == -1404)
+
+
+def test_what_a_forgotten_job_left_is_believed() -> None:
+    assert job_status(LOST, SUCCEEDED).state == "SUCCEEDED"
+    assert (job_status(LOST, INTERRUPTED).code, job_status(LOST, INTERRUPTED).ended) == (-210, True)
+    asked = Cancelled(happened_at=NOW, attempt=0, user="alice")
+    assert job_status(LOST, None, last_seen(FORGOTTEN, 10), asked).reason == "cancelled by alice"
+    assert job_status(LOST, heard=SUBMITTED.happened_at + 5).state == "WAITING"
+
+
+@pytest.mark.parametrize("ends", [{"status": 6, "signal": 0}, {"status": 0, "signal": 53}])
+def test_a_folder_that_a_node_does_not_see_is_named(ends: dict[str, int]) -> None:
+    """By the script's own word, or by that of a slurmd which cannot open the log."""
+    found = job_status(observed("FAILED", final=True, nodes="n3,n4", ended=NOW, **ends), folder="/home/alice/job")
+    assert (found.state, found.code, found.ended) == ("FAILED", -1405, True)
+    assert found.reason.startswith("node n3 does not see the job's folder /home/alice/job: ")
 
 
 def test_a_site_says_what_an_end_means() -> None:

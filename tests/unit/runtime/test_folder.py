@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TIDY = """
-SLURM_JOB_ID=1 PSL_JOB_NAME=demo PSL_SECRET_NAMES=token PSL_OUTCOME=succeeded PSL_OUTCOME_REASON=done PSL_TASK_COUNT=0
+SLURM_JOB_ID=1 PSL_CLUSTER='' PSL_JOB_NAME=demo PSL_SECRET_NAMES=token PSL_OUTCOME=succeeded
+PSL_OUTCOME_REASON=done PSL_TASK_COUNT=0
 PSL_ROLE_NAME=() PSL_INSTANCES=()
 lay_out_attempt() { :; }
 handle_pending_signals() { :; }
 check_secrets() { :; }
+check_shared_folder() { :; }
 open_folder "$1/demo" 0 tag
 mv -- "$1/demo" "$1/demo.1"
 mkdir -p "$1/demo/attempts/0" "$1/demo/secrets"
@@ -36,9 +38,9 @@ def test_what_comes_last_goes_to_the_folder_that_was_its_own(tmp_path: Path) -> 
 def test_a_folder_that_cannot_be_entered_gets_no_result(tmp_path: Path) -> None:
     code = """cd "$1"; decide() { :; }; clean_up_nodes() { :; }
     handle_pending_signals() { :; }; log() { printf '%s\\n' "$*"; }
-    (open_folder "$1/gone" 0 tag 2>/dev/null); echo "$?" """
+    SLURMD_NODENAME=n1; (open_folder "$1/gone" 0 tag 2>/dev/null); echo "$?" """
     said = run(code, str(tmp_path)).splitlines()
-    assert said == [f"error: cannot enter {tmp_path}/gone/attempts/0", "4"]
+    assert said == [f"error: n1 does not see {tmp_path}/gone, which all nodes have to share", "6"]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -46,7 +48,8 @@ def test_where_the_job_was_submitted(tmp_path: Path) -> None:
     """A retry is submitted by a monitor from anywhere, and the first folder counts."""
     code = """SLURM_SUBMIT_DIR=/elsewhere; PSL_SECRET_NAMES=''
     enter_attempt() { :; }; claim_attempt() { :; }; handle_pending_signals() { :; }
-    lay_out_attempt() { :; }; check_secrets() { :; }; make_folder_by_hand() { printf '%s\\n' "$1"; }
+    lay_out_attempt() { :; }; check_secrets() { :; }; check_shared_folder() { :; }
+    make_folder_by_hand() { printf '%s\\n' "$1"; }
     open_folder; open_folder "$1" 0 tag; printf '%s\\n' "$PSL_SUBMIT_DIR"
     printf '/it'"'"'s\\n here\\n' >"$1/submit-dir"; open_folder "$1" 1 tag; printf '%q' "$PSL_SUBMIT_DIR" """
     assert run(code, str(tmp_path)) == "/elsewhere\n/elsewhere\n$'/it\\'s\\n here\\n'"

@@ -103,3 +103,37 @@ def test_slurm_is_asked_once_for_the_addresses_of_all_nodes() -> None:
     asked, *found = run(ASK).splitlines()
     assert asked == "scontrol --oneliner show node n1,n2,n3,n4"
     assert found == ["n1 10.0.0.1", "n2 10.0.0.2", "n3 10.0.0.3", "n4 none"]
+
+
+WITHOUT = """
+command() { [[ $2 != getent ]] && builtin command "$@"; }
+"""
+HOSTS_FILE = """
+read_hosts_file -ib0 n1 n2 n3 n4 <<'END'
+127.0.0.1 localhost
+# 10.0.0.9 n1-ib0
+10.0.0.1\tn1.example n1-ib0   # n2-ib0
+10.0.0.2 n2-ib0 n4-ib0
+10.0.0.7 n1-ib0
+10.0.0.4 n4
+END
+for node in n1 n2 n3 n4; do echo "$node ${PSL_ADDRESS_OF[$node]-none}"; done
+"""
+
+
+def test_a_hosts_file_gives_the_first_address_of_a_name() -> None:
+    code = HOSTS_FILE.replace("\\t", "\t")
+    assert run(code).splitlines() == ["n1 10.0.0.1", "n2 10.0.0.2", "n3 none", "n4 10.0.0.2"]
+
+
+@pytest.mark.parametrize(("suffix", "said"), [("", "n1 10.0.0.1"), ("-ib0", "no address for node n1-ib0")])
+def test_without_getent_slurm_is_asked_for_what_no_file_has(suffix: str, said: str) -> None:
+    """But not for names of another network."""
+    code = f"PSL_ADDRESS_METHOD={'suffix' if suffix else 'getent'} PSL_NODE_SUFFIX={suffix} SLURMD_NODENAME=n1\n"
+    code += "die() { printf '%s\\n' \"$*\"; exit; }\nPSL_NODES_OF=('n1 n2')\n"
+    code += WITHOUT + ASK.replace("NodeAddr=n2 ", "NodeAddr=10.0.0.2 ").partition("getent()")[0]
+    code += 'find_addresses 2>&1\nfor node in n1 n2; do echo "$node ${PSL_ADDRESS_OF[$node]-none}"; done\n'
+    found = run(code).splitlines()
+    assert any(line.startswith(said) for line in found), found
+    if suffix:
+        assert "/etc/hosts of n1, which has no getent, does not know it (site profile: address)" in found[-1]

@@ -186,7 +186,7 @@ def _files(folder: JobFolder, text: bytes, compiled: Compiled, source: Source) -
             exit_rows=compiled.site.exit_rows,
             notify=compiled.job.notify,
         ),
-        new_intent(0, now),
+        new_intent(0, now, cluster=compiled.plan.slurm.cluster),
     )
     files = {
         "job.yaml": kept_text(text, compiled.document),

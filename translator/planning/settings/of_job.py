@@ -58,6 +58,15 @@ OF_JOB: tuple[Row[Plan], ...] = (
         ("min-succeeded-of-job",),
     ),
     Row(
+        "CLUSTER",
+        forms.CLUSTER,
+        "cluster to which sbatch hands the job",
+        lambda plan: plan.slurm.cluster,
+        "''",
+        (),
+        "the site profile, cluster",
+    ),
+    Row(
         "ADDRESS_METHOD",
         forms.ADDRESS_METHOD,
         "how addresses of nodes are found",

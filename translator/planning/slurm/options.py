@@ -130,9 +130,11 @@ def _typed(gpu_type: str | None, number: int) -> str:
     return f"{gpu_type}:{number}" if gpu_type else str(number)
 
 
-def first_component(job: Job, time_limit: timedelta | None, warning: timedelta) -> Options:
+def first_component(job: Job, site: Site, time_limit: timedelta | None, warning: timedelta) -> Options:
     """Return the options that hold for the whole job and stand in its first component."""
     options: list[tuple[str, str | None]] = [("job-name", job.name)]
+    if site.cluster:
+        options.append(("clusters", site.cluster))
     if time_limit is not None:
         options.append(("time", slurm_time(time_limit)))
     if warning:

@@ -46,7 +46,7 @@ def test_every_state_has_a_phase_and_every_ending_a_rank() -> None:
     ("stdout", "job_id"),
     [
         ("123\n", "123"),
-        ("123;cluster\n", "123"),
+        ("123;cluster\n", "123;cluster"),
         ("Estimated cost: 3\n124\n", "124"),
         ("Submitted batch job 5\n", None),
         ("", None),

@@ -5,17 +5,22 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from paislurm.backends.base import JobId, Observation, Submission
-from paislurm.backends.runner import Completed
+from paislurm.backends.runner import Completed, LocalRunner, forbidden
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.backend import SlurmBackend
 from paislurm.backends.slurm.refusals import failure
+from paislurm.backends.slurm.states import FORGOTTEN
 from paislurm.translator.errors import RejectedError, ThrottledError, UnreachableError
 
 from ..recording import Recording, Replay, read, submission
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 NOTHING = Completed(status=0, stdout="", stderr="")
 
@@ -95,6 +100,104 @@ def test_without_accounting_the_queue_has_the_last_word() -> None:
     job_id = _id_of(squeue)
     seen = SlurmBackend(Replay([squeue, replace(sacct, completed=disabled)])).observe([job_id])[job_id]
     assert (seen.state, seen.final, seen.status) == ("COMPLETED", True, None)
+
+
+DENIED = "sacct: error: Access/permission denied\n"
+
+
+@pytest.mark.parametrize("said", ["Slurm accounting storage is disabled\n", DENIED])
+def test_a_job_that_nobody_knows_any_more_is_forgotten(said: str) -> None:
+    squeue, sacct = read("database_away")[1:]
+    unknown = Completed(status=1, stdout="", stderr="slurm_load_jobs error: Invalid job id specified\n")
+    answers = [
+        replace(squeue, completed=unknown),
+        replace(sacct, completed=Completed(status=1, stdout="", stderr=said)),
+    ]
+    seen = SlurmBackend(Replay(answers)).observe([_id_of(squeue)])[_id_of(squeue)]
+    assert (seen.state, seen.final) == (FORGOTTEN, True)
+
+
+def test_without_accounts_the_controller_tells_the_status_of_a_script_that_failed() -> None:
+    squeue, sacct = read("database_away")[1:]
+    queued = replace(squeue.completed, stdout=squeue.completed.stdout.replace("COMPLETED", "FAILED"))
+    denied = Completed(status=1, stdout="", stderr=DENIED)
+    job_id = _id_of(squeue)
+    shown = Completed(status=0, stdout=f"JobId={job_id} JobState=FAILED Restarts=0 ExitCode=6:0 RunTime=0\n", stderr="")
+    answers = [
+        replace(squeue, completed=queued),
+        replace(sacct, completed=denied),
+        Recording(tuple(commands.scontrol_show_job(job_id)), shown),
+    ]
+    seen = SlurmBackend(Replay(answers)).observe([job_id])[job_id]
+    assert (seen.state, seen.status, seen.signal, seen.final) == ("FAILED", 6, 0, True)
+
+
+class Forbidden:
+    """A runner on a site whose users may not call sacct."""
+
+    def __init__(self, squeue: Completed) -> None:
+        self._squeue = squeue
+
+    def run(self, argv: Sequence[str], **_: object) -> Completed:
+        if argv[0] == "sacct":
+            raise forbidden(argv)
+        return self._squeue
+
+
+def test_where_sacct_may_not_be_called_the_queue_has_the_last_word() -> None:
+    squeue = read("database_away")[1]
+    backend = SlurmBackend(Forbidden(squeue.completed))
+    job_id = _id_of(squeue)
+    assert backend.observe([job_id])[job_id].final
+    assert backend.find(["paislurm-none"]) == {}
+
+
+def test_a_program_that_may_not_be_called_is_an_error_of_its_own(tmp_path: Path) -> None:
+    program = tmp_path / "sacct"
+    program.touch(mode=0o600)
+    with pytest.raises(UnreachableError) as caught:
+        LocalRunner().run([str(program)], timeout=10)
+    assert caught.value.diagnostics[0].code == "E501"
+    assert "permission denied" in caught.value.diagnostics[0].message
+
+
+class Clusters:
+    """Two clusters, each with a job 7 of its own: that of `far` runs, the other waits."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def run(self, argv: Sequence[str], **_: object) -> Completed:
+        self.asked.append(list(argv))
+        far = "--clusters=far" in argv
+        if "--format=%i|%k" in argv:
+            return Completed(
+                status=0, stdout="CLUSTER: far\n7|paislurm-1@far.1\n" if far else "7|paislurm-2\n", stderr=""
+            )
+        state = "RUNNING" if far else "PENDING"
+        return Completed(status=0, stdout=f"{'CLUSTER: far' if far else ''}\n7|7|{state}|1|1|1|n1|None\n", stderr="")
+
+
+def test_each_cluster_is_asked_for_its_own_jobs() -> None:
+    runner = Clusters()
+    backend = SlurmBackend(runner)
+    near, far = JobId("7"), JobId("7;far")
+    assert {job_id: seen.state for job_id, seen in backend.observe([near, far]).items()} == {
+        near: "PENDING",
+        far: "RUNNING",
+    }
+    assert all(("--local" in argv) != ("--clusters=far" in argv) for argv in runner.asked)
+    assert backend.find(["paislurm-1@far.1", "paislurm-2"]) == {"paislurm-1@far.1": far, "paislurm-2": near}
+    backend.cancel(far)
+    assert runner.asked[-1] == ["scancel", "--clusters=far", "7"]
+    with pytest.raises(RejectedError, match="another cluster"):
+        backend.environment(far)
+
+
+def test_ids_of_a_federation_are_asked_for_everywhere() -> None:
+    federated = JobId(str(5 << 26 | 7))
+    assert "--local" not in commands.squeue([federated])
+    assert "--local" in commands.squeue([JobId("7")])
 
 
 def test_the_accounts_are_believed_when_the_controller_has_forgotten() -> None:

@@ -1,0 +1,71 @@
+"""Kinds of sites: what the cluster of each has other than the usual one.
+
+A kind has a folder of its name beside this module. Its `slurm.conf` has settings that take the place of the usual ones,
+its other files stand beside that, and `host.sh` is what each host does as it starts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+NODES = tuple(f"n{number}" for number in range(1, 9))
+FOLDER = Path(__file__).with_name("kinds")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is known of a kind before its cluster is up; its files tell the rest."""
+
+    name: str = ""
+    nodes: tuple[str, ...] = NODES
+    cgroups: bool = True
+    """Whether Slurm uses control groups where the machine has them."""
+    accounts: bool = True
+    """Whether there is an accounting database."""
+    far: str = ""
+    """A host that is a cluster of its own, `far`, known to the same accounting database; "" for none."""
+    spank: bool = False
+    """Whether a SPANK plugin is made for the hosts."""
+
+    @property
+    def suffix(self) -> str:
+        """What ends the name of a cluster's folder."""
+        return f"-{self.name}" if self.name else ""
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The texts of the kind's files by their names; those for the host `far` begin with `far/`."""
+        folder = FOLDER / self.name
+        paths = [path for path in sorted(folder.rglob("*")) if path.is_file()] if self.name else []
+        return {str(path.relative_to(folder)): path.read_text() for path in paths}
+
+
+USUAL = Kind()
+KINDS = {
+    kind.name: kind
+    for kind in (
+        USUAL,
+        Kind("cpus"),
+        Kind("sparse", nodes=("n1", "n2", "n3"), cgroups=False, accounts=False),
+        Kind("private", nodes=("n1",), accounts=False),
+        Kind("guarded", nodes=("n1", "n2", "n3", "n4"), far="n4", spank=True),
+    )
+}
+"""`cpus`: nodes have the machine's CPUs and bind tasks to them, and n7 and n8 have cores of two threads.
+
+`sparse`: what a small site leaves out. `guarded`: what a large one forbids, adds and puts in the way.
+`private`: a job has a /tmp of its own; with several nodes beside each other on one machine that fails at times.
+"""
+
+
+def merged(usual: str, own: str) -> str:
+    """Return a configuration in which a kind's own settings stand in the place of the usual ones of their names.
+
+    A kind that has nodes of its own has partitions of its own. A setting without a value is left out.
+    """
+    keys = {line.partition("=")[0] for line in own.splitlines() if "=" in line and not line.startswith("#")}
+    if "NodeName" in keys:
+        keys.add("PartitionName")
+    kept = [line for line in usual.splitlines() if line.partition("=")[0] not in keys]
+    return "\n".join([*kept, *(line for line in own.splitlines() if not line.endswith("="))]) + "\n"

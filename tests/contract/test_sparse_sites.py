@@ -1,0 +1,124 @@
+"""A site that leaves much out: no accounts, no control groups, whole nodes only, a controller that soon forgets.
+
+Its nodes have no getent, its GPUs no device files and another name, and one node has home folders of its own.
+"""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.site.load import load_site
+from tests.cluster.boot import locked
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, WHERE, role
+from tests.cluster.kinds import KINDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.contract.site import Job, Site
+
+KIND = KINDS["sparse"]
+PROFILE = """\
+partitions:
+  normal: {nodes: [{count: 2, cpus: 16, memoryMB: 1000000, gpus: 2}]}
+  apart: {nodes: [{count: 1, cpus: 16, memoryMB: 1000000}]}
+defaultPartition: normal
+time: {grace: 5, killWait: 5}
+"""
+RETRIED = ONE_ATTEMPT.replace("retry: {maxTransientRetries: 0}\n", "")
+
+
+def at_last(job: Job) -> tuple[str, int, str]:
+    """Wait for the end of a job of which Slurm may say what it likes; return its state, code and reason."""
+    done = job.paislurm("wait", "--", job.name)
+    shown = job.status()
+    assert shown["ended"], done.stderr
+    return shown["state"], shown["exit_code"], shown["reason"]
+
+
+@BOTH
+def test_a_job_runs_and_its_tasks_know_addresses(site: Site, folder: Path, layout: str) -> None:
+    """Without accounts, with whole nodes, and without getent: the hosts file of the batch node has them."""
+    roles = role("a", 1, f"{WHERE}; command -v getent || true; echo $PAI_HOST_IP_b_0")
+    job = site.submit(folder, roles + role("b", 1, "true"), f"{{slurm: {{layout: {layout}}}}}")
+    code, result = job.ended()
+    assert (code, result["outcome"]) == (0, "succeeded")
+    node = next(task["node"] for task in result["tasks"] if task["role"] == "b")
+    assert job.log("0-a/0").splitlines()[1:] == [site.administrator.address(node)]
+    assert job.paislurm("logs", job.name, "a-0").stdout == job.log("0-a/0")
+
+
+@BOTH
+def test_ends_are_right_without_accounts(site: Site, folder: Path, layout: str) -> None:
+    """A task that fails, a retry, a cancel by its user, and one by scancel."""
+    extras = f"{{slurm: {{layout: {layout}}}}}"
+    failed = site.submit(folder, role("w", 2, "exit 3"), extras)
+    assert failed.over()[:2] == ("FAILED", 255)
+    cancelled = site.submit(folder, role("w", 1, "echo up; sleep infinity"), extras)
+    cancelled.wait_for("up", "0-w/0")
+    assert cancelled.paislurm("cancel", cancelled.name).returncode == 0
+    assert cancelled.over() == ("STOPPED", -210, "the job was cancelled by alice")
+    ended = site.submit(folder, role("w", 1, "echo up; sleep infinity"), extras)
+    ended.wait_for("up", "0-w/0")
+    site.run("scancel", ended.number)
+    assert ended.over()[:2] == ("STOPPED", -210)
+
+
+def test_a_retry_without_accounts(site: Site, folder: Path) -> None:
+    marker = folder / "again"
+    text = role("w", 1, f"[ -e {marker} ] || {{ touch {marker}; exit 1; }}")
+    job = site.submit(folder, text, settings=RETRIED, retries=1)
+    state, code, _ = job.over()
+    assert (state, code, job.status()["retries"]) == ("SUCCEEDED", 0, 1)
+
+
+def test_a_node_that_does_not_share_the_home(site: Site, folder: Path) -> None:
+    """The batch script ends at once, though Slurm has made it a folder of the name; node and folder are named."""
+    job = site.submit(folder, role("w", 1, "true"), "{slurm: {partition: apart}}")
+    state, code, reason = at_last(job)
+    assert (state, code) == ("FAILED", -1405), reason
+    assert f"node n3 does not see the job's folder {job.path}" in reason
+    assert not [*(job.attempt() / "logs").glob("*")]
+
+
+@pytest.mark.exclusive
+def test_a_job_that_the_controller_has_forgotten(site: Site, folder: Path) -> None:
+    """Nobody knows how it ended: it has an end all the same, with what is known, and is not run again."""
+    cluster = site.administrator
+    job = site.submit(folder, role("w", 1, "echo up; sleep infinity"), settings=RETRIED)
+    job.wait_for("up", "0-w/0")
+    assert job.status()["state"] == "RUNNING"
+    with locked(cluster.instance):
+        # As a controller whose records have gone; the nodes kill what it does not know.
+        cluster.stop_daemon("slurmctld", crash=True)
+        shutil.rmtree(cluster.instance.folder / "state")
+        (cluster.instance.folder / "state").mkdir()
+        cluster.start_daemon("slurmctld")
+    for result in job.path.glob("attempts/*/result.json"):
+        result.unlink()
+    state, code, reason = at_last(job)
+    assert (state, code) == ("FAILED", -1404), reason
+    assert "has forgotten job" in reason
+    assert str(job.path) in reason
+    assert job.status()["retries"] == 0
+    cluster.wait_idle()
+
+
+def test_whole_nodes_give_no_gpus_to_steps(site: Site, folder: Path) -> None:
+    """Slurm refuses such steps, and the user reads why."""
+    roles = role("g", 2, "true").replace("gpu: 0", "gpu: 1")
+    job = site.submit(folder, roles, settings=ONE_ATTEMPT + "gpus: {gres: accel}\n")
+    state, code, reason = at_last(job)
+    assert (state, code) == ("FAILED", -1402)
+    assert "Invalid generic resource (gres) specification" in reason
+
+
+def test_what_is_detected(site: Site, folder: Path) -> None:
+    """A profile that jobs run with, though Slurm does not say that a resource of another name is a GPU."""
+    done = site.run("paislurm", "site", "detect", "--output", "site.yaml", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "wrote site.yaml\n")
+    found = load_site((folder / "site.yaml").read_bytes(), file="site.yaml")
+    assert {each.name: each.node_count for each in found.partitions} == {"normal": 2, "apart": 1}

@@ -1,0 +1,46 @@
+"""Jobs that the profile sends to another cluster: what the script asks for, and how such a job is called."""
+
+from __future__ import annotations
+
+import pytest
+
+from paislurm.translator.errors import PaislurmError
+from paislurm.translator.monitor.attempt import new_intent
+from paislurm.translator.pipeline import compile_job
+from paislurm.translator.site.load import load_site
+from paislurm.translator.state.safe_read import is_job_number
+from tests.cluster.jobs import job_text, role
+
+TWO = job_text("two", role("a", 1, "true") + role("b", 1, "true"), "{slurm: {layout: het}}")
+
+
+def test_the_first_component_names_the_cluster() -> None:
+    script = compile_job(TWO, file="job.yaml", site=load_site("cluster: far\n", file="site.yaml")).script
+    assert script.count("#SBATCH --clusters=far\n") == 1
+    assert script.index("--clusters") < script.index("#SBATCH hetjob")
+    assert "PSL_CLUSTER='far'" in script
+
+
+def test_without_one_nothing_names_a_cluster() -> None:
+    script = compile_job(TWO, file="job.yaml", site=load_site("name: near\n", file="site.yaml")).script
+    assert "--clusters" not in script
+
+
+@pytest.mark.parametrize("name", ["a.b", "a b", "a;b", "7/8"])
+def test_what_is_no_name_of_a_cluster(name: str) -> None:
+    with pytest.raises(PaislurmError, match="the name of a cluster"):
+        load_site(f"cluster: '{name}'\n", file="site.yaml")
+
+
+def test_a_retry_is_looked_for_where_the_first_attempt_was() -> None:
+    first = new_intent(0, 1, cluster="far")
+    assert first.tag.endswith("@far")
+    assert new_intent(2, 1, before=first.tag).tag == f"{first.tag}.2"
+
+
+@pytest.mark.parametrize(
+    ("word", "is_one"),
+    [("7", True), ("7;far", True), ("7;", False), ("7;a.b", False), (";far", False), ("x;far", False)],
+)
+def test_the_number_of_a_job_has_its_cluster_behind_it(word: str, is_one: bool) -> None:
+    assert is_job_number(word) == is_one
