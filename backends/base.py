@@ -57,7 +57,7 @@ class Observation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class RunFolder:
     """Say which attempt of a job is meant, and where its folder is here; the tag is that of the attempt.
 
     `names` are files and folders of the attempt's folder, `tasks` the folders of roles with the indexes of tasks, of
@@ -104,15 +104,15 @@ class Backend(Protocol):
         """Ask for the end of a job; a job that has ended is no error."""
         ...
 
-    def fetch(self, places: Collection[Place]) -> bool:
+    def fetch(self, run_folders: Collection[RunFolder]) -> bool:
         """Bring what has come in these folders here, where the backend has them elsewhere; tell whether it was any."""
         ...
 
-    def folder(self, place: Place) -> Path:
+    def folder(self, run_folder: RunFolder) -> Path:
         """Return where the backend has the folder of a job."""
         ...
 
-    def forget(self, place: Place) -> None:
+    def forget(self, run_folder: RunFolder) -> None:
         """Remove what only a job that lives needs, where the backend has its folder elsewhere."""
         ...
 

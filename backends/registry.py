@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
-    from .base import Backend, JobId, Place
+    from .base import Backend, JobId, RunFolder
     from .slurm.backend import SlurmBackend
 
     Components: TypeAlias = Callable[[JobId], int]
     Charge: TypeAlias = Callable[[Sequence[str], float, bool], None]
     Say: TypeAlias = Callable[[str], None]
-    Places: TypeAlias = Callable[[Collection[JobId], Collection[str]], Sequence[Place]]
+    RunFolders: TypeAlias = Callable[[Collection[JobId], Collection[str]], Sequence[RunFolder]]
 
 SSH = "ssh:"
 """Before the address of a login node, in the name of a backend."""
@@ -29,70 +29,71 @@ def is_elsewhere(name: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Means:
+class BackendDependencies:
     """Hold what backends work with.
 
     `home` is where they may keep records; `components` tells how many components the script of a job has; `charge` is
     told of each program of Slurm that is called, as by `BilledRunner`; `say` is told what a person should know;
-    `places` tells where the jobs of some ids and tags are; `transport` is how login nodes are reached, `auto`, `fabric`
-    or `ssh`.
+    `run_folders` tells where the jobs of some ids and tags are; `transport` is how login nodes are reached, `auto`,
+    `fabric` or `ssh`.
     """
 
     home: Path
     components: Components = lambda _: 1
     charge: Charge = lambda _, __, ___: None
     say: Say = lambda _: None
-    places: Places = lambda _, __: ()
+    run_folders: RunFolders = lambda _, __: ()
     transport: str = "auto"
 
 
-def _slurm(means: Means) -> SlurmBackend:
+def _slurm(dependencies: BackendDependencies) -> SlurmBackend:
     from .billed_runner import BilledRunner
     from .runner import LocalRunner
     from .slurm.backend import SlurmBackend
 
-    return SlurmBackend(BilledRunner(LocalRunner(), means.charge), means.components)
+    return SlurmBackend(BilledRunner(LocalRunner(), dependencies.charge), dependencies.components)
 
 
-def _pyslurm(means: Means) -> Backend:
+def _pyslurm(dependencies: BackendDependencies) -> Backend:
     from .pyslurm.api import PyslurmApi
     from .pyslurm.process import Process
     from .slurm.api import ApiBackend
 
-    programs = _slurm(means)
-    api = PyslurmApi(programs, Process(means.charge))
-    return ApiBackend("pyslurm", programs, api, means.components, means.say)
+    programs = _slurm(dependencies)
+    api = PyslurmApi(programs, Process(dependencies.charge))
+    return ApiBackend("pyslurm", programs, api, dependencies.components, dependencies.say)
 
 
-def _slurmrestd(means: Means) -> Backend:
+def _slurmrestd(dependencies: BackendDependencies) -> Backend:
     from .slurm.api import ApiBackend
     from .slurmrestd.api import RestApi
     from .slurmrestd.client import RestClient
 
-    programs = _slurm(means)
-    api = RestApi(programs, RestClient(means.charge))
-    return ApiBackend("slurmrestd", programs, api, means.components, means.say)
+    programs = _slurm(dependencies)
+    api = RestApi(programs, RestClient(dependencies.charge))
+    return ApiBackend("slurmrestd", programs, api, dependencies.components, dependencies.say)
 
 
-def _local(means: Means) -> Backend:
+def _local(dependencies: BackendDependencies) -> Backend:
     from .local.backend import LocalBackend
 
-    return LocalBackend(means.home)
+    return LocalBackend(dependencies.home)
 
 
-def _ssh(host: str, means: Means) -> Backend:
+def _ssh(host: str, dependencies: BackendDependencies) -> Backend:
     from .ssh.address import parse_address
     from .ssh.backend import SshBackend
     from .ssh.removals import Removals
     from .ssh.transport import choose_transport
 
     address = parse_address(host)
-    transport = choose_transport(address, means.transport)
-    removals = Removals(means.home / "ssh" / str(address) / "to-remove")
-    return SshBackend(address, transport, removals, means.components, means.charge, means.places)
+    transport = choose_transport(address, dependencies.transport)
+    removals = Removals(dependencies.home / "ssh" / str(address) / "to-remove")
+    tells = dependencies.components, dependencies.charge, dependencies.run_folders
+    return SshBackend(address, transport, removals, *tells)
 
 
-BACKENDS: dict[str, Callable[[Means], Backend]] = {
+BACKENDS: dict[str, Callable[[BackendDependencies], Backend]] = {
     "slurm": _slurm,
     "pyslurm": _pyslurm,
     "slurmrestd": _slurmrestd,
@@ -106,11 +107,11 @@ AUTO = "auto"
 """Stands for `pyslurm` where that can be asked, and else for `slurm`."""
 
 
-def backend(name: str, means: Means) -> Backend:
+def backend(name: str, dependencies: BackendDependencies) -> Backend:
     """Return the backend of that name; `ssh:HOST` is Slurm at a login node."""
     if is_elsewhere(name):
-        return _ssh(name.removeprefix(SSH), means)
+        return _ssh(name.removeprefix(SSH), dependencies)
     if name not in BACKENDS:
         known = ", ".join(sorted((AUTO, *BACKENDS)))
         raise UsageError(Diagnostic(code="E505", message=f"there is no backend '{name}'", hint=f"there are: {known}"))
-    return BACKENDS[name](means)
+    return BACKENDS[name](dependencies)

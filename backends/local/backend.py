@@ -25,7 +25,7 @@ from .script import job_record
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from ..base import Place, Submission
+    from ..base import RunFolder, Submission
 
 PROGRAMS = ("srun", "scontrol", "scancel")
 
@@ -74,15 +74,15 @@ class LocalBackend:
         found = ((records.read_json(record), JobId(record.parent.name)) for record in self._jobs.glob("*/job.json"))
         return {job["tag"]: job_id for job, job_id in found if job and job.get("tag") in tags}
 
-    def fetch(self, places: Collection[Place]) -> bool:  # noqa: ARG002 - as in Backend
+    def fetch(self, run_folders: Collection[RunFolder]) -> bool:  # noqa: ARG002 - as in Backend
         """Bring nothing: it is here."""
         return False
 
-    def folder(self, place: Place) -> Path:
+    def folder(self, run_folder: RunFolder) -> Path:
         """Return the folder: it is here."""
-        return place.folder
+        return run_folder.folder
 
-    def forget(self, place: Place) -> None:
+    def forget(self, run_folder: RunFolder) -> None:
         """Remove nothing: who writes the end into the journal has removed the secrets."""
 
     def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:  # noqa: ARG002 - as in Backend

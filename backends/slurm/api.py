@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from ..base import JobId, Observation, Place, Submission
+    from ..base import JobId, Observation, RunFolder, Submission
     from .backend import SlurmBackend
     from .output import Row
 
@@ -101,17 +101,17 @@ class ApiBackend:
         """Return the jobs of these tags, by squeue and sacct."""
         return self._programs.find(tags)
 
-    def fetch(self, places: Collection[Place]) -> bool:
+    def fetch(self, run_folders: Collection[RunFolder]) -> bool:
         """Bring nothing: the nodes and this machine share the folders of jobs."""
-        return self._programs.fetch(places)
+        return self._programs.fetch(run_folders)
 
-    def folder(self, place: Place) -> Path:
+    def folder(self, run_folder: RunFolder) -> Path:
         """Return the folder: the nodes have it under the same path."""
-        return self._programs.folder(place)
+        return self._programs.folder(run_folder)
 
-    def forget(self, place: Place) -> None:
+    def forget(self, run_folder: RunFolder) -> None:
         """Remove nothing; see SlurmBackend."""
-        self._programs.forget(place)
+        self._programs.forget(run_folder)
 
     def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:
         """Become the program, in the caller's environment without what Slurm left in it."""

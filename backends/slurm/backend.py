@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from ..base import Place, Submission
+    from ..base import RunFolder, Submission
     from ..runner import CommandRunner, Completed
     from .output import Row
 
@@ -103,15 +103,15 @@ class SlurmBackend:
                 found |= self._find_in_accounts(missing, cluster)
         return found
 
-    def fetch(self, places: Collection[Place]) -> bool:  # noqa: ARG002 - as in Backend
+    def fetch(self, run_folders: Collection[RunFolder]) -> bool:  # noqa: ARG002 - as in Backend
         """Bring nothing: the nodes and this machine share the folders of jobs."""
         return False
 
-    def folder(self, place: Place) -> Path:
+    def folder(self, run_folder: RunFolder) -> Path:
         """Return the folder: the nodes have it under the same path."""
-        return place.folder
+        return run_folder.folder
 
-    def forget(self, place: Place) -> None:
+    def forget(self, run_folder: RunFolder) -> None:
         """Remove nothing: who writes the end into the journal has removed the secrets."""
 
     def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:  # noqa: ARG002 - as in Backend

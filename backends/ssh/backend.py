@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import BackendError, RejectedError, UnreachableError
 
-from ..base import Place
+from ..base import RunFolder
 from ..billed_runner import BilledRunner
 from ..registry import SSH
 from ..runner import Completed
 from ..slurm import commands
 from ..slurm.backend import SlurmBackend, check_cluster
 from . import errors
+from .bring import NOTHING, bring, name_there
 from .command_line import attached
-from .mirror import NOTHING, bring, name_there
 from .mirrored import THERE
 from .remote_script import remote_script
 from .runner import SshRunner
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from ..base import JobId, Observation, Submission
+    from ..runner import CommandRunner
     from .address import Address
-    from .mirror import Brought
+    from .bring import Brought
     from .removals import Removals
     from .transport import Transport
 
@@ -51,7 +52,7 @@ _NOT_FOUND, _NO_ANSWER = 127, 75
 class SshBackend(SlurmBackend):
     """Submit, observe and cancel through Slurm's programs at a login node.
 
-    `places` tells where the jobs of some ids and tags are; `charge` is told of what is called, as by BilledRunner.
+    `run_folders` tells where the jobs of some ids and tags are; `charge` is told of what is called, as by BilledRunner.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class SshBackend(SlurmBackend):
         removals: Removals,
         components: Callable[[JobId], int],
         charge: Callable[[Sequence[str], float, bool], None],
-        places: Callable[[Collection[JobId], Collection[str]], Sequence[Place]],
+        run_folders: Callable[[Collection[JobId], Collection[str]], Sequence[RunFolder]],
     ) -> None:
         self._ssh = SshRunner(address, transport)
         super().__init__(BilledRunner(self._ssh, charge), components)
@@ -70,12 +71,17 @@ class SshBackend(SlurmBackend):
         self._transport = transport
         self._removals = removals
         self._charge = charge
-        self._places = places
+        self._run_folders = run_folders
+
+    @property
+    def runner(self) -> CommandRunner:
+        """What runs programs there."""
+        return self._runner
 
     def submit(self, submission: Submission) -> JobId:
         """Send the job's files, and have sbatch called there once, however often the connection breaks meanwhile."""
         until = time.monotonic() + SUBMIT_SECONDS
-        name = name_there(_place(submission))
+        name = name_there(_run_folder(submission))
         there = self._send_files(submission, name, until)
         attempt = f"{there}/attempts/{submission.attempt}"
         moved = replace(
@@ -147,7 +153,7 @@ class SshBackend(SlurmBackend):
         found = super().observe(ids)
         if not ids:
             return found
-        ahead = round(self._bring(self._places(ids, ())).ahead)
+        ahead = round(self._bring(self._run_folders(ids, ())).ahead)
         self._tidy()
         return {job_id: _shifted(seen, ahead) for job_id, seen in found.items()}
 
@@ -155,27 +161,27 @@ class SshBackend(SlurmBackend):
         """Return the jobs of these tags; what they have said there is here then."""
         found = super().find(tags)
         if tags:
-            self._bring(self._places((), tags))
+            self._bring(self._run_folders((), tags))
         return found
 
-    def fetch(self, places: Collection[Place]) -> bool:
+    def fetch(self, run_folders: Collection[RunFolder]) -> bool:
         """Bring what has come there."""
-        return self._bring(tuple(places)).anything
+        return self._bring(tuple(run_folders)).anything
 
-    def folder(self, place: Place) -> Path:
+    def folder(self, run_folder: RunFolder) -> Path:
         """Return where the job's folder is there."""
-        return Path(self._root, name_there(place))
+        return Path(self._root, name_there(run_folder))
 
     def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:
         """Run a command there with the streams of this process."""
         check_cluster(job_id)
         return self._transport.attach(attached(argv), terminal=terminal)
 
-    def forget(self, place: Place) -> None:
+    def forget(self, run_folder: RunFolder) -> None:
         """Remove the secrets of a job there; what cannot be done now is done later."""
-        mark = _mark(place.folder)
+        mark = _mark(run_folder.folder)
         if mark.exists():
-            self._remove(f"{name_there(place)}/{SECRETS}")
+            self._remove(f"{name_there(run_folder)}/{SECRETS}")
             mark.unlink(missing_ok=True)
 
     @cached_property
@@ -187,9 +193,9 @@ class SshBackend(SlurmBackend):
             raise errors.not_reached(self._address, f"no folder can be made there: {words}")
         return done.stdout.decode(errors="surrogateescape").splitlines()[0]
 
-    def _bring(self, places: Sequence[Place]) -> Brought:
+    def _bring(self, run_folders: Sequence[RunFolder]) -> Brought:
         try:
-            return bring(self._address, self._ssh, places, self._root) if places else NOTHING
+            return bring(self._address, self._ssh, run_folders, self._root) if run_folders else NOTHING
         except OSError as error:
             raise errors.not_kept(error) from None
 
@@ -206,9 +212,9 @@ class SshBackend(SlurmBackend):
                 self._removals.done(paths)
 
 
-def _place(submission: Submission) -> Place:
-    """Return the place of a job that is being submitted."""
-    return Place(folder=submission.folder, job=submission.job, tag=submission.tag, attempt=submission.attempt)
+def _run_folder(submission: Submission) -> RunFolder:
+    """Return the run folder of an attempt that is being submitted."""
+    return RunFolder(folder=submission.folder, job=submission.job, tag=submission.tag, attempt=submission.attempt)
 
 
 def _files(submission: Submission) -> Iterator[tuple[Path, str]]:

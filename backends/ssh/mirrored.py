@@ -10,12 +10,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from .news import Seen, Wanted
+from .news import NewsRequest, Seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..base import Place
+    from ..base import RunFolder
     from .news import Piece
 
 THERE = "there"
@@ -24,7 +24,7 @@ _FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
-def mirrored(place: Place) -> Iterator[Mirrored]:
+def mirrored(run_folder: RunFolder) -> Iterator[Mirrored]:
     """Hold the folder of a job, which may get another name meanwhile, and let no other process write into it."""
     with ExitStack() as stack:
 
@@ -33,29 +33,32 @@ def mirrored(place: Place) -> Iterator[Mirrored]:
             stack.callback(os.close, descriptor)
             return descriptor
 
-        folder = os.open(place.folder, _FLAGS)
+        folder = os.open(run_folder.folder, _FLAGS)
         stack.callback(os.close, folder)
         there = opened(THERE, folder)
         lock = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=there)
         stack.callback(os.close, lock)
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield Mirrored(place, there, opened(str(place.attempt), opened("attempts", folder)))
+        yield Mirrored(run_folder, there, opened(str(run_folder.attempt), opened("attempts", folder)))
 
 
 class Mirrored:
     """Write what has come of an attempt. `there` and `attempt` are descriptors of folders."""
 
-    def __init__(self, place: Place, there: int, attempt: int) -> None:
-        self.place = place
+    def __init__(self, run_folder: RunFolder, there: int, attempt: int) -> None:
+        self.run_folder = run_folder
         self._there = there
         self._attempt = attempt
         self._known = self._read()
 
-    def wanted(self, folder: str) -> Wanted:
+    def wanted(self, folder: str) -> NewsRequest:
         """Return what is to be asked of the job's `folder` there."""
-        place = self.place
-        return Wanted(
-            folder=f"{folder}/attempts/{place.attempt}", known=self._known, names=place.names, tasks=place.tasks
+        run_folder = self.run_folder
+        return NewsRequest(
+            folder=f"{folder}/attempts/{run_folder.attempt}",
+            known=self._known,
+            names=run_folder.names,
+            tasks=run_folder.tasks,
         )
 
     def take(self, pieces: Sequence[Piece], ahead: float) -> None:
@@ -99,7 +102,7 @@ class Mirrored:
 
     @property
     def _file(self) -> str:
-        return f"{self.place.attempt}.json"
+        return f"{self.run_folder.attempt}.json"
 
     def _read(self) -> dict[str, Seen]:
         """Return what is known, of files that are here as they were; all else is asked for anew."""

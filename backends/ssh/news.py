@@ -33,7 +33,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class NewsRequest:
     """Say what is wanted of an attempt: `names` are files and folders in its folder, `tasks` logs of single tasks."""
 
     folder: str
@@ -56,12 +56,12 @@ class GarbledError(ValueError):
     """Report an answer that is cut short, or no answer to this question."""
 
 
-def question(wanted: Sequence[Wanted]) -> bytes:
+def question(wanted: Sequence[NewsRequest]) -> bytes:
     """Return what the program there reads."""
     return b"".join(record.encode(errors="surrogateescape") + b"\0" for each in wanted for record in _records(each))
 
 
-def _records(wanted: Wanted) -> Iterator[str]:
+def _records(wanted: NewsRequest) -> Iterator[str]:
     yield f"folder {wanted.folder}"
     for name, seen in wanted.known.items():
         yield f"known {seen.inode} {seen.size} {seen.mtime} {name}"
@@ -70,7 +70,7 @@ def _records(wanted: Wanted) -> Iterator[str]:
     yield "look"
 
 
-def answer(data: bytes, asked: Sequence[Wanted]) -> News:
+def answer(data: bytes, asked: Sequence[NewsRequest]) -> News:
     """Read what the program there printed. Raises GarbledError.
 
     It is not believed: names are those of files below folders that were asked for.

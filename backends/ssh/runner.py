@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
+
+from paislurm.translator.errors import UnreachableError
 
 from ..runner import Completed
 from . import errors
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 
 SLACK = 20.0
 """Seconds beyond the time-out there, for the way and for what login profiles do."""
+REFUSALS = ("E551", "E552", "E553")
+FIRST_PAUSE, MAX_PAUSE = 60.0, 960.0
 _NOT_FOUND = 127
 
 
@@ -26,6 +31,8 @@ class SshRunner:
     def __init__(self, address: Address, transport: Transport) -> None:
         self._address = address
         self._transport = transport
+        self._refusal: UnreachableError | None = None
+        self._pause, self._again_at = FIRST_PAUSE, 0.0
 
     def run(
         self,
@@ -47,9 +54,21 @@ class SshRunner:
     def exchange(
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, timeout: float
     ) -> Outcome:
-        """Run a program there, with bytes; UnreachableError unless its end is known."""
+        """Run a program there, with bytes; UnreachableError unless its end is known.
+
+        A login that was refused is not tried again for a while, for longer each time: sites lock out who insists.
+        """
+        if self._refusal is not None and time.monotonic() < self._again_at:
+            raise self._refusal
         asked = request(argv, stdin, env or {}, timeout)
-        done = outcome(asked, *self._transport.exchange(asked.line, asked.stdin, timeout + SLACK))
+        try:
+            done = outcome(asked, *self._transport.exchange(asked.line, asked.stdin, timeout + SLACK))
+        except UnreachableError as error:
+            if error.diagnostics[0].code in REFUSALS:
+                self._refusal, self._again_at = error, time.monotonic() + self._pause
+                self._pause = min(MAX_PAUSE, 2 * self._pause)
+            raise
+        self._refusal, self._pause = None, FIRST_PAUSE
         if done.status is None:
             raise errors.broken(self._address, argv[0])
         return done

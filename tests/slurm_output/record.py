@@ -83,7 +83,9 @@ class Case:
         script = f"#!/usr/bin/env bash\n{directives}{commands}\n"
         self.cluster.run(["tee", str(folder / "job.sbatch")], user=USER, stdin=script, check=True)
         log = folder / "slurm.log"
-        submission = Submission(script=folder / "job.sbatch", folder=folder, attempt=0, tag=f"tag-{self.name}", log=log)
+        submission = Submission(
+            script=folder / "job.sbatch", folder=folder, job="job", attempt=0, tag=f"tag-{self.name}", log=log
+        )
         return self.backend.submit(submission)
 
     def last_observation(self, job_id: JobId, done: Callable[[Observation], bool] = is_final) -> None:

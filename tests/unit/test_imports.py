@@ -44,7 +44,7 @@ MAY_IMPORT = {
         "site",
         "planning",
     },
-    "backends": {"lazy", "sbatch_forms", "errors"},
+    "backends": {"lazy", "sbatch_forms", "shipped", "errors"},
     "state": {"lazy", "job", "errors", "exit_codes", "backends"},
     "monitor": {"lazy", "job", "errors", "exit_codes", "state", "backends"},
     "convert": {"lazy", "job", "errors", "reading", "protocol", "rendering"},

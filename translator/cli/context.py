@@ -18,7 +18,7 @@ from .ownership import check_group_home, check_home, check_private
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from paislurm.backends.base import Backend, JobId, Place
+    from paislurm.backends.base import Backend, JobId, RunFolder
     from paislurm.backends.runner import CommandRunner
 
     from ..monitor.asking.bill import Bill
@@ -80,21 +80,21 @@ def backend(name: str) -> Backend:
 
 @cache
 def _choose(name: str) -> Backend:
-    from paislurm.backends.registry import Means
+    from paislurm.backends.registry import BackendDependencies
     from paislurm.backends.registry import backend as choose
 
     kind = name.partition(":")[0]
     if kind in ("local", "ssh"):
         check_private(store().home / kind)
-    means = Means(
+    dependencies = BackendDependencies(
         home=store().home,
         components=lambda job_id: _components(name, job_id),
         charge=_charge,
         say=_say,
-        places=lambda ids, tags: _places(name, ids, tags),
+        run_folders=lambda ids, tags: _run_folders(name, ids, tags),
         transport=_transport() if kind == "ssh" else "auto",
     )
-    return choose(name, means)
+    return choose(name, dependencies)
 
 
 def _transport() -> str:
@@ -104,20 +104,28 @@ def _transport() -> str:
     return os.environ.get("PAISLURM_TRANSPORT") or find_site(None).transport
 
 
-def _places(backend_name: str, ids: Collection[JobId], tags: Collection[str]) -> list[Place]:
+def _run_folders(backend_name: str, ids: Collection[JobId], tags: Collection[str]) -> list[RunFolder]:
     """Return where the living jobs of a backend are that have one of these ids or tags."""
-    found: list[Place] = []
+    found: list[RunFolder] = []
     for _, job in store().look():
         if isinstance(job, Living):
             with suppress(OSError):
                 known = job.read()
                 if known.backend == backend_name and (known.job_id in ids or known.tag in tags):
-                    found.append(known.place(job.folder.path))
+                    found.append(known.run_folder(job.folder.path))
     return found
 
 
-def slurm_runner() -> CommandRunner:
-    """Return what runs programs of Slurm, and puts them on the bill."""
+def slurm_runner(backend_name: str = "slurm") -> CommandRunner:
+    """Return what runs programs of Slurm, here or at the login node of a backend, and puts them on the bill."""
+    from paislurm.backends.registry import is_elsewhere
+
+    if is_elsewhere(backend_name):
+        from paislurm.backends.ssh.backend import SshBackend
+
+        elsewhere = backend(backend_name)
+        assert isinstance(elsewhere, SshBackend)
+        return elsewhere.runner
     from paislurm.backends.billed_runner import BilledRunner
     from paislurm.backends.runner import LocalRunner
 

@@ -111,7 +111,7 @@ def _write_down(view: View, dependencies: Dependencies) -> View:
     for record in news:
         view.folder.append(record)
         if isinstance(record, Ended):
-            dependencies.backend(view.history.backend).forget(view.history.place(view.folder.path))
+            dependencies.backend(view.history.backend).forget(view.history.run_folder(view.folder.path))
     return replace(view, news=())
 
 
@@ -226,6 +226,6 @@ def _refused(view: View, known: History, error: BackendError, dependencies: Depe
         return _after(view, known, words)
     end = abandoned(known, now, REFUSED, f"attempt {known.attempt} cannot be submitted: {words}")
     view.folder.append(end)
-    dependencies.backend(known.backend).forget(known.place(view.folder.path))
+    dependencies.backend(known.backend).forget(known.run_folder(view.folder.path))
     job_status = JobStatus(state="FAILED", code=REFUSED, reason=end.reason, ended=True)
     return replace(view, history=apply(known, [end]), job_status=job_status, observation=None, tasks=())

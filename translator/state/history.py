@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from paislurm.backends.base import Place
+from paislurm.backends.base import RunFolder
 from paislurm.backends.slurm.reasons import code_of, explained
 
 from ..lazy import dataclass
@@ -69,9 +69,9 @@ class History:
         kind, _, host = self.backend.partition(":")
         return "the local backend" if kind == "local" else f"Slurm at {host}" if host else "Slurm"
 
-    def place(self, folder: Path) -> Place:
+    def run_folder(self, folder: Path) -> RunFolder:
         """Return where the last attempt is, of a job in this folder."""
-        return Place(folder=folder, job=self.job, tag=self.tag, attempt=self.attempt)
+        return RunFolder(folder=folder, job=self.job, tag=self.tag, attempt=self.attempt)
 
     @property
     def full_name(self) -> str:

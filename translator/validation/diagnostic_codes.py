@@ -200,6 +200,10 @@ PROGRAM = {
     "E544": "what `-o` names is no file, pipe or terminal",
     "E545": "the file system or the quota of PAISLURM_HOME has no room for the job",
     "E546": "the file system or the quota of PAISLURM_HOME has too few inodes for the job",
+    "E550": "a login node cannot be reached by SSH; nothing was sent",
+    "E551": "the host key of a login node is not known",
+    "E552": "a login node shows another host key than before",
+    "E553": "a login node refuses the login",
     "E599": "internal error: please report it",
 }
 """What goes wrong around job files. Source: this project's command line."""

@@ -79,5 +79,5 @@ def submission(case: str) -> Submission:
     """Return what was submitted when a case was recorded."""
     folder = Path("/home/alice/recording") / case
     return Submission(
-        script=folder / "job.sbatch", folder=folder, attempt=0, tag=f"tag-{case}", log=folder / "slurm.log"
+        script=folder / "job.sbatch", folder=folder, job="job", attempt=0, tag=f"tag-{case}", log=folder / "slurm.log"
     )

@@ -9,7 +9,7 @@ import pytest
 
 from paislurm.backends.batch_script import components, seconds
 from paislurm.backends.environment import scrubbed
-from paislurm.backends.registry import BACKENDS, backend
+from paislurm.backends.registry import BACKENDS, BackendDependencies, backend
 from paislurm.backends.runner import LocalRunner
 from paislurm.backends.slurm_emulator import hostlist, scontrol
 from paislurm.translator.errors import UnreachableError, UsageError
@@ -133,7 +133,8 @@ def test_scontrol(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
 
 
 def test_backends_are_chosen_by_name(tmp_path: Path) -> None:
-    assert {name: backend(name, tmp_path).name for name in BACKENDS} == {name: name for name in BACKENDS}
+    dependencies = BackendDependencies(home=tmp_path)
+    assert {name: backend(name, dependencies).name for name in BACKENDS} == {name: name for name in BACKENDS}
     assert set(BACKENDS) == {"slurm", "pyslurm", "slurmrestd", "local"}
     with pytest.raises(UsageError, match="there are: auto, local, pyslurm, slurm, slurmrestd"):
-        backend("pbs", tmp_path)
+        backend("pbs", dependencies)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paislurm.backends.base import JobId, Observation
+from paislurm.backends.runner import become
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.monitor.reconcile import Dependencies, reconcile
@@ -19,7 +20,7 @@ from paislurm.translator.state.result import parse_result
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from paislurm.backends.base import Submission
+    from paislurm.backends.base import RunFolder, Submission
     from paislurm.translator.monitor.poll import View
     from paislurm.translator.state.records import Record
     from paislurm.translator.state.result import Result
@@ -142,6 +143,7 @@ class FakeBackend:
         self.observations = {observation.job_id: observation for observation in observations}
         self.submissions: list[Submission] = []
         self.cancelled: list[JobId] = []
+        self.forgotten: list[str] = []
         self.tags: dict[str, JobId] = {}
         self.queries = 0
         self.lost: dict[str, str] = {}
@@ -177,8 +179,21 @@ class FakeBackend:
         self._fail()
         return {tag: self.tags[tag] for tag in tags if tag in self.tags}
 
-    def environment(self, job_id: JobId) -> Mapping[str, str]:
-        return {"JOB": job_id}
+    def fetch(self, run_folders: Collection[RunFolder]) -> bool:  # noqa: ARG002 - as in Backend
+        """Bring nothing."""
+        return False
+
+    def folder(self, run_folder: RunFolder) -> Path:
+        """Return the folder."""
+        return run_folder.folder
+
+    def forget(self, run_folder: RunFolder) -> None:
+        """Remember of which job nothing is needed any more."""
+        self.forgotten.append(run_folder.tag)
+
+    def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:  # noqa: ARG002 - as in Backend
+        """Become the program."""
+        return become(argv, {"JOB": job_id})
 
     def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
         """Tell which nodes are lost, of those that are asked for."""

@@ -17,7 +17,7 @@ from ..output.console import log
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paislurm.backends.base import Place
+    from paislurm.backends.base import RunFolder
 
     from ...state.history import History
     from ...state.job_folder import JobFolder
@@ -27,25 +27,25 @@ SHORTEST, LONGEST, GROWTH = 1.0, 10.0, 1.4
 """Seconds between two looks while somebody waits: longer each time that nothing has come."""
 
 
-def place_of_logs(
+def run_folder_with_logs(
     folder: JobFolder, known: History, tasks: Sequence[tuple[JobRole, int]], attempt: int | None = None
-) -> Place:
-    """Return the place of a job with the logs of some tasks; of a whole role it is the folder of its logs."""
-    place = known.place(folder.path)
+) -> RunFolder:
+    """Return the run folder of a job with the logs of some tasks; of a whole role it is the folder of its logs."""
+    run_folder = known.run_folder(folder.path)
     counts = Counter(role for role, _ in tasks)
     whole = {role for role, count in counts.items() if count == role.instances}
     return replace(
-        place,
-        attempt=place.attempt if attempt is None else attempt,
-        names=(*place.names, *(f"logs/{role.folder}" for role in whole)),
+        run_folder,
+        attempt=run_folder.attempt if attempt is None else attempt,
+        names=(*run_folder.names, *(f"logs/{role.folder}" for role in whole)),
         tasks=tuple((f"logs/{role.folder}", index) for role, index in tasks if role not in whole),
     )
 
 
-def fetch(known: History, place: Place) -> None:
+def fetch(known: History, run_folder: RunFolder) -> None:
     """Bring what has come; BackendError if the login node does not answer."""
     if is_elsewhere(known.backend):
-        backend(known.backend).fetch([place])
+        backend(known.backend).fetch([run_folder])
 
 
 class Fetcher:
@@ -71,7 +71,7 @@ class Fetcher:
 
     def _bring(self, known: History) -> None:
         try:
-            has_news = backend(known.backend).fetch([place_of_logs(self._folder, known, self._tasks)])
+            has_news = backend(known.backend).fetch([run_folder_with_logs(self._folder, known, self._tasks)])
         except BackendError as error:
             if not self._outage:
                 self._outage = error.diagnostics[0].message

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...errors import BackendError, Diagnostic, NotFoundError
 from ...lazy import dataclass
 from ..output.console import log, raw_output
-from .fetching import fetch, place_of_logs
+from .fetching import fetch, run_folder_with_logs
 from .log_tail import Prefixer, TaskLog, open_log, start_of_last_lines, written
 from .waiting import MAX_INTERVAL, wait_for_end
 
@@ -109,7 +109,7 @@ class Printer:
 def bring_logs(folder: JobFolder, known: History, selection: LogSelection) -> None:
     """Bring the logs that are wanted, where they are at a login node; what does not answer is said, and no more."""
     try:
-        fetch(known, place_of_logs(folder, known, chosen(known.roles, selection.tasks), selection.attempt))
+        fetch(known, run_folder_with_logs(folder, known, chosen(known.roles, selection.tasks), selection.attempt))
     except BackendError as error:
         log(f"warning: what is shown may be old: {error.diagnostics[0].message}")
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paislurm.backends.registry import SSH
 from paislurm.backends.runner import LocalRunner
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.refusals import failure, is_unanswered
@@ -93,6 +95,24 @@ def ask(
         runtimes=machine.runtimes,
         node_resolves=_resolves(here, found[0].name) if found else None,
     )
+
+
+def detect_at(host: str, look: ProbeOptions | None = None) -> Detection:
+    """Return what Slurm says to this user at a login node. BackendError if it does not answer."""
+    runner = context.slurm_runner(f"{SSH}{host}")
+    machine, user = machine_of(runner)
+    found = detect(ask(runner, runner, machine, user, look))
+    return replace(found, site=replace(found.site, host=host))
+
+
+def machine_of(runner: CommandRunner) -> tuple[Machine, str]:
+    """Return what the machine has on which a runner runs programs, and who the user is there."""
+    words = " ".join(PROGRAMS)
+    script = f'id -un; cat {_EPHEMERAL} 2>/dev/null || echo; for each in {words}; do type -P "$each"; done; true'
+    user, ports, *found = runner.run(["bash", "-c", script], timeout=SECONDS).stdout.splitlines()
+    there = {path.rpartition("/")[2] for path in found}
+    runtimes = tuple(name for program, name in PROGRAMS.items() if program in there)
+    return Machine(runtimes=runtimes, ephemeral_ports=ports.strip()), user
 
 
 def detect_from_here(look: ProbeOptions | None = None) -> Detection:

@@ -32,9 +32,8 @@ def _parts(detection: Detection) -> Iterator[list[str]]:
         return [line for remark in remarks.get(key, ()) for line in comment(remark)]
 
     yield comment(_HEAD)
-    yield [
-        f"{key}: {scalar(text)}" for key, text in (("name", site.name), ("slurmVersion", site.slurm_version)) if text
-    ]
+    first = (("name", site.name), ("host", site.host), ("slurmVersion", site.slurm_version))
+    yield [f"{key}: {scalar(text)}" for key, text in first if text]
     if site.partitions:
         yield [*comments("partitions"), "partitions:", *(line for each in site.partitions for line in _partition(each))]
     if site.default_partition:

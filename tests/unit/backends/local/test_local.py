@@ -89,7 +89,7 @@ def test_a_directive_that_cannot_be_read_is_refused(runs: Runs) -> None:
 def test_a_script_that_cannot_start_is_refused(runs: Runs, tmp_path: Path) -> None:
     (tmp_path / "s").write_text("#!/bin/bash\n", encoding="utf-8")
     submission = Submission(
-        script=tmp_path / "s", folder=tmp_path, attempt=0, tag="t", log=tmp_path / "none" / "slurm.log"
+        script=tmp_path / "s", folder=tmp_path, job="job", attempt=0, tag="t", log=tmp_path / "none" / "slurm.log"
     )
     with pytest.raises(RejectedError, match="No such file or directory"):
         runs.backend.submit(submission)

@@ -105,7 +105,7 @@ def test_names_that_are_no_numbers_are_no_jobs(tmp_path: Path) -> None:
 def test_a_script_that_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "job.sbatch")
     submission = Submission(
-        script=tmp_path / "job.sbatch", folder=tmp_path, attempt=0, tag="x", log=tmp_path / "log"
+        script=tmp_path / "job.sbatch", folder=tmp_path, job="job", attempt=0, tag="x", log=tmp_path / "log"
     )  # fmt: skip
     with pytest.raises(OSError, match="not a regular file"):
         LocalBackend(tmp_path).submit(submission)

@@ -70,7 +70,7 @@ def test_a_name_of_a_pattern_is_no_pattern_in_the_log() -> None:
     from pathlib import Path
 
     folder = Path("/home/a/50%j\\n")
-    wanted = Submission(script=folder / "s", folder=folder, attempt=2, tag="t", log=folder / "slurm.log")
+    wanted = Submission(script=folder / "s", folder=folder, job="job", attempt=2, tag="t", log=folder / "slurm.log")
     argv = sbatch(wanted)
     assert r"--output=/home/a/50\%j\\n/slurm.log" in argv
     assert argv[-4:] == [r"/home/a/50%j\n/s", r"/home/a/50%j\n", "2", "t"]

@@ -122,7 +122,8 @@ def test_without_accounts_the_controller_tells_the_status_of_a_script_that_faile
     queued = replace(squeue.completed, stdout=squeue.completed.stdout.replace("COMPLETED", "FAILED"))
     denied = Completed(status=1, stdout="", stderr=DENIED)
     job_id = _id_of(squeue)
-    shown = Completed(status=0, stdout=f"JobId={job_id} JobState=FAILED Restarts=0 ExitCode=6:0 RunTime=0\n", stderr="")
+    line = f"JobId={job_id} JobState=FAILED Requeue=0 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=6:0 RunTime=0\n"
+    shown = Completed(status=0, stdout=line, stderr="")
     answers = [
         replace(squeue, completed=queued),
         replace(sacct, completed=denied),
@@ -191,7 +192,7 @@ def test_each_cluster_is_asked_for_its_own_jobs() -> None:
     backend.cancel(far)
     assert runner.asked[-1] == ["scancel", "--clusters=far", "7"]
     with pytest.raises(RejectedError, match="another cluster"):
-        backend.environment(far)
+        backend.attach(["true"], far, terminal=False)
 
 
 def test_ids_of_a_federation_are_asked_for_everywhere() -> None:
@@ -338,13 +339,15 @@ def test_lost_nodes_are_those_that_are_down_or_do_not_respond() -> None:
 def test_nodes_that_failed_are_left_out_beside_the_jobs_own(tmp_path: Path, script: str, option: str) -> None:
     file = tmp_path / "job.sbatch"
     file.write_text(f"#!/bin/bash\n{script}true\n")
-    submission = Submission(script=file, folder=tmp_path, attempt=1, tag="t.1", log=tmp_path / "log")
+    submission = Submission(script=file, folder=tmp_path, job="job", attempt=1, tag="t.1", log=tmp_path / "log")
     assert not any("--exclude" in word for word in commands.sbatch(submission))
     assert option in commands.sbatch(replace(submission, exclude=("n3", "n4")))
 
 
 def test_an_attempt_that_is_not_to_begin_yet(tmp_path: Path) -> None:
-    submission = Submission(script=tmp_path / "s", folder=tmp_path, attempt=1, tag="t.1", log=tmp_path / "log")
+    submission = Submission(
+        script=tmp_path / "s", folder=tmp_path, job="job", attempt=1, tag="t.1", log=tmp_path / "log"
+    )
     assert not any("--begin" in word for word in commands.sbatch(submission))
     assert "--begin=now+40" in commands.sbatch(replace(submission, delay=40))
 

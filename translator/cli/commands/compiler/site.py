@@ -30,12 +30,14 @@ def command() -> None:
     epilog=examples(
         "paislurm site detect",
         "paislurm site detect --probe --partition gpu",
+        "paislurm site detect --host login1 --output ~/.config/paislurm/site.yaml",
         "paislurm site detect --output ~/.config/paislurm/site.yaml",
         "paislurm site detect --output ~/.config/paislurm/site.yaml --force",
     )
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the profile there instead of to standard output.")
 @click.option("--force", is_flag=True, help="Write over a FILE that says something else, and keep it as FILE.old.")
+@click.option("--host", metavar="HOST", help="Ask at this login node, by SSH, instead of on this machine.")
 @click.option("--probe", is_flag=True, help="Look at one node, too, by a job of a second or so.")
 @click.option("--partition", default="", metavar="NAME", help="With --probe: of which partition the node is.")
 @click.option("--account", default="", metavar="NAME", help="With --probe: the account of the job.")
@@ -45,6 +47,7 @@ def detect(
     output: str | None,
     *,
     force: bool,
+    host: str | None,
     probe: bool,
     partition: str,
     account: str,
@@ -63,12 +66,12 @@ def detect(
     from pathlib import Path
 
     from ....site.detection.profile_text import profile_text
-    from ...site.ask import detect_from_here
+    from ...site.ask import detect_at, detect_from_here
     from ...site.probe import ProbeOptions
     from ...site.profile_file import Written, write_profile
 
     look = ProbeOptions(partition=partition, account=account, sysfs=sysfs) if probe else None
-    found = detect_from_here(look)
+    found = detect_from_here(look) if host is None else detect_at(host, look)
     text = profile_text(found)
     done = write_profile(Path(output), text, force=force) if output else Written(written=False)
     if as_json:

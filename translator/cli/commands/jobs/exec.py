@@ -50,7 +50,7 @@ def command(job: str, task: str, words: tuple[str, ...], *, as_json: bool) -> in
     role, index = _one(view, task)
     _check_that_it_runs(view, role, index)
     home = backend(view.history.backend)
-    argv = _argv(view, home.folder(view.history.place(view.folder.path)), role, index, words)
+    argv = _argv(view, home.folder(view.history.run_folder(view.folder.path)), role, index, words)
     if as_json:
         print_json({"argv": argv, "task": f"{role.name}-{index}", "job_id": view.history.job_id})
         return 0

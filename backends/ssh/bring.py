@@ -14,7 +14,7 @@ from .remote_script import remote_script
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base import Place
+    from ..base import RunFolder
     from .address import Address
     from .runner import SshRunner
 
@@ -34,17 +34,20 @@ class Brought(NamedTuple):
 NOTHING = Brought(anything=False, ahead=0.0)
 
 
-def bring(address: Address, runner: SshRunner, places: Sequence[Place], root: str) -> Brought:
+def bring(address: Address, runner: SshRunner, run_folders: Sequence[RunFolder], root: str) -> Brought:
     """Bring what is new of attempts.
 
     `root` is the folder there of all jobs that come from elsewhere. UnreachableError unless all of it is here.
     """
     with ExitStack() as stack:
         # In one order, so that two processes never wait for each other.
-        attempts = [stack.enter_context(mirrored(place)) for place in sorted(places, key=lambda each: each.folder)]
+        attempts = [
+            stack.enter_context(mirrored(run_folder))
+            for run_folder in sorted(run_folders, key=lambda each: each.folder)
+        ]
         anything = False
         for _ in range(ROUNDS):
-            wanted = [each.wanted(f"{root}/{name_there(each.place)}") for each in attempts]
+            wanted = [each.wanted(f"{root}/{name_there(each.run_folder)}") for each in attempts]
             began = time.time()
             done = runner.exchange(remote_script("news", str(MOST)), stdin=question(wanted), timeout=SECONDS)
             try:
@@ -60,6 +63,6 @@ def bring(address: Address, runner: SshRunner, places: Sequence[Place], root: st
     raise errors.broken(address, "news: it never ends")
 
 
-def name_there(place: Place) -> str:
+def name_there(run_folder: RunFolder) -> str:
     """Return the name that a job's folder has there: the tag makes sure that no other has it."""
-    return f"{place.job}.{place.tag.partition('.')[0].removeprefix('paislurm-')}"
+    return f"{run_folder.job}.{run_folder.tag.partition('.')[0].removeprefix('paislurm-')}"
