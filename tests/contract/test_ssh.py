@@ -102,3 +102,16 @@ def test_a_command_in_a_task_and_a_cancel(ann: Ann) -> None:
     assert ann.paislurm("wait", ann.name).returncode == 1
     wait_until(lambda: "saved" in ann.paislurm("logs", ann.name).stdout, "the last line to come")
     assert ann.status()["state"] == "STOPPED"
+
+
+def test_without_a_profile_the_login_node_is_asked(ann: Ann) -> None:
+    ann.env.pop("PAISLURM_SITE")
+    done = ann.submit(role("worker", 1, "echo hello"), "--host", "login1", "--follow")
+    assert (done.returncode, done.stdout) == (0, "hello\n"), done.stderr
+    assert "there is no site profile: Slurm was asked for one" in done.stderr
+    kept = ann.laptop.home / ann.name / "detected-site" / "ssh-login1.yaml"
+    assert "host: login1\n" in kept.read_text()
+    # It says what cannot be, without a question to anybody.
+    done = ann.submit(role("wide", 99, "true"), "--host", "login1", "--suffix=-wide", extras="{slurm: {layout: het}}")
+    assert (done.returncode, "E4" in done.stderr) in {(4, True), (0, False)}
+    assert ann.paislurm("cancel", ann.name).returncode == 0
