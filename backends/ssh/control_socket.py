@@ -13,6 +13,7 @@ from paislurm.translator.errors import Diagnostic, UnreachableError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+FOLDER = "/tmp/paislurm-{}"  # noqa: S108 - looked at before it is used
 LONGEST = 87
 """Bytes of a path that leave room for the 17 that ssh adds while it makes the socket. Source: unix(7), sun_path."""
 
@@ -30,7 +31,7 @@ def socket_path(settings: Mapping[str, str], host: str) -> str:
 
 def _own_folder() -> Path:
     """Return the folder; UnreachableError where somebody else has it, who could take over connections."""
-    folder = Path(f"/tmp/paislurm-{os.getuid()}")  # noqa: S108 - looked at before it is used
+    folder = Path(FOLDER.format(os.getuid()))
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         status = folder.lstat()

@@ -74,3 +74,6 @@ WAYS = (
     Way("slurmrestd", "slurmrestd", ("--backend", "slurmrestd"), _with_slurmrestd),
 )
 """The second says in its name that the pair is unsupported: a pyslurm of 25.11 and a Slurm of 26.05."""
+
+WAYS_OF_SSH = ("ssh_by_the_program", "ssh_by_fabric")
+"""The columns of what goes through a login node, from a machine without Slurm: `test_ssh.py` has their cases."""

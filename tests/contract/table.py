@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.cluster.instance import SUITES
-from tests.contract.backends import WAYS
+from tests.contract.backends import WAYS, WAYS_OF_SSH
 from tests.contract.site import SLURMS
 from tests.contract.versions import versions
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-OF_BACKENDS = "tests/contract/test_backends.py::"
+OF_BACKENDS = ("tests/contract/test_backends.py::", "tests/contract/test_ssh.py::")
 
 
 @dataclass
@@ -70,7 +70,7 @@ def lines_of_backends(
     for report in _of_suite(reports):
         if report.nodeid.startswith(OF_BACKENDS):
             case, slurm, backend = case_of(report.nodeid, slurms)
-            results.add(report, case.removeprefix("backends: "), f"{backend} {slurm}")
+            results.add(report, case.partition(": ")[2], f"{backend} {slurm}")
     return results.lines({backend: [f"{backend} {slurm}" for slurm in slurms] for backend in backends})
 
 
@@ -95,7 +95,7 @@ def write_table(terminal: pytest.TerminalReporter) -> None:
     tables = {
         "contract by version of Slurm": lines_of_table(reports, SLURMS),
         f"contract by backend, with Slurm {' / '.join(SLURMS)}": lines_of_backends(
-            reports, SLURMS, [way.name for way in WAYS]
+            reports, SLURMS, [*(way.name for way in WAYS), *WAYS_OF_SSH]
         ),
     }
     for title, lines in tables.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import stat
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from tests.cluster.ann import WAYS, Ann
 from tests.cluster.jobs import role
 from tests.cluster.laptop import laptops
 from tests.cluster.processes import wait_until
+from tests.contract.backends import WAYS_OF_SSH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,12 +47,12 @@ def laptop(site: Site, laptop_of: Callable[[Cluster], Laptop]) -> Laptop:
     return laptop_of(site.administrator)
 
 
-@pytest.fixture(params=WAYS)
+@pytest.fixture(params=WAYS, ids=WAYS_OF_SSH)
 def ann(request: pytest.FixtureRequest, laptop: Laptop) -> Ann:
     return Ann(laptop, request.param, request.node.name.removeprefix("test_"))
 
 
-def test_a_job_runs_and_its_logs_come_back(ann: Ann) -> None:
+def test_followed_to_success(ann: Ann) -> None:
     secrets = f"secrets: {{word: {SECRET}}}\n"
     command = 'echo "out of $PAI_TASK_INDEX"; [[ $w == hunter2* ]] && echo known; pwd'.replace(
         "$w", "'<% $secrets.word %>'"
@@ -78,7 +80,7 @@ def test_a_job_runs_and_its_logs_come_back(ann: Ann) -> None:
     assert ann.was_submitted_once()
 
 
-def test_a_failure_and_its_retry(ann: Ann) -> None:
+def test_a_failure_has_its_exit_status(ann: Ann) -> None:
     extras = "{}"
     done = ann.submit(role("worker", 1, "echo attempt; exit 7"), "--wait", extras=extras, more="jobRetryCount: 1\n")
     assert done.returncode == 1, done.stderr
@@ -88,7 +90,7 @@ def test_a_failure_and_its_retry(ann: Ann) -> None:
     assert ann.paislurm("logs", "--attempt", "0", ann.name).stdout == "attempt\n"
 
 
-def test_a_command_in_a_task_and_a_cancel(ann: Ann) -> None:
+def test_cancel(ann: Ann) -> None:
     waits = "trap 'echo saved; exit 0' TERM; echo up; while :; do sleep 1 & wait; done"
     assert ann.submit(role("worker", 1, waits)).returncode == 0
     wait_until(lambda: ann.status()["tasks"][0]["state"] == "RUNNING", "the task to run")
@@ -115,3 +117,13 @@ def test_without_a_profile_the_login_node_is_asked(ann: Ann) -> None:
     done = ann.submit(role("wide", 99, "true"), "--host", "login1", "--suffix=-wide", extras="{slurm: {layout: het}}")
     assert (done.returncode, "E4" in done.stderr) in {(4, True), (0, False)}
     assert ann.paislurm("cancel", ann.name).returncode == 0
+
+
+def test_a_pending_job_says_why_and_is_cancelled(ann: Ann) -> None:
+    extras = "{slurm: {options: [--begin=now+1hour]}}"
+    assert ann.submit(role("worker", 1, "true"), extras=extras).returncode == 0
+    wait_until(lambda: "BeginTime" in json.dumps(ann.status()), "a reason")
+    assert ann.status()["state"] == "WAITING"
+    assert ann.paislurm("cancel", ann.name).returncode == 0
+    assert ann.paislurm("wait", ann.name).returncode == 1
+    assert ann.status()["state"] == "STOPPED"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId
+from paislurm.backends.registry import is_elsewhere
 from paislurm.backends.slurm.states import Phase, phase
 
 from ..errors import BackendError
@@ -142,7 +143,7 @@ def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str],
         now=now,
         heard=heard,
         folder=str(folder.path),
-        canceller=_canceller(observation),
+        canceller=_canceller(observation, known),
         unbegun=unbegun,
         table=ExitTable(known.exit_rows) if known.exit_rows else _SHIPPED,
     )
@@ -227,12 +228,14 @@ def _has_run(known: History, seen: Observation | None) -> bool:
     return state is not None and phase(state) in (Phase.RUNNING, Phase.ENDED)
 
 
-def _canceller(observation: Observation | None) -> str:
-    """Return who cancelled a job: sacct says `CANCELLED by 1000`."""
+def _canceller(observation: Observation | None, known: History) -> str:
+    """Return who cancelled a job: sacct says `CANCELLED by 1000`, a number that a login node may give another user."""
     word = observation.raw_state.rpartition(" by ")[2] if observation else ""
     uid = parse_int(word)
     if uid is None or uid < 0:
         return ""
+    if uid and is_elsewhere(known.backend):
+        return f"user {word}"
     try:
         return pwd.getpwuid(uid).pw_name
     except (KeyError, OverflowError):

@@ -1,0 +1,186 @@
+"""The backend over a connection that loses answers: a stand-in, for a real one loses them when it likes."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.base import JobId, RunFolder, Submission
+from paislurm.backends.ssh import backend as module
+from paislurm.backends.ssh.address import parse_address
+from paislurm.backends.ssh.backend import SshBackend
+from paislurm.backends.ssh.removals import Removals
+from paislurm.translator.errors import RejectedError, UnreachableError
+from tests.unit.backends.ssh.here import Here
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SBATCH = """#!/bin/sh
+echo call >>"$HOME/calls"
+if [ -e "$HOME/refuses" ]; then
+    echo "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified" >&2
+    exit 1
+fi
+echo 123
+"""
+TAG = "paislurm-00112233445566aa"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """The home at the login node, with programs that stand for Slurm's."""
+    programs = tmp_path / "there" / "bin"
+    programs.mkdir(parents=True)
+    for name, text in (("sbatch", SBATCH), ("squeue", "#!/bin/sh\n"), ("sacct", "#!/bin/sh\n")):
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    return tmp_path / "there"
+
+
+@pytest.fixture
+def made(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[SshBackend, Here]]:
+    monkeypatch.setattr(module, "FIRST_PAUSE", 0.01)
+
+    def make(*loses: int) -> tuple[SshBackend, Here]:
+        transport = Here(home, f"{home}/bin:{os.environ['PATH']}", loses)
+        (home / ".bash_profile").write_text(f"PATH={home}/bin:$PATH\necho welcome\n")
+        removals = Removals(tmp_path / "to-remove")
+        backend = SshBackend(
+            parse_address("login1"), transport, removals, lambda _: 1, lambda _, __, ___: None, lambda _, __: ()
+        )
+        return backend, transport
+
+    return make
+
+
+@pytest.fixture
+def submission(tmp_path: Path) -> Submission:
+    """A job with a secret, and a name that is no word of a shell."""
+    folder = tmp_path / "home" / "jobs" / "ann~it's a job"
+    for name, text in (
+        ("job.yaml", "name: x\n"),
+        ("journal.jsonl", "{}\n"),
+        ("secrets/word", "hunter2"),
+        ("attempts/0/job.sbatch", "#!/bin/bash\n"),
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o600)
+    return Submission(
+        script=folder / "attempts/0/job.sbatch", folder=folder, job="it's a job", attempt=0, tag=TAG,
+        log=folder / "attempts/0/slurm.log",
+    )  # fmt: skip
+
+
+def there(home: Path) -> Path:
+    (found,) = [path for path in (home / ".paislurm/remote").iterdir() if path.name[0] != "."]
+    return found
+
+
+@pytest.mark.parametrize("loses", [(), (1,), (2,), (3,), (4,), (2, 3, 4), (4, 5, 6)])
+def test_whatever_answer_is_lost_sbatch_is_called_once(
+    loses: tuple[int, ...], made: Callable[..., tuple[SshBackend, Here]], submission: Submission, home: Path
+) -> None:
+    backend, transport = made(*loses)
+    if 1 in loses:
+        with pytest.raises(UnreachableError):
+            backend.submit(submission)
+        assert not (home / "calls").exists()
+    assert backend.submit(submission) == JobId("123")
+    assert (home / "calls").read_text() == "call\n"
+    assert transport.calls > max(loses, default=0)
+    assert sorted(path.name for path in there(home).iterdir()) == ["attempts", "job.yaml", "secrets"]
+    for path in there(home).rglob("*"):
+        assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
+    assert (there(home) / "secrets" / "word").read_text() == "hunter2"
+    assert not (submission.folder / "secrets").exists()
+
+
+def test_when_the_job_has_ended_its_secrets_go_as_soon_as_they_can(
+    made: Callable[..., tuple[SshBackend, Here]], submission: Submission, home: Path, tmp_path: Path
+) -> None:
+    backend, transport = made()
+    backend.submit(submission)
+    transport.loses = {transport.calls + 1}
+    run_folder = RunFolder(folder=submission.folder, job=submission.job, tag=TAG, attempt=0)
+    backend.forget(run_folder)
+    assert (tmp_path / "to-remove").read_text() == f"{there(home).name}/secrets\n"
+    backend.observe([JobId("123")])
+    assert not (there(home) / "secrets").exists()
+    assert (tmp_path / "to-remove").read_text() == ""
+
+
+def test_a_refusal_leaves_nothing_and_can_be_followed_by_a_job(
+    made: Callable[..., tuple[SshBackend, Here]], submission: Submission, home: Path
+) -> None:
+    backend, _ = made()
+    (home / "refuses").touch()
+    secret = (submission.folder / "secrets" / "word").read_text()
+    with pytest.raises(RejectedError, match="account"):
+        backend.submit(submission)
+    assert list((home / ".paislurm/remote").iterdir()) == []
+    (home / "refuses").unlink()
+    (submission.folder / "secrets").mkdir()
+    (submission.folder / "secrets" / "word").write_text(secret)
+    assert backend.submit(submission) == JobId("123")
+
+
+def test_what_has_come_is_brought_once_and_in_pieces(
+    made: Callable[..., tuple[SshBackend, Here]], submission: Submission, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("paislurm.backends.ssh.bring.MOST", 1000)
+    backend, transport = made()
+    backend.submit(submission)
+    attempt, here = there(home) / "attempts/0", submission.folder / "attempts/0"
+    run_folder = RunFolder(
+        folder=submission.folder,
+        job=submission.job,
+        tag=TAG,
+        attempt=0,
+        names=("slurm.log", "result.json", "logs/0-a b"),
+    )
+    assert not backend.fetch([run_folder])
+    (attempt / "logs/0-a b").mkdir(parents=True)
+    log = attempt / "logs/0-a b/0.stdout.log"
+    log.write_bytes(bytes(range(256)) * 20)
+    (attempt / "result.json").write_text("x" * 5000)
+    before = transport.calls
+    assert backend.fetch([run_folder])
+    assert transport.calls - before > 5
+    assert (here / "logs/0-a b/0.stdout.log").read_bytes() == log.read_bytes()
+    assert (here / "result.json").read_text() == "x" * 5000
+    with log.open("ab") as file:
+        file.write(b"more")
+    assert backend.fetch([run_folder])
+    assert (here / "logs/0-a b/0.stdout.log").read_bytes() == log.read_bytes()
+    # The job cuts its own log short, and writes its result anew.
+    log.write_bytes(b"anew")
+    (attempt / "new").write_text("y")
+    (attempt / "new").rename(attempt / "result.json")
+    assert backend.fetch([run_folder])
+    assert (here / "logs/0-a b/0.stdout.log").read_bytes() == b"anew"
+    assert (here / "result.json").read_text() == "y"
+    assert not backend.fetch([run_folder])
+    # What is no file is not brought, and what is lost here is brought again.
+    os.mkfifo(attempt / "slurm.log")
+    (here / "result.json").unlink()
+    assert backend.fetch([run_folder])
+    assert not (here / "slurm.log").exists()
+    assert (here / "result.json").read_text() == "y"
+
+
+def test_a_job_that_gets_another_name_meanwhile_keeps_what_comes(
+    made: Callable[..., tuple[SshBackend, Here]], submission: Submission, home: Path
+) -> None:
+    backend, _ = made()
+    backend.submit(submission)
+    (there(home) / "attempts/0/result.json").write_text("y")
+    moved = submission.folder.with_name("ann~it's a job.1")
+    submission.folder.rename(moved)
+    assert backend.fetch([RunFolder(folder=moved, job=submission.job, tag=f"{TAG}.3", attempt=0)])
+    assert (moved / "attempts/0/result.json").read_text() == "y"

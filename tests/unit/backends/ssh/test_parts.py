@@ -1,0 +1,175 @@
+"""What is sent to a login node, what is made of its answers, and where sockets are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paislurm.backends.ssh import control_socket, errors
+from paislurm.backends.ssh.address import parse_address
+from paislurm.backends.ssh.command_line import attached, outcome, request
+from paislurm.backends.ssh.host_keys import fingerprint
+from paislurm.backends.ssh.news import GarbledError, NewsRequest, answer
+from paislurm.backends.ssh.removals import Removals
+from paislurm.translator.errors import UnreachableError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOGIN = parse_address("login1")
+ASKED = [NewsRequest(folder="/r/job.1/attempts/0")]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("login1", ("login1", "", None)),
+        ("alice@login1.example.org:2222", ("login1.example.org", "alice", 2222)),
+        ("[2001:db8::1]:22", ("2001:db8::1", "", 22)),
+    ],
+)
+def test_addresses(text: str, parts: tuple[str, str, int | None]) -> None:
+    address = parse_address(text)
+    assert (address.host, address.user, address.port) == parts
+    assert str(address) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "-oProxyCommand=x", "a b", "login1:0", "login1:99999", "u@-x", "a;b", "a/b", "$(x)"]
+)
+def test_what_ssh_could_take_for_something_else_is_no_address(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_address(text)
+
+
+WORDS = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20), max_size=5)
+
+
+@settings(max_examples=20, deadline=None)
+@given(WORDS, st.binary(max_size=100))
+def test_words_and_input_arrive_as_they_are(words: list[str], stdin: bytes) -> None:
+    asked = request(["bash", "-c", 'printf "%s\\0" "$@"; cat', "x", *words], stdin, {"A": "it's $HOME"}, 10)
+    done = subprocess.run(["sh", "-c", asked.line], input=asked.stdin, capture_output=True, check=False)
+    seen = outcome(asked, done.stdout, done.stderr)
+    expected = b"".join(word.encode() + b"\0" for word in words) if words else b"\0"
+    assert (seen.status, seen.stdout) == (0, expected + stdin)
+
+
+def test_a_program_has_nothing_of_slurm_and_its_own_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SBATCH_PARTITION", "mine")
+    asked = request(["bash", "-c", 'echo "<${SBATCH_PARTITION-}$A>"; echo aside >&2; exit 7'], b"", {"A": "it's"}, 10)
+    done = subprocess.run(["sh", "-c", asked.line], input=asked.stdin, capture_output=True, check=False)
+    seen = outcome(asked, b"motd\n" + done.stdout, b"noise\n" + done.stderr)
+    assert (seen.status, seen.stdout, seen.stderr) == (7, b"<it's>\n", b"aside\n")
+
+
+def test_an_answer_that_is_cut_short_has_no_status() -> None:
+    asked = request(["echo", "hello"], b"", {}, 10)
+    done = subprocess.run(["sh", "-c", asked.line], input=asked.stdin, capture_output=True, check=True)
+    for length in range(len(done.stdout) - 1):
+        assert outcome(asked, done.stdout[:length], b"").status is None
+    assert outcome(asked, done.stdout, b"").status == 0
+
+
+def test_a_line_becomes_its_program() -> None:
+    line = attached(["bash", "-c", "cat; exit 3"])
+    done = subprocess.run(["sh", "-c", line], input=b"in", capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (3, b"in")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../../x", "/etc/passwd", "logs/../../x", "job.sbatch", "secrets/a", "", "logs//a", "claim/./owner", "logs/a\nb"],
+)
+def test_a_login_node_cannot_name_other_files(name: str) -> None:
+    data = f"folder {ASKED[0].folder}\0file 1 1 1.5 0 1 {name}\0xend 1.0 0\0"
+    with pytest.raises(GarbledError):
+        answer(data.encode(), ASKED)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "",
+        "end 1.0",
+        "folder /etc\0end 1.0 0\0",
+        "file 1 1 1.5 0 1 claim/owner\0xend 1.0 0\0",
+        f"folder {ASKED[0].folder}\0file 1 9 1.5 0 9 claim/owner\0short",
+        f"folder {ASKED[0].folder}\0file 1 3 1.5 0 9 claim/owner\0nine byteend 1.0 0\0",
+        f"folder {ASKED[0].folder}\0file 1 1 today 0 1 claim/owner\0xend 1.0 0\0",
+        "end now 0\0",
+    ],
+)
+def test_what_is_no_answer_is_not_taken_for_one(data: str) -> None:
+    with pytest.raises(GarbledError):
+        answer(data.encode(), ASKED)
+
+
+def test_an_answer_has_its_pieces() -> None:
+    first = "file 5 9 1.5 4 5 slurm.log\0he\0\no"
+    second = "file 6 0 2.5 0 0 logs/0-a b/1.stdout.log\0"
+    news = answer(f"folder {ASKED[0].folder}\0{first}{second}end 7.5 1\0".encode(), ASKED)
+    assert [(each.name, each.offset, each.data) for each in news.pieces] == [
+        ("slurm.log", 4, b"he\0\no"),
+        ("logs/0-a b/1.stdout.log", 0, b""),
+    ]
+    assert (news.time, news.more) == (7.5, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("No ED25519 host key is known for login1 and you have requested strict checking.", "E551"),
+        ("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.", "E552"),
+        ("alice@login1: Permission denied (publickey,password).", "E553"),
+        ("ssh: connect to host login1 port 22: Connection refused", "E550"),
+        ("ssh: Could not resolve hostname login1: Name or service not known", "E550"),
+    ],
+)  # fmt: skip
+def test_what_ssh_says_has_a_code(words: str, code: str) -> None:
+    error = errors.of_words(LOGIN, words, command="ssh -fNM login1")
+    assert error is not None
+    assert error.diagnostics[0].code == code
+    assert errors.of_words(LOGIN, "client_loop: send disconnect: Broken pipe", command="") is None
+
+
+def test_a_fingerprint_is_that_of_ssh_keygen(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    said = subprocess.run(["ssh-keygen", "-lf", str(key)], capture_output=True, text=True, check=True).stdout
+    assert fingerprint(f"login1 {key.with_suffix('.pub').read_text()}").split()[1] == said.split()[1]
+
+
+def test_a_folder_of_sockets_is_the_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control_socket, "FOLDER", str(tmp_path / "paislurm-{}"))
+    known = {"user": "alice", "hostname": "login1.example.org", "port": "22"}
+    monkeypatch.setattr(control_socket, "LONGEST", 1000)
+    path = control_socket.socket_path(known, "login1")
+    assert path.endswith(f"paislurm-{os.getuid()}/alice@login1.example.org:22")
+    folder = tmp_path / f"paislurm-{os.getuid()}"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    long = control_socket.socket_path({**known, "hostname": "x" * 1000}, "login1")
+    assert "x" * 50 not in long
+    folder.chmod(0o770)
+    with pytest.raises(UnreachableError, match="not yours alone"):
+        control_socket.socket_path(known, "login1")
+    folder.rmdir()
+    folder.symlink_to(tmp_path)
+    with pytest.raises(UnreachableError):
+        control_socket.socket_path(known, "login1")
+
+
+def test_what_is_to_be_removed_is_kept(tmp_path: Path) -> None:
+    removals = Removals(tmp_path / "ssh" / "login1" / "to-remove")
+    assert removals.due() == []
+    removals.add("a", "b")
+    Removals(tmp_path / "ssh" / "login1" / "to-remove").add("c")
+    assert removals.due() == ["a", "b", "c"]
+    removals.done(["a", "c"])
+    assert removals.due() == ["b"]
+    assert (tmp_path / "ssh" / "login1" / "to-remove").stat().st_mode & 0o777 == 0o600
