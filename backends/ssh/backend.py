@@ -105,8 +105,6 @@ class SshBackend(SlurmBackend):
 
     def _send_files(self, submission: Submission, name: str, until: float) -> str:
         """Write the folder of the job there, or of another attempt of it; nothing was submitted if this fails."""
-        there = f"{self._root}/{name}"
-        target = f"{there}/attempts/{submission.attempt}" if submission.attempt else there
         files = list(_files(submission))
         if any(path.startswith(f"{SECRETS}/") for _, path in files):
             _mark(submission.folder).parent.mkdir(mode=0o700, exist_ok=True)
@@ -114,17 +112,28 @@ class SshBackend(SlurmBackend):
         words = ""
         for pause in _pauses(until):
             try:
+                there = f"{self._root}/{name}"
+                target = f"{there}/attempts/{submission.attempt}" if submission.attempt else there
                 upload(self._ssh, self._transport, files, target)
             except UnreachableError as error:
                 words = error.diagnostics[0].message
+                if "_root" not in vars(self) and error.diagnostics[0].code != "E502":
+                    raise
+            except RejectedError:
+                self._remove_unsubmitted(submission, name)
+                raise
             else:
                 # They are of use there alone.
                 rmtree(submission.folder / SECRETS, ignore_errors=True)
                 return there
             time.sleep(pause)
-        if not submission.attempt:
-            self._remove(f".new-{name}")
+        self._remove_unsubmitted(submission, name)
         raise errors.not_reached(self._address, words)
+
+    def _remove_unsubmitted(self, submission: Submission, name: str) -> None:
+        """Have what was sent of an attempt removed there; of a first attempt that is all of the job."""
+        if not submission.attempt:
+            self._remove(f".new-{name}", name)
 
     def _call_once(self, argv: Sequence[str], answer: str, until: float) -> Completed:
         """Call sbatch there unless an earlier call was heard, and return its answer."""
@@ -181,7 +190,8 @@ class SshBackend(SlurmBackend):
         """Remove the secrets of a job there; what cannot be done now is done later."""
         mark = _mark(run_folder.folder)
         if mark.exists():
-            self._remove(f"{name_there(run_folder)}/{SECRETS}")
+            name = name_there(run_folder)
+            self._remove(f"{name}/{SECRETS}", f".new-{name}")
             mark.unlink(missing_ok=True)
 
     @cached_property
@@ -199,9 +209,9 @@ class SshBackend(SlurmBackend):
         except OSError as error:
             raise errors.not_kept(error) from None
 
-    def _remove(self, name: str) -> None:
-        """Have a path below the folder of all jobs there removed, as soon as that can be done."""
-        self._removals.add(name)
+    def _remove(self, *names: str) -> None:
+        """Have paths below the folder of all jobs there removed, as soon as that can be done."""
+        self._removals.add(*names)
         self._tidy()
 
     def _tidy(self) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from paislurm.translator.errors import Diagnostic, UnreachableError
+from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 from paislurm.translator.lazy import regex
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ _NOT_REACHED = regex(
     r"|Operation timed out|kex_exchange_identification|banner exchange|Bad configuration option|UNKNOWN port 65535"
 )
 """What ssh says before there is a connection. Source: OpenSSH 9.2, observed."""
+NOT_WRITTEN = regex(r"^(?:remote|dest|write|chmod|stat).*(?:Failure|denied|No such|[Qq]uota|space)", re.MULTILINE)
+"""What sftp says of a file that is not taken; of a full disk its protocol knows no more than a failure."""
 
 
 def not_reached(address: Address, words: str) -> UnreachableError:
@@ -45,7 +48,7 @@ def login_refused(address: Address, words: str, *, command: str) -> UnreachableE
     """Return the error for a login that was refused; `command` opens a connection that can be shared."""
     hint = (
         "keys come from ~/.ssh and the agent (`ssh-add -l`); a password or a second factor is for you to type: "
-        f"`{command}` opens a connection, and paislurm uses it"
+        f"`{command}` opens a connection, which paislurm uses unless its transport is fabric"
     )
     return _error("E553", f"{address} refuses the login: {_last(words)}", hint)
 
@@ -60,6 +63,13 @@ def not_kept(error: OSError) -> UnreachableError:
     """Return the error for what has come from there and cannot be written here."""
     message = f"what came from the login node cannot be written: {error.filename or ''} {error.strerror}"
     return _error("E502", message, "make room in PAISLURM_HOME")
+
+
+def not_written(address: Address, words: str) -> RejectedError:
+    """Return the error for files that the login node does not take: its disk or a quota is full, or it forbids them."""
+    hint = "remove old jobs there, below ~/.paislurm/remote, or ask `df -h ~`, `df -i ~` and `quota` what is full"
+    message = f"the files of the job cannot be written at {address}: {_last(words)}"
+    return RejectedError(Diagnostic(code="E510", message=message, hint=hint))
 
 
 def broken(address: Address, what: str) -> UnreachableError:

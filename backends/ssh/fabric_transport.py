@@ -70,6 +70,9 @@ class FabricTransport:
                 client.put(str(each.here), each.there, confirm=True)
                 client.chmod(each.there, each.mode)
         except Exception as error:
+            if type(error) in (OSError, PermissionError, FileNotFoundError) and not channel.closed:
+                # The server says no, of a full disk no more than `Failure`.
+                raise errors.not_written(self._address, str(error)) from error
             self._drop()
             raise errors.broken(self._address, f"sftp ({str(error) or type(error).__name__})") from error
         finally:

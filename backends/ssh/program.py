@@ -87,8 +87,11 @@ class ProgramTransport:
         host = f"[{self._address.host}]" if ":" in self._address.host else self._address.host
         batch = "".join(steps).encode(errors="surrogateescape")
         status, _, stderr = self._over(["sftp", "-q", "-b", "-"], [host], batch, timeout)
+        words = stderr.decode(errors="replace")
+        if status and errors.NOT_WRITTEN.search(words):
+            raise errors.not_written(self._address, words)
         if status:
-            raise errors.broken(self._address, f"sftp ({stderr.decode(errors='replace').strip() or 'no answer'})")
+            raise errors.broken(self._address, f"sftp ({words.strip() or 'no answer'})")
 
     def attach(self, line: str, *, terminal: bool) -> int:
         """Become `ssh`: terminal, signals and exit status are those of the call."""

@@ -54,6 +54,9 @@ def choose_transport(address: Address, wanted: str) -> Transport:
     """
     from .program import ProgramTransport
 
+    if wanted not in ("auto", "fabric", "ssh"):
+        message = f"login nodes cannot be reached by {wanted!r}"
+        raise UsageError(Diagnostic(code="E505", message=message, hint="PAISLURM_TRANSPORT is auto, fabric or ssh"))
     program = ProgramTransport(address)
     if wanted == "ssh" or (wanted == "auto" and (program.has_master() or find_spec("fabric") is None)):
         return program

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -237,3 +238,26 @@ def test_a_submit_that_is_killed_is_found_again(ann: Ann) -> None:
     assert done.returncode == 0, done.stderr
     assert ann.paislurm("logs", ann.name).stdout == "hello\n"
     assert ann.was_submitted_once()
+
+
+def test_a_disk_that_is_full_there_is_said_and_leaves_nothing(ann: Ann) -> None:
+    cluster = ann.laptop.cluster
+    small = cluster.seen(cluster.instance.small)
+    home, filler = small / ann.name, small / f"{ann.name}.filler"
+    profile = cluster.home("alice") / ".bash_profile"
+    profile.write_text(f"export PAISLURM_HOME={cluster.instance.small}/{ann.name}\n")
+    try:
+        with filler.open("wb") as file, suppress(OSError):
+            while True:
+                file.write(b"x" * 65536)
+                file.flush()
+        with filler.open("r+b") as file:
+            file.truncate(filler.stat().st_size // 4096 * 4096 - 65536)
+        done = ann.submit(role("worker", 1, "true"))
+    finally:
+        profile.unlink()
+        filler.unlink()
+    assert done.returncode == 4, done.stderr
+    assert "E510" in done.stderr
+    assert not ann.folder.exists()
+    assert list((home / "remote").iterdir()) == []

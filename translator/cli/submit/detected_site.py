@@ -9,7 +9,7 @@ from paislurm.backends.registry import OF_THIS_SLURM, is_elsewhere
 from ...errors import PaislurmError
 from ...monitor.attempt import NEVER_SENT
 from ..context import store
-from ..input.sites import detected_path, is_named, site_path, user_path
+from ..input.sites import detected_path, find_site, is_named, site_path, user_path
 from ..output.console import log
 from .slurm_version import is_of_today
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from ..input.job_input import Source
 
 
-def detect_site(source: Source, site: Site, *, keep: bool, again: bool = False) -> Site | None:
+def detect_site(source: Source, *, keep: bool, again: bool = False) -> Site | None:
     """Return what Slurm says of the site, None where there is a profile, or Slurm was asked in the last day.
 
-    `site` is what the profile says that was found. With `again` Slurm is asked once more: a job is refused by what it
-    said before. Where it does not answer there is nothing: submitting says better what keeps it from answering. A login
-    node that cannot be reached is not tried again: UnreachableError.
+    With `again` it is asked once more: a job is refused by what it said before. Where Slurm does not answer there is
+    nothing: submitting says better what keeps it from answering. A login node that cannot be reached is not tried
+    again: UnreachableError.
     """
     path = detected_path(source.host if is_elsewhere(source.backend) else None)
-    if _has_profile(source, site, path) or (is_of_today(path) and not again):
+    if _has_profile(source, path) or (is_of_today(path) and not again):
         return None
     try:
         return _ask(source, path, keep=keep)
@@ -40,10 +40,10 @@ def detect_site(source: Source, site: Site, *, keep: bool, again: bool = False) 
     return None
 
 
-def _has_profile(source: Source, site: Site, detected: Path) -> bool:
+def _has_profile(source: Source, detected: Path) -> bool:
     """Tell whether there is a profile that somebody wrote, or none is of use."""
     if is_elsewhere(source.backend):
-        return is_named(source.site) or bool(site.host)
+        return is_named(source.site) or find_site(None).host == source.host
     return source.backend not in OF_THIS_SLURM or site_path(source.site) not in (None, detected)
 
 

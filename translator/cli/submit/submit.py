@@ -81,12 +81,12 @@ def submit(source: Source, *, dry_run: bool) -> Submitted:
     """Submit a job file. A backend that refuses leaves everything as it was."""
     source, site = at_host(source)
     source = replace(source, backend=choose_backend(source.backend))
-    detected = detect_site(source, site, keep=not dry_run)
+    detected = detect_site(source, keep=not dry_run)
     try:
         text, compiled = compile_source(source, installed_version, detected or site)
     except PlanError:
         # What Slurm said some hours ago may not be so any more: accounts and reservations come and go.
-        anew = None if detected else detect_site(source, site, keep=not dry_run, again=True)
+        anew = None if detected else detect_site(source, keep=not dry_run, again=True)
         if anew is None:
             raise
         text, compiled = compile_source(source, installed_version, anew)
