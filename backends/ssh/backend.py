@@ -19,7 +19,7 @@ from paislurm.translator.errors import BackendError, RejectedError, UnreachableE
 from ..base import RunFolder
 from ..billed_runner import BilledRunner
 from ..registry import SSH
-from ..runner import Completed
+from ..runner import silent
 from ..slurm import commands
 from ..slurm.backend import SlurmBackend, check_cluster
 from . import errors
@@ -27,16 +27,17 @@ from .bring import NOTHING, bring, name_there
 from .command_line import attached
 from .mirrored import THERE
 from .remote_script import remote_script
-from .runner import SshRunner
+from .runner import SshRunner, completed
 from .upload import upload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from ..base import JobId, Observation, Submission
-    from ..runner import CommandRunner
+    from ..runner import CommandRunner, Completed
     from .address import Address
     from .bring import Brought
+    from .command_line import Outcome
     from .removals import Removals
     from .transport import Transport
 
@@ -46,7 +47,11 @@ SBATCH_SECONDS = 60
 SHORT = 30.0
 FIRST_PAUSE, MAX_PAUSE = 0.5, 8.0
 SECRETS = "secrets"
-_NOT_FOUND, _NO_ANSWER = 127, 75
+FOLDERS = 50
+"""Of so many jobs the folders are open at a time: each has five files of the thousand that a process may have."""
+_NO_ANSWER = 75
+_NOT_TAKEN = ("E501", "E506", "E507")
+"""The faults of an sbatch that is not there, reaches no Slurm, or is refused at once: nothing was submitted."""
 
 
 class SshBackend(SlurmBackend):
@@ -82,7 +87,14 @@ class SshBackend(SlurmBackend):
         """Send the job's files, and have sbatch called there once, however often the connection breaks meanwhile."""
         until = time.monotonic() + SUBMIT_SECONDS
         name = name_there(_run_folder(submission))
-        there = self._send_files(submission, name, until)
+        there = f"{self._root}/{name}"
+        try:
+            self._send_files(submission, there, until)
+        except BaseException:
+            if not submission.attempt:
+                # Whether it has its name there is not known: the answer may be what was lost.
+                self._remove(f".new-{name}", name)
+            raise
         attempt = f"{there}/attempts/{submission.attempt}"
         moved = replace(
             submission,
@@ -92,20 +104,19 @@ class SshBackend(SlurmBackend):
         )
         argv = commands.sbatch(moved, own_script=submission.script)
         answer = f"{attempt}/sbatch-{submission.tag}"
+        self._tidy()
+        done = self._call_once(argv, answer, until)
         try:
-            return self._submitted(argv, self._call_once(argv, answer, until))
-        except UnreachableError as error:
-            if error.diagnostics[0].code == "E501":
-                self._remove(name)
-            raise
-        except RejectedError:
+            return self._submitted(argv, self._heard(argv, done))
+        except BackendError as error:
             # Until this is done, the same call gives the same answer.
-            self._remove(answer.removeprefix(f"{self._root}/") if submission.attempt else name)
+            is_sure = isinstance(error, RejectedError) or error.diagnostics[0].code in _NOT_TAKEN
+            goes = is_sure and not submission.attempt
+            self._remove(name if goes else answer.removeprefix(f"{self._root}/"))
             raise
 
-    def _send_files(self, submission: Submission, name: str, until: float) -> str:
+    def _send_files(self, submission: Submission, there: str, until: float) -> None:
         """Write the folder of the job there, or of another attempt of it; nothing was submitted if this fails."""
-        there = f"{self._root}/{name}"
         target = f"{there}/attempts/{submission.attempt}" if submission.attempt else there
         files = list(_files(submission))
         if any(path.startswith(f"{SECRETS}/") for _, path in files):
@@ -120,14 +131,12 @@ class SshBackend(SlurmBackend):
             else:
                 # They are of use there alone.
                 rmtree(submission.folder / SECRETS, ignore_errors=True)
-                return there
+                return
             time.sleep(pause)
-        if not submission.attempt:
-            self._remove(f".new-{name}")
         raise errors.not_reached(self._address, words)
 
-    def _call_once(self, argv: Sequence[str], answer: str, until: float) -> Completed:
-        """Call sbatch there unless an earlier call was heard, and return its answer."""
+    def _call_once(self, argv: Sequence[str], answer: str, until: float) -> Outcome:
+        """Call sbatch there unless an earlier call was heard, and return how it ended."""
         command = remote_script("submit", answer, str(SBATCH_SECONDS), *argv)
         for pause in _pauses(until):
             failed = True
@@ -140,13 +149,14 @@ class SshBackend(SlurmBackend):
                 continue
             finally:
                 self._charge(argv, 0.0, failed)
-            if done.status == _NOT_FOUND:
-                raise errors.missing(self._address, argv[0])
-            if done.status == _NO_ANSWER:
-                break
-            stdout, stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
-            return Completed(status=done.status or 0, stdout=stdout, stderr=stderr)
+            return done
         raise errors.broken(self._address, argv[0])
+
+    def _heard(self, argv: Sequence[str], done: Outcome) -> Completed:
+        """Return what sbatch said there, or raise that it said nothing."""
+        if done.status == _NO_ANSWER:
+            raise silent(argv, SBATCH_SECONDS)
+        return completed(self._address, argv, done, SBATCH_SECONDS)
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
         """Return what is known of jobs, once what they have said there is here: an end is not judged without."""
@@ -181,7 +191,8 @@ class SshBackend(SlurmBackend):
         """Remove the secrets of a job there; what cannot be done now is done later."""
         mark = _mark(run_folder.folder)
         if mark.exists():
-            self._remove(f"{name_there(run_folder)}/{SECRETS}")
+            name = name_there(run_folder)
+            self._remove(f"{name}/{SECRETS}", f".new-{name}")
             mark.unlink(missing_ok=True)
 
     @cached_property
@@ -194,22 +205,27 @@ class SshBackend(SlurmBackend):
         return done.stdout.decode(errors="surrogateescape").splitlines()[0]
 
     def _bring(self, run_folders: Sequence[RunFolder]) -> Brought:
+        brought, anything = NOTHING, False
         try:
-            return bring(self._address, self._ssh, run_folders, self._root) if run_folders else NOTHING
+            for first in range(0, len(run_folders), FOLDERS):
+                brought = bring(self._address, self._ssh, run_folders[first : first + FOLDERS], self._root)
+                anything = anything or brought.anything
         except OSError as error:
             raise errors.not_kept(error) from None
+        return brought._replace(anything=anything)
 
-    def _remove(self, name: str) -> None:
-        """Have a path below the folder of all jobs there removed, as soon as that can be done."""
-        self._removals.add(name)
+    def _remove(self, *names: str) -> None:
+        """Have paths below the folder of all jobs there removed, as soon as that can be done."""
+        self._removals.add(*names)
         self._tidy()
 
     def _tidy(self) -> None:
         paths = self._removals.due()
         if paths:
             with suppress(BackendError):
-                self._ssh.exchange(remote_script("remove", self._root, *paths), timeout=SHORT)
-                self._removals.done(paths)
+                done = self._ssh.exchange(remote_script("remove", self._root, *paths), timeout=SHORT)
+                if not done.status:
+                    self._removals.done(paths)
 
 
 def _run_folder(submission: Submission) -> RunFolder:

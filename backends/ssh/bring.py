@@ -60,6 +60,8 @@ def bring(address: Address, runner: SshRunner, run_folders: Sequence[RunFolder],
             anything = anything or bool(news.pieces)
             if not news.more:
                 return Brought(anything, ahead)
+            if not news.pieces:
+                break
     raise errors.broken(address, "news: it never ends")
 
 

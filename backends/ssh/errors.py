@@ -56,6 +56,12 @@ def missing(address: Address, program: str) -> UnreachableError:
     return _error("E501", f"there is no `{program}` at {address}", hint)
 
 
+def forbidden(address: Address, program: str) -> UnreachableError:
+    """Return the error for a program that the user may not call there."""
+    hint = "ask the site whether its users may call it, and from where"
+    return _error("E501", f"you may not call `{program}` at {address}: permission denied", hint)
+
+
 def not_kept(error: OSError) -> UnreachableError:
     """Return the error for what has come from there and cannot be written here."""
     message = f"what came from the login node cannot be written: {error.filename or ''} {error.strerror}"

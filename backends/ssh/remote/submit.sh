@@ -5,7 +5,13 @@ set -u
 umask 077
 answer=$1 seconds=$2
 shift 2
-if mkdir -- "$answer" 2>/dev/null; then
+if ! words=$(mkdir -- "$answer" 2>&1); then
+  # It is there, or there is no room for it: then nothing was called.
+  if [[ ! -d $answer ]]; then
+    echo "$words" >&2
+    exit 73
+  fi
+else
   # In a session of its own: that a connection breaks does not end it.
   setsid --fork bash -c '
     answer=$1 seconds=$2; shift 2
