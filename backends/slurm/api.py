@@ -133,8 +133,11 @@ class ApiBackend:
         return self._either(lambda: self._api.unavailable_nodes(nodes), lambda: self._programs.unavailable_nodes(nodes))
 
     def cancel(self, job_id: JobId) -> None:
-        """Cancel a job with all its components; one that has ended is no error."""
-        self._either(lambda: self._api.cancel(job_id), lambda: self._programs.cancel(job_id))
+        """Cancel a job with all its components, of another cluster by the programs; one that has ended is no error."""
+        if is_federated(job_id):
+            self._programs.cancel(job_id)
+        else:
+            self._either(lambda: self._api.cancel(job_id), lambda: self._programs.cancel(job_id))
 
     def close(self) -> None:
         """Leave nothing open."""

@@ -84,6 +84,8 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
         return _throttled(argv, done)
     if UNREACHABLE.search(verdict[1] if verdict else done.stderr):
         return _unreachable(argv, done, slurm_words(done))
+    if done.status < 0 and not verdict:
+        return _killed(argv, done)
     words, sites = _words_and_sites(done)
     code = "E503"
     found = next(((refusal, match) for refusal in REFUSALS if (match := refusal.says.search(words))), None)
@@ -163,6 +165,16 @@ def _unreachable(argv: Sequence[str], done: Completed, words: str) -> Unreachabl
             message=f"Slurm does not respond: {words}{unsure}",
             hint="try again later: nothing is lost, and a job is not submitted twice",
         )
+    return UnreachableError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
+
+
+def _killed(argv: Sequence[str], done: Completed) -> UnreachableError:
+    """Return the error for a program that a signal ended: what it had sent may have been taken."""
+    diagnostic = Diagnostic(
+        code="E502",
+        message=f"`{argv[0]}` was ended by signal {-done.status}; what was asked may have been done or not",
+        hint="try again later: nothing is lost, and a job is not submitted twice",
+    )
     return UnreachableError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from contextlib import closing
+from contextlib import closing, suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -83,6 +83,8 @@ class RestClient:
             raise UnreachableError(
                 Diagnostic(code="E502", message=message, hint="try again later: nothing is lost")
             ) from None
+        except ValueError:
+            raise unusable("slurmrestd", f"{TOKEN} is no token", "set it to what `scontrol token` prints") from None
         except (OSError, HTTPException) as error:
             words = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise unusable("slurmrestd", f"nobody answers at {self._address} ({words})") from None
@@ -91,10 +93,12 @@ class RestClient:
         scheme, _, path = self._address.partition(":")
         if scheme == "unix" and path:
             return _SocketConnection(path, self._timeout)
-        parts = urlsplit(self._address)
-        if parts.scheme in ("http", "https") and parts.hostname:
+        with suppress(ValueError):
+            parts = urlsplit(self._address)
             kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-            return kind(parts.hostname, parts.port or (443 if kind is HTTPSConnection else 6820), timeout=self._timeout)
+            port = parts.port or (443 if kind is HTTPSConnection else 6820)
+            if parts.scheme in ("http", "https") and parts.hostname:
+                return kind(parts.hostname, port, timeout=self._timeout)
         hint = f"set {ADDRESS} to unix:/PATH or http://HOST:PORT: docs/slurmrestd.md has how"
         wrong = f"{ADDRESS} is '{self._address}'" if self._address else f"{ADDRESS} says not where it listens"
         raise unusable("slurmrestd", wrong, hint)
@@ -128,7 +132,8 @@ def _answer(status: int, text: str) -> dict[str, Any]:
         raise unusable("slurmrestd", f"it does not let this user in ({_words(text, status)})", hint)
     if status == 404 and not isinstance(found, dict):
         raise unusable("slurmrestd", f"it has no {VERSION}, which Slurm 24.11 to 26.05 have")
-    errors = (found.get("errors") or []) if isinstance(found, dict) else []
+    said = found.get("errors") if isinstance(found, dict) else None
+    errors = [error for error in said if isinstance(error, dict)] if isinstance(said, list) else []
     if any(error.get("error_number") == INVALID_JOB for error in errors):
         return {}
     if isinstance(found, dict) and not errors and status < 400:

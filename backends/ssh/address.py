@@ -16,6 +16,12 @@ class Address:
     user: str = ""
     port: int | None = None
 
+    @property
+    def command(self) -> str:
+        """Return the command by which a person logs in there."""
+        port = f" -p {self.port}" if self.port else ""
+        return f"ssh{port} {self.user}@{self.host}" if self.user else f"ssh{port} {self.host}"
+
     def __str__(self) -> str:
         """Return it as the user writes it."""
         user, port = f"{self.user}@" if self.user else "", f":{self.port}" if self.port else ""

@@ -19,7 +19,7 @@ from paislurm.translator.errors import BackendError, RejectedError, UnreachableE
 from ..base import RunFolder
 from ..billed_runner import BilledRunner
 from ..registry import SSH
-from ..runner import Completed
+from ..runner import silent
 from ..slurm import commands
 from ..slurm.backend import SlurmBackend, check_cluster
 from . import errors
@@ -27,16 +27,17 @@ from .bring import NOTHING, bring, name_there
 from .command_line import attached
 from .mirrored import THERE
 from .remote_script import remote_script
-from .runner import SshRunner
+from .runner import SshRunner, completed
 from .upload import upload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from ..base import JobId, Observation, Submission
-    from ..runner import CommandRunner
+    from ..runner import CommandRunner, Completed
     from .address import Address
     from .bring import Brought
+    from .command_line import Outcome
     from .removals import Removals
     from .transport import Transport
 
@@ -46,7 +47,11 @@ SBATCH_SECONDS = 60
 SHORT = 30.0
 FIRST_PAUSE, MAX_PAUSE = 0.5, 8.0
 SECRETS = "secrets"
-_NOT_FOUND, _NO_ANSWER = 127, 75
+FOLDERS = 50
+"""Of so many jobs the folders are open at a time: each has five files of the thousand that a process may have."""
+_NO_ANSWER, _TOO_LATE = 75, 74
+NOT_TAKEN = ("E501", "E506", "E507", "E550")
+"""The faults of an sbatch that is not there, was not called, reaches no Slurm or asks too often: nothing was taken."""
 
 
 class SshBackend(SlurmBackend):
@@ -72,6 +77,8 @@ class SshBackend(SlurmBackend):
         self._removals = removals
         self._charge = charge
         self._run_folders = run_folders
+        self._clock_there = 0.0
+        """What is added to our monotonic clock for the time there."""
 
     @property
     def runner(self) -> CommandRunner:
@@ -81,8 +88,16 @@ class SshBackend(SlurmBackend):
     def submit(self, submission: Submission) -> JobId:
         """Send the job's files, and have sbatch called there once, however often the connection breaks meanwhile."""
         until = time.monotonic() + SUBMIT_SECONDS
+        self._reach(until)
         name = name_there(_run_folder(submission))
-        there = self._send_files(submission, name, until)
+        there = f"{self._root}/{name}"
+        try:
+            self._send_files(submission, there, until)
+        except BaseException:
+            if not submission.attempt:
+                # Whether it has its name there is not known: the answer may be what was lost.
+                self._remove(f".new-{name}", name)
+            raise
         attempt = f"{there}/attempts/{submission.attempt}"
         moved = replace(
             submission,
@@ -92,19 +107,35 @@ class SshBackend(SlurmBackend):
         )
         argv = commands.sbatch(moved, own_script=submission.script)
         answer = f"{attempt}/sbatch-{submission.tag}"
+        self._tidy()
+        done = self._call_once(argv, answer, until)
         try:
-            return self._submitted(argv, self._call_once(argv, answer, until))
-        except UnreachableError as error:
-            if error.diagnostics[0].code == "E501":
-                self._remove(name)
-            raise
-        except RejectedError:
+            return self._submitted(argv, self._heard(argv, done))
+        except BackendError as error:
             # Until this is done, the same call gives the same answer.
-            self._remove(answer.removeprefix(f"{self._root}/") if submission.attempt else name)
+            is_sure = isinstance(error, RejectedError) or error.diagnostics[0].code in NOT_TAKEN
+            goes = is_sure and not submission.attempt
+            self._remove(name if goes else answer.removeprefix(f"{self._root}/"))
             raise
 
-    def _send_files(self, submission: Submission, name: str, until: float) -> str:
+    def _reach(self, until: float) -> None:
+        """Find out where jobs are there; nothing was sent if this fails."""
+        words = ""
+        for pause in _pauses(until):
+            try:
+                assert self._root
+            except UnreachableError as error:
+                if error.diagnostics[0].code != "E502":
+                    raise
+                words = error.diagnostics[0].message
+            else:
+                return
+            time.sleep(pause)
+        raise errors.not_reached(self._address, words)
+
+    def _send_files(self, submission: Submission, there: str, until: float) -> None:
         """Write the folder of the job there, or of another attempt of it; nothing was submitted if this fails."""
+        target = f"{there}/attempts/{submission.attempt}" if submission.attempt else there
         files = list(_files(submission))
         if any(path.startswith(f"{SECRETS}/") for _, path in files):
             _mark(submission.folder).parent.mkdir(mode=0o700, exist_ok=True)
@@ -112,32 +143,23 @@ class SshBackend(SlurmBackend):
         words = ""
         for pause in _pauses(until):
             try:
-                there = f"{self._root}/{name}"
-                target = f"{there}/attempts/{submission.attempt}" if submission.attempt else there
                 upload(self._ssh, self._transport, files, target)
             except UnreachableError as error:
                 words = error.diagnostics[0].message
-                if "_root" not in vars(self) and error.diagnostics[0].code != "E502":
-                    raise
-            except RejectedError:
-                self._remove_unsubmitted(submission, name)
-                raise
             else:
                 # They are of use there alone.
                 rmtree(submission.folder / SECRETS, ignore_errors=True)
-                return there
+                return
             time.sleep(pause)
-        self._remove_unsubmitted(submission, name)
         raise errors.not_reached(self._address, words)
 
-    def _remove_unsubmitted(self, submission: Submission, name: str) -> None:
-        """Have what was sent of an attempt removed there; of a first attempt that is all of the job."""
-        if not submission.attempt:
-            self._remove(f".new-{name}", name)
+    def _call_once(self, argv: Sequence[str], answer: str, until: float) -> Outcome:
+        """Call sbatch there unless an earlier call was heard, and return how it ended.
 
-    def _call_once(self, argv: Sequence[str], answer: str, until: float) -> Completed:
-        """Call sbatch there unless an earlier call was heard, and return its answer."""
-        command = remote_script("submit", answer, str(SBATCH_SECONDS), *argv)
+        A call that arrives late does nothing: by then it may have been said that the job was never taken.
+        """
+        latest = self._clock_there + until
+        command = remote_script("submit", answer, str(SBATCH_SECONDS), f"{latest:.0f}", *argv)
         for pause in _pauses(until):
             failed = True
             try:
@@ -149,13 +171,16 @@ class SshBackend(SlurmBackend):
                 continue
             finally:
                 self._charge(argv, 0.0, failed)
-            if done.status == _NOT_FOUND:
-                raise errors.missing(self._address, argv[0])
-            if done.status == _NO_ANSWER:
-                break
-            stdout, stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
-            return Completed(status=done.status or 0, stdout=stdout, stderr=stderr)
+            return done
         raise errors.broken(self._address, argv[0])
+
+    def _heard(self, argv: Sequence[str], done: Outcome) -> Completed:
+        """Return what sbatch said there, or raise that it said nothing."""
+        if done.status == _NO_ANSWER:
+            raise silent(argv, SBATCH_SECONDS)
+        if done.status == _TOO_LATE:
+            raise errors.not_reached(self._address, f"it answered after more than {SUBMIT_SECONDS:.0f} s")
+        return completed(self._address, argv, done, SBATCH_SECONDS)
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
         """Return what is known of jobs, once what they have said there is here: an end is not judged without."""
@@ -201,13 +226,19 @@ class SshBackend(SlurmBackend):
         if done.status:
             words = done.stderr.decode(errors="replace")
             raise errors.not_reached(self._address, f"no folder can be made there: {words}")
-        return done.stdout.decode(errors="surrogateescape").splitlines()[0]
+        root, now = done.stdout.decode(errors="surrogateescape").splitlines()
+        self._clock_there = float(now) - time.monotonic()
+        return root
 
     def _bring(self, run_folders: Sequence[RunFolder]) -> Brought:
+        brought, anything = NOTHING, False
         try:
-            return bring(self._address, self._ssh, run_folders, self._root) if run_folders else NOTHING
+            for first in range(0, len(run_folders), FOLDERS):
+                brought = bring(self._address, self._ssh, run_folders[first : first + FOLDERS], self._root)
+                anything = anything or brought.anything
         except OSError as error:
             raise errors.not_kept(error) from None
+        return brought._replace(anything=anything)
 
     def _remove(self, *names: str) -> None:
         """Have paths below the folder of all jobs there removed, as soon as that can be done."""
@@ -218,8 +249,9 @@ class SshBackend(SlurmBackend):
         paths = self._removals.due()
         if paths:
             with suppress(BackendError):
-                self._ssh.exchange(remote_script("remove", self._root, *paths), timeout=SHORT)
-                self._removals.done(paths)
+                done = self._ssh.exchange(remote_script("remove", self._root, *paths), timeout=SHORT)
+                if not done.status:
+                    self._removals.done(paths)
 
 
 def _run_folder(submission: Submission) -> RunFolder:

@@ -40,11 +40,8 @@ def bring(address: Address, runner: SshRunner, run_folders: Sequence[RunFolder],
     `root` is the folder there of all jobs that come from elsewhere. UnreachableError unless all of it is here.
     """
     with ExitStack() as stack:
-        # In one order, so that two processes never wait for each other.
-        attempts = [
-            stack.enter_context(mirrored(run_folder))
-            for run_folder in sorted(run_folders, key=lambda each: each.folder)
-        ]
+        # A job that is gone by now keeps nobody else's news back.
+        attempts = [stack.enter_context(mirrored(each)) for each in run_folders if each.folder.is_dir()]
         anything = False
         for _ in range(ROUNDS):
             wanted = [each.wanted(f"{root}/{name_there(each.run_folder)}") for each in attempts]
@@ -60,6 +57,8 @@ def bring(address: Address, runner: SshRunner, run_folders: Sequence[RunFolder],
             anything = anything or bool(news.pieces)
             if not news.more:
                 return Brought(anything, ahead)
+            if not news.pieces:
+                break
     raise errors.broken(address, "news: it never ends")
 
 

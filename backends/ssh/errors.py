@@ -25,13 +25,13 @@ NOT_WRITTEN = regex(r"^(?:remote|dest|write|chmod|stat).*(?:Failure|denied|No su
 
 def not_reached(address: Address, words: str) -> UnreachableError:
     """Return the error for a login node that does not answer."""
-    return _error("E550", f"{address} cannot be reached: {_last(words)}", f"`ssh {address}` says more")
+    return _error("E550", f"{address} cannot be reached: {_last(words)}", f"`{address.command}` says more")
 
 
 def unknown_key(address: Address, line: str, fingerprint: str) -> UnreachableError:
     """Return the error for a host of which no key is known; `line` is what known_hosts would have, "" if not known."""
     if not line:
-        hint = f"`ssh {address}` shows its key: compare it with what your site publishes"
+        hint = f"`{address.command}` shows its key: compare it with what your site publishes"
         return _error("E551", f"the host key of {address} is not known", hint)
     hint = f"compare that with what your site publishes, then add this line to ~/.ssh/known_hosts: {line}"
     return _error("E551", f"the host key of {address} is not known; the host shows {fingerprint}", hint)
@@ -55,8 +55,14 @@ def login_refused(address: Address, words: str, *, command: str) -> UnreachableE
 
 def missing(address: Address, program: str) -> UnreachableError:
     """Return the error for a program that is not there on PATH."""
-    hint = f"a login shell there must have it on PATH: `ssh {address} bash -lc 'type {program}'`"
+    hint = f"a login shell there must have it on PATH: `{address.command} bash -lc 'type {program}'`"
     return _error("E501", f"there is no `{program}` at {address}", hint)
+
+
+def forbidden(address: Address, program: str) -> UnreachableError:
+    """Return the error for a program that the user may not call there."""
+    hint = "ask the site whether its users may call it, and from where"
+    return _error("E501", f"you may not call `{program}` at {address}: permission denied", hint)
 
 
 def not_kept(error: OSError) -> UnreachableError:

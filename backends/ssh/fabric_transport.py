@@ -123,9 +123,7 @@ class FabricTransport:
             raise errors.other_key(address) from error
         except Exception as error:
             if isinstance(error, paramiko.AuthenticationException) or _NO_KEY in str(error):
-                from .program import ProgramTransport
-
-                raise errors.login_refused(address, str(error), command=ProgramTransport(address).command) from error
+                raise errors.login_refused(address, str(error), command=_shared_command(address)) from error
             raise errors.not_reached(address, str(error) or type(error).__name__) from error
         return connection
 
@@ -134,6 +132,16 @@ class FabricTransport:
         if connection is not None:
             with suppress(Exception):
                 connection.close()
+
+
+def _shared_command(address: Address) -> str:
+    """Return the command by which a person opens a connection; where there is no ssh program, how it would begin."""
+    from .program import ProgramTransport
+
+    try:
+        return ProgramTransport(address).command
+    except UnreachableError:
+        return f"ssh -fNM {address.host}"
 
 
 def _check_keys(connection: Any, address: Address) -> None:

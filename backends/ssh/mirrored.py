@@ -25,7 +25,7 @@ _FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @contextmanager
 def mirrored(run_folder: RunFolder) -> Iterator[Mirrored]:
-    """Hold the folder of a job, which may get another name meanwhile, and let no other process write into it."""
+    """Hold the folder of a job, which may get another name meanwhile."""
     with ExitStack() as stack:
 
         def opened(name: str, folder: int) -> int:
@@ -38,17 +38,18 @@ def mirrored(run_folder: RunFolder) -> Iterator[Mirrored]:
         there = opened(THERE, folder)
         lock = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=there)
         stack.callback(os.close, lock)
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield Mirrored(run_folder, there, opened(str(run_folder.attempt), opened("attempts", folder)))
+        attempt = opened(str(run_folder.attempt), opened("attempts", folder))
+        yield Mirrored(run_folder, there, attempt, lock)
 
 
 class Mirrored:
-    """Write what has come of an attempt. `there` and `attempt` are descriptors of folders."""
+    """Write what has come of an attempt. `there` and `attempt` are descriptors of folders, `lock` is that of a file."""
 
-    def __init__(self, run_folder: RunFolder, there: int, attempt: int) -> None:
+    def __init__(self, run_folder: RunFolder, there: int, attempt: int, lock: int) -> None:
         self.run_folder = run_folder
         self._there = there
         self._attempt = attempt
+        self._lock = lock
         self._known = self._read()
 
     def wanted(self, folder: str) -> NewsRequest:
@@ -62,13 +63,22 @@ class Mirrored:
         )
 
     def take(self, pieces: Sequence[Piece], ahead: float) -> None:
-        """Write pieces; times are those of our clock, which is `ahead` of the one there. OSError if that fails."""
+        """Write pieces; times are those of our clock, which is `ahead` of the one there. OSError if that fails.
+
+        What another process has written since these were asked for stays: it is no older.
+        """
         if not pieces:
             return
-        for piece in pieces:
-            self._write(piece, ahead)
-            self._known[piece.name] = piece.seen
-        self._replace(self._there, self._file, json.dumps(self._known).encode(), None)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        try:
+            asked, self._known = self._known, self._read()
+            for piece in pieces:
+                if self._known.get(piece.name) == asked.get(piece.name):
+                    self._write(piece, ahead)
+                    self._known[piece.name] = piece.seen
+            self._replace(self._there, self._file, json.dumps(self._known).encode(), None)
+        finally:
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def _write(self, piece: Piece, ahead: float) -> None:
         *parents, name = piece.name.split("/")

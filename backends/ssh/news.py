@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from paislurm.translator.lazy import dataclass
+from paislurm.translator.lazy import dataclass, regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 ALWAYS = ("claim", "result.json", "slurm.log", "srun", "tasks")
 """What tells how an attempt stands; what its tasks print is asked for where somebody wants to see it."""
+
+_COUNT, _TIME = regex(r"[0-9]{1,20}"), regex(r"-?[0-9]{1,11}(?:\.[0-9]{0,20})?")
 
 
 class Seen(NamedTuple):
@@ -97,7 +99,7 @@ def answer(data: bytes, asked: Sequence[NewsRequest]) -> News:
 
 def _piece(folder: str, rest: str, data: bytes, position: int) -> Piece:
     words = rest.split(" ", 5)
-    if len(words) != 6 or not all(word.isdecimal() for word in (words[0], words[1], words[3], words[4])):
+    if len(words) != 6 or not all(_COUNT.fullmatch(word) for word in (words[0], words[1], words[3], words[4])):
         raise GarbledError("a file without its size")
     inode, size, mtime, offset, count, name = words
     piece = data[position : position + int(count)]
@@ -114,7 +116,6 @@ def _is_below(name: str) -> bool:
 
 
 def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise GarbledError(f"a time that is none: {text!r}") from None
+    if not _TIME.fullmatch(text):
+        raise GarbledError(f"a time that is none: {text[:40]!r}")
+    return float(text)

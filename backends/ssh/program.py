@@ -36,8 +36,9 @@ ALWAYS = (
     "ClearAllForwardings=yes",
     "PermitLocalCommand=no",
     "RemoteCommand=none",
+    "LogLevel=INFO",
 )
-"""No question is asked, no key is taken on trust, and nothing is forwarded. Source: ssh_config(5)."""
+"""No question is asked, no key is taken on trust, nothing is forwarded, and it says why. Source: ssh_config(5)."""
 OF_THE_MASTER = (
     "ControlMaster=yes",
     "ControlPersist=10m",
@@ -61,7 +62,10 @@ class ProgramTransport:
 
     def has_master(self) -> bool:
         """Tell whether a connection is open that can be shared; one that does not answer is let go of."""
-        argv = ["ssh", "-O", "check", *self._options(()), self._address.host]
+        try:
+            argv = ["ssh", "-O", "check", *self._options(()), self._address.host]
+        except UnreachableError:
+            return False
         try:
             done = subprocess.run(
                 argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=CHECK_SECONDS, check=False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import UnreachableError
 
-from ..runner import Completed
+from ..runner import Completed, silent
 from . import errors
 from .command_line import outcome, request
 
@@ -22,7 +22,8 @@ SLACK = 20.0
 """Seconds beyond the time-out there, for the way and for what login profiles do."""
 REFUSALS = ("E551", "E552", "E553")
 FIRST_PAUSE, MAX_PAUSE = 60.0, 960.0
-_NOT_FOUND = 127
+_TIMED_OUT, _FORBIDDEN, _NOT_FOUND, _SIGNALS = 124, 126, 127, 128
+"""Source: timeout(1), EXIT STATUS; bash(1), EXIT STATUS."""
 
 
 class SshRunner:
@@ -45,11 +46,7 @@ class SshRunner:
         """Run a program there to its end; without its end nobody knows what it did."""
         data = (stdin or "").encode(errors="surrogateescape")
         done = self.exchange(argv, stdin=data, env=env, timeout=timeout)
-        stdout, stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
-        assert done.status is not None
-        if done.status == _NOT_FOUND:
-            raise errors.missing(self._address, argv[0])
-        return Completed(status=done.status, stdout=stdout, stderr=stderr)
+        return completed(self._address, argv, done, timeout)
 
     def exchange(
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, timeout: float
@@ -72,3 +69,17 @@ class SshRunner:
         if done.status is None:
             raise errors.broken(self._address, argv[0])
         return done
+
+
+def completed(address: Address, argv: Sequence[str], done: Outcome, timeout: float) -> Completed:
+    """Return how a program ended there, as of one that ends here; UnreachableError where it said nothing in time."""
+    assert done.status is not None
+    if done.status == _TIMED_OUT:
+        raise silent(argv, timeout)
+    if done.status == _FORBIDDEN:
+        raise errors.forbidden(address, argv[0])
+    if done.status == _NOT_FOUND:
+        raise errors.missing(address, argv[0])
+    status = -signal if (signal := done.status - _SIGNALS) in range(1, 65) else done.status
+    stdout, stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+    return Completed(status=status, stdout=stdout, stderr=stderr)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.backends.runner import Completed
+from paislurm.backends.runner import Completed, LocalRunner
 from paislurm.translator.cli import context
 from paislurm.translator.cli.site import ask as ask_module
-from paislurm.translator.cli.site.ask import Machine, ask, this_machine
-from paislurm.translator.errors import Diagnostic, UnreachableError
+from paislurm.translator.cli.site.ask import Machine, ask, machine_of, this_machine
+from paislurm.translator.errors import BackendError, Diagnostic, UnreachableError
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.load import load_site
 
@@ -92,6 +92,16 @@ def test_plugins_may_come_on_standard_error() -> None:
     said = Completed(status=0, stdout="", stderr="srun: MPI types are...\nsrun: pmi2\n")
     slurm = Slurm(srun=said)
     assert detect(ask(slurm, slurm, Machine(), "alice")).site.mpi == ("pmi2",)
+
+
+@pytest.mark.parametrize("said", ["", "alice\n"])
+def test_a_login_node_that_does_not_say_who_one_is(said: str) -> None:
+    with pytest.raises(BackendError):
+        machine_of(Slurm(bash=Completed(status=1, stdout=said, stderr="")))
+
+
+def test_a_user_without_a_name_has_a_number() -> None:
+    assert machine_of(LocalRunner())[1]
 
 
 def test_a_resolver_that_does_not_know_nodes_or_is_silent() -> None:

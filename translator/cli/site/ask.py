@@ -97,19 +97,25 @@ def ask(
     )
 
 
-def detect_at(host: str, look: ProbeOptions | None = None) -> Detection:
+def detect_at(host: str) -> Detection:
     """Return what Slurm says to this user at a login node. BackendError if it does not answer."""
     runner = context.slurm_runner(f"{SSH}{host}")
     machine, user = machine_of(runner)
-    found = detect(ask(runner, runner, machine, user, look))
+    found = detect(ask(runner, runner, machine, user))
     return replace(found, site=replace(found.site, host=host))
 
 
 def machine_of(runner: CommandRunner) -> tuple[Machine, str]:
     """Return what the machine has on which a runner runs programs, and who the user is there."""
     words = " ".join(PROGRAMS)
-    script = f'id -un; cat {_EPHEMERAL} 2>/dev/null || echo; for each in {words}; do type -P "$each"; done; true'
-    user, ports, *found = runner.run(["bash", "-c", script], timeout=SECONDS).stdout.splitlines()
+    name = "id -un 2>/dev/null || id -u"
+    script = f'{name}; cat {_EPHEMERAL} 2>/dev/null || echo; for each in {words}; do type -P "$each"; done; true'
+    argv = ["bash", "-c", script]
+    done = runner.run(argv, timeout=SECONDS)
+    lines = done.stdout.splitlines()
+    if done.status or len(lines) < 2:
+        raise failure(argv[:1], done)
+    user, ports, *found = lines
     there = {path.rpartition("/")[2] for path in found}
     runtimes = tuple(name for program, name in PROGRAMS.items() if program in there)
     return Machine(runtimes=runtimes, ephemeral_ports=ports.strip()), user

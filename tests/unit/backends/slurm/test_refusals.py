@@ -71,6 +71,12 @@ def test_a_controller_that_is_away_is_no_refusal() -> None:
         backend.cancel(JobId("1"))
 
 
+def test_an_sbatch_that_is_killed_may_have_sent_the_job() -> None:
+    error = failure(("sbatch",), Completed(status=-9, stdout="", stderr=""))
+    assert isinstance(error, UnreachableError)
+    assert error.diagnostics[0].code not in NEVER_SENT
+
+
 def test_a_machine_without_a_cluster_has_submitted_nothing() -> None:
     wanted = submission("x")
     said = "sbatch: error: fetch_config: failed\nsbatch: fatal: Could not establish a configuration source\n"

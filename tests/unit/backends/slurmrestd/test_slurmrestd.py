@@ -232,12 +232,29 @@ def test_a_daemon_that_is_gone_is_said_once_and_programs_are_asked(tmp_path: Pat
     assert words.endswith("; Slurm's programs are asked instead")
 
 
-@pytest.mark.parametrize("address", ["", "unix:", "login:6820", "ftp://login", "http://"])
+@pytest.mark.parametrize(
+    "address", ["", "unix:", "login:6820", "ftp://login", "http://", "http://login:x", "http://[x"]
+)
 def test_an_address_that_is_none(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ADDRESS, address)
     with pytest.raises(UnreachableError, match=ADDRESS) as caught:
         RestClient().get("slurm", "ping/")
     assert "unix:/PATH or http://HOST:PORT" in caught.value.diagnostics[0].hint
+
+
+def test_a_token_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TOKEN, "two\nlines")
+    with pytest.raises(UnreachableError, match=TOKEN):
+        RestClient(address="http://127.0.0.1:1").get("slurm", "ping/")
+
+
+def test_a_job_of_another_cluster_is_cancelled_by_the_programs(tmp_path: Path) -> None:
+    done = Completed(status=0, stdout="", stderr="")
+    with Daemon({}) as daemon:
+        calls = [Recording(tuple(commands.scancel(JobId("7;far"))), done)]
+        asked = Asked({"asked": "7", "answers": {}}, daemon, f"unix:{tmp_path}/none", calls)
+        asked.backend.cancel(JobId("7;far"))
+    assert not asked.words
 
 
 def test_a_daemon_that_hangs_says_nothing(ask: Callable[..., Asked]) -> None:
@@ -254,6 +271,7 @@ def test_a_daemon_that_hangs_says_nothing(ask: Callable[..., Asked]) -> None:
         ({"status": 502, "answer": ""}, UnreachableError, "HTTP status 502"),
         ({"status": 500, "answer": {"errors": []}}, UnreachableError, "no answer of Slurm"),
         ({"status": 400, "answer": ""}, RejectedError, "HTTP status 400"),
+        ({"status": 500, "answer": {"errors": ["odd"]}}, UnreachableError, "no answer of Slurm"),
         ({"status": 429, "answer": "Too many requests"}, ThrottledError, "Too many requests"),
         ({"status": 200, "answer": {"errors": [{"error": "Access denied"}]}}, RejectedError, "Access denied"),
     ],

@@ -70,8 +70,10 @@ def detect(
     from ...site.probe import ProbeOptions
     from ...site.profile_file import Written, write_profile
 
+    if probe and host is not None:
+        raise click.UsageError("--probe looks at files that this machine and a node share: call it at the login node")
     look = ProbeOptions(partition=partition, account=account, sysfs=sysfs) if probe else None
-    found = detect_from_here(look) if host is None else detect_at(host, look)
+    found = detect_from_here(look) if host is None else detect_at(host)
     text = profile_text(found)
     done = write_profile(Path(output), text, force=force) if output else Written(written=False)
     if as_json:

@@ -1,0 +1,254 @@
+"""What of a job is left at a login node that answers badly, and what may be asked of it again."""
+
+from __future__ import annotations
+
+import subprocess
+from base64 import b64decode
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from paislurm.backends.base import RunFolder, Submission
+from paislurm.backends.ssh import backend as ssh
+from paislurm.backends.ssh.address import Address
+from paislurm.backends.ssh.backend import SshBackend
+from paislurm.backends.ssh.bring import NOTHING, bring
+from paislurm.backends.ssh.news import GarbledError, NewsRequest, answer
+from paislurm.backends.ssh.program import ProgramTransport
+from paislurm.backends.ssh.removals import Removals
+from paislurm.backends.ssh.transport import choose_transport
+from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, UnreachableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paislurm.backends.ssh.bring import Brought
+    from paislurm.backends.ssh.runner import SshRunner
+    from paislurm.backends.ssh.transport import Sent
+
+HOST = Address(host="login1")
+TAG = "paislurm-1a2b"
+NOBODY = "echo 'sbatch: error: Unable to contact slurm controller (connect failure)' >&2; exit 1"
+
+
+class Login:
+    """Be a login node in a folder: what is run there is run here, with a home of its own."""
+
+    name = "here"
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.breaks_at = ""
+        (home / "bin").mkdir(parents=True)
+        (home / ".bash_profile").write_text(f"PATH={home}/bin:$PATH\n")
+
+    def sbatch(self, text: str) -> None:
+        path = self.home / "bin/sbatch"
+        path.write_text(f"#!/bin/bash\n{text}\n")
+        path.chmod(0o755)
+
+    def exchange(self, line: str, stdin: bytes, timeout: float) -> tuple[bytes, bytes]:
+        env = {"HOME": str(self.home), "PATH": "/usr/bin:/bin"}
+        done = subprocess.run(
+            ["bash", "-c", line], input=stdin, capture_output=True, timeout=timeout, env=env, check=False
+        )
+        return (b"" if self.breaks_at and self.breaks_at in self._script(stdin) else done.stdout), done.stderr
+
+    def put(self, files: Sequence[Sent], timeout: float) -> None:
+        del timeout
+        for each in files:
+            Path(each.there).write_bytes(each.here.read_bytes())
+            Path(each.there).chmod(each.mode)
+
+    def attach(self, line: str, *, terminal: bool) -> int:
+        raise NotImplementedError
+
+    @staticmethod
+    def _script(stdin: bytes) -> str:
+        return b64decode(stdin.partition(b"\n")[0]).decode()
+
+    @property
+    def remains(self) -> list[str]:
+        return sorted(path.name for path in (self.home / ".paislurm/remote").iterdir())
+
+
+@pytest.fixture
+def login(tmp_path: Path) -> Login:
+    return Login(tmp_path / "there")
+
+
+@pytest.fixture
+def made(tmp_path: Path, login: Login, monkeypatch: pytest.MonkeyPatch) -> SshBackend:
+    monkeypatch.setattr(ssh, "SUBMIT_SECONDS", 0.0)
+    monkeypatch.setattr(ssh, "FIRST_PAUSE", 0.0)
+    monkeypatch.setattr(ssh, "SBATCH_SECONDS", 2)
+    removals = Removals(tmp_path / "to-remove")
+    return SshBackend(HOST, login, removals, lambda _: 1, lambda *_: None, lambda *_: ())
+
+
+@pytest.fixture
+def submission(tmp_path: Path) -> Submission:
+    folder = tmp_path / "job"
+    for name, text in {"secrets/key": "hush", "attempts/0/job.sbatch": "true", "attempts/1/job.sbatch": "true"}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return _attempt(folder, 0)
+
+
+def _attempt(folder: Path, number: int) -> Submission:
+    return Submission(
+        script=folder / f"attempts/{number}/job.sbatch",
+        folder=folder,
+        job="job",
+        attempt=number,
+        tag=f"{TAG}.{number}" if number else TAG,
+        log=folder / f"attempts/{number}/slurm.log",
+    )
+
+
+@pytest.mark.parametrize("said", [NOBODY, "echo 'sbatch: error: invalid partition specified: x' >&2; exit 1"])
+def test_a_job_that_was_not_taken_leaves_nothing_there(
+    made: SshBackend, login: Login, submission: Submission, said: str
+) -> None:
+    login.sbatch(said)
+    with pytest.raises(BackendError):
+        made.submit(submission)
+    assert login.remains == []
+
+
+def test_an_sbatch_that_is_not_there_leaves_nothing_there(
+    made: SshBackend, login: Login, submission: Submission
+) -> None:
+    login.sbatch("exit 127")
+    with pytest.raises(UnreachableError) as caught:
+        made.submit(submission)
+    assert caught.value.diagnostics[0].code == "E501"
+    assert login.remains == []
+
+
+@pytest.mark.parametrize(
+    ("said", "error"), [(NOBODY, "E506"), ("echo 'Socket timed out on send/recv operation' >&2; exit 1", "E502")]
+)
+def test_a_retry_that_slurm_did_not_take_is_asked_for_again(
+    made: SshBackend, login: Login, submission: Submission, said: str, error: str
+) -> None:
+    login.sbatch("echo 7")
+    assert made.submit(submission) == "7"
+    login.sbatch(said)
+    with pytest.raises(UnreachableError) as caught:
+        made.submit(_attempt(submission.folder, 1))
+    assert caught.value.diagnostics[0].code == error
+    login.sbatch("echo 8")
+    assert made.submit(_attempt(submission.folder, 1)) == "8"
+    assert (login.home / ".paislurm/remote/job.1a2b/secrets/key").read_text() == "hush"
+
+
+@pytest.mark.parametrize("end", ["sleep 9", "kill -KILL $$"])
+def test_an_sbatch_that_says_nothing_may_have_sent_the_job(
+    made: SshBackend, login: Login, submission: Submission, end: str
+) -> None:
+    login.sbatch(end)
+    with pytest.raises(UnreachableError) as caught:
+        made.submit(submission)
+    assert caught.value.diagnostics[0].code == "E502"
+    assert login.remains == ["job.1a2b"]
+
+
+def test_an_answer_that_was_lost_is_heard_later(made: SshBackend, login: Login, submission: Submission) -> None:
+    login.sbatch('echo call >>"$HOME/calls"; echo 7')
+    login.breaks_at = "setsid"
+    with pytest.raises(UnreachableError):
+        made.submit(submission)
+    login.breaks_at = ""
+    assert made.submit(submission) == "7"
+    assert (login.home / "calls").read_text() == "call\n"
+
+
+@pytest.mark.parametrize("at", ["sha256sum", "umask 077\nrm -rf"])
+def test_files_of_which_nobody_heard_that_they_came_are_removed(
+    made: SshBackend, login: Login, submission: Submission, at: str
+) -> None:
+    login.breaks_at = at
+    with pytest.raises(UnreachableError) as caught:
+        made.submit(submission)
+    assert caught.value.diagnostics[0].code == "E550"
+    assert login.remains == []
+
+
+@pytest.mark.parametrize("error", [RejectedError(Diagnostic(code="E510", message="full")), KeyboardInterrupt()])
+def test_files_that_were_not_taken_whole_are_removed(
+    made: SshBackend, login: Login, submission: Submission, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def upload(_: object, __: object, ___: object, name: str) -> None:
+        Path(name).with_name(f".new-{Path(name).name}").mkdir()
+        raise error
+
+    monkeypatch.setattr(ssh, "upload", upload)
+    with pytest.raises(type(error)):
+        made.submit(submission)
+    assert login.remains == []
+
+
+def test_no_answer_can_be_kept_and_nothing_is_called(made: SshBackend, login: Login, submission: Submission) -> None:
+    login.sbatch("echo 7")
+    made.submit(submission)
+    retry = _attempt(submission.folder, 1)
+    made._send_files(retry, f"{made._root}/job.1a2b", 0.0)
+    (login.home / f".paislurm/remote/job.1a2b/attempts/1/sbatch-{retry.tag}").write_text("in the way")
+    with pytest.raises(RejectedError, match="File exists"):
+        made.submit(retry)
+
+
+def test_what_cannot_be_removed_stays_on_the_list(made: SshBackend, login: Login, submission: Submission) -> None:
+    login.sbatch(f"mkdir {login.home}/bin/x; printf '#!/bin/bash\\nexit 1\\n' >{login.home}/bin/rm; "
+                 f"chmod +x {login.home}/bin/rm; {NOBODY}")  # fmt: skip
+    with pytest.raises(BackendError):
+        made.submit(submission)
+    assert made._removals.due() == ["job.1a2b"]
+    (login.home / "bin/rm").unlink()
+    made._tidy()
+    assert made._removals.due() == []
+
+
+def test_not_all_folders_are_open_at_once(made: SshBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def brought(_: object, __: object, run_folders: Sequence[RunFolder], ___: object) -> Brought:
+        seen.append(len(run_folders))
+        return NOTHING._replace(anything=len(seen) == 1)
+
+    monkeypatch.setattr(ssh, "bring", brought)
+    assert made.fetch([RunFolder(folder=Path(str(n)), job="j", tag=TAG, attempt=0) for n in range(120)])
+    assert seen == [50, 50, 20]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"end nan 0\0",
+        b"end inf 0\0",
+        b"end 1e300 0\0",
+        b"file 1 0 nan 0 0 claim\0end 1 0\0",
+        b"file " + b"9" * 5000 + b" 0 1 0 0 claim\0end 1 0\0",
+    ],
+)
+def test_numbers_that_are_none_are_no_answer(said: bytes) -> None:
+    with pytest.raises(GarbledError):
+        answer(b"folder /r/a\0" + said, [NewsRequest(folder="/r/a")])
+
+
+def test_an_answer_that_promises_more_and_brings_nothing_is_the_last(tmp_path: Path) -> None:
+    (tmp_path / "job").mkdir()
+    runner = SimpleNamespace(exchange=lambda *_, **__: SimpleNamespace(stdout=b"end 1 1\0"))
+    with pytest.raises(UnreachableError, match="never ends"):
+        bring(HOST, cast("SshRunner", runner), [RunFolder(folder=tmp_path / "job", job="j", tag=TAG, attempt=0)], "/r")
+
+
+def test_without_the_ssh_program_there_is_no_connection_to_share(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert ProgramTransport(HOST).has_master() is False
+    assert choose_transport(HOST, "auto").name in ("fabric", "ssh")
