@@ -205,7 +205,10 @@ def _follow_over_a_cut(laptop: Laptop, way: str, limit: int, port: int) -> str:
 def test_a_link_that_falls_silent_is_waited_for(ann: Ann) -> None:
     laptop = ann.laptop
     assert (
-        ann.submit(role("worker", 1, "echo begun; until [[ -e ~/go ]]; do sleep 0.2; done; echo over")).returncode == 0
+        ann.submit(
+            role("worker", 1, f"echo begun; until [[ -e ~/{ann.name} ]]; do sleep 0.2; done; echo over")
+        ).returncode
+        == 0
     )
     follower = laptop.popen("paislurm", "logs", "--follow", ann.name, env=ann.env)
     assert follower.stdout is not None
@@ -213,7 +216,7 @@ def test_a_link_that_falls_silent_is_waited_for(ann: Ann) -> None:
     prefix = ["nsenter", f"--target={laptop.pid}", "--net"]
     hosts.ip(["link set eth0 down"], prefix)
     assert "still waiting" in follower.stdout.readline()
-    go = laptop.cluster.home("alice") / "go"
+    go = laptop.cluster.home("alice") / ann.name
     go.touch()
     hosts.ip(["link set eth0 up"], prefix)
     try:
