@@ -174,7 +174,8 @@ def laptops(cluster: Cluster) -> Iterator[Laptop]:
         holder.send_signal(signal.SIGKILL)
         holder.wait()
         for process in laptop.started:
-            process.wait()
+            # All ended with the laptop; their pipes are closed.
+            process.communicate()
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -109,10 +109,10 @@ def test_an_exit_status_of_128_and_more(site: Site, folder: Path, way: Way) -> N
 
 
 def test_a_job_stays_readable_where_the_backend_is_gone(site: Site, folder: Path, way: Way) -> None:
+    if way.backend == "slurm":
+        pytest.skip(f"{way.backend} needs nothing that can go")
     job = submit(site, folder, way, role("w", 1, SAVES))
     job.wait_for("ready", "0-w/0")
-    if not job.more:
-        pytest.skip(f"{way.backend} needs nothing that can go")
     gone = dataclasses.replace(job, more={})
     # An answer of the last seconds would be shown as it is.
     (job.home / "monitor" / way.backend / "answer.json").unlink(missing_ok=True)
