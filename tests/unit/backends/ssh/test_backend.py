@@ -20,8 +20,7 @@ from tests.unit.backends.ssh.here import Here
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SBATCH = """#!/bin/sh
-echo call >>"$HOME/calls"
+SBATCH = """echo call >>"$HOME/calls"
 if [ -e "$HOME/refuses" ]; then
     echo "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified" >&2
     exit 1
@@ -34,11 +33,9 @@ TAG = "paislurm-00112233445566aa"
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """The home at the login node, with programs that stand for Slurm's."""
-    programs = tmp_path / "there" / "bin"
-    programs.mkdir(parents=True)
-    for name, text in (("sbatch", SBATCH), ("squeue", "#!/bin/sh\n"), ("sacct", "#!/bin/sh\n")):
-        (programs / name).write_text(text)
-        (programs / name).chmod(0o755)
+    there = Here(tmp_path / "there")
+    for name, text in (("sbatch", SBATCH), ("squeue", ""), ("sacct", "")):
+        there.program(name, text)
     return tmp_path / "there"
 
 
@@ -47,8 +44,7 @@ def made(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callabl
     monkeypatch.setattr(module, "FIRST_PAUSE", 0.01)
 
     def make(*loses: int) -> tuple[SshBackend, Here]:
-        transport = Here(home, f"{home}/bin:{os.environ['PATH']}", loses)
-        (home / ".bash_profile").write_text(f"PATH={home}/bin:$PATH\necho welcome\n")
+        transport = Here(home, loses)
         removals = Removals(tmp_path / "to-remove")
         backend = SshBackend(
             parse_address("login1"), transport, removals, lambda _: 1, lambda _, __, ___: None, lambda _, __: ()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from base64 import b64decode
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
@@ -20,67 +18,26 @@ from paislurm.backends.ssh.program import ProgramTransport
 from paislurm.backends.ssh.removals import Removals
 from paislurm.backends.ssh.transport import choose_transport
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, UnreachableError
+from tests.unit.backends.ssh.here import Here
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paislurm.backends.ssh.bring import Brought
     from paislurm.backends.ssh.runner import SshRunner
-    from paislurm.backends.ssh.transport import Sent
 
 HOST = Address(host="login1")
 TAG = "paislurm-1a2b"
 NOBODY = "echo 'sbatch: error: Unable to contact slurm controller (connect failure)' >&2; exit 1"
 
 
-class Login:
-    """Be a login node in a folder: what is run there is run here, with a home of its own."""
-
-    name = "here"
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.breaks_at = ""
-        (home / "bin").mkdir(parents=True)
-        (home / ".bash_profile").write_text(f"PATH={home}/bin:$PATH\n")
-
-    def sbatch(self, text: str) -> None:
-        path = self.home / "bin/sbatch"
-        path.write_text(f"#!/bin/bash\n{text}\n")
-        path.chmod(0o755)
-
-    def exchange(self, line: str, stdin: bytes, timeout: float) -> tuple[bytes, bytes]:
-        env = {"HOME": str(self.home), "PATH": "/usr/bin:/bin"}
-        done = subprocess.run(
-            ["bash", "-c", line], input=stdin, capture_output=True, timeout=timeout, env=env, check=False
-        )
-        return (b"" if self.breaks_at and self.breaks_at in self._script(stdin) else done.stdout), done.stderr
-
-    def put(self, files: Sequence[Sent], timeout: float) -> None:
-        del timeout
-        for each in files:
-            Path(each.there).write_bytes(each.here.read_bytes())
-            Path(each.there).chmod(each.mode)
-
-    def attach(self, line: str, *, terminal: bool) -> int:
-        raise NotImplementedError
-
-    @staticmethod
-    def _script(stdin: bytes) -> str:
-        return b64decode(stdin.partition(b"\n")[0]).decode()
-
-    @property
-    def remains(self) -> list[str]:
-        return sorted(path.name for path in (self.home / ".paislurm/remote").iterdir())
+@pytest.fixture
+def login(tmp_path: Path) -> Here:
+    return Here(tmp_path / "there")
 
 
 @pytest.fixture
-def login(tmp_path: Path) -> Login:
-    return Login(tmp_path / "there")
-
-
-@pytest.fixture
-def made(tmp_path: Path, login: Login, monkeypatch: pytest.MonkeyPatch) -> SshBackend:
+def made(tmp_path: Path, login: Here, monkeypatch: pytest.MonkeyPatch) -> SshBackend:
     monkeypatch.setattr(ssh, "SUBMIT_SECONDS", 0.0)
     monkeypatch.setattr(ssh, "FIRST_PAUSE", 0.0)
     monkeypatch.setattr(ssh, "SBATCH_SECONDS", 2)
@@ -110,7 +67,7 @@ def _attempt(folder: Path, number: int) -> Submission:
 
 @pytest.mark.parametrize("said", [NOBODY, "echo 'sbatch: error: invalid partition specified: x' >&2; exit 1"])
 def test_a_job_that_was_not_taken_leaves_nothing_there(
-    made: SshBackend, login: Login, submission: Submission, said: str
+    made: SshBackend, login: Here, submission: Submission, said: str
 ) -> None:
     login.sbatch(said)
     with pytest.raises(BackendError):
@@ -119,7 +76,7 @@ def test_a_job_that_was_not_taken_leaves_nothing_there(
 
 
 def test_an_sbatch_that_is_not_there_leaves_nothing_there(
-    made: SshBackend, login: Login, submission: Submission
+    made: SshBackend, login: Here, submission: Submission
 ) -> None:
     login.sbatch("exit 127")
     with pytest.raises(UnreachableError) as caught:
@@ -132,7 +89,7 @@ def test_an_sbatch_that_is_not_there_leaves_nothing_there(
     ("said", "error"), [(NOBODY, "E506"), ("echo 'Socket timed out on send/recv operation' >&2; exit 1", "E502")]
 )
 def test_a_retry_that_slurm_did_not_take_is_asked_for_again(
-    made: SshBackend, login: Login, submission: Submission, said: str, error: str
+    made: SshBackend, login: Here, submission: Submission, said: str, error: str
 ) -> None:
     login.sbatch("echo 7")
     assert made.submit(submission) == "7"
@@ -147,7 +104,7 @@ def test_a_retry_that_slurm_did_not_take_is_asked_for_again(
 
 @pytest.mark.parametrize("end", ["sleep 9", "kill -KILL $$"])
 def test_an_sbatch_that_says_nothing_may_have_sent_the_job(
-    made: SshBackend, login: Login, submission: Submission, end: str
+    made: SshBackend, login: Here, submission: Submission, end: str
 ) -> None:
     login.sbatch(end)
     with pytest.raises(UnreachableError) as caught:
@@ -156,7 +113,7 @@ def test_an_sbatch_that_says_nothing_may_have_sent_the_job(
     assert login.remains == ["job.1a2b"]
 
 
-def test_an_answer_that_was_lost_is_heard_later(made: SshBackend, login: Login, submission: Submission) -> None:
+def test_an_answer_that_was_lost_is_heard_later(made: SshBackend, login: Here, submission: Submission) -> None:
     login.sbatch('echo call >>"$HOME/calls"; echo 7')
     login.breaks_at = "setsid"
     with pytest.raises(UnreachableError):
@@ -168,7 +125,7 @@ def test_an_answer_that_was_lost_is_heard_later(made: SshBackend, login: Login, 
 
 @pytest.mark.parametrize("at", ["sha256sum", "umask 077\nrm -rf"])
 def test_files_of_which_nobody_heard_that_they_came_are_removed(
-    made: SshBackend, login: Login, submission: Submission, at: str
+    made: SshBackend, login: Here, submission: Submission, at: str
 ) -> None:
     login.breaks_at = at
     with pytest.raises(UnreachableError) as caught:
@@ -179,7 +136,7 @@ def test_files_of_which_nobody_heard_that_they_came_are_removed(
 
 @pytest.mark.parametrize("error", [RejectedError(Diagnostic(code="E510", message="full")), KeyboardInterrupt()])
 def test_files_that_were_not_taken_whole_are_removed(
-    made: SshBackend, login: Login, submission: Submission, monkeypatch: pytest.MonkeyPatch, error: BaseException
+    made: SshBackend, login: Here, submission: Submission, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     def upload(_: object, __: object, ___: object, name: str) -> None:
         Path(name).with_name(f".new-{Path(name).name}").mkdir()
@@ -191,7 +148,7 @@ def test_files_that_were_not_taken_whole_are_removed(
     assert login.remains == []
 
 
-def test_no_answer_can_be_kept_and_nothing_is_called(made: SshBackend, login: Login, submission: Submission) -> None:
+def test_no_answer_can_be_kept_and_nothing_is_called(made: SshBackend, login: Here, submission: Submission) -> None:
     login.sbatch("echo 7")
     made.submit(submission)
     retry = _attempt(submission.folder, 1)
@@ -201,7 +158,7 @@ def test_no_answer_can_be_kept_and_nothing_is_called(made: SshBackend, login: Lo
         made.submit(retry)
 
 
-def test_what_cannot_be_removed_stays_on_the_list(made: SshBackend, login: Login, submission: Submission) -> None:
+def test_what_cannot_be_removed_stays_on_the_list(made: SshBackend, login: Here, submission: Submission) -> None:
     login.sbatch(f"mkdir {login.home}/bin/x; printf '#!/bin/bash\\nexit 1\\n' >{login.home}/bin/rm; "
                  f"chmod +x {login.home}/bin/rm; {NOBODY}")  # fmt: skip
     with pytest.raises(BackendError):
