@@ -103,6 +103,12 @@ class Laptop:
         )
         return self.started[-1]
 
+    def kill(self, process: subprocess.Popen[str]) -> None:
+        """Kill a program without warning; what was started is the one that entered the laptop for it, and waits."""
+        (pid,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.kill(int(pid), signal.SIGKILL)
+        process.wait()
+
     def write(self, name: str, text: str) -> Path:
         """Write a file of ann's."""
         path = self.home / name

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -235,8 +233,7 @@ def test_a_submit_that_is_killed_is_found_again(ann: Ann) -> None:
     process = laptop.popen("paislurm", "submit", f"{ann.name}.yaml", env=ann.env)
     remote = laptop.cluster.home("alice") / ".paislurm" / "remote"
     wait_until(lambda: any(remote.glob(f"{ann.name}.*/attempts/0/sbatch-*")), "sbatch to be called")
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    laptop.kill(process)
     done = ann.paislurm("wait", ann.name)
     assert done.returncode == 0, done.stderr
     assert ann.paislurm("logs", ann.name).stdout == "hello\n"
