@@ -11,7 +11,7 @@ FUZZ_SECONDS ?= 600
 # Tests on the cluster wait more than they compute, so that there are more processes than processors.
 WORKERS ?= $(shell echo $$(($$(nproc) + 2)))
 ROUNDS ?= 5
-FAULTS := tests/cluster/test_monitor.py tests/cluster/test_no_monitor.py tests/cluster/test_monitor_at_limits.py tests/unit/runtime/test_signals.py
+FAULTS := tests/cluster/test_monitor.py tests/cluster/test_no_monitor.py tests/cluster/test_monitor_at_limits.py tests/unit/runtime/test_signals.py tests/cluster/test_large_job.py tests/contract/test_private_tmp.py
 
 .PHONY: demo help unit test contract check golden bench chaos fuzz horovod horovod-begun cluster-packages cluster-up cluster-down clean
 

@@ -1,8 +1,15 @@
-"""A site on which each job has a /tmp of its own on each node, by a namespace plugin of Slurm."""
+"""A site on which each job has a /tmp of its own on each node, by a namespace plugin of Slurm.
+
+On a busy machine that plugin fails at times in the namespaces that stand for hosts here ("container_p_join: open
+failed"), and jobs with it: `make chaos` runs this.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
+
+import pytest
 
 from tests.cluster.jobs import role
 from tests.cluster.kinds import KINDS
@@ -20,6 +27,9 @@ time: {grace: 5, killWait: 5}
 """
 
 
+@pytest.mark.skipif(
+    "PAISLURM_CHAOS" not in os.environ, reason="Slurm's own plugin fails at times in these hosts: `make chaos` has it"
+)
 def test_a_job_with_a_tmp_of_its_own(site: Site, folder: Path) -> None:
     """Its tasks, the batch script and commands that come in later share that; nobody else sees it."""
     command = "touch /tmp/of-job-$PAI_TASK_INDEX; echo up; sleep infinity"
