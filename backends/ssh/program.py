@@ -162,10 +162,8 @@ class ProgramTransport:
     @property
     def command(self) -> str:
         """The command by which a person opens the connection that is shared here."""
-        address = self._address
         path = "" if self._has_own_path else f" -o ControlPath={self._socket}"
-        port = f" -p {address.port}" if address.port else ""
-        return f"ssh -fNM{path}{port} {f'{address.user}@' if address.user else ''}{address.host}"
+        return f"ssh -fNM{path}{self._address.command.removeprefix('ssh')}"
 
     def _options(self, more: Sequence[str]) -> list[str]:
         settings = [*ALWAYS, *more, f"ControlPath={self._socket}", *self._named]
