@@ -48,11 +48,11 @@ class PyslurmApi:
         slurm = _release(version)
         if not found["pyslurm"]:
             message = f"it is not installed for {self._process.python}"
-            hint = f"install {_wanted(slurm)}, or set {PYTHON}: docs/pyslurm.md has how"
+            hint = f"install {_wanted(slurm)}, or set {PYTHON}: docs/administrator/pyslurm.md has how"
             raise unusable("pyslurm", message, hint)
         if _release(found["pyslurm"]) != slurm and os.environ.get(UNSUPPORTED) != "1":
             message = f"it is {found['pyslurm']}, and {version} needs one of its own version"
-            raise unusable("pyslurm", message, f"install {_wanted(slurm)}: docs/pyslurm.md has how")
+            raise unusable("pyslurm", message, f"install {_wanted(slurm)}: docs/administrator/pyslurm.md has how")
         self._is_checked = True
 
     def queue(self, ids: Sequence[JobId]) -> list[Row]:

@@ -99,7 +99,7 @@ class RestClient:
             port = parts.port or (443 if kind is HTTPSConnection else 6820)
             if parts.scheme in ("http", "https") and parts.hostname:
                 return kind(parts.hostname, port, timeout=self._timeout)
-        hint = f"set {ADDRESS} to unix:/PATH or http://HOST:PORT: docs/slurmrestd.md has how"
+        hint = f"set {ADDRESS} to unix:/PATH or http://HOST:PORT: docs/administrator/slurmrestd.md has how"
         wrong = f"{ADDRESS} is '{self._address}'" if self._address else f"{ADDRESS} says not where it listens"
         raise unusable("slurmrestd", wrong, hint)
 
@@ -128,7 +128,7 @@ def _answer(status: int, text: str) -> dict[str, Any]:
     except ValueError:
         found = None
     if status in (401, 403):
-        hint = f"set {TOKEN} to what `scontrol token` prints: docs/slurmrestd.md has how"
+        hint = f"set {TOKEN} to what `scontrol token` prints: docs/administrator/slurmrestd.md has how"
         raise unusable("slurmrestd", f"it does not let this user in ({_words(text, status)})", hint)
     if status == 404 and not isinstance(found, dict):
         raise unusable("slurmrestd", f"it has no {VERSION}, which Slurm 24.11 to 26.05 have")

@@ -65,7 +65,7 @@ def test_ssh_reaches_the_tasks(site: Site, folder: Path, layout: str, contained:
 
 @BOTH
 def test_mpirun_starts_its_ranks_in_the_tasks(site: Site, folder: Path, layout: str) -> None:
-    """With the options of the published Horovod jobs; docs/mpi.md says why Open MPI 6.0.0rc2 needs others."""
+    """With the options of the published Horovod jobs; docs/user/mpi.md says why Open MPI 6.0.0rc2 needs others."""
     program = compiled(site)
     hosts, options, cpus = "master-0:2,worker-0:2,worker-1:2", "-bind-to none -map-by slot -mca pml ob1", 1
     if "Open MPI v6" in site.run("ompi_info", "--version").stdout:

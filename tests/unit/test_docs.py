@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from paislurm.translator.validation.model import Model
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = [*ROOT.glob("translator/**/*.py"), *ROOT.glob("backends/**/*.py")]
 CODE = re.compile(r'"([EW]\d{3})"')
 
@@ -50,7 +50,7 @@ def test_codes_that_are_named_exist(page: Path) -> None:
 
 def test_the_page_of_codes_is_the_list() -> None:
     rows = "".join(f"| {code} | {meaning} |\n" for code, meaning in sorted(ALL.items(), key=lambda row: row[0][1:]))
-    page = (ROOT / "docs/codes.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/codes.md").read_text(encoding="utf-8")
     assert page.partition("| --- | --- |\n")[2] == rows
 
 
@@ -59,7 +59,7 @@ def test_every_command_is_in_the_readme() -> None:
     assert [name for name in COMMANDS if f"paislurm {name}" not in text] == []
 
 
-EXTRAS = ROOT / "docs/extras-slurm.md"
+EXTRAS = ROOT / "docs/user/extras-slurm.md"
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ Found = dict[str, set[str]]
 
 
 def on_the_page() -> Found:
-    page = (ROOT / "docs/slurm-options.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/user/slurm-options.md").read_text(encoding="utf-8")
     found: Found = {}
     for program, table in re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL):
         options = re.findall(r"^\| `(--[\w-]+)", table, re.MULTILINE)

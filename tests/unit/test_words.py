@@ -125,7 +125,7 @@ def lines(*, code: bool) -> list[tuple[str, str]]:
 
 
 def texts() -> list[Path]:
-    pages = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    pages = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
     tables = [file for folder in ("translator", "examples") for file in sorted((ROOT / folder).rglob("*.yaml"))]
     scripts = [file for file in sorted((ROOT / "templates").rglob("*")) if file.suffix in (".sh", ".j2")]
     return [*pages, *tables, *scripts]

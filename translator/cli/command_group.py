@@ -10,31 +10,45 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-COMMANDS: Mapping[str, str] = {
-    "check": "Say what is wrong with a job file.",
-    "plan": "Show what would be asked of Slurm, and why.",
-    "script": "Print the batch script.",
-    "explain": "Say which lines of the script come from where.",
-    "convert": "Rewrite a job file of protocol v1 as protocol v2.",
-    "submit": "Compile a job file and submit it.",
-    "list": "List your jobs.",
-    "status": "Show how a job and its tasks stand.",
-    "logs": "Show what the tasks print.",
-    "watch": "Show how jobs stand, as it changes.",
-    "exec": "Open a shell in a task that runs, or run a command there.",
-    "ssh": "The same as exec.",
-    "wait": "Wait for the end of a job.",
-    "cancel": "End a job.",
-    "monitor": "Look after your jobs: retry what is to be retried.",
-    "explain-exit": "Say what an exit code or a state of Slurm means.",
-    "verify": "Tell whether a script is what paislurm makes.",
-    "runtime": "Print the part of scripts that is the same in every job.",
-    "schema": "Print the JSON Schema of job files, for editors.",
-    "site": "Write a site profile by what Slurm says, show it, or check jobs against it.",
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "compiler": {
+        "check": "Say what is wrong with a job file.",
+        "plan": "Show what would be asked of Slurm, and why.",
+        "script": "Print the batch script.",
+        "explain": "Say which lines of the script come from where.",
+        "convert": "Rewrite a job file of protocol v1 as protocol v2.",
+        "verify": "Tell whether a script is what paislurm makes.",
+    },
+    "running": {
+        "submit": "Compile a job file and submit it.",
+        "wait": "Wait for the end of a job.",
+        "exec": "Open a shell in a task that runs, or run a command there.",
+        "ssh": "The same as exec.",
+        "cancel": "End a job.",
+        "monitor": "Look after your jobs: retry what is to be retried.",
+    },
+    "showing": {
+        "list": "List your jobs.",
+        "status": "Show how a job and its tasks stand.",
+        "logs": "Show what the tasks print.",
+        "watch": "Show how jobs stand, as it changes.",
+        "explain-exit": "Say what an exit code or a state of Slurm means.",
+    },
+    "program": {
+        "site": "Write a site profile by what Slurm says, show it, or check jobs against it.",
+        "schema": "Print the JSON Schema of job files, for editors.",
+        "runtime": "Print the part of scripts that is the same in every job.",
+    },
 }
-"""In the order of a job's life; each is `command` of the module of its name in a folder of `commands`, `_` for `-`."""
-_OF_COMPILER = frozenset({"check", "plan", "script", "explain", "convert", "schema", "verify", "runtime", "site"})
-"""The commands in the folder `compiler`; all others are in `jobs`."""
+"""By the folder of `commands` that they are in; each is `command` of the module of its name, `_` for `-`."""
+TITLES: Mapping[str, str] = {
+    "compiler": "Compile job files",
+    "running": "Run jobs",
+    "showing": "Look at jobs",
+    "program": "The site and the program",
+}
+COMMANDS: Mapping[str, str] = {name: line for group in GROUPS.values() for name, line in group.items()}
+"""A line about each command."""
 
 
 class LazyGroup(click.Group):
@@ -48,16 +62,18 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        folder = "compiler" if cmd_name in _OF_COMPILER else "jobs"
+        folder = next(folder for folder, group in GROUPS.items() if cmd_name in group)
         module = f".commands.{folder}.{cmd_name.replace('-', '_')}"
         command = import_module(module, __package__).command
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the table."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        """Write a table for each group, all with the same columns."""
+        width = max(map(len, COMMANDS))
+        for folder, group in GROUPS.items():
+            with formatter.section(TITLES[folder]):
+                formatter.write_dl([(name.ljust(width), line) for name, line in group.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -39,6 +39,12 @@ def job_argument(command: F) -> F:
     return click.argument("job", metavar="JOB")(command)
 
 
+def jobs_arguments(command: F) -> F:
+    """Add the jobs that are meant, any number of them, and `--last`; `select` says which they are."""
+    last = click.option("--last", is_flag=True, help="The job that you submitted last, as without any JOB.")
+    return click.argument("jobs", metavar="[JOB]...", nargs=-1)(last(command))
+
+
 def examples(*lines: str) -> str:
     """Return the end of a command's help: lines that can be copied, which click does not fill."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

@@ -50,7 +50,7 @@ def test_ctrl_c_while_a_command_loads_is_told() -> None:
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # whatever started the tests may ignore it
         "class Interrupt:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.endswith('commands.jobs.list'): os.kill(os.getpid(), signal.SIGINT)\n"
+        "        if name.endswith('commands.showing.list'): os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Interrupt())\n"
         "from paislurm.translator.cli.start import run\n"
         "sys.argv = ['paislurm', 'list']\n"

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .ran import Ran
     from .running import Runner
 
-PAGE = Path(__file__).parents[3] / "docs" / "json.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "json.md"
 WORDS = ("states", "backend_states")
 """Objects whose keys are data: states."""
 TYPES = {str: "text", int: "number", float: "number", bool: "boolean", list: "list", dict: "object"}

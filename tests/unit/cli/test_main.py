@@ -81,7 +81,7 @@ def test_wrong_usage_is_2(run: Runner, argv: list[str], says: str) -> None:
 
 
 def test_no_command_shows_the_help(run: Runner) -> None:
-    assert "Commands:" in (said := run()).out + said.err
+    assert "Run jobs:" in (said := run()).out + said.err
 
 
 def test_with_json_a_failure_is_a_document_and_a_message(run: Runner) -> None:

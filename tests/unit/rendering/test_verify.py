@@ -14,7 +14,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from paislurm.translator.cli.commands.compiler.runtime import command as runtime_command
+from paislurm.translator.cli.commands.program.runtime import command as runtime_command
 from paislurm.translator.errors import PaislurmError
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.planning.settings.choose import job_settings, role_settings

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _HEAD = (
     "What Slurm says of this cluster, as `paislurm site detect` wrote it down. Change what you know better: "
-    "docs/site-profile.md has every key, and `paislurm schema site` has them for editors."
+    "docs/administrator/site-profile.md has every key, and `paislurm schema site` has them for editors."
 )
 _METHODS = {"getent": "getent", "node-address": "nodeAddress"}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.commands.jobs import monitor
+from paislurm.translator.cli.commands.running import monitor
 from paislurm.translator.cli.context import user_name
 from paislurm.translator.cli.jobs import waiting
 from paislurm.translator.cli.jobs.waiting import Pace

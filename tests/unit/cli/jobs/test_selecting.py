@@ -1,0 +1,58 @@
+"""Which jobs the words of a command line mean."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.context import store
+from paislurm.translator.cli.jobs.selecting import select
+from paislurm.translator.errors import NotFoundError
+
+from ...monitor.jobs import CREATED, job_folder
+from ..running import ME as DEMO
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ME = DEMO.partition("~")[0]
+
+
+@pytest.fixture(autouse=True)
+def _jobs(surroundings: Path) -> None:
+    for at, (user, job) in enumerate([(ME, "train-2"), (ME, "train-1"), ("bob", "train-9"), (ME, "other")]):
+        created = replace(CREATED, happened_at=1000 + at % 3, user=user, job=job)
+        job_folder(surroundings, created, name=f"{user}~{job}")
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["train-1"], [f"{ME}~train-1"]),
+        (["train-2", "train-1", "train-2"], [f"{ME}~train-2", f"{ME}~train-1"]),
+        (["train-*"], [f"{ME}~train-1", f"{ME}~train-2"]),
+        (["other", "train-[2-9]"], [f"{ME}~other", f"{ME}~train-2"]),
+        (["bob~*"], ["bob~train-9"]),
+        (["*~train-?"], sorted([f"{ME}~train-1", f"{ME}~train-2", "bob~train-9"])),
+        ([], [f"{ME}~train-1"]),
+    ],
+)
+def test_words_mean_jobs(words: list[str], meant: list[str]) -> None:
+    found = [folder.name for folder in select(store(), words, user=ME)]
+    assert found == meant
+
+
+def test_the_last_job_goes_with_others() -> None:
+    found = select(store(), ["other"], user=ME, last=True)
+    assert [folder.name for folder in found] == [f"{ME}~train-1", f"{ME}~other"]
+
+
+def test_every_word_that_means_nothing_is_told() -> None:
+    with pytest.raises(NotFoundError) as error:
+        select(store(), ["train-1", "trian-1", "x*"], user=ME)
+    assert [each.message.partition(" in ")[0] for each in error.value.diagnostics] == [
+        "there is no job `trian-1`",
+        "no job",
+    ]

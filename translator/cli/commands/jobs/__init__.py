@@ -1,1 +1,0 @@
-"""Commands for jobs that run, and for those that ran."""

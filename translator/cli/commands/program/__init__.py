@@ -1,0 +1,1 @@
+"""Commands about the site and the program itself: a module for each."""

@@ -1,0 +1,1 @@
+"""Commands on jobs that change something: a module for each."""

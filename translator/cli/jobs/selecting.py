@@ -1,0 +1,79 @@
+"""Say which jobs the words of a command line mean: names, `user~name`, ids, patterns; no word is the last job."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from ...errors import Diagnostic, NotFoundError
+from ...state.job_folder import JobFolder, Living
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...state.job_folder import Store
+
+PATTERN_CHARACTERS = frozenset("*?[")
+
+
+def select(store: Store, words: Sequence[str], *, user: str, last: bool = False) -> list[JobFolder]:
+    """Return the jobs that words mean, each once, in the order of the words; a pattern's jobs by name.
+
+    Without a word, or with `last`, it is the user's job that was submitted last. Raises `NotFoundError` that
+    names every word that means nothing.
+    """
+    found: dict[str, JobFolder] = {}
+    missing: list[Diagnostic] = []
+    if last or not words:
+        folder = last_job(store, user=user)
+        found[folder.name] = folder
+    for word in words:
+        try:
+            folders = _matching(store, word, user=user) if is_pattern(word) else [store.find(word, user=user)]
+        except NotFoundError as error:  # noqa: PERF203 - each word is told of
+            missing.extend(error.diagnostics)
+        else:
+            found |= {folder.name: folder for folder in folders}
+    if missing:
+        raise NotFoundError(missing)
+    return list(found.values())
+
+
+def select_one(store: Store, word: str | None, *, user: str) -> JobFolder:
+    """Return the job that a word means; without one, the user's job that was submitted last."""
+    return last_job(store, user=user) if word is None else store.find(word, user=user)
+
+
+def is_pattern(word: str) -> bool:
+    """Tell whether a word is a pattern as the shell has them: no job has such characters in its name."""
+    return not PATTERN_CHARACTERS.isdisjoint(word)
+
+
+def last_job(store: Store, *, user: str) -> JobFolder:
+    """Return the user's job that was submitted last; `NotFoundError` if there is none."""
+    newest: tuple[int, str] | None = None
+    for name, job in store.look():
+        if name.startswith(f"{user}~"):
+            with suppress(OSError):
+                known = job.read() if isinstance(job, Living) else job
+                at = (known.submitted or known.created, name)
+                newest = max(newest or at, at)
+    if newest is None:
+        message = f"there is no job of {user} in {store.jobs}"
+        raise NotFoundError(Diagnostic(code="E520", message=message, hint="`paislurm submit job.yaml` makes one"))
+    return JobFolder(path=store.jobs / newest[1])
+
+
+def _matching(store: Store, pattern: str, *, user: str) -> list[JobFolder]:
+    """Return the jobs whose name, or `user~name`, fits a pattern; the user's own only, unless it has a `~`."""
+    own = f"{user}~"
+    found = [
+        JobFolder(path=store.jobs / name)
+        for name in store.names()
+        if fnmatchcase(name, pattern if "~" in pattern else own + pattern)
+    ]
+    if not found:
+        message = f"no job in {store.jobs} has a name that fits `{pattern}`"
+        raise NotFoundError(Diagnostic(code="E520", message=message, hint="`paislurm list` shows your jobs"))
+    return found
