@@ -38,6 +38,10 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "site": "Write a site profile by what Slurm says, show it, or check jobs against it.",
         "schema": "Print the JSON Schema of job files, for editors.",
         "runtime": "Print the part of scripts that is the same in every job.",
+        "completion": "Print what makes bash, zsh or fish complete words.",
+        "man": "Print or write manual pages.",
+        "help": "Show the help of a command.",
+        "version": "Print the version.",
     },
 }
 """By the folder of `commands` that they are in; each is `command` of the module of its name, `_` for `-`."""
@@ -50,6 +54,31 @@ TITLES: Mapping[str, str] = {
 COMMANDS: Mapping[str, str] = {name: line for group in GROUPS.values() for name, line in group.items()}
 """A line about each command."""
 
+ALIASES: Mapping[str, str] = {"describe": "status", "ls": "list", "ps": "list", "rm": "remove"}
+"""What people type who know other programs."""
+HINTS: Mapping[str, str] = {
+    "apply": "paislurm submit FILE",
+    "delete": "paislurm cancel JOB ends a job, paislurm remove JOB removes its folder",
+    "download": "paislurm status JOB shows the job's folder, which has all its files",
+    "get": "paislurm list or paislurm status JOB",
+    "info": "paislurm status JOB",
+    "kill": "paislurm cancel JOB",
+    "logs-follow": "paislurm logs -f JOB",
+    "queue": "paislurm list",
+    "render": "paislurm script FILE",
+    "rerun": "paislurm submit --again JOB",
+    "resubmit": "paislurm submit --again JOB",
+    "retry": "paislurm submit --again JOB",
+    "run": "paislurm submit FILE --follow",
+    "shell": "paislurm exec JOB TASK",
+    "start": "paislurm submit FILE",
+    "stop": "paislurm cancel JOB",
+    "tail": "paislurm logs -f JOB",
+    "usage": "paislurm du",
+    "validate": "paislurm check FILE",
+}
+"""What to type instead of words that would mean more than one thing here, or need something else behind them."""
+
 
 class LazyGroup(click.Group):
     """A group whose `--help` imports none of its commands."""
@@ -60,6 +89,7 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import a command."""
+        cmd_name = ALIASES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
         folder = next(folder for folder, group in GROUPS.items() if cmd_name in group)
@@ -79,10 +109,15 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Suggest a near name for one that there is not."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else "there are: " + ", ".join(COMMANDS)
-            ctx.fail(f"there is no command '{args[0]}'; {hint}")
+        if args and ALIASES.get(args[0], args[0]) not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"there is no command '{args[0]}'; {_hint(args[0])}")
         return super().resolve_command(ctx, args)
+
+
+def _hint(word: str) -> str:
+    from difflib import get_close_matches
+
+    if word in HINTS:
+        return f"what you look for is: {HINTS[word]}"
+    near = get_close_matches(word, COMMANDS, n=1)
+    return f"did you mean '{near[0]}'?" if near else "there are: " + ", ".join(COMMANDS)

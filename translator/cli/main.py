@@ -101,7 +101,10 @@ def _run(words: Sequence[str], output_mode: OutputMode) -> int:
     `cli.main` is passed by, because it has its own idea of a broken pipe; it completes words for the shell.
     """
     if "_PAISLURM_COMPLETE" in os.environ:
-        cli.main(prog_name="paislurm")
+        from .shell.completion import complete
+
+        click.echo(complete(cli))
+        return 0
     try:
         with cli.make_context("paislurm", list(words), obj=output_mode, terminal_width=_help_width()) as context:
             code = cli.invoke(context)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from .shell.candidates import Job
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -36,13 +38,13 @@ def json_option(command: F) -> F:
 
 def job_argument(command: F) -> F:
     """Add the job that is meant."""
-    return click.argument("job", metavar="JOB")(command)
+    return click.argument("job", metavar="JOB", type=Job())(command)
 
 
 def jobs_arguments(command: F) -> F:
     """Add the jobs that are meant, any number of them, and `--last`; `select` says which they are."""
     last = click.option("--last", is_flag=True, help="The job that you submitted last, as without any JOB.")
-    return click.argument("jobs", metavar="[JOB]...", nargs=-1)(last(command))
+    return click.argument("jobs", metavar="[JOB]...", nargs=-1, type=Job())(last(command))
 
 
 def examples(*lines: str) -> str:

@@ -16,7 +16,7 @@ import pytest
 
 import paislurm
 from paislurm.translator.cli import main as main_module
-from paislurm.translator.cli.command_group import COMMANDS
+from paislurm.translator.cli.command_group import COMMANDS, HINTS
 from paislurm.translator.cli.main import cli
 
 from .running import job_file
@@ -258,3 +258,32 @@ def test_what_was_typed_acts_on_no_terminal(run: Runner, argv: str) -> None:
     done = run(*(word.format("\x1b]0;gone\x07\x9b2J") for word in argv.split()))
     assert done.code != 0
     assert not {"\x1b", "\x07", "\x9b"} & set(done.out + done.err)
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("ls", "list"), ("ps", "list"), ("describe", "status")])
+def test_words_of_other_programs_are_understood(run: Runner, typed: str, meant: str) -> None:
+    assert run(typed, "--help").out.partition("\n")[2] == run(meant, "--help").out.partition("\n")[2]
+
+
+@pytest.mark.parametrize("typed", HINTS)
+def test_words_that_need_more_behind_them_are_told_what_to_type(run: Runner, typed: str) -> None:
+    said = run(typed, "my-job")
+    assert said.code == 2
+    assert f"there is no command '{typed}'; what you look for is: {HINTS[typed]}" in said.err
+    assert {word.split()[0] for word in HINTS[typed].split("paislurm ")[1:]} <= {*COMMANDS, "du", "remove"}
+
+
+@pytest.mark.parametrize("words", [(), ("submit",), ("site",), ("site", "detect")])
+def test_help_is_a_command_too(run: Runner, words: tuple[str, ...]) -> None:
+    said = run("help", *words)
+    assert (said.code, said.out) == (0, run(*words, "--help").out)
+
+
+@pytest.mark.parametrize("words", [("submitt",), ("submit", "detect"), ("site", "x")])
+def test_help_for_what_there_is_not(run: Runner, words: tuple[str, ...]) -> None:
+    said = run("help", *words)
+    assert (said.code, said.out) == (2, "")
+
+
+def test_the_version_is_a_command_too(run: Runner) -> None:
+    assert run("version").out == run("--version").out

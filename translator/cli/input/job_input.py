@@ -11,6 +11,7 @@ import click
 from ...errors import Diagnostic, Location, PlanError, ProtocolError
 from ...lazy import dataclass
 from ..output.console import log_diagnostics
+from ..shell.candidates import Assignment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,10 +44,11 @@ def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 
 
 _ARGUMENTS = (
-    click.argument("file", metavar="FILE"),
+    click.argument("file", metavar="FILE", type=click.Path()),
     click.option(
         "--site",
         metavar="FILE",
+        type=click.Path(),
         help="The site profile. Default: $PAISLURM_SITE, ~/.config/paislurm/site.yaml, /etc/paislurm/site.yaml.",
     ),
     click.option(
@@ -54,6 +56,7 @@ _ARGUMENTS = (
         "parameters",
         multiple=True,
         metavar="NAME=VALUE",
+        type=Assignment(),
         callback=_pairs,
         help="Give a parameter of the job file another value; can be repeated.",
     ),
@@ -61,6 +64,7 @@ _ARGUMENTS = (
     click.option(
         "--secrets",
         metavar="FILE",
+        type=click.Path(),
         help="Secrets of the job, a YAML mapping in a file of mode 0600 or 0400; they go before the job file's own.",
     ),
 )

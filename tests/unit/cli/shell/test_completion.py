@@ -1,0 +1,160 @@
+"""TAB in real shells: bash, zsh and fish are each driven through a terminal, as a person does."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ...monitor.jobs import CREATED, job_folder
+from ..running import ME as DEMO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROGRAM = Path(sys.executable).parent
+ME = DEMO.partition("~")[0]
+JOB = "protocolVersion: 2\nname: a\ntype: job\nparameters: {lr: 0.1, late: 5, text: it's}\ntaskRoles: {}\n"
+SECONDS = 20
+
+
+class Terminal:
+    """A shell that a person types into."""
+
+    def __init__(self, argv: list[str], folder: Path, environment: dict[str, str]) -> None:
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.chdir(folder)
+            os.execvpe(argv[0], argv, environment)
+        self.seen = ""
+
+    def read_until(self, text: str) -> str:
+        """Return what was shown up to a text; AssertionError if it does not come."""
+        deadline = time.monotonic() + SECONDS
+        while text not in self.seen:
+            ready, _, _ = select.select([self.terminal], [], [], max(0, deadline - time.monotonic()))
+            assert ready, f"{text!r} did not come: {self.seen!r}"
+            self.seen += os.read(self.terminal, 65536).decode(errors="replace")
+        shown, _, self.seen = self.seen.partition(text)
+        return shown
+
+    def type(self, text: str) -> None:
+        """Type something."""
+        os.write(self.terminal, text.encode())
+
+    def close(self) -> None:
+        """End the shell."""
+        os.close(self.terminal)
+        os.waitpid(self.pid, 0)
+
+
+@pytest.fixture
+def place(surroundings: Path, tmp_path: Path) -> Path:
+    """Make jobs and files, and return the folder of the files."""
+    for name in ("train-one", "train-two", "other"):
+        job_folder(surroundings, replace(CREATED, user=ME, job=name), name=f"{ME}~{name}")
+    job_folder(surroundings, replace(CREATED, user="bob", job="his"), name="bob~his")
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for name in ("my job.yaml", "job.yaml"):
+        (folder / name).write_text(JOB, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def bash(place: Path, tmp_path: Path) -> Iterator[Terminal]:
+    """Start an interactive bash that has read the completion."""
+    environment = {
+        "PATH": f"{PROGRAM}:{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "PAISLURM_HOME": os.environ["PAISLURM_HOME"],
+        "TERM": "dumb",
+        "PS1": "ready> ",
+        "INPUTRC": "/dev/null",
+    }
+    shell = Terminal(["bash", "--norc", "--noprofile", "-i"], place, environment)
+    show_line = r"""bind -x '"\C-t": printf "<%s>\n" "$READLINE_LINE"'"""
+    shell.type(f"{show_line}; . <(paislurm completion bash) && printf 'read%s\\n' y\n")
+    shell.read_until("ready\r\nready> ")
+    yield shell
+    shell.close()
+
+
+COMPLETED = [
+    ("paislurm stat", "paislurm status "),
+    ("paislurm explain-", "paislurm explain-exit "),
+    ("paislurm status oth", "paislurm status other "),
+    ("paislurm status train-o", "paislurm status train-one "),
+    ("paislurm status bob~h", "paislurm status bob~his "),
+    ("paislurm check jo", "paislurm check job.yaml "),
+    ("paislurm check my", "paislurm check my\\ job.yaml "),
+    ("paislurm check job.yaml --set la", "paislurm check job.yaml --set late="),
+    ("paislurm check job.yaml --set late=", "paislurm check job.yaml --set late=5 "),
+    ("paislurm check job.yaml --set text=", "paislurm check job.yaml --set text=it\\'s "),
+    ("paislurm check my\\ job.yaml --set lr", "paislurm check my\\ job.yaml --set lr="),
+    ("paislurm list --state succ", "paislurm list --state succeeded "),
+    ("paislurm nothing jo", "paislurm nothing jo"),
+    ("paislurm check nowhere.yaml --set l", "paislurm check nowhere.yaml --set l"),
+]
+
+
+@pytest.mark.parametrize(("typed", "completed"), COMPLETED)
+def test_bash_completes(bash: Terminal, typed: str, completed: str) -> None:
+    bash.type(f"{typed}\t\x14")
+    bash.read_until("<")
+    assert bash.read_until(">") == completed
+
+
+def test_fish_completes(place: Path, tmp_path: Path) -> None:
+    fish = shutil.which("fish")
+    if fish is None:
+        pytest.skip("fish is not installed")
+    environment = {**os.environ, "PATH": f"{PROGRAM}:{os.environ['PATH']}", "HOME": str(tmp_path), "TERM": "dumb"}
+
+    def complete(line: str) -> list[str]:
+        order = 'paislurm completion fish | source; complete -C "$argv[1]"'
+        argv = [fish, "--no-config", "-c", order, line]
+        done = subprocess.run(argv, env=environment, cwd=place, capture_output=True, text=True, check=True)
+        assert done.stderr == ""
+        return [each.partition("\t")[0] for each in done.stdout.splitlines()]
+
+    assert "status" in complete("paislurm st")
+    assert complete("paislurm status train-") == ["train-one", "train-two"]
+    assert complete("paislurm check job.yaml --set l") == ["late=", "lr="]
+    assert "job.yaml" in complete("paislurm check jo")
+
+
+def test_zsh_completes(place: Path, tmp_path: Path) -> None:
+    zsh = shutil.which("zsh")
+    if zsh is None:
+        pytest.skip("zsh is not installed")
+    environment = {**os.environ, "PATH": f"{PROGRAM}:{os.environ['PATH']}", "HOME": str(tmp_path), "TERM": "dumb"}
+    shell = Terminal([zsh, "-f", "-i"], place, environment | {"PS1": "ready> "})
+    shell.type("autoload -Uz compinit; compinit -u -D; . <(paislurm completion zsh); print -r rea''dy\n")
+    shell.read_until("\nready")
+    for typed, completed in [
+        ("status oth", "status other "),
+        ("check job.yaml --set la", "check job.yaml --set late="),
+    ]:
+        shell.type(f"paislurm {typed}\t")
+        shell.read_until(completed)
+        shell.type("\x15\n")
+        shell.read_until("ready> ")
+    shell.close()
+
+
+@pytest.mark.parametrize("what", ["bash_source", "perl_complete", "zsh", ""])
+def test_other_questions_of_a_shell_have_no_answer(what: str) -> None:
+    environment = {**os.environ, "_PAISLURM_COMPLETE": what, "COMP_WORDS": "paislurm st", "COMP_CWORD": "1"}
+    argv = [str(PROGRAM / "paislurm")]
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True)
+    assert (done.stdout.strip(), done.stderr) == ("", "")

@@ -1,0 +1,35 @@
+"""`paislurm completion`: what a shell must know to complete words."""
+
+from __future__ import annotations
+
+import click
+
+from ...options import examples, json_option
+from ...output.console import print_file, print_json
+
+
+@click.command(
+    epilog=examples(
+        "paislurm completion bash > ~/.local/share/bash-completion/completions/paislurm",
+        "source <(paislurm completion bash)                    # in this shell only",
+        "paislurm completion zsh > ~/.zfunc/_paislurm          # where ~/.zfunc is in $fpath before compinit",
+        "paislurm completion fish > ~/.config/fish/completions/paislurm.fish",
+    )
+)
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
+@json_option
+def command(shell: str, *, as_json: bool) -> int:
+    """Print what makes bash, zsh or fish complete commands, options, files, jobs, tasks and parameters.
+
+    An administrator puts it where the shell looks for all users, for bash /usr/share/bash-completion/completions. It
+    reads files only: TAB asks Slurm for nothing.
+    """
+    from ...main import cli
+    from ...shell.completion import script
+
+    text = script(shell, cli)
+    if as_json:
+        print_json({"shell": shell, "text": text})
+    else:
+        print_file(text)
+    return 0
