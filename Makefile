@@ -1,8 +1,8 @@
-# Every chore has one name. PYTHON is what the virtual environment is made of; Debian's is readable by all users.
-PYTHON ?= /usr/bin/python3
+# Every chore has one name. PYTHON is what the virtual environment is made of; install/venv.sh finds one.
+PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
-CLUSTER := $(PYTHON) tests/cluster/cluster.py
+CLUSTER := $(or $(PYTHON),/usr/bin/python3) tests/cluster/cluster.py
 JOBS := $(firstword $(wildcard $(PAISLURM_OPENPAI_JOBS) ../shared/openpai-jobs))
 
 # Tests start Python a thousand times: it may keep what it compiled.
@@ -15,8 +15,9 @@ FAULTS := tests/cluster/test_monitor.py tests/cluster/test_no_monitor.py tests/c
 
 .PHONY: demo help unit test contract check golden bench chaos fuzz horovod horovod-begun cluster-packages cluster-up cluster-down clean
 
-demo: $(VENV)/ready  ## install, and run a job on this machine
-	PAISLURM_HOME=$$(mktemp -d) $(BIN)/paislurm submit --backend local --follow examples/hello-world.yaml
+demo: $(VENV)/program  ## install, and run a job on this machine
+	$(BIN)/paislurm submit --backend local --follow examples/hello-world.yaml
+	@echo; echo 'Look at it: $(BIN)/paislurm status hello-world'
 
 help:  ## list what make can do
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,10 +71,12 @@ cluster-up: $(VENV)/ready cluster-packages  ## boot the test cluster; `tests/clu
 cluster-down:  ## end the test cluster
 	$(CLUSTER) down
 
-$(VENV)/ready: pyproject.toml
-	command -v $(PYTHON) >/dev/null && $(PYTHON) -c 'import ensurepip' 2>/dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends python3 python3-venv; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q --upgrade 'pip>=25.1'
+$(VENV)/program: pyproject.toml
+	install/venv.sh $(VENV) $(PYTHON)
+	$(BIN)/pip install -q -e .
+	touch $@
+
+$(VENV)/ready: $(VENV)/program
 	$(BIN)/pip install -q -e . --group dev
 	touch $@
 
