@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tests.cluster.jobs import folder_of_alice, paislurm, profile_of_v1, submit_file
@@ -81,11 +82,8 @@ def test_a_failed_task_of_a_debug_job_keeps_its_place(installed: Cluster, workdi
     status = shown()
     assert (status["state"], status["backend_state"]) == ("RUNNING", "RUNNING")
     task = status["tasks"][1]
-    assert (task["state"], task["exit_status"], task["hold_ends_at"] - task["started_at"] > 604700) == (
-        "RUNNING",
-        3,
-        True,
-    )
+    held, began = (datetime.fromisoformat(task[key]) for key in ("hold_ends_at", "started_at"))
+    assert (task["state"], task["exit_status"], (held - began).total_seconds() > 604700) == ("RUNNING", 3, True)
     text = paislurm(installed, folder, "status", job.name, env=home).stdout
     assert f"w-1 failed with status 3; its place on {task['node']} is kept until " in text
     # Its resources are still the job's, and its files are there to be looked at.

@@ -44,6 +44,8 @@ WORDS = ("states", "backend_states")
 TYPES = {str: "text", int: "number", float: "number", bool: "boolean", list: "list", dict: "object"}
 SAME = {"wait": "status", "watch": "list"}
 """Commands that print what another one does."""
+FILES = ("journal", "notification", "result.json")
+ZONED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d")
 RETRY = Retry(
     happened_at=NOW, attempt=0, exit_code=1, behaviour="unknown", reason="a", retry_rule="b", retry_at=NOW, retries=1,
     used_retries=1, transient_retries=0, blamed_nodes=("n1",), backend_state="", started_at=NOW, ended_at=NOW,
@@ -130,7 +132,7 @@ def documents(
 
 
 def test_a_key_has_one_type_everywhere_and_a_row_of_the_page(documents: list[tuple[str, Any]]) -> None:
-    """Null is of every type; times are seconds since 1970, and their keys say so."""
+    """Null is of every type; keys of times say so: commands print them with their zone, files have seconds."""
     page = re.findall(r"^\| `(\w+)` \| (\w+) \| (.*?) \| .+ \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     types = {key: kind for key, kind, _ in page}
     places = {key: set(where.split(", ")) for key, _, where in page}
@@ -138,6 +140,10 @@ def test_a_key_has_one_type_everywhere_and_a_row_of_the_page(documents: list[tup
     assert set(types) == {key for _, document in documents for key, _ in found(document)}
     for place, document in documents:
         for key, value in found(document):
-            assert value is None or TYPES[type(value)] == types[key], (place, key, value)
+            is_time = types[key] == "time"
+            assert is_time == key.endswith("_at")
+            kind = ("number" if place in FILES else "text") if is_time else types[key]
+            assert value is None or TYPES[type(value)] == kind, (place, key, value)
+            assert value is None or not is_time or place in FILES or ZONED.fullmatch(str(value)), (place, key, value)
             assert SAME.get(place, place) in places[key] or places[key] == {"all"}, (place, key)
             assert key.endswith("_at") or not isinstance(value, int) or value < 1_000_000_000, (place, key, value)

@@ -113,7 +113,7 @@ def test_with_json_a_failure_is_a_document_and_a_message(run: Runner) -> None:
 def test_with_json_wrong_usage_is_one_document(run: Runner, argv: list[str], says: str) -> None:
     said = run(*argv)
     document = json.loads(said.out)
-    assert set(document) == {"version", "error", "exit_status", "diagnostics"}
+    assert set(document) == {"schemaVersion", "error", "exit_status", "diagnostics"}
     assert (said.code, document["exit_status"], document["diagnostics"]) == (2, 2, [])
     assert says in document["error"]
     assert "Traceback" not in said.err

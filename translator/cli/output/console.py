@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ...errors import Diagnostic
 
 
-JSON_VERSION = 2
-"""Of the keys that `--json` prints: another one when a key goes, or means something else."""
 _MAY_ACT = regex(r"[^\x20-\x7e\n\r\t]+")
 
 
@@ -96,19 +94,23 @@ def raw_output() -> IO[bytes] | EscapingStream:
 
 
 def print_json(value: Mapping[str, object]) -> None:
-    """Print a result for programs, with the version of its keys."""
-    import json
+    """Print a result for programs."""
+    from .documents import document_text
 
-    click.echo(json.dumps({"version": JSON_VERSION, **value}, indent=2))
+    click.echo(document_text(value))
+
+
+def print_json_line(value: Mapping[str, object]) -> None:
+    """Print one of several results for programs, on one line."""
+    from .documents import document_text
+
+    click.echo(document_text(value, indent=None))
 
 
 def print_error(error: str, diagnostics: Iterable[Diagnostic], status: int) -> None:
     """Print for programs what went wrong and the exit status: on one line, because `watch` prints lines."""
-    import json
-
     found = [diagnostic.as_dict() for diagnostic in diagnostics]
-    document = {"version": JSON_VERSION, "error": error, "exit_status": status, "diagnostics": found}
-    click.echo(json.dumps(document))
+    print_json_line({"error": error, "exit_status": status, "diagnostics": found})
 
 
 def print_schema(value: Mapping[str, object]) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -66,7 +67,7 @@ def test_why_a_job_waits_for_programs(run: Runner, slurm: FakeBackend, folder: J
         "it cannot start as it is: JobHeldUser: its user holds it",
         "JobHeldUser",
     )
-    assert isinstance(document["waits_began_at"], int)
+    assert datetime.fromisoformat(document["waits_began_at"]).tzinfo is not None
     [line] = json.loads(run("list", "--json").out)["jobs"]
     assert (line["help"], line["waits_began_at"]) == (wait["help"], document["waits_began_at"])
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...options import examples, json_option
-from ...output.console import JSON_VERSION, colourful, log, one_line, print_result
+from ...output.console import colourful, log, one_line, print_json_line, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -107,15 +107,16 @@ def _table() -> Iterator[Show]:
 @contextmanager
 def _changes(*, as_json: bool) -> Iterator[Show]:
     """Show a line whenever a job stands in another way."""
-    import json
-
     before: dict[str, Line] = {}
 
     def show(found: Sequence[Line]) -> None:
         for line in found:
             if before.get(line.name) != line:
                 before[line.name] = line
-                print_result(json.dumps({"version": JSON_VERSION, **line.as_dict()}) if as_json else _text(line))
+                if as_json:
+                    print_json_line(line.as_dict())
+                else:
+                    print_result(_text(line))
 
     yield show
 
