@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,8 +77,8 @@ def _for_backend(source: Source, then: str, backend: str | None, host: str | Non
 def _site(run: RunRecord) -> str | None:
     """Return the profile as an option would name it; None where none was written, or it is gone."""
     files = [each.file for each in run.site_profiles]
-    detected = detected_path().parent
-    return next((file for file in files if Path(file).is_file() and Path(file).parent != detected), None)
+    detected = f"{os.path.abspath(detected_path().parent)}/"  # noqa: PTH100 - as it was named, links and all
+    return next((file for file in files if Path(file).is_file() and not file.startswith(detected)), None)
 
 
 def _parameters(folder: JobFolder, run: RunRecord, given: Source) -> tuple[tuple[str, str], ...]:
@@ -116,4 +117,5 @@ def _tell_differences(run: RunRecord, again: Source, *, names_site: bool) -> Non
     if names_site or profiles == run.site_profiles:
         return
     then, now = (" and ".join(each.file for each in files) or "none" for files in (run.site_profiles, profiles))
-    log(f"the site profile {then} has changed" if then == now else f"the site profile was {then}, and is {now}")
+    what = f"{then} has changed since" if then == now else f"was {then}, and is {now}"
+    log(f"the site profile {what}: `paislurm diff` of both jobs shows what comes of it")

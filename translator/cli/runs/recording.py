@@ -33,7 +33,7 @@ MIN_HIDDEN = 4
 
 def run_record(source: Source, text: bytes, kept: bytes, compiled: Compiled, hidden: Collection[str]) -> RunRecord:
     """Return the record of a submit: `text` is the job file's, `kept` its copy's, `hidden` the secrets in it."""
-    hide = _mask({*hidden, *compiled.secrets.values(), *secret_texts(source.secrets)})
+    hide = masking({*hidden, *compiled.secrets.values(), *secret_texts(source.secrets)})
     overrides = dict(source.parameters)
     parameters = parameters_of(compiled.document, overrides)
     return RunRecord(
@@ -98,16 +98,16 @@ def _as_text(value: Value) -> str:
     return str(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _mask(secrets: Collection[str]) -> Callable[[str], str]:
-    """Return what puts a mask in place of secrets in a word, also in the value of `NAME=VALUE`."""
-    texts = {secret for secret in secrets if secret}
-    long = sorted((text for text in texts if len(text) >= MIN_HIDDEN), key=len, reverse=True)
+def masking(secrets: Collection[str]) -> Callable[[str], str]:
+    """Return what puts a mask in place of secrets in a word, also behind a `=`."""
+    texts = sorted(filter(None, set(secrets)), key=len, reverse=True)
+    long = [text for text in texts if len(text) >= MIN_HIDDEN]
     within = re.compile("|".join(map(re.escape, long))) if long else None
 
     def hide(word: str) -> str:
-        for part in (word, word.partition("=")[2]):
-            if part in texts:
-                return word.removesuffix(part) + HIDDEN
+        for text in texts:
+            if word == text or word.endswith(f"={text}"):
+                return word.removesuffix(text) + HIDDEN
         return within.sub(HIDDEN, word) if within else word
 
     return hide
