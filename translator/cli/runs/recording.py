@@ -42,11 +42,11 @@ def run_record(source: Source, text: bytes, kept: bytes, compiled: Compiled, hid
         suffix=source.suffix,
         argv=tuple(map(hide, _words())),
         submit_folder=source.submit_folder or current_folder(),
-        job_file=FileDigest(file=_absolute(source.file), sha256=digest(text)),
+        job_file=FileDigest(file=absolute_path(source.file), sha256=digest(text)),
         kept_sha256=digest(kept),
         script_sha256=digest(compiled.script.encode(errors="surrogateescape")),
         site_profiles=profiles_of(source),
-        secrets_file=_absolute(source.secrets) if source.secrets else "",
+        secrets_file=absolute_path(source.secrets) if source.secrets else "",
         paislurm_version=__version__,
         submitted_by=f"{user_name()}@{os.uname().nodename}",
     )
@@ -69,7 +69,7 @@ def profiles_of(source: Source) -> tuple[FileDigest, ...]:
         return ()
     path = profile_file(source.site, host=source.host)
     try:
-        return (FileDigest(file=_absolute(str(path)), sha256=digest(read_at_most(path))),) if path else ()
+        return (FileDigest(file=absolute_path(str(path)), sha256=digest(read_at_most(path))),) if path else ()
     except OSError:
         return ()
 
@@ -82,9 +82,13 @@ def current_folder() -> str:
         return ""
 
 
-def _absolute(file: str) -> str:
-    """Return the absolute path of a file; links stay, as others may have them replaced."""
-    return file if file == STDIN else os.path.join(current_folder(), file)  # noqa: PTH118
+def absolute_path(file: str) -> str:
+    """Return the absolute path of a file, `-` as it is: without `..` where that means the same, and links stay."""
+    if file == STDIN:
+        return file
+    path = os.path.join(current_folder(), file)  # noqa: PTH118
+    plain = os.path.normpath(path)
+    return plain if os.path.realpath(plain) == os.path.realpath(path) else path
 
 
 def _words() -> tuple[str, ...]:

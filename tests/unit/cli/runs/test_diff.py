@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paislurm.translator.cli.commands.compiler import diff as diff_module
 from paislurm.translator.cli.runs.differences import Compared, differences, plan_lines
 from paislurm.translator.state.job_folder import JobFolder
 
@@ -110,3 +111,12 @@ def test_lines_of_a_plan_are_lines(plan: dict[str, Any]) -> None:
     lines = [*plan_lines(plan)]
     assert all(line.isprintable() for line in lines)
     assert differences(side(plan=plan), side(plan=plan)).texts == ()
+
+
+def test_colours_are_for_terminals(run: Runner, two: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert two
+    assert "\x1b" not in run("diff", "demo", "demo-2").out
+    monkeypatch.setattr(diff_module, "colourful", lambda _: True)
+    out = run("diff", "demo", "demo-2").out
+    assert "\x1b[31m-lr: 0.1\x1b[0m\n\x1b[32m+lr: 0.2\x1b[0m\n" in out
+    assert f"\x1b[1m--- {two.name}: parameters\x1b[0m\n" in out

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from paislurm import __version__
 from paislurm.translator.cli.context import user_name
-from paislurm.translator.cli.runs.recording import MIN_HIDDEN, masking
+from paislurm.translator.cli.runs.recording import MIN_HIDDEN, absolute_path, masking
 from paislurm.translator.state.records import dump, parse
 from paislurm.translator.state.run_record import HIDDEN, FileDigest, RunRecord, parameter
 
@@ -89,6 +89,18 @@ def test_no_secret_is_kept(run: Runner, slurm: FakeBackend, demo: JobFolder, pro
     assert TOKEN not in journal
     assert "another-secret" not in journal
     assert "=bob" not in journal
+
+
+def test_a_path_is_absolute_and_means_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "a" / "b")
+    monkeypatch.chdir(tmp_path)
+    for file, path in (
+        ("job.yaml", "job.yaml"), ("a/../job.yaml", "job.yaml"), ("link/job.yaml", "link/job.yaml"),
+        ("link/../job.yaml", "link/../job.yaml"),
+    ):  # fmt: skip
+        assert absolute_path(file) == f"{tmp_path}/{path}"
+    assert absolute_path("-") == "-"
 
 
 @given(st.lists(st.text(min_size=1, max_size=9), max_size=4), st.text(max_size=9), st.text(max_size=9))
