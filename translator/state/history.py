@@ -47,6 +47,7 @@ class History:
     exit_rows: tuple[SiteRow, ...] = ()
     notify: tuple[str, ...] = ()
     run: RunRecord | None = None
+    """None, too, where only the end of the journal was read: `JobFolder.created` has it then."""
     notified: frozenset[str] = frozenset()
     tasks: int = 0
     created: int = 0

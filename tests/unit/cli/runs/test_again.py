@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from paislurm.translator.cli.input.job_input import Source
 from paislurm.translator.cli.runs import again as again_module
 from paislurm.translator.cli.submit.submit import SUBMIT_DIR
 from paislurm.translator.state.job_folder import JobFolder
 
-from ...monitor.jobs import FakeBackend
+from ...monitor.jobs import FakeBackend, job_folder
 from ..running import JOB, finish, job_file
 from .test_recording import TOKEN, WITH_PARAMETERS, WITH_SECRETS, run_of
 
@@ -41,12 +42,14 @@ def refused(said: Said, code: str, words: str) -> None:
     assert words in said.err
 
 
-def test_the_same_once_more(run: Runner, slurm: FakeBackend, jobs: Path, demo: JobFolder, tmp_path: Path) -> None:
+def test_the_same_once_more(
+    run: Runner, slurm: FakeBackend, jobs: Path, demo: JobFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = job_file(tmp_path, WITH_PARAMETERS)
     (tmp_path / "there").mkdir()
-    os.chdir(tmp_path / "there")
+    monkeypatch.chdir(tmp_path / "there")
     assert run("submit", file, "--set", "lr=1e-3").code == 0
-    os.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)
     finish(demo, slurm)
     said = run("submit", "--again", "demo")
     assert said.code == 0, said.err
@@ -173,6 +176,33 @@ def test_a_secret_in_a_parameter_must_be_given(run: Runner, slurm: FakeBackend, 
     refused(said, "E577", "had for url, and is not kept")
     assert "--set url=..." in said.err
     assert run("submit", "--again", "demo", "--suffix", "-2", "--set", "url=b").code == 0
+
+
+@pytest.mark.parametrize(
+    ("then", "named", "backend", "host"),
+    [
+        ("slurm", {}, "slurm", None),
+        ("local", {}, "local", None),
+        ("pyslurm", {"backend": "slurm"}, "slurm", None),
+        ("ssh:me@login1", {}, "slurm", "me@login1"),
+        ("ssh:me@login1", {"host": "login2"}, "slurm", "login2"),
+        ("ssh:me@login1", {"backend": "local"}, "local", None),
+    ],
+)
+def test_the_backend_and_the_host_of_then(
+    run: Runner, slurm: FakeBackend, jobs: Path, job: str, demo: JobFolder,
+    then: str, named: dict[str, str], backend: str, host: str | None,
+) -> None:  # fmt: skip
+    assert slurm
+    assert jobs
+    run("submit", job)
+    created = demo.created()
+    assert created is not None
+    other = job_folder(jobs, replace(created, backend=then), name=f"{demo.name}-x")
+    (other.path / "job.yaml").write_text(JOB, encoding="utf-8")
+    options = {"backend": None, "host": None, **named}
+    source = again_module.source_again(other, Source(file=""), backend=options["backend"], host=options["host"])
+    assert (source.backend, source.host, source.text) == (backend, host, JOB.encode())
 
 
 def test_what_is_another_today(
