@@ -83,7 +83,7 @@ PURE = (
     "protocol",
     "planning",
     "rendering",
-    *(f"state/{name}.py" for name in ("history", "records")),
+    *(f"state/{name}.py" for name in ("history", "records", "run_record")),
     *(f"monitor/{name}.py" for name in ("job_status", "task_status", "retry", "transition", "notification", "waits")),
 )
 EFFECTS = {

@@ -17,6 +17,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "script": "Print the batch script.",
         "explain": "Say which lines of the script come from where.",
         "convert": "Rewrite a job file of protocol v1 as protocol v2.",
+        "diff": "Show what differs between two jobs.",
         "verify": "Tell whether a script is what paislurm makes.",
     },
     "running": {

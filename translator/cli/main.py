@@ -32,9 +32,10 @@ INTERNAL_ERROR = 70
 
 
 class OutputMode:
-    """Hold what the error handler must know of the command line: `json` is a guess until the options are read."""
+    """Hold the words of the command line; `json` is a guess of the error handler's until the options are read."""
 
-    def __init__(self, *, json: bool) -> None:
+    def __init__(self, words: Sequence[str], *, json: bool) -> None:
+        self.words = tuple(words)
         self.json = json
 
 
@@ -70,7 +71,7 @@ def cli() -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    output_mode = OutputMode(json=_names_json(words))
+    output_mode = OutputMode(words, json=_names_json(words))
     # What a terminal cannot show is escaped; a message must never fail because of its characters.
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):

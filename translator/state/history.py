@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ..exit_codes.table import SiteRow
     from .records import JobRole, Record, RetryPolicy
+    from .run_record import RunRecord
 
 EXCLUSION_SECONDS = 24 * 3600
 MAX_EXCLUDED = 16
@@ -45,6 +46,8 @@ class History:
     retry_policy: RetryPolicy = NO_RETRIES
     exit_rows: tuple[SiteRow, ...] = ()
     notify: tuple[str, ...] = ()
+    run: RunRecord | None = None
+    """None, too, where only the end of the journal was read: `JobFolder.created` has it then."""
     notified: frozenset[str] = frozenset()
     tasks: int = 0
     created: int = 0
@@ -136,6 +139,7 @@ def _created(known: History, record: Created) -> History:
         retry_policy=record.retry_policy,
         exit_rows=record.exit_rows,
         notify=record.notify,
+        run=record.run,
         tasks=sum(role.instances for role in record.roles),
         created=record.happened_at,
     )

@@ -11,14 +11,14 @@ from ..errors import Diagnostic, NotFoundError
 from ..lazy import dataclass
 from .ended_jobs import EndedJobs, stamp_of
 from .history import History, history
-from .journal import SECRETS, append, read, read_last
+from .journal import SECRETS, append, read, read_first, read_last
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from .ended_jobs import EndedJob, Stamp
-    from .records import JobRole, Record
+    from .records import Created, JobRole, Record
 
 
 JOURNAL = "journal.jsonl"
@@ -91,6 +91,10 @@ class JobFolder:
     def history(self) -> History:
         """Return what the whole journal tells; OSError if it cannot be read."""
         return history(read(self.journal).records)
+
+    def created(self) -> Created | None:
+        """Return the first record of the journal and read no more, None if it is damaged; OSError as `history`."""
+        return read_first(self.journal)
 
     def summary(self) -> History:
         """Return what the end of the journal tells."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..lazy import dataclass, regex
 from .records import Created, Ended, Submitted, dump, parse
-from .safe_read import CorruptDataError, read_end
+from .safe_read import CorruptDataError, open_regular, read_end
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,6 +73,17 @@ def read_last(journal: Path) -> Read:
     if whole or any(isinstance(record, (Created, Submitted, Ended)) for record in found.records):
         return found
     return read(journal)
+
+
+def read_first(journal: Path) -> Created | None:
+    """Return the record that begins a journal, None where that cannot be read; OSError if there is no journal."""
+    with os.fdopen(open_regular(journal), "rb") as file:
+        line = file.readline(MAX_BYTES)
+    try:
+        first = parse(line)
+    except CorruptDataError:
+        return None
+    return first if isinstance(first, Created) else None
 
 
 def _records(data: bytes, *, first: int) -> Read:

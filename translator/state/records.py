@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 from ..exit_codes.table import Behaviour, SiteRow
 from ..lazy import dataclass
 from .codec import Constraint, decode
+from .run_record import RunRecord
 from .safe_read import CorruptDataError, is_job_number, json_object, require_int, require_str
 
 VERSION = 2
@@ -58,7 +59,8 @@ class JobRole:
 class Created:
     """Begin a journal: what the job is, where it runs, how often it is retried, and of what its user is told.
 
-    `exit_rows` are the site's changes of the exit specification; `notify` are events.
+    `exit_rows` are the site's changes of the exit specification; `notify` are events. `run` is what the job was
+    submitted with, None in a journal of a version that did not keep it.
     """
 
     happened_at: int
@@ -69,6 +71,7 @@ class Created:
     retry_policy: RetryPolicy = NO_RETRIES
     exit_rows: tuple[SiteRow, ...] = ()
     notify: tuple[str, ...] = ()
+    run: RunRecord | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -204,6 +204,11 @@ PROGRAM = {
     "E551": "the host key of a login node is not known",
     "E552": "a login node shows another host key than before",
     "E553": "a login node refuses the login",
+    "E575": "nothing is kept of what the job was submitted with",
+    "E576": "secrets that are not kept: they must be given once more",
+    "E577": "a parameter that had a secret in it, which is not kept",
+    "E578": "the job file of a job is neither where it was nor in the job's folder as it was",
+    "E579": "what is kept of a job cannot be compared",
     "E599": "internal error: please report it",
 }
 """What goes wrong around job files. Source: this project's command line."""

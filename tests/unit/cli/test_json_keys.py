@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from .running import Runner
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "json.md"
-WORDS = ("states", "backend_states")
-"""Objects whose keys are data: states."""
+WORDS = ("states", "backend_states", "parameters", "overrides")
+"""Objects whose keys are data: states, parameters."""
 TYPES = {str: "text", int: "number", float: "number", bool: "boolean", list: "list", dict: "object"}
 SAME = {"wait": "status", "watch": "list"}
 """Commands that print what another one does."""
@@ -112,6 +112,7 @@ def documents(
     for line in (
         ("check", job), ("plan", job), ("script", job), ("explain", job), ("convert", old), ("runtime",),
         ("verify", str(tmp_path / "job.sbatch")), ("submit", job, "--dry-run"), ("submit", job), ("list",),
+        ("status", "other"), ("diff", "other", job),
         ("status", ours), ("status", ended), ("status", retried), ("wait", ended), ("logs", ended), ("watch", ended),
         ("explain-exit", "PREEMPTED"), ("explain-exit", "137"),
         ("completion", "bash"), ("help", "submit"), ("man", "submit"), ("version",),

@@ -17,6 +17,7 @@ from paislurm.translator.state.records import (
     RetryPolicy,
     Submitted,
 )
+from paislurm.translator.state.run_record import FileDigest, RunRecord
 
 numbers = st.integers(0, 1 << 40)
 counts = st.integers(0, 999_999_999)
@@ -33,6 +34,14 @@ rows = st.builds(
     backend_states=st.dictionaries(words, words, max_size=2),
     exclude_node=st.none() | st.booleans(),
 )
+digests = st.builds(FileDigest, file=words, sha256=words)
+maps = st.dictionaries(words, words, max_size=3)
+lists = st.lists(words, max_size=3).map(tuple)
+runs = st.builds(
+    RunRecord, parameters=maps, overrides=maps, suffix=words, argv=lists, submit_folder=words, job_file=digests,
+    kept_sha256=words, script_sha256=words, site_profiles=st.lists(digests, max_size=2).map(tuple),
+    secrets_file=words, paislurm_version=words, submitted_by=words,
+)  # fmt: skip
 any_record = st.one_of(
     st.builds(
         Created,
@@ -46,6 +55,7 @@ any_record = st.one_of(
         ),
         exit_rows=st.lists(rows, max_size=2).map(tuple),
         notify=st.lists(words, max_size=2).map(tuple),
+        run=st.none() | runs,
     ),
     st.builds(Intent, happened_at=numbers, attempt=counts, tag=words),
     st.builds(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import field
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,11 @@ STDIN = "-"
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Say what to compile: a job file (`-` is standard input), for which site, with what changed."""
+    """Say what to compile: a job file (`-` is standard input), for which site, with what changed.
+
+    `text` is what the job file is taken to hold, None to read it; `submit_folder` is where the job is submitted from,
+    "" for the current folder.
+    """
 
     file: str
     site: str | None = None
@@ -34,6 +39,8 @@ class Source:
     secrets: str | None = None
     backend: str = "slurm"
     host: str | None = None
+    text: bytes | None = field(default=None, repr=False)
+    submit_folder: str = ""
 
 
 def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -43,8 +50,7 @@ def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     return tuple((name, text) for name, _, text in (value.partition("=") for value in values))
 
 
-_ARGUMENTS = (
-    click.argument("file", metavar="FILE", type=click.Path()),
+_OPTIONS = (
     click.option(
         "--site",
         metavar="FILE",
@@ -72,7 +78,15 @@ _ARGUMENTS = (
 
 def job_file(command: Callable[..., int]) -> Callable[..., int]:
     """Add the job file, and what changes its meaning; the command is handed all of it as its `Source`."""
+    return click.argument("file", metavar="FILE", type=click.Path())(_with_source(command))
 
+
+def optional_job_file(command: Callable[..., int]) -> Callable[..., int]:
+    """Do the same where a command has another way to name the job: without a job file, `file` is ""."""
+    return click.argument("file", metavar="[FILE]", default="", type=click.Path())(_with_source(command))
+
+
+def _with_source(command: Callable[..., int]) -> Callable[..., int]:
     @wraps(command)
     def with_source(
         *,
@@ -86,7 +100,7 @@ def job_file(command: Callable[..., int]) -> Callable[..., int]:
         source = Source(file=file, site=site, parameters=parameters, suffix=suffix, secrets=secrets)
         return command(source, **others)
 
-    for add in reversed(_ARGUMENTS):
+    for add in reversed(_OPTIONS):
         with_source = add(with_source)
     return with_source
 
@@ -103,7 +117,8 @@ def compile_source(
     from .sites import hint_at_profile
     from .template_folder import template_folder
 
-    text, site = read_source(source.file), site or site_of(source)
+    text = read_source(source.file) if source.text is None else source.text
+    site = site or site_of(source)
     if version and not site.slurm_version:
         from dataclasses import replace
 

@@ -13,7 +13,7 @@ from ...reading.read import read
 from ...validation.diagnostic_codes import CODES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ...reading.document import Value
 
@@ -46,6 +46,20 @@ def read_secrets(file: str) -> Mapping[str, Value]:
     if document.secrets is not None:
         raise _refusal(file, "a file of secrets is one document, without `---`")
     return document.mapping(())
+
+
+def secret_texts(file: str | None) -> set[str]:
+    """Return the texts of the secrets in a file, none for no file; ProtocolError as `read_secrets`."""
+    return set(texts_of(read_secrets(file))) if file else set()
+
+
+def texts_of(value: Value) -> Iterator[str]:
+    """Yield each text in a value, and each number as text."""
+    if isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from texts_of(inner)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
 
 
 def _opener(path: str, flags: int) -> int:

@@ -25,10 +25,24 @@ def find_site(option: str | None, *, host: str | None = None) -> Site:
     """
     path = site_path(option)
     site = _load(path, option) if path is not None else Site()
-    if host is None or site.host == host or is_named(option):
+    if _is_for(site, option, host):
         return site
     detected = detected_path(host)
     return _load(detected, None) if _is_ours(detected) else Site()
+
+
+def profile_file(option: str | None, *, host: str | None = None) -> Path | None:
+    """Return the file of the profile that `find_site` loads, None where it loads none."""
+    path = site_path(option)
+    if host is None or (path is not None and _is_for(_load(path, option), option, host)):
+        return path
+    detected = detected_path(host)
+    return detected if _is_ours(detected) else None
+
+
+def _is_for(site: Site, option: str | None, host: str | None) -> bool:
+    """Tell whether a profile is of the cluster behind a login node, None for the one here."""
+    return host is None or site.host == host or is_named(option)
 
 
 def _load(path: Path, option: str | None) -> Site:

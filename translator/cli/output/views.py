@@ -13,6 +13,7 @@ from ...text_tables import pairs_text
 from ..options import STATES
 from .console import one_line, print_result
 from .exit_status import state_text
+from .run_rows import run_rows
 from .tables import print_table
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def view_dict(view: View) -> dict[str, object]:
             {"name": role.name, "instances": role.instances, "states": dict(states[role.name])} for role in known.roles
         ],
         "tasks": _tasks(view),
+        "run": asdict(known.run) if known.run else None,
     }
 
 
@@ -117,6 +119,7 @@ def print_view(view: View) -> None:
         ("started", format_time(_started(view))),
         ("ended", format_time(known.ended.ended_at if known.ended else None)),
         ("folder", str(view.folder.path)),
+        *(run_rows(known.run) if known.run else ()),
     ]
     print_result(pairs_text((name, "" if text == "-" else one_line(text)) for name, text in rows))
     if known.retries:

@@ -10,6 +10,7 @@ import yaml
 from ...errors import ProtocolError
 from ...lazy import regex
 from ...reading.read import read, yaml_events
+from ..input.secret_file import texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -67,6 +68,13 @@ def _hidden(document: Document) -> Iterator[tuple[Path, Value]]:
     yield ("secrets",), document.at(("secrets",))
     for where, value in document.mappings(("prerequisites",)):
         yield (*where, "auth"), value.get("auth")
+
+
+def hidden_texts(document: Document) -> set[str]:
+    """Return the texts of the secrets and the passwords of registries in a job file."""
+    auths = (value.get("auth") for _, value in document.mappings(("prerequisites",)))
+    passwords = [auth.get("password") for auth in auths if isinstance(auth, dict)]
+    return {text for value in (document.at(("secrets",)), document.secrets, passwords) for text in texts_of(value)}
 
 
 def _values(events: Iterable[yaml.Event]) -> Iterator[tuple[Path, Any, Any]]:

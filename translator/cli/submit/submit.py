@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import is_elsewhere
@@ -22,12 +20,13 @@ from ...state.records import Created, JobRole, dump
 from ..context import backend, clock, store, user_name
 from ..input.job_input import compile_source
 from ..output.console import log
+from ..runs.recording import current_folder, run_record
 from .at_host import at_host
 from .back_off import LIMIT_REACHED, with_back_off
 from .background import leave_monitor
 from .choose_backend import choose_backend
 from .detected_site import detect_site
-from .masking import kept_text
+from .masking import hidden_texts, kept_text
 from .monitor_call import MONITOR_CALL, monitor_call, say_who_looks_after
 from .refusal_location import locate_refusal
 from .replace_job import finished_in, put_in_place, undo
@@ -174,6 +173,7 @@ def _unsure_by_user(folder: JobFolder, known: History) -> InterruptedWaitError:
 def _files(folder: JobFolder, text: bytes, compiled: Compiled, source: Source) -> tuple[dict[str, bytes], History]:
     """Return the files of a new job folder, the journal with the intent among them."""
     now = clock()
+    kept = kept_text(text, compiled.document)
     roles = tuple(JobRole(name=role.name, folder=role.folder, instances=role.instances) for role in compiled.plan.roles)
     records = (
         Created(
@@ -185,11 +185,12 @@ def _files(folder: JobFolder, text: bytes, compiled: Compiled, source: Source) -
             retry_policy=retry_policy(compiled),
             exit_rows=compiled.site.exit_rows,
             notify=compiled.job.notify,
+            run=run_record(source, text, kept, compiled, hidden_texts(compiled.document)),
         ),
         new_intent(0, now, cluster=compiled.plan.slurm.cluster),
     )
     files = {
-        "job.yaml": kept_text(text, compiled.document),
+        "job.yaml": kept,
         "plan.json": json.dumps(plan_dict(compiled.plan), indent=2).encode() + b"\n",
         str(folder.script(0).relative_to(folder.path)): compiled.script.encode(errors="surrogateescape"),
         folder.journal.name: b"".join(dump(record) for record in records),
@@ -198,6 +199,6 @@ def _files(folder: JobFolder, text: bytes, compiled: Compiled, source: Source) -
         return files, history(records)
     if compiled.plan.retry_policy.monitor_after:
         files[MONITOR_CALL] = monitor_call(source.site)
-    with suppress(FileNotFoundError):
-        files[SUBMIT_DIR] = os.fsencode(Path.cwd())
+    if submit_folder := source.submit_folder or current_folder():
+        files[SUBMIT_DIR] = os.fsencode(submit_folder)
     return files, history(records)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...input.job_input import job_file
+from ...input.job_input import optional_job_file
 from ...options import examples, json_option
 from ...output.console import escape_control, log, print_json, print_result
 
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
         "paislurm submit job.yaml --wait && echo it worked",
         "paislurm submit job.yaml --backend local --follow    # on this machine, without Slurm",
         "paislurm submit job.yaml --host login1               # from your own machine",
+        "paislurm submit --again my-job --suffix -2 --set lr=0.2",
     )
 )
-@job_file
-@click.option("--backend", default="slurm", metavar="NAME", help="slurm (default), pyslurm, slurmrestd, auto or local.")
+@optional_job_file
+@click.option("--again", metavar="JOB", help="In place of FILE: submit this job once more, with what it had.")
+@click.option("--backend", metavar="NAME", help="slurm (default), pyslurm, slurmrestd, auto or local.")
 @click.option("--host", metavar="HOST", help="Submit at this login node, by SSH: HOST, USER@HOST or USER@HOST:PORT.")
 @click.option("--wait", is_flag=True, help="Wait for the end; exit code 1 if the job did not succeed.")
 @click.option("--follow", is_flag=True, help="Show what the tasks print until the end; exit code as --wait.")
@@ -33,8 +35,9 @@ if TYPE_CHECKING:
 @json_option
 def command(
     source: Source,
-    backend: str,
+    backend: str | None,
     *,
+    again: str | None,
     host: str | None,
     wait: bool,
     follow: bool,
@@ -46,17 +49,19 @@ def command(
     FILE is a job file, or - for standard input. The job gets a folder in $PAISLURM_HOME. A finished job of
     the same name is kept as NAME.1, NAME.2 and so on; one that has not ended is not replaced.
 
+    With --again the job file as JOB had it is compiled, with the parameters, the suffix, the site profile, the
+    backend and the host of then; options that are given here go before. Secrets are read once more from where they
+    were, or from --secrets.
+
     Ctrl-C while waiting leaves the job alone.
     """
-    from dataclasses import replace
-
     from ...submit.submit import submit
 
     if follow and as_json:
         raise click.UsageError("--follow prints logs, --json one document: use --wait --json")
-    if host is not None and backend != "slurm":
+    if host is not None and backend not in (None, "slurm"):
         raise click.UsageError(f"--host is for Slurm, and goes not with --backend {backend}")
-    submitted = submit(replace(source, backend=backend, host=host), dry_run=dry_run)
+    submitted = submit(_what_is_meant(source, again, backend, host), dry_run=dry_run)
     if dry_run:
         if as_json:
             print_json(submitted.as_dict())
@@ -75,6 +80,22 @@ def command(
         return 0
     log(f"{submitted.folder.name} is job {submitted.job_id}, in {submitted.folder.path}")
     return _wait(submitted, follow=follow, as_json=as_json)
+
+
+def _what_is_meant(source: Source, again: str | None, backend: str | None, host: str | None) -> Source:
+    """Return what is to be submitted: a job file, or what a job was submitted with."""
+    from dataclasses import replace
+
+    if again is None:
+        if not source.file:
+            raise click.UsageError("Missing argument 'FILE'.")
+        return replace(source, backend=backend or "slurm", host=host)
+    if source.file:
+        raise click.UsageError("--again takes the job file that JOB had: leave FILE out")
+    from ...context import store, user_name
+    from ...runs.again import source_again
+
+    return source_again(store().find(again, user=user_name()), source, backend=backend, host=host)
 
 
 def _wait(submitted: Submitted, *, follow: bool, as_json: bool) -> int:

@@ -1,0 +1,260 @@
+"""`submit --again`: the same once more, or a word about what is missing or different."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.input.job_input import Source
+from paislurm.translator.cli.runs import again as again_module
+from paislurm.translator.cli.submit.submit import SUBMIT_DIR
+from paislurm.translator.state.job_folder import JobFolder
+
+from ...monitor.jobs import FakeBackend, job_folder
+from ..running import JOB, finish, job_file
+from .test_recording import TOKEN, WITH_PARAMETERS, WITH_SECRETS, run_of
+
+if TYPE_CHECKING:
+    from ..running import Runner, Said
+
+USES_SECRET = JOB.replace("echo and bye", "echo <% $secrets.token %>")
+
+
+@pytest.fixture
+def jobs(demo: JobFolder, profile: Path) -> Path:
+    assert profile
+    return demo.path.parent
+
+
+def secrets_file(folder: Path, token: str = TOKEN) -> str:
+    path = folder / "secrets.yaml"
+    path.write_text(f"token: {token}\n", encoding="utf-8")
+    path.chmod(0o600)
+    return str(path)
+
+
+def refused(said: Said, code: str, words: str) -> None:
+    assert said.code in (2, 4)
+    assert f"error {code}: " in said.err
+    assert words in said.err
+
+
+def test_the_same_once_more(
+    run: Runner, slurm: FakeBackend, jobs: Path, demo: JobFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = job_file(tmp_path, WITH_PARAMETERS)
+    (tmp_path / "there").mkdir()
+    monkeypatch.chdir(tmp_path / "there")
+    assert run("submit", file, "--set", "lr=1e-3").code == 0
+    monkeypatch.chdir(tmp_path)
+    finish(demo, slurm)
+    said = run("submit", "--again", "demo")
+    assert said.code == 0, said.err
+    assert "has changed" not in said.err
+    old, new = JobFolder(path=jobs / f"{demo.name}.1"), demo
+    assert new.script(0).read_bytes() == old.script(0).read_bytes()
+    then, now = run_of(old), run_of(new)
+    assert now.argv == ("submit", "--again", "demo")
+    for name in vars(then):
+        assert name == "argv" or getattr(then, name) == getattr(now, name), name
+    assert (new.path / SUBMIT_DIR).read_text(encoding="utf-8") == str(tmp_path / "there")
+
+
+def test_options_go_before(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
+    file = job_file(tmp_path, WITH_PARAMETERS)
+    assert run("submit", file, "--set", "lr=1", "--set", "epochs=2", "--suffix", "-a").code == 0
+    assert run("submit", "--again", "demo-a", "--set", "lr=3", "--suffix", "-b").code == 0
+    (new,) = jobs.glob("*-b")
+    found = run_of(JobFolder(path=new))
+    assert (found.overrides, found.suffix) == ({"lr": "3", "epochs": "2"}, "-b")
+    assert len(slurm.submissions) == 2
+
+
+def test_a_dry_run(run: Runner, slurm: FakeBackend, jobs: Path, job: str) -> None:
+    assert jobs
+    run("submit", job)
+    assert "demo-2" in run("submit", "--again", "demo", "--suffix", "-2", "--dry-run").err
+    assert len(slurm.submissions) == 1
+
+
+@pytest.mark.parametrize("words", [("submit",), ("submit", "job.yaml", "--again", "demo")])
+def test_either_a_file_or_a_job(run: Runner, words: tuple[str, ...]) -> None:
+    assert run(*words).code == 2
+
+
+@pytest.mark.parametrize("fate", ["has changed since", "is not there any more"])
+def test_the_file_of_then_is_taken(
+    run: Runner, slurm: FakeBackend, jobs: Path, job: str, demo: JobFolder, fate: str
+) -> None:
+    assert jobs
+    run("submit", job)
+    finish(demo, slurm)
+    Path(job).write_text("nonsense", encoding="utf-8")
+    if "not there" in fate:
+        Path(job).unlink()
+    said = run("submit", "--again", "demo")
+    assert said.code == 0
+    assert f"{job} {fate}: the job file is taken as it was then, {demo.path / 'job.yaml'}" in said.err
+    assert (demo.path / "job.yaml").read_text(encoding="utf-8") == JOB
+
+
+def test_a_changed_copy_is_not_taken(run: Runner, slurm: FakeBackend, jobs: Path, job: str, demo: JobFolder) -> None:
+    assert jobs
+    run("submit", job)
+    finish(demo, slurm)
+    (demo.path / "job.yaml").write_text("nonsense", encoding="utf-8")
+    assert run("submit", "--again", "demo", "--dry-run").code == 0
+    Path(job).unlink()
+    refused(run("submit", "--again", "demo"), "E578", "neither")
+
+
+def test_secrets_of_an_unchanged_file(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
+    job = job_file(tmp_path, USES_SECRET + f"secrets: {{token: {TOKEN}}}\n")
+    assert run("submit", job).code == 0
+    said = run("submit", "--again", "demo", "--suffix", "-2")
+    assert said.code == 0, said.err
+    assert f"secrets are taken from {job}, which has not changed" in said.err
+    (secret,) = jobs.glob("*-2/secrets/token")
+    assert secret.read_text(encoding="utf-8") == TOKEN
+    assert len(slurm.submissions) == 2
+
+
+def test_secrets_of_a_changed_file_must_be_given(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
+    job = job_file(tmp_path, USES_SECRET + f"secrets: {{token: {TOKEN}}}\n")
+    assert run("submit", job).code == 0
+    Path(job).write_text("nonsense", encoding="utf-8")
+    refused(run("submit", "--again", "demo", "--suffix", "-2"), "E576", f"in {job}, which has changed since")
+    said = run("submit", "--again", "demo", "--suffix", "-2", "--secrets", secrets_file(tmp_path, "new"))
+    assert said.code == 0, said.err
+    (secret,) = jobs.glob("*-2/secrets/token")
+    assert secret.read_text(encoding="utf-8") == "new"
+    assert "the job file is taken as it was then" in said.err
+    assert run("submit", "--again", "demo-2", "--suffix", "-3").code == 0
+    assert len(slurm.submissions) == 3
+
+
+def test_logins_of_registries_need_the_file(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
+    assert slurm
+    assert jobs
+    auth = "auth: {username: me, password: <% $secrets.token %>, registryuri: docker.io}"
+    text = USES_SECRET.replace("type: dockerimage", f"type: dockerimage, {auth}")
+    text = (
+        text
+        if "auth" in text
+        else USES_SECRET.replace("    type: dockerimage\n", f"    type: dockerimage\n    {auth}\n")
+    )
+    assert "auth" in text
+    job = job_file(tmp_path, text)
+    secrets = secrets_file(tmp_path)
+    assert run("submit", job, "--secrets", secrets).code == 0
+    assert run("submit", "--again", "demo", "--suffix", "-2").code == 0
+    Path(job).unlink()
+    refused(run("submit", "--again", "demo", "--suffix", "-3"), "E576", "logins of registries")
+
+
+def test_the_file_of_secrets_is_read_once_more(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
+    secrets = secrets_file(tmp_path)
+    assert run("submit", job_file(tmp_path, USES_SECRET), "--secrets", secrets).code == 0
+    said = run("submit", "--again", "demo", "--suffix", "-2")
+    assert said.code == 0, said.err
+    assert f"secrets are taken from {secrets}, as they are there now" in said.err
+    assert [path.read_text() for path in jobs.glob("*-2/secrets/token")] == [TOKEN]
+    Path(secrets).unlink()
+    refused(run("submit", "--again", "demo", "--suffix", "-3"), "E576", f"were in {secrets}, which is not there")
+    assert len(slurm.submissions) == 2
+
+
+def test_a_secret_in_a_parameter_must_be_given(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
+    assert slurm
+    assert jobs
+    job = job_file(tmp_path, WITH_SECRETS)
+    assert run("submit", job, "--set", f"url=a{TOKEN}", "--set", "user=x").code == 0
+    said = run("submit", "--again", "demo", "--suffix", "-2")
+    refused(said, "E577", "had for url, and is not kept")
+    assert "--set url=..." in said.err
+    assert run("submit", "--again", "demo", "--suffix", "-2", "--set", "url=b").code == 0
+
+
+@pytest.mark.parametrize(
+    ("then", "named", "backend", "host"),
+    [
+        ("slurm", {}, "slurm", None),
+        ("local", {}, "local", None),
+        ("pyslurm", {"backend": "slurm"}, "slurm", None),
+        ("ssh:me@login1", {}, "slurm", "me@login1"),
+        ("ssh:me@login1", {"host": "login2"}, "slurm", "login2"),
+        ("ssh:me@login1", {"backend": "local"}, "local", None),
+    ],
+)
+def test_the_backend_and_the_host_of_then(
+    run: Runner, slurm: FakeBackend, jobs: Path, job: str, demo: JobFolder,
+    then: str, named: dict[str, str], backend: str, host: str | None,
+) -> None:  # fmt: skip
+    assert slurm
+    assert jobs
+    run("submit", job)
+    created = demo.created()
+    assert created is not None
+    other = job_folder(jobs, replace(created, backend=then), name=f"{demo.name}-x")
+    (other.path / "job.yaml").write_text(JOB, encoding="utf-8")
+    options = {"backend": None, "host": None, **named}
+    source = again_module.source_again(other, Source(file=""), backend=options["backend"], host=options["host"])
+    assert (source.backend, source.host, source.text) == (backend, host, JOB.encode())
+
+
+def test_what_is_another_today(
+    run: Runner, slurm: FakeBackend, jobs: Path, job: str, profile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert slurm
+    assert jobs
+    assert run("submit", job).code == 0
+    profile.write_text(profile.read_text(encoding="utf-8") + "# more\n", encoding="utf-8")
+    monkeypatch.setattr(again_module, "__version__", "9.9")
+    said = run("submit", "--again", "demo", "--suffix", "-2")
+    assert f"the site profile {profile} has changed" in said.err
+    assert "this is 9.9" in said.err
+    profile.unlink()
+    monkeypatch.delenv("PAISLURM_SITE")
+    said = run("submit", "--again", "demo", "--suffix", "-3", "--dry-run")
+    assert f"the site profile was {profile}, and is " in said.err
+
+
+def test_the_profile_of_then_is_taken(
+    run: Runner, slurm: FakeBackend, jobs: Path, job: str, profile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert slurm
+    run("submit", job)
+    monkeypatch.delenv("PAISLURM_SITE")
+    assert run("submit", "--again", "demo", "--suffix", "-2").code == 0
+    (new,) = jobs.glob("*-2")
+    assert [each.file for each in run_of(JobFolder(path=new)).site_profiles] == [str(profile)]
+
+
+def test_the_folder_of_then_is_gone(
+    run: Runner, slurm: FakeBackend, jobs: Path, job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert slurm
+    (tmp_path / "there").mkdir()
+    monkeypatch.chdir(tmp_path / "there")
+    run("submit", job)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").rmdir()
+    said = run("submit", "--again", "demo", "--suffix", "-2")
+    assert (said.code, "where it was submitted from, is not there any more" in said.err) == (0, True)
+    (new,) = jobs.glob("*-2")
+    assert (new / SUBMIT_DIR).read_text(encoding="utf-8") == str(tmp_path)
+
+
+def test_a_job_of_before_says_so(run: Runner, slurm: FakeBackend, profile: Path, folder: JobFolder) -> None:
+    assert slurm
+    assert profile
+    refused(run("submit", "--again", folder.name), "E575", f"{folder.path}/job.yaml")
+
+
+def test_a_job_that_there_is_not(run: Runner, slurm: FakeBackend, profile: Path) -> None:
+    assert slurm
+    assert profile
+    assert "error E520" in run("submit", "--again", "none").err

@@ -1,0 +1,152 @@
+"""What the journal keeps of a submit: enough to do it once more, and no secret."""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm import __version__
+from paislurm.translator.cli.context import user_name
+from paislurm.translator.cli.runs.recording import MIN_HIDDEN, absolute_path, masking
+from paislurm.translator.state.records import dump, parse
+from paislurm.translator.state.run_record import HIDDEN, FileDigest, RunRecord, parameter
+
+from ...monitor.jobs import CREATED, INTENT, FakeBackend, job_folder
+from ..running import JOB, job_file
+
+if TYPE_CHECKING:
+    from paislurm.translator.state.job_folder import JobFolder
+
+    from ..running import Runner
+
+TOKEN = "s3cr3t-token"
+WITH_PARAMETERS = JOB + "parameters: {lr: 0.1, epochs: 20, data: {name: mnist}, on: true}\n"
+WITH_SECRETS = JOB + f"parameters: {{url: none, user: none}}\nsecrets: {{token: {TOKEN}, me: bob}}\n"
+
+
+def run_of(folder: JobFolder) -> RunRecord:
+    created = folder.created()
+    assert created is not None
+    assert created.run is not None
+    return created.run
+
+
+def sha(path: Path | str) -> str:
+    return sha256(Path(path).read_bytes()).hexdigest()
+
+
+def test_all_that_a_submit_was(
+    run: Runner, slurm: FakeBackend, demo: JobFolder, profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert slurm
+    file = job_file(tmp_path, WITH_PARAMETERS)
+    monkeypatch.chdir(tmp_path)
+    words = ("submit", "job.yaml", "--set", "lr=1e-3", "--suffix", "-2")
+    assert run(*words).code == 0
+    folder = type(demo)(path=demo.path.with_name(f"{demo.name}-2"))
+    assert run_of(folder) == RunRecord(
+        parameters={"lr": "0.001", "epochs": "20", "data": '{"name": "mnist"}', "on": "true"},
+        overrides={"lr": "1e-3"},
+        suffix="-2",
+        argv=words,
+        submit_folder=str(tmp_path),
+        job_file=FileDigest(file=file, sha256=sha(file)),
+        kept_sha256=sha(folder.path / "job.yaml"),
+        script_sha256=sha(folder.script(0)),
+        site_profiles=(FileDigest(file=str(profile), sha256=sha(profile)),),
+        secrets_file="",
+        paislurm_version=__version__,
+        submitted_by=f"{user_name()}@{os.uname().nodename}",
+    )
+    assert not run_of(folder).masks_secrets
+    assert [parameter(run_of(folder), name) for name in ("lr", "none")] == ["0.001", None]
+    assert parameter(None, "lr") is None
+
+
+def test_no_secret_is_kept(run: Runner, slurm: FakeBackend, demo: JobFolder, profile: Path, tmp_path: Path) -> None:
+    assert slurm
+    assert profile
+    more = tmp_path / "more.yaml"
+    more.write_text("other: another-secret\n", encoding="utf-8")
+    more.chmod(0o600)
+    job = job_file(tmp_path, WITH_SECRETS)
+    urls = f"url=https://me:{TOKEN}@host/another-secret"
+    assert run("submit", job, "--set", urls, "--set=user=bob", "--secrets", str(more)).code == 0
+    kept = run_of(demo)
+    assert kept.masks_secrets
+    assert kept.secrets_file == str(more)
+    assert kept.overrides == {"url": f"https://me:{HIDDEN}@host/{HIDDEN}", "user": HIDDEN}
+    assert kept.parameters == kept.overrides
+    assert f"url=https://me:{HIDDEN}@host/{HIDDEN}" in kept.argv
+    journal = demo.journal.read_text(encoding="utf-8")
+    assert TOKEN not in journal
+    assert "another-secret" not in journal
+    assert "=bob" not in journal
+
+
+def test_a_path_is_absolute_and_means_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "a" / "b")
+    monkeypatch.chdir(tmp_path)
+    for file, path in (
+        ("job.yaml", "job.yaml"), ("a/../job.yaml", "job.yaml"), ("link/job.yaml", "link/job.yaml"),
+        ("link/../job.yaml", "link/../job.yaml"),
+    ):  # fmt: skip
+        assert absolute_path(file) == f"{tmp_path}/{path}"
+    assert absolute_path("-") == "-"
+
+
+@given(st.lists(st.text(min_size=1, max_size=9), max_size=4), st.text(max_size=9), st.text(max_size=9))
+def test_a_masked_word_has_none_of_the_longer_secrets(secrets: list[str], before: str, after: str) -> None:
+    hide = masking(secrets)
+    for secret in secrets:
+        assert hide(secret) == HIDDEN
+        assert hide(f"name={secret}").startswith("name=" if "name=" not in secrets else "")
+        if len(secret) >= MIN_HIDDEN and not set(secret) & set(HIDDEN):
+            assert secret not in hide(f"{before}{secret}{after}")
+
+
+def test_a_word_without_secrets_stays() -> None:
+    assert [masking(["abcd", "xy", ""])(word) for word in ("lr=0.1", "taxy", "")] == ["lr=0.1", "taxy", ""]
+
+
+def test_a_journal_of_before_is_read(tmp_path: Path) -> None:
+    line = json.loads(dump(CREATED))
+    del line["run"]
+    assert parse(json.dumps(line).encode()) == CREATED
+    assert CREATED.run is None
+    assert job_folder(tmp_path, CREATED, INTENT).created() == CREATED
+
+
+@pytest.mark.parametrize("text", [b"", b"{}\n", b"\xff\n"])
+def test_a_journal_that_does_not_begin_with_its_job(tmp_path: Path, text: bytes) -> None:
+    folder = job_folder(tmp_path, CREATED)
+    folder.journal.write_bytes(text)
+    assert folder.created() is None
+
+
+def test_status_shows_what_matters(run: Runner, slurm: FakeBackend, profile: Path, tmp_path: Path) -> None:
+    assert slurm
+    assert profile
+    file = job_file(tmp_path, WITH_PARAMETERS.replace("mnist", f'"\\e[2J{"m" * 100}"'))
+    assert run("submit", file, "--set", "epochs=3").code == 0
+    out = run("status", "demo").out
+    assert "\nparameters  epochs=3 lr=0.1 data=" in out
+    assert "…" in out
+    assert "\x1b" not in out
+    assert f"\ncommand     paislurm submit {file} --set epochs=3\n" in out
+    assert f"\nfrom        {user_name()}@" in out
+    assert json.loads(run("status", "demo", "--json").out)["run"]["parameters"]["epochs"] == "3"
+
+
+def test_status_of_a_job_of_before(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    assert slurm
+    assert "\nparameters" not in run("status", folder.name).out
+    assert json.loads(run("status", folder.name, "--json").out)["run"] is None

@@ -1,0 +1,70 @@
+"""The two sides of `diff`: a job by what is kept of it, a job file as a job's own submit would compile it today."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...errors import Diagnostic, NotFoundError, UsageError
+from ...planning.plan_text import plan_dict
+from ...state.safe_read import CorruptDataError, json_object, read_end
+from ..context import store, user_name
+from ..input.job_input import STDIN, compile_source, shown_name
+from .again import run_of, source_of
+from .differences import Compared
+from .recording import parameters_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...state.job_folder import JobFolder
+
+MAX_BYTES = 64 << 20
+"""Of a plan or a script: what is longer has been written by something else."""
+
+
+def compared_job(folder: JobFolder) -> Compared:
+    """Return a job as it was submitted, for its first attempt; UsageError where that cannot be read."""
+    try:
+        created = folder.created()
+        return Compared(
+            name=folder.name,
+            parameters=created.run.parameters if created and created.run else None,
+            plan=json_object(_read(folder.path / "plan.json")),
+            script=_read(folder.script(0)).decode(errors="surrogateescape"),
+        )
+    except (OSError, CorruptDataError) as error:
+        why = (error.strerror if isinstance(error, OSError) else "") or str(error)
+        message = f"what is kept of {folder.name} cannot be compared: {why}"
+        raise UsageError(Diagnostic(code="E579", message=message)) from None
+
+
+def compared_file(file: str, folder: JobFolder, version: Callable[[str], str]) -> Compared:
+    """Return a job file as it would be submitted by the command that submitted a job."""
+    created, run = run_of(folder)
+    source = replace(source_of(created, run), file=file, secrets=run.secrets_file or None)
+    _, compiled = compile_source(source, version)
+    return Compared(
+        name=shown_name(file),
+        parameters=parameters_of(compiled.document, dict(source.parameters)),
+        plan=json.loads(json.dumps(plan_dict(compiled.plan))),
+        script=compiled.script,
+    )
+
+
+def is_job_file(word: str) -> bool:
+    """Tell whether a word means a job file: there is one of the name, and no job."""
+    try:
+        store().find(word, user=user_name())
+    except NotFoundError:
+        return word == STDIN or Path(word).is_file()
+    return False
+
+
+def _read(path: Path) -> bytes:
+    data, whole = read_end(path, MAX_BYTES)
+    if not whole:
+        raise CorruptDataError(f"{path.name} is too long")
+    return data
