@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import RunFolder
@@ -12,13 +12,13 @@ from ..lazy import dataclass
 from .records import NO_RETRIES, Cancelled, Created, Ended, Intent, Notified, Observed, Retry, RetryCounters, Submitted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from paislurm.backends.base import Observation
 
     from ..exit_codes.table import SiteRow
-    from .records import JobRole, Record, RetryPolicy
+    from .records import After, JobRole, Record, RetryPolicy
 
 EXCLUSION_SECONDS = 24 * 3600
 MAX_EXCLUDED = 16
@@ -46,6 +46,10 @@ class History:
     exit_rows: tuple[SiteRow, ...] = ()
     notify: tuple[str, ...] = ()
     notified: frozenset[str] = frozenset()
+    group: str = ""
+    sweep: Mapping[str, str] = field(default_factory=dict)
+    after: tuple[After, ...] = ()
+    first_tag: str = ""
     tasks: int = 0
     created: int = 0
     retries: tuple[Retry, ...] = ()
@@ -77,6 +81,11 @@ class History:
     def full_name(self) -> str:
         """The name that OpenPAI gave the job, `user~name`."""
         return f"{self.user}~{self.job}"
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether its first attempt is still to be submitted, when the jobs that it waits for have ended."""
+        return bool(self.first_tag) and not (self.tag or self.job_id or self.attempt) and self.ended is None
 
     @property
     def retry(self) -> Retry | None:
@@ -136,6 +145,10 @@ def _created(known: History, record: Created) -> History:
         retry_policy=record.retry_policy,
         exit_rows=record.exit_rows,
         notify=record.notify,
+        group=record.group,
+        sweep=record.sweep,
+        after=record.after,
+        first_tag=record.first_tag,
         tasks=sum(role.instances for role in record.roles),
         created=record.happened_at,
     )

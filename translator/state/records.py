@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, field
 from typing import Annotated, Literal, TypeAlias
 
 from ..exit_codes.table import Behaviour, SiteRow
@@ -55,10 +56,21 @@ class JobRole:
 
 
 @dataclass(frozen=True, kw_only=True)
+class After:
+    """Name a job that another one waits for, by its folder and the time of its `Created`: names are used again."""
+
+    job: FolderName
+    created: int
+    until: Literal["succeeded", "ended"] = "succeeded"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Created:
     """Begin a journal: what the job is, where it runs, how often it is retried, and of what its user is told.
 
-    `exit_rows` are the site's changes of the exit specification; `notify` are events.
+    `exit_rows` are the site's changes of the exit specification; `notify` are events. A job of a sweep has the name of
+    its `group`, and in `sweep` the values of the parameters that differ. One that begins `after` others is submitted
+    by the monitor, under `first_tag`.
     """
 
     happened_at: int
@@ -69,6 +81,10 @@ class Created:
     retry_policy: RetryPolicy = NO_RETRIES
     exit_rows: tuple[SiteRow, ...] = ()
     notify: tuple[str, ...] = ()
+    group: str = ""
+    sweep: Mapping[str, str] = field(default_factory=dict)
+    after: tuple[After, ...] = ()
+    first_tag: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

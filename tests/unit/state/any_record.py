@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from paislurm.translator.exit_codes.table import BEHAVIOURS, SiteRow
 from paislurm.translator.state.records import (
+    After,
     Cancelled,
     Created,
     Ended,
@@ -46,6 +47,12 @@ any_record = st.one_of(
         ),
         exit_rows=st.lists(rows, max_size=2).map(tuple),
         notify=st.lists(words, max_size=2).map(tuple),
+        group=words,
+        sweep=st.dictionaries(words, words, max_size=2),
+        after=st.lists(
+            st.builds(After, job=folders, created=numbers, until=st.sampled_from(("succeeded", "ended"))), max_size=2
+        ).map(tuple),
+        first_tag=words,
     ),
     st.builds(Intent, happened_at=numbers, attempt=counts, tag=words),
     st.builds(
