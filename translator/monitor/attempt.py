@@ -108,6 +108,7 @@ def submitted(known: History, job_id: JobId, now: int) -> Submitted:
         user=known.user,
         backend=known.backend,
         task_count=known.tasks,
+        group=known.group,
     )
 
 

@@ -182,6 +182,7 @@ def _next(known: History, record: Intent | Submitted | Observed | Ended) -> Hist
             return replace(
                 known, job_id=record.job_id, submitted=record.happened_at, job=record.job, user=record.user,
                 backend=record.backend, tasks=record.task_count, created=known.created or record.happened_at,
+                group=known.group or record.group,
             )  # fmt: skip
         case Observed():
             if len(known.waited) < MAX_REASONS:

@@ -107,6 +107,7 @@ class Submitted:
     user: str
     backend: str
     task_count: TaskCount
+    group: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -204,6 +204,13 @@ PROGRAM = {
     "E551": "the host key of a login node is not known",
     "E552": "a login node shows another host key than before",
     "E553": "a login node refuses the login",
+    "E580": "--sweep has no parameter, no values, or a range without an end",
+    "E581": "a sweep of more jobs than paislurm submits",
+    "E582": "a sweep of many jobs, without --yes",
+    "E583": "what --after names can never end as it should",
+    "E584": "what --after names is no job of the user's own",
+    "E585": "an option of the command line has a value that Slurm cannot take",
+    "E586": "a sweep was submitted in part",
     "E599": "internal error: please report it",
 }
 """What goes wrong around job files. Source: this project's command line."""

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from paislurm.backends.base import JobId
-from paislurm.translator.errors import UnreachableError
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.monitor.reconcile import Dependencies, reconcile
@@ -48,9 +46,7 @@ def second(
 
 
 def step(backend: FakeBackend, *folders: JobFolder, now: int = NOW) -> list[View]:
-    means = Dependencies(
-        backend=lambda _: backend, clock=lambda: now, holds_lock=lambda: True, owns=lambda _: True
-    )
+    means = Dependencies(backend=lambda _: backend, clock=lambda: now, holds_lock=lambda: True, owns=lambda _: True)
     return reconcile([open_job(folder) for folder in folders], means)
 
 

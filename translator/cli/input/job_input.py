@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import field
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +32,11 @@ class Source:
     parameters: tuple[tuple[str, str], ...] = ()
     suffix: str = ""
     secrets: str | None = None
+    slurm: tuple[tuple[str, str], ...] = ()
     backend: str = "slurm"
     host: str | None = None
+    text: bytes | None = field(default=None, repr=False)
+    """What stands in the file, where it has been read."""
 
 
 def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -64,6 +68,14 @@ _ARGUMENTS = (
         help="Secrets of the job, a YAML mapping in a file of mode 0600 or 0400; they go before the job file's own.",
     ),
 )
+_SLURM_OPTIONS = ("time", "partition", "account", "qos")
+"""Keys of `extras.slurm` that are options of the command line, too, which go before the job file and the profile."""
+_SLURM_ARGUMENTS = (
+    click.option("--time", metavar="LIMIT", help="The job's time limit: minutes, HH:MM:SS or D-HH:MM:SS."),
+    click.option("--partition", metavar="NAME", help="The partition, of all task roles."),
+    click.option("--account", metavar="NAME", help="The account that is charged."),
+    click.option("--qos", metavar="NAME", help="The quality of service."),
+)
 
 
 def job_file(command: Callable[..., int]) -> Callable[..., int]:
@@ -79,18 +91,24 @@ def job_file(command: Callable[..., int]) -> Callable[..., int]:
         secrets: str | None,
         **others: Any,
     ) -> int:
-        source = Source(file=file, site=site, parameters=parameters, suffix=suffix, secrets=secrets)
+        given = {name: others.pop(name) for name in _SLURM_OPTIONS}
+        slurm = tuple((name, value) for name, value in given.items() if value is not None)
+        source = Source(file=file, site=site, parameters=parameters, suffix=suffix, secrets=secrets, slurm=slurm)
         return command(source, **others)
 
-    for add in reversed(_ARGUMENTS):
+    for add in reversed((*_ARGUMENTS, *_SLURM_ARGUMENTS)):
         with_source = add(with_source)
     return with_source
 
 
 def compile_source(
-    source: Source, version: Callable[[str], str] | None = None, site: Site | None = None
+    source: Source,
+    version: Callable[[str], str] | None = None,
+    site: Site | None = None,
+    *,
+    quiet: bool = False,
 ) -> tuple[bytes, Compiled]:
-    """Read and compile a job file, say the warnings, and return its text and what was made of it.
+    """Read and compile a job file, and return its text and what was made of it; say warnings and hints unless `quiet`.
 
     `version` is asked for the version of the backend's Slurm where the profile does not say it, and `site` is taken
     for what the profile says. Without them nothing but the job file and the profile decides what comes out.
@@ -99,7 +117,8 @@ def compile_source(
     from .sites import hint_at_profile
     from .template_folder import template_folder
 
-    text, site = read_source(source.file), site or site_of(source)
+    text = read_source(source.file) if source.text is None else source.text
+    site = site or site_of(source)
     if version and not site.slurm_version:
         from dataclasses import replace
 
@@ -117,13 +136,16 @@ def compile_source(
             parameters=dict(source.parameters),
             suffix=source.suffix,
             secrets=secrets,
+            slurm=dict(source.slurm),
             templates=template_folder(),
         )
     except PlanError:
-        hint_at_profile(site)
+        if not quiet:
+            hint_at_profile(site)
         raise
-    hint_at_profile(site)
-    log_diagnostics(compiled.warnings)
+    if not quiet:
+        hint_at_profile(site)
+        log_diagnostics(compiled.warnings)
     return text, compiled
 
 

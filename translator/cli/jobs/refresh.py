@@ -84,15 +84,14 @@ def refresh_all(jobs: Sequence[Opened], *, max_age: float = BY_A_PERSON) -> list
 
 def with_awaited(jobs: Sequence[Opened]) -> list[Opened]:
     """Return jobs, and behind them those that they wait for to begin: nobody else may be about to see their ends."""
-    found = {job.folder.name: job for job in jobs}
-    waiting = [job for job in jobs if job.history.is_held_back]
-    for job in waiting:
-        for each in awaited(job.folder, job.history):
-            if each.standing == "open" and each.folder is not None and each.folder.name not in found:
+    found, names = [*jobs], {job.folder.name for job in jobs}
+    for job in found:
+        for each in awaited(job.folder, job.history) if job.history.is_held_back else ():
+            if each.standing == "open" and each.folder is not None and each.folder.name not in names:
                 with suppress(OSError):
-                    found[each.folder.name] = open_job(each.folder)
-                    waiting += [found[each.folder.name]] * found[each.folder.name].history.is_held_back
-    return list(found.values())
+                    found.append(open_job(each.folder))
+                    names.add(each.folder.name)
+    return found
 
 
 def everything(name: str) -> tuple[set[JobId], set[str]]:
