@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..state.history import History
-    from ..state.records import After, Record
+    from ..state.records import Dependency, Record
 
 Standing = Literal["done", "open", "failed"]
 
@@ -31,7 +31,7 @@ class Awaited:
     `text` is that in words, and `folder` where it is, None where it was removed.
     """
 
-    after: After
+    dependency: Dependency
     standing: Standing
     text: str
     folder: JobFolder | None = None
@@ -39,7 +39,7 @@ class Awaited:
 
 def awaited(folder: JobFolder, known: History) -> list[Awaited]:
     """Return the jobs that a job waits for, in the order in which it names them."""
-    return [_look(folder, after) for after in known.after]
+    return [_look(folder, each) for each in known.dependencies]
 
 
 def may_begin(folder: JobFolder, known: History) -> bool:
@@ -63,37 +63,37 @@ def before_first(folder: JobFolder, known: History, now: int) -> tuple[JobStatus
     return JobStatus(state="STOPPED", code=STOPPED, reason=reason, ended=True), (end,)
 
 
-def _look(folder: JobFolder, after: After) -> Awaited:
+def _look(folder: JobFolder, after: Dependency) -> Awaited:
     try:
         found = _find(folder, after)
     except OSError as error:
-        text = f"after {after.job}, whose journal cannot be read ({error.strerror or error})"
-        return Awaited(after=after, standing="open", text=text)
+        text = f"after {after.name}, whose journal cannot be read ({error.strerror or error})"
+        return Awaited(dependency=after, standing="open", text=text)
     must = " has succeeded" if after.until == "succeeded" else " has ended"
     if found is None:
-        gone = f"it was to begin after {after.job}{must}, and that job was removed"
-        return Awaited(after=after, standing="done" if after.until == "ended" else "failed", text=gone)
+        gone = f"it was to begin after {after.name}{must}, and that job was removed"
+        return Awaited(dependency=after, standing="done" if after.until == "ended" else "failed", text=gone)
     place, other = found
     end = other.ended
     if end is None:
         wanted = "; its end is wanted" if other.cancelled is not None else ""
-        return Awaited(after=after, standing="open", text=f"after {after.job}{must}{wanted}", folder=place)
+        return Awaited(dependency=after, standing="open", text=f"after {after.name}{must}{wanted}", folder=place)
     if after.until == "ended" or end.state == "SUCCEEDED":
-        return Awaited(after=after, standing="done", text=f"{after.job} {end.state}", folder=place)
+        return Awaited(dependency=after, standing="done", text=f"{after.name} {end.state}", folder=place)
     code = f" (exit code {end.exit_code})" if end.exit_code else ""
-    text = f"it was to begin after {after.job}{must}, and that job {end.state}{code}"
-    return Awaited(after=after, standing="failed", text=text, folder=place)
+    text = f"it was to begin after {after.name}{must}, and that job {end.state}{code}"
+    return Awaited(dependency=after, standing="failed", text=text, folder=place)
 
 
-def _find(folder: JobFolder, after: After) -> tuple[JobFolder, History] | None:
+def _find(folder: JobFolder, after: Dependency) -> tuple[JobFolder, History] | None:
     """Return the job that is waited for, under whichever name its folder has by now; None where it was removed.
 
     One that is moved away while this looks is under its new name, or under the old one again.
     """
-    for place in _places(folder, after.job):
+    for place in _places(folder, after.name):
         with suppress(FileNotFoundError, NotADirectoryError):
             known = place.history()
-            if known.created == after.created:
+            if known.created == after.created_at:
                 return place, known
     return None
 

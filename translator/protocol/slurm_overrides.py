@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..errors import Diagnostic, ProtocolError
+from ..errors import Diagnostic, UsageError
 
 if TYPE_CHECKING:
     from ..reading.document import Document, Path, Value
@@ -17,13 +17,13 @@ TABLE: Path = ("extras", "slurm")
 def with_slurm_options(document: Document, given: Mapping[str, str]) -> Document:
     """Return the document with these keys in place of those of its `extras.slurm`, of task roles too.
 
-    Raises `ProtocolError` with all values that cannot be meant; the rest is checked as what stands in a file.
+    Raises `UsageError` with all values that cannot be meant; the rest is checked as what stands in a file.
     """
     if not given or not all(isinstance(document.at(path) or {}, Mapping) for path in (TABLE[:1], TABLE)):
         return document
     faults = [fault for name, value in given.items() if (fault := _fault(name, value))]
     if faults:
-        raise ProtocolError(faults)
+        raise UsageError(faults)
     root, extras, slurm = (dict(document.mapping(path)) for path in ((), TABLE[:1], TABLE))
     roles = document.mapping((*TABLE, "taskRoles"))
     if roles:

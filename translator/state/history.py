@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Observation
 
     from ..exit_codes.table import SiteRow
-    from .records import After, JobRole, Record, RetryPolicy
+    from .records import Dependency, JobRole, Record, RetryPolicy
 
 EXCLUSION_SECONDS = 24 * 3600
 MAX_EXCLUDED = 16
@@ -48,7 +48,7 @@ class History:
     notified: frozenset[str] = frozenset()
     group: str = ""
     sweep: Mapping[str, str] = field(default_factory=dict)
-    after: tuple[After, ...] = ()
+    dependencies: tuple[Dependency, ...] = ()
     first_tag: str = ""
     tasks: int = 0
     created: int = 0
@@ -147,7 +147,7 @@ def _created(known: History, record: Created) -> History:
         notify=record.notify,
         group=record.group,
         sweep=record.sweep,
-        after=record.after,
+        dependencies=record.dependencies,
         first_tag=record.first_tag,
         tasks=sum(role.instances for role in record.roles),
         created=record.happened_at,

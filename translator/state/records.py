@@ -56,11 +56,11 @@ class JobRole:
 
 
 @dataclass(frozen=True, kw_only=True)
-class After:
+class Dependency:
     """Name a job that another one waits for, by its folder and the time of its `Created`: names are used again."""
 
-    job: FolderName
-    created: int
+    name: FolderName
+    created_at: int
     until: Literal["succeeded", "ended"] = "succeeded"
 
 
@@ -69,7 +69,7 @@ class Created:
     """Begin a journal: what the job is, where it runs, how often it is retried, and of what its user is told.
 
     `exit_rows` are the site's changes of the exit specification; `notify` are events. A job of a sweep has the name of
-    its `group`, and in `sweep` the values of the parameters that differ. One that begins `after` others is submitted
+    its `group`, and in `sweep` the values of the parameters that differ. One with `dependencies` is submitted
     by the monitor, under `first_tag`.
     """
 
@@ -83,7 +83,7 @@ class Created:
     notify: tuple[str, ...] = ()
     group: str = ""
     sweep: Mapping[str, str] = field(default_factory=dict)
-    after: tuple[After, ...] = ()
+    dependencies: tuple[Dependency, ...] = ()
     first_tag: str = ""
 
 

@@ -11,7 +11,7 @@ from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.monitor.reconcile import Dependencies, reconcile
 from paislurm.translator.state.journal import append
-from paislurm.translator.state.records import After, Cancelled, Ended, RetryPolicy
+from paislurm.translator.state.records import Cancelled, Dependency, Ended, RetryPolicy
 
 from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, ended, job_folder, leave_result, stepped
 
@@ -38,8 +38,8 @@ def second(
     name: str = "second",
     after: tuple[str, int] = ("first", FIRST.happened_at),
 ) -> JobFolder:
-    waits = After(job=f"alice~{after[0]}", created=after[1], until=until)
-    created = replace(CREATED, happened_at=NOW - 50, job=name, after=(waits,), first_tag=f"paislurm-{name}@far")
+    waits = Dependency(name=f"alice~{after[0]}", created_at=after[1], until=until)
+    created = replace(CREATED, happened_at=NOW - 50, job=name, dependencies=(waits,), first_tag=f"paislurm-{name}@far")
     folder = job_folder(jobs, created, name=f"alice~{name}")
     folder.script(0).write_text("#!/bin/bash\n")
     return folder

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from paislurm.translator.exit_codes.table import BEHAVIOURS, SiteRow
 from paislurm.translator.state.records import (
-    After,
     Cancelled,
     Created,
+    Dependency,
     Ended,
     Intent,
     JobRole,
@@ -37,6 +37,7 @@ rows = st.builds(
 any_record = st.one_of(
     st.builds(
         Created,
+        Dependency,
         happened_at=numbers,
         job=words,
         user=words,
@@ -49,8 +50,9 @@ any_record = st.one_of(
         notify=st.lists(words, max_size=2).map(tuple),
         group=words,
         sweep=st.dictionaries(words, words, max_size=2),
-        after=st.lists(
-            st.builds(After, job=folders, created=numbers, until=st.sampled_from(("succeeded", "ended"))), max_size=2
+        dependencies=st.lists(
+            st.builds(Dependency, name=folders, created_at=numbers, until=st.sampled_from(("succeeded", "ended"))),
+            max_size=2,
         ).map(tuple),
         first_tag=words,
     ),

@@ -60,7 +60,7 @@ def view_dict(view: View) -> dict[str, object]:
         "read_errors": list(view.read_errors),
         "group": known.group or None,
         "sweep": dict(known.sweep),
-        "after": [{"name": each.job, "until": each.until} for each in known.after],
+        "dependencies": [{"name": each.name, "until": each.until} for each in known.dependencies],
         "attempts": [attempt_dict(retry) for retry in known.retries],
         "excluded_nodes": list(known.excluded_nodes(int(time.time()))),
         "roles": [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from ...errors import Diagnostic, FolderError
-from ...state.records import After
+from ...errors import Diagnostic, FolderError, UsageError
+from ...state.records import Dependency
 from ..context import store, user_name
 from ..jobs.refresh import is_own, refresh
 from ..jobs.selecting import select
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 Until = Literal["succeeded", "ended"]
 
 
-def jobs_before(words: Sequence[str]) -> tuple[After, ...]:
+def jobs_before(words: Sequence[str]) -> tuple[Dependency, ...]:
     """Return the jobs that are still to be waited for; one that has ended as it should needs no waiting.
 
     Raises `NotFoundError` for a word that means no job, and `FolderError` for jobs that can never end as they should.
     """
-    found: dict[str, After] = {}
+    found: dict[str, Dependency] = {}
     faults: list[Diagnostic] = []
     for word in words:
         address, until = _parse(word)
@@ -33,15 +33,15 @@ def jobs_before(words: Sequence[str]) -> tuple[After, ...]:
             if fault is not None:
                 faults.append(fault)
             elif not view.job_status.ended:
-                found[folder.name] = After(job=folder.name, created=view.history.created, until=until)
+                found[folder.name] = Dependency(name=folder.name, created_at=view.history.created, until=until)
     if faults:
         raise FolderError(faults)
     return tuple(found.values())
 
 
-def text_of(after: Sequence[After]) -> str:
+def text_of(after: Sequence[Dependency]) -> str:
     """Return in words what a job waits for."""
-    return " and ".join(f"{each.job} has {each.until}" for each in after)
+    return " and ".join(f"{each.name} has {each.until}" for each in after)
 
 
 def _parse(word: str) -> tuple[str, Until]:
@@ -51,7 +51,7 @@ def _parse(word: str) -> tuple[str, Until]:
         return address, "ended"
     if until not in ("", "succeeded"):
         message = f"--after {word!r}: `{until}` is no end of a job"
-        raise FolderError(Diagnostic(code="E584", message=message, hint="write JOB, JOB:succeeded or JOB:ended"))
+        raise UsageError(Diagnostic(code="E584", message=message, hint="write JOB, JOB:succeeded or JOB:ended"))
     return address, "succeeded"
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...pipeline import Compiled
     from ...site.profile import Site
     from ...state.job_folder import JobFolder
-    from ...state.records import After
+    from ...state.records import Dependency
     from ..input.job_input import Source
 
 
@@ -34,12 +34,12 @@ class Prepared:
     text: bytes
     compiled: Compiled
     folder: JobFolder
-    after: tuple[After, ...] = ()
+    after: tuple[Dependency, ...] = ()
     group: str = ""
     sweep: Mapping[str, str] = field(default_factory=dict)
 
 
-def prepare(sources: Sequence[Source], *, keep: bool, after: tuple[After, ...] = ()) -> list[Prepared]:
+def prepare(sources: Sequence[Source], *, keep: bool, after: tuple[Dependency, ...] = ()) -> list[Prepared]:
     """Compile jobs that differ by values and names only, and say the warnings, each once.
 
     What Slurm says of the site is kept for a day with `keep`. Raises what is wrong with all of them.

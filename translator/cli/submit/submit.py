@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ...pipeline import Compiled
     from ...state.history import History
     from ...state.job_folder import JobFolder
-    from ...state.records import After, Record
+    from ...state.records import Dependency, Record
     from ..input.job_input import Source
     from .prepare import Prepared
 
@@ -56,7 +56,7 @@ class Submitted:
     backend: str
     job_id: str | None
     compiled: Compiled
-    after: tuple[After, ...] = ()
+    after: tuple[Dependency, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """Return the record for `--json`."""
@@ -72,12 +72,12 @@ class Submitted:
             "task_count": self.compiled.job.task_count,
             "monitor": self.compiled.site.monitor.way,
             "dry_run": self.job_id is None,
-            "after": [{"name": each.job, "until": each.until} for each in self.after],
+            "dependencies": [{"name": each.name, "until": each.until} for each in self.after],
             "diagnostics": [diagnostic.as_dict() for diagnostic in self.compiled.warnings],
         }
 
 
-def submit(source: Source, *, dry_run: bool, after: tuple[After, ...] = ()) -> Submitted:
+def submit(source: Source, *, dry_run: bool, after: tuple[Dependency, ...] = ()) -> Submitted:
     """Submit a job file, which begins `after` other jobs. A backend that refuses leaves everything as it was."""
     (prepared,) = prepare([source], keep=not dry_run, after=after)
     found = [finished_in(prepared.folder)]
@@ -213,7 +213,7 @@ def _files(prepared: Prepared) -> tuple[dict[str, bytes], History]:
         notify=compiled.job.notify,
         group=prepared.group,
         sweep=prepared.sweep,
-        after=prepared.after,
+        dependencies=prepared.after,
         first_tag=intent.tag if prepared.after else "",
     )
     records: tuple[Record, ...] = (created,) if prepared.after else (created, intent)

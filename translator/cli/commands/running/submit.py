@@ -11,7 +11,7 @@ from ...options import examples, json_option
 from ...output.console import escape_control, log, print_json, print_result
 
 if TYPE_CHECKING:
-    from ....state.records import After
+    from ....state.records import Dependency
     from ...input.job_input import Source
     from ...submit.submit import Submitted
 
@@ -109,7 +109,7 @@ def command(
     return _wait(submitted, follow=follow, as_json=as_json)
 
 
-def _jobs_before(words: tuple[str, ...]) -> tuple[After, ...]:
+def _jobs_before(words: tuple[str, ...]) -> tuple[Dependency, ...]:
     if not words:
         return ()
     from ...submit.after import jobs_before

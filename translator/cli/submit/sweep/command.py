@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ....state.job_folder import JobFolder
-    from ....state.records import After
+    from ....state.records import Dependency
     from ...input.job_input import Source
     from ..submit import Submitted
     from .submit import Sweep
@@ -23,7 +23,7 @@ def sweep_command(
     words: Sequence[str],
     *,
     dry_run: bool,
-    after: tuple[After, ...],
+    after: tuple[Dependency, ...],
     yes: bool,
     wait: bool,
     as_json: bool,
@@ -66,5 +66,7 @@ def _wait(sweep: Sweep, *, as_json: bool) -> int:
     for view in views:
         log_ending(view)
     if as_json:
-        print_json(sweep.as_dict() | {"dry_run": False, "ends": [end_dict(view) for view in views]})
+        ends = {view.folder.name: end_dict(view) for view in views}
+        jobs = [each.as_dict() | ends[each.folder.name] for each in sweep.submitted]
+        print_json(sweep.as_dict() | {"dry_run": False, "jobs": jobs})
     return max(map(exit_code, views), default=0)

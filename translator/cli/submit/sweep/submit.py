@@ -21,7 +21,7 @@ from .values import points
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ....state.records import After
+    from ....state.records import Dependency
     from ...input.job_input import Source
     from ..submit import Submitted
     from .group import Group
@@ -53,7 +53,7 @@ def submit_sweep(
     words: Sequence[str],
     *,
     dry_run: bool,
-    after: tuple[After, ...] = (),
+    after: tuple[Dependency, ...] = (),
     yes: bool = False,
     say: Callable[[Submitted], None] = lambda _: None,
 ) -> Sweep:
@@ -63,8 +63,8 @@ def submit_sweep(
     """
     found = points(words, own={name for name, _ in source.parameters})
     if len(found) > MANY and not (yes or dry_run):
-        message = f"the sweep has {len(found)} jobs"
-        raise UsageError(Diagnostic(code="E582", message=message, hint=f"more than {MANY} take `--yes`"))
+        message = f"the sweep has {len(found)} jobs, which is more than {MANY}"
+        raise UsageError(Diagnostic(code="E582", message=message, hint="`--yes` submits them all"))
     sources = [_source(source, point, ending) for point, ending in zip(found, endings(found), strict=True)]
     jobs = prepare(sources, keep=not dry_run, after=after)
     name = jobs[0].compiled.job.name.removesuffix(sources[0].suffix.removeprefix(source.suffix))

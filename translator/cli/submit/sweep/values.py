@@ -35,7 +35,8 @@ def points(words: Sequence[str], own: Iterable[str] = ()) -> list[Point]:
         name, equals, text = word.partition("=")
         if not name or not equals or not text:
             faults.append(_fault(f"--sweep {word!r} is no parameter with values"))
-        elif name in axes or name in own:
+            continue
+        if name in axes or name in own:
             other = "--set" if name in own else "another --sweep"
             faults.append(_fault(f"--sweep {word!r}: {other} has values for `{name}`, too"))
         try:
