@@ -21,18 +21,19 @@ if TYPE_CHECKING:
     from ..state.history import History
     from ..state.records import Dependency, Record
 
-Standing = Literal["done", "open", "failed"]
+Fulfilment = Literal["fulfilled", "unfulfilled", "failed"]
+"""In the words of squeue. Source: squeue(1), Dependency."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Awaited:
-    """Say how a job stands that another one waits for: `open` while it has not ended, `failed` where it ended wrongly.
+    """Say how a job stands that another one waits for: `failed` where it ended otherwise than wanted.
 
     `text` is that in words, and `folder` where it is, None where it was removed.
     """
 
     dependency: Dependency
-    standing: Standing
+    fulfilment: Fulfilment
     text: str
     folder: JobFolder | None = None
 
@@ -44,14 +45,14 @@ def awaited(folder: JobFolder, known: History) -> list[Awaited]:
 
 def may_begin(folder: JobFolder, known: History) -> bool:
     """Tell whether all that a job waits for is as it should be."""
-    return all(each.standing == "done" for each in awaited(folder, known))
+    return all(each.fulfilment == "fulfilled" for each in awaited(folder, known))
 
 
 def before_first(folder: JobFolder, known: History, now: int) -> tuple[JobStatus, tuple[Record, ...]]:
     """Return how a job stands whose first attempt has not been submitted, and its end where it never will be."""
     found = awaited(folder, known)
-    failed = [each.text for each in found if each.standing == "failed"]
-    waits = [each.text for each in found if each.standing == "open"]
+    failed = [each.text for each in found if each.fulfilment == "failed"]
+    waits = [each.text for each in found if each.fulfilment == "unfulfilled"]
     if known.cancelled is not None:
         reason = f"cancelled by {known.cancelled.user} before it was submitted"
     elif failed:
@@ -68,21 +69,23 @@ def _look(folder: JobFolder, after: Dependency) -> Awaited:
         found = _find(folder, after)
     except OSError as error:
         text = f"after {after.name}, whose journal cannot be read ({error.strerror or error})"
-        return Awaited(dependency=after, standing="open", text=text)
+        return Awaited(dependency=after, fulfilment="unfulfilled", text=text)
     must = " has succeeded" if after.until == "succeeded" else " has ended"
     if found is None:
         gone = f"it was to begin after {after.name}{must}, and that job was removed"
-        return Awaited(dependency=after, standing="done" if after.until == "ended" else "failed", text=gone)
+        return Awaited(dependency=after, fulfilment="fulfilled" if after.until == "ended" else "failed", text=gone)
     place, other = found
     end = other.ended
     if end is None:
         wanted = "; its end is wanted" if other.cancelled is not None else ""
-        return Awaited(dependency=after, standing="open", text=f"after {after.name}{must}{wanted}", folder=place)
+        return Awaited(
+            dependency=after, fulfilment="unfulfilled", text=f"after {after.name}{must}{wanted}", folder=place
+        )
     if after.until == "ended" or end.state == "SUCCEEDED":
-        return Awaited(dependency=after, standing="done", text=f"{after.name} {end.state}", folder=place)
+        return Awaited(dependency=after, fulfilment="fulfilled", text=f"{after.name} {end.state}", folder=place)
     code = f" (exit code {end.exit_code})" if end.exit_code else ""
     text = f"it was to begin after {after.name}{must}, and that job {end.state}{code}"
-    return Awaited(dependency=after, standing="failed", text=text, folder=place)
+    return Awaited(dependency=after, fulfilment="failed", text=text, folder=place)
 
 
 def _find(folder: JobFolder, after: Dependency) -> tuple[JobFolder, History] | None:

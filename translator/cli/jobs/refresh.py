@@ -87,7 +87,7 @@ def with_awaited(jobs: Sequence[Opened]) -> list[Opened]:
     found, names = [*jobs], {job.folder.name for job in jobs}
     for job in found:
         for each in awaited(job.folder, job.history) if job.history.is_held_back else ():
-            if each.standing == "open" and each.folder is not None and each.folder.name not in names:
+            if each.fulfilment == "unfulfilled" and each.folder is not None and each.folder.name not in names:
                 with suppress(OSError):
                     found.append(open_job(each.folder))
                     names.add(each.folder.name)
