@@ -77,7 +77,7 @@ def test_a_job_whose_other_fails_ends_without_a_slurm_job(site: Site, folder: Pa
 
 def test_options_of_the_command_line_reach_slurm(site: Site, folder: Path) -> None:
     job = described(site, folder, "options", role("w", 1, "sleep 60"), FAST)
-    done(job, "submit", "options.yaml", "--time", "0:07:30")
+    done(job, "submit", "options.yaml", "--time", "0:07:00")
     shown = site.run("scontrol", "show", "job", job.number).stdout
-    assert "TimeLimit=00:07:30" in shown
+    assert "TimeLimit=00:07:00" in shown
     done(job, "cancel", "options")

@@ -77,7 +77,7 @@ def _look(folder: JobFolder, after: Dependency) -> Awaited:
     place, other = found
     end = other.ended
     if end is None:
-        wanted = "; its end is wanted" if other.cancelled is not None else ""
+        wanted = "; it is being cancelled" if other.cancelled is not None else ""
         return Awaited(
             dependency=after, fulfilment="unfulfilled", text=f"after {after.name}{must}{wanted}", folder=place
         )

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING
 
 from ....errors import PaislurmError
 from ....lazy import dataclass
+from ....monitor.attempt import NEVER_TAKEN
+from ....monitor.poll import open_job
+from ....monitor.reconcile import REFUSED
 from ....state.safe_read import read_end
 from ...context import store, user_name
 from ...jobs.groups import jobs_of_group
+from ...jobs.refresh import refresh_all
 from ..masking import kept_text
 from ..replace_job import finished_in
 
@@ -37,15 +41,16 @@ class Group:
 def group_of(jobs: Sequence[Prepared], points: Sequence[Mapping[str, str]], name: str) -> Group:
     """Return the sweep that these jobs are, of a job of this name.
 
-    A job is there if it was submitted of the same file for the same point, whatever became of it. Raises what is in
-    the way of the missing ones, all at once.
+    A job is there if it was submitted of the same file for the same point, whatever became of it, unless it never
+    reached the backend. Raises what is in the way of the missing ones, all at once.
     """
     present: list[Prepared] = []
     missing: list[tuple[Prepared, View | None]] = []
     faults: list[PaislurmError] = []
     group = ""
+    found = _histories(jobs)
     for job, point in zip(jobs, points, strict=True):
-        known = _known(job)
+        known = found.get(job.folder.name)
         if known is not None and dict(known.sweep) == dict(point) and _has_text(job):
             present.append(job)
             group = group or known.group
@@ -65,11 +70,19 @@ def group_of(jobs: Sequence[Prepared], points: Sequence[Mapping[str, str]], name
     )
 
 
-def _known(job: Prepared) -> History | None:
-    try:
-        return job.folder.history()
-    except OSError:
-        return None
+def _histories(jobs: Sequence[Prepared]) -> dict[str, History]:
+    """Return what is known of the jobs that are there, by name, by one question for all of them."""
+    opened = []
+    for job in jobs:
+        with suppress(OSError):
+            opened.append(open_job(job.folder))
+    views = {view.folder.name: view.history for view in refresh_all(opened)} if opened else {}
+    return {name: known for name, known in views.items() if not _never_reached(known)}
+
+
+def _never_reached(known: History) -> bool:
+    end = known.ended
+    return end is not None and not known.job_id and end.exit_code in (NEVER_TAKEN, REFUSED)
 
 
 def _has_text(job: Prepared) -> bool:

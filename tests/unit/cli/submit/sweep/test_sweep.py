@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -76,6 +77,24 @@ def test_the_same_command_submits_only_what_is_missing(run: Runner, job: str, sl
     third = run("submit", job, *FOUR)
     assert (third.code, third.out) == (0, "")
     assert "`--suffix TEXT` submits all of them again" in third.err
+
+
+def test_a_job_that_never_reached_slurm_is_missing(
+    run: Runner, job: str, slurm: FakeBackend, surroundings: Path
+) -> None:
+    """As after kill -9 between the intent and sbatch: it has ended by the time that somebody looks again."""
+    assert run("submit", job, "--sweep", "lr=1,2").code == 0
+    folder = JobFolder(path=surroundings / f"{ME}~train-lr1")
+    lines = folder.journal.read_bytes().splitlines(keepends=True)
+    assert b'"intent"' in lines[1]
+    old = re.sub(rb'"happened_at": \d+', b'"happened_at": 1000', lines[1])
+    folder.journal.write_bytes(lines[0] + old)
+    slurm.tags.clear()
+    document = json.loads(run("submit", job, "--sweep", "lr=1,2", "--json").out)
+    assert ([each["name"] for each in document["jobs"]], document["present"]) == (
+        [f"{ME}~train-lr1"],
+        [f"{ME}~train-lr2"],
+    )
 
 
 def test_nothing_is_submitted_if_any_job_is_wrong_or_its_name_taken(
