@@ -112,7 +112,7 @@ def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str],
         return _ended(files, tasks=tasks)
     heard = _heard(files, answer, now)
     if known.is_held_back:
-        return _held_back(folder, known, now, read_errors)
+        return held_back(folder, known, now, read_errors)
     if known.retry is not None:
         job_status, news = between_attempts(known, known.retry, now)
         return View(
@@ -169,14 +169,10 @@ def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str],
     )
 
 
-def _held_back(folder: JobFolder, known: History, now: int, read_errors: tuple[str, ...]) -> View:
+def held_back(folder: JobFolder, known: History, now: int, read_errors: tuple[str, ...]) -> View:
+    """Return how a job stands that has not been submitted because it waits for others; no backend is asked."""
     job_status, news = before_first(folder, known, now)
     return View(folder=folder, history=apply(known, news), job_status=job_status, news=news, read_errors=read_errors)
-
-
-def look_again(view: View, now: int) -> View:
-    """Return how a job stands that has not been submitted because it waits for others; no backend is asked."""
-    return _held_back(view.folder, view.history, now, view.read_errors)
 
 
 def _heard(files: JobFiles, answer: Answer, now: int) -> int:

@@ -20,7 +20,7 @@ from ..state.records import Cancelled, Ended, Intent, Retry
 from .after import may_begin
 from .attempt import is_settled, new_intent, prepare, submit_attempt
 from .job_status import JobStatus
-from .poll import look_again, open_job, poll_jobs
+from .poll import held_back, open_job, poll_jobs
 from .transition import abandoned, attempt_text
 
 if TYPE_CHECKING:
@@ -75,11 +75,12 @@ def reconcile(
     ended = -1
     while ended < (ended := sum(view.job_status.ended for view in views)):
         # What has ended in this step was awaited by others, and where they end by that, by others again.
-        views = [
-            _act(look_again(view, dependencies.clock()), dependencies) if view.history.is_held_back else view
-            for view in views
-        ]
+        views = [_look_again(view, dependencies) if view.history.is_held_back else view for view in views]
     return views
+
+
+def _look_again(view: View, dependencies: Dependencies) -> View:
+    return _act(held_back(view.folder, view.history, dependencies.clock(), view.read_errors), dependencies)
 
 
 def is_unknown(view: View) -> bool:

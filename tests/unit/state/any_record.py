@@ -37,7 +37,6 @@ rows = st.builds(
 any_record = st.one_of(
     st.builds(
         Created,
-        Dependency,
         happened_at=numbers,
         job=words,
         user=words,
