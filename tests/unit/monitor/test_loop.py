@@ -308,3 +308,16 @@ def test_a_job_after_another_is_submitted_soon_after_its_end(
     monitor(tmp_path, backend, clock, said).run(300, sleep=clock.sleep)
     assert len(taken) == 1
     assert 100 <= taken[0] <= 100 + (2 * AFTER_SECONDS if others_monitor else 5)
+
+
+def test_the_end_of_an_attempt_submits_what_waited_for_it(tmp_path: Path, backend: FakeBackend) -> None:
+    """Where no process stays on the login node, the script takes a step for its own job, and for those that wait."""
+    first = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
+    waits = (Dependency(name=first.name, created_at=CREATED.happened_at, until="ended"),)
+    created = replace(CREATED, job="second", dependencies=waits, first_tag="paislurm-2")
+    second = job_folder(tmp_path / "jobs", created, name="alice~second")
+    second.script(0).write_text("#!/bin/bash\n")
+    leave_result(first, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")
+    ended(backend)
+    monitor(tmp_path, backend, Clock(), []).step(first)
+    assert [submission.tag for submission in backend.submissions] == ["paislurm-2"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import field
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +34,6 @@ class Source:
     slurm: tuple[tuple[str, str], ...] = ()
     backend: str = "slurm"
     host: str | None = None
-    text: bytes | None = field(default=None, repr=False)
-    """What stands in the file, where it has been read."""
 
 
 def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -106,18 +103,20 @@ def compile_source(
     version: Callable[[str], str] | None = None,
     site: Site | None = None,
     *,
+    text: bytes | None = None,
     quiet: bool = False,
 ) -> tuple[bytes, Compiled]:
     """Read and compile a job file, and return its text and what was made of it; say warnings and hints unless `quiet`.
 
     `version` is asked for the version of the backend's Slurm where the profile does not say it, and `site` is taken
-    for what the profile says. Without them nothing but the job file and the profile decides what comes out.
+    for what the profile says; `text` is what stands in the file, where it has been read. Without them nothing but the
+    job file and the profile decides what comes out.
     """
     from ...pipeline import compile_job
     from .sites import hint_at_profile
     from .template_folder import template_folder
 
-    text = read_source(source.file) if source.text is None else source.text
+    text = read_source(source.file) if text is None else text
     site = site or site_of(source)
     if version and not site.slurm_version:
         from dataclasses import replace

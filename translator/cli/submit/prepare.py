@@ -47,16 +47,16 @@ def prepare(sources: Sequence[Source], *, keep: bool, after: tuple[Dependency, .
     first, site = at_host(sources[0])
     first = replace(first, backend=choose_backend(first.backend))
     detected = detect_site(first, keep=keep)
-    text = read_source(first.file) if first.text is None else first.text
-    ready = [replace(each, backend=first.backend, host=first.host, text=text) for each in sources]
+    text = read_source(first.file)
+    ready = [replace(each, backend=first.backend, host=first.host) for each in sources]
     try:
-        compiled = _compile_all(ready, detected or site)
+        compiled = _compile_all(ready, text, detected or site)
     except PlanError:
         # What Slurm said some hours ago may not be so any more: accounts and reservations come and go.
         anew = None if detected else detect_site(first, keep=keep, again=True)
         if anew is None:
             raise
-        compiled = _compile_all(ready, anew)
+        compiled = _compile_all(ready, text, anew)
     log_diagnostics(dict.fromkeys(warning for each in compiled for warning in each.warnings))
     return [
         Prepared(
@@ -70,12 +70,12 @@ def prepare(sources: Sequence[Source], *, keep: bool, after: tuple[Dependency, .
     ]
 
 
-def _compile_all(sources: Sequence[Source], site: Site) -> list[Compiled]:
+def _compile_all(sources: Sequence[Source], text: bytes, site: Site) -> list[Compiled]:
     compiled: list[Compiled] = []
     faults: list[PaislurmError] = []
     for source in sources:
         try:
-            compiled.append(compile_source(source, installed_version, site, quiet=True)[1])
+            compiled.append(compile_source(source, installed_version, site, text=text, quiet=True)[1])
         except PaislurmError as error:  # noqa: PERF203 - what is wrong with all jobs is said at once
             faults.append(error)
     if all(isinstance(fault, PlanError) for fault in faults):

@@ -89,3 +89,13 @@ def test_a_dry_run_says_what_would_be_waited_for(run: Runner, job: str, slurm: F
     document = json.loads(run("submit", job, "--suffix", "-2", "--after", "demo", "--dry-run", "--json").out)
     assert (document["dry_run"], document["dependencies"]) == (True, [{"name": f"{ME}~demo", "until": "succeeded"}])
     assert len(slurm.submissions) == 1
+
+
+def test_it_is_said_what_submits_a_job_that_waits_where_no_monitor_does(
+    run: Runner, job: str, slurm: FakeBackend, profile: Path
+) -> None:
+    profile.write_text(profile.read_text().replace("monitor: {background: false}", "monitor: none"))
+    assert "--once" in run("submit", job).err
+    said = run("submit", job, "--suffix", "-2", "--after", "demo")
+    assert "what waits for other jobs is submitted by the next `paislurm monitor --once`" in said.err
+    assert len(slurm.submissions) == 1
