@@ -108,6 +108,7 @@ def submitted(known: History, job_id: JobId, now: int) -> Submitted:
         user=known.user,
         backend=known.backend,
         task_count=known.tasks,
+        group=known.group,
     )
 
 
@@ -119,7 +120,8 @@ def is_unsettled(known: History) -> bool:
 def recover(known: History, answer: Answer, now: int) -> tuple[History, tuple[Record, ...], str]:
     """Find out what became of an attempt of which only the intent is known; return news, or why there are none.
 
-    The first attempt that was never taken ends the job: its user has been told so. A later one is submitted again.
+    The first attempt that was never taken ends the job: its user has been told so. A later one is submitted again, and
+    so is the first of a job that waited for others.
     """
     if not is_unsettled(known) or known.tag not in answer.found:
         return known, (), answer.tag_error if is_unsettled(known) else ""
@@ -133,7 +135,7 @@ def recover(known: History, answer: Answer, now: int) -> tuple[History, tuple[Re
         end = abandoned(
             known, now, STOPPED, f"cancelled by {known.cancelled.user}; it never reached {known.backend_label}"
         )
-    elif known.attempt == 0:
+    elif known.attempt == 0 and not known.first_tag:
         end = abandoned(known, now, NEVER_TAKEN, f"it never reached {known.backend_label}")
     else:
         return known, (), ""
