@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paislurm.backends.environment import scrubbed
 from paislurm.backends.registry import is_elsewhere
 from paislurm.backends.runner import LocalRunner
 
@@ -19,6 +20,7 @@ from ...planning.plan_text import plan_dict
 from ...state.history import history
 from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
+from ...state.submit_environment import ENVIRONMENT, as_bytes
 from ..context import backend, clock, store, user_name
 from ..input.job_input import compile_source
 from ..output.console import log
@@ -173,7 +175,7 @@ def _unsure_by_user(folder: JobFolder, known: History) -> InterruptedWaitError:
 
 def _files(folder: JobFolder, text: bytes, compiled: Compiled, source: Source) -> tuple[dict[str, bytes], History]:
     """Return the files of a new job folder, the journal with the intent among them."""
-    now = clock()
+    now, policy = clock(), retry_policy(compiled)
     roles = tuple(JobRole(name=role.name, folder=role.folder, instances=role.instances) for role in compiled.plan.roles)
     records = (
         Created(
@@ -182,7 +184,7 @@ def _files(folder: JobFolder, text: bytes, compiled: Compiled, source: Source) -
             user=user_name(),
             backend=source.backend,
             roles=roles,
-            retry_policy=retry_policy(compiled),
+            retry_policy=policy,
             exit_rows=compiled.site.exit_rows,
             notify=compiled.job.notify,
         ),
@@ -198,6 +200,8 @@ def _files(folder: JobFolder, text: bytes, compiled: Compiled, source: Source) -
         return files, history(records)
     if compiled.plan.retry_policy.monitor_after:
         files[MONITOR_CALL] = monitor_call(source.site)
+    if policy.retry_limit or policy.max_transient_retries:
+        files[ENVIRONMENT] = as_bytes(scrubbed(os.environ))
     with suppress(FileNotFoundError):
         files[SUBMIT_DIR] = os.fsencode(Path.cwd())
     return files, history(records)
