@@ -45,6 +45,8 @@ class History:
     retry_policy: RetryPolicy = NO_RETRIES
     exit_rows: tuple[SiteRow, ...] = ()
     notify: tuple[str, ...] = ()
+    virtual_cluster: str = ""
+    partition: str = ""
     notified: frozenset[str] = frozenset()
     tasks: int = 0
     created: int = 0
@@ -136,6 +138,8 @@ def _created(known: History, record: Created) -> History:
         retry_policy=record.retry_policy,
         exit_rows=record.exit_rows,
         notify=record.notify,
+        virtual_cluster=record.virtual_cluster,
+        partition=record.partition,
         tasks=sum(role.instances for role in record.roles),
         created=record.happened_at,
     )

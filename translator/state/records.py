@@ -58,7 +58,8 @@ class JobRole:
 class Created:
     """Begin a journal: what the job is, where it runs, how often it is retried, and of what its user is told.
 
-    `exit_rows` are the site's changes of the exit specification; `notify` are events.
+    `exit_rows` are the site's changes of the exit specification; `notify` are events. `partition` is what was
+    asked for, "" for Slurm's default, several with commas between them.
     """
 
     happened_at: int
@@ -69,6 +70,8 @@ class Created:
     retry_policy: RetryPolicy = NO_RETRIES
     exit_rows: tuple[SiteRow, ...] = ()
     notify: tuple[str, ...] = ()
+    virtual_cluster: str = ""
+    partition: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +146,10 @@ class Retry:
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
-    """Say how the job ended. `state` is OpenPAI's word, `backend_state` the backend's, or ""."""
+    """Say how the job ended. `state` is OpenPAI's word, `backend_state` the backend's, or "".
+
+    `node_list` is a host list, as in Slurm.
+    """
 
     happened_at: int
     attempt: Count
@@ -154,6 +160,7 @@ class Ended:
     started_at: int | None
     ended_at: int | None
     completed: Count
+    node_list: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,6 +45,11 @@ def select_one(store: Store, word: str | None, *, user: str) -> JobFolder:
     return last_job(store, user=user) if word is None else store.find(word, user=user)
 
 
+def asks_for_several(words: Sequence[str], *, last: bool = False) -> bool:
+    """Tell whether words can mean several jobs, however many there are: so programs know what they get."""
+    return len(words) + last > 1 or any(map(is_pattern, words))
+
+
 def is_pattern(word: str) -> bool:
     """Tell whether a word is a pattern as the shell has them: no job has such characters in its name."""
     return not PATTERN_CHARACTERS.isdisjoint(word)

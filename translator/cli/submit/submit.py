@@ -37,8 +37,11 @@ from .site_values import site_now, site_values
 from .slurm_version import installed_version
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ...monitor.poll import View
     from ...pipeline import Compiled
+    from ...planning.plan import Plan
     from ...state.history import History
     from ...state.job_folder import JobFolder
     from ..input.job_input import Source
@@ -171,6 +174,12 @@ def _unsure_by_user(folder: JobFolder, known: History) -> InterruptedWaitError:
     return InterruptedWaitError(Diagnostic(code="E531", message=message, hint=hint))
 
 
+def _partitions(plan: Plan) -> Iterator[str]:
+    """Yield the partition that each component asks for, if it asks for one."""
+    for component in plan.components:
+        yield from (value for name, value in component.directives if name == "partition" and value)
+
+
 def _files(folder: JobFolder, text: bytes, compiled: Compiled, source: Source) -> tuple[dict[str, bytes], History]:
     """Return the files of a new job folder, the journal with the intent among them."""
     now = clock()
@@ -185,6 +194,8 @@ def _files(folder: JobFolder, text: bytes, compiled: Compiled, source: Source) -
             retry_policy=retry_policy(compiled),
             exit_rows=compiled.site.exit_rows,
             notify=compiled.job.notify,
+            virtual_cluster=compiled.plan.virtual_cluster,
+            partition=",".join(dict.fromkeys(_partitions(compiled.plan))),
         ),
         new_intent(0, now, cluster=compiled.plan.slurm.cluster),
     )
