@@ -102,8 +102,8 @@ class Backend(Protocol):
         """Return those of a host list that are out of order now, each with the reason that is given, or ""."""
         ...
 
-    def cancel(self, job_id: JobId) -> None:
-        """Ask for the end of a job; a job that has ended is no error."""
+    def cancel(self, *job_ids: JobId) -> None:
+        """Ask for the end of jobs; a job that has ended is no error. After an error some may have been cancelled."""
         ...
 
     def fetch(self, run_folders: Collection[RunFolder]) -> bool:

@@ -46,6 +46,8 @@ any_record = st.one_of(
         ),
         exit_rows=st.lists(rows, max_size=2).map(tuple),
         notify=st.lists(words, max_size=2).map(tuple),
+        virtual_cluster=words,
+        partition=words,
     ),
     st.builds(Intent, happened_at=numbers, attempt=counts, tag=words),
     st.builds(
@@ -96,5 +98,6 @@ any_record = st.one_of(
         started_at=st.none() | numbers,
         ended_at=st.none() | numbers,
         completed=counts,
+        node_list=words,
     ),
 )

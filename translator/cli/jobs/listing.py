@@ -69,10 +69,11 @@ class Line:
         return self.name.removeprefix(f"{user_name()}~")
 
     def as_dict(self) -> dict[str, object]:
-        """Return the line for `--json`."""
+        """Return the line for `--json`. Of parameters, `status --json` tells."""
         nulls = ("job_id", "virtual_cluster", "partition", "node_list")
         found = {**vars(self), **{name: getattr(self, name) or None for name in nulls}}
-        return found if self.parameters else {name: found[name] for name in found if name != "parameters"}
+        del found["parameters"]
+        return found
 
 
 def lines(

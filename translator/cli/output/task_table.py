@@ -54,10 +54,10 @@ def task_rows(tasks: Sequence[TaskView], *, every: bool = False) -> list[tuple[s
     if every or len(tasks) <= FEW:
         return [_row([task]) for task in tasks]
     failed = [task for task in tasks if task.state == "FAILED"]
-    alone, alike = failed[:MAX_FAILED], failed[MAX_FAILED:]
-    alike += [task for task in tasks if task.state != "FAILED"]
+    alone, others = failed[:MAX_FAILED], failed[MAX_FAILED:]
+    others += [task for task in tasks if task.state != "FAILED"]
     groups: dict[tuple[object, ...], list[TaskView]] = {}
-    for task in alike:
+    for task in others:
         groups.setdefault((task.role, *_same(task)), []).append(task)
     return [_row([task]) for task in alone] + [_row(group) for group in groups.values()]
 
