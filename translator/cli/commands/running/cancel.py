@@ -57,4 +57,4 @@ def _messages(done: Sequence[Done]) -> Iterator[str]:
         if not each.had_ended or len(ended) <= MAX_ENDED:
             yield each.message
     if len(ended) > MAX_ENDED:
-        yield f"{len(ended)} other jobs have already ended"
+        yield f"{len(ended)} {'other ' if len(done) > len(ended) else ''}jobs have already ended"

@@ -98,7 +98,7 @@ def _named(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if column(name) is None:
             hint = did_you_mean(name, COLUMNS)
-            message = f"there is no column {name!r}: {hint + '; ' if hint else ''}columns are {', '.join(COLUMNS)}"
+            message = f"there is no column {name!r}{f' ({hint})' if hint else ''}; columns are {', '.join(COLUMNS)}"
             raise click.UsageError(f"{message}, and param.NAME for a parameter of the job file")
     return tuple(names)
 
@@ -127,7 +127,7 @@ def _say_more(found: Sequence[Line], rest: Sequence[Line], problems: Sequence[st
     """Say what the table does not: how many jobs it leaves out, and what is not known of the others."""
     if rest:
         living = sum(not line.ended for line in rest)
-        which = f", of which {living} have not ended" if living else ""
+        which = f", {living} of them not ended" if living else ""
         log(f"{len(rest)} more of {len(found)} jobs are not shown{which}: --limit 0 shows all")
     if any(not line.ended for line in found):
         from ...jobs.rounds import warn_of_overdue_round
