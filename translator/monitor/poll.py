@@ -12,7 +12,6 @@ from paislurm.backends.slurm.states import Phase, phase
 
 from ..errors import BackendError
 from ..exit_codes.table import ExitTable
-from ..folded_names import folded
 from ..lazy import dataclass
 from ..state.history import apply, history
 from ..state.journal import read
@@ -74,26 +73,6 @@ class View:
     backend_error: str = ""
     read_errors: tuple[str, ...] = ()
     news: tuple[Record, ...] = ()
-
-    @property
-    def started_at(self) -> int | None:
-        """When the last attempt started."""
-        if self.history.ended is not None:
-            return self.history.ended.started_at
-        return self.observation.started if self.observation else self.result.started_at if self.result else None
-
-    @property
-    def expected_start_at(self) -> int | None:
-        """When the backend expects to start the job, as long as it waits; a time that has passed tells nothing."""
-        start = self.observation.expected_start if self.observation else None
-        return start if start is not None and start >= self.heard and self.job_status.state == "WAITING" else None
-
-    @property
-    def node_list(self) -> str:
-        """The nodes of the last attempt, as Slurm writes them; "" while it has none."""
-        end = self.history.ended
-        seen = end.node_list if end else self.observation.nodes if self.observation else ""
-        return seen or folded(task.node for task in self.tasks if task.node)
 
 
 def open_job(folder: JobFolder) -> Opened:

@@ -58,8 +58,8 @@ class JobRole:
 class Created:
     """Begin a journal: what the job is, where it runs, how often it is retried, and of what its user is told.
 
-    `exit_rows` are the site's changes of the exit specification; `notify` are events. `partition` is what was
-    asked for, "" for Slurm's default, several with commas between them.
+    `exit_rows` are the site's changes of the exit specification; `notify` are events. `partition` is where
+    it goes by the job file and the site profile, "" for Slurm's default, several with commas between them.
     """
 
     happened_at: int

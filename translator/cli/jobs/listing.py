@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...lazy import dataclass
 from ...monitor.job_status import JobStatus
+from ...monitor.last_attempt import ended_at, expected_start_at, node_list, started_at
 from ...monitor.poll import final_state, open_job
 from ...monitor.waits import advice
 from ...state.ended_jobs import EndedJob, summary
@@ -182,13 +183,12 @@ def _ended(name: str, job: EndedJob, folder: str) -> Line:
 
 def _of_view(view: View) -> Line:
     completed = sum(task.completed for task in view.tasks) if view.tasks else None
-    end = view.history.ended
     return replace(
         _line(view.folder, view.history, view.job_status, completed),
-        started_at=view.started_at,
-        ended_at=end.ended_at if end else None,
-        expected_start_at=view.expected_start_at,
-        node_list=view.node_list,
+        started_at=started_at(view),
+        ended_at=ended_at(view),
+        expected_start_at=expected_start_at(view),
+        node_list=node_list(view),
     )
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from ...monitor.last_attempt import ended_at, expected_start_at, node_list, started_at
 from ...monitor.waits import advice
 from ...state.script_reports import read_scripts
 from ...text_tables import pairs_text
@@ -44,8 +45,8 @@ def end_dict(view: View) -> dict[str, object]:
         "backend": known.backend,
         "job_id": known.job_id or None,
         "submitted_at": known.submitted,
-        "started_at": view.started_at,
-        "ended_at": _ended_at(view),
+        "started_at": started_at(view),
+        "ended_at": ended_at(view),
         "virtual_cluster": known.virtual_cluster or None,
         "partition": known.partition or None,
         "folder": str(view.folder.path),
@@ -60,8 +61,8 @@ def view_dict(view: View, wanted: TaskFilter = EVERY_TASK) -> dict[str, object]:
         "backend_reason": (view.observation.reason if view.observation else "") or None,
         "waits": [asdict(wait) for wait in view.job_status.waits],
         "waits_began_at": view.job_status.since,
-        "expected_start_at": view.expected_start_at,
-        "node_list": view.node_list or None,
+        "expected_start_at": expected_start_at(view),
+        "node_list": node_list(view) or None,
         "backend_reachable": not view.backend_error,
         "backend_error": view.backend_error or None,
         "read_errors": list(view.read_errors),
@@ -123,11 +124,11 @@ def print_view(view: View, now: int, wanted: TaskFilter = EVERY_TASK, *, every: 
         ("virtual cluster", known.virtual_cluster),
         ("partition", known.partition),
         ("submitted", format_time(known.submitted)),
-        ("expected start", format_time(view.expected_start_at)),
-        ("started", format_time(view.started_at)),
-        ("ended", format_time(_ended_at(view))),
-        ("elapsed", elapsed(view.started_at, _ended_at(view), now)),
-        ("nodes", view.node_list),
+        ("expected start", format_time(expected_start_at(view))),
+        ("started", format_time(started_at(view))),
+        ("ended", format_time(ended_at(view))),
+        ("elapsed", elapsed(started_at(view), ended_at(view), now)),
+        ("nodes", node_list(view)),
         ("folder", str(view.folder.path)),
     ]
     _print_pairs(rows)
@@ -156,8 +157,8 @@ def print_compact(view: View, now: int) -> None:
         ("what helps", advice(view.job_status.waits)),
         ("tasks", tasks),
         ("partition", view.history.partition),
-        ("expected start", format_time(view.expected_start_at)),
-        ("elapsed", elapsed(view.started_at, _ended_at(view), now)),
+        ("expected start", format_time(expected_start_at(view))),
+        ("elapsed", elapsed(started_at(view), ended_at(view), now)),
     ]
     _print_pairs(rows)
 
@@ -165,10 +166,6 @@ def print_compact(view: View, now: int) -> None:
 def _print_pairs(rows: Sequence[tuple[str, str]]) -> None:
     """Print a line for each name of which something is known."""
     print_result(pairs_text((name, "" if text == "-" else one_line(text)) for name, text in rows))
-
-
-def _ended_at(view: View) -> int | None:
-    return view.history.ended.ended_at if view.history.ended else None
 
 
 def _backend_text(view: View) -> str:

@@ -37,11 +37,8 @@ from .site_values import site_now, site_values
 from .slurm_version import installed_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ...monitor.poll import View
     from ...pipeline import Compiled
-    from ...planning.plan import Plan
     from ...state.history import History
     from ...state.job_folder import JobFolder
     from ..input.job_input import Source
@@ -174,10 +171,11 @@ def _unsure_by_user(folder: JobFolder, known: History) -> InterruptedWaitError:
     return InterruptedWaitError(Diagnostic(code="E531", message=message, hint=hint))
 
 
-def _partitions(plan: Plan) -> Iterator[str]:
-    """Yield the partition that each component asks for, if it asks for one."""
-    for component in plan.components:
-        yield from (value for name, value in component.directives if name == "partition" and value)
+def _partition(compiled: Compiled) -> str:
+    """Return the partitions that the components of a job go to, as far as they, or the site profile, name them."""
+    default = compiled.site.default_partition
+    asked = (dict(component.directives).get("partition") or default for component in compiled.plan.components)
+    return ",".join(dict.fromkeys(filter(None, asked)))
 
 
 def _files(folder: JobFolder, text: bytes, compiled: Compiled, source: Source) -> tuple[dict[str, bytes], History]:
@@ -195,7 +193,7 @@ def _files(folder: JobFolder, text: bytes, compiled: Compiled, source: Source) -
             exit_rows=compiled.site.exit_rows,
             notify=compiled.job.notify,
             virtual_cluster=compiled.plan.virtual_cluster,
-            partition=",".join(dict.fromkeys(_partitions(compiled.plan))),
+            partition=_partition(compiled),
         ),
         new_intent(0, now, cluster=compiled.plan.slurm.cluster),
     )

@@ -16,7 +16,7 @@ from paislurm.translator.cli.jobs import cancelling, run_parameters, waiting
 from paislurm.translator.errors import Diagnostic, FolderError, RejectedError
 from paislurm.translator.state.history import History
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Cancelled, JobRole
+from paislurm.translator.state.records import Cancelled, Ended, JobRole
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed, task
 from ..running import ME as DEMO
@@ -182,6 +182,17 @@ def test_the_tasks_that_are_asked_for(run: Runner, slurm: FakeBackend, surroundi
     assert [each["index"] for each in document["tasks"]] == [7]
     assert document["roles"][0]["states"] == {"SUCCEEDED": 39, "FAILED": 1}
     assert document["node_list"] == "n1"
+    assert [record.node_list for record in read(folder.journal).records if isinstance(record, Ended)] == ["n1"]
+
+
+def test_the_partition_and_the_virtual_cluster_of_a_job_are_written_down(
+    run: Runner, slurm: FakeBackend, job: str
+) -> None:
+    assert run("submit", job).code == 0
+    [line] = json.loads(run("list", "--json").out)["jobs"]
+    assert (line["partition"], line["virtual_cluster"]) == ("batch", "default")
+    assert re.search(r"^partition +batch$", run("status").out, re.MULTILINE)
+    assert len(slurm.submissions) == 1
 
 
 def test_several_jobs_are_waited_for(
