@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .console import log, one_line
+from .failure import log_failure
 
 if TYPE_CHECKING:
     from ...monitor.job_status import JobStatus
@@ -34,4 +35,5 @@ def log_ending(view: View) -> None:
     reason = f": {view.job_status.reason}" if view.job_status.reason else ""
     log(one_line(f"{view.folder.name} {state_text(view.job_status)}{reason}"))
     if view.job_status.state == "FAILED":
+        log_failure(view)
         log(f"see: paislurm status {view.folder.name}; paislurm logs --stderr {view.folder.name}")

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from ...monitor.waits import advice
 from ...state.script_reports import read_scripts
 from ...text_tables import pairs_text
+from ..jobs.failure import failure_dict
 from ..options import STATES
 from .console import one_line, print_result
 from .exit_status import state_text
+from .failure import print_failure
 from .tables import print_table
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ def view_dict(view: View) -> dict[str, object]:
     """Return everything about a job for `--json`."""
     known, states = view.history, _states_of_roles(view)
     return end_dict(view) | {
+        "failure": failure_dict(view),
         "backend_state": backend_state(view) or None,
         "backend_reason": (view.observation.reason if view.observation else "") or None,
         "waits": [asdict(wait) for wait in view.job_status.waits],
@@ -127,6 +130,7 @@ def print_view(view: View) -> None:
         _print_roles(view)
         print_result("")
         _print_tasks(view.tasks, view.folder.name)
+    print_failure(view)
 
 
 def _started(view: View) -> int | None:

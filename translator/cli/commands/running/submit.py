@@ -79,6 +79,7 @@ def command(
 
 def _wait(submitted: Submitted, *, follow: bool, as_json: bool) -> int:
     """Wait for the end of a job, and return what its end is worth."""
+    from ...jobs.failure import failure_dict
     from ...jobs.follow_logs import follow_job
     from ...jobs.waiting import wait_for_end
     from ...output.exit_status import exit_code, log_ending
@@ -88,6 +89,6 @@ def _wait(submitted: Submitted, *, follow: bool, as_json: bool) -> int:
     folder = submitted.folder
     view = follow_job(folder, max_age=max_age) if follow else wait_for_end(folder, max_age=max_age)
     if as_json:
-        print_json(submitted.as_dict() | end_dict(view))
+        print_json(submitted.as_dict() | end_dict(view) | {"failure": failure_dict(view)})
     log_ending(view)
     return exit_code(view)
