@@ -20,7 +20,8 @@ ROOT = Path(__file__).parents[2]
 MAY_IMPORT = {
     "lazy": set(),
     "shipped": set(),
-    "errors": {"lazy"},
+    "excerpt": set(),
+    "errors": {"lazy", "excerpt"},
     "slurm_options": {"lazy"},
     "exit_codes": {"lazy", "shipped"},
     "sbatch_forms": {"lazy"},
@@ -73,6 +74,7 @@ MAY_IMPORT = {
 PURE = (
     "job.py",
     "text_tables.py",
+    "excerpt.py",
     "sbatch_forms.py",
     "slurm_options.py",
     "pipeline.py",
@@ -84,7 +86,7 @@ PURE = (
     "planning",
     "rendering",
     *(f"state/{name}.py" for name in ("history", "records")),
-    *(f"monitor/{name}.py" for name in ("job_status", "task_status", "retry", "transition", "notification", "waits")),
+    *(f"monitor/{name}.py" for name in ("job_status", "task_status", "retry", "transition", "notification", "waits", "failure")),
 )
 EFFECTS = {
     "os",

@@ -36,7 +36,7 @@ def command(source: Source, *, as_json: bool) -> int:
     from ...input.job_input import compile_source, shown_name
 
     _, compiled = compile_source(source)
-    diagnostics = bash_syntax_errors(compiled.job, shown_name(source.file))
+    diagnostics = bash_syntax_errors(compiled.job, compiled.document)
     if any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics):
         raise ProtocolError(diagnostics)
     log_diagnostics(diagnostics)
