@@ -55,4 +55,4 @@ def test_what_a_script_that_fails_means(status: int, word: str, ends: str) -> No
     ],
 )
 def test_a_report_of_a_script_that_failed(line: str, where: str) -> None:
-    assert run(TAKEN, line) == f"task w-1 failed with status 3{where}: 1 failed of role w end the job"
+    assert run(TAKEN, line) == f"task w-1 failed with status 3{where}: 1 failed task of role w ends the job"

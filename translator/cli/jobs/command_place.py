@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass, regex
+from ...lazy import regex
+from ...monitor.failure import CommandPlace
 from ...state.safe_read import CorruptDataError, json_object, read_end, require_int, require_objects, require_str
 
 if TYPE_CHECKING:
@@ -15,19 +16,6 @@ if TYPE_CHECKING:
 MAX_PLAN = 64 << 20
 _AT_LINE = regex(r"^(?:\S*/commands/\S+\.sh|bash|main|environment): line (\d{1,9}): ")
 """What bash writes before its own messages about a command. Source: bash(1); observed on 5.2."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CommandPlace:
-    """Name the line of the job file (from 1) at which commands begin, and its text there.
-
-    `is_named` is whether it is that of the command that failed, as bash says.
-    """
-
-    file: str
-    line: int
-    text: str
-    is_named: bool
 
 
 def command_place(folder: Path, role: str, printed: Sequence[str]) -> CommandPlace | None:

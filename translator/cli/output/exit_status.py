@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .console import log, one_line
-from .failure import log_failure
+from .failure import failure_text
 
 if TYPE_CHECKING:
+    from ...monitor.failure import Failure
     from ...monitor.job_status import JobStatus
     from ...monitor.poll import View
 
@@ -30,10 +31,11 @@ def state_text(job_status: JobStatus) -> str:
     return f"{job_status.state} (exit code {job_status.code}{phrase})"
 
 
-def log_ending(view: View) -> None:
-    """Tell how a job ended, and where to look if it did not go well."""
+def log_ending(view: View, failure: Failure | None) -> None:
+    """Tell how a job ended, why it failed, and where to look if it did not go well."""
     reason = f": {view.job_status.reason}" if view.job_status.reason else ""
     log(one_line(f"{view.folder.name} {state_text(view.job_status)}{reason}"))
     if view.job_status.state == "FAILED":
-        log_failure(view)
+        if failure is not None:
+            log(failure_text(failure))
         log(f"see: paislurm status {view.folder.name}; paislurm logs --stderr {view.folder.name}")

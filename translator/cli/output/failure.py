@@ -1,15 +1,14 @@
-"""Why a job failed, for people: under its status, and where a command has waited for its end."""
+"""Why a job failed, in lines for people."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ...text_tables import pairs_text
-from .console import log, one_line, print_result
+from .console import one_line
 
 if TYPE_CHECKING:
-    from ...monitor.poll import View
-    from ..jobs.failure import Failure
+    from ...monitor.failure import Failure
 
 MAX_COMMAND = 60
 MAX_LINE = 200
@@ -20,25 +19,6 @@ STREAMS = {
     "runtime": "the log of its prerequisites and plugins",
     "batch": "the batch log",
 }
-
-
-def print_failure(view: View) -> None:
-    """Print why a job failed, after a blank line; nothing for one that has not."""
-    if text := _text_of(view):
-        print_result(f"\n{text}")
-
-
-def log_failure(view: View) -> None:
-    """Tell why a job failed; nothing for one that has not."""
-    if text := _text_of(view):
-        log(text)
-
-
-def _text_of(view: View) -> str:
-    from ..jobs.failure import failure_of
-
-    failure = failure_of(view)
-    return failure_text(failure) if failure else ""
 
 
 def failure_text(failure: Failure) -> str:

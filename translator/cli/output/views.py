@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from ...monitor.waits import advice
 from ...state.script_reports import read_scripts
 from ...text_tables import pairs_text
-from ..jobs.failure import failure_dict
 from ..options import STATES
 from .console import one_line, print_result
 from .exit_status import state_text
-from .failure import print_failure
+from .failure import failure_text
 from .tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...monitor.failure import Failure
     from ...monitor.job_status import State
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
@@ -49,11 +49,11 @@ def end_dict(view: View) -> dict[str, object]:
     }
 
 
-def view_dict(view: View) -> dict[str, object]:
-    """Return everything about a job for `--json`."""
+def view_dict(view: View, failure: Failure | None) -> dict[str, object]:
+    """Return everything about a job for `--json`, and why it failed."""
     known, states = view.history, _states_of_roles(view)
     return end_dict(view) | {
-        "failure": failure_dict(view),
+        "failure": failure.as_dict() if failure else None,
         "backend_state": backend_state(view) or None,
         "backend_reason": (view.observation.reason if view.observation else "") or None,
         "waits": [asdict(wait) for wait in view.job_status.waits],
@@ -105,8 +105,8 @@ def backend_state(view: View) -> str:
     return view.history.observed.backend_state if view.history.observed else ""
 
 
-def print_view(view: View) -> None:
-    """Print a job: what matters of it, its roles, its tasks."""
+def print_view(view: View, failure: Failure | None) -> None:
+    """Print a job: what matters of it, its roles, its tasks, why it failed."""
     known = view.history
     rows = [
         ("job", view.folder.name),
@@ -130,7 +130,8 @@ def print_view(view: View) -> None:
         _print_roles(view)
         print_result("")
         _print_tasks(view.tasks, view.folder.name)
-    print_failure(view)
+    if failure is not None:
+        print_result(f"\n{failure_text(failure)}")
 
 
 def _started(view: View) -> int | None:

@@ -17,12 +17,14 @@ def command(job: str, *, as_json: bool) -> int:
     JOB is a job's name, user~name, or its Slurm id. Ctrl-C stops the waiting, not the job.
     """
     from ...context import store, user_name
+    from ...jobs.failure import failure_of
     from ...jobs.waiting import wait_for_end
     from ...output.exit_status import exit_code, log_ending
     from ...output.views import view_dict
 
     view = wait_for_end(store().find(job, user=user_name()))
+    failure = failure_of(view)
     if as_json:
-        print_json(view_dict(view))
-    log_ending(view)
+        print_json(view_dict(view, failure))
+    log_ending(view, failure)
     return exit_code(view)

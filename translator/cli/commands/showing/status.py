@@ -17,14 +17,15 @@ def command(job: str, *, as_json: bool) -> int:
     JOB is a job's name, user~name, or its Slurm id. For an exit code that tells a failure: `wait`.
     """
     from ...context import store, user_name
+    from ...jobs.failure import failure_of
     from ...jobs.refresh import refresh
     from ...output.views import print_view, view_dict
 
     view = refresh(store().find(job, user=user_name()))
     if as_json:
-        print_json(view_dict(view))
+        print_json(view_dict(view, failure_of(view)))
     else:
-        print_view(view)
+        print_view(view, failure_of(view))
     if not view.job_status.ended:
         from ...jobs.rounds import warn_of_overdue_round
 
