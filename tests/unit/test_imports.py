@@ -26,14 +26,26 @@ MAY_IMPORT = {
     "exit_codes": {"lazy", "shipped"},
     "sbatch_forms": {"lazy"},
     "text_tables": set(),
+    "plural": set(),
     "job": {"lazy", "slurm_options"},
     "reading": {"lazy", "errors"},
     "validation": {"lazy", "shipped", "errors", "reading"},
-    "protocol": {"lazy", "sbatch_forms", "job", "slurm_options", "errors", "reading", "validation"},
-    "site": {"lazy", "sbatch_forms", "slurm_options", "errors", "exit_codes", "reading", "validation", "protocol"},
-    "planning": {"lazy", "shipped", "text_tables", "job", "slurm_options", "errors", "validation", "site"},
+    "protocol": {"lazy", "plural", "sbatch_forms", "job", "slurm_options", "errors", "reading", "validation"},
+    "site": {
+        "lazy",
+        "plural",
+        "sbatch_forms",
+        "slurm_options",
+        "errors",
+        "exit_codes",
+        "reading",
+        "validation",
+        "protocol",
+    },
+    "planning": {"lazy", "plural", "shipped", "text_tables", "job", "slurm_options", "errors", "validation", "site"},
     "rendering": {
         "lazy",
+        "plural",
         "shipped",
         "sbatch_forms",
         "slurm_options",
@@ -52,6 +64,7 @@ MAY_IMPORT = {
     "pipeline": {"lazy", "job", "errors", "reading", "protocol", "site", "planning", "rendering"},
     "cli": {
         "lazy",
+        "plural",
         "shipped",
         "text_tables",
         "job",
@@ -75,6 +88,7 @@ PURE = (
     "job.py",
     "text_tables.py",
     "excerpt.py",
+    "plural.py",
     "sbatch_forms.py",
     "slurm_options.py",
     "pipeline.py",
@@ -86,7 +100,10 @@ PURE = (
     "planning",
     "rendering",
     *(f"state/{name}.py" for name in ("history", "records")),
-    *(f"monitor/{name}.py" for name in ("job_status", "task_status", "retry", "transition", "notification", "waits", "failure")),
+    *(
+        f"monitor/{name}.py"
+        for name in ("job_status", "task_status", "retry", "transition", "notification", "waits", "failure")
+    ),
 )
 EFFECTS = {
     "os",

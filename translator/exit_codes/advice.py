@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..lazy import dataclass
 from ..shipped import shipped_table
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from .table import Behaviour, ExitCode
 
+BATCH = "batch"
 UNEXPLAINED = 255
 """The code of all failures that no rule knows: the exit status tells more. Source: OpenPAI exit specification."""
 RETRY_RULES: dict[Behaviour, str] = {
@@ -52,30 +53,36 @@ def retry_rule(row: ExitCode) -> str:
 def advice(code: int, exit_status: int | None = None, *, kind: str = "") -> Advice:
     """Return what to say of an exit code, by the exit status of its task where the code tells nothing.
 
-    `kind` is the `type` of a code that only the site's profile lists.
+    `kind` is the `type` of a code that only the site's profile lists, or BATCH for a failure that no task has had.
     """
+    if kind == BATCH:
+        return _advice(_by_type(code, kind))
     number = exit_status if code == UNEXPLAINED and exit_status else code
     row = _by_code().get(number) or _in_range(number) or _by_type(number, kind)
     name = _SIGNALS.get(number - 128, str(number - 128))
-    return Advice(meaning=row["meaning"].replace("{signal}", name), look=row["look"], remedy=row["remedy"])
+    return _advice(row, name)
+
+
+def _advice(row: Mapping[str, Any], signal: str = "") -> Advice:
+    return Advice(meaning=row["meaning"].replace("{signal}", signal), look=row["look"], remedy=row["remedy"])
 
 
 @cache
-def _rows() -> tuple[dict[str, str], ...]:
+def _rows() -> tuple[dict[str, Any], ...]:
     return tuple(shipped_table("translator/exit_codes/advice.yaml"))
 
 
 @cache
-def _by_code() -> Mapping[int, dict[str, str]]:
+def _by_code() -> Mapping[int, dict[str, Any]]:
     return {int(code): row for row in _rows() for code in row.get("codes", ())}
 
 
-def _in_range(number: int) -> dict[str, str] | None:
+def _in_range(number: int) -> dict[str, Any] | None:
     ranges = ((row, row["range"]) for row in _rows() if "range" in row)
     return next((row for row, (first, last) in ranges if int(first) <= number <= int(last)), None)
 
 
-def _by_type(code: int, kind: str) -> dict[str, str]:
+def _by_type(code: int, kind: str) -> dict[str, Any]:
     listed = exit_codes().get(code)
     kinds = {row["type"]: row for row in _rows() if "type" in row}
     return kinds.get(kind or (listed.type if listed else ""), kinds["unknown"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..exit_codes.advice import UNEXPLAINED, advice, retry_rule
+from ..exit_codes.advice import BATCH, UNEXPLAINED, advice, retry_rule
 from ..exit_codes.rules import conditions
 from ..exit_codes.table import ExitTable
 from ..lazy import dataclass
@@ -78,12 +78,13 @@ class Failure:
         """Return the failure of a job with this code, decided by this task, with what its code means on its site."""
         row = ExitTable(view.history.exit_rows).describe(code)
         status = task.exit_status if task else None
+        kind = BATCH if task is None and code == UNEXPLAINED else row.type
         return cls(
             task=task,
             exit_code=code,
             rule=_rule(row, view, status),
             retry_rule=_retry_rule(row, view),
-            advice=advice(code, status, kind=row.type).of_job(view.history.job_id),
+            advice=advice(code, status, kind=kind).of_job(view.history.job_id),
             command=command,
             stream=stream,
             last_lines=last_lines,

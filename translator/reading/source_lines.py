@@ -20,10 +20,10 @@ _ALIAS = regex(r"(?:^|[\s\[{,:])\*\w")
 
 
 def shown_of_document(lines: Sequence[str], spans: Mapping[Path, Span], second: int) -> Sequence[str]:
-    """Return the lines of a file that was read, those that can hold secrets empty; `second` is where its second
-    document begins (from 1), 0 where there is none.
+    """Return the lines of a file that was read, those that can hold secrets empty.
 
-    Where secrets have an alias, their text can stand anywhere: then all lines are empty.
+    `second` is the line (from 1) on which its second document begins, 0 where there is none. Where secrets have an
+    alias, their text can stand anywhere: then all lines are empty.
     """
     ranges = [(span.key_line, span.last_line) for path, span in spans.items() if path and path[-1] in SECRET_KEYS]
     hidden = {number for first, last in ranges for number in range(first, last + 1)}

@@ -30,15 +30,22 @@ def failure_of(view: View) -> Failure | None:
         return None
     task = deciding_task(view)
     role = next((role for role in view.history.roles if task is not None and role.name == task.role), None)
-    stream, lines, in_hook = "batch", (), False
-    if task is not None and role is not None:
-        in_hook = _failed_in_a_hook(view, role, task)
-        stream, lines = _task_lines(view, role, task, in_hook=in_hook)
-    if task is None or not lines:
-        batch = last_lines(view.folder.batch_log(view.history.attempt), LINES, _owner(view))
-        stream, lines = ("batch", batch) if task is None else (stream, lines)
-    place = command_place(view.folder.path, role.name, lines) if role is not None and not in_hook else None
+    if task is None or role is None:
+        lines = _batch_lines(view)
+        return Failure.of(view, code, None, command=None, stream="batch", last_lines=lines)
+    in_hook = _failed_in_a_hook(view, role, task)
+    stream, lines = _task_lines(view, role, task, in_hook=in_hook)
+    place = None if in_hook else command_place(view.folder.path, role.name, lines)
     return Failure.of(view, code, task, command=place, stream=stream, last_lines=lines)
+
+
+def _batch_lines(view: View) -> tuple[str, ...]:
+    """Return the last lines of the batch log."""
+    path = view.folder.batch_log(view.history.attempt)
+    if not path.exists():
+        with suppress(BackendError, OSError):
+            fetch(view.history, view.history.run_folder(view.folder.path))
+    return last_lines(path, LINES, _owner(view))
 
 
 def _failed_in_a_hook(view: View, role: JobRole, task: TaskView) -> bool:

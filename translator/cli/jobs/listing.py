@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...monitor.poll import Opened
     from ...state.job_folder import JobFolder, Store
 
-COLUMNS = ("job", "state", "code", "id", "tasks", "submitted", "age")
+COLUMNS = ("job", "state", "exit code", "id", "tasks ended", "submitted", "age")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,8 @@ def lines(store: Store, *, everything: bool, max_age: float = BY_A_PERSON) -> tu
 def row(line: Line, now: int) -> tuple[str, ...]:
     """Return a line for a table with COLUMNS."""
     code = str(line.exit_code) if line.exit_code else "-"
-    tasks = f"{'-' if line.completed is None else line.completed}/{line.task_count if line.readable else '-'}"
+    completed = "-" if line.completed is None else line.completed
+    tasks = f"{completed} of {line.task_count}" if line.readable else "-"
     begun = line.submitted_at or line.created_at
     return (
         line.name.removeprefix(f"{user_name()}~"),

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ...monitor.poll import View
 
 FAILED = 1
+LOG_OPTIONS = {"runtime": "--runtime", "batch": "--batch"}
+"""The options of `logs` for the logs that are not of the commands."""
 
 
 def exit_code(view: View) -> int:
@@ -38,4 +40,5 @@ def log_ending(view: View, failure: Failure | None) -> None:
     if view.job_status.state == "FAILED":
         if failure is not None:
             log(failure_text(failure))
-        log(f"see: paislurm status {view.folder.name}; paislurm logs --stderr {view.folder.name}")
+        option = LOG_OPTIONS.get(failure.stream if failure else "", "--stderr")
+        log(f"see: paislurm status {view.folder.name}; paislurm logs {option} {view.folder.name}")

@@ -162,7 +162,7 @@ def _print_retries(retries: Sequence[Retry]) -> None:
         )
         for retry in retries
     ]
-    print_table(("attempt", "code", "ended", "blamed on", "why there was another"), rows)
+    print_table(("attempt", "exit code", "ended", "blamed on", "why there was another"), rows)
 
 
 def _states_of_roles(view: View) -> dict[str, Counter[State]]:
@@ -194,7 +194,7 @@ def _print_tasks(tasks: tuple[TaskView, ...], job: str) -> None:
         )
         for task in tasks
     ]
-    print_table(("task", "state", "node", "status", "code", "retry", "started", "ended"), rows)
+    print_table(("task", "state", "node", "exit status", "exit code", "retry", "started", "ended"), rows)
     for task in tasks:
         if task.hold_ends_at is not None:
             name = f"{task.role}-{task.index}"

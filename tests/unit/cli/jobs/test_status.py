@@ -81,7 +81,7 @@ def test_a_job_that_runs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> 
     assert (document["state"], document["backend_state"]) == ("RUNNING", "RUNNING")
     assert [(t["state"], t["node"]) for t in document["tasks"]] == [("SUCCEEDED", "n1"), ("RUNNING", "n2")]
     assert document["roles"] == [{"name": "worker", "instances": 2, "states": {"SUCCEEDED": 1, "RUNNING": 1}}]
-    assert "1/2" in run("list").out
+    assert "1 of 2" in run("list").out
 
 
 def test_a_job_that_failed_is_shown_with_0(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
@@ -174,7 +174,7 @@ def test_a_job_whose_journal_cannot_be_read_is_listed_with_that_as_its_reason(
     (surroundings / "a~file").write_text("no job", encoding="utf-8")
     said = run("list")
     rows = {line.split()[0]: line.split()[1:] for line in said.out.splitlines()[1:]}
-    broken = ["UNKNOWN", "-", "-", "-/-", "-", "-"]
+    broken = ["UNKNOWN", "-", "-", "-", "-", "-"]
     assert rows.pop("demo")[0] == "WAITING"
     assert rows == dict.fromkeys(("alice~lost", "alice~empty", "alice~spoilt", "alice~loop"), broken)
     assert "warning: alice~spoilt: its journal cannot be read (journal.jsonl: line 1 cannot be read: " in said.err

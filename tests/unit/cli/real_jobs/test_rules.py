@@ -40,7 +40,9 @@ def test_the_reason_names_the_script_that_failed(ran: Callable[..., Ran], event:
         taskRoles__worker__taskRetryCount=1,
         extras={"gangAllocation": False},
     )
-    words = f"task worker-0 failed with status 3 in the prerequisite bad, {when}: 1 failed task of role worker ends the job"
+    words = (
+        f"task worker-0 failed with status 3 in the prerequisite bad, {when}: 1 failed task of role worker ends the job"
+    )
     assert done.result["reason"] == words
     assert words in done.said.err
 

@@ -45,7 +45,8 @@ class Explanation:
 def command(what: str, site: str | None, *, as_json: bool) -> int:
     """Say what an exit code means, or a state of Slurm, and whether a job that ends so is retried.
 
-    CODE is OpenPAI's exit code of a job or task, or its name, or the exit status of a command. STATE is Slurm's word, long or short.
+    CODE is OpenPAI's exit code of a job or task, or its name, or the exit status of a command. STATE is Slurm's word,
+    long or short.
     """
     from ....exit_codes.table import ExitTable
     from ...input.sites import find_site

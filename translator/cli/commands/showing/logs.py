@@ -12,7 +12,6 @@ from ...output.console import log, print_json
 if TYPE_CHECKING:
     from ....state.history import History
     from ....state.job_folder import JobFolder
-    from ...jobs.failure import failure_of
     from ...jobs.follow_logs import LogSelection
 
 
