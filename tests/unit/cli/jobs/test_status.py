@@ -48,7 +48,7 @@ def test_a_job_that_waits(run: Runner, slurm: FakeBackend, folder: JobFolder) ->
     ]
     assert re.search(r"^since +\d{4}-\d\d-\d\d ", said.out, re.MULTILINE)
     assert "what helps  a job with a shorter time limit" in said.out
-    assert ["worker-1", "WAITING  -     -       -     -      -        -"] in lines
+    assert ["worker-1", "WAITING  -     -            -          -      -        -"] in lines
     assert str(folder.path) in said.out
 
 
@@ -91,7 +91,7 @@ def test_a_job_that_failed_is_shown_with_0(run: Runner, slurm: FakeBackend, fold
     said = run("status", "demo")
     assert said.code == 0
     assert "FAILED (exit code 220, UserCommandExitWithError)" in said.out
-    assert "worker-1  STOPPED    n1    143     -220" in said.out
+    assert "worker-1  STOPPED    n1    143          -220" in said.out
 
 
 def test_nothing_of_a_result_acts_on_a_terminal(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
@@ -147,11 +147,11 @@ def test_the_list(run: Runner, slurm: FakeBackend, folder: JobFolder, surroundin
     job_folder(surroundings, CREATED, INTENT, SUBMITTED, ENDED)
     job_folder(surroundings, CREATED, INTENT, SUBMITTED, ENDED, name="alice~demo.1")
     slurm.observations[JobId("7")] = observed("RUNNING")
-    rows = [line.split()[:5] for line in run("list").out.splitlines()]
+    rows = [re.split(" {2,}", line)[:5] for line in run("list").out.splitlines()]
     assert rows == [
-        ["job", "state", "code", "id", "tasks"],
-        ["demo", "WAITING", "-", "7", "0/2"],
-        ["alice~demo", "FAILED", "255", "7", "2/2"],
+        ["job", "state", "exit code", "id", "tasks ended"],
+        ["demo", "WAITING", "-", "7", "0 of 2"],
+        ["alice~demo", "FAILED", "255", "7", "2 of 2"],
     ]
     assert len(json.loads(run("list", "--all", "--json").out)["jobs"]) == 3
     assert [line["name"] for line in json.loads(run("list", "--json", "--state", "failed").out)["jobs"]] == [
