@@ -59,7 +59,8 @@ def test_a_report_of_a_script_that_failed(line: str, where: str) -> None:
 
 
 SHOWN = """
-PSL_STATE[0.1]=$1 PSL_ATTEMPTS[0.1]=0 PSL_STATUS[0.1]=$2 PSL_CODE_OF[0.1]=$2 PSL_BEHAVIOUR_OF[0.1]=$3 PSL_GOT_TERM[0.1.0]=$4
+PSL_STATE[0.1]=$1 PSL_ATTEMPTS[0.1]=0 PSL_STATUS[0.1]=$2 PSL_CODE_OF[0.1]=$2 PSL_BEHAVIOUR_OF[0.1]=$3
+PSL_GOT_TERM[0.1.0]=$4
 print_task_result 0 1 w
 """
 

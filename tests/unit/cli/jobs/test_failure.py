@@ -190,7 +190,8 @@ def test_every_code_and_status_has_advice(run: Runner) -> None:
         ("127", "not found", "PATH"), ("137", "memory", "memoryMB"), ("139", "SEGV", "faulthandler"),
         ("143", "told to end", "save"), ("255", "no rule", "standard error"), ("138", "signal USR1 (10)", "signal"),
         ("TIMEOUT", "time limit", "extras.slurm.time"), ("OOM", "memory", "memoryMB"),
-        ("NODE_FAIL", "node", "sinfo -R"), ("PREEMPTED", "priority", "checkpoints"), ("CANCELLED", "stopped", "cancelled"),
+        ("NODE_FAIL", "node", "sinfo -R"), ("PREEMPTED", "priority", "checkpoints"),
+        ("CANCELLED", "stopped", "cancelled"),
     ],
 )  # fmt: skip
 def test_what_explain_exit_advises(run: Runner, word: str, means: str, helps: str) -> None:
