@@ -20,20 +20,33 @@ ROOT = Path(__file__).parents[2]
 MAY_IMPORT = {
     "lazy": set(),
     "shipped": set(),
-    "errors": {"lazy"},
+    "excerpt": set(),
+    "errors": {"lazy", "excerpt"},
     "slurm_options": {"lazy"},
     "exit_codes": {"lazy", "shipped"},
     "sbatch_forms": {"lazy"},
     "text_tables": set(),
     "folded_names": {"lazy"},
+    "plural": set(),
     "job": {"lazy", "slurm_options"},
     "reading": {"lazy", "errors"},
     "validation": {"lazy", "shipped", "errors", "reading"},
-    "protocol": {"lazy", "sbatch_forms", "job", "slurm_options", "errors", "reading", "validation"},
-    "site": {"lazy", "sbatch_forms", "slurm_options", "errors", "exit_codes", "reading", "validation", "protocol"},
-    "planning": {"lazy", "shipped", "text_tables", "job", "slurm_options", "errors", "validation", "site"},
+    "protocol": {"lazy", "plural", "sbatch_forms", "job", "slurm_options", "errors", "reading", "validation"},
+    "site": {
+        "lazy",
+        "plural",
+        "sbatch_forms",
+        "slurm_options",
+        "errors",
+        "exit_codes",
+        "reading",
+        "validation",
+        "protocol",
+    },
+    "planning": {"lazy", "plural", "shipped", "text_tables", "job", "slurm_options", "errors", "validation", "site"},
     "rendering": {
         "lazy",
+        "plural",
         "shipped",
         "sbatch_forms",
         "slurm_options",
@@ -52,6 +65,7 @@ MAY_IMPORT = {
     "pipeline": {"lazy", "job", "errors", "reading", "protocol", "site", "planning", "rendering"},
     "cli": {
         "lazy",
+        "plural",
         "shipped",
         "text_tables",
         "folded_names",
@@ -76,6 +90,8 @@ PURE = (
     "job.py",
     "text_tables.py",
     "folded_names.py",
+    "excerpt.py",
+    "plural.py",
     "sbatch_forms.py",
     "slurm_options.py",
     "pipeline.py",
@@ -87,7 +103,10 @@ PURE = (
     "planning",
     "rendering",
     *(f"state/{name}.py" for name in ("history", "records", "run_record")),
-    *(f"monitor/{name}.py" for name in ("job_status", "task_status", "retry", "transition", "notification", "waits")),
+    *(
+        f"monitor/{name}.py"
+        for name in ("job_status", "task_status", "retry", "transition", "notification", "waits", "failure")
+    ),
 )
 EFFECTS = {
     "os",
