@@ -79,7 +79,7 @@ def command(
 
 def _wait(submitted: Submitted, *, follow: bool, as_json: bool) -> int:
     """Wait for the end of a job, and return what its end is worth."""
-    from ...jobs.follow_logs import follow_job
+    from ...jobs.logs.follow import follow_job
     from ...jobs.waiting import wait_for_end
     from ...output.exit_status import exit_code, log_ending
     from ...output.views import end_dict
