@@ -77,7 +77,7 @@ def _since(_: click.Context, __: click.Parameter, value: str | None) -> float | 
 @click.option(
     "--timestamps",
     is_flag=True,
-    help="Before each line when it came here; before what was there already, `<=` and when its file was last written to.",
+    help="When each line came here; of what was there already `<=` and when its file was last written to.",
 )
 @click.option("--attempt", callback=_attempt, metavar="N|all", help="Of the job's attempt N; default: the last.")
 @click.option(

@@ -45,6 +45,7 @@ class TaskLog:
         self._moves = task_attempt is None
         self.task_attempt = max(self._numbers(), default=0) if task_attempt is None else task_attempt
         self._offsets: dict[str, int] = {}
+        self._paths: dict[tuple[str, int], Path] = {}
 
     @property
     def label(self) -> str:
@@ -75,7 +76,10 @@ class TaskLog:
         return [(stream, self._path(stream), exists) for stream, exists in found]
 
     def _path(self, stream: str) -> Path:
-        return self._job.log(self.attempt, self._role, self.index, self.task_attempt, stream)
+        key = (stream, self.task_attempt)
+        if key not in self._paths:
+            self._paths[key] = self._job.log(self.attempt, self._role, self.index, self.task_attempt, stream)
+        return self._paths[key]
 
     def skip_to_last_lines(self, count: int) -> None:
         """Begin at the last `count` lines of what is there of each stream."""

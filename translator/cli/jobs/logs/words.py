@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,10 +27,16 @@ def jobs_and_tasks(
     try:
         return select(store, words[:1], user=user), tuple(words[1:])
     except NotFoundError as error:
-        with suppress(NotFoundError, OSError):
-            job = last_job(store, user=user)
-            chosen(job.history().roles, words)
-            tasks = " ".join(words)
-            hint = f"of your last job, {job.name}, it is a task: `paislurm logs --last {tasks}`"
-            raise NotFoundError([replace(each, hint=hint) for each in error.diagnostics]) from None
-        raise
+        if (hint := _task_of_last_job(store, words, user=user)) is None:
+            raise
+        raise NotFoundError([replace(each, hint=hint) for each in error.diagnostics]) from None
+
+
+def _task_of_last_job(store: Store, words: Sequence[str], *, user: str) -> str | None:
+    """Return what would be a hint, if the words mean tasks of the job that was submitted last."""
+    try:
+        job = last_job(store, user=user)
+        chosen(job.history().roles, words)
+    except (NotFoundError, OSError):
+        return None
+    return f"it is a task of your last job, {job.name}: `paislurm logs --last {' '.join(words)}`"

@@ -21,34 +21,16 @@ from paislurm.translator.cli.output import console
 from paislurm.translator.errors import NotFoundError
 from paislurm.translator.state.records import JobRole
 
-from ...monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, leave_result, observed
-from .. import running
+from ....monitor.jobs import ROLES, FakeBackend, leave_result, observed
+from ... import running
+from .printed import JOB, print_to
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from paislurm.translator.state.job_folder import JobFolder
 
-    from ..running import Runner
-
-JOB = "alice~demo"
-
-
-@pytest.fixture
-def folder(surroundings: Path, slurm: FakeBackend) -> JobFolder:
-    """Make a job that runs."""
-    slurm.observations[JobId("7")] = observed("RUNNING")
-    return job_folder(surroundings, CREATED, INTENT, SUBMITTED)
-
-
-def print_to(
-    folder: JobFolder, index: int, text: str, retry: int = 0, stream: str = "stdout", attempt: int = 0
-) -> None:
-    """Let a task print."""
-    path = folder.log(attempt, ROLES[0], index, retry, stream)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as file:
-        file.write(text.encode())
+    from ...running import Runner
 
 
 def test_one_task_is_shown_as_it_is(run: Runner, folder: JobFolder) -> None:
