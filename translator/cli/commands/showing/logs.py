@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ...jobs.logs.follow import Target
     from ...jobs.logs.selection import LogSelection
 
-STREAMS = {"stdout": ("stdout",), "stderr": ("stderr",), "runtime": ("runtime",), "both": ("stdout", "stderr")}
-
 
 def _attempt(_: click.Context, __: click.Parameter, value: str | None) -> int | str | None:
     if value is None or value == "all":
@@ -55,16 +53,9 @@ def _since(_: click.Context, __: click.Parameter, value: str | None) -> float | 
 @click.argument("words", metavar="[JOB] [TASK]...", nargs=-1)
 @click.option("--last", is_flag=True, help="The job that you submitted last: all words are tasks.")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
-@click.option("--stdout", "stream", flag_value="stdout", help="Standard output alone.")
-@click.option(
-    "--stderr",
-    "stream",
-    flag_value="stderr",
-    help="Standard error alone; a site can have one file for both.",
-)
-@click.option(
-    "--runtime", "stream", flag_value="runtime", help="What prerequisites and plugins print, instead of the commands."
-)
+@click.option("--stdout", is_flag=True, help="Standard output alone.")
+@click.option("--stderr", is_flag=True, help="Standard error alone; a site can have one file for both.")
+@click.option("--runtime", is_flag=True, help="What prerequisites and plugins print, instead of the commands.")
 @click.option("-n", "--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N lines of each stream.")
 @click.option(
     "--since",
@@ -93,7 +84,9 @@ def command(
     *,
     last: bool,
     follow: bool,
-    stream: str | None,
+    stdout: bool,
+    stderr: bool,
+    runtime: bool,
     tail: int | None,
     since: float | None,
     grep: str | None,
@@ -130,10 +123,12 @@ def command(
         raise click.UsageError("--follow shows the logs of tasks: it goes neither with --json nor with --batch")
     if batch and (since is not None or grep is not None or timestamps or attempt == "all"):
         raise click.UsageError("--batch goes with --tail and a single --attempt alone")
+    if as_json and (grep is not None or timestamps):
+        raise click.UsageError("--json tells of files: it goes neither with --grep nor with --timestamps")
     folders, tasks = jobs_and_tasks(store(), words, user=user_name(), last=last)
     selection = LogSelection(
         tasks=tasks,
-        streams=STREAMS[stream or "both"],
+        streams=_streams(stdout=stdout, stderr=stderr, runtime=runtime),
         attempt=attempt if isinstance(attempt, int) else None,
         all_attempts=attempt == "all",
         task_attempt=task_attempt,
@@ -156,6 +151,18 @@ def command(
     else:
         _log_nothing_yet(show_once(jobs, selection))
     return 0
+
+
+def _streams(*, stdout: bool, stderr: bool, runtime: bool) -> tuple[str, ...]:
+    from ...jobs.logs.selection import BOTH
+
+    if not runtime:
+        return ("stdout",) if stdout and not stderr else ("stderr",) if stderr and not stdout else BOTH
+    if stdout or stderr:
+        raise click.UsageError(
+            "--stdout and --stderr show what the commands print, --runtime what prerequisites and plugins print"
+        )
+    return ("runtime",)
 
 
 def _expression(text: str | None, *, ignore_case: bool) -> re.Pattern[str] | None:

@@ -63,10 +63,11 @@ def bring_logs(target: Target, selection: LogSelection) -> None:
 def _open(jobs: Sequence[Target], selection: LogSelection, *, follows: bool) -> list[JobLogs]:
     for job in jobs:
         bring_logs(job, selection)
-    shown = printer(selection, several=sum(len(job.tasks) for job in jobs) > 1)
+    total = sum(len(job.tasks) for job in jobs)
+    shown = printer(selection, several=total > 1)
     names = [job.folder.name.removeprefix(f"{user_name()}~") if len(jobs) > 1 else "" for job in jobs]
     return [
-        JobLogs(job.folder, job.known, selection, shown, follows=follows, name=name)
+        JobLogs(job.folder, job.known, selection, shown, follows=follows, name=name, total=total)
         for job, name in zip(jobs, names, strict=True)
     ]
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class JobLogs:
     """Print what the attempts of a job print, one after the other; of one attempt alone if it is named.
 
-    `follows` if what comes is wanted too. `name` stands before the name of each task, where there are several jobs.
+    `follows` if what comes is wanted too. Of several jobs, `name` stands before the name of each task, and `total` is
+    how many tasks they all have.
     """
 
     def __init__(
@@ -32,9 +33,10 @@ class JobLogs:
         *,
         follows: bool,
         name: str = "",
+        total: int = 0,
     ) -> None:
         self._folder, self._known, self._selection, self._printer = folder, known, selection, printer
-        self._follows = follows
+        self._follows, self._total = follows, total
         self._moves = selection.all_attempts or (follows and selection.attempt is None)
         self._before = f"{name} " if name else ""
         self._open(selection.first_attempt(known))
@@ -43,7 +45,7 @@ class JobLogs:
         self._attempt = attempt
         self._is_first = attempt <= self._known.attempt
         self._of = attempt_logs(self._folder, self._known, self._selection, attempt, may_come=not self._is_first)
-        self._looks = Looks(len(self._of.logs))
+        self._looks = Looks(len(self._of.logs), self._total)
         self._numbers = {(log.role, log.index): number for number, log in enumerate(self._of.logs)}
         if self._selection.all_attempts or attempt > self._known.attempt:
             log(f"attempt {attempt} of {self._folder.name}")

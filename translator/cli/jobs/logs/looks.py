@@ -13,10 +13,13 @@ SHORTEST, LONGEST = 0.5, 10.0
 
 
 class Looks:
-    """Keep for each of `count` logs when it is looked at next; times are those of a clock that never goes back."""
+    """Keep for each of `count` logs when it is looked at next; times are those of a clock that never goes back.
 
-    def __init__(self, count: int) -> None:
-        self._few = count <= FEW
+    `total` is how many there are with those of other jobs that are looked at too.
+    """
+
+    def __init__(self, count: int, total: int = 0) -> None:
+        self._few = max(count, total) <= FEW
         self._count = count
         self._times: dict[int, float] = {}
         self._pauses: dict[int, float] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Protocol
 
 import click
 
@@ -89,17 +89,22 @@ class PlainPrinter:
         output = self._outputs[stream]
         if self._open not in ("", stream):
             output.write(b"\n")
-        red = self._red and stream == "stderr"
-        if red and isinstance(output, EscapingStream):
-            output.write_own(click.style("", fg="red", reset=False))
-        output.write(data)
-        if red and isinstance(output, EscapingStream):
-            output.write_own(click.style(""))
+        _write(output, data, red=self._red and stream == "stderr")
         self._open = "" if data.endswith(b"\n") else stream
 
     def flush(self) -> None:
         """Hand on what was shown."""
         self._outputs["stdout"].flush()
+
+
+def _write(output: IO[bytes] | EscapingStream, data: bytes, *, red: bool) -> None:
+    """Write what a task printed, in red on a terminal if it is to be."""
+    if red and isinstance(output, EscapingStream):
+        output.write_own(click.style("", fg="red", reset=False))
+        output.write(data)
+        output.write_own(click.style(""))
+    else:
+        output.write(data)
 
 
 class LinePrinter:
@@ -111,6 +116,7 @@ class LinePrinter:
     def __init__(self, selection: LogSelection, *, labelled: bool) -> None:
         self._output = raw_output()
         self._colours = isinstance(self._output, EscapingStream) and colourful(sys.stdout)
+        self._red = self._colours and not labelled and len(selection.streams) > 1
         self._selection, self._labelled = selection, labelled
         self._lines: dict[tuple[str, str], Lines] = {}
         self._written_by: dict[tuple[str, str], float] = {}
@@ -147,7 +153,7 @@ class LinePrinter:
             before = before or self._time(key) + self._prefix(*key)
             if isinstance(self._output, EscapingStream):
                 self._output.write_own(before)
-                self._output.write(line + b"\n")
+                _write(self._output, line + b"\n", red=self._red and key[1] == "stderr")
             else:
                 self._output.write(before.encode() + line + b"\n")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import time
@@ -18,7 +19,7 @@ from paislurm.translator.cli.jobs.logs import looks, printer, task_log
 from paislurm.translator.cli.jobs.logs.job_logs import JobLogs
 from paislurm.translator.cli.jobs.logs.log_folder import LogFolder
 from paislurm.translator.cli.jobs.logs.looks import Looks
-from paislurm.translator.cli.jobs.logs.selection import ALL_LOGS
+from paislurm.translator.cli.jobs.logs.selection import ALL_LOGS, BOTH
 from paislurm.translator.cli.output import console
 
 from ....monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, leave_result, observed
@@ -73,6 +74,28 @@ def test_a_terminal_shows_a_progress_bar_of_one_task_at_once(
     assert follow("worker-0", steps=steps).out == "\r10%\nepoch\\x1b[2J 1\n\r20%\n"
 
 
+@given(st.lists(st.tuples(st.sampled_from(BOTH), st.binary(max_size=5) | st.sampled_from([b"a\n", b"\nb", b"\n"]))))
+def test_two_streams_lose_no_byte_and_their_lines_stay_whole(pieces: list[tuple[str, bytes]]) -> None:
+    output = io.BytesIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(printer, "raw_output", lambda: output)
+        shown = printer.printer(ALL_LOGS, several=False)
+        for stream, data in pieces:
+            shown.write("w-0", task_log.Piece(stream, data, 0.0), at_first=False)
+        shown.rest("w-0")
+    whole = {stream: b"".join(data for each, data in pieces if each == stream) for stream in BOTH}
+    lines = output.getvalue().split(b"\n")
+    expected = [line for data in whole.values() for line in data.removesuffix(b"\n").split(b"\n") if data]
+    assert sorted(line for line in lines if line) == sorted(line for line in expected if line)
+    if not all(whole.values()):
+        assert output.getvalue() == b"".join(whole.values())
+
+
+def test_of_several_jobs_all_tasks_count_as_one_number() -> None:
+    assert looks.Looks(3, total=looks.FEW).due(0.0) == [0, 1, 2]
+    assert looks.Looks(3, total=looks.FEW + 1).due(0.0) == []
+
+
 @pytest.fixture
 def colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a terminal with colours."""
@@ -89,7 +112,8 @@ def test_each_task_has_its_colour_and_errors_are_red(run: Runner, folder: JobFol
     assert first == "\x1b[36mworker-0\x1b[0m | a\\x1b[1m"
     assert second == "\x1b[33mworker-1\x1b[0m | b"
     assert third == "\x1b[33mworker-1\x1b[0m \x1b[31m\x1b[1m!\x1b[0m c"
-    assert run("logs", JOB, "worker-1").out == "b\n\x1b[31mc\n\x1b[0m"
+    for options in ((), ("--grep", ".")):
+        assert run("logs", JOB, "worker-1", *options).out == "b\n\x1b[31mc\n\x1b[0m"
 
 
 def test_lines_that_come_have_the_time_at_which_they_came(

@@ -154,6 +154,9 @@ def test_lines_that_a_regular_expression_finds(
         (("--since", "yesterday"), "yesterday is neither like 10m"),
         (("--attempt", "-1"), "-1 is no number of an attempt"),
         (("--batch", "--grep", "x"), "--batch goes with"),
+        (("--stderr", "--runtime"), "--runtime what prerequisites and plugins print"),
+        (("--json", "--timestamps"), "--json tells of files"),
+        (("--json", "--follow"), "--follow shows the logs of tasks"),
     ],
 )
 def test_options_that_mean_nothing(run: Runner, folder: JobFolder, options: tuple[str, ...], says: str) -> None:
