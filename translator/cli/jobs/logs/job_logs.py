@@ -93,7 +93,7 @@ class JobLogs:
             if self._is_first:
                 self._printer.end_first(label, stream, whole=not self._follows)
             has_news = True
-        if task_log.attempts():
+        if task_log.has_files():
             self._looks.looked(number, now, has_news=has_news)
         return has_news
 

@@ -16,6 +16,7 @@ SETTLED = 2.0
 """Seconds after which a folder's time tells of the next file: two files can come within one tick of a clock."""
 LONGEST = 10.0
 """Seconds after which a folder is listed again whatever its time says: another machine's changes can show late."""
+NONE: frozenset[tuple[str, int]] = frozenset()
 _NAME = regex(r"([0-9]{1,9})\.(stdout|stderr|runtime)(?:\.([0-9]{1,9}))?\.log")
 
 
@@ -31,7 +32,7 @@ class LogFolder:
 
     def files(self, index: int) -> frozenset[tuple[str, int]]:
         """Return the logs of a task, each as stream and task attempt, as of the last look."""
-        return self._files.get(index, frozenset())
+        return self._files.get(index, NONE)
 
     def indices(self) -> list[int]:
         """Return the tasks that have a log, in order."""
@@ -45,12 +46,14 @@ class LogFolder:
             if changed == self._changed and now < self._next and not afresh:
                 return []
             settled = time.time() - changed / 1e9 > SETTLED
-            before, self._files = self._files, _listed(self.path)
+            before, files = self._files, _listed(self.path)
         except OSError:
             return []
         self._changed = changed if settled else -1
         self._next = now + LONGEST
-        return [index for index, files in self._files.items() if files != before.get(index)]
+        # What has not changed stays the same object: that is how tasks know.
+        self._files = {index: before[index] if before.get(index) == found else found for index, found in files.items()}
+        return [index for index, found in self._files.items() if found is not before.get(index)]
 
 
 def _listed(folder: Path) -> Mapping[int, frozenset[tuple[str, int]]]:

@@ -13,7 +13,7 @@ from ...output.console import EscapingStream, colourful, one_line, raw_output
 from .lines import MAX_LINE, Lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from .selection import LogSelection
     from .task_log import Piece
@@ -147,15 +147,17 @@ class LinePrinter:
             if lines := self._lines.get((label, stream)):
                 self._show((label, stream), lines.rest())
 
-    def _show(self, key: tuple[str, str], lines: Iterable[bytes]) -> None:
-        before = ""
-        for line in lines:
-            before = before or self._time(key) + self._prefix(*key)
-            if isinstance(self._output, EscapingStream):
+    def _show(self, key: tuple[str, str], lines: Sequence[bytes]) -> None:
+        if not lines:
+            return
+        before = self._time(key) + self._prefix(*key)
+        if isinstance(self._output, EscapingStream):
+            for line in lines:
                 self._output.write_own(before)
                 _write(self._output, line + b"\n", red=self._red and key[1] == "stderr")
-            else:
-                self._output.write(before.encode() + line + b"\n")
+        else:
+            prefix = before.encode()
+            self._output.write(b"".join(prefix + line + b"\n" for line in lines))
 
     def _time(self, key: tuple[str, str]) -> str:
         """Return by when a line was written, of one that came while it was looked for when it came."""

@@ -45,7 +45,8 @@ class TaskLog:
         self._moves = task_attempt is None
         self.task_attempt = max(self._numbers(), default=0) if task_attempt is None else task_attempt
         self._offsets: dict[str, int] = {}
-        self._paths: dict[tuple[str, int], Path] = {}
+        self._readable: Sequence[tuple[str, Path]] = ()
+        self._there: frozenset[tuple[str, int]] | None = None
 
     @property
     def label(self) -> str:
@@ -55,6 +56,10 @@ class TaskLog:
     def attempts(self) -> set[int]:
         """Return the task attempts that have a log, of whatever stream."""
         return {number for _, number in self._logs.files(self.index)}
+
+    def has_files(self) -> bool:
+        """Tell whether the task has a log, of whatever stream and attempt."""
+        return bool(self._logs.files(self.index))
 
     def _numbers(self) -> set[int]:
         # There may be one file for both streams.
@@ -73,13 +78,10 @@ class TaskLog:
         one_file = ("stdout", self.task_attempt) in there and ("stderr", self.task_attempt) not in there
         if one_file and "stderr" in self._streams:
             found = [("stdout", True)]
-        return [(stream, self._path(stream), exists) for stream, exists in found]
-
-    def _path(self, stream: str) -> Path:
-        key = (stream, self.task_attempt)
-        if key not in self._paths:
-            self._paths[key] = self._job.log(self.attempt, self._role, self.index, self.task_attempt, stream)
-        return self._paths[key]
+        return [
+            (stream, self._job.log(self.attempt, self._role, self.index, self.task_attempt, stream), exists)
+            for stream, exists in found
+        ]
 
     def skip_to_last_lines(self, count: int) -> None:
         """Begin at the last `count` lines of what is there of each stream."""
@@ -99,16 +101,26 @@ class TaskLog:
 
     def read(self) -> Iterator[Piece]:
         """Yield what is new, in pieces; when a retry has begun, first the rest of the attempt before it."""
+        there = self._logs.files(self.index)
+        changed = there is not self._there
+        if changed:
+            self._find()
         yield from self._rest()
-        later = sorted(number for number in self._numbers() if number > self.task_attempt) if self._moves else ()
-        for self.task_attempt in later:
-            self._offsets.clear()
-            yield from self._rest()
+        if changed and self._moves:
+            for number in sorted(number for number in self._numbers() if number > self.task_attempt):
+                self.task_attempt = number
+                self._offsets.clear()
+                self._find()
+                yield from self._rest()
+        self._there = there
+
+    def _find(self) -> None:
+        """Keep which files there are: thousands of tasks are asked often, and seldom have another file."""
+        self._readable = [(stream, path) for stream, path, exists in self.files() if exists]
 
     def _rest(self) -> Iterator[Piece]:
-        for stream, path, exists in self.files():
-            if exists:
-                yield from self._rest_of(stream, path)
+        for stream, path in self._readable:
+            yield from self._rest_of(stream, path)
 
     def _rest_of(self, stream: str, path: Path) -> Iterator[Piece]:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from shlex import join
 from typing import TYPE_CHECKING
 
 from ....errors import NotFoundError
@@ -39,4 +40,4 @@ def _task_of_last_job(store: Store, words: Sequence[str], *, user: str) -> str |
         chosen(job.history().roles, words)
     except (NotFoundError, OSError):
         return None
-    return f"it is a task of your last job, {job.name}: `paislurm logs --last {' '.join(words)}`"
+    return f"it is a task of your last job, {job.name}: `paislurm logs --last {join(words)}`"

@@ -76,7 +76,7 @@ def test_without_a_job_it_is_the_last_one(run: Runner, own: list[JobFolder]) -> 
 def test_a_task_in_the_place_of_a_job_is_hinted_at(run: Runner, own: list[JobFolder]) -> None:
     said = run("logs", "worker-[01]", "worker-0")
     assert (said.code, said.out) == (5, "")
-    hint = f"it is a task of your last job, {own[2].name}: `paislurm logs --last worker-[01] worker-0`"
+    hint = f"it is a task of your last job, {own[2].name}: `paislurm logs --last 'worker-[01]' worker-0`"
     assert f"hint: {hint}\n" in said.err
     assert "it is a task" not in run("logs", "worker-7").err
 
