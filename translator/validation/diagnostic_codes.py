@@ -204,6 +204,11 @@ PROGRAM = {
     "E551": "the host key of a login node is not known",
     "E552": "a login node shows another host key than before",
     "E553": "a login node refuses the login",
+    "E590": "the runtime of a finished job's script is lost",
+    "E591": "a job that is to be removed has not ended",
+    "E592": "a job's folder holds something that is not to be removed: another user's, or mounted there",
+    "E593": "another process replaces or removes the job",
+    "E594": "the journal of a job that is to be removed cannot be read",
     "E599": "internal error: please report it",
 }
 """What goes wrong around job files. Source: this project's command line."""

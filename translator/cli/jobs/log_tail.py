@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ...state.safe_read import open_regular
+from .folders.one_log import has_one_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,7 +59,7 @@ class TaskLog:
         if self.stream == "stderr" and not path.exists():
             # A task makes the file of its errors first: where there is none, one file has both streams.
             both = folder.log(attempt, role, index, task_attempt, "stdout")
-            return both if both.exists() else path
+            return both if both.exists() and has_one_log(folder, attempt) else path
         return path
 
     def _newest(self) -> int:

@@ -12,6 +12,7 @@ from ...monitor.watching.job_files import questions, read_files
 from ...state.ended_jobs import EndedJob
 from ...state.lock import Lock
 from ...state.shared_files import SharedFiles
+from ...state.tidying.tidy import is_tidy, tidy
 from ..context import backend, clock, monitor_folder, store, this_process, user_name
 from ..ownership import is_private
 from .asking import BY_A_PERSON, most_attempts, seldom, when_room
@@ -62,8 +63,14 @@ def is_own(job: Opened | View) -> bool:
 
 
 def refresh(folder: JobFolder, *, max_age: float = BY_A_PERSON) -> View:
-    """Return how a job stands now; OSError if it has no journal that can be read. `max_age` as in `refresh_all`."""
-    return refresh_all([open_job(folder)], max_age=max_age)[0]
+    """Return how a job stands now; OSError if it has no journal that can be read. `max_age` as in `refresh_all`.
+
+    The folder of one that ended a while ago is tidied.
+    """
+    view = refresh_all([open_job(folder)], max_age=max_age)[0]
+    if view.history.ended is not None and is_own(view) and not is_tidy(folder):
+        tidy(view.folder, view.history, clock())
+    return view
 
 
 def refresh_all(jobs: Sequence[Opened], *, max_age: float = BY_A_PERSON) -> list[View]:
