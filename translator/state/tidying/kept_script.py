@@ -89,6 +89,10 @@ def shrink(attempt: OpenFolder, kept: Path) -> bool:
         return False
     replace_file(attempt, HEAD, head)
     attempt.unlink(SCRIPT)
+    for name in attempt.names():
+        # What a process that was killed, or is about to come to the same, was writing.
+        if name.startswith(f".{HEAD}.new-"):
+            attempt.unlink(name)
     return True
 
 

@@ -1,1 +1,1 @@
-"""Tests of what is written down about jobs."""
+"""Tests of tidied and removed folders."""

@@ -34,9 +34,7 @@ def _age(_: click.Context, __: click.Parameter, value: str | None) -> int | None
     )
 )
 @click.argument("jobs", metavar="[JOB]...", nargs=-1)
-@click.option(
-    "--older-than", metavar="AGE", callback=_age, help="Only jobs that ended so long ago: `30d`, `12h`, `2w`."
-)
+@click.option("--older-than", metavar="AGE", callback=_age, help="Only jobs that ended so long ago, such as `30d`.")
 @click.option(
     "--state",
     "states",
@@ -63,8 +61,8 @@ def command(
     JOB is a job's name, user~name, its Slurm id, or a pattern such as 'sweep-*'; name.1 is the job whose name was used
     again. Without JOB, --older-than or --state says which. A job that has not ended is refused: cancel it first.
 
-    On a terminal it asks before it removes more than one job. Elsewhere --yes is needed where the jobs are not named one
-    by one.
+    On a terminal it asks before it removes more than one job. Elsewhere --yes is needed where the jobs are not named
+    one by one.
     """
     from ....state.tidying.removal import finish_removals
     from ...context import store
