@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
+
+from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.tidying.kept_script import read_script
 
 from ..running import job_file
 
@@ -28,6 +32,14 @@ taskRoles:
 extras: {extras}
 """
 ONE_LOG, TWO_LOGS = (f"logs: {{oneFilePerTask: {each}}}\n" for each in ("true", "false"))
+
+
+def long_ago(folder: Path) -> None:
+    """Let the job have ended two hours ago."""
+    journal = folder / "journal.jsonl"
+    records = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+    earlier = [record | {"happened_at": record["happened_at"] - 7200} for record in records]
+    journal.write_text("".join(json.dumps(record) + "\n" for record in earlier), encoding="utf-8")
 
 
 def submitted(
@@ -63,6 +75,22 @@ def test_a_task_costs_four_inodes_all_told(
     left = list(folder.rglob("*"))
     assert len([path for path in left if path.name.endswith(".stdout.log")]) == TASKS
     assert len(left) <= most * TASKS
+
+
+@pytest.mark.slow("a whole job")
+def test_a_finished_job_of_one_task_keeps_12_inodes_and_40_kb(run: Runner, tmp_path: Path, surroundings: Path) -> None:
+    """Its bytes are those of its files, and 4096 for each folder."""
+    code, folder = submitted(run, tmp_path, surroundings, tasks=1, site=TWO_LOGS)
+    assert code == 0
+    script = (folder / "attempts/0/job.sbatch").read_bytes()
+    long_ago(folder)
+    assert run("status", "many").code == 0
+    left = [folder, *folder.rglob("*")]
+    assert len(left) <= 12
+    assert sum(4096 if path.is_dir() else path.stat().st_size for path in left) <= 40_000
+    assert read_script(JobFolder(path=folder), 0) == script
+    assert run("verify", "many").code == 0
+    assert run("logs", "many").out == f"{folder}/attempts/0/work/0-worker/0\n"
 
 
 @pytest.mark.slow("a whole job")
