@@ -9,20 +9,24 @@ import os
 import shutil
 import stat
 from contextlib import suppress
+from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, FolderError
+from ...lazy import regex
 from ..publish import RETIRED, mark, sync_folder
 from .open_folder import open_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from ..history import History
     from ..job_folder import JobFolder
 
+MOUNTS = Path("/proc/self/mounts")
+_ESCAPE = regex(rb"\\([0-3][0-7]{2})")
+"""How a blank is written there. Source: fstab(5)."""
 HIDDEN = ".gone-"
 BULKY = ("work", "code")
 """What of an attempt goes where records and logs are to stay."""
@@ -31,15 +35,28 @@ BULKY = ("work", "code")
 def check_removable(folder: JobFolder) -> None:
     """Raise FolderError where something in a job's folder is not the user's own, or is mounted there."""
     status = folder.path.stat(follow_symlinks=False)
+    mounted = next(_mounted_below(os.path.realpath(folder.path)), None)
+    if mounted is not None:
+        raise _odd(mounted, "is mounted there")
     for path, found in _walk(str(folder.path), status):
-        what = ""
         if found.st_uid != status.st_uid:
-            what = "belongs to another user"
-        elif found.st_dev != status.st_dev:
-            what = "is on another file system: something is mounted there"
-        if what:
-            hint = "see what it is, and take it away first; nothing of the job was removed"
-            raise FolderError(Diagnostic(code="E592", message=f"{path} {what}", hint=hint))
+            raise _odd(path, "belongs to another user")
+        if found.st_dev != status.st_dev:
+            raise _odd(path, "is on another file system: something is mounted there")
+
+
+def _odd(path: str, what: str) -> FolderError:
+    hint = "see what it is, and take it away first; nothing of the job was removed"
+    return FolderError(Diagnostic(code="E592", message=f"{path} {what}", hint=hint))
+
+
+def _mounted_below(folder: str) -> Iterator[str]:
+    """Yield what is mounted below a folder: a part of the same file system has no other device number."""
+    with suppress(OSError):
+        for line in MOUNTS.read_bytes().splitlines():
+            point = os.fsdecode(_ESCAPE.sub(lambda found: bytes([int(found[1], 8)]), line.split(b" ")[1]))
+            if point.startswith(f"{folder}/"):
+                yield point
 
 
 def _walk(top: str, status: os.stat_result) -> Iterator[tuple[str, os.stat_result]]:
@@ -74,7 +91,11 @@ def hide(folder: JobFolder, known: History) -> Path | None:
         if not os.path.samestat(folder.path.stat(follow_symlinks=False), os.fstat(opened.descriptor)):
             return None
         hidden = _hidden(folder)
-        folder.path.rename(hidden)
+        try:
+            folder.path.rename(hidden)
+        except OSError:
+            opened.rmdir(RETIRED)
+            raise
         sync_folder(folder.path.parent)
         return hidden
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import is_elsewhere
 
+from ..publish import RETIRED
 from ..result import parse_result
 from ..safe_read import CorruptDataError
 from .kept_script import HEAD, SCRIPT, runtimes, shrink
@@ -36,9 +37,9 @@ FOLDERS_OF_A_LIVING_ATTEMPT = ("bin", "commands")
 
 
 def is_tidy(folder: JobFolder) -> bool:
-    """Tell whether there is nothing to tidy in the first attempt of a job, by two questions to the file system."""
+    """Tell whether there is nothing to tidy in the first attempt of a job, by three questions to the file system."""
     first = folder.attempt(0)
-    return not (first / SCRIPT).exists() and not (first / CLAIM).exists()
+    return not any(path.exists() for path in (first / SCRIPT, first / CLAIM, folder.path / RETIRED))
 
 
 def may_be_tidied(known: History, now: int) -> bool:
@@ -69,6 +70,9 @@ def tidy(folder: JobFolder, known: History, now: int) -> bool:
         if complete:
             for name in OF_A_LIVING_JOB:
                 opened.unlink(name)
+        if folder.name != known.full_name:
+            # It has been archived: the mark is of no more use.
+            opened.rmdir(RETIRED)
         return complete
     return False
 

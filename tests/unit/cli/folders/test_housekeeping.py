@@ -11,6 +11,7 @@ import pytest
 from paislurm.translator.cli.context import clock, monitor_folder, user_name
 from paislurm.translator.cli.jobs.folders.housekeeping import DAY, HOUR, REMOVED, TIDIED, keep_house
 from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.tidying import removal
 from paislurm.translator.state.tidying.kept_script import read_script
 from paislurm.translator.state.tidying.removal import HIDDEN
 
@@ -92,6 +93,18 @@ def test_a_journal_that_only_looks_old_is_read(surroundings: Path) -> None:
     os.utime(folder.journal, (1, 1))
     keep_house(MONTH, print)
     assert folder.path.exists()
+
+
+def test_what_cannot_be_removed_is_told_and_the_others_go(
+    surroundings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    first, second = job(surroundings, "a", MONTH + 9), job(surroundings, "b", MONTH + 9)
+    (tmp_path / "mounts").write_text(f"/dev/sda1 {first.path}/x ext4 rw 0 0\n", encoding="utf-8")
+    monkeypatch.setattr(removal, "MOUNTS", tmp_path / "mounts")
+    keep_house(MONTH, said.append)
+    assert (first.path.exists(), second.path.exists()) == (True, False)
+    assert said[0] == f"{first.name}: not removed: {first.path}/x is mounted there"
 
 
 def test_removals_that_were_killed_are_finished(surroundings: Path) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.ages import age_seconds
 from paislurm.translator.cli.context import clock, user_name
 from paislurm.translator.cli.jobs.folders import removing
 from paislurm.translator.state.publish import RETIRED
@@ -201,6 +200,21 @@ def test_what_is_odd_in_a_folder_is_refused(
     assert there(surroundings) == {"one"}
 
 
+def test_what_is_mounted_in_a_folder_is_refused(
+    run: Runner, ended: Callable[..., JobFolder], surroundings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part of the same file system can be mounted there, too."""
+    folder = ended("one")
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"proc /proc proc rw 0 0\n/dev/sda1 {folder.path}/a\\040b ext4 rw 0 0\n", encoding="utf-8")
+    monkeypatch.setattr(removal, "MOUNTS", mounts)
+    said = run("remove", "one", "--json")
+    (diagnostic,) = json.loads(said.out)["diagnostics"]
+    assert (said.code, diagnostic["code"]) == (4, "E592")
+    assert diagnostic["message"] == f"{folder.path}/a b is mounted there"
+    assert there(surroundings) == {"one"}
+
+
 def test_a_removal_that_was_killed_is_finished_by_the_next(
     run: Runner, ended: Callable[..., JobFolder], surroundings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,11 +268,6 @@ def test_another_users_job_is_refused(
     said = run("remove", "one")
     assert (said.code, "E541" in said.err) == (4, True)
     assert there(surroundings) == {"one"}
-
-
-@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("2m", 120), ("1w", 604800), ("0d", None), ("1", None)])
-def test_ages(text: str, seconds: int | None) -> None:
-    assert age_seconds(text) == seconds
 
 
 def test_a_job_that_ended_a_moment_ago_is_known_to_have(run: Runner, folder: JobFolder, slurm: FakeBackend) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.tidying.kept_script import read_script
+from tests.long_ago import age, taken
 
 from ..running import job_file
 
@@ -32,14 +34,6 @@ taskRoles:
 extras: {extras}
 """
 ONE_LOG, TWO_LOGS = (f"logs: {{oneFilePerTask: {each}}}\n" for each in ("true", "false"))
-
-
-def long_ago(folder: Path) -> None:
-    """Let the job have ended two hours ago."""
-    journal = folder / "journal.jsonl"
-    records = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
-    earlier = [record | {"happened_at": record["happened_at"] - 7200} for record in records]
-    journal.write_text("".join(json.dumps(record) + "\n" for record in earlier), encoding="utf-8")
 
 
 def submitted(
@@ -79,18 +73,35 @@ def test_a_task_costs_four_inodes_all_told(
 
 @pytest.mark.slow("a whole job")
 def test_a_finished_job_of_one_task_keeps_12_inodes_and_40_kb(run: Runner, tmp_path: Path, surroundings: Path) -> None:
-    """Its bytes are those of its files, and 4096 for each folder."""
     code, folder = submitted(run, tmp_path, surroundings, tasks=1, site=TWO_LOGS)
     assert code == 0
     script = (folder / "attempts/0/job.sbatch").read_bytes()
-    long_ago(folder)
+    age(folder)
     assert run("status", "many").code == 0
-    left = [folder, *folder.rglob("*")]
-    assert len(left) <= 12
-    assert sum(4096 if path.is_dir() else path.stat().st_size for path in left) <= 40_000
+    inodes, size = taken(folder)
+    assert inodes <= 12
+    assert size <= 40_000
     assert read_script(JobFolder(path=folder), 0) == script
     assert run("verify", "many").code == 0
     assert run("logs", "many").out == f"{folder}/attempts/0/work/0-worker/0\n"
+
+
+@pytest.mark.slow("a whole job")
+def test_a_tidied_job_that_is_requeued_runs_nothing(run: Runner, tmp_path: Path, surroundings: Path) -> None:
+    """Slurm has a copy of the script of its own."""
+    code, folder = submitted(run, tmp_path, surroundings, tasks=1, site=TWO_LOGS)
+    assert code == 0
+    spooled = tmp_path / "slurm_script"
+    spooled.write_bytes((folder / "attempts/0/job.sbatch").read_bytes())
+    age(folder)
+    assert run("status", "many").code == 0
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    job = {"SLURM_JOB_ID": "1", "SLURM_RESTART_COUNT": "1", "SLURMD_NODENAME": "n1", "SLURM_SUBMIT_DIR": str(tmp_path)}
+    done = subprocess.run(
+        ["bash", str(spooled), str(folder), "0", "tag"], env={**os.environ, **job}, capture_output=True, check=False
+    )
+    assert done.returncode == 6, done.stderr
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
 @pytest.mark.slow("a whole job")

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from paislurm.translator.monitor.poll import open_job
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
+from paislurm.translator.state.publish import RETIRED
 from paislurm.translator.state.records import Retry
 from paislurm.translator.state.result import read_result
 from paislurm.translator.state.tidying import kept_script
-from paislurm.translator.state.tidying.kept_script import read_script
+from paislurm.translator.state.tidying.kept_script import read_script, split
 from paislurm.translator.state.tidying.tidy import is_tidy, tidy
 
 from ...monitor.jobs import ENDED, NOW, SUBMITTED, leave_result, task
@@ -133,6 +138,28 @@ def test_a_text_of_the_job_like_the_seal_is_no_seal(tmp_path: Path) -> None:
     assert read_script(folder, 0) == script
 
 
+def test_the_mark_of_an_archived_job_goes(tmp_path: Path) -> None:
+    folder = left(tmp_path)
+    (folder.path / RETIRED).mkdir()
+    assert tidied(folder)
+    # Another process may be about to archive it.
+    assert (folder.path / RETIRED).exists()
+    archived = JobFolder(path=folder.path.with_name("alice~demo.1"))
+    folder.path.rename(archived.path)
+    assert not is_tidy(archived)
+    assert tidied(archived)
+    assert not (archived.path / RETIRED).exists()
+    assert is_tidy(archived)
+
+
+@given(head=st.binary(max_size=200), body=st.binary(max_size=200).filter(lambda body: b"# ---- " not in body))
+def test_whatever_a_script_holds_it_is_split_at_its_seal(head: bytes, body: bytes) -> None:
+    found = split(head + b"\n" + SEAL + body)
+    assert found is not None
+    assert found[0] + found[1] == head + b"\n" + SEAL + body
+    assert found[1] == body
+
+
 def test_another_jobs_folder_of_the_name_is_not_touched(tmp_path: Path) -> None:
     folder = left(tmp_path)
     job = open_job(folder)
@@ -201,6 +228,16 @@ def _killed_after(call: Callable[..., object], counter: Iterator[int]) -> Callab
         return call(*arguments, **options)
 
     return called
+
+
+def test_several_processes_at_once_come_to_the_same(tmp_path: Path) -> None:
+    for number in range(10):
+        folder = left(tmp_path / str(number))
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(tidied, [folder] * 4))
+        assert tidied(folder)
+        assert files(folder) == {**STAYS, **HEAD}
+        assert read_script(folder, 0) == SCRIPT
 
 
 def test_a_full_disk_leaves_the_script_and_the_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from ...options import examples, json_option
 from ...output.console import is_terminal, log, one_line, print_json, print_result
 
 if TYPE_CHECKING:
+    from ....errors import Diagnostic
     from ....monitor.poll import Opened
 
 ENDS = ("SUCCEEDED", "FAILED", "STOPPED")
@@ -108,6 +109,7 @@ def _remove(found: list[Opened], *, keep_logs: bool, dry_run: bool, as_json: boo
     from ...output.console import log_diagnostics
 
     removed: list[dict[str, object]] = []
+    diagnostics: list[Diagnostic] = []
     status = 0
     verb = "would remove" if dry_run else "removed"
     what = " but its records and logs" if keep_logs else ""
@@ -119,7 +121,7 @@ def _remove(found: list[Opened], *, keep_logs: bool, dry_run: bool, as_json: boo
                 with writing(job.folder.path):
                     left = remove_job(job, keep_logs=keep_logs)
         except PaislurmError as error:
-            log_diagnostics(error.diagnostics)
+            diagnostics += error.diagnostics
             status = error.exit_code
             continue
         removed.append({"name": name, **room_dict(room), "left_behind": left or None})
@@ -128,7 +130,10 @@ def _remove(found: list[Opened], *, keep_logs: bool, dry_run: bool, as_json: boo
         if left:
             log(f"warning: {name}: {left}")
     if as_json:
-        print_json({"removed": removed, "dry_run": dry_run})
+        told = [diagnostic.as_dict() for diagnostic in diagnostics]
+        print_json({"removed": removed, "dry_run": dry_run, "diagnostics": told})
     elif not found:
         log("no such jobs")
+    if not as_json:
+        log_diagnostics(diagnostics)
     return status

@@ -34,7 +34,9 @@ def keep_house(remove_after: int | None, say: Callable[[str], None]) -> None:
     with suppress(OSError, PaislurmError):
         if remove_after is not None and _is_due(REMOVED, DAY):
             for folder in store().all():
-                _remove_old(folder, remove_after, say)
+                if not _remove_old(folder, remove_after, say):
+                    # A login node that does not answer would be waited for again and again; another day will do.
+                    break
 
 
 def tidy_own(folder: JobFolder) -> None:
@@ -46,16 +48,25 @@ def tidy_own(folder: JobFolder) -> None:
                 tidy(job.folder, job.history, clock())
 
 
-def _remove_old(folder: JobFolder, remove_after: int, say: Callable[[str], None]) -> None:
-    """Remove a job that ended so long ago. Its journal was last written at its end, or later."""
-    with suppress(OSError, PaislurmError):
+def _remove_old(folder: JobFolder, remove_after: int, say: Callable[[str], None]) -> bool:
+    """Remove a job that ended so long ago; False if something of it is left.
+
+    Its journal was last written at its end, or later.
+    """
+    with suppress(OSError):
         if clock() - time_written(folder.journal) // 10**9 < remove_after:
-            return
+            return True
         job = open_job(folder)
         end = ended_at(job)
         if end is not None and clock() - end >= remove_after and is_own(job):
-            left = remove_job(job)
-            say(f"{folder.name}: removed, as the site profile says (`jobs.removeAfter`){left and f'; {left}'}")
+            try:
+                left = remove_job(job)
+            except PaislurmError as error:
+                say(f"{folder.name}: not removed: {error.diagnostics[0].message}")
+            else:
+                say(f"{folder.name}: removed, as the site profile says (`jobs.removeAfter`){left and f'; {left}'}")
+                return not left
+    return True
 
 
 def _is_due(name: str, seconds: int) -> bool:
