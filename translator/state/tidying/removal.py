@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, FolderError
 from ...lazy import regex
-from ..publish import RETIRED, mark, sync_folder
+from ..publish import RETIRED, mark
 from .open_folder import open_folder
 
 if TYPE_CHECKING:
@@ -96,7 +96,6 @@ def hide(folder: JobFolder, known: History) -> Path | None:
         except OSError:
             opened.rmdir(RETIRED)
             raise
-        sync_folder(folder.path.parent)
         return hidden
 
 
