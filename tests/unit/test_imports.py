@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "exit_codes": {"lazy", "shipped"},
     "sbatch_forms": {"lazy"},
     "text_tables": set(),
+    "ages": {"lazy"},
     "folded_names": {"lazy"},
     "plural": set(),
     "job": {"lazy", "slurm_options"},
@@ -34,6 +35,7 @@ MAY_IMPORT = {
     "protocol": {"lazy", "plural", "sbatch_forms", "job", "slurm_options", "errors", "reading", "validation"},
     "site": {
         "lazy",
+        "ages",
         "plural",
         "sbatch_forms",
         "slurm_options",
@@ -66,6 +68,7 @@ MAY_IMPORT = {
     "cli": {
         "lazy",
         "plural",
+        "ages",
         "shipped",
         "text_tables",
         "folded_names",
@@ -90,6 +93,7 @@ PURE = (
     "job.py",
     "text_tables.py",
     "folded_names.py",
+    "ages.py",
     "excerpt.py",
     "plural.py",
     "sbatch_forms.py",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..folders.one_log import has_one_log
 from .tail import open_log, start_of_last_lines, written
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class TaskLog:
         found = [(stream, (stream, self.task_attempt) in there) for stream in self._streams]
         # A task makes the file of its errors first: where there is none, one file has both streams.
         one_file = ("stdout", self.task_attempt) in there and ("stderr", self.task_attempt) not in there
-        if one_file and "stderr" in self._streams:
+        if one_file and "stderr" in self._streams and has_one_log(self._job, self.attempt):
             found = [("stdout", True)]
         return [
             (stream, self._job.log(self.attempt, self._role, self.index, self.task_attempt, stream), exists)
