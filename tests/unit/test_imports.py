@@ -47,6 +47,7 @@ MAY_IMPORT = {
     "backends": {"lazy", "sbatch_forms", "shipped", "errors"},
     "state": {"lazy", "job", "errors", "exit_codes", "backends"},
     "monitor": {"lazy", "job", "errors", "exit_codes", "state", "backends"},
+    "report": {"lazy", "exit_codes", "state", "monitor"},
     "convert": {"lazy", "job", "errors", "reading", "protocol", "rendering"},
     "pipeline": {"lazy", "job", "errors", "reading", "protocol", "site", "planning", "rendering"},
     "cli": {
@@ -64,6 +65,7 @@ MAY_IMPORT = {
         "rendering",
         "state",
         "monitor",
+        "report",
         "pipeline",
         "backends",
         "convert",
@@ -83,6 +85,7 @@ PURE = (
     "protocol",
     "planning",
     "rendering",
+    "report",
     *(f"state/{name}.py" for name in ("history", "records")),
     *(f"monitor/{name}.py" for name in ("job_status", "task_status", "retry", "transition", "notification", "waits")),
 )

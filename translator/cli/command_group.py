@@ -32,6 +32,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "status": "Show how a job and its tasks stand.",
         "logs": "Show what the tasks print.",
         "watch": "Show how jobs stand, as it changes.",
+        "report": "Write a page about a job, or one that compares jobs.",
         "explain-exit": "Say what an exit code or a state of Slurm means.",
     },
     "program": {

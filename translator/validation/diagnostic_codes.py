@@ -204,6 +204,9 @@ PROGRAM = {
     "E551": "the host key of a login node is not known",
     "E552": "a login node shows another host key than before",
     "E553": "a login node refuses the login",
+    "E595": "a report needs a library that is not installed",
+    "E596": "a chart of a report cannot be drawn",
+    "E597": "no job has the group that is named",
     "E599": "internal error: please report it",
 }
 """What goes wrong around job files. Source: this project's command line."""

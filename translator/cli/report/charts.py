@@ -1,0 +1,171 @@
+"""Charts of a report: what is to be drawn, in Vega-Lite, once for wide screens and once for narrow ones.
+
+Colours are variables of the page's style, so that a chart follows it to dark and to print.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...report.durations import axis_unit
+from ..output.console import one_line
+
+if TYPE_CHECKING:
+    from ...report.chart_rows import Counts, Gantt
+
+WIDE, NARROW = 920, 340
+"""CSS pixels of a chart, its labels included."""
+_PHASES = ("waiting", "staging", "running", "stopping")
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+VEGA_LITE = "6.4"
+_FONT = "system-ui, sans-serif"
+
+
+def gantt_spec(gantt: Gantt, width: int) -> dict[str, Any]:
+    """Return the chart of bars in rows."""
+    unit, size = axis_unit(gantt.seconds)
+    ids = {row: str(number) for number, row in enumerate(gantt.rows)}
+    labels = {ids[row]: _short(one_line(row), width) for row in gantt.rows}
+    bars = [
+        {"row": ids[b.row], "from": b.begins / size, "to": b.ends / size, "phase": b.phase, "says": one_line(b.says)}
+        for b in gantt.bars
+    ]
+    marks = [
+        {"row": ids[m.row], "at": m.at / size, "text": m.text, "ink": "var(--bad)" if m.failed else "var(--muted)"}
+        for m in gantt.marks
+    ]
+    row = {
+        "field": "row",
+        "type": "nominal",
+        "sort": None,
+        "title": None,
+        "scale": {"domain": list(labels), "paddingInner": 0.3, "paddingOuter": 0.2},
+        "axis": {"labelExpr": _lookup(labels), "ticks": False, "domain": False, "labelLimit": width // 3},
+    }
+    room = 88 if marks else 8
+    end = gantt.seconds / size or 1
+    bar_layer = {
+        "data": {"values": bars},
+        "mark": {"type": "bar", "cornerRadius": 1},
+        "encoding": {
+            "y": row,
+            "x": {
+                "field": "from",
+                "type": "quantitative",
+                "title": unit,
+                "scale": {"domain": [0, end], "nice": False, "range": [0, _plot_width(labels, width) - room]},
+                "axis": {"tickCount": 6 if width == WIDE else 4},
+            },
+            "x2": {"field": "to"},
+            "color": {
+                "field": "phase",
+                "type": "nominal",
+                "scale": {"domain": list(_PHASES), "range": [f"var(--{phase})" for phase in _PHASES]},
+                "legend": None,
+            },
+            "stroke": {
+                "field": "phase",
+                "type": "nominal",
+                "scale": {"domain": list(_PHASES), "range": [f"var(--{phase})" for phase in _PHASES]},
+                "legend": None,
+            },
+            "description": {"field": "says"},
+        },
+    }
+    text_layer = {
+        "data": {"values": marks},
+        "mark": {"type": "text", "align": "left", "dx": 6, "aria": False},
+        "encoding": {
+            "y": row,
+            "x": {"field": "at", "type": "quantitative"},
+            "text": {"field": "text"},
+            "color": {"field": "ink", "type": "nominal", "scale": None},
+        },
+    }
+    return _page(
+        {"layer": [bar_layer, text_layer] if marks else [bar_layer]}, _plot_width(labels, width), len(labels) * 24
+    )
+
+
+def counts_spec(counts: Counts, width: int) -> dict[str, Any]:
+    """Return the chart of how many tasks ran at a time, the roles on each other."""
+    unit, size = axis_unit(counts.seconds)
+    ids = {role: str(number) for number, role in enumerate(counts.roles)}
+    labels = {ids[role]: one_line(role) for role in counts.roles}
+    values = [{"role": ids[role], "at": at / size, "count": count} for role, at, count in counts.points]
+    colours = [f"var(--role-{number % 4})" for number in range(len(labels))]
+    layer = {
+        "data": {"values": values},
+        "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.5},
+        "encoding": {
+            "x": {
+                "field": "at",
+                "type": "quantitative",
+                "title": unit,
+                "axis": {"tickCount": 6 if width == WIDE else 4},
+            },
+            "y": {"field": "count", "type": "quantitative", "title": "tasks", "axis": {"tickMinStep": 1}},
+            "color": {
+                "field": "role",
+                "type": "nominal",
+                "scale": {"domain": list(labels), "range": colours},
+                "legend": {"labelExpr": _lookup(labels), "orient": "top", "title": None, "symbolType": "square"},
+            },
+            "strokeDash": {
+                "field": "role",
+                "type": "nominal",
+                "scale": {"domain": list(labels), "range": [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2]]},
+                "legend": None,
+            },
+        },
+    }
+    return _page(layer, width - 60, 160)
+
+
+def _plot_width(labels: dict[str, str], width: int) -> int:
+    """Return the pixels that are left beside the labels."""
+    return width - min(width // 3, 8 + 7 * max(map(len, labels.values()), default=0)) - 12
+
+
+def _short(text: str, width: int) -> str:
+    """Return a label that fits into a third of a chart."""
+    most = width // 3 // 7
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _lookup(labels: dict[str, str]) -> str:
+    """Return an expression of Vega for the label of a value: its text is a literal of JSON, whatever is in it."""
+    import json
+
+    return f"({json.dumps(labels)})[datum.value]"
+
+
+def _page(layer: dict[str, Any], width: int, height: int) -> dict[str, Any]:
+    axis = {
+        "labelColor": "var(--muted)",
+        "titleColor": "var(--muted)",
+        "gridColor": "var(--rule)",
+        "domainColor": "var(--rule)",
+        "tickColor": "var(--rule)",
+        "labelFont": _FONT,
+        "titleFont": _FONT,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+    }
+    return {
+        "$schema": _SCHEMA,
+        "width": width,
+        "height": max(24, height),
+        "background": "transparent",
+        "padding": 4,
+        **layer,
+        "config": {
+            "font": _FONT,
+            "axis": axis,
+            "axisY": {"grid": False, "labelColor": "var(--ink)"},
+            "view": {"stroke": None},
+            "text": {"fontSize": 12, "color": "var(--ink)"},
+            "legend": {"labelColor": "var(--ink)", "labelFontSize": 12, "labelLimit": 160},
+        },
+    }

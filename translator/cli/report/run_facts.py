@@ -1,0 +1,57 @@
+"""The first record of a journal as it is written: the parameters of a job, its group, and what that varies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...report.model import RunFacts
+from ...state.safe_read import CorruptDataError, json_object, open_regular, read_end
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...state.job_folder import JobFolder
+
+MAX_BYTES = 4 << 20
+JOB_FILE = "job.yaml"
+
+
+def run_facts(folder: JobFolder) -> RunFacts:
+    """Return what the journal of a job says of its run; the parameters are the job file's where it names none."""
+    import os
+
+    try:
+        with os.fdopen(open_regular(folder.journal), "rb") as file:
+            record = json_object(file.readline(MAX_BYTES))
+    except (OSError, CorruptDataError):
+        record = {}
+    run, group = record.get("run"), record.get("group")
+    recorded = texts(run.get("parameters")) if isinstance(run, dict) else {}
+    return RunFacts(
+        parameters=recorded or parameters_of(folder),
+        group=group if isinstance(group, str) else "",
+        sweep=texts(record.get("sweep")),
+    )
+
+
+def parameters_of(folder: JobFolder) -> Mapping[str, str]:
+    """Return the parameters of the job file as it was submitted; none where it cannot be read."""
+    from ...errors import ProtocolError
+    from ...reading.read import read
+
+    try:
+        text, whole = read_end(folder.path / JOB_FILE, MAX_BYTES)
+        return texts(read(text, file=JOB_FILE).at(("parameters",))) if whole else {}
+    except (OSError, ProtocolError):
+        return {}
+
+
+def texts(value: object) -> Mapping[str, str]:
+    """Return a mapping with its values as people write them; an empty one for what is none."""
+    return {str(key): _text(each) for key, each in value.items()} if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    import json
+
+    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)

@@ -1,0 +1,70 @@
+"""The job file and the script of a job, with their links: the job file is compiled again to know them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...errors import PaislurmError, diagnostic_text
+from ...report.links import head_of, linked
+from ...state.safe_read import read_end
+
+from .run_facts import JOB_FILE, parameters_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from ...report.model import LinkedSource
+    from ...site.profile import Site
+    from ...state.history import History
+    from ...state.job_folder import JobFolder
+
+MAX_BYTES = 4 << 20
+
+
+def linked_source(
+    folder: JobFolder, known: History, site: str | None, parameters: Mapping[str, str]
+) -> LinkedSource:
+    """Return the job file as submitted and the head of its newest script, with the links that can be known now."""
+    text = _read(folder.path / JOB_FILE)
+    scripts = (_read(folder.script(attempt)) for attempt in range(known.attempt, -1, -1))
+    script = head_of(next(filter(None, scripts), b"").decode(errors="replace"))
+    job = text.decode(errors="replace").removeprefix("\ufeff").splitlines()
+    if not text or not script:
+        return linked(job, script, note="the job file or the script cannot be read")
+    own = parameters_of(folder)
+    changed = {name: value for name, value in parameters.items() if own.get(name) != value}
+    try:
+        return _linked(text, job, script, _site(known, site), changed)
+    except PaislurmError as error:
+        why = diagnostic_text(error.diagnostics[0]).splitlines()[0]
+        return linked(job, script, note=f"the job file cannot be compiled here, so there are no links: {why}")
+
+
+def _linked(text: bytes, job: list[str], script: list[str], site: Site, parameters: dict[str, str]) -> LinkedSource:
+    from ...pipeline import compile_job
+    from ...planning.plan_text import plan_text
+    from ...rendering.provenance import origins
+
+    compiled = compile_job(text, file=JOB_FILE, site=site, parameters=parameters)
+    found = origins(compiled.plan, compiled.document)
+    rows = ((origin.line, origin.text, origin.job_lines, origin.rule) for origin in found)
+    return linked(job, script, rows, plan=plan_text(compiled.plan))
+
+
+def _site(known: History, site: str | None) -> Site:
+    """Return the site that a job was submitted for, as far as that can be known."""
+    from ..input.sites import find_site, local_site
+
+    kind, _, host = known.backend.partition(":")
+    if kind == "local" and site is None:
+        return local_site()
+    return find_site(site, host=host or None)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        data, whole = read_end(path, MAX_BYTES)
+    except OSError:
+        return b""
+    return data if whole else b""
