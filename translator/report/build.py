@@ -98,8 +98,9 @@ def _attempt(files: AttemptFiles, facts: JobFacts, table: ExitTable) -> AttemptE
     if isinstance(end, Retry):
         state, code, reason = state_of(end.exit_code), end.exit_code, end.reason
     ended = end is not None or facts.job_status.ended
-    began = _first(result and result.started_at, end and end.started_at, _running_since(observed))
-    decided = _first(result and result.ended_at, end and end.ended_at)
+    ways = [way for way in (result, end) if way is not None]
+    began = _first(*(way.started_at for way in ways), _running_since(observed))
+    decided = _first(*(way.ended_at for way in ways))
     until = decided if ended else facts.now
     tasks = tuple(_tasks(files, facts.history.roles, began=began, decided=decided, until=until, ended=ended))
     starts = [task.started_at for task in tasks if task.started_at is not None]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ..lazy import dataclass
 from .durations import duration
-from .timeline import running_counts
+from .model import PHASES
+from .timeline import running_counts, segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +19,7 @@ MAX_TASKS = 40
 """Tasks that have a row each; of more, those that failed have, and the others of a role share one for each state."""
 MAX_FAILED = 12
 """Tasks of a role that failed and have rows of their own all the same."""
+BATCH_SCRIPT = "the batch script began"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,21 +45,23 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Gantt:
-    """Hold a chart of bars: its rows in order, and how many seconds it spans."""
+    """Hold a chart of bars: its rows in order, and how many seconds it spans `since` something."""
 
     rows: tuple[str, ...]
     bars: tuple[Bar, ...]
     marks: tuple[Mark, ...]
     seconds: int
+    since: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """Hold how many tasks of each role ran, by seconds from the beginning."""
+    """Hold how many tasks of each role ran, by seconds `since` something."""
 
     points: tuple[tuple[str, int, int], ...]
     roles: tuple[str, ...]
     seconds: int
+    since: str
 
 
 def attempts_gantt(report: JobReport) -> Gantt:
@@ -69,7 +73,7 @@ def attempts_gantt(report: JobReport) -> Gantt:
         row = f"attempt {attempt.number}"
         bars += _bars(row, attempt.segments, zero)
         marks += _mark(row, attempt.segments, zero, attempt.state, attempt.exit_code)
-    return _gantt([f"attempt {attempt.number}" for attempt in report.attempts], bars, marks)
+    return _gantt([f"attempt {attempt.number}" for attempt in report.attempts], bars, marks, "the submit")
 
 
 def tasks_gantt(attempt: AttemptEntry) -> Gantt:
@@ -85,7 +89,7 @@ def tasks_gantt(attempt: AttemptEntry) -> Gantt:
         bars += _bars(row, parts, zero)
         if len(tasks) == 1:
             marks += _mark(row, parts, zero, tasks[0].state, tasks[0].exit_code)
-    return _gantt(rows, bars, marks)
+    return _gantt(rows, bars, marks, BATCH_SCRIPT)
 
 
 def task_counts(attempt: AttemptEntry) -> Counts:
@@ -95,19 +99,23 @@ def task_counts(attempt: AttemptEntry) -> Counts:
     for task in attempt.tasks:
         spans[task.role] += [(s.begins - zero, s.ends - zero) for s in task.segments if s.phase != "waiting"]
     points = tuple((role, at, count) for role, found in spans.items() for at, count in running_counts(found))
-    return Counts(points=points, roles=tuple(spans), seconds=max((at for _, at, _ in points), default=0))
+    seconds = max((at for _, at, _ in points), default=0)
+    return Counts(points=points, roles=tuple(spans), seconds=seconds, since=BATCH_SCRIPT)
 
 
 def runs_gantt(reports: Sequence[JobReport]) -> Gantt:
     """Return the chart of several jobs, each from its own beginning, all attempts in a row."""
     bars: list[Bar] = []
     marks: list[Mark] = []
+    one_user = len({report.user for report in reports}) == 1
+    names = {report.name: report.name.partition("~")[2] if one_user else report.name for report in reports}
     for report in reports:
+        row = names[report.name]
         parts = [part for attempt in report.attempts for part in attempt.segments]
         zero = min((part.begins for part in parts), default=0)
-        bars += _bars(report.name, parts, zero)
-        marks += _mark(report.name, parts, zero, report.state, report.exit_code)
-    return _gantt([report.name for report in reports], bars, marks)
+        bars += _bars(row, parts, zero)
+        marks += _mark(row, parts, zero, report.state, report.exit_code)
+    return _gantt(list(names.values()), bars, marks, "the submit")
 
 
 def _zero(attempt: AttemptEntry) -> int:
@@ -144,16 +152,11 @@ def _shared_rows(tasks: Sequence[TaskEntry]) -> Iterator[tuple[str, list[TaskEnt
 
 def _together(tasks: Sequence[TaskEntry]) -> list[Segment]:
     """Return the phases of several tasks as one: each from when the first task came to it."""
-    from .timeline import segments
-
     parts = [part for task in tasks for part in task.segments]
-    first = {phase: min((p.begins for p in parts if p.phase == phase), default=None) for phase in _ORDER}
+    first = {phase: min((p.begins for p in parts if p.phase == phase), default=None) for phase in PHASES}
     return list(segments(*first.items(), ends=max((part.ends for part in parts), default=None)))
 
 
-_ORDER = ("waiting", "staging", "running", "stopping")
-
-
-def _gantt(rows: Sequence[str], bars: Sequence[Bar], marks: Sequence[Mark]) -> Gantt:
+def _gantt(rows: Sequence[str], bars: Sequence[Bar], marks: Sequence[Mark], since: str) -> Gantt:
     seconds = max([0, *(bar.ends for bar in bars), *(mark.at for mark in marks)])
-    return Gantt(rows=tuple(rows), bars=tuple(bars), marks=tuple(marks), seconds=seconds)
+    return Gantt(rows=tuple(rows), bars=tuple(bars), marks=tuple(marks), seconds=seconds, since=since)

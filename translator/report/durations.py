@@ -9,7 +9,7 @@ UNITS = (("days", 86400, 3 * 86400), ("hours", 3600, 3 * 3600), ("minutes", 60, 
 def duration(seconds: int | None) -> str:
     """Return a span in its two largest units, `1 h 02 min`; a dash for None, and for one that clocks made negative."""
     if seconds is None or seconds < 0:
-        return "–"
+        return "-"
     days, rest = divmod(seconds, 86400)
     hours, rest = divmod(rest, 3600)
     minutes, rest = divmod(rest, 60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from .model import LinkedSource, SourceLine
@@ -26,41 +27,52 @@ def head_of(script: str) -> list[str]:
 def linked(
     job: Sequence[str],
     script: Sequence[str],
-    origins: Iterable[tuple[int, str, Sequence[int], str]] = (),
+    compiled: Sequence[str] = (),
+    origins: Iterable[tuple[int, Sequence[int], str]] = (),
     *,
     note: str = "",
     plan: str = "",
 ) -> LinkedSource:
     """Return both files with their links.
 
-    An origin is a line of a script, its text, the lines of the job file that it comes from, and the rule. One whose
-    line the script has otherwise is left out: the job was submitted for another site, or with other values.
+    `compiled` is the head of the script that the job file gives now; an origin is a line of it, the lines of the job
+    file that it comes from, and the rule. A line that the script has otherwise has no links: the job was submitted
+    for another site, or with other values.
     """
+    same = _same_lines(compiled, script)
     of_script: dict[int, tuple[tuple[int, ...], str]] = {}
     of_job: defaultdict[int, list[int]] = defaultdict(list)
-    differ = 0
-    for number, text, job_lines, rule in origins:
-        if number > len(script) or script[number - 1] != text:
-            differ += 1
+    for line, job_lines, rule in origins:
+        number = same.get(line)
+        if number is None:
             continue
         there = tuple(line for line in job_lines if line <= min(len(job), MAX_LINES))
         of_script[number] = (there, rule)
-        for line in there:
+        for line in there if number <= MAX_LINES else ():
             of_job[line].append(number)
     notes = [note] if note else []
-    if differ:
+    if compiled and len(same) < len(script):
+        differ = len(script) - len(same)
         notes.append(f"{differ} lines of the script are not what the job file gives now, and have no links")
     if max(len(job), len(script)) > MAX_LINES:
         notes.append(f"of each file only the first {MAX_LINES} lines are shown")
+    no_origin: tuple[tuple[int, ...], str] = ((), "")
     return LinkedSource(
         job=tuple(
-            SourceLine(number=n, text=text, links=tuple(line for line in of_job[n] if line <= MAX_LINES))
-            for n, text in enumerate(job[:MAX_LINES], 1)
+            SourceLine(number=number, text=text, links=tuple(of_job.get(number, ())))
+            for number, text in enumerate(job[:MAX_LINES], 1)
         ),
         script=tuple(
-            SourceLine(number=n, text=text, links=of_script.get(n, ((), ""))[0], rule=of_script.get(n, ((), ""))[1])
-            for n, text in enumerate(script[:MAX_LINES], 1)
+            SourceLine(number=number, text=text, links=links, rule=rule)
+            for number, text in enumerate(script[:MAX_LINES], 1)
+            for links, rule in [of_script.get(number, no_origin)]
         ),
         note="; ".join(notes),
         plan=plan,
     )
+
+
+def _same_lines(compiled: Sequence[str], script: Sequence[str]) -> dict[int, int]:
+    """Return for lines of the script as it is compiled now those of the one that was submitted, both from 1."""
+    blocks = SequenceMatcher(None, compiled, script, autojunk=False).get_matching_blocks()
+    return {a + step + 1: b + step + 1 for a, b, size in blocks for step in range(size)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from ..lazy import dataclass
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Phase = Literal["waiting", "staging", "running", "stopping"]
 """What goes on in a part of a timeline, in the order in which charts name them."""
+PHASES: tuple[Phase, ...] = get_args(Phase)
 
 
 @dataclass(frozen=True, kw_only=True)

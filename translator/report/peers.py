@@ -30,7 +30,8 @@ def parse_peers(text: str, roles: Sequence[str]) -> Peers:
     """Return what a `peers.sh` says of the tasks of these roles. Source: this project's docs, run folder."""
     # Of two names that fit, the longer is meant: a role can be called `a_1`.
     names = "|".join(re.escape(name) for name in sorted(roles, key=len, reverse=True))
-    pattern = re.compile(rf"(?:{ADDRESS}(?P<host>{names})_(?P<of>\d{{1,6}})|{PORTS}(?P<role>{names})_(?P<index>\d{{1,6}})_(?P<label>[^=]+))")
+    address = rf"{ADDRESS}(?P<host>{names})_(?P<of>\d{{1,6}})"
+    pattern = re.compile(rf"{address}|{PORTS}(?P<role>{names})_(?P<index>\d{{1,6}})_(?P<label>[^=]+)")
     addresses: dict[tuple[str, int], str] = {}
     ports: defaultdict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
     for line in text.splitlines():

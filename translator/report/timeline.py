@@ -45,7 +45,8 @@ def _task_segments(
     free = began
     for run in runs:
         end = run.ended if run.ended is not None else ends
-        staged = max((s.ended_at for s in scripts if s.task_attempt == run.attempt and s.phase == "start"), default=None)
+        before = (each for each in scripts if each.task_attempt == run.attempt and each.phase == "start")
+        staged = max((each.ended_at for each in before), default=None)
         stopped = decided if decided is not None and run.started <= decided and run is runs[-1] else None
         yield from segments(
             ("waiting", free),
@@ -63,7 +64,8 @@ def running_counts(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     for begins, ends in spans:
         changes[begins] = changes.get(begins, 0) + 1
         changes[ends] = changes.get(ends, 0) - 1
-    count, found = 0, []
+    count = 0
+    found: list[tuple[int, int]] = []
     for at, change in sorted(changes.items()):
         count += change
         if change or not found:

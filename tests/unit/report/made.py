@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from paislurm.translator.cli.input.sites import local_site
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import (
@@ -65,12 +63,19 @@ class Made:
     """A job folder that is being made: its journal first, then the files of each attempt."""
 
     def __init__(self, jobs: Path, user: str, job: str, roles: Sequence[tuple[str, int]], **created: Any) -> None:
-        self.roles = tuple(JobRole(name=name, folder=f"{n}-{name}", instances=count) for n, (name, count) in enumerate(roles))
+        self.roles = tuple(
+            JobRole(name=name, folder=f"{n}-role", instances=count) for n, (name, count) in enumerate(roles)
+        )
         self.folder = JobFolder(path=jobs / f"{user}~{job}")
         self.folder.path.mkdir(parents=True, mode=0o700)
         self.job, self.user = job, user
         first = Created(
-            happened_at=T, job=job, user=user, backend="slurm", roles=self.roles, retry_policy=RetryPolicy(retry_limit=2)
+            happened_at=T,
+            job=job,
+            user=user,
+            backend="slurm",
+            roles=self.roles,
+            retry_policy=RetryPolicy(retry_limit=2),
         )
         self.folder.journal.write_text(json.dumps({**json.loads(dump(first)), **created}) + "\n")
         self.folder.journal.chmod(0o600)
@@ -117,7 +122,7 @@ class Made:
 
 def task(role: str, index: int, state: str, code: int, node: str, begins: int, ends: int) -> dict[str, Any]:
     return {
-        "role": role, "index": index, "task_attempt": 0, "state": state, "exit_status": abs(code) % 256,
+        "role": role, "index": index, "task_attempt": 0, "state": state, "exit_status": 143 if code == -220 else code,
         "exit_code": code, "behaviour": "success" if not code else "unknown", "node": node, "started_at": begins,
         "ended_at": ends,
     }  # fmt: skip
@@ -127,12 +132,14 @@ def retried(jobs: Path, user: str) -> JobFolder:
     """Make a job of two roles that lost a node, failed, and succeeded at the third attempt."""
     made = Made(jobs, user, "resnet-a100", [("ps", 1), ("worker", 6)])
     (made.folder.path / "job.yaml").write_text(STORY)
-    script = compile_job(STORY, site=replace(local_site())).script
+    script = compile_job(STORY).script
+    failed = "task worker-4 failed: 1 failed of role worker complete the job"
+    done = "task worker-5 succeeded: 6 succeeded of role worker complete the job"
     plans = [
         (T + 2, 140, 900, "FAILED", -1001, "node gpu-07 was lost", ("gpu-07",), 3),
-        (T + 1300, 40, 2100, "FAILED", 137, "task worker-4 failed: 1 failed of role worker complete the job", (), 4),
-        (T + 4000, 400, 5200, "SUCCEEDED", 0, "task worker-5 succeeded: 6 succeeded of role worker complete the job", (), -1),
-    ]  # fmt: skip
+        (T + 1300, 40, 2100, "FAILED", 137, failed, (), 4),
+        (T + 4000, 400, 5200, "SUCCEEDED", 0, done, (), -1),
+    ]
     for attempt, (at, waited, ran, state, code, reason, blamed, culprit) in enumerate(plans):
         began, ended = at + waited, at + waited + ran
         made.submitted(attempt, at, starts=began, reason="Priority" if attempt else "Resources")
@@ -140,15 +147,15 @@ def retried(jobs: Path, user: str) -> JobFolder:
         rows, lines, peers = [], [], []
         for index in range(6):
             begins, ends = began + 25 + index % 3, ended - (5 - index) * (4 if not code else 1)
-            failed = index == culprit
-            of_task = 0 if not code else code if failed else -220
-            word = "SUCCEEDED" if not code else "FAILED" if failed else "STOPPED"
-            stop = ends if failed or not code else ended + 30
+            fails = index == culprit
+            of_task = 0 if not code else code if fails else -220
+            word = "SUCCEEDED" if not code else "FAILED" if fails else "STOPPED"
+            stop = ends if fails or not code else ended + 30
             rows.append(task("worker", index, word, of_task, f"gpu-{index // 2 + 6:02}", begins, stop))
             lines += [f"start 1 {index} {index} 0 gpu-{index // 2 + 6:02} {index} {begins}"]
             lines += [f"exit 1 {index} {index} 0 {abs(of_task) % 256} {of_task} unknown {stop}"]
             made.file(
-                attempt, f"tasks/1-worker/{index}.scripts",
+                attempt, f"tasks/1-role/{index}.scripts",
                 f"0 start 0 {begins} {begins + 60 + 20 * index} docker-image\n",
             )  # fmt: skip
             peers += [
@@ -163,9 +170,9 @@ def retried(jobs: Path, user: str) -> JobFolder:
         made.result(attempt, began, ended, "succeeded" if not code else "failed", code, reason, rows)
         if culprit >= 0:
             text = "".join(f"step {n:5}  loss {9 / (n + 1):.4f}\n" for n in range(60))
-            made.file(attempt, f"logs/1-worker/{culprit}.stdout.log", text)
+            made.file(attempt, f"logs/1-role/{culprit}.stdout.log", text)
             made.file(
-                attempt, f"logs/1-worker/{culprit}.stderr.log",
+                attempt, f"logs/1-role/{culprit}.stderr.log",
                 "  5%|#     | 4/90\r 10%|##    | 9/90\nTraceback (most recent call last):\n"
                 '  File "train.py", line 212, in <module>\n    main()\n'
                 "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n",
@@ -188,7 +195,7 @@ def retried(jobs: Path, user: str) -> JobFolder:
 
 def large(jobs: Path, user: str, count: int = 500) -> JobFolder:
     """Make a job of many tasks in two roles, a few of which failed."""
-    chance = random.Random(7)  # noqa: S311
+    chance = random.Random(7)
     made = Made(jobs, user, "large", [("trial", count - 20), ("server", 20)])
     made.submitted(0, T + 2, starts=T + 60)
     rows, lines = [], []
@@ -196,27 +203,31 @@ def large(jobs: Path, user: str, count: int = 500) -> JobFolder:
         for index in range(role.instances):
             begins = T + 70 + index // 3
             ends = begins + chance.randrange(200, 4000)
-            failed = position == 0 and index % 120 == 7
-            rows.append(task(role.name, index, "FAILED" if failed else "SUCCEEDED", 1 if failed else 0, f"n{index % 64:03}", begins, ends))
-            lines += [f"start {position} {index} {index} 0 n{index % 64:03} 0 {begins}", f"exit {position} {index} {index} 0 0 0 success {ends}"]
+            state, code = ("FAILED", 1) if position == 0 and index % 120 == 7 else ("SUCCEEDED", 0)
+            rows.append(task(role.name, index, state, code, f"n{index % 64:03}", begins, ends))
+            lines += [
+                f"start {position} {index} {index} 0 n{index % 64:03} 0 {begins}",
+                f"exit {position} {index} {index} 0 0 0 success {ends}",
+            ]
     made.file(0, "tasks/n.log", "\n".join(lines) + "\n")
     last = max(row["ended_at"] for row in rows)
     made.result(0, T + 65, last, "succeeded", 0, "all tasks have ended", rows)
-    made.file(0, "logs/0-trial/7.stderr.log", "did not converge\n")
+    made.file(0, "logs/0-role/7.stderr.log", "did not converge\n")
     made.ends(0, "SUCCEEDED", 0, "all tasks have ended", T + 65, last)
     return made.folder
 
 
 def hostile(jobs: Path, user: str) -> JobFolder:
     """Make a job in which everything that somebody can choose is against a page."""
-    made = Made(jobs, user, "hostile", [(HOSTILE, 1), ("__proto__", 1)], run={"parameters": {HOSTILE: HOSTILE}}, group=HOSTILE)
+    made = Made(
+        jobs, user, "hostile", [(HOSTILE, 1), ("__proto__", 1)], run={"parameters": {HOSTILE: HOSTILE}}, group=HOSTILE
+    )
     made.submitted(0, T + 2, starts=T + 60, reason=HOSTILE)
     (made.folder.path / "job.yaml").write_text(f"name: hostile\nextra: '{HOSTILE}'\n")
     made.file(0, "job.sbatch", f"#!/bin/bash\n# {HOSTILE}\n")
     rows = [task(role.name, 0, "FAILED", 1, HOSTILE, T + 70, T + 90) for role in made.roles]
     made.result(0, T + 65, T + 90, "failed", 1, HOSTILE, rows)
-    made.roles = tuple(replace(role) for role in made.roles)
-    made.file(0, "logs/1-__proto__/0.stderr.log", f"{HOSTILE}\n\x00\x1b]0;title\x07\udcff\ndone\n")
+    made.file(0, "logs/1-role/0.stderr.log", f"{HOSTILE}\n\x00\x1b]0;title\x07\udcff\ndone\n")
     made.ends(0, "FAILED", 1, HOSTILE, T + 65, T + 90)
     return made.folder
 
@@ -227,7 +238,8 @@ def sweep(jobs: Path, user: str, count: int = 6) -> list[JobFolder]:
     for number in range(count):
         values = {"learning_rate": str(10.0**-number), "batch": str(32 << number % 3)}
         made = Made(
-            jobs, user, f"sweep-{number}", [("worker", 1)], group="lr-sweep", sweep=values, run={"parameters": {**values, "epochs": "90"}}
+            jobs, user, f"sweep-{number}", [("worker", 1)], group="lr-sweep", sweep=values,
+            run={"parameters": {**values, "epochs": "90"}},
         )  # fmt: skip
         began, ended = T + 60 + 50 * number, T + 60 + 50 * number + 700 * (number + 1)
         made.submitted(0, T + 2 + number, starts=began)

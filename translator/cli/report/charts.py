@@ -8,17 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...report.durations import axis_unit
+from ...report.model import PHASES
 from ..output.console import one_line
 
 if TYPE_CHECKING:
     from ...report.chart_rows import Counts, Gantt
 
-WIDE, NARROW = 920, 340
+WIDE, NARROW = 1040, 340
 """CSS pixels of a chart, its labels included."""
-_PHASES = ("waiting", "staging", "running", "stopping")
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 VEGA_LITE = "6.4"
 _FONT = "system-ui, sans-serif"
+LETTER = 8
+"""CSS pixels of a letter of a label, in fonts that are rather wide."""
 
 
 def gantt_spec(gantt: Gantt, width: int) -> dict[str, Any]:
@@ -26,6 +28,8 @@ def gantt_spec(gantt: Gantt, width: int) -> dict[str, Any]:
     unit, size = axis_unit(gantt.seconds)
     ids = {row: str(number) for number, row in enumerate(gantt.rows)}
     labels = {ids[row]: _short(one_line(row), width) for row in gantt.rows}
+    extent = 14 + LETTER * max(map(len, labels.values()), default=0)
+    plot = width - extent - 8
     bars = [
         {"row": ids[b.row], "from": b.begins / size, "to": b.ends / size, "phase": b.phase, "says": one_line(b.says)}
         for b in gantt.bars
@@ -40,7 +44,16 @@ def gantt_spec(gantt: Gantt, width: int) -> dict[str, Any]:
         "sort": None,
         "title": None,
         "scale": {"domain": list(labels), "paddingInner": 0.3, "paddingOuter": 0.2},
-        "axis": {"labelExpr": _lookup(labels), "ticks": False, "domain": False, "labelLimit": width // 3},
+        "axis": {
+            "labelExpr": _lookup(labels),
+            "ticks": False,
+            "domain": False,
+            "labelLimit": width,
+            "labelAlign": "left",
+            "labelPadding": extent - 2,
+            "minExtent": extent,
+            "maxExtent": extent,
+        },
     }
     room = 88 if marks else 8
     end = gantt.seconds / size or 1
@@ -52,21 +65,21 @@ def gantt_spec(gantt: Gantt, width: int) -> dict[str, Any]:
             "x": {
                 "field": "from",
                 "type": "quantitative",
-                "title": unit,
-                "scale": {"domain": [0, end], "nice": False, "range": [0, _plot_width(labels, width) - room]},
+                "title": f"{unit} since {gantt.since}",
+                "scale": {"domain": [0, end], "nice": False, "range": [0, plot - room]},
                 "axis": {"tickCount": 6 if width == WIDE else 4},
             },
             "x2": {"field": "to"},
             "color": {
                 "field": "phase",
                 "type": "nominal",
-                "scale": {"domain": list(_PHASES), "range": [f"var(--{phase})" for phase in _PHASES]},
+                "scale": {"domain": list(PHASES), "range": [f"var(--{phase})" for phase in PHASES]},
                 "legend": None,
             },
             "stroke": {
                 "field": "phase",
                 "type": "nominal",
-                "scale": {"domain": list(_PHASES), "range": [f"var(--{phase})" for phase in _PHASES]},
+                "scale": {"domain": list(PHASES), "range": [f"var(--{phase})" for phase in PHASES]},
                 "legend": None,
             },
             "description": {"field": "says"},
@@ -82,9 +95,7 @@ def gantt_spec(gantt: Gantt, width: int) -> dict[str, Any]:
             "color": {"field": "ink", "type": "nominal", "scale": None},
         },
     }
-    return _page(
-        {"layer": [bar_layer, text_layer] if marks else [bar_layer]}, _plot_width(labels, width), len(labels) * 24
-    )
+    return _page({"layer": [bar_layer, text_layer] if marks else [bar_layer]}, plot, len(labels) * 24)
 
 
 def counts_spec(counts: Counts, width: int) -> dict[str, Any]:
@@ -101,7 +112,7 @@ def counts_spec(counts: Counts, width: int) -> dict[str, Any]:
             "x": {
                 "field": "at",
                 "type": "quantitative",
-                "title": unit,
+                "title": f"{unit} since {counts.since}",
                 "axis": {"tickCount": 6 if width == WIDE else 4},
             },
             "y": {"field": "count", "type": "quantitative", "title": "tasks", "axis": {"tickMinStep": 1}},
@@ -109,7 +120,7 @@ def counts_spec(counts: Counts, width: int) -> dict[str, Any]:
                 "field": "role",
                 "type": "nominal",
                 "scale": {"domain": list(labels), "range": colours},
-                "legend": {"labelExpr": _lookup(labels), "orient": "top", "title": None, "symbolType": "square"},
+                "legend": {"labelExpr": _lookup(labels), "orient": "top", "title": None, "symbolType": "stroke"},
             },
             "strokeDash": {
                 "field": "role",
@@ -122,14 +133,9 @@ def counts_spec(counts: Counts, width: int) -> dict[str, Any]:
     return _page(layer, width - 60, 160)
 
 
-def _plot_width(labels: dict[str, str], width: int) -> int:
-    """Return the pixels that are left beside the labels."""
-    return width - min(width // 3, 8 + 7 * max(map(len, labels.values()), default=0)) - 12
-
-
 def _short(text: str, width: int) -> str:
     """Return a label that fits into a third of a chart."""
-    most = width // 3 // 7
+    most = width // 3 // LETTER
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -101,7 +101,12 @@ def _states(tasks: Sequence[TaskEntry]) -> str:
 
 def total(report: JobReport, phase: str) -> int:
     """Return for how many seconds the attempts of a job were in a phase."""
-    return sum(s.ends - s.begins for attempt in report.attempts for s in attempt.segments if s.phase == phase)
+    return sum(in_phase(attempt, phase) for attempt in report.attempts)
+
+
+def in_phase(attempt: AttemptEntry, phase: str) -> int:
+    """Return for how many seconds an attempt was in a phase."""
+    return sum(part.ends - part.begins for part in attempt.segments if part.phase == phase)
 
 
 def span(begins: int | None, ends: int | None) -> str:
@@ -120,7 +125,7 @@ def _engine() -> jinja2.Environment:
         autoescape=True,
     )
     engine.filters |= {"time": format_time, "duration": duration, "by_role": by_role}
-    engine.globals |= {"span": span, "total": total, "many": MAX_TASKS}
+    engine.globals |= {"span": span, "total": total, "in_phase": in_phase, "many": MAX_TASKS}
     return engine
 
 
@@ -135,12 +140,16 @@ def _render(name: str, **values: object) -> str:
         "default-src 'none'; "
         f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
     )
-    return _engine().get_template(name).render(
-        policy=policy,
-        style=Markup(style),  # noqa: S704 - a file of ours
-        script=Markup(script),  # noqa: S704 - a file of ours
-        version=__version__,
-        **values,
+    return (
+        _engine()
+        .get_template(name)
+        .render(
+            policy=policy,
+            style=Markup(style),  # noqa: S704 - a file of ours
+            script=Markup(script),  # noqa: S704 - a file of ours
+            version=__version__,
+            **values,
+        )
     )
 
 

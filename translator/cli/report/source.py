@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from ...errors import PaislurmError, diagnostic_text
 from ...report.links import head_of, linked
 from ...state.safe_read import read_end
-
 from .run_facts import JOB_FILE, parameters_of
 
 if TYPE_CHECKING:
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 4 << 20
 
 
-def linked_source(
-    folder: JobFolder, known: History, site: str | None, parameters: Mapping[str, str]
-) -> LinkedSource:
+def linked_source(folder: JobFolder, known: History, site: str | None, parameters: Mapping[str, str]) -> LinkedSource:
     """Return the job file as submitted and the head of its newest script, with the links that can be known now."""
     text = _read(folder.path / JOB_FILE)
     scripts = (_read(folder.script(attempt)) for attempt in range(known.attempt, -1, -1))
@@ -48,8 +45,8 @@ def _linked(text: bytes, job: list[str], script: list[str], site: Site, paramete
 
     compiled = compile_job(text, file=JOB_FILE, site=site, parameters=parameters)
     found = origins(compiled.plan, compiled.document)
-    rows = ((origin.line, origin.text, origin.job_lines, origin.rule) for origin in found)
-    return linked(job, script, rows, plan=plan_text(compiled.plan))
+    rows = ((origin.line, origin.job_lines, origin.rule) for origin in found)
+    return linked(job, script, head_of(compiled.script), rows, plan=plan_text(compiled.plan))
 
 
 def _site(known: History, site: str | None) -> Site:
