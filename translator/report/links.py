@@ -51,8 +51,10 @@ def linked(
         for line in there if number <= MAX_LINES else ():
             of_job[line].append(number)
     notes = [note] if note else []
-    if compiled and len(same) < len(script):
-        differ = len(script) - len(same)
+    there_too = set(same.values())
+    # Comments name the file that was submitted, which here has the name that its copy has.
+    differ = sum(number not in there_too and not text.startswith("# ") for number, text in enumerate(script, 1))
+    if compiled and differ:
         notes.append(f"{differ} lines of the script are not what the job file gives now, and have no links")
     if max(len(job), len(script)) > MAX_LINES:
         notes.append(f"of each file only the first {MAX_LINES} lines are shown")

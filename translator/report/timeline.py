@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 def segments(*boundaries: tuple[Phase, int | None], ends: int | None) -> tuple[Segment, ...]:
     """Return the phases that begin at these times, each up to the next one that began, the last up to `ends`.
 
-    A phase that never began is left out, and so is one that would end before it begins: clocks of nodes differ.
+    A phase that never began is left out, and so is one that would end before it begins: clocks of nodes differ. What
+    ran for less than a second ran all the same.
     """
     begun = [(phase, at) for phase, at in boundaries if at is not None]
     found: list[Segment] = []
     for number, (phase, at) in enumerate(begun):
         end = begun[number + 1][1] if number + 1 < len(begun) else ends
-        if end is not None and end > at:
+        if end is not None and (end > at or (end == at and phase == "running")):
             found.append(Segment(phase=phase, begins=at, ends=end))
     return tuple(found)
 

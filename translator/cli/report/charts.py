@@ -50,13 +50,13 @@ def gantt_spec(gantt: Gantt, width: int) -> dict[str, Any]:
             "domain": False,
             "labelLimit": width,
             "labelAlign": "left",
-            "labelPadding": extent - 2,
+            "labelPadding": extent,
             "minExtent": extent,
             "maxExtent": extent,
         },
     }
-    room = 88 if marks else 8
     end = gantt.seconds / size or 1
+    room = _room(gantt, plot)
     bar_layer = {
         "data": {"values": bars},
         "mark": {"type": "bar", "cornerRadius": 1},
@@ -133,6 +133,15 @@ def counts_spec(counts: Counts, width: int) -> dict[str, Any]:
     return _page(layer, width - 60, 160)
 
 
+def _room(gantt: Gantt, plot: int) -> int:
+    """Return the pixels that have to be free at the right, so that the word at the end of each row fits."""
+    needs = [8]
+    for mark in gantt.marks:
+        word = LETTER * (len(mark.text) + 1)
+        needs.append(round(plot - (plot - word) * gantt.seconds / mark.at) if mark.at else word)
+    return min(max(needs), plot // 2)
+
+
 def _short(text: str, width: int) -> str:
     """Return a label that fits into a third of a chart."""
     most = width // 3 // LETTER
@@ -164,7 +173,7 @@ def _page(layer: dict[str, Any], width: int, height: int) -> dict[str, Any]:
         "width": width,
         "height": max(24, height),
         "background": "transparent",
-        "padding": 4,
+        "padding": {"left": 0, "right": 4, "top": 4, "bottom": 4},
         **layer,
         "config": {
             "font": _FONT,
