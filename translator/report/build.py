@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from .model import LinkedSource, Tail
 
 
+DETAILED = 5
+"""Attempts of which a report shows the tasks: the newest."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class AttemptFiles:
     """Hold what the folder of an attempt tells: `runs` and `scripts` by role folder and index."""
@@ -40,7 +44,7 @@ class AttemptFiles:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JobFacts:
+class JobEvidence:
     """Gather what is known of a job at `now`: its journal, how it stands, and the files of its attempts."""
 
     name: str
@@ -57,52 +61,52 @@ class JobFacts:
     notes: tuple[str, ...] = ()
 
 
-def job_report(facts: JobFacts) -> JobReport:
+def job_report(evidence: JobEvidence) -> JobReport:
     """Return the report of a job."""
-    known, status = facts.history, facts.job_status
+    known, status = evidence.history, evidence.job_status
     table = ExitTable(known.exit_rows)
-    attempts = tuple(_attempt(files, facts, table) for files in facts.attempts)
+    attempts = tuple(_attempt(files, evidence, table) for files in evidence.attempts)
     return JobReport(
-        name=facts.name,
+        name=evidence.name,
         job=known.job,
         user=known.user,
         backend=known.backend,
-        folder=facts.folder,
+        folder=evidence.folder,
         state=status.state,
         ended=status.ended,
         exit_code=status.code,
         exit=None if status.code is None else table.describe(status.code),
         reason=status.reason,
-        now=facts.now,
+        now=evidence.now,
         created_at=known.created or None,
         ended_at=attempts[-1].ended_at if attempts and status.ended else None,
         retry_limit=known.retry_policy.retry_limit,
         roles=known.roles,
         attempts=attempts,
-        run=facts.run,
-        tails=facts.tails,
-        source=facts.source,
-        notes=facts.notes,
+        run=evidence.run,
+        tails=evidence.tails,
+        source=evidence.source,
+        notes=evidence.notes,
     )
 
 
-def _attempt(files: AttemptFiles, facts: JobFacts, table: ExitTable) -> AttemptEntry:
+def _attempt(files: AttemptFiles, evidence: JobEvidence, table: ExitTable) -> AttemptEntry:
     """Return how an attempt went: of the last one what the job's status says, of others how they were retried."""
-    of_it = [record for record in facts.records if getattr(record, "attempt", None) == files.number]
+    of_it = [record for record in evidence.records if getattr(record, "attempt", None) == files.number]
     submitted = next((record for record in of_it if isinstance(record, Submitted)), None)
     observed = [record for record in of_it if isinstance(record, Observed)]
     end = next((record for record in of_it if isinstance(record, (Retry, Ended))), None)
     result = files.result
-    state: State = facts.job_status.state
-    code, reason = facts.job_status.code, facts.job_status.reason
+    state: State = evidence.job_status.state
+    code, reason = evidence.job_status.code, evidence.job_status.reason
     if isinstance(end, Retry):
         state, code, reason = state_of(end.exit_code), end.exit_code, end.reason
-    ended = end is not None or facts.job_status.ended
+    ended = end is not None or evidence.job_status.ended
     ways = [way for way in (result, end) if way is not None]
     began = _first(*(way.started_at for way in ways), _running_since(observed))
     decided = _first(*(way.ended_at for way in ways))
-    until = decided if ended else facts.now
-    tasks = tuple(_tasks(files, facts.history.roles, began=began, decided=decided, until=until, ended=ended))
+    until = decided if ended else evidence.now
+    tasks = tuple(_tasks(files, evidence.history.roles, began=began, decided=decided, until=until, ended=ended))
     starts = [task.started_at for task in tasks if task.started_at is not None]
     ends = [task.ended_at for task in tasks if task.ended_at is not None]
     ended_at = max(ends, default=decided) if decided is None else max([decided, *ends])
@@ -116,7 +120,7 @@ def _attempt(files: AttemptFiles, facts: JobFacts, table: ExitTable) -> AttemptE
         reason=reason,
         retry_rule=end.retry_rule if isinstance(end, Retry) else "",
         blamed_nodes=end.blamed_nodes if isinstance(end, Retry) else (),
-        backend_state=end.backend_state if end else facts.backend_state,
+        backend_state=end.backend_state if end else evidence.backend_state,
         waited_for=tuple(dict.fromkeys(_reasons(observed))),
         submitted_at=submitted_at,
         started_at=began,
@@ -126,7 +130,7 @@ def _attempt(files: AttemptFiles, facts: JobFacts, table: ExitTable) -> AttemptE
             ("staging", began),
             ("running", min(starts, default=None)),
             ("stopping", decided),
-            ends=ended_at if ended else facts.now,
+            ends=ended_at if ended else evidence.now,
         ),
         tasks=tasks,
     )

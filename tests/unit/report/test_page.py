@@ -6,23 +6,29 @@ import base64
 import builtins
 import hashlib
 import json
+import os
 import re
 from dataclasses import asdict
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from paislurm.translator.cli.context import user_name
+from paislurm.translator.cli.output.console import one_line
 from paislurm.translator.cli.report.charts import NARROW, WIDE, counts_spec, gantt_spec
 from paislurm.translator.cli.report.gather import job_reports
 from paislurm.translator.cli.report.page import job_page
-from paislurm.translator.cli.report.svg import ReportError, checked
-from paislurm.translator.report.chart_rows import MAX_FAILED, task_counts, tasks_gantt
+from paislurm.translator.cli.report.svg import ReportError, checked, draw
+from paislurm.translator.report.build import DETAILED
+from paislurm.translator.report.chart_rows import Bar, Gantt, Mark, task_counts, tasks_gantt
 from paislurm.translator.state.task_reports import read_runs
 
-from .made import HOSTILE, T, hostile, large, retried, sweep
+from .made import HOSTILE, Made, T, hostile, large, retried, sweep
 
 if TYPE_CHECKING:
     from ..cli.running import Runner
@@ -134,7 +140,6 @@ def test_many_tasks_share_rows_and_those_that_failed_have_their_own(jobs: Path) 
     counts = task_counts(attempt)
     assert max(count for role, _, count in counts.points if role == "server") == 20
     assert len(job_page(report)) < 500_000
-    assert MAX_FAILED < 40
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -153,6 +158,18 @@ def test_names_are_no_expressions_of_a_chart(jobs: Path, width: int) -> None:
 
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">{}</svg>'
+
+
+@given(st.text(max_size=30), st.text(max_size=60))
+@settings(max_examples=30)
+def test_any_names_can_be_drawn(name: str, title: str) -> None:
+    bar = Bar(row=name, phase="running", begins=0, ends=5, says=f"{name}: running")
+    mark = Mark(row=name, at=5, text=f"failed {title}", failed=True)
+    gantt = Gantt(rows=(name,), bars=(bar,), marks=(mark,), seconds=5, since="the submit")
+    texts = ET.fromstring(draw(gantt_spec(gantt, NARROW), title))
+    says = [element.text for element in texts.iter("{http://www.w3.org/2000/svg}title")]
+    assert says == [one_line(f"{name}: running")]
+    assert texts.get("aria-label") == one_line(title)
 
 
 def test_a_chart_of_shapes_is_taken() -> None:
@@ -251,3 +268,28 @@ def test_all_runs_of_a_task_are_read(tmp_path: Path) -> None:
         7: [(0, "n2", None)],
     }
     assert read_runs(tmp_path / "none") == {}
+
+
+@pytest.mark.root("gives files to another user")
+def test_what_another_user_owns_is_not_read(jobs: Path, run: Runner, tmp_path: Path) -> None:
+    folder = retried(jobs, user_name())
+    mine = tmp_path / "mine"
+    mine.write_text("parameters: {mine: quetzal}\n")
+    os.chown(mine, 12345, 12345)
+    for path in (folder.path / "job.yaml", folder.script(2), folder.attempt(2) / "peers.sh"):
+        path.unlink()
+        path.symlink_to(mine)
+    assert run("report", "resnet-a100").code == 0
+    page = Path("resnet-a100.report.html").read_text()
+    assert "quetzal" not in page
+    assert "epochs" in page, "the script of the attempt before is shown"
+
+
+def test_tasks_of_the_last_attempts_are_shown(jobs: Path, run: Runner) -> None:
+    made = Made(jobs, user_name(), "often", [("worker", 1)])
+    for attempt in range(DETAILED + 2):
+        made.submitted(attempt, T + 10 * attempt, starts=T + 10 * attempt + 2)
+    assert run("report", "often").code == 0
+    page = Path("often.report.html").read_text()
+    assert page.count('class="attempt"') == DETAILED
+    assert "Tasks of earlier attempts are not shown." in page

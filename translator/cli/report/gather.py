@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...monitor.watching.job_files import result_of
-from ...report.build import AttemptFiles, JobFacts, job_report
-from ...report.peers import NO_PEERS, parse_peers
+from ...report.build import DETAILED, AttemptFiles, JobEvidence, job_report
+from ...report.peers import parse_peers
 from ...state.journal import read
-from ...state.safe_read import read_end
 from ...state.script_reports import read_scripts
 from ...state.task_reports import read_runs
 from ..context import clock
 from ..jobs.refresh import refresh_all
 from ..output.views import backend_state
+from .owned import read_owned
 from .run_facts import run_facts
 from .source import linked_source
 from .tails import tails
@@ -47,14 +47,14 @@ def _report(view: View, site: str | None, *, details: bool) -> JobReport:
         notes.append(f"of {known.attempt + 1} attempts the last {MAX_ATTEMPTS} are shown")
     attempts = []
     for number in range(first, known.attempt + 1):
-        files, errors = _attempt(view, number, details=details)
+        files, errors = _attempt(view, number, details=details and number > known.attempt - DETAILED)
         attempts.append(files)
         notes += errors
     run = run_facts(folder)
-    if details:
+    if details and any(task.state == "FAILED" for task in view.tasks):
         _bring_logs(view)
     return job_report(
-        JobFacts(
+        JobEvidence(
             name=folder.name,
             folder=str(folder.path),
             now=clock(),
@@ -94,8 +94,5 @@ def _attempt(view: View, number: int, *, details: bool) -> tuple[AttemptFiles, t
 
 
 def _peers(folder: JobFolder, number: int, roles: Sequence[str]) -> Peers:
-    try:
-        data, _ = read_end(folder.attempt(number) / "peers.sh", MAX_PEERS)
-    except OSError:
-        return NO_PEERS
-    return parse_peers(data.decode(errors="replace"), roles)
+    text = read_owned(folder, folder.attempt(number) / "peers.sh", MAX_PEERS)
+    return parse_peers(text.decode(errors="replace"), roles)

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from paislurm import __version__
 
+from ...report.build import DETAILED
 from ...report.chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, task_counts, tasks_gantt
 from ...report.durations import duration
 from ...shipped import shipped_text
@@ -37,8 +38,9 @@ def job_page(report: JobReport) -> str:
         "job.html.j2",
         title=f"{report.job or report.name} {report.state}",
         report=report,
+        detailed=report.attempts[-DETAILED:],
         attempts_chart=_gantt(attempts_gantt(report), f"Attempts of {report.name} in time"),
-        task_charts={attempt.number: _task_charts(attempt) for attempt in report.attempts[-MAX_CHARTS:]},
+        task_charts={attempt.number: _task_charts(attempt) for attempt in report.attempts[-DETAILED:]},
     )
 
 
@@ -54,10 +56,6 @@ def comparison_page(reports: Sequence[JobReport], group: str) -> str:
         states=Counter(report.state for report in reports),
         chart=_gantt(runs_gantt(reports), "The jobs, each from when it was submitted"),
     )
-
-
-MAX_CHARTS = 5
-"""Attempts that have a chart of their tasks: the newest."""
 
 
 def _differs(name: str, reports: Sequence[JobReport]) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...report.model import RunFacts
-from ...state.safe_read import CorruptDataError, json_object, open_regular, read_end
+from ...state.safe_read import CorruptDataError, json_object, open_regular
+from .owned import read_owned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,10 +40,10 @@ def parameters_of(folder: JobFolder) -> Mapping[str, str]:
     from ...errors import ProtocolError
     from ...reading.read import read
 
+    text = read_owned(folder, folder.path / JOB_FILE, MAX_BYTES)
     try:
-        text, whole = read_end(folder.path / JOB_FILE, MAX_BYTES)
-        return texts(read(text, file=JOB_FILE).at(("parameters",))) if whole else {}
-    except (OSError, ProtocolError):
+        return texts(read(text, file=JOB_FILE).at(("parameters",))) if text else {}
+    except ProtocolError:
         return {}
 
 

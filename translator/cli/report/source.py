@@ -6,25 +6,22 @@ from typing import TYPE_CHECKING
 
 from ...errors import PaislurmError, diagnostic_text
 from ...report.links import head_of, linked
-from ...state.safe_read import read_end
-from .run_facts import JOB_FILE, parameters_of
+from .owned import read_owned
+from .run_facts import JOB_FILE, MAX_BYTES, parameters_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from ...report.model import LinkedSource
     from ...site.profile import Site
     from ...state.history import History
     from ...state.job_folder import JobFolder
 
-MAX_BYTES = 4 << 20
-
 
 def linked_source(folder: JobFolder, known: History, site: str | None, parameters: Mapping[str, str]) -> LinkedSource:
     """Return the job file as submitted and the head of its newest script, with the links that can be known now."""
-    text = _read(folder.path / JOB_FILE)
-    scripts = (_read(folder.script(attempt)) for attempt in range(known.attempt, -1, -1))
+    text = read_owned(folder, folder.path / JOB_FILE, MAX_BYTES)
+    scripts = (read_owned(folder, folder.script(attempt), MAX_BYTES) for attempt in range(known.attempt, -1, -1))
     script = head_of(next(filter(None, scripts), b"").decode(errors="replace"))
     job = text.decode(errors="replace").removeprefix("\ufeff").splitlines()
     if not text or not script:
@@ -57,11 +54,3 @@ def _site(known: History, site: str | None) -> Site:
     if kind == "local" and site is None:
         return local_site()
     return find_site(site, host=host or None)
-
-
-def _read(path: Path) -> bytes:
-    try:
-        data, whole = read_end(path, MAX_BYTES)
-    except OSError:
-        return b""
-    return data if whole else b""

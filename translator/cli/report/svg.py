@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import Diagnostic, PaislurmError
 from ...lazy import regex
+from ..output.console import one_line
 from .charts import VEGA_LITE
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def checked(text: str, title: str) -> str:
         for name in [name for name in element.attrib if name.startswith("aria-") or name == "role"]:
             del element.attrib[name]
     root.set("role", "img")
-    root.set("aria-label", title)
+    root.set("aria-label", one_line(title))
     return ET.tostring(root, encoding="unicode")
 
 
