@@ -31,7 +31,7 @@ def gantt_spec(gantt: Gantt, width: int) -> dict[str, Any]:
     extent = 14 + LETTER * max(map(len, labels.values()), default=0)
     plot = width - extent - 8
     bars = [
-        {"row": ids[b.row], "from": b.begins / size, "to": b.ends / size, "phase": b.phase, "says": one_line(b.says)}
+        {"row": ids[b.row], "from": b.begins / size, "to": b.ends / size, "phase": b.phase, "says": b.says}
         for b in gantt.bars
     ]
     marks = [

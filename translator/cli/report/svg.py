@@ -40,11 +40,20 @@ def converter() -> ModuleType:
 def draw(spec: dict[str, Any], title: str) -> str:
     """Return a chart as the text of an `svg` element that is of no danger to a page; ReportError if it cannot be."""
     try:
-        text = converter().vegalite_to_svg(spec, vl_version=VEGA_LITE, allowed_base_urls=[])
+        text = converter().vegalite_to_svg(_printable(spec), vl_version=VEGA_LITE, allowed_base_urls=[])
     except ValueError as error:
         message = f"the chart `{title}` cannot be drawn: {str(error).splitlines()[0][:200]}"
         raise ReportError(Diagnostic(code="E596", message=message, hint="please report it")) from None
     return checked(text, title)
+
+
+def _printable(value: Any) -> Any:
+    """Return a value whose texts show what acts: the library ends the whole process at a text that XML cannot have."""
+    if isinstance(value, dict):
+        return {key: _printable(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_printable(each) for each in value]
+    return one_line(value) if isinstance(value, str) else value
 
 
 def checked(text: str, title: str) -> str:
