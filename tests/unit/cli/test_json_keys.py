@@ -112,6 +112,7 @@ def documents(
         ("verify", str(tmp_path / "job.sbatch")), ("submit", job, "--dry-run"), ("submit", job), ("list",),
         ("status", ours), ("status", ended), ("status", retried), ("wait", ended), ("logs", ended), ("watch", ended),
         ("explain-exit", "PREEMPTED"), ("explain-exit", "137"),
+        ("report", ended, "--output", str(tmp_path / "page.html")),
     ):  # fmt: skip
         read(*line)
     slurm.observations[JobId("7")] = observed("RUNNING")

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from paislurm.translator.cli.context import user_name
 from paislurm.translator.cli.output.console import one_line
+from paislurm.translator.cli.report import svg
 from paislurm.translator.cli.report.charts import NARROW, WIDE, counts_spec, gantt_spec
 from paislurm.translator.cli.report.gather import job_reports
 from paislurm.translator.cli.report.page import job_page
@@ -217,6 +218,18 @@ def test_without_its_library_a_report_says_what_to_install(
     assert "E595" in done.err
     assert "pip install 'paislurm[report]'" in done.err
     assert not Path("resnet-a100.report.html").exists()
+
+
+def test_a_chart_that_cannot_be_drawn_leaves_its_reason(
+    jobs: Path, run: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retried(jobs, user_name())
+    monkeypatch.setattr(svg, "checked", lambda *_: checked(SVG.format("<script/>"), "<b>"))
+    assert run("report", "resnet-a100").code == 0
+    page = Path("resnet-a100.report.html").read_text()
+    assert "the chart `&lt;b&gt;` has the element" in page
+    assert "<svg" not in page
+    assert "node gpu-07 was lost" in page
 
 
 def test_a_group_is_compared(jobs: Path, run: Runner) -> None:

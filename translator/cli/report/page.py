@@ -21,7 +21,7 @@ from ..options import STATES
 from ..output.console import visible
 from ..output.views import format_time
 from .charts import NARROW, WIDE, counts_spec, gantt_spec
-from .svg import draw
+from .svg import ReportError, draw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,8 +79,14 @@ def _gantt(gantt: Gantt, title: str) -> Markup:
 
 
 def _two(spec: Callable[[int], dict[str, Any]], title: str) -> Markup:
-    """Return a chart for wide screens and one for narrow ones, of which the page's style shows one."""
-    wide, narrow = (Markup(draw(spec(width), title)) for width in (WIDE, NARROW))  # noqa: S704 - `draw` has checked it
+    """Return a chart for wide screens and one for narrow ones, of which the page's style shows one.
+
+    In the place of one that cannot be drawn stands why: the tables of the page have all that it would show.
+    """
+    try:
+        wide, narrow = (Markup(draw(spec(width), title)) for width in (WIDE, NARROW))  # noqa: S704 - `draw` checked it
+    except ReportError as error:
+        return Markup('<p class="note">{}</p>').format(visible(error.diagnostics[0].message))
     return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(wide, narrow)
 
 

@@ -81,7 +81,7 @@ def checked(text: str, title: str) -> str:
 
 def _strip(element: Element, title: str) -> None:
     for name, value in list(element.attrib.items()):
-        if not _ATTRIBUTE.fullmatch(name) or name.startswith("on") or "url(" in value:
+        if not _ATTRIBUTE.fullmatch(name) or name.startswith("on") or ("url(" in value and name != "aria-label"):
             raise _refused(title, f"the attribute {name}")
         if name in ("style", "class", "pointer-events"):
             del element.attrib[name]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import examples, jobs_arguments
-from ...output.console import log, one_line, print_result
+from ...options import examples, jobs_arguments, json_option
+from ...output.console import log, one_line, print_json, print_result
 
 if TYPE_CHECKING:
     from ....state.job_folder import JobFolder
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 @click.option("--group", metavar="NAME", help="The jobs of a group that were submitted together.")
 @click.option("-o", "--output", metavar="FILE", help="Where the page goes; default: JOB.report.html here.")
 @click.option("--site", metavar="FILE", help="The site profile that the job was submitted with, if it was named.")
-def command(jobs: tuple[str, ...], group: str | None, output: str | None, site: str | None, *, last: bool) -> int:
+@json_option
+def command(
+    jobs: tuple[str, ...], group: str | None, output: str | None, site: str | None, *, last: bool, as_json: bool
+) -> int:
     """Write a page of HTML about a job: its attempts and tasks in time, how it ended and why, and where it ran.
 
     JOB is a job's name, user~name, its Slurm id, or a pattern; no JOB is the one that you submitted last. Of several
@@ -48,7 +51,10 @@ def command(jobs: tuple[str, ...], group: str | None, output: str | None, site: 
     for report in reports:
         for note in report.notes:
             log(f"warning: {one_line(report.name)}: {note}")
-    print_result(one_line(str(path)))
+    if as_json:
+        print_json({"file": str(path)})
+    else:
+        print_result(one_line(str(path)))
     return 0
 
 
