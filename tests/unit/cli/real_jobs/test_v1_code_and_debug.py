@@ -129,9 +129,102 @@ def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> No
     attempt = folder / "attempts" / "0"
     assert paislurm(*words, "--", "pwd").stdout == f"{attempt / 'work' / '0-w' / '1'}\n"
     assert paislurm("cancel", "old").returncode == 0
+
+    def reported() -> list[str]:
+        lines = (attempt / "tasks" / "localhost.log").read_text().split("\n")
+        return [line.split(" ")[0] for line in lines if line.split(" ")[3:4] == ["1"]]
+
     # The reports go when a command has seen the end.
-    wait_until(lambda: (attempt / "result.json").exists(), "the job to end", 30)
-    reports = (attempt / "tasks" / "localhost.log").read_text().split("\n")
+    wait_until(lambda: reported() == ["start", "held", "term", "exit"], "the held task to end", 30)
+    waited = json.loads(paislurm("wait", "old", "--json").stdout)
+    assert (waited["state"], waited["tasks"][1]["exit_status"], waited["tasks"][1]["hold_ends_at"]) == (
+        "STOPPED",
+        3,
+        None,
+    )
+
+
+@pytest.mark.slow("whole jobs, which wait")
+def test_code_that_cannot_be_had(tmp_path: Path, code: Path, surroundings: Path) -> None:
+    with (code / "large").open("wb") as large:
+        large.truncate(200_000_001)
+    cases = {
+        "is not there": str(code / "nowhere"),
+        "more than the 200000000": str(code),
+        "names no folder": "/",
+        "no hdfs command": "hdfs://host:9000/code",
+    }
+    for number, (words, where) in enumerate(cases.items()):
+        file = job(tmp_path, "true", codeDir=where, jobName=f"old{number}")
+        done = paislurm("submit", file, "--backend", "local", "--wait")
+        assert (done.returncode, words in done.stderr) == (1, True), done.stderr
+        (folder,) = surroundings.glob(f"*~old{number}")
+        assert words in json.loads((folder / "attempts/0/result.json").read_text())["reason"]
+
+
+def test_code_from_hdfs(tmp_path: Path, code: Path, surroundings: Path) -> None:
+    """Stood in for: a program `hdfs` that copies."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "hdfs").write_text('#!/bin/bash\n[[ "$1 $2" == "dfs -get" ]] && cp -R "${3#hdfs://host:9000}" "$4"\n')
+    (programs / "hdfs").chmod(0o755)
+    file = job(tmp_path, "bash code/deep/train.sh", codeDir=f"hdfs://host:9000{code}")
+    done = paislurm("submit", file, "--backend", "local", "--wait", PATH=f"{programs}:{os.environ['PATH']}")
+    assert done.returncode == 0, done.stderr
+    (folder,) = surroundings.iterdir()
+    assert (folder / "attempts/0/logs/0-w/0.stdout.log").read_text() == "trained\n"
+
+
+@pytest.mark.slow("whole jobs, which wait")
+@pytest.mark.parametrize("form", ["{}", "file://{}"])
+def test_the_default_output_folder_is_made(tmp_path: Path, surroundings: Path, form: str) -> None:
+    (tmp_path / "fs" / "Output").mkdir(parents=True)
+    site = tmp_path / "site.yaml"
+    site.write_text(f"defaultFileSystem: {form.format(tmp_path / 'fs')}\n")
+    command = 'cd "${PAI_OUTPUT_DIR#file://}" && touch "model-$PAI_TASK_INDEX"'
+    argv = ["--backend", "local", "--wait", "--site", str(site)]
+    done = paislurm("submit", job(tmp_path, command), *argv)
+    assert done.returncode == 0, done.stderr
+    (output,) = (tmp_path / "fs" / "Output").glob("*/old")
+    assert sorted(path.name for path in output.iterdir()) == ["model-0", "model-1"]
+    assert output.stat().st_mode & 0o777 == 0o755
+    # One that the job names is not, and neither is what all users share.
+    named = str(tmp_path / "named")
+    done = paislurm("submit", job(tmp_path, '[[ ! -e "$PAI_OUTPUT_DIR" ]]', outputDir=named, jobName="named"), *argv)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "fs").rename(tmp_path / "moved")
+    done = paislurm("submit", job(tmp_path, "true", jobName="moved"), *argv)
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "fs").exists()
+    (log,) = surroundings.glob("*~moved/attempts/0/slurm.log")
+    assert f"the default outputDir {tmp_path / 'fs'}/Output/" in log.read_text()
+
+
+@pytest.mark.slow("whole jobs, which wait")
+def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> None:
+    file = job(tmp_path, 'exit "$((PAI_TASK_INDEX * 3))"', jobEnvs={"isDebug": True})
+    assert paislurm("submit", file, "--backend", "local").returncode == 0
+
+    def task() -> dict[str, Any]:
+        tasks: list[dict[str, Any]] = json.loads(paislurm("status", "old", "--json").stdout)["tasks"]
+        return tasks[1]
+
+    wait_until(lambda: task()["hold_ends_at"] is not None, "the task to fail", 30)
+    assert (task()["state"], task()["exit_status"]) == ("RUNNING", 3)
+    assert "w-1 failed with status 3; its place on " in paislurm("status", "old").stdout
+    (line,) = [line for line in paislurm("status", "old").stdout.splitlines() if "paislurm exec" in line]
+    words = line.partition("paislurm ")[2].partition(";")[0].split()
+    (folder,) = surroundings.iterdir()
+    attempt = folder / "attempts" / "0"
+    assert paislurm(*words, "--", "pwd").stdout == f"{attempt / 'work' / '0-w' / '1'}\n"
+    assert paislurm("cancel", "old").returncode == 0
+
+    def reported() -> list[str]:
+        lines = (attempt / "tasks" / "localhost.log").read_text().split("\n")
+        return [line.split(" ")[0] for line in lines if line.split(" ")[3:4] == ["1"]]
+
+    # The reports go when a command has seen the end.
+    wait_until(lambda: reported() == ["start", "held", "term", "exit"], "the held task to end", 30)
     waited = json.loads(paislurm("wait", "old", "--json").stdout)
     assert (waited["state"], waited["tasks"][1]["exit_status"], waited["tasks"][1]["hold_ends_at"]) == (
         "STOPPED",
