@@ -29,9 +29,14 @@ def state_text(job_status: JobStatus) -> str:
     return f"{job_status.state} (exit code {job_status.code}{phrase})"
 
 
+def ending_text(view: View) -> str:
+    """Return how a job stands, in a sentence."""
+    reason = f": {view.job_status.reason}" if view.job_status.reason else ""
+    return f"{view.folder.name} {state_text(view.job_status)}{reason}"
+
+
 def log_ending(view: View) -> None:
     """Tell how a job ended, and where to look if it did not go well."""
-    reason = f": {view.job_status.reason}" if view.job_status.reason else ""
-    log(one_line(f"{view.folder.name} {state_text(view.job_status)}{reason}"))
+    log(one_line(ending_text(view)))
     if view.job_status.state == "FAILED":
         log(f"see: paislurm status {view.folder.name}; paislurm logs --stderr {view.folder.name}")
