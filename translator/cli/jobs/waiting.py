@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,12 @@ from ...monitor.poll import open_job
 from ...monitor.waits import SETTLED_SECONDS, advice, sentence, waits_by_journal
 from ...monitor.watching.job_files import needs_answer
 from ...state.shared_files import time_written
-from ..output.console import log
+from ..output.console import is_terminal, log
+from ..output.progress_line import ProgressLine
 from ..output.views import format_time
 from .asking import BY_A_PERSON, interval
 from .fetching import Fetcher
+from .progress import Progress, ProgressReader
 from .refresh import monitor_lock, refresh
 
 if TYPE_CHECKING:
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from ...state.records import JobRole
 
 TICK = 0.5
+TICKS_OF_PROGRESS = 4
+"""Of so many ticks one looks how far the job is, where a terminal shows that."""
 MAX_INTERVAL = 10.0
 
 
@@ -85,10 +90,12 @@ def wait_for_end(
     *,
     max_age: float | None = None,
     shortest: float = TICK,
-    between: Callable[[], object] = lambda: None,
+    between: Callable[[], object] | None = None,
     tasks: Sequence[tuple[JobRole, int]] = (),
 ) -> View:
-    """Return how the job ended. `between` is called about twice a second meanwhile.
+    """Return how the job ended. `between`, which prints, is called about twice a second meanwhile.
+
+    A terminal that is standard error shows how far the job is, unless `between` prints there what the tasks print.
 
     The logs of `tasks` are brought here meanwhile, where the job is at a login node that is not this machine.
 
@@ -99,7 +106,11 @@ def wait_for_end(
     """
     try:
         fetcher = Fetcher(folder, tasks)
-        return _wait_for_end(folder, interval() if max_age is None else max_age, shortest, fetcher, between)
+        shown = _ShownProgress(folder, between)
+        try:
+            return _wait_for_end(folder, interval() if max_age is None else max_age, shortest, fetcher, shown)
+        finally:
+            shown.line.clear()
     except KeyboardInterrupt:
         name = folder.name
         diagnostic = Diagnostic(
@@ -110,16 +121,43 @@ def wait_for_end(
         raise InterruptedWaitError(diagnostic) from None
 
 
-def _wait_for_end(
-    folder: JobFolder, max_age: float, shortest: float, fetcher: Fetcher, between: Callable[[], object]
-) -> View:
+class _ShownProgress:
+    """Show on a terminal how far a job is, in a line that is away whenever something else may be printed."""
+
+    def __init__(self, folder: JobFolder, between: Callable[[], object] | None) -> None:
+        self.line = ProgressLine()
+        self._name = folder.name
+        self._between = between
+        self._reader = ProgressReader(folder) if self.line.shows else None
+        self._now = Progress(words="")
+        self._tick = 0
+
+    def between(self) -> None:
+        """Print what there is to print, and then how far the job is."""
+        if self._between is not None:
+            self.line.clear()
+            self._between()
+        if self._reader is not None:
+            if self._tick % TICKS_OF_PROGRESS == 0:
+                self._now = self._reader.look()
+            self._tick += 1
+            begun = self._now.total and not self._now.staging
+            # What a task prints need not end with a line.
+            if self._between is None or not (begun and is_terminal(sys.stdout)):
+                self.line.show(f"{self._name} {self._now.words}", self._now.done, self._now.total)
+
+
+def _wait_for_end(folder: JobFolder, max_age: float, shortest: float, fetcher: Fetcher, shown: _ShownProgress) -> View:
     gc.enable()
     attempt = folder.history().attempt
     pace = Pace(shortest, folder.result(attempt), folder.journal)
     outage, state, progress, expects_news = "", "", _Progress(folder.name), False
     while True:
         age = min(max_age, BY_A_PERSON) if expects_news else max_age
-        if pace.due(time.monotonic()) and (view := _refresh(folder, progress, age)) is not None:
+        due = pace.due(time.monotonic())
+        if due:
+            shown.line.clear()
+        if due and (view := _refresh(folder, progress, age)) is not None:
             expects_news = needs_answer(view)
             progress.report(view.job_status.waits, view.job_status.since)
             if view.job_status.state == state == "WAITING" and view.history.attempt == attempt:
@@ -127,7 +165,8 @@ def _wait_for_end(
             state = view.job_status.state
             if view.job_status.ended:
                 fetcher(now=True)
-                between()
+                shown.between()
+                shown.line.clear()
                 return view
             if view.backend_error and not outage:
                 log(f"still waiting: {view.backend_error}")
@@ -140,7 +179,7 @@ def _wait_for_end(
                 attempt = view.history.attempt
                 pace = Pace(shortest, folder.result(attempt), folder.journal)
         fetcher()
-        between()
+        shown.between()
         time.sleep(TICK)
 
 

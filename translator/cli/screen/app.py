@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import replace
 from io import StringIO
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 IDLE_SECONDS = 1.0
 """So often the screen is painted again at least: what is said to be so old gets older."""
+SHORT_SECONDS = 5.0
+"""A shell that ends badly within that time has never been one: its user is to read why."""
 TERMINATED = 128 + signal.SIGTERM
 
 
@@ -123,8 +126,9 @@ class _App:
         argv = [sys.executable, "-m", "paislurm.translator.cli.start", "exec", request.job, request.task]
         before = signal.signal(signal.SIGINT, lambda *_: None)
         try:
+            began = time.monotonic()
             status = subprocess.run(argv, check=False).returncode
-            if status:
+            if status and time.monotonic() - began < SHORT_SECONDS:
                 print(f"[{status}] Enter: back to the screen", end=" ", flush=True)
                 sys.stdin.readline()
         finally:

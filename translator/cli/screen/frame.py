@@ -45,7 +45,9 @@ def sight_of(world: World, state: State, width: int, height: int) -> Sight:
     ended = frozenset(job.name for job in world.jobs if job.ended)
     if world.view is not None and world.view.job_status.ended:
         ended |= {world.view.folder.name}
-    return Sight(jobs=jobs, tasks=tasks, per_row=tasks_per_row(tasks, width), height=room, ended=ended)
+    return Sight(
+        jobs=jobs, tasks=tasks, per_row=tasks_per_row(tasks, width), height=room, ended=ended, stream=world.tail.stream
+    )
 
 
 def frame(world: World, state: State, width: int, height: int, now: int, *, unicode: bool = True) -> list[Text]:

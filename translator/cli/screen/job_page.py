@@ -121,7 +121,8 @@ def _failures(tasks: Sequence[TaskView], brush: Brush) -> list[Text]:
     bad = failed(tasks)
     if not bad:
         return []
-    texts = [f"{label(task)} (code {number(task.exit_code)}{f' on {task.node}' if task.node else ''})" for task in bad]
+    last = f"{label(bad[0])} (code {number(bad[0].exit_code)}{f' on {bad[0].node}' if bad[0].node else ''})"
+    texts = [last, *map(label, bad[1:])]
     shown = len(texts)
     while shown > 1 and len(_failure_words(texts, shown)) > brush.width:
         shown -= 1
@@ -138,9 +139,10 @@ def _log(tail: Tail, task: TaskView, state: State, brush: Brush, height: int) ->
     if height < 2:
         return []
     back = state.back if state.page == "log" else 0
-    title = f"{label(task)} {MARKS[task.state]} {task.state}, {state.stream}"
-    if (tail.task, tail.stream) != (label(task), state.stream) or tail.job != state.job:
+    title = f"{label(task)} {MARKS[task.state]} {task.state}"
+    if (tail.job, tail.task) != (state.job, label(task)) or state.stream not in ("", tail.stream):
         return [brush.rule(title)]
+    title += f", {tail.stream}"
     folded = [piece for line in tail.lines for piece in chop_cells(line, brush.width) or [""]]
     back = min(back, max(0, len(folded) - (height - 1)))
     end = len(folded) - back

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ...monitor.task_status import TaskView
 
 Page = Literal["jobs", "job", "task", "log"]
+Stream = Literal["", "stdout", "stderr"]
+"""What of a task's output is looked at; "": its errors if it failed and printed any, else what it printed."""
 Kind = Literal["quit", "ended", "cancel", "shell", "stop", "redraw"]
 EVENTS: dict[str, Kind] = {"ended": "ended", "stop": "stop", "redraw": "redraw"}
 """What happens to the terminal, and what that asks for whatever is looked at."""
@@ -31,7 +33,7 @@ class State:
     page: Page = "jobs"
     job: str = ""
     task: str = ""
-    stream: Literal["stdout", "stderr"] = "stdout"
+    stream: Stream = ""
     back: int = 0
     words: str = ""
     question: Literal["", "words", "cancel", "help"] = ""
@@ -48,6 +50,7 @@ class Sight:
     per_row: int = 50
     height: int = 20
     ended: frozenset[str] = frozenset()
+    stream: str = "stdout"
 
 
 class Request(NamedTuple):
@@ -128,7 +131,7 @@ def _press_tasks(state: State, key: str, sight: Sight) -> tuple[State, Request |
     if key in ("escape", "backspace") or (key == "left" and state.page != "job"):
         return _back(state, sight), None
     if key == "e":
-        return replace(state, stream="stderr" if state.stream == "stdout" else "stdout", back=0), None
+        return replace(state, stream="stdout" if sight.stream == "stderr" else "stderr", back=0), None
     if task is None:
         return state, None
     state = replace(state, task=label(task)) if key in (*ARROWS, "n", "enter", "l", "s") else state

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
     from ...state.records import JobRole
-    from .state import State
+    from .state import State, Stream
 
 MAX_BYTES, MAX_LINES = 1 << 18, 2000
 FETCH_SECONDS = 5.0
@@ -42,12 +42,12 @@ class Tails:
             return Tail(job=view.folder.name)
         role = next(role for role in view.history.roles if role.name == task.role)
         self._bring(view, role, task.index)
-        log = TaskLog(view.folder, view.history.attempt, role, task.index, stream=state.stream, task_attempt=None)
+        log = _log_of(view, role, task, state.stream)
         size, written = _size_and_time(log)
-        stamp = (view.folder.name, label(task), state.stream, log.path, size, written, state.page, task.node)
+        stamp = (view.folder.name, label(task), log.stream, log.path, size, written, state.page, task.node)
         if stamp != self._stamp:
             peer = read_peer(view.folder, view.history.attempt, role, task.index, task.node)
-            self._last = _tail(view, task, state, log, peer if state.page == "task" else Peer())
+            self._last = _tail(view, task, log, peer if state.page == "task" else Peer())
             self._stamp = stamp
         return self._last
 
@@ -61,11 +61,22 @@ class Tails:
         self._fetch_at = time.monotonic() + FETCH_SECONDS
 
 
-def _tail(view: View, task: TaskView, state: State, log: TaskLog, peer: Peer) -> Tail:
+def _log_of(view: View, role: JobRole, task: TaskView, stream: Stream) -> TaskLog:
+    """Return the log of a task; where no stream is chosen, the errors of one that failed if it has printed any."""
+
+    def log(name: str) -> TaskLog:
+        return TaskLog(view.folder, view.history.attempt, role, task.index, stream=name, task_attempt=None)
+
+    if not stream and task.state == "FAILED" and _size_and_time(errors := log("stderr"))[0]:
+        return errors
+    return log(stream or "stdout")
+
+
+def _tail(view: View, task: TaskView, log: TaskLog, peer: Peer) -> Tail:
     empty = Tail(
         job=view.folder.name,
         task=label(task),
-        stream=state.stream,
+        stream=log.stream,
         path=str(log.path),
         address=peer.address,
         ports=peer.ports,
