@@ -19,7 +19,8 @@ class Submission:
     """Hand a script over: `script` is a file, `folder` the job folder, `tag` names this attempt everywhere.
 
     `job` is the name of the job. The backend runs `script` with the arguments FOLDER ATTEMPT TAG and sends its output
-    to `log`; `exclude` are nodes on which it is not to run. It begins no earlier than in `delay` seconds.
+    to `log`; `exclude` are nodes on which it is not to run. It begins no earlier than in `delay` seconds. `environment`
+    is what it is submitted in, None for that of the caller.
     """
 
     script: Path
@@ -30,6 +31,7 @@ class Submission:
     log: Path
     exclude: tuple[str, ...] = ()
     delay: int = 0
+    environment: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,7 +53,8 @@ class LocalBackend:
         folder = (self._jobs / job_id).absolute()
         record = job_record(submission, script)
         records.write_json(folder / "job.json", record)
-        environment = job_environment(os.environ, script, record, job_id, folder, _write_programs(folder))
+        caller = os.environ if submission.environment is None else submission.environment
+        environment = job_environment(caller, script, record, job_id, folder, _write_programs(folder))
         error = _start(folder, environment)
         if error:
             diagnostic = Diagnostic(code="E504", message=f"the script cannot be started: {error}")

@@ -72,7 +72,7 @@ class SlurmBackend:
     def submit(self, submission: Submission) -> JobId:
         """Hand a script to sbatch; an answer without a job id is no answer."""
         argv = commands.sbatch(submission)
-        return self._submitted(argv, self._runner.run(argv, timeout=SUBMIT_SECONDS))
+        return self._submitted(argv, self._runner.run(argv, base=submission.environment, timeout=SUBMIT_SECONDS))
 
     def _submitted(self, argv: Sequence[str], done: Completed) -> JobId:
         """Return the id that sbatch has given, or raise what it says instead."""

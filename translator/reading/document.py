@@ -78,6 +78,8 @@ class Document:
     spans: Mapping[Path, Span] = field(repr=False)
     lines: tuple[str, ...] = field(default=(), repr=False)
     secrets: Mapping[str, Value] | None = field(default=None, repr=False)
+    given: Mapping[Path, str] = field(default_factory=dict)
+    """Which values an option of the command line has put there, and which option: `--time`."""
     warnings: tuple[Diagnostic, ...] = ()
 
     def location(self, path: Path, *, key: bool = False) -> Location:

@@ -6,6 +6,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from ..job import NEVER
+from ..planning.containers import is_of_submit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +84,7 @@ def _may_write(plan: Plan) -> str:
     if plan.containers.runtime == "none":
         return "the commands may write wherever the user may."
     where = ["what PSL_MOUNTS names"] * bool(plan.containers.mounts)
-    where += ["the folder of the submit"] * any(role.workdir == "submit" for role in plan.roles)
+    where += ["the folder of the submit"] * any(is_of_submit(role.workdir) for role in plan.roles)
     more = f"also to {' and to '.join(where)}" if where else "to no other folder of the nodes"
     return f"the commands, in containers of {plan.containers.runtime}, {more}."
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .history import History
 
 FILE = "ended.json"
-VERSION = 1
+VERSION = 2
 MAX_BYTES = 64 << 20
 WORTH_WRITING = 16
 """So many journals that had to be read are worth a new file."""
@@ -43,6 +43,7 @@ class EndedJob(NamedTuple):
     exit_code: int | None
     reason: str
     completed: int
+    group: str = ""
 
     @property
     def full_name(self) -> str:
@@ -51,7 +52,7 @@ class EndedJob(NamedTuple):
 
 
 _KINDS = frozenset(
-    (str, str, str, str, int, int, int, submitted, str, exit_code, str, int)
+    (str, str, str, str, int, int, int, submitted, str, exit_code, str, int, str)
     for submitted in (int, type(None))
     for exit_code in (int, type(None))
 )
@@ -145,7 +146,7 @@ def summary(known: History) -> EndedJob:
     return EndedJob(
         job=known.job, user=known.user, backend=known.backend, job_id=known.job_id, attempt=known.attempt,
         task_count=known.tasks, created=known.created, submitted=known.submitted, state=end.state,
-        exit_code=end.exit_code, reason=end.reason, completed=end.completed,
+        exit_code=end.exit_code, reason=end.reason, completed=end.completed, group=known.group,
     )  # fmt: skip
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, field
 from typing import Annotated, Literal, TypeAlias
 
 from ..exit_codes.table import Behaviour, SiteRow
@@ -56,11 +57,22 @@ class JobRole:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Dependency:
+    """Name a job that another one waits for, by its folder and the time of its `Created`: names are used again."""
+
+    name: FolderName
+    created_at: int
+    until: Literal["succeeded", "ended"] = "succeeded"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Created:
     """Begin a journal: what the job is, where it runs, how often it is retried, and of what its user is told.
 
     `exit_rows` are the site's changes of the exit specification; `notify` are events. `run` is what the job was
-    submitted with, None in a journal of a version that did not keep it.
+    submitted with, None in a journal of a version that did not keep it. A job of a sweep has the name of its `group`,
+    and in `sweep` the values of the parameters that differ. One with `dependencies` is submitted by the monitor, under
+    `first_tag`.
     """
 
     happened_at: int
@@ -72,6 +84,10 @@ class Created:
     exit_rows: tuple[SiteRow, ...] = ()
     notify: tuple[str, ...] = ()
     run: RunRecord | None = None
+    group: str = ""
+    sweep: Mapping[str, str] = field(default_factory=dict)
+    dependencies: tuple[Dependency, ...] = ()
+    first_tag: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +110,7 @@ class Submitted:
     user: str
     backend: str
     task_count: TaskCount
+    group: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

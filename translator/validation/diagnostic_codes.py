@@ -209,6 +209,13 @@ PROGRAM = {
     "E577": "a parameter that had a secret in it, which is not kept",
     "E578": "the job file of a job is neither where it was nor in the job's folder as it was",
     "E579": "what is kept of a job cannot be compared",
+    "E580": "--sweep has no parameter, no values, or a range without an end",
+    "E581": "a sweep of more jobs than paislurm submits",
+    "E582": "a sweep of many jobs, without --yes",
+    "E583": "what --after names can never end as it should",
+    "E584": "what --after names is no job of the user's own",
+    "E585": "an option of the command line has a value that Slurm cannot take",
+    "E586": "a sweep was submitted in part",
     "E599": "internal error: please report it",
 }
 """What goes wrong around job files. Source: this project's command line."""

@@ -1,4 +1,4 @@
-"""Say which jobs the words of a command line mean: names, `user~name`, ids, patterns; no word is the last job."""
+"""Say which jobs the words of a command line mean: names, `user~name`, ids, patterns, groups; no word: the last job."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, NotFoundError
 from ...state.job_folder import JobFolder, Living
+from .groups import jobs_of_group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ def select(store: Store, words: Sequence[str], *, user: str, last: bool = False)
         found[folder.name] = folder
     for word in words:
         try:
-            folders = _matching(store, word, user=user) if is_pattern(word) else [store.find(word, user=user)]
+            folders = _matching(store, word, user=user) if is_pattern(word) else _named(store, word, user=user)
         except NotFoundError as error:  # noqa: PERF203 - each word is told of
             missing.extend(error.diagnostics)
         else:
@@ -63,6 +64,17 @@ def last_job(store: Store, *, user: str) -> JobFolder:
         message = f"there is no job of {user} in {store.jobs}"
         raise NotFoundError(Diagnostic(code="E520", message=message, hint="`paislurm submit job.yaml` makes one"))
     return JobFolder(path=store.jobs / newest[1])
+
+
+def _named(store: Store, word: str, *, user: str) -> list[JobFolder]:
+    """Return the job of a name or an id, else all jobs of the group that the word names."""
+    try:
+        return [store.find(word, user=user)]
+    except NotFoundError:
+        found = jobs_of_group(store, word, user=user)
+        if not found:
+            raise
+        return found
 
 
 def _matching(store: Store, pattern: str, *, user: str) -> list[JobFolder]:

@@ -59,6 +59,9 @@ def view_dict(view: View) -> dict[str, object]:
         "backend_reachable": not view.backend_error,
         "backend_error": view.backend_error or None,
         "read_errors": list(view.read_errors),
+        "group": known.group or None,
+        "sweep": dict(known.sweep),
+        "dependencies": [{"name": each.name, "until": each.until} for each in known.dependencies],
         "attempts": [attempt_dict(retry) for retry in known.retries],
         "excluded_nodes": list(known.excluded_nodes(int(time.time()))),
         "roles": [
@@ -112,6 +115,8 @@ def print_view(view: View) -> None:
         ("state", state_text(view.job_status)),
         ("reason", view.job_status.reason),
         ("since", format_time(view.job_status.since)),
+        ("group", known.group),
+        ("sweep", " ".join(f"{name}={value}" for name, value in known.sweep.items())),
         ("what helps", advice(view.job_status.waits)),
         ("attempt", str(known.attempt)),
         (known.backend or "backend", _backend_text(view)),
@@ -139,6 +144,8 @@ def _started(view: View) -> int | None:
 
 
 def _backend_text(view: View) -> str:
+    if view.history.first_tag and not view.history.tag:
+        return "not submitted"
     if not view.history.job_id:
         return "it is not known whether the job was taken"
     state = backend_state(view)

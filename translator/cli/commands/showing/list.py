@@ -9,7 +9,12 @@ from ...output.console import log, print_json
 
 
 @click.command(
-    epilog=examples("paislurm list", "paislurm list --state running --state waiting", "paislurm list --all --json")
+    epilog=examples(
+        "paislurm list",
+        "paislurm list --state running --state waiting",
+        "paislurm list --all --json",
+        "paislurm list --group my-sweep",
+    )
 )
 @click.option("--all", "everything", is_flag=True, help="Also jobs whose name was used again.")
 @click.option(
@@ -19,13 +24,18 @@ from ...output.console import log, print_json
     type=click.Choice([*STATES, "UNKNOWN"], case_sensitive=False),
     help="Only jobs in this state; can be repeated.",
 )
+@click.option("--group", metavar="GROUP", help="The jobs of a sweep, with its parameters and how each job ended.")
 @json_option
-def command(states: tuple[str, ...], *, everything: bool, as_json: bool) -> int:
+def command(states: tuple[str, ...], group: str | None, *, everything: bool, as_json: bool) -> int:
     """List your jobs, the newest first."""
     from ...context import clock, store
     from ...jobs.listing import COLUMNS, lines, row
     from ...output.tables import print_table
 
+    if group is not None:
+        from ...jobs.sweep_table import show_group
+
+        return show_group(group, states, as_json=as_json)
     now = clock()
     found, problems = lines(store(), everything=everything)
     if states:
