@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import math
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -13,12 +12,11 @@ from ...monitor.poll import open_job
 from ...monitor.waits import SETTLED_SECONDS, advice, sentence, waits_by_journal
 from ...monitor.watching.job_files import needs_answer
 from ...state.shared_files import time_written
-from ..output.console import is_terminal, log
-from ..output.progress_line import ProgressLine
+from ..output.console import log
 from ..output.views import format_time
+from ..progress.shown import ShownProgress
 from .asking import BY_A_PERSON, interval
 from .fetching import Fetcher
-from .progress import Progress, ProgressReader
 from .refresh import monitor_lock, refresh
 
 if TYPE_CHECKING:
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
     from ...state.records import JobRole
 
 TICK = 0.5
-TICKS_OF_PROGRESS = 4
-"""Of so many ticks one looks how far the job is, where a terminal shows that."""
 MAX_INTERVAL = 10.0
 
 
@@ -106,7 +102,7 @@ def wait_for_end(
     """
     try:
         fetcher = Fetcher(folder, tasks)
-        shown = _ShownProgress(folder, between)
+        shown = ShownProgress(folder, between)
         try:
             return _wait_for_end(folder, interval() if max_age is None else max_age, shortest, fetcher, shown)
         finally:
@@ -121,33 +117,7 @@ def wait_for_end(
         raise InterruptedWaitError(diagnostic) from None
 
 
-class _ShownProgress:
-    """Show on a terminal how far a job is, in a line that is away whenever something else may be printed."""
-
-    def __init__(self, folder: JobFolder, between: Callable[[], object] | None) -> None:
-        self.line = ProgressLine()
-        self._name = folder.name
-        self._between = between
-        self._reader = ProgressReader(folder) if self.line.shows else None
-        self._now = Progress(words="")
-        self._tick = 0
-
-    def between(self) -> None:
-        """Print what there is to print, and then how far the job is."""
-        if self._between is not None:
-            self.line.clear()
-            self._between()
-        if self._reader is not None:
-            if self._tick % TICKS_OF_PROGRESS == 0:
-                self._now = self._reader.look()
-            self._tick += 1
-            begun = self._now.total and not self._now.staging
-            # What a task prints need not end with a line.
-            if self._between is None or not (begun and is_terminal(sys.stdout)):
-                self.line.show(f"{self._name} {self._now.words}", self._now.done, self._now.total)
-
-
-def _wait_for_end(folder: JobFolder, max_age: float, shortest: float, fetcher: Fetcher, shown: _ShownProgress) -> View:
+def _wait_for_end(folder: JobFolder, max_age: float, shortest: float, fetcher: Fetcher, shown: ShownProgress) -> View:
     gc.enable()
     attempt = folder.history().attempt
     pace = Pace(shortest, folder.result(attempt), folder.journal)

@@ -82,11 +82,11 @@ def log_page(world: World, state: State, brush: Brush, height: int) -> list[Text
 def _head(view: View, world: World, brush: Brush, now: int) -> list[Text]:
     known, status = view.history, view.job_status
     begun = known.submitted or known.created
-    facts = [f"job {known.job_id}" if known.job_id else "", f"attempt {known.attempt}" if known.attempt else ""]
-    facts.append(f"submitted {age(now - begun)} ago" if begun else "")
+    about = [f"job {known.job_id}" if known.job_id else "", f"attempt {known.attempt}" if known.attempt else ""]
+    about.append(f"submitted {age(now - begun)} ago" if begun else "")
     name: Piece = (short_name(view.folder.name), "bold")
     title = brush.line(
-        name, "  ", (state_text(status), state_style(status.state)), "  ", "  ".join(filter(None, facts))
+        name, "  ", (state_text(status), state_style(status.state)), "  ", "  ".join(filter(None, about))
     )
     lines = [title, *brush.paragraph(status.reason, 2)]
     if world.progress is not None and world.progress.words:

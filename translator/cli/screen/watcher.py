@@ -13,9 +13,9 @@ from ...monitor.watching.job_files import needs_answer
 from ..context import store, user_name
 from ..jobs.asking import BY_A_PERSON, interval
 from ..jobs.changes import MIN_INTERVAL, JobLines
-from ..jobs.progress import progress_of, report_files
 from ..jobs.refresh import refresh
 from ..jobs.waiting import TICK, Pace
+from ..progress.job_progress import progress_of, report_files
 from .tails import Tails
 from .world import World
 

@@ -10,7 +10,7 @@ from ...lazy import dataclass
 if TYPE_CHECKING:
     from ...monitor.poll import View
     from ..jobs.listing import Line
-    from ..jobs.progress import Progress
+    from ..progress.job_progress import Progress
 
 
 @dataclass(frozen=True, kw_only=True)

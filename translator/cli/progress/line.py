@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from .console import colourful, one_line
+from ..output.console import colourful, one_line
 
 if TYPE_CHECKING:
     from typing import TextIO
