@@ -13,7 +13,7 @@ from dataclasses import replace
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich.console import Console, ConsoleDimensions
 from rich.live import Live
 from rich.text import Text
 
@@ -36,14 +36,14 @@ TERMINATED = 128 + signal.SIGTERM
 
 
 def watch_live(names: Sequence[str]) -> tuple[int, World]:
-    """Show the screen until its user quits; return the exit code, and what was found last."""
+    """Show the screen until its user quits; return the exit code, and what was seen last, jobs or one job."""
     gc.enable()
     app = _App(names)
     try:
         code = app.run()
     finally:
         app.watcher.close()
-    return code, app.watcher.world
+    return code, app.last_seen()
 
 
 class _App:
@@ -71,6 +71,11 @@ class _App:
                 case _:
                     return 0
 
+    def last_seen(self) -> World:
+        """Return what was found for the last page: of jobs, or of one job with its tasks."""
+        world = self.watcher.world
+        return replace(world, view=None) if self._state.page == "jobs" else replace(world, jobs=())
+
     @contextmanager
     def _screen(self) -> Iterator[Live]:
         """Have the terminal for the screen. What is said meanwhile becomes a message."""
@@ -90,6 +95,8 @@ class _App:
             self._take_in()
             if not self._named and self.watcher.world.looked and not self.watcher.world.jobs:
                 return Request("quit")
+            # Not what COLUMNS says: the window may have another size by now.
+            self._console.size = ConsoleDimensions(*os.get_terminal_size(sys.stdout.fileno()))
             width, height = self._console.size
             unicode = self._console.encoding.startswith("utf")
             lines = frame(self.watcher.world, self._state, width, height, clock(), unicode=unicode)
