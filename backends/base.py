@@ -39,7 +39,8 @@ class Observation:
     """Hold what the backend says of one submitted script, in its own words and in ours.
 
     `state` is the bare word, `CANCELLED`; `raw_state` the text as it came, `CANCELLED by 1000`; `reason` why
-    a pending job waits, and `reasons` why each component does. `status` and `signal` are None where nothing has ended
+    a pending job waits, and `reasons` why each component does; `expected_start` is
+    when the backend expects to start it. `status` and `signal` are None where nothing has ended
     or only the state is known. `final` is true when nothing can change any more: the state is an ending
     and every component is there. `nodes` is a host list. Times are seconds since 1970.
     """
@@ -56,6 +57,7 @@ class Observation:
     submitted: int | None = None
     started: int | None = None
     ended: int | None = None
+    expected_start: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,8 +104,8 @@ class Backend(Protocol):
         """Return those of a host list that are out of order now, each with the reason that is given, or ""."""
         ...
 
-    def cancel(self, job_id: JobId) -> None:
-        """Ask for the end of a job; a job that has ended is no error."""
+    def cancel(self, *job_ids: JobId) -> None:
+        """Ask for the end of jobs; a job that has ended is no error. After an error some may have been cancelled."""
         ...
 
     def fetch(self, run_folders: Collection[RunFolder]) -> bool:

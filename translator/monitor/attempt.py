@@ -73,8 +73,9 @@ def submit_attempt(
     """Submit the attempt whose intent is in the journal; BackendError if the backend did not take it.
 
     `exclude` are nodes that it had better not run on: if it cannot do without, they are not left out. It is not to
-    begin before `delay` seconds have passed. Any but the first, and one that waited for other jobs, has the environment of then. Returns its
-    id and, where it could not be written down, why: the job runs all the same, its tag finds it.
+    begin before `delay` seconds have passed. A retry, or a job that waited for others, has the environment in which
+    the user submitted it. Returns its id and, where it could not be written down, why: the job runs all the same, its
+    tag finds it.
     """
     submission = Submission(
         script=folder.script(known.attempt),

@@ -35,7 +35,7 @@ class JobLines:
     """Gather a line for each job: of those that are named, or of all that have not ended at the first look or later."""
 
     def __init__(self, names: Collection[str]) -> None:
-        self._everything = bool(names)
+        self._names = names or None
         self._shown = set(names)
         self._pace = Pace(0)
         self._max_age, self._later = BY_A_PERSON, interval()
@@ -45,9 +45,10 @@ class JobLines:
         """Return how the jobs stand; None while it is not time to look. `now` is in seconds of any clock."""
         if not self._pace.due(now):
             return None
-        found, problems = lines(store(), everything=self._everything, max_age=self._max_age)
+        named = self._names is not None
+        found, problems = lines(store(), everything=named, max_age=self._max_age, names=self._names)
         self._max_age = self._later
-        if not self._everything:
+        if not named:
             self._shown |= {line.name for line in found if line.readable and not line.ended}
         news = [line for line in found if line.name in self._shown]
         if news != self._seen:

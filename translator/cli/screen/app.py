@@ -10,6 +10,7 @@ import sys
 import time
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import replace
+from functools import partial
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,16 @@ def watch_live(names: Sequence[str]) -> tuple[int, World]:
     finally:
         app.watcher.close()
     return code, app.last_seen()
+
+
+def _cancelled(job: str) -> str:
+    """Cancel a job, and return in words what was done."""
+    from ..jobs.cancelling import cancel_jobs, joined
+
+    done, errors = cancel_jobs([store().find(job, user=user_name())])
+    if errors:
+        raise joined(errors)
+    return "; ".join(each.message for each in done)
 
 
 class _App:
@@ -123,10 +134,8 @@ class _App:
             self._state = replace(self._state, message=self.watcher.messages.pop(0))
 
     def _cancel(self, job: str) -> None:
-        from ..jobs.cancelling import cancel
-
         self._state = replace(self._state, message=f"{job} is being cancelled ...")
-        self.watcher.run(lambda: cancel(store().find(job, user=user_name()))[0])
+        self.watcher.run(partial(_cancelled, job))
 
     def _shell(self, request: Request) -> None:
         """Run a shell in a task, on the terminal as it was; wait for its user to read why where it did not go well."""

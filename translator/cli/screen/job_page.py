@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.cells import chop_cells
 
 from ..output.exit_status import state_text
-from ..output.views import age, format_time, number
+from ..output.times import age, format_time, number
 from .jobs_page import short_name
 from .paint import counts_pieces, state_style
 from .tasks import GROUP, MARKS, counts_of, failed, find, grid, label, name_width, tasks_per_row, window

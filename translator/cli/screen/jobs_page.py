@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..context import user_name
-from ..output.views import age
+from ..output.times import age
 from .paint import counts_pieces, state_style
 from .tasks import MARKS, counts_of, window
 

@@ -9,14 +9,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import BackendError
-from ...state.peer_files import Peer, read_peer
 from ..jobs.fetching import fetch, run_folder_with_logs
-from ..jobs.log_tail import TaskLog, open_log
+from ..jobs.folders.one_log import has_one_log
+from ..jobs.logs.tail import open_log
 from ..output.console import escape_control
+from .peer import Peer, read_peer
 from .tasks import find, label
 from .world import Tail
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
     from ...state.records import JobRole
@@ -42,12 +45,12 @@ class Tails:
             return Tail(job=view.folder.name)
         role = next(role for role in view.history.roles if role.name == task.role)
         self._bring(view, role, task.index)
-        log = _log_of(view, role, task, state.stream)
-        size, written = _size_and_time(log)
-        stamp = (view.folder.name, label(task), log.stream, log.path, size, written, state.page, task.node)
+        stream, path = _log_of(view, role, task, state.stream)
+        size, written = _size_and_time(path)
+        stamp = (view.folder.name, label(task), stream, path, size, written, state.page, task.node)
         if stamp != self._stamp:
             peer = read_peer(view.folder, view.history.attempt, role, task.index, task.node)
-            self._last = _tail(view, task, log, peer if state.page == "task" else Peer())
+            self._last = _tail(view, task, (stream, path), peer if state.page == "task" else Peer())
             self._stamp = stamp
         return self._last
 
@@ -61,28 +64,32 @@ class Tails:
         self._fetch_at = time.monotonic() + FETCH_SECONDS
 
 
-def _log_of(view: View, role: JobRole, task: TaskView, stream: Stream) -> TaskLog:
-    """Return the log of a task; where no stream is chosen, the errors of one that failed if it has printed any."""
+def _log_of(view: View, role: JobRole, task: TaskView, stream: Stream) -> tuple[str, Path]:
+    """Return a log of a task; where no stream is chosen, the errors of one that failed if it has printed any."""
+    attempt = view.history.attempt
 
-    def log(name: str) -> TaskLog:
-        return TaskLog(view.folder, view.history.attempt, role, task.index, stream=name, task_attempt=None)
+    def path(name: str) -> Path:
+        return view.folder.log(attempt, role, task.index, task.task_attempt, name)
 
-    if not stream and task.state == "FAILED" and _size_and_time(errors := log("stderr"))[0]:
-        return errors
-    return log(stream or "stdout")
+    if not stream and task.state == "FAILED" and _size_and_time(path("stderr"))[0]:
+        return "stderr", path("stderr")
+    if stream == "stderr" and not path("stderr").exists() and has_one_log(view.folder, attempt):
+        return "stderr", path("stdout")
+    return stream or "stdout", path(stream or "stdout")
 
 
-def _tail(view: View, task: TaskView, log: TaskLog, peer: Peer) -> Tail:
+def _tail(view: View, task: TaskView, log: tuple[str, Path], peer: Peer) -> Tail:
+    stream, path = log
     empty = Tail(
         job=view.folder.name,
         task=label(task),
-        stream=log.stream,
-        path=str(log.path),
+        stream=stream,
+        path=str(path),
         address=peer.address,
         ports=peer.ports,
     )
     try:
-        descriptor = open_log(log.path, view.folder.path.stat().st_uid)
+        descriptor = open_log(path, view.folder.path.stat().st_uid)
     except OSError:
         return empty
     with os.fdopen(descriptor, "rb") as file:
@@ -99,9 +106,9 @@ def shown_lines(data: bytes) -> tuple[str, ...]:
     return tuple(escape_control(line.expandtabs()) for line in lines) if text else ()
 
 
-def _size_and_time(log: TaskLog) -> tuple[int, int]:
+def _size_and_time(path: Path) -> tuple[int, int]:
     try:
-        status = log.path.stat()
+        status = path.stat()
     except OSError:
         return 0, 0
     return status.st_size, status.st_mtime_ns

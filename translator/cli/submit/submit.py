@@ -198,6 +198,13 @@ def _unsure_by_user(folder: JobFolder, known: History) -> InterruptedWaitError:
     return InterruptedWaitError(Diagnostic(code="E531", message=message, hint=hint))
 
 
+def _partition(compiled: Compiled) -> str:
+    """Return the partitions that the components of a job go to, as far as they, or the site profile, name them."""
+    default = compiled.site.default_partition
+    asked = (dict(component.directives).get("partition") or default for component in compiled.plan.components)
+    return ",".join(dict.fromkeys(filter(None, asked)))
+
+
 def _files(prepared: Prepared) -> tuple[dict[str, bytes], History]:
     """Return the files of a new job folder; its journal has the intent, unless the job waits for others."""
     folder, compiled, source, now = prepared.folder, prepared.compiled, prepared.source, clock()
@@ -214,6 +221,8 @@ def _files(prepared: Prepared) -> tuple[dict[str, bytes], History]:
         retry_policy=policy,
         exit_rows=compiled.site.exit_rows,
         notify=compiled.job.notify,
+        virtual_cluster=compiled.plan.virtual_cluster,
+        partition=_partition(compiled),
         run=run_record(source, prepared.text, kept, compiled, hidden_texts(compiled.document)),
         group=prepared.group,
         sweep=prepared.sweep,

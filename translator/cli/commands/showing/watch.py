@@ -90,10 +90,10 @@ def _print_changes(names: Sequence[str], *, as_json: bool) -> bool:
 
 def _text(line: Line) -> str:
     from ...context import clock
-    from ...jobs.listing import row
-    from ...output.views import format_time
+    from ...output.job_table import WATCH_COLUMNS, cells
+    from ...output.times import format_time
 
     now = clock()
-    words = " ".join(row(line, now)[:5])
+    words = " ".join(cells([line], WATCH_COLUMNS[:5], now)[0])
     why = "; ".join(filter(None, (line.reason, line.help and f"what helps: {line.help}")))
     return one_line(f"{format_time(now)}  {words}" + (f"  {why}" if why else ""))
