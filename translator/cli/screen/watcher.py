@@ -32,13 +32,14 @@ REST = 3.0
 
 
 class _JobLook:
-    """Look at one job, when its files have changed or it is time to ask."""
+    """Look at one job, when its files have changed or it is time to ask; `asked` tells whether Slurm just was."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, asked: bool) -> None:
         self._folder = store().find(name, user=user_name())
         self._pace = Pace(0)
         self._last: View | None = None
-        self._max_age, self._later = BY_A_PERSON, interval()
+        self._later = interval()
+        self._max_age = self._later if asked else BY_A_PERSON
 
     def look(self, now: float) -> View | None:
         """Return how the job stands; None while nothing is new."""
@@ -139,7 +140,7 @@ class Watcher:
                 self._change(looked=True, jobs=tuple(found.found), problem=found.problem)
             return
         if self._job is None or self._job[0] != state.job:
-            self._job = (state.job, _JobLook(state.job))
+            self._job = (state.job, _JobLook(state.job, asked=self.world.looked))
         view = self._job[1].look(now)
         if view is not None:
             progress = None if view.job_status.ended else progress_of(view.folder, view.history, view.tasks)
