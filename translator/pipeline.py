@@ -12,6 +12,7 @@ from paislurm import __version__
 from .errors import Diagnostic, PlanError
 from .lazy import dataclass
 from .planning.planner import plan
+from .protocol.slurm_overrides import with_slurm_options
 from .protocol.validate import validate
 from .protocol.versions import is_v1
 from .reading.document import path_of
@@ -62,17 +63,18 @@ def compile_job(
     parameters: Mapping[str, str] = _NO_PARAMETERS,
     suffix: str = "",
     secrets: Mapping[str, Value] = _NO_SECRETS,
+    slurm: Mapping[str, str] = _NO_PARAMETERS,
     version: str = __version__,
     templates: Path | None = None,
 ) -> Compiled:
     """Compile a job file. The same arguments give the same script, byte for byte.
 
     `file` is what messages and the script call it; `parameters` and `secrets` take the place of the file's own;
-    `suffix` is appended to the job's name; `templates` is a folder of the user's
-    alone, which keeps the templates compiled. Raises `ProtocolError` for a
+    `suffix` is appended to the job's name; `slurm` are keys of `extras.slurm` from the command line; `templates` is a
+    folder of the user's alone, which keeps the templates compiled. Raises `ProtocolError` for a
     wrong file, `PlanError` for a job that the site cannot run; each with all that is wrong.
     """
-    document = read(text, file=file)
+    document = with_slurm_options(read(text, file=file), slurm)
     checked = validate(
         document, parameters=parameters, name=_name(document, suffix), secrets=secrets, defaults=site.compat
     )

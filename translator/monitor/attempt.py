@@ -13,6 +13,7 @@ from ..errors import RejectedError
 from ..state.publish import sync_folder, write_durably
 from ..state.records import Intent, Submitted
 from ..state.safe_read import read_end
+from ..state.submit_environment import kept_environment
 from .retry import STOPPED
 from .transition import abandoned
 
@@ -72,8 +73,9 @@ def submit_attempt(
     """Submit the attempt whose intent is in the journal; BackendError if the backend did not take it.
 
     `exclude` are nodes that it had better not run on: if it cannot do without, they are not left out. It is not to
-    begin before `delay` seconds have passed. Returns its
-    id and, where it could not be written down, why: the job runs all the same, its tag finds it.
+    begin before `delay` seconds have passed. A retry, or a job that waited for others, has the environment in which
+    the user submitted it. Returns its id and, where it could not be written down, why: the job runs all the same, its
+    tag finds it.
     """
     submission = Submission(
         script=folder.script(known.attempt),
@@ -84,6 +86,7 @@ def submit_attempt(
         log=folder.batch_log(known.attempt),
         exclude=exclude,
         delay=max(0, delay),
+        environment=kept_environment(folder.path) if known.attempt or known.dependencies else None,
     )
     try:
         job_id = backend.submit(submission)
@@ -108,6 +111,7 @@ def submitted(known: History, job_id: JobId, now: int) -> Submitted:
         user=known.user,
         backend=known.backend,
         task_count=known.tasks,
+        group=known.group,
     )
 
 
@@ -119,7 +123,8 @@ def is_unsettled(known: History) -> bool:
 def recover(known: History, answer: Answer, now: int) -> tuple[History, tuple[Record, ...], str]:
     """Find out what became of an attempt of which only the intent is known; return news, or why there are none.
 
-    The first attempt that was never taken ends the job: its user has been told so. A later one is submitted again.
+    The first attempt that was never taken ends the job: its user has been told so. A later one is submitted again, and
+    so is the first of a job that waited for others.
     """
     if not is_unsettled(known) or known.tag not in answer.found:
         return known, (), answer.tag_error if is_unsettled(known) else ""
@@ -133,7 +138,7 @@ def recover(known: History, answer: Answer, now: int) -> tuple[History, tuple[Re
         end = abandoned(
             known, now, STOPPED, f"cancelled by {known.cancelled.user}; it never reached {known.backend_label}"
         )
-    elif known.attempt == 0:
+    elif known.attempt == 0 and not known.first_tag:
         end = abandoned(known, now, NEVER_TAKEN, f"it never reached {known.backend_label}")
     else:
         return known, (), ""

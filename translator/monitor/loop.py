@@ -41,6 +41,8 @@ SMOOTH = 10
 LATE = 1.0
 """Seconds: an answer is as old as it may be when the next question is due."""
 JITTER = 0.1
+AFTER_SECONDS = 15
+"""How often the jobs that one waits for are looked at, where it is not this monitor that sees their ends."""
 SOON = 15.0
 """Seconds after which a backend is asked of which files say that it has something to tell; then twice as long, ..."""
 _ALL = "/"
@@ -48,15 +50,24 @@ _ALL = "/"
 
 
 class Monitor:
-    """Look after all of a user's jobs. `say` is told what happens, in one line each."""
+    """Look after all of a user's jobs. `say` is told what happens, in one line each.
+
+    `keep_house` is called at each step with all jobs, for those that ended long ago.
+    """
 
     def __init__(
-        self, store: Store, dependencies: Dependencies, sender: NotificationSender, say: Callable[[str], None]
+        self,
+        store: Store,
+        dependencies: Dependencies,
+        sender: NotificationSender,
+        say: Callable[[str], None],
+        keep_house: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
         self._means = dependencies
         self._sender = sender
         self._say = say
+        self._keep_house = keep_house
         self._known: dict[str, tuple[tuple[int, int, int], Opened]] = {}
         self._over: dict[str, tuple[int, int, int]] = {}
         self._said: dict[str, str] = {}
@@ -76,8 +87,10 @@ class Monitor:
         OSError if the lock is another's.
         """
         self._views, self._left_alone, self._due, self._elapsed = {}, set(), {}, 0.0
-        own = self._job(only) if only is not None else None
-        self._take(self._jobs() if only is None else [own] if own is not None else [], fresh=True)
+        jobs = self._jobs() if only is None else self._job_and_what_waits(only)
+        self._take(jobs, fresh=True)
+        if only is None:
+            self._keep_house()
         return bool(self._views)
 
     def _take(self, jobs: list[Opened], *, fresh: bool) -> None:
@@ -98,6 +111,8 @@ class Monitor:
                 with suppress(OSError):
                     self._over[name] = _stamp(view.folder)
         self._due = {name: due for name, due in self._due.items() if name in self._views}
+        if any(view.history.ended is not None for view in views):
+            self._due |= {name: self._elapsed for name, view in self._views.items() if view.history.is_held_back}
         self._hurries = any(map(needs_answer, self._views.values()))
         paths = ((name, _watched_path(view)) for name, view in self._views.items())
         self._watch.keep([(_ALL, self._store.jobs), *paths])
@@ -119,6 +134,12 @@ class Monitor:
         """Return the jobs that have not ended, or of which somebody is still to be told."""
         found = (self._job(folder) for folder in self._store.all())
         return [job for job in found if job is not None]
+
+    def _job_and_what_waits(self, only: JobFolder) -> list[Opened]:
+        """Return a job, and those that wait for the end of others: it may be this one's."""
+        own = self._job(only)
+        held_back = [job for job in self._jobs() if job.history.is_held_back and job.folder != only]
+        return ([own] if own is not None else []) + held_back
 
     def _job(self, folder: JobFolder) -> Opened | None:
         with suppress(OSError):
@@ -215,6 +236,8 @@ class Monitor:
         self._due.pop(view.folder.name, None)
         if known.ended is not None:
             wait = 0 if self._sender.busy else None
+        elif known.is_held_back:
+            wait = AFTER_SECONDS
         elif known.retry is not None:
             wait = max(known.retry.retry_at, view.room_at or 0) - now
         else:

@@ -18,6 +18,7 @@ from ..state.journal import read
 from ..state.records import Ended
 from ..state.safe_read import parse_int
 from ..state.task_reports import read_reports
+from .after import before_first
 from .asking.answer import NOT_ASKED, asking
 from .attempt import recover, submitted
 from .job_status import FINAL, Evidence, JobStatus, State, determine_status, has_just_ended, tells_all
@@ -110,6 +111,8 @@ def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str],
     if known.ended is not None:
         return _ended(files, tasks=tasks)
     heard = _heard(files, answer, now)
+    if known.is_held_back:
+        return held_back(folder, known, now, read_errors)
     if known.retry is not None:
         job_status, news = between_attempts(known, known.retry, now)
         return View(
@@ -164,6 +167,12 @@ def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str],
         read_errors=read_errors,
         news=news,
     )
+
+
+def held_back(folder: JobFolder, known: History, now: int, read_errors: tuple[str, ...]) -> View:
+    """Return how a job stands that has not been submitted because it waits for others; no backend is asked."""
+    job_status, news = before_first(folder, known, now)
+    return View(folder=folder, history=apply(known, news), job_status=job_status, news=news, read_errors=read_errors)
 
 
 def _heard(files: JobFiles, answer: Answer, now: int) -> int:

@@ -16,10 +16,12 @@ from ..errors import BackendError, PaislurmError, RejectedError
 from ..lazy import dataclass
 from ..state.history import apply
 from ..state.publish import remove
-from ..state.records import Cancelled, Ended, Retry
+from ..state.records import Cancelled, Ended, Intent, Retry
+from ..state.submit_environment import forget_environment
+from .after import may_begin
 from .attempt import is_settled, new_intent, prepare, submit_attempt
 from .job_status import JobStatus
-from .poll import open_job, poll_jobs
+from .poll import held_back, open_job, poll_jobs
 from .transition import abandoned, attempt_text
 
 if TYPE_CHECKING:
@@ -70,7 +72,16 @@ def reconcile(
 ) -> list[View]:
     """Take one step with the jobs, and return how they stand after it; `ask` and `tasks` as in `poll_jobs`."""
     views = poll_jobs(jobs, dependencies.backend, dependencies.clock(), ask or dependencies.ask, tasks=tasks)
-    return [_act(view, dependencies) for view in views]
+    views = [_act(view, dependencies) for view in views]
+    ended = -1
+    while ended < (ended := sum(view.job_status.ended for view in views)):
+        # What has ended in this step was awaited by others, and where they end by that, by others again.
+        views = [_look_again(view, dependencies) if view.history.is_held_back else view for view in views]
+    return views
+
+
+def _look_again(view: View, dependencies: Dependencies) -> View:
+    return _act(held_back(view.folder, view.history, dependencies.clock(), view.read_errors), dependencies)
 
 
 def is_unknown(view: View) -> bool:
@@ -87,6 +98,7 @@ def _act(view: View, dependencies: Dependencies) -> View:
         if is_unknown(view) and dependencies.clock() - (view.history.submitted or view.history.asked) > UNKNOWN_SECONDS:
             # It will hardly be known again, and its user may not look for long.
             remove(view.folder.secrets)
+            forget_environment(view.folder.path)
         view = _cancel_again(view, dependencies)
         ahead = dependencies.ahead(view.history.backend)
         view = held_up(view, dependencies.clock(), dependencies.room_at, ahead)
@@ -162,7 +174,9 @@ def _next(view: View, now: int) -> int | None:
         return None
     if known.retry is not None:
         return known.attempt + 1 if now >= known.retry.retry_at else None
-    return known.attempt if known.attempt and is_settled(known, view.heard) else None
+    if known.is_held_back:
+        return 0 if may_begin(view.folder, known) else None
+    return known.attempt if (known.attempt or known.first_tag) and is_settled(known, view.heard) else None
 
 
 def held_up(view: View, now: int, room_at: Callable[[str], int], ahead: int = 0) -> View:
@@ -189,7 +203,8 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
     before = open_job(folder).history
     if before.cancelled is not None or (before.attempt, before.job_id) != (view.history.attempt, view.history.job_id):
         return view
-    intent = new_intent(number, now, before=before.tag)
+    first = number == 0 and before.first_tag
+    intent = Intent(happened_at=now, attempt=0, tag=first) if first else new_intent(number, now, before=before.tag)
     folder.append(intent)
     known = apply(before, [intent])
     try:

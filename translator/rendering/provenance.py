@@ -84,9 +84,12 @@ class _Explainer:
         rules = []
         roles = [self._plan.roles[role] for role in line.roles or self._named(line)]
         for name in fields:
-            spans = list(self._spans(table()["fields"][name], roles))
+            field = table()["fields"][name]
+            spans = list(self._spans(field, roles))
             job_lines.update(number for span in spans for number in range(*span))
-            if not spans and (default := self._default(name)):
+            given = [self._document.given[path] for path in self._paths(field, roles) if path in self._document.given]
+            rules += [f"{option} of the command line" for option in dict.fromkeys(given)]
+            if not spans and not given and (default := self._default(name)):
                 rules.append(f"default {default}")
         rules += [rule] if rule else []
         return Origin(line=number, text=text, job_lines=tuple(sorted(job_lines)), rule="; ".join(dict.fromkeys(rules)))

@@ -10,7 +10,7 @@ import re
 from datetime import timedelta
 from typing import Annotated
 
-from ..protocol.extras_slurm import HostList, Plugin, SbatchText, SlurmCompat, Time
+from ..protocol.extras_slurm import HostList, Plugin, SbatchText, SlurmCompat, Time, Workdir
 from ..slurm_options import CompatOptions
 from ..validation.marks import Key, Validator
 from ..validation.strict_model import (
@@ -26,7 +26,7 @@ from ..validation.strict_model import (
 from .associations import AccountTable, Qos
 from .containers import Containers
 from .devices import CpuUnits, GpuSettings, Gres, Infiniband
-from .policies import ExitRow, Logs, Monitor, MonitorOrNone, Notifications, Retry
+from .policies import ExitRow, Jobs, Logs, Monitor, MonitorOrNone, Notifications, Retry
 from .profile import (
     AddressMethod,
     GresStyle,
@@ -271,8 +271,10 @@ class SiteFile(StrictModel):
     retry: Retry = Retry()
     exit_spec: list[ExitRow] = []
     logs: Logs = Logs()
+    jobs: Jobs = Jobs()
     monitor: MonitorOrNone = Monitor()
     notifications: Notifications = Notifications()
+    workdir: Workdir = _DEFAULTS.workdir
     group_home: Boolean = _DEFAULTS.group_home
     compat: SlurmCompat = SlurmCompat()
 
@@ -318,6 +320,8 @@ class SiteFile(StrictModel):
             monitor=self.monitor.settings(),
             notifier=self.notifications.notifier(),
             one_log=self.logs.one_file_per_task,
+            workdir=self.workdir,
+            remove_after=self.jobs.remove_after,
             group_home=self.group_home,
             compat=self.compat.over(CompatOptions()),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import RunFolder
@@ -12,13 +12,13 @@ from ..lazy import dataclass
 from .records import NO_RETRIES, Cancelled, Created, Ended, Intent, Notified, Observed, Retry, RetryCounters, Submitted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from paislurm.backends.base import Observation
 
     from ..exit_codes.table import SiteRow
-    from .records import JobRole, Record, RetryPolicy
+    from .records import Dependency, JobRole, Record, RetryPolicy
     from .run_record import RunRecord
 
 EXCLUSION_SECONDS = 24 * 3600
@@ -48,7 +48,13 @@ class History:
     notify: tuple[str, ...] = ()
     run: RunRecord | None = None
     """None, too, where only the end of the journal was read: `JobFolder.created` has it then."""
+    virtual_cluster: str = ""
+    partition: str = ""
     notified: frozenset[str] = frozenset()
+    group: str = ""
+    sweep: Mapping[str, str] = field(default_factory=dict)
+    dependencies: tuple[Dependency, ...] = ()
+    first_tag: str = ""
     tasks: int = 0
     created: int = 0
     retries: tuple[Retry, ...] = ()
@@ -80,6 +86,11 @@ class History:
     def full_name(self) -> str:
         """The name that OpenPAI gave the job, `user~name`."""
         return f"{self.user}~{self.job}"
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether its first attempt is still to be submitted, when the jobs that it waits for have ended."""
+        return bool(self.first_tag) and not (self.tag or self.job_id or self.attempt) and self.ended is None
 
     @property
     def retry(self) -> Retry | None:
@@ -140,6 +151,12 @@ def _created(known: History, record: Created) -> History:
         exit_rows=record.exit_rows,
         notify=record.notify,
         run=record.run,
+        group=record.group,
+        sweep=record.sweep,
+        dependencies=record.dependencies,
+        first_tag=record.first_tag,
+        virtual_cluster=record.virtual_cluster,
+        partition=record.partition,
         tasks=sum(role.instances for role in record.roles),
         created=record.happened_at,
     )
@@ -173,6 +190,7 @@ def _next(known: History, record: Intent | Submitted | Observed | Ended) -> Hist
             return replace(
                 known, job_id=record.job_id, submitted=record.happened_at, job=record.job, user=record.user,
                 backend=record.backend, tasks=record.task_count, created=known.created or record.happened_at,
+                group=known.group or record.group,
             )  # fmt: skip
         case Observed():
             if len(known.waited) < MAX_REASONS:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, field
 from typing import Annotated, Literal, TypeAlias
 
 from ..exit_codes.table import Behaviour, SiteRow
@@ -56,11 +57,23 @@ class JobRole:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Dependency:
+    """Name a job that another one waits for, by its folder and the time of its `Created`: names are used again."""
+
+    name: FolderName
+    created_at: int
+    until: Literal["succeeded", "ended"] = "succeeded"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Created:
     """Begin a journal: what the job is, where it runs, how often it is retried, and of what its user is told.
 
     `exit_rows` are the site's changes of the exit specification; `notify` are events. `run` is what the job was
-    submitted with, None in a journal of a version that did not keep it.
+    submitted with, None in a journal of a version that did not keep it. A job of a sweep has the name of its `group`,
+    and in `sweep` the values of the parameters that differ. One with `dependencies` is submitted by the monitor, under
+    `first_tag`. `partition` is where it goes by the job file and the site profile, "" for Slurm's default, several with
+    commas between them.
     """
 
     happened_at: int
@@ -72,6 +85,12 @@ class Created:
     exit_rows: tuple[SiteRow, ...] = ()
     notify: tuple[str, ...] = ()
     run: RunRecord | None = None
+    group: str = ""
+    sweep: Mapping[str, str] = field(default_factory=dict)
+    dependencies: tuple[Dependency, ...] = ()
+    first_tag: str = ""
+    virtual_cluster: str = ""
+    partition: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +113,7 @@ class Submitted:
     user: str
     backend: str
     task_count: TaskCount
+    group: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +166,10 @@ class Retry:
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
-    """Say how the job ended. `state` is OpenPAI's word, `backend_state` the backend's, or ""."""
+    """Say how the job ended. `state` is OpenPAI's word, `backend_state` the backend's, or "".
+
+    `node_list` is a host list, as in Slurm.
+    """
 
     happened_at: int
     attempt: Count
@@ -157,6 +180,7 @@ class Ended:
     started_at: int | None
     ended_at: int | None
     completed: Count
+    node_list: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 
 from ..lazy import dataclass
 
@@ -25,7 +26,7 @@ class RunRecord:
     `parameters` are those in effect, the file's own with `overrides` in place of some; `overrides` are the words of
     `--set` by name. `kept_sha256` is that of `job.yaml` in the job folder: another one than the job file's where
     secrets are masked. `site_profiles` has no entry where there was no profile; `secrets_file` is that of `--secrets`,
-    or "". `submitted_by` is `user@host`.
+    or "". `submitted_by` is `user@host`; `slurm_options` are `--time`, `--partition`, `--account` and `--qos`, by name.
     """
 
     parameters: Mapping[str, str]
@@ -40,6 +41,7 @@ class RunRecord:
     secrets_file: str
     paislurm_version: str
     submitted_by: str
+    slurm_options: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def masks_secrets(self) -> bool:

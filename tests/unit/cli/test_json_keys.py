@@ -23,7 +23,7 @@ from paislurm.translator.pipeline import compile_job
 from paislurm.translator.planning.plan_text import plan_dict
 from paislurm.translator.site.profile import Site
 from paislurm.translator.state.history import history
-from paislurm.translator.state.records import Cancelled, Notified, Observed, Retry, dump
+from paislurm.translator.state.records import Cancelled, Dependency, Notified, Observed, Retry, dump
 from tests.golden.remake import CASES, compiled
 
 from ..monitor.jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, observed
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .running import Runner
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "json.md"
-WORDS = ("states", "backend_states", "parameters", "overrides")
+WORDS = ("states", "backend_states", "parameters", "overrides", "slurm_options", "sweep")
 """Objects whose keys are data: states, parameters."""
 TYPES = {str: "text", int: "number", float: "number", bool: "boolean", list: "list", dict: "object"}
 SAME = {"wait": "status", "watch": "list"}
@@ -51,7 +51,12 @@ RETRY = Retry(
     used_retries=1, transient_retries=0, blamed_nodes=("n1",), backend_state="", started_at=NOW, ended_at=NOW,
 )  # fmt: skip
 RECORDS = (
-    replace(CREATED, exit_rows=(SiteRow(exit_code=1, backend_states={"PREEMPTED": "taken"}),), notify=("failed",)),
+    replace(
+        CREATED,
+        exit_rows=(SiteRow(exit_code=1, backend_states={"PREEMPTED": "taken"}),),
+        notify=("failed",),
+        dependencies=(Dependency(name="alice~first", created_at=NOW),),
+    ),
     INTENT,
     SUBMITTED,
     Observed(happened_at=NOW, attempt=0, backend_state="PENDING", backend_reason="a", backend_reasons=("a", "b")),
@@ -115,7 +120,15 @@ def documents(
         ("status", "other"), ("diff", "other", job),
         ("status", ours), ("status", ended), ("status", retried), ("wait", ended), ("logs", ended), ("watch", ended),
         ("explain-exit", "PREEMPTED"), ("explain-exit", "137"),
+        ("report", ended, "--output", str(tmp_path / "page.html")),
         ("completion", "bash"), ("help", "submit"), ("man", "submit"), ("version",),
+    ):  # fmt: skip
+        read(*line)
+    swept = job_file(tmp_path, JOB.replace("name: demo", "name: swept\nparameters: {lr: 1}"), name="swept.yaml")
+    for line in (
+        ("submit", swept, "--sweep", "lr=1,2"), ("submit", swept, "--sweep", "lr=1,2,3"),
+        ("list", "--group", "swept"), ("status", "swept-lr1"),
+        ("submit", job, "--suffix", "-next", "--after", "swept-lr1"), ("status", "other-next"),
     ):  # fmt: skip
         read(*line)
     slurm.observations[JobId("7")] = observed("RUNNING")
@@ -128,6 +141,8 @@ def documents(
     monkeypatch.setattr(ask_module, "ask", lambda *_: recorded("24.11"))
     made += [("site", json.loads(run("site", name, "--json").out)) for name in ("show", "detect", "check")]
     made += [("site", json.loads(run("site", "check", "--json", *rest).out)) for rest in ((job,), (old, str(PAGE)))]
+    for line in (("du", ended), ("remove", ended)):
+        read(*line)
     made.append(("site", json.loads(run("site", "check", "--json", "--site", str(odd_profile(tmp_path))).out)))
     return [*made, ("an error", json.loads(run("status", "--json", "nothing").out))]
 

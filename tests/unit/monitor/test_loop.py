@@ -11,11 +11,12 @@ import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.translator.cli.jobs import cancelling
-from paislurm.translator.monitor.loop import Monitor
+from paislurm.translator.monitor.loop import AFTER_SECONDS, Monitor
 from paislurm.translator.monitor.notify import NotificationSender
 from paislurm.translator.monitor.reconcile import Dependencies
 from paislurm.translator.state.job_folder import Store
-from paislurm.translator.state.records import RetryPolicy
+from paislurm.translator.state.journal import append
+from paislurm.translator.state.records import Dependency, RetryPolicy
 
 from .jobs import (
     CREATED,
@@ -135,10 +136,10 @@ def test_the_end_of_a_job_that_is_cancelled_before_it_begins_is_asked_soon(
     backend.observations[JobId("7")] = observed("PENDING")
     monkeypatch.setattr(cancelling, "backend", lambda _: backend)
     monkeypatch.setattr(cancelling, "check_own", lambda *_: None)
-    monkeypatch.setattr(cancelling, "refresh", lambda folder: stepped(folder, backend, NOW))
+    monkeypatch.setattr(cancelling, "refresh_all", lambda jobs: [stepped(job.folder, backend, NOW) for job in jobs])
 
     def cancel() -> None:
-        cancelling.cancel(folder)
+        cancelling.cancel_jobs([folder])
         ended(backend, state="CANCELLED", ended=NOW + 100)
 
     clock, said = Clock(t100=cancel), []
@@ -273,3 +274,50 @@ def test_one_question_for_all_jobs(tmp_path: Path) -> None:
         job_folder(tmp_path / "jobs", CREATED, INTENT, replace(SUBMITTED, job_id=str(k)), name=f"alice~{k}")
     assert monitor(tmp_path, backend, Clock(), []).step()
     assert backend.queries == 1
+
+
+@pytest.mark.parametrize("others_monitor", [False, True])
+def test_a_job_after_another_is_submitted_soon_after_its_end(
+    tmp_path: Path, backend: FakeBackend, *, others_monitor: bool
+) -> None:
+    """The end is in the files: the backend is not asked once more. It may be another process that writes it down."""
+    jobs = tmp_path / "jobs"
+    first = job_folder(jobs, CREATED, INTENT, SUBMITTED)
+    waits = (Dependency(name=first.name, created_at=CREATED.happened_at),)
+    second = job_folder(
+        jobs, replace(CREATED, job="second", dependencies=waits, first_tag="paislurm-2"), name="alice~second"
+    )
+    second.script(0).write_text("#!/bin/bash\n")
+    taken: list[float] = []
+
+    def end() -> None:
+        if others_monitor:
+            append(first.journal, replace(ENDED, state="SUCCEEDED", exit_code=0))
+        else:
+            leave_result(first)
+
+    def submit(submission: Submission) -> JobId:
+        taken.append(clock.seconds)
+        backend.observations[JobId("8")] = observed("CANCELLED", final=True, job_id="8")
+        assert submission.tag == "paislurm-2"
+        return JobId("8")
+
+    backend.submit = submit  # type: ignore[method-assign]
+    clock = Clock(t100=end)
+    said: list[str] = []
+    monitor(tmp_path, backend, clock, said).run(300, sleep=clock.sleep)
+    assert len(taken) == 1
+    assert 100 <= taken[0] <= 100 + (2 * AFTER_SECONDS if others_monitor else 5)
+
+
+def test_the_end_of_an_attempt_submits_what_waited_for_it(tmp_path: Path, backend: FakeBackend) -> None:
+    """Where no process stays on the login node, the script takes a step for its own job, and for those that wait."""
+    first = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
+    waits = (Dependency(name=first.name, created_at=CREATED.happened_at, until="ended"),)
+    created = replace(CREATED, job="second", dependencies=waits, first_tag="paislurm-2")
+    second = job_folder(tmp_path / "jobs", created, name="alice~second")
+    second.script(0).write_text("#!/bin/bash\n")
+    leave_result(first, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")
+    ended(backend)
+    monitor(tmp_path, backend, Clock(), []).step(first)
+    assert [submission.tag for submission in backend.submissions] == ["paislurm-2"]

@@ -8,6 +8,7 @@ from paislurm.translator.exit_codes.table import BEHAVIOURS, SiteRow
 from paislurm.translator.state.records import (
     Cancelled,
     Created,
+    Dependency,
     Ended,
     Intent,
     JobRole,
@@ -40,7 +41,7 @@ lists = st.lists(words, max_size=3).map(tuple)
 runs = st.builds(
     RunRecord, parameters=maps, overrides=maps, suffix=words, argv=lists, submit_folder=words, job_file=digests,
     kept_sha256=words, script_sha256=words, site_profiles=st.lists(digests, max_size=2).map(tuple),
-    secrets_file=words, paislurm_version=words, submitted_by=words,
+    secrets_file=words, paislurm_version=words, submitted_by=words, slurm_options=maps,
 )  # fmt: skip
 any_record = st.one_of(
     st.builds(
@@ -56,6 +57,15 @@ any_record = st.one_of(
         exit_rows=st.lists(rows, max_size=2).map(tuple),
         notify=st.lists(words, max_size=2).map(tuple),
         run=st.none() | runs,
+        group=words,
+        sweep=st.dictionaries(words, words, max_size=2),
+        dependencies=st.lists(
+            st.builds(Dependency, name=folders, created_at=numbers, until=st.sampled_from(("succeeded", "ended"))),
+            max_size=2,
+        ).map(tuple),
+        first_tag=words,
+        virtual_cluster=words,
+        partition=words,
     ),
     st.builds(Intent, happened_at=numbers, attempt=counts, tag=words),
     st.builds(
@@ -106,5 +116,6 @@ any_record = st.one_of(
         started_at=st.none() | numbers,
         ended_at=st.none() | numbers,
         completed=counts,
+        node_list=words,
     ),
 )

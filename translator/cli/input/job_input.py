@@ -37,6 +37,7 @@ class Source:
     parameters: tuple[tuple[str, str], ...] = ()
     suffix: str = ""
     secrets: str | None = None
+    slurm: tuple[tuple[str, str], ...] = ()
     backend: str = "slurm"
     host: str | None = None
     text: bytes | None = field(default=None, repr=False)
@@ -74,6 +75,14 @@ _OPTIONS = (
         help="Secrets of the job, a YAML mapping in a file of mode 0600 or 0400; they go before the job file's own.",
     ),
 )
+_SLURM_OPTIONS = ("time", "partition", "account", "qos")
+"""Keys of `extras.slurm` that are options of the command line, too, which go before the job file and the profile."""
+_SLURM_ARGUMENTS = (
+    click.option("--time", metavar="LIMIT", help="The job's time limit: minutes, HH:MM:SS or D-HH:MM:SS."),
+    click.option("--partition", metavar="NAME", help="The partition, of all task roles."),
+    click.option("--account", metavar="NAME", help="The account that is charged."),
+    click.option("--qos", metavar="NAME", help="The quality of service."),
+)
 
 
 def job_file(command: Callable[..., int]) -> Callable[..., int]:
@@ -97,18 +106,24 @@ def _with_source(command: Callable[..., int]) -> Callable[..., int]:
         secrets: str | None,
         **others: Any,
     ) -> int:
-        source = Source(file=file, site=site, parameters=parameters, suffix=suffix, secrets=secrets)
+        given = {name: others.pop(name) for name in _SLURM_OPTIONS}
+        slurm = tuple((name, value) for name, value in given.items() if value is not None)
+        source = Source(file=file, site=site, parameters=parameters, suffix=suffix, secrets=secrets, slurm=slurm)
         return command(source, **others)
 
-    for add in reversed(_OPTIONS):
+    for add in reversed((*_OPTIONS, *_SLURM_ARGUMENTS)):
         with_source = add(with_source)
     return with_source
 
 
 def compile_source(
-    source: Source, version: Callable[[str], str] | None = None, site: Site | None = None
+    source: Source,
+    version: Callable[[str], str] | None = None,
+    site: Site | None = None,
+    *,
+    quiet: bool = False,
 ) -> tuple[bytes, Compiled]:
-    """Read and compile a job file, say the warnings, and return its text and what was made of it.
+    """Read and compile a job file, and return its text and what was made of it; say warnings and hints unless `quiet`.
 
     `version` is asked for the version of the backend's Slurm where the profile does not say it, and `site` is taken
     for what the profile says. Without them nothing but the job file and the profile decides what comes out.
@@ -136,13 +151,16 @@ def compile_source(
             parameters=dict(source.parameters),
             suffix=source.suffix,
             secrets=secrets,
+            slurm=dict(source.slurm),
             templates=template_folder(),
         )
     except PlanError:
-        hint_at_profile(site)
+        if not quiet:
+            hint_at_profile(site)
         raise
-    hint_at_profile(site)
-    log_diagnostics(compiled.warnings)
+    if not quiet:
+        hint_at_profile(site)
+        log_diagnostics(compiled.warnings)
     return text, compiled
 
 

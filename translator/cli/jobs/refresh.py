@@ -6,12 +6,14 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ...monitor.after import awaited
 from ...monitor.poll import open_job, poll_jobs
 from ...monitor.reconcile import Dependencies, held_up, reconcile
 from ...monitor.watching.job_files import questions, read_files
 from ...state.ended_jobs import EndedJob
 from ...state.lock import Lock
 from ...state.shared_files import SharedFiles
+from ...state.tidying.tidy import is_tidy, tidy
 from ..context import backend, clock, monitor_folder, store, this_process, user_name
 from ..ownership import is_private
 from .asking import BY_A_PERSON, most_attempts, seldom, when_room
@@ -67,17 +69,41 @@ def refresh(folder: JobFolder, *, max_age: float = BY_A_PERSON) -> View:
 
 
 def refresh_all(jobs: Sequence[Opened], *, max_age: float = BY_A_PERSON) -> list[View]:
-    """Return how jobs stand now, by an answer of each backend that is at most `max_age` seconds old."""
+    """Return how jobs stand now, by an answer of each backend that is at most `max_age` seconds old.
+
+    The folders of jobs that ended a while ago are tidied.
+    """
+    views = _refreshed(jobs, max_age)
+    for view in views:
+        if view.history.ended is not None and is_own(view) and not is_tidy(view.folder):
+            tidy(view.folder, view.history, clock())
+    return views
+
+
+def _refreshed(jobs: Sequence[Opened], max_age: float) -> list[View]:
     lock, ask = monitor_lock(), seldom(max_age, everything)
+    wanted, jobs = len(jobs), with_awaited(jobs)
     if any(job.history.ended is None and is_own(job) for job in jobs):
         with lock.taken() as mine:
             if mine:
                 # What was read before the lock was taken may be old by now.
-                return reconcile([open_job(job.folder) for job in jobs], dependencies(lock, ask))
+                return reconcile([open_job(job.folder) for job in jobs], dependencies(lock, ask))[:wanted]
     now = clock()
-    views = poll_jobs(jobs, backend, now, ask)
+    views = poll_jobs(jobs[:wanted], backend, now, ask)
     room = partial(when_room, most=most_attempts)
     return [held_up(view, now, room) if is_own(view) else view for view in views]
+
+
+def with_awaited(jobs: Sequence[Opened]) -> list[Opened]:
+    """Return jobs, and behind them those that they wait for to begin: nobody else may be about to see their ends."""
+    found, names = [*jobs], {job.folder.name for job in jobs}
+    for job in found:
+        for each in awaited(job.folder, job.history) if job.history.is_held_back else ():
+            if each.fulfilment == "unfulfilled" and each.folder is not None and each.folder.name not in names:
+                with suppress(OSError):
+                    found.append(open_job(each.folder))
+                    names.add(each.folder.name)
+    return found
 
 
 def everything(name: str) -> tuple[set[JobId], set[str]]:

@@ -1,4 +1,4 @@
-"""Say which jobs the words of a command line mean: names, `user~name`, ids, patterns; no word is the last job."""
+"""Say which jobs the words of a command line mean: names, `user~name`, ids, patterns, groups; no word: the last job."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, NotFoundError
 from ...state.job_folder import JobFolder, Living
+from .groups import jobs_of_group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ def select(store: Store, words: Sequence[str], *, user: str, last: bool = False)
         found[folder.name] = folder
     for word in words:
         try:
-            folders = _matching(store, word, user=user) if is_pattern(word) else [store.find(word, user=user)]
+            folders = _matching(store, word, user=user) if is_pattern(word) else _named(store, word, user=user)
         except NotFoundError as error:  # noqa: PERF203 - each word is told of
             missing.extend(error.diagnostics)
         else:
@@ -43,6 +44,11 @@ def select(store: Store, words: Sequence[str], *, user: str, last: bool = False)
 def select_one(store: Store, word: str | None, *, user: str) -> JobFolder:
     """Return the job that a word means; without one, the user's job that was submitted last."""
     return last_job(store, user=user) if word is None else store.find(word, user=user)
+
+
+def asks_for_several(words: Sequence[str], *, last: bool = False) -> bool:
+    """Tell whether words can mean several jobs, however many there are: so programs know what they get."""
+    return len(words) + last > 1 or any(map(is_pattern, words))
 
 
 def is_pattern(word: str) -> bool:
@@ -63,6 +69,27 @@ def last_job(store: Store, *, user: str) -> JobFolder:
         message = f"there is no job of {user} in {store.jobs}"
         raise NotFoundError(Diagnostic(code="E520", message=message, hint="`paislurm submit job.yaml` makes one"))
     return JobFolder(path=store.jobs / newest[1])
+
+
+def named_group(store: Store, word: str, *, user: str) -> str | None:
+    """Return the word if it is the name of a group of the user's, and no job's."""
+    if is_pattern(word):
+        return None
+    with suppress(NotFoundError):
+        store.find(word, user=user)
+        return None
+    return word if jobs_of_group(store, word, user=user) else None
+
+
+def _named(store: Store, word: str, *, user: str) -> list[JobFolder]:
+    """Return the job of a name or an id, else all jobs of the group that the word names."""
+    try:
+        return [store.find(word, user=user)]
+    except NotFoundError:
+        found = jobs_of_group(store, word, user=user)
+        if not found:
+            raise
+        return found
 
 
 def _matching(store: Store, pattern: str, *, user: str) -> list[JobFolder]:

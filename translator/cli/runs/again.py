@@ -40,6 +40,7 @@ def source_again(folder: JobFolder, given: Source, *, backend: str | None, host:
         parameters=_parameters(folder, run, given),
         suffix=given.suffix or run.suffix,
         secrets=secrets,
+        slurm=tuple({**run.slurm_options, **dict(given.slurm)}.items()),
         submit_folder=_submit_folder(run),
     )
     again = _for_backend(again, created.backend, backend, host)
@@ -60,6 +61,7 @@ def run_of(folder: JobFolder) -> tuple[Created, RunRecord]:
 def source_of(created: Created, run: RunRecord) -> Source:
     """Return the source of a job but for its job file, its secrets and where it was submitted from."""
     source = Source(file="", site=_site(run), parameters=tuple(run.overrides.items()), suffix=run.suffix)
+    source = replace(source, slurm=tuple(run.slurm_options.items()))
     return _for_backend(source, created.backend, None, None)
 
 

@@ -49,6 +49,7 @@ def run_record(source: Source, text: bytes, kept: bytes, compiled: Compiled, hid
         secrets_file=absolute_path(source.secrets) if source.secrets else "",
         paislurm_version=__version__,
         submitted_by=f"{user_name()}@{os.uname().nodename}",
+        slurm_options=dict(source.slurm),
     )
 
 

@@ -11,6 +11,7 @@ from ...options import examples, json_option
 from ...output.console import escape_control, log, print_json, print_result
 
 if TYPE_CHECKING:
+    from ....state.records import Dependency
     from ...input.job_input import Source
     from ...submit.submit import Submitted
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
         "paislurm submit job.yaml",
         "paislurm submit job.yaml --suffix -2 --set lr=0.1 --follow",
         "paislurm submit job.yaml --wait && echo it worked",
+        "paislurm submit job.yaml --sweep lr=0.1,0.01 --sweep seed=1..5",
+        "paislurm submit next.yaml --after my-job",
         "paislurm submit job.yaml --backend local --follow    # on this machine, without Slurm",
         "paislurm submit job.yaml --host login1               # from your own machine",
         "paislurm submit --again my-job --suffix -2 --set lr=0.2",
@@ -31,6 +34,21 @@ if TYPE_CHECKING:
 @click.option("--host", metavar="HOST", help="Submit at this login node, by SSH: HOST, USER@HOST or USER@HOST:PORT.")
 @click.option("--wait", is_flag=True, help="Wait for the end; exit code 1 if the job did not succeed.")
 @click.option("--follow", is_flag=True, help="Show what the tasks print until the end; exit code as --wait.")
+@click.option(
+    "--sweep",
+    "sweep",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="A job for each value of a parameter: 1,2,5 or 1..5 or 0..1..0.25; repeated: for each combination.",
+)
+@click.option("--yes", is_flag=True, help="Submit a sweep of more than 100 jobs.")
+@click.option(
+    "--after",
+    "after",
+    multiple=True,
+    metavar="JOB[:END]",
+    help="Begin when JOB has succeeded, or with JOB:ended when it has ended in any way; can be repeated.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @json_option
 def command(
@@ -41,6 +59,9 @@ def command(
     host: str | None,
     wait: bool,
     follow: bool,
+    sweep: tuple[str, ...],
+    yes: bool,
+    after: tuple[str, ...],
     dry_run: bool,
     as_json: bool,
 ) -> int:
@@ -53,15 +74,26 @@ def command(
     backend and the host of then; options that are given here go before. Secrets are read once more from where they
     were, or from --secrets.
 
+    With --sweep it is a group of jobs, each with an ending of its own to its name; those that are there already are
+    not submitted again. A job that waits for others (--after) is submitted when they have ended, retries and all.
+
     Ctrl-C while waiting leaves the job alone.
     """
-    from ...submit.submit import submit
+    from ...submit.submit import submit, taken_text
 
     if follow and as_json:
         raise click.UsageError("--follow prints logs, --json one document: use --wait --json")
     if host is not None and backend not in (None, "slurm"):
         raise click.UsageError(f"--host is for Slurm, and goes not with --backend {backend}")
-    submitted = submit(_what_is_meant(source, again, backend, host), dry_run=dry_run)
+    source = _what_is_meant(source, again, backend, host)
+    before = _jobs_before(after)
+    if sweep:
+        if follow:
+            raise click.UsageError("--follow shows the logs of one job: `paislurm list --group` shows a sweep")
+        from ...submit.sweep.command import sweep_command
+
+        return sweep_command(source, sweep, dry_run=dry_run, after=before, yes=yes, wait=wait, as_json=as_json)
+    submitted = submit(source, dry_run=dry_run, after=before)
     if dry_run:
         if as_json:
             print_json(submitted.as_dict())
@@ -75,10 +107,10 @@ def command(
         if as_json:
             print_json(submitted.as_dict())
         else:
-            print_result(f"{submitted.folder.name} is job {submitted.job_id}")
+            print_result(taken_text(submitted))
             log(f"watch it: paislurm status {submitted.job}; paislurm logs -f {submitted.job}")
         return 0
-    log(f"{submitted.folder.name} is job {submitted.job_id}, in {submitted.folder.path}")
+    log(f"{taken_text(submitted)}, in {submitted.folder.path}")
     return _wait(submitted, follow=follow, as_json=as_json)
 
 
@@ -98,9 +130,18 @@ def _what_is_meant(source: Source, again: str | None, backend: str | None, host:
     return source_again(store().find(again, user=user_name()), source, backend=backend, host=host)
 
 
+def _jobs_before(words: tuple[str, ...]) -> tuple[Dependency, ...]:
+    if not words:
+        return ()
+    from ...submit.after import jobs_before
+
+    return jobs_before(words)
+
+
 def _wait(submitted: Submitted, *, follow: bool, as_json: bool) -> int:
     """Wait for the end of a job, and return what its end is worth."""
-    from ...jobs.follow_logs import follow_job
+    from ...jobs.failure import failure_of
+    from ...jobs.logs.follow import follow_job
     from ...jobs.waiting import wait_for_end
     from ...output.exit_status import exit_code, log_ending
     from ...output.views import end_dict
@@ -108,7 +149,8 @@ def _wait(submitted: Submitted, *, follow: bool, as_json: bool) -> int:
     max_age = submitted.compiled.site.monitor.max_poll_interval
     folder = submitted.folder
     view = follow_job(folder, max_age=max_age) if follow else wait_for_end(folder, max_age=max_age)
+    failure = failure_of(view)
     if as_json:
-        print_json(submitted.as_dict() | end_dict(view))
-    log_ending(view)
+        print_json(submitted.as_dict() | end_dict(view) | {"failure": failure.as_dict() if failure else None})
+    log_ending(view, failure)
     return exit_code(view)

@@ -1,0 +1,83 @@
+"""Groups of jobs that differ by parameters, and jobs that begin after others, whatever those need of retries."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.cluster.jobs import job_text, role
+from tests.contract.site import Job
+from tests.contract.test_policies import FIRST
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.contract.site import Site
+
+SETTINGS = "retry: {maxTransientRetries: 2}\nmonitor: {maxPollInterval: 2}\n"
+FAST = "monitor: {background: false, maxPollInterval: 2}\n"
+
+
+def described(site: Site, folder: Path, name: str, roles: str, settings: str) -> Job:
+    site.write(folder, "site.yaml", site.profile + settings)
+    text = job_text(name, roles).replace("type: job\n", "type: job\nparameters: {lr: 1, seed: 1}\n")
+    return Job(site, folder, site.write(folder, f"{name}.yaml", text), name)
+
+
+def done(job: Job, *words: str, code: int = 0) -> str:
+    said = job.paislurm(*words)
+    assert said.returncode == code, said.stderr
+    return said.stdout
+
+
+def test_a_sweep_runs_and_is_submitted_once(site: Site, folder: Path) -> None:
+    command = "sleep 1; echo lr <% $parameters.lr %> seed <% $parameters.seed %>"
+    job = described(site, folder, "swept", role("w", 1, command), FAST)
+    sweep = ("submit", "swept.yaml", "--sweep", "lr=0.1,0.01", "--sweep", "seed=1..2")
+    assert len(done(job, *sweep).splitlines()) == 4
+    again = json.loads(done(job, *sweep, "--wait", "--json"))
+    assert (again["jobs"], len(again["present"])) == ([], 4)
+    rows = json.loads(done(job, "list", "--group", "swept", "--json"))["jobs"]
+    assert [(row["sweep"]["lr"], row["sweep"]["seed"], row["state"], row["exit_code"]) for row in rows] == [
+        ("0.01", "1", "SUCCEEDED", 0),
+        ("0.01", "2", "SUCCEEDED", 0),
+        ("0.1", "1", "SUCCEEDED", 0),
+        ("0.1", "2", "SUCCEEDED", 0),
+    ]
+    assert len({row["job_id"] for row in rows}) == 4
+    one = Job(site, folder, job.file, "swept-lr0_01-seed2")
+    assert one.log("0-w/0") == "lr 0.01 seed 2\n"
+
+
+def test_a_job_begins_after_another_that_needed_a_retry(site: Site, folder: Path) -> None:
+    """The monitor that `submit` leaves behind submits it; nobody else looks until it has ended."""
+    job = described(site, folder, "first", role("w", 1, f"! {FIRST} || kill -KILL $$"), SETTINGS)
+    done(job, "submit", "first.yaml")
+    after = described(site, folder, "second", role("w", 1, "true"), SETTINGS)
+    assert " waits: it is submitted after " in done(job, "submit", "second.yaml", "--after", "first")
+    code, _ = after.ended()
+    assert code == 0
+    ends = [Job(site, folder, job.file, name).status() for name in ("first", "second")]
+    assert [(end["state"], end["attempt"]) for end in ends] == [("SUCCEEDED", 1), ("SUCCEEDED", 0)]
+    assert ends[0]["ended_at"] <= ends[1]["submitted_at"]
+
+
+def test_a_job_whose_other_fails_ends_without_a_slurm_job(site: Site, folder: Path) -> None:
+    first = described(site, folder, "failing", role("w", 1, "sleep 5; exit 3"), FAST)
+    done(first, "submit", "failing.yaml")
+    waiting = described(site, folder, "behind", role("w", 1, "true"), FAST)
+    done(first, "submit", "behind.yaml", "--after", "failing")
+    done(first, "submit", "behind.yaml", "--suffix", "-any", "--after", "failing:ended")
+    assert waiting.status()["state"] == "WAITING"
+    state, code, reason = waiting.over()
+    assert (state, code, waiting.status()["job_id"]) == ("STOPPED", -210, None)
+    assert reason.startswith("never submitted: it was to begin after ")
+    assert Job(site, folder, first.file, "behind-any").over()[:2] == ("SUCCEEDED", 0)
+
+
+def test_options_of_the_command_line_reach_slurm(site: Site, folder: Path) -> None:
+    job = described(site, folder, "options", role("w", 1, "sleep 60"), FAST)
+    done(job, "submit", "options.yaml", "--time", "0:07:00")
+    shown = site.run("scontrol", "show", "job", job.number).stdout
+    assert "TimeLimit=00:07:00" in shown
+    done(job, "cancel", "options")

@@ -1,0 +1,195 @@
+"""`submit --sweep`: all jobs or none are right, each is submitted once, and the group can be looked at."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.base import JobId
+from paislurm.translator.cli.context import user_name
+from paislurm.translator.cli.jobs.groups import jobs_of_group
+from paislurm.translator.cli.jobs.selecting import select
+from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
+from paislurm.translator.state.job_folder import JobFolder, Store
+
+from ....monitor.jobs import observed
+from ...running import JOB, finish, job_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.backends.base import Submission
+
+    from ....monitor.jobs import FakeBackend
+    from ...running import Runner
+
+ME = user_name()
+TEXT = JOB.replace("name: demo", "name: train\nparameters: {lr: 1, seed: 1}")
+FOUR = ("--sweep", "lr=0.1,0.01", "--sweep", "seed=1..2")
+NAMES = [f"{ME}~train-lr{lr}-seed{seed}" for lr in ("0_1", "0_01") for seed in (1, 2)]
+
+
+@pytest.fixture
+def job(tmp_path: Path, profile: Path) -> str:
+    assert profile
+    return job_file(tmp_path, TEXT)
+
+
+def test_each_point_is_a_job_of_its_own(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
+    said = run("submit", job, *FOUR)
+    assert (said.code, said.out.splitlines()) == (0, [f"{name} is job {101 + k}" for k, name in enumerate(NAMES)])
+    assert "group train: 4 jobs submitted" in said.err
+    assert said.err.count("hint: no site profile") <= 1
+    known = JobFolder(path=surroundings / NAMES[2]).history()
+    assert (known.group, dict(known.sweep)) == ("train", {"lr": "0.01", "seed": "1"})
+    assert len(slurm.submissions) == 4
+    store = Store(surroundings.parent)
+    assert [folder.name for folder in select(store, ["train"], user=ME)] == sorted(NAMES)
+    assert jobs_of_group(store, "", user=ME) == []
+
+
+def test_the_same_command_submits_only_what_is_missing(run: Runner, job: str, slurm: FakeBackend) -> None:
+    taken: list[Submission] = []
+
+    def submit(submission: Submission) -> JobId:
+        if len(taken) == 2:
+            raise UnreachableError(Diagnostic(code="E501", message="the controller is away"))
+        taken.append(submission)
+        slurm.observations[JobId(str(len(taken)))] = observed("PENDING", job_id=str(len(taken)))
+        return JobId(str(len(taken)))
+
+    whole = slurm.submit
+    slurm.submit = submit  # type: ignore[method-assign]
+    said = run("submit", job, *FOUR)
+    assert (said.code, len(said.out.splitlines())) == (6, 2)
+    assert "E586: 2 of 4 jobs of train are submitted" in said.err
+    assert "the same command submits the others" in said.err
+    slurm.submit = whole  # type: ignore[method-assign]
+    again = run("submit", job, *FOUR, "--json")
+    document = json.loads(again.out)
+    assert (document["group"], [each["name"] for each in document["jobs"]]) == ("train", NAMES[2:])
+    assert document["present"] == NAMES[:2]
+    assert [submission.job for submission in slurm.submissions] == [name.partition("~")[2] for name in NAMES[2:]]
+    third = run("submit", job, *FOUR)
+    assert (third.code, third.out) == (0, "")
+    assert "`--suffix TEXT` submits all of them again" in third.err
+
+
+def test_a_job_that_never_reached_slurm_is_missing(
+    run: Runner, job: str, slurm: FakeBackend, surroundings: Path
+) -> None:
+    """As after kill -9 between the intent and sbatch: it has ended by the time that somebody looks again."""
+    assert run("submit", job, "--sweep", "lr=1,2").code == 0
+    folder = JobFolder(path=surroundings / f"{ME}~train-lr1")
+    lines = folder.journal.read_bytes().splitlines(keepends=True)
+    assert b'"intent"' in lines[1]
+    old = re.sub(rb'"happened_at": \d+', b'"happened_at": 1000', lines[1])
+    folder.journal.write_bytes(lines[0] + old)
+    slurm.tags.clear()
+    document = json.loads(run("submit", job, "--sweep", "lr=1,2", "--json").out)
+    assert ([each["name"] for each in document["jobs"]], document["present"]) == (
+        [f"{ME}~train-lr1"],
+        [f"{ME}~train-lr2"],
+    )
+
+
+def test_nothing_is_submitted_if_any_job_is_wrong_or_its_name_taken(
+    run: Runner, job: str, slurm: FakeBackend, tmp_path: Path
+) -> None:
+    said = run("submit", job, "--sweep", "lr=1,2", "--sweep", "sed=1,2")
+    assert (said.code, said.err.count("E309")) == (3, 1)
+    assert "--set sed: the job has no parameter of that name" in said.err
+    other = job_file(tmp_path, TEXT.replace("name: train", "name: train-lr2"), name="other.yaml")
+    assert run("submit", other).code == 0
+    taken = run("submit", job, "--sweep", "lr=1,2,3")
+    assert (taken.code, len(slurm.submissions)) == (4, 1)
+    assert "E511: " in taken.err
+    assert f"{ME}~train-lr2 has not ended yet" in taken.err
+
+
+def test_a_job_that_was_made_of_another_text_is_no_job_of_the_sweep(
+    run: Runner, job: str, slurm: FakeBackend, tmp_path: Path, surroundings: Path
+) -> None:
+    assert run("submit", job, "--sweep", "lr=1").code == 0
+    finish(JobFolder(path=surroundings / f"{ME}~train-lr1"), slurm)
+    job_file(tmp_path, f"{TEXT}      - echo more\n")
+    said = run("submit", job, "--sweep", "lr=1", "--json")
+    assert [each["job_id"] for each in json.loads(said.out)["jobs"]] == ["102"]
+    assert (surroundings / f"{ME}~train-lr1.1").is_dir()
+    assert [folder.name for folder in jobs_of_group(Store(surroundings.parent), "train", user=ME)] == [
+        f"{ME}~train-lr1"
+    ]
+
+
+def test_groups_of_other_parameters_and_jobs_have_their_names_to_themselves(
+    run: Runner, job: str, slurm: FakeBackend
+) -> None:
+    assert slurm
+
+    def group(*words: str) -> str:
+        return str(json.loads(run("submit", job, "--json", *words).out)["group"])
+
+    assert group("--sweep", "lr=1,2") == "train"
+    assert group("--sweep", "lr=3") == "train"
+    assert group("--sweep", "seed=1") == "train-2"
+    assert run("submit", job, "--suffix", "-x").code == 0
+    assert group("--suffix", "-x", "--sweep", "lr=1") == "train-x-2"
+
+
+def test_many_jobs_are_asked_for_twice(run: Runner, job: str, slurm: FakeBackend) -> None:
+    said = run("submit", job, "--sweep", "lr=1..101")
+    assert (said.code, slurm.submissions) == (2, [])
+    assert "E582: the sweep has 101 jobs" in said.err
+    assert "`--yes`" in said.err
+    dry = run("submit", job, "--sweep", "lr=1..101", "--dry-run")
+    assert (dry.code, len(dry.out.splitlines()), slurm.submissions) == (0, 101, [])
+
+
+def test_follow_is_for_one_job(run: Runner, job: str, slurm: FakeBackend) -> None:
+    assert (run("submit", job, *FOUR, "--follow").code, slurm.submissions) == (2, [])
+
+
+def test_a_refusal_says_what_was_submitted_as_json_too(
+    run: Runner, job: str, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Submission) -> JobId:
+        raise RejectedError(Diagnostic(code="E503", message="no such qos"))
+
+    monkeypatch.setattr(slurm, "submit", refuse)
+    document = json.loads(run("submit", job, *FOUR, "--json").out)
+    assert [each["code"] for each in document["diagnostics"]] == ["E503", "E586"]
+
+
+def test_the_table_has_a_column_for_each_parameter(
+    run: Runner, job: str, slurm: FakeBackend, surroundings: Path
+) -> None:
+    run("submit", job, "--sweep", "lr=10,9", "--sweep", "seed='\x1b[2J'")
+    assert len(slurm.submissions) == 2
+    last = next(path for path in surroundings.iterdir() if "lr9" in path.name)
+    finish(JobFolder(path=last), slurm, outcome="failed", exit_code=255, behaviour="unknown", reason="it failed")
+    said = run("list", "--group", "train")
+    head, *rows = said.out.splitlines()
+    assert head.split() == ["job", "lr", "seed", "state", "elapsed", "code", "id"]
+    assert [row.split()[1] for row in rows] == ["9", "10"]
+    assert [row.split()[3] for row in rows] == ["FAILED", "WAITING"]
+    assert "\x1b" not in said.out
+    document = json.loads(run("list", "--group", "train", "--state", "failed", "--json").out)
+    assert [(row["sweep"]["lr"], row["exit_code"], row["elapsed"]) for row in document["jobs"]] == [("9", 255, 50)]
+    assert run("list", "--group", "none").code == 5
+
+
+def test_the_group_of_an_ended_job_is_kept_with_the_others(
+    run: Runner, job: str, slurm: FakeBackend, surroundings: Path
+) -> None:
+    run("submit", job, "--sweep", "lr=1..20")
+    for number, name in enumerate(f"{ME}~train-lr{k}" for k in range(1, 21)):
+        folder, job_id = JobFolder(path=surroundings / name), str(101 + number)
+        finish(folder, slurm)
+        slurm.observations[JobId(job_id)] = observed("COMPLETED", final=True, job_id=job_id)
+    run("list", "--group", "train")
+    run("list")
+    assert (surroundings.parent / "monitor" / "ended.json").exists()
+    assert len(jobs_of_group(Store(surroundings.parent), "train", user=ME)) == 20

@@ -1,0 +1,101 @@
+"""`submit --after`: what is said, what is kept, and what cannot be waited for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.state.job_folder import JobFolder
+
+from ...monitor.jobs import CREATED, ENDED, SUBMITTED, job_folder
+from ..running import finish
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ...monitor.jobs import FakeBackend
+    from ..running import Runner
+
+ME = user_name()
+
+
+def test_a_job_waits_without_a_slurm_job_until_the_other_has_succeeded(
+    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder, surroundings: Path
+) -> None:
+    run("submit", job)
+    said = run("submit", job, "--suffix", "-2", "--after", "demo")
+    assert (said.code, said.out) == (0, f"{ME}~demo-2 waits: it is submitted after {ME}~demo has succeeded\n")
+    assert len(slurm.submissions) == 1
+    status = run("status", "demo-2").out
+    assert f"reason           after {ME}~demo has succeeded\n" in status
+    assert "slurm            not submitted\n" in status
+    document = json.loads(run("status", "demo-2", "--json").out)
+    assert (document["state"], document["job_id"]) == ("WAITING", None)
+    assert document["dependencies"] == [{"name": f"{ME}~demo", "until": "succeeded"}]
+    taken = run("submit", job, "--suffix", "-2")
+    assert (taken.code, f"WAITING, after {ME}~demo has succeeded" in taken.err) == (4, True)
+    finish(demo, slurm)
+    assert json.loads(run("status", "demo-2", "--json").out)["job_id"] == "102"
+    assert [submission.job for submission in slurm.submissions] == ["demo", "demo-2"]
+    assert JobFolder(path=surroundings / f"{ME}~demo-2").history().first_tag == slurm.submissions[1].tag
+
+
+def test_a_look_at_the_last_of_a_chain_sees_the_end_of_the_first(
+    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder
+) -> None:
+    run("submit", job)
+    run("submit", job, "--suffix", "-2", "--after", "demo")
+    run("submit", job, "--suffix", "-3", "--after", "demo-2")
+    finish(demo, slurm, outcome="failed", exit_code=255, behaviour="permanent", reason="it failed")
+    document = json.loads(run("status", "demo-3", "--json").out)
+    assert (document["state"], document["exit_code"], document["ended"]) == ("STOPPED", -210, True)
+    assert f"{ME}~demo-2 has succeeded, and that job STOPPED" in document["reason"]
+    assert len(slurm.submissions) == 1
+    assert run("wait", "demo-2").code == 1
+
+
+def test_what_has_ended_well_is_not_waited_for_and_what_has_not_is_refused(
+    run: Runner, job: str, slurm: FakeBackend, surroundings: Path
+) -> None:
+    records = [replace(record, user=ME, happened_at=clock()) for record in (CREATED, SUBMITTED)]
+    for name, state in (("good", "SUCCEEDED"), ("bad", "FAILED")):
+        created = replace(records[0], job=name)
+        job_folder(surroundings, created, *records[1:], replace(ENDED, state=state), name=f"{ME}~{name}")
+    assert run("submit", job, "--after", "good", "--after", "bad:ended").out == f"{ME}~demo is job 101\n"
+    said = run("submit", job, "--suffix", "-2", "--after", "good", "--after", "bad")
+    assert (said.code, "E583" in said.err, len(slurm.submissions)) == (4, True, 1)
+    assert run("submit", job, "--suffix", "-2", "--after", "nobody").code == 5
+    assert run("submit", job, "--suffix", "-2", "--after", "good:well").code == 2
+
+
+def test_a_cancel_ends_a_job_that_waits(run: Runner, job: str, slurm: FakeBackend) -> None:
+    run("submit", job)
+    run("submit", job, "--suffix", "-2", "--after", "demo:ended")
+    assert run("cancel", "demo-2").out == f"{ME}~demo-2 is cancelled\n"
+    assert json.loads(run("status", "demo-2", "--json").out)["state"] == "STOPPED"
+    assert slurm.cancelled == []
+
+
+def test_the_jobs_of_others_are_not_waited_for(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
+    job_folder(surroundings, replace(CREATED, user="bob"), replace(SUBMITTED, user="bob"), name="bob~theirs")
+    said = run("submit", job, "--after", "bob~theirs")
+    assert (said.code, "E584" in said.err, slurm.submissions) == (4, True, [])
+
+
+def test_a_dry_run_says_what_would_be_waited_for(run: Runner, job: str, slurm: FakeBackend) -> None:
+    run("submit", job)
+    document = json.loads(run("submit", job, "--suffix", "-2", "--after", "demo", "--dry-run", "--json").out)
+    assert (document["dry_run"], document["dependencies"]) == (True, [{"name": f"{ME}~demo", "until": "succeeded"}])
+    assert len(slurm.submissions) == 1
+
+
+def test_it_is_said_what_submits_a_job_that_waits_where_no_monitor_does(
+    run: Runner, job: str, slurm: FakeBackend, profile: Path
+) -> None:
+    profile.write_text(profile.read_text().replace("monitor: {background: false}", "monitor: none"))
+    assert "--once" in run("submit", job).err
+    said = run("submit", job, "--suffix", "-2", "--after", "demo")
+    assert "what waits for other jobs is submitted by the next `paislurm monitor --once`" in said.err
+    assert len(slurm.submissions) == 1

@@ -1,0 +1,93 @@
+"""The jobs of a group as a table: a column for each parameter that differs, and how each job stands or ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...errors import Diagnostic, NotFoundError
+from ...lazy import dataclass
+from ...monitor.last_attempt import ended_at, started_at
+from ...monitor.poll import open_job
+from ..context import clock, store, user_name
+from ..output.console import log, print_json
+from ..output.tables import print_table
+from ..output.times import by_size, elapsed_seconds, elapsed_text, number
+from .groups import jobs_of_group
+from .refresh import refresh_all
+from .rounds import warn_of_overdue_round
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ...monitor.poll import View
+    from ...state.job_folder import JobFolder
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupRow:
+    """Hold a job of a group. `elapsed` are the seconds for which its last attempt ran, None where it has not begun."""
+
+    name: str
+    sweep: Mapping[str, str]
+    state: str
+    exit_code: int | None
+    elapsed: int | None
+    job_id: str
+    reason: str
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the row for `--json`."""
+        return {**vars(self), "sweep": dict(self.sweep), "job_id": self.job_id or None}
+
+
+def group_rows(views: Sequence[View], now: int) -> list[GroupRow]:
+    """Return a row for each job; by the values of the parameters, numbers by size."""
+    rows = [
+        GroupRow(
+            name=view.folder.name,
+            sweep=view.history.sweep,
+            state=view.job_status.state,
+            exit_code=view.job_status.code,
+            elapsed=elapsed_seconds(started_at(view), ended_at(view), now),
+            job_id=view.history.job_id,
+            reason=view.job_status.reason,
+        )
+        for view in views
+    ]
+    return sorted(rows, key=lambda row: ([by_size(value) for value in row.sweep.values()], row.name))
+
+
+def folders_of_group(group: str) -> list[JobFolder]:
+    """Return the user's jobs of a group, by name; `NotFoundError` for no such group."""
+    folders = jobs_of_group(store(), group, user=user_name())
+    if not folders:
+        message = f"there is no group `{group}` in {store().jobs}"
+        raise NotFoundError(Diagnostic(code="E597", message=message, hint="`paislurm submit --sweep` makes one"))
+    return folders
+
+
+def show_group(group: str, states: Sequence[str] = (), *, as_json: bool) -> int:
+    """Print the jobs of a group, those in one of these states if any are named; `NotFoundError` for no such group."""
+    views = refresh_all([open_job(folder) for folder in folders_of_group(group)])
+    rows = [row for row in group_rows(views, clock()) if not states or row.state in states]
+    if as_json:
+        print_json({"group": group, "jobs": [row.as_dict() for row in rows]})
+    else:
+        parameters = list(dict.fromkeys(name for row in rows for name in row.sweep))
+        print_table(("job", *parameters, "state", "elapsed", "code", "id"), [_cells(row, parameters) for row in rows])
+    if any(not view.job_status.ended for view in views):
+        warn_of_overdue_round()
+    for problem in sorted({view.backend_error for view in views} - {""}):
+        log(f"states are those that were known last: {problem}")
+    return 0
+
+
+def _cells(row: GroupRow, parameters: Sequence[str]) -> tuple[str, ...]:
+    return (
+        row.name.removeprefix(f"{user_name()}~"),
+        *(row.sweep.get(name, "-") for name in parameters),
+        row.state,
+        elapsed_text(row.elapsed),
+        number(row.exit_code),
+        row.job_id or "-",
+    )

@@ -1,0 +1,1 @@
+"""A group of jobs that differ by the values of parameters: `submit --sweep`."""

@@ -1,0 +1,73 @@
+"""What `submit --sweep` prints: each job as it is submitted, and how to see the group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...output.console import log, print_json, print_result
+from ..submit import taken_text
+from .submit import submit_sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ....state.job_folder import JobFolder
+    from ....state.records import Dependency
+    from ...input.job_input import Source
+    from ..submit import Submitted
+    from .submit import Sweep
+
+
+def sweep_command(
+    source: Source,
+    words: Sequence[str],
+    *,
+    dry_run: bool,
+    after: tuple[Dependency, ...],
+    yes: bool,
+    wait: bool,
+    as_json: bool,
+) -> int:
+    """Submit a sweep and print it; with `wait` return 1 unless all its jobs have succeeded, those of before too."""
+
+    def say(submitted: Submitted) -> None:
+        if not as_json:
+            print_result(taken_text(submitted))
+
+    sweep = submit_sweep(source, words, dry_run=dry_run, after=after, yes=yes, say=say)
+    if as_json and not (wait and not dry_run):
+        print_json(sweep.as_dict() | {"dry_run": dry_run})
+    if dry_run:
+        for each in sweep.submitted if not as_json else ():
+            print_result(f"{each.folder.name} would be submitted")
+        return 0
+    if not as_json:
+        _say_group(sweep)
+    return _wait(sweep, as_json=as_json) if wait else 0
+
+
+def _say_group(sweep: Sweep) -> None:
+    there = f", {len(sweep.present)} were there already" if sweep.present else ""
+    log(f"group {sweep.group}: {len(sweep.submitted)} jobs submitted{there}")
+    log(f"see them: paislurm list --group {sweep.group}")
+    if sweep.present and not sweep.submitted:
+        log("`--suffix TEXT` submits all of them again, under other names")
+
+
+def _wait(sweep: Sweep, *, as_json: bool) -> int:
+    from ...context import store
+    from ...jobs.failure import failure_of
+    from ...jobs.waiting import wait_for_end
+    from ...output.exit_status import exit_code, log_ending
+    from ...output.views import end_dict
+
+    names = [*sweep.present, *(each.folder.name for each in sweep.submitted)]
+    folders: list[JobFolder] = [folder for folder in store().all() if folder.name in names]
+    views = [wait_for_end(folder) for folder in folders]
+    for view in views:
+        log_ending(view, failure_of(view))
+    if as_json:
+        ends = {view.folder.name: end_dict(view) for view in views}
+        jobs = [each.as_dict() | ends[each.folder.name] for each in sweep.submitted]
+        print_json(sweep.as_dict() | {"dry_run": False, "jobs": jobs})
+    return max(map(exit_code, views), default=0)
