@@ -78,6 +78,8 @@ def compile_job(
     checked = validate(
         document, parameters=parameters, name=_name(document, suffix), secrets=secrets, defaults=site.compat
     )
+    if site.locked:
+        _check_locks(document, site, checked.job)
     try:
         planned = plan(checked.job, site, source=PurePath(file).name, version=version)
     except PlanError as error:
@@ -92,6 +94,13 @@ def compile_job(
         secrets={name: checked.secrets[name] for name in planned.secrets},
         templates=templates,
     )
+
+
+def _check_locks(document: Document, site: Site, job: Job) -> None:
+    from .site.locks import locked_wishes
+
+    if refused := locked_wishes(document, site, job.virtual_cluster):
+        raise PlanError(refused)
 
 
 def _name(document: Document, suffix: str) -> str | None:
