@@ -111,10 +111,13 @@ def masking(secrets: Collection[str]) -> Callable[[str], str]:
     long = [text for text in texts if len(text) >= MIN_HIDDEN]
     within = re.compile("|".join(map(re.escape, long))) if long else None
 
+    def hide_within(word: str) -> str:
+        return within.sub(HIDDEN, word) if within else word
+
     def hide(word: str) -> str:
         for text in texts:
             if word == text or word.endswith(f"={text}"):
-                return word.removesuffix(text) + HIDDEN
-        return within.sub(HIDDEN, word) if within else word
+                return hide_within(word.removesuffix(text)) + HIDDEN
+        return hide_within(word)
 
     return hide
