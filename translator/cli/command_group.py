@@ -26,6 +26,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "exec": "Open a shell in a task that runs, or run a command there.",
         "ssh": "The same as exec.",
         "cancel": "End a job.",
+        "remove": "Remove jobs that have ended.",
         "monitor": "Look after your jobs: retry what is to be retried.",
     },
     "showing": {
@@ -33,6 +34,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "status": "Show how a job and its tasks stand.",
         "logs": "Show what the tasks print.",
         "watch": "Show how jobs stand, as it changes.",
+        "du": "Show how much room jobs take.",
         "explain-exit": "Say what an exit code or a state of Slurm means.",
     },
     "program": {

@@ -140,6 +140,8 @@ def documents(
     monkeypatch.setattr(ask_module, "ask", lambda *_: recorded("24.11"))
     made += [("site", json.loads(run("site", name, "--json").out)) for name in ("show", "detect", "check")]
     made += [("site", json.loads(run("site", "check", "--json", *rest).out)) for rest in ((job,), (old, str(PAGE)))]
+    for line in (("du", ended), ("remove", ended)):
+        read(*line)
     made.append(("site", json.loads(run("site", "check", "--json", "--site", str(odd_profile(tmp_path))).out)))
     return [*made, ("an error", json.loads(run("status", "--json", "nothing").out))]
 

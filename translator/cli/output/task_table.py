@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ...monitor.task_status import TaskView
 
-COLUMNS = ("task", "state", "node", "status", "code", "retry", "started", "ended")
+COLUMNS = ("task", "state", "node", "exit status", "exit code", "retry", "started", "ended")
 FEW = 20
 """So many tasks are shown one by one."""
 MAX_FAILED = 10

@@ -14,6 +14,7 @@ from ...text_tables import pairs_text
 from ..options import STATES
 from .console import one_line, print_result
 from .exit_status import state_text
+from .failure import failure_text
 from .run_rows import run_rows
 from .tables import print_table
 from .task_table import COLUMNS, TaskFilter, task_name, task_rows
@@ -22,6 +23,7 @@ from .times import elapsed, format_time
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...monitor.failure import Failure
     from ...monitor.job_status import State
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
@@ -54,10 +56,11 @@ def end_dict(view: View) -> dict[str, object]:
     }
 
 
-def view_dict(view: View, wanted: TaskFilter = EVERY_TASK) -> dict[str, object]:
-    """Return everything about a job for `--json`; of its tasks those that are wanted."""
+def view_dict(view: View, failure: Failure | None, wanted: TaskFilter = EVERY_TASK) -> dict[str, object]:
+    """Return everything about a job for `--json`, and why it failed; of its tasks those that are wanted."""
     known, states = view.history, _states_of_roles(view)
     return end_dict(view) | {
+        "failure": failure.as_dict() if failure else None,
         "backend_state": backend_state(view) or None,
         "backend_reason": (view.observation.reason if view.observation else "") or None,
         "waits": [asdict(wait) for wait in view.job_status.waits],
@@ -115,8 +118,13 @@ def backend_state(view: View) -> str:
     return view.history.observed.backend_state if view.history.observed else ""
 
 
-def print_view(view: View, now: int, wanted: TaskFilter = EVERY_TASK, *, every: bool = False) -> None:
-    """Print a job: what matters of it, its roles, its tasks that are wanted; `every` shows each in a row of its own."""
+def print_view(
+    view: View, failure: Failure | None, now: int, wanted: TaskFilter = EVERY_TASK, *, every: bool = False
+) -> None:
+    """Print a job: what matters of it, its roles, its tasks that are wanted, why it failed.
+
+    `every` shows each task in a row of its own.
+    """
     known = view.history
     rows = [
         ("job", view.folder.name),
@@ -152,6 +160,8 @@ def print_view(view: View, now: int, wanted: TaskFilter = EVERY_TASK, *, every: 
             _print_tasks(chosen, view.folder.name, every=every)
         else:
             print_result("no such tasks")
+    if failure is not None:
+        print_result(f"\n{failure_text(failure)}")
 
 
 def print_compact(view: View, now: int) -> None:
@@ -200,7 +210,7 @@ def _print_retries(retries: Sequence[Retry]) -> None:
         )
         for retry in retries
     ]
-    print_table(("attempt", "code", "ended", "blamed on", "why there was another"), rows)
+    print_table(("attempt", "exit code", "ended", "blamed on", "why there was another"), rows)
 
 
 def _states_of_roles(view: View) -> dict[str, Counter[State]]:

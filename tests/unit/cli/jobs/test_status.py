@@ -49,7 +49,7 @@ def test_a_job_that_waits(run: Runner, slurm: FakeBackend, folder: JobFolder) ->
     ]
     assert re.search(r"^since +\d{4}-\d\d-\d\d ", said.out, re.MULTILINE)
     assert re.search(r"^what helps +a job with a shorter time limit", said.out, re.MULTILINE)
-    assert ["worker-1", "WAITING  -     -       -     -      -        -"] in lines
+    assert ["worker-1", "WAITING  -     -            -          -      -        -"] in lines
     assert str(folder.path) in said.out
 
 
@@ -92,7 +92,7 @@ def test_a_job_that_failed_is_shown_with_0(run: Runner, slurm: FakeBackend, fold
     said = run("status", "demo")
     assert said.code == 0
     assert "FAILED (exit code 220, UserCommandExitWithError)" in said.out
-    assert "worker-1  STOPPED    n1    143     -220" in said.out
+    assert "worker-1  STOPPED    n1    143          -220" in said.out
 
 
 def test_nothing_of_a_result_acts_on_a_terminal(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from ...options import examples, jobs_arguments, json_option
 from ...output.console import print_json
+
+if TYPE_CHECKING:
+    from ....monitor.poll import View
 
 
 @click.command(
@@ -24,21 +29,25 @@ def command(jobs: tuple[str, ...], *, last: bool, first: bool, as_json: bool) ->
     """
     from ....errors import NotFoundError
     from ...context import store, user_name
+    from ...jobs.failure import failure_of
     from ...jobs.selecting import asks_for_several, select
     from ...jobs.waiting import wait_for_ends
     from ...output.exit_status import exit_code, log_ending
     from ...output.views import view_dict
 
+    def tell(view: View) -> None:
+        log_ending(view, failure_of(view))
+
     folders = select(store(), jobs, user=user_name(), last=last)
     several = len(folders) > 1 or asks_for_several(jobs, last=last)
-    ends = wait_for_ends(folders, first=first, told=log_ending if len(folders) > 1 else lambda _: None)
+    ends = wait_for_ends(folders, first=first, told=tell if len(folders) > 1 else lambda _: None)
     lost = [diagnostic for end in ends if isinstance(end, NotFoundError) for diagnostic in end.diagnostics]
     if lost:
         raise NotFoundError(lost)
     views = [end for end in ends if not isinstance(end, NotFoundError)]
     if as_json:
-        documents = [view_dict(view) for view in views]
+        documents = [view_dict(view, failure_of(view)) for view in views]
         print_json({"jobs": documents} if several else documents[0])
     if len(folders) == 1:
-        log_ending(views[0])
+        tell(views[0])
     return max(map(exit_code, views))

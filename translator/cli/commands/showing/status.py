@@ -53,6 +53,7 @@ def command(
     """
     from ....monitor.poll import open_job
     from ...context import clock, store, user_name
+    from ...jobs.failure import failure_of
     from ...jobs.refresh import refresh_all
     from ...jobs.selecting import asks_for_several, select
     from ...output.task_table import TaskFilter
@@ -63,7 +64,7 @@ def command(
     views = refresh_all([open_job(folder) for folder in folders])
     several = len(views) > 1 or asks_for_several(jobs, last=last)
     if as_json:
-        documents = [view_dict(view, wanted) for view in views]
+        documents = [view_dict(view, failure_of(view), wanted) for view in views]
         print_json({"jobs": documents} if several else documents[0])
     elif len(views) > 1:
         for position, view in enumerate(views):
@@ -71,7 +72,7 @@ def command(
                 print_result("")
             print_compact(view, clock())
     else:
-        print_view(views[0], clock(), wanted, every=every)
+        print_view(views[0], failure_of(views[0]), clock(), wanted, every=every)
     _say_more(views)
     return 0
 
