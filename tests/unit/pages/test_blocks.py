@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shlex
@@ -120,7 +121,7 @@ def calls(text: str) -> list[list[str]]:
     """Return the words of each command of a line, without its comment."""
     words = shlex.split(text, comments=True)
     ends = [-1, *(index for index, word in enumerate(words) if word in ("&&", "||", "|", ";")), len(words)]
-    return [words[one + 1 : two] for one, two in zip(ends, ends[1:], strict=False)]
+    return [words[one + 1 : two] for one, two in itertools.pairwise(ends)]
 
 
 def unknown_options(words: list[str]) -> list[str]:
