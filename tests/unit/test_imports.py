@@ -63,6 +63,7 @@ MAY_IMPORT = {
     "backends": {"lazy", "sbatch_forms", "shipped", "errors"},
     "state": {"lazy", "job", "errors", "exit_codes", "backends"},
     "monitor": {"lazy", "folded_names", "job", "errors", "exit_codes", "state", "backends"},
+    "report": {"lazy", "exit_codes", "state", "monitor"},
     "convert": {"lazy", "job", "errors", "reading", "protocol", "rendering"},
     "pipeline": {"lazy", "job", "errors", "reading", "protocol", "site", "planning", "rendering"},
     "cli": {
@@ -83,6 +84,7 @@ MAY_IMPORT = {
         "rendering",
         "state",
         "monitor",
+        "report",
         "pipeline",
         "backends",
         "convert",
@@ -106,6 +108,7 @@ PURE = (
     "protocol",
     "planning",
     "rendering",
+    "report",
     *(f"state/{name}.py" for name in ("history", "records", "run_record")),
     *(
         f"monitor/{name}.py"

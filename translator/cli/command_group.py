@@ -35,6 +35,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "logs": "Show what the tasks print.",
         "watch": "Show how jobs stand, as it changes.",
         "du": "Show how much room jobs take.",
+        "report": "Write a page about a job, or one that compares jobs.",
         "explain-exit": "Say what an exit code or a state of Slurm means.",
     },
     "program": {

@@ -120,6 +120,7 @@ def documents(
         ("status", "other"), ("diff", "other", job),
         ("status", ours), ("status", ended), ("status", retried), ("wait", ended), ("logs", ended), ("watch", ended),
         ("explain-exit", "PREEMPTED"), ("explain-exit", "137"),
+        ("report", ended, "--output", str(tmp_path / "page.html")),
         ("completion", "bash"), ("help", "submit"), ("man", "submit"), ("version",),
     ):  # fmt: skip
         read(*line)
