@@ -1,4 +1,4 @@
-"""The page about job files has every key of both protocols, with what the schema says of it, and every plugin parameter."""
+"""The page about job files has every key, with what the schema says of it, and every parameter of a plugin."""
 
 from __future__ import annotations
 
