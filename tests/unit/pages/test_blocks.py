@@ -33,7 +33,7 @@ NOT_RUN = {
     "docs/user/ssh.md": 2,
 }
 """How many blocks of a page cannot be run here."""
-LONGEST = 30
+LONGEST = 120
 """Seconds for a command."""
 PROGRAM = f"""\
 #!/bin/bash
