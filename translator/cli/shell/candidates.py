@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from click import Context, Parameter
     from click.shell_completion import CompletionItem
 
+    _Words = Choice[str]
+else:
+    _Words = Choice  # a class with a parameter since click 8.2 only
+
 MAX_TASKS = 200
 """Tasks of a role that are offered; of more, nobody looks for one in a list."""
 
@@ -74,7 +78,7 @@ class Assignment(StringParamType):
         return _items([f"{name}=" for name in values], incomplete)
 
 
-class CommaSeparated(Choice[str]):
+class CommaSeparated(_Words):
     """Some of a fixed set of words, with commas between them."""
 
     def convert(self, value: str, param: Parameter | None, ctx: Context | None) -> str:
