@@ -87,6 +87,10 @@ class Site:
             timeout=LONGEST, check=False,
         )  # fmt: skip
 
+    def environment(self) -> Mapping[str, str]:
+        """Return what the user's commands have on the login node."""
+        return self.cluster.environment(self.user) if self.cluster else os.environ
+
     def own(self, path: Path) -> Path:
         """Make a folder that is the user's."""
         path.mkdir(parents=True)
@@ -111,19 +115,21 @@ class Site:
         partition: str = "",
         way: Way | None = None,
         retries: int = 0,
+        env: Mapping[str, str] | None = None,
     ) -> Job:
         """Submit a job of these roles, or the job file; each job has a home of its own below the folder.
 
-        All that is done with the job goes the `way`, where there is one.
+        `env` are variables that the user's commands have beside their own. All that is done with the job goes the
+        `way`, where there is one.
         """
         here = self.own(folder / f"job{next(self.numbers)}")
         text = file.read_text() if file else job_text(f"{folder.name[:40]}-{here.name}", roles, extras)
         text = text.replace("type: job\n", f"type: job\njobRetryCount: {retries}\n") if retries else text
         profile = self.profile.replace("normal", partition) if partition else self.profile
         self.write(here, "site.yaml", merged(profile, settings))
-        job = Job(self, here, self.write(here, "job.yaml", text))
+        job = Job(self, here, self.write(here, "job.yaml", text), more=env or {})
         if way:
-            job.host, job.more = way.host, way.environment(self)
+            job.host, job.more = way.host, {**job.more, **way.environment(self)}
         done = job.paislurm("submit", "--json", *(way.words if way else ()), "job.yaml")
         assert done.returncode == 0, done.stderr
         assert not spoken(done.stderr), done.stderr

@@ -80,8 +80,8 @@ def test_impossible_jobs_are_refused_and_examples_are_not(site: Site, folder: Pa
             assert words in errors[0]["message"]
             assert errors[0]["hint"]
         for name in EXAMPLES:
-            site.write(folder, f"{name}.yaml", (ROOT / "examples" / f"{name}.yaml").read_text())
-        fit = checked(site, folder, *(f"{name}.yaml" for name in EXAMPLES), status=0)
+            site.write(folder, name, (ROOT / "examples" / name).read_text())
+        fit = checked(site, folder, *EXAMPLES, status=0)
         assert all(each["asks"] for each in fit)
     # What is gone again is told, and where in the profile it is.
     gone = site.run("paislurm", "site", "check", "--site", "site.yaml", cwd=folder)

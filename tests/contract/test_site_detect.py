@@ -59,7 +59,7 @@ def test_it_asks_seven_questions_at_most(site: Site, folder: Path) -> None:
 
 def test_examples_are_right_with_it(site: Site, profile: Path) -> None:
     for name in EXAMPLES:
-        file = site.write(profile.parent, f"{name}.yaml", (ROOT / "examples" / f"{name}.yaml").read_text())
+        file = site.write(profile.parent, name, (ROOT / "examples" / name).read_text())
         done = site.run("paislurm", "check", "--site", str(profile), str(file))
         assert done.returncode == 0, done.stderr
 

@@ -19,7 +19,7 @@ from paislurm.translator.pipeline import compile_job
 from .lint import complaints
 from .remake import CASES
 
-EXAMPLES = sorted(file for file in (Path(__file__).parents[2] / "examples").glob("*.yaml") if file.stem != "site")
+EXAMPLES = sorted(file for file in (Path(__file__).parents[2] / "examples").iterdir() if file.stem != "site")
 FOLDER = os.environ.get("PAISLURM_OPENPAI_JOBS")
 PUBLISHED = sorted([*Path(FOLDER).glob("v2/*.yaml"), *Path(FOLDER).glob("v1/*.json")]) if FOLDER else []
 COMPILE = """\

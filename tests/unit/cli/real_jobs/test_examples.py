@@ -3,42 +3,69 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.standins import with_standins
+
 if TYPE_CHECKING:
     from ..running import Runner
 
-EXAMPLES = sorted(file for file in (Path(__file__).parents[4] / "examples").glob("*.yaml") if file.stem != "site")
+FOLDER = Path(__file__).parents[4] / "examples"
+EXAMPLES = sorted(file for file in FOLDER.iterdir() if file.stem != "site")
 PRINTED = {
+    "checkpoint": {"trainer-0": "resumed after step 3\nstep 4\nstep 5\nstep 6\ndone: model 3.0\n"},
+    "container": {"worker-0": "Python 3."},
+    "ddp": {f"worker-{rank}": f"rank {rank} of 2: model [0, 1, 2, 3]\n" for rank in range(2)},
     "hello-world": {"hello-1": "hello from task 1 at"},
+    "horovod": {"master-0": "rank 2 of 3: model [0, 1, 2, 3]\n"},
+    "jupyter": {"notebook-0": "--ServerApp.root_dir=/"},
+    "mpi": {"rank-0": 6 * f"{os.uname().nodename}\n"},
     "parameter-server": {"ps-0": "serving on", "worker-1": "worker 1 of 2 learns from"},
     "rendezvous": {"worker-0": "met 1 2 3\n", "worker-3": "3 was told welcome\n"},
+    "secrets": {"worker-0": "the token has 16 characters\n"},
+    "sweep": {"trial-0": "trains with learning rate 0.1 and seed 1\n"},
+    "tensorboard": {"worker-0": "--logdir . --bind_all\n"},
     "tolerant-sweep": {"trial-7": "trial 7\n"},
+    "v1": {"server-0": "serving on", "worker-1": "worker 1 learns with 0.01 from"},
 }
 STATES = {
+    "horovod": {"worker-0": "STOPPED", "worker-1": "STOPPED"},
+    "mpi": {"rank-1": "STOPPED", "rank-2": "STOPPED"},
     "parameter-server": {"ps-0": "STOPPED"},
     "tolerant-sweep": {"trial-5": "SUCCEEDED", "trial-6": "FAILED", "trial-7": "FAILED"},
+    "v1": {"server-0": "STOPPED"},
 }
+ATTEMPTS = {"checkpoint": 2}
 
 
 def test_every_example_is_looked_at() -> None:
     assert {file.stem for file in EXAMPLES} == set(PRINTED)
 
 
+def test_every_example_says_what_it_is_for() -> None:
+    assert [file.name for file in EXAMPLES if not file.read_text().startswith(("# ", "// "))] == []
+
+
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
-def test_example(file: Path, run: Runner, surroundings: Path) -> None:
+def test_example(file: Path, run: Runner, surroundings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in with_standins(os.environ).items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
     done = run("submit", str(file), "--backend", "local", "--wait")
     assert done.code == 0, done.err
     (folder,) = surroundings.iterdir()
-    result: dict[str, Any] = json.loads((folder / "attempts/0/result.json").read_text())
+    last = f"attempts/{ATTEMPTS.get(file.stem, 1) - 1}"
+    result: dict[str, Any] = json.loads((folder / f"{last}/result.json").read_text())
     assert result["outcome"] == "succeeded"
     states = {f"{task['role']}-{task['index']}": task["state"] for task in result["tasks"]}
     expected = {**dict.fromkeys(states, "SUCCEEDED"), **STATES.get(file.stem, {})}
     assert states == expected
     for task, text in PRINTED[file.stem].items():
         role, _, index = task.rpartition("-")
-        (log,) = folder.glob(f"attempts/0/logs/*-{role}/{index}.stdout.log")
+        (log,) = folder.glob(f"{last}/logs/*-{role}/{index}.stdout.log")
         assert text in log.read_text()

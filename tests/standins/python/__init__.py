@@ -1,0 +1,1 @@
+"""Stand-ins for libraries: what is imported here has their names."""

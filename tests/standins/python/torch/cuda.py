@@ -1,0 +1,5 @@
+"""Stands in for torch.cuda: there is no GPU."""
+
+
+def is_available() -> bool:
+    return False

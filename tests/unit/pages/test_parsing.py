@@ -1,0 +1,75 @@
+"""What is taken for a block of commands, and for what it prints."""
+
+from __future__ import annotations
+
+import pytest
+
+from .blocks import Command, blocks, prints, texts
+
+PAGE = """\
+# Title
+
+A paragraph
+    that is indented is no block.
+
+<!-- first: mkdir a -->
+<!-- first: cd a -->
+<!-- status: 1 -->
+
+    $ ls a            # a comment
+    one
+    two
+    $ cat \\
+        b
+
+<!-- not run: it is large -->
+```console
+$ make large
+```
+
+<!-- first: lost -->
+Text between a comment and a block parts them.
+
+    $ true
+
+    key: value
+"""
+
+
+def test_blocks_of_a_page() -> None:
+    first, large, last = blocks(PAGE)
+    assert first.commands == (Command("ls a            # a comment", ("one", "two")), Command("cat \\\n    b", ("",)))
+    assert (first.line, first.first, first.status, first.not_run) == (10, ("mkdir a", "cd a"), 1, "")
+    assert (large.commands, large.not_run) == ((Command("make large", ()),), "it is large")
+    assert (last.first, last.status, last.commands[0].printed) == ((), 0, ("", "key: value"))
+
+
+def test_output_without_a_command_is_refused() -> None:
+    with pytest.raises(AssertionError, match="output without a command"):
+        blocks("    out\n    $ true\n")
+
+
+def test_blocks_without_commands_are_looked_at_too() -> None:
+    assert [text.lines for text in texts("    paislurm list\n\n```yaml\na: 1\n```\n")] == [
+        ["paislurm list", ""],
+        ["a: 1"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("alice~a is job 1201", "x\nroot~a is job 7, in /tmp\n"),
+        ("ps-0     | serving on …", "ps-0 | serving on 1.2.3.4:5"),
+        ("... done", "all is done"),
+    ],
+)
+def test_what_a_page_shows_is_compared_loosely(line: str, said: str) -> None:
+    assert prints(said, line, "root")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"), [("job a", "the job a"), ("state RUNNING", "state FAILED"), ("one", ""), ("a … c", "a b d")]
+)
+def test_another_output_is_noticed(line: str, said: str) -> None:
+    assert not prints(said, line, "root")
