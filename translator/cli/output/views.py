@@ -11,6 +11,8 @@ from ...monitor.waits import advice
 from ...state.script_reports import read_scripts
 from ...text_tables import pairs_text
 from ..options import STATES
+from ..where.ports_table import print_places
+from ..where.task_places import place_dict, task_places
 from .console import one_line, print_result
 from .exit_status import state_text
 from .run_rows import run_rows
@@ -68,17 +70,31 @@ def view_dict(view: View) -> dict[str, object]:
             {"name": role.name, "instances": role.instances, "states": dict(states[role.name])} for role in known.roles
         ],
         "tasks": _tasks(view),
+        "pages": _pages(view),
         "run": asdict(known.run) if known.run else None,
     }
+
+
+def _pages(view: View) -> list[dict[str, str]]:
+    """Return the pages that running tasks serve."""
+    if view.job_status.ended:
+        return []
+    from ..where.web_pages import web_pages
+
+    return [page._asdict() for page in web_pages(view, task_places(view).values())]
 
 
 def _tasks(view: View) -> list[dict[str, object]]:
     """Return the tasks, each with what it ran of prerequisites and plugins in the last attempt."""
     known = view.history
     scripts = {role.name: read_scripts(view.folder.scripts(known.attempt, role)) for role in known.roles}
+    places = task_places(view)
     found = ((task, scripts[task.role].get(task.index, ())) for task in view.tasks)
     return [
-        asdict(task) | {"node": task.node or None, "scripts": [asdict(each) for each in runs]} for task, runs in found
+        asdict(task)
+        | {"node": task.node or None, "scripts": [asdict(each) for each in runs]}
+        | place_dict(places.get((task.role, task.index)))
+        for task, runs in found
     ]
 
 
@@ -107,8 +123,8 @@ def backend_state(view: View) -> str:
     return view.history.observed.backend_state if view.history.observed else ""
 
 
-def print_view(view: View) -> None:
-    """Print a job: what matters of it, its roles, its tasks."""
+def print_view(view: View, *, ports: bool = False) -> None:
+    """Print a job: what matters of it, its roles, its tasks; with `ports` the addresses and ports of all that began."""
     known = view.history
     rows = [
         ("job", view.folder.name),
@@ -135,6 +151,7 @@ def print_view(view: View) -> None:
         _print_roles(view)
         print_result("")
         _print_tasks(view.tasks, view.folder.name)
+        print_places(view, every=ports)
 
 
 def _started(view: View) -> int | None:

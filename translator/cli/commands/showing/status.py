@@ -10,8 +10,9 @@ from ...output.console import log, print_json
 
 @click.command(epilog=examples("paislurm status my-job", "paislurm status alice~my-job", "paislurm status 1234 --json"))
 @job_argument
+@click.option("--ports", is_flag=True, help="Show the address and the ports of every task that has begun.")
 @json_option
-def command(job: str, *, as_json: bool) -> int:
+def command(job: str, *, ports: bool, as_json: bool) -> int:
     """Show how a job and its tasks stand.
 
     JOB is a job's name, user~name, or its Slurm id. For an exit code that tells a failure: `wait`.
@@ -24,7 +25,7 @@ def command(job: str, *, as_json: bool) -> int:
     if as_json:
         print_json(view_dict(view))
     else:
-        print_view(view)
+        print_view(view, ports=ports)
     if not view.job_status.ended:
         from ...jobs.rounds import warn_of_overdue_round
 
