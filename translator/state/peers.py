@@ -13,8 +13,7 @@ from .task_reports import MAX_BYTES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
-
-    from typing_extensions import TypeGuard
+    from typing import TypeGuard
 
 MAX_LINE = 1 << 16
 """Bytes; a port takes six."""
