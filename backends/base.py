@@ -19,7 +19,8 @@ class Submission:
     """Hand a script over: `script` is a file, `folder` the job folder, `tag` names this attempt everywhere.
 
     `job` is the name of the job. The backend runs `script` with the arguments FOLDER ATTEMPT TAG and sends its output
-    to `log`; `exclude` are nodes on which it is not to run. It begins no earlier than in `delay` seconds.
+    to `log`; `exclude` are nodes on which it is not to run. It begins no earlier than in `delay` seconds. `environment`
+    is what it is submitted in, None for that of the caller.
     """
 
     script: Path
@@ -30,6 +31,7 @@ class Submission:
     log: Path
     exclude: tuple[str, ...] = ()
     delay: int = 0
+    environment: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +39,8 @@ class Observation:
     """Hold what the backend says of one submitted script, in its own words and in ours.
 
     `state` is the bare word, `CANCELLED`; `raw_state` the text as it came, `CANCELLED by 1000`; `reason` why
-    a pending job waits, and `reasons` why each component does. `status` and `signal` are None where nothing has ended
+    a pending job waits, and `reasons` why each component does; `expected_start` is
+    when the backend expects to start it. `status` and `signal` are None where nothing has ended
     or only the state is known. `final` is true when nothing can change any more: the state is an ending
     and every component is there. `nodes` is a host list. Times are seconds since 1970.
     """
@@ -54,6 +57,7 @@ class Observation:
     submitted: int | None = None
     started: int | None = None
     ended: int | None = None
+    expected_start: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,8 +104,8 @@ class Backend(Protocol):
         """Return those of a host list that are out of order now, each with the reason that is given, or ""."""
         ...
 
-    def cancel(self, job_id: JobId) -> None:
-        """Ask for the end of a job; a job that has ended is no error."""
+    def cancel(self, *job_ids: JobId) -> None:
+        """Ask for the end of jobs; a job that has ended is no error. After an error some may have been cancelled."""
         ...
 
     def fetch(self, run_folders: Collection[RunFolder]) -> bool:

@@ -24,12 +24,13 @@ class BilledRunner:
         *,
         stdin: str | None = None,
         env: Mapping[str, str] | None = None,
+        base: Mapping[str, str] | None = None,
         timeout: float,
     ) -> Completed:
         """Run a program; see CommandRunner. What was not answered has been asked all the same."""
         before, failed = _children(), True
         try:
-            done = self._runner.run(argv, stdin=stdin, env=env, timeout=timeout)
+            done = self._runner.run(argv, stdin=stdin, env=env, base=base, timeout=timeout)
             failed = bool(done.status)
             return done
         finally:

@@ -33,11 +33,13 @@ class CommandRunner(Protocol):
         *,
         stdin: str | None = None,
         env: Mapping[str, str] | None = None,
+        base: Mapping[str, str] | None = None,
         timeout: float,
     ) -> Completed:
         """Run a program to its end, within `timeout` seconds.
 
-        `env` is added to an environment without what Slurm and MPI left. Without `stdin` it reads nothing.
+        `env` is added to the environment `base`, by default the caller's, without what Slurm and MPI left there.
+        Without `stdin` it reads nothing.
         """
         ...
 
@@ -51,6 +53,7 @@ class LocalRunner:
         *,
         stdin: str | None = None,
         env: Mapping[str, str] | None = None,
+        base: Mapping[str, str] | None = None,
         timeout: float,
     ) -> Completed:
         """Run a program; see CommandRunner."""
@@ -58,7 +61,7 @@ class LocalRunner:
             done = subprocess.run(
                 argv,
                 input=stdin or "",
-                env=scrubbed(os.environ) | dict(env or {}),
+                env=scrubbed(os.environ if base is None else base) | dict(env or {}),
                 capture_output=True,
                 encoding="utf-8",
                 errors="replace",

@@ -16,9 +16,11 @@ PaislurmError                 exit code
 
 from __future__ import annotations
 
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
+from .excerpt import excerpt
 from .lazy import dataclass
 
 if TYPE_CHECKING:
@@ -43,11 +45,15 @@ class Severity(str, Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Location:
-    """Name a place in a file: `line` and `column` count from 1; 0 means the whole file."""
+    """Name a place in a file: `line` and `column` count from 1; 0 means the whole file.
+
+    `source` is the text of the line, "" where it is not known or may not be shown.
+    """
 
     file: str
     line: int = 0
     column: int = 0
+    source: str = field(default="", compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
@@ -87,12 +93,15 @@ class Diagnostic:
 
 
 def diagnostic_text(diagnostic: Diagnostic) -> str:
-    """Return a diagnostic as the user reads it: place and path, then the message, then the hint."""
+    """Return a diagnostic as the user reads it: place and path, the message, the line with a caret, the hint."""
     where = "  ".join(
         part for part in (str(diagnostic.location) if diagnostic.location else "", diagnostic.path) if part
     )
     lines = [where] if where else []
     lines.append(f"{diagnostic.severity.value} {diagnostic.code}: {diagnostic.message}")
+    place = diagnostic.location
+    if place is not None and (shown := excerpt(place.source, place.line, place.column)):
+        lines.append(shown)
     if diagnostic.hint:
         lines.append(f"hint: {diagnostic.hint}")
     return "\n".join(lines)

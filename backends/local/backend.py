@@ -53,7 +53,8 @@ class LocalBackend:
         folder = (self._jobs / job_id).absolute()
         record = job_record(submission, script)
         records.write_json(folder / "job.json", record)
-        environment = job_environment(os.environ, script, record, job_id, folder, _write_programs(folder))
+        caller = os.environ if submission.environment is None else submission.environment
+        environment = job_environment(caller, script, record, job_id, folder, _write_programs(folder))
         error = _start(folder, environment)
         if error:
             diagnostic = Diagnostic(code="E504", message=f"the script cannot be started: {error}")
@@ -93,8 +94,12 @@ class LocalBackend:
         """Return none: there is no other machine to go to."""
         return {}
 
-    def cancel(self, job_id: JobId) -> None:
-        """TERM to the batch script and all tasks, KILL after a grace."""
+    def cancel(self, *job_ids: JobId) -> None:
+        """TERM to the batch scripts and all tasks of jobs, KILL after a grace."""
+        for job_id in job_ids:
+            self._cancel(job_id)
+
+    def _cancel(self, job_id: JobId) -> None:
         folder = (self._jobs / job_id).absolute()
         state = records.read_json(folder / "state.json")
         if state is None or not is_state(state):

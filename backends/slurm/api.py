@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from paislurm.translator.errors import Diagnostic, UnreachableError
@@ -132,12 +133,14 @@ class ApiBackend:
         """Return those of a host list that are down, drained or failing now, or do not respond, and Slurm's reason."""
         return self._either(lambda: self._api.unavailable_nodes(nodes), lambda: self._programs.unavailable_nodes(nodes))
 
-    def cancel(self, job_id: JobId) -> None:
-        """Cancel a job with all its components, of another cluster by the programs; one that has ended is no error."""
-        if is_federated(job_id):
-            self._programs.cancel(job_id)
-        else:
-            self._either(lambda: self._api.cancel(job_id), lambda: self._programs.cancel(job_id))
+    def cancel(self, *job_ids: JobId) -> None:
+        """Cancel jobs with all their components, of another cluster by the programs; one that has ended is no error."""
+        far = [job_id for job_id in job_ids if is_federated(job_id)]
+        if far:
+            self._programs.cancel(*far)
+        for job_id in job_ids:
+            if job_id not in far:
+                self._either(partial(self._api.cancel, job_id), partial(self._programs.cancel, job_id))
 
     def close(self) -> None:
         """Leave nothing open."""

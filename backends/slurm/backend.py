@@ -13,7 +13,7 @@ from ..base import JobId, Observation
 from ..environment import scrubbed
 from ..runner import become
 from . import commands
-from .observation import observed
+from .observation import MANY, observed
 from .output import (
     accounting_records,
     accounting_rows,
@@ -72,7 +72,7 @@ class SlurmBackend:
     def submit(self, submission: Submission) -> JobId:
         """Hand a script to sbatch; an answer without a job id is no answer."""
         argv = commands.sbatch(submission)
-        return self._submitted(argv, self._runner.run(argv, timeout=SUBMIT_SECONDS))
+        return self._submitted(argv, self._runner.run(argv, base=submission.environment, timeout=SUBMIT_SECONDS))
 
     def _submitted(self, argv: Sequence[str], done: Completed) -> JobId:
         """Return the id that sbatch has given, or raise what it says instead."""
@@ -127,12 +127,15 @@ class SlurmBackend:
         """Return those of a host list that are down, drained or failing now, or do not respond, and Slurm's reason."""
         return unavailable_nodes(self._answer(commands.sinfo(nodes)))
 
-    def cancel(self, job_id: JobId) -> None:
-        """Cancel a job with all its components; scancel does not mind one that has ended."""
-        argv = commands.scancel(job_id)
-        done = self._runner.run(argv, timeout=QUERY_SECONDS)
-        if done.status and "already completing" not in done.stderr:
-            raise failure(argv, done)
+    def cancel(self, *job_ids: JobId) -> None:
+        """Cancel jobs with all their components, by one call; scancel does not mind those that have ended."""
+        for wanted in by_cluster(job_ids, commands.cluster_of).values():
+            for first in range(0, len(wanted), MANY):
+                argv = commands.scancel(wanted[first : first + MANY])
+                done = self._runner.run(argv, timeout=QUERY_SECONDS)
+                said = [done.stderr] if len(job_ids) == 1 else done.stderr.splitlines()
+                if done.status and not (said and all("already completing" in line for line in said)):
+                    raise failure(argv, done)
 
     def unaccounted(self, job_id: JobId, seen: Observation | None) -> Observation:
         """Return what is known of the end of a job of which nobody but the controller knows, and that not for long."""

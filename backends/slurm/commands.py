@@ -180,10 +180,10 @@ def scrontab() -> list[str]:
     return ["scrontab", "-l"]
 
 
-def scancel(job_id: JobId) -> list[str]:
-    """Return the command that cancels a job with all its components; one that has ended is no error."""
-    cluster = cluster_of(job_id)
-    return ["scancel", *([f"--clusters={cluster}"] if cluster else []), number_of(job_id)]
+def scancel(job_ids: Sequence[JobId]) -> list[str]:
+    """Return the command that cancels jobs of one cluster with all their components; one that has ended is no error."""
+    cluster = cluster_of(job_ids[0])
+    return ["scancel", *([f"--clusters={cluster}"] if cluster else []), *map(number_of, job_ids)]
 
 
 def scontrol_show_job(job_id: JobId) -> list[str]:

@@ -137,4 +137,12 @@ def _from_row(row: Row, rows: Sequence[Row], *, final: bool) -> Observation:
         submitted=leader.submitted,
         started=leader.started if leader.nodes else None,
         ended=max(ends) if ended and ends else None,
+        expected_start=_expected_start(row, rows),
     )
+
+
+def _expected_start(row: Row, rows: Sequence[Row]) -> int | None:
+    """Return when Slurm expects to start a job of which nothing runs: all of its components, or it says nothing."""
+    starts = [other.started for other in rows if not other.nodes and phase(other.state) is Phase.PENDING]
+    known = [start for start in starts if start is not None]
+    return max(known) if phase(row.state) is Phase.PENDING and known and len(known) == len(rows) else None

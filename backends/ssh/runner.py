@@ -41,6 +41,7 @@ class SshRunner:
         *,
         stdin: str | None = None,
         env: Mapping[str, str] | None = None,
+        base: Mapping[str, str] | None = None,  # noqa: ARG002 - nor that
         timeout: float,
     ) -> Completed:
         """Run a program there to its end; without its end nobody knows what it did."""

@@ -106,7 +106,7 @@ def test_the_shell_that_calls_sbatch(installed: Cluster, workdir: Path) -> None:
     assert len(said.splitlines()) == 2
     attempt = workdir / f"mine-{number}" / "attempts" / "0"
     assert (attempt / "work/0-w/0/ran").exists()
-    assert (attempt / "logs/0-w/0.stdout.log").read_text() == "my cd\n0077\n0\n"
+    assert (attempt / "logs/0-w/0.stdout.log").read_text() == "started\nmy cd\n0077\n0\n"
     assert (attempt / "logs/0-w/0.stderr.log").read_text() == ""
     assert [path for path in (attempt.parents[1]).rglob("*") if path.stat().st_mode & 0o022] == []
 

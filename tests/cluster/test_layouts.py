@@ -192,4 +192,7 @@ def test_two_failures_of_four_are_tolerated_or_decide(installed: Cluster, workdi
                 True,
             )
             assert [task["exit_status"] for task in result["tasks"] if task["state"] == "FAILED"] == [3, 3]
-            assert f"task sweep-{trigger['index']} failed with status 3: 2 failed of role sweep end the job" in status
+            assert (
+                f"task sweep-{trigger['index']} failed with status 3: 2 failed tasks of role sweep end the job"
+                in status
+            )

@@ -50,14 +50,14 @@ def test_so_many_succeeded_tasks_of_any_role_end_the_job(installed: Cluster, wor
             assert (name, code, result["reason"].partition(" succeeded: ")[2]) == (
                 name,
                 0,
-                "2 succeeded of all roles complete the job",
+                "2 succeeded tasks of all roles complete the job",
             )
             ended = {"ps-0": "SUCCEEDED", "ps-1": "STOPPED", "worker-0": "SUCCEEDED", "other-0": "STOPPED"}
         else:
             assert (name, code, result["reason"]) == (
                 name,
                 1,
-                "task worker-0 failed with status 5: 1 failed of role worker end the job",
+                "task worker-0 failed with status 5: 1 failed task of role worker ends the job",
             )
             ended = {"ps-0": "STOPPED", "ps-1": "STOPPED", "worker-0": "FAILED", "other-0": "STOPPED"}
         assert (name, found) == (name, ended)

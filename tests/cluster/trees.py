@@ -27,8 +27,8 @@ PATIENCE = 600
 DAEMONS = ("slurmctld", "slurmd", "slurmdbd", "slurm-client", "munge", "mariadb-server", "iproute2", "mount", "procps")
 OF_PAISLURM = ("click", "jinja2", "platformdirs", "pydantic", "rich", "yaml")
 TOOLS = (
-    "bsdutils", "charliecloud", "curl", "faketime", "gcc", "git", "libc6-dev", "libopenmpi-dev", "openmpi-bin",
-    "openssh-client", "openssh-server", "perl-base", "python3", "python3-venv", "rsync",
+    "bsdutils", "charliecloud", "curl", "environment-modules", "faketime", "gcc", "git", "libc6-dev", "libopenmpi-dev",
+    "openmpi-bin", "openssh-client", "openssh-server", "perl-base", "python3", "python3-venv", "rsync",
 )  # fmt: skip
 PACKAGES = (*DAEMONS, *TOOLS, *(f"python3-{name}" for name in OF_PAISLURM))
 OPTIONS = (

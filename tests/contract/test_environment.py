@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,8 +12,6 @@ from tests.cluster.jobs import BOTH, ONE_ATTEMPT, job_text, role
 from tests.contract.site import Job, merged
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.contract.site import Site
 
 LOOK = """echo "${LICENSE-no} ${MY_KEY-no} ${OTHER-no} ${HOME:+home} ${SLURM_JOB_ID:+slurm} ${PAI_TASK_INDEX-no}"
@@ -20,10 +19,11 @@ LOOK = """echo "${LICENSE-no} ${MY_KEY-no} ${OTHER-no} ${HOME:+home} ${SLURM_JOB
 SHELL = {"LICENSE": "a b", "MY_KEY": "key", "OTHER": "mine"}
 
 
-def described(site: Site, folder: Path, extras: str) -> Job:
+def described(site: Site, folder: Path, extras: str, roles: str = "", *, retries: int = 0) -> Job:
     name = "shell-" + folder.name[:30].strip("-")
     site.write(folder, "site.yaml", merged(site.profile, ONE_ATTEMPT))
-    text = job_text(name, role("a", 1, LOOK) + role("b", 1, LOOK), extras)
+    text = job_text(name, roles or role("a", 1, LOOK) + role("b", 1, LOOK), extras)
+    text = text.replace("type: job\n", f"type: job\njobRetryCount: {retries}\n") if retries else text
     return Job(site, folder, site.write(folder, "job.yaml", text), name)
 
 
@@ -59,3 +59,65 @@ def test_a_folder_that_the_nodes_do_not_have(site: Site, folder: Path) -> None:
     assert (code, [(task["state"], task["exit_code"]) for task in result["tasks"]]) == (1, [("FAILED", 252)])
     assert "error: there is no folder /no/such/folder on " in job.log("0-w/0", "stderr.log")
     assert json.loads((job.path / "plan.json").read_text())["roles"][0]["workdir"] == "/no/such/folder"
+
+
+MODULES = Path("/usr/share/modules/init/bash")
+"""Environment Modules of Debian."""
+STARTS = "starts() { echo start; }\nfalse\n"
+MODULEFILE = """#%Module
+setenv TOOL_HOME {folder}
+prepend-path PATH {folder}/bin
+"""
+OF_A_SHELL = r"""
+export LINES_OF=$'one\n two=2\n\'three\' "four" $five `six` \\' EMPTY= lower='a  b' BIG
+printf -v BIG '%*s' 131067 ''
+say() { printf 'my %s\n' "$1
+$2"; }
+export -f say
+export BASH_ENV=$PWD/start.sh
+"""
+ALL_OF_IT = """type -t say; say "a" "b"; starts
+        printf '%s|' "$LINES_OF" "${EMPTY-unset}" "$lower" "${#BIG}" "${OTHER-}"
+        printf '%s|' "${SLURM_QOS-}" "${SBATCH_QOS-}" "$PAISLURM_SUBMIT_DIR"; bash -c 'starts; say c d'
+        [ "$FC_FRAMEWORK_ATTEMPT_ID" = 1 ]"""
+
+
+def test_a_shell_as_it_is_in_the_first_attempt_and_in_a_retry(site: Site, folder: Path) -> None:
+    """Lines, quotes, functions, the longest value, BASH_ENV; a shell with another environment submits the retry."""
+    job = described(site, folder, "{}", role("a", 1, ALL_OF_IT), retries=1)
+    site.write(folder, "start.sh", STARTS)
+    more = f"{OF_A_SHELL}export SLURM_QOS=nosuch SBATCH_QOS=nosuch\nexec paislurm submit --json job.yaml\n"
+    done = site.run("bash", str(site.write(folder, "submit.sh", more)), cwd=folder, env=job.env)
+    assert done.returncode == 0, done.stderr
+    waited = site.run("paislurm", "wait", "--", job.name, cwd=folder, env={**job.env, "LINES_OF": "x", "OTHER": "y"})
+    assert waited.returncode == 0, (waited.stderr, job.said())
+    expected = (
+        "function\nmy a\nb\nstart\none\n two=2\n'three' \"four\" $five `six` \\||a  b|131067||"
+        f"||{folder.resolve()}|start\nmy c\nd\n"
+    )
+    assert [job.log("0-a/0", attempt=number) for number in (0, 1)] == [expected, expected]
+    assert not (job.path / "environment").exists()
+
+
+def test_a_module_that_the_commands_load(site: Site, folder: Path) -> None:
+    """Its `module` is that of the shell in which the job is submitted, by paislurm, sbatch, or to run there."""
+    if site.cluster is None:
+        pytest.skip("what modules a site has is not known")
+    text = "type -t module; module load tool/1; tool; starts; echo $TOOL_HOME; pwd -P"
+    job = described(site, folder, "{slurm: {workdir: ./code}}", role("a", 1, text))
+    tool = folder / "tool"
+    for name in ("tool", "tool/bin", "modules", "modules/tool", "code", "here"):
+        site.own(folder / name)
+    program = site.write(tool / "bin", "tool", "#!/bin/sh\necho this is the tool\n")
+    program.chmod(0o755)
+    site.write(folder / "modules/tool", "1", MODULEFILE.format(folder=tool))
+    by_hand = site.write(folder, "by-hand.sbatch", job.paislurm("script", "job.yaml").stdout)
+    site.write(folder, "start.sh", STARTS)
+    shell = f"source {MODULES}\nmodule use {folder}/modules\nexport BASH_ENV={folder}/start.sh\n"
+    words = f"""paislurm submit --json --wait job.yaml && sbatch --wait --parsable {by_hand.name} &&
+        PAISLURM_HOME={folder}/here paislurm submit --backend local --wait job.yaml"""
+    done = site.run("bash", str(site.write(folder, "submit.sh", shell + words)), cwd=folder, env=job.env)
+    assert done.returncode == 0, (done.stderr, job.said())
+    logs = [log.read_text() for log in folder.rglob("0-a/0.stdout.log")]
+    expected = ["function", "this is the tool", "start", str(tool), str((folder / "code").resolve())]
+    assert [log.splitlines() for log in logs] == [expected] * 3

@@ -58,6 +58,7 @@ class RecordingRunner:
         *,
         stdin: str | None = None,
         env: Mapping[str, str] | None = None,
+        base: Mapping[str, str] | None = None,  # noqa: ARG002 - nor that
         timeout: float,
     ) -> Completed:
         done = self._cluster.run(argv, user=USER, stdin=stdin, env=env, timeout=timeout)

@@ -13,6 +13,7 @@ from ..errors import RejectedError
 from ..state.publish import sync_folder, write_durably
 from ..state.records import Intent, Submitted
 from ..state.safe_read import read_end
+from ..state.submit_environment import kept_environment
 from .retry import STOPPED
 from .transition import abandoned
 
@@ -72,8 +73,9 @@ def submit_attempt(
     """Submit the attempt whose intent is in the journal; BackendError if the backend did not take it.
 
     `exclude` are nodes that it had better not run on: if it cannot do without, they are not left out. It is not to
-    begin before `delay` seconds have passed. Returns its
-    id and, where it could not be written down, why: the job runs all the same, its tag finds it.
+    begin before `delay` seconds have passed. A retry, or a job that waited for others, has the environment in which
+    the user submitted it. Returns its id and, where it could not be written down, why: the job runs all the same, its
+    tag finds it.
     """
     submission = Submission(
         script=folder.script(known.attempt),
@@ -84,6 +86,7 @@ def submit_attempt(
         log=folder.batch_log(known.attempt),
         exclude=exclude,
         delay=max(0, delay),
+        environment=kept_environment(folder.path) if known.attempt or known.dependencies else None,
     )
     try:
         job_id = backend.submit(submission)

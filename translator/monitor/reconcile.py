@@ -17,6 +17,7 @@ from ..lazy import dataclass
 from ..state.history import apply
 from ..state.publish import remove
 from ..state.records import Cancelled, Ended, Intent, Retry
+from ..state.submit_environment import forget_environment
 from .after import may_begin
 from .attempt import is_settled, new_intent, prepare, submit_attempt
 from .job_status import JobStatus
@@ -97,6 +98,7 @@ def _act(view: View, dependencies: Dependencies) -> View:
         if is_unknown(view) and dependencies.clock() - (view.history.submitted or view.history.asked) > UNKNOWN_SECONDS:
             # It will hardly be known again, and its user may not look for long.
             remove(view.folder.secrets)
+            forget_environment(view.folder.path)
         view = _cancel_again(view, dependencies)
         ahead = dependencies.ahead(view.history.backend)
         view = held_up(view, dependencies.clock(), dependencies.room_at, ahead)

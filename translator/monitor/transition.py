@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..folded_names import folded
 from ..state.records import Ended, Observed, Retry
 from .job_status import JobStatus, state_of
 from .retry import STOPPED, AttemptEnd, RetryAfter, decide_retry
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from ..state.history import History
     from ..state.records import Record
     from .job_status import Evidence
+
+MAX_NODE_LIST = 4000
 
 
 def transition(evidence: Evidence, job_status: JobStatus, *, completed: int) -> tuple[JobStatus, tuple[Record, ...]]:
@@ -144,4 +147,13 @@ def _end(evidence: Evidence, job_status: JobStatus, completed: int) -> Ended:
         started_at=started,
         ended_at=ended,
         completed=completed,
+        node_list=_node_list(evidence),
     )
+
+
+def _node_list(evidence: Evidence) -> str:
+    """Return the nodes of the attempt by its tasks, or else by the backend; "" where they would fill the journal."""
+    tasks = evidence.result.tasks if evidence.result else ()
+    found = folded({task.node for task in tasks if task.node})
+    found = found or (evidence.observation.nodes if evidence.observation else "")
+    return found if len(found) <= MAX_NODE_LIST else ""

@@ -68,9 +68,14 @@ def _folders(site: Site) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*site.containers.mounts, *filter(None, [root]))))
 
 
-def workdir(job: Job, role: Role) -> str:
-    """Return where the commands of a role start; its own word goes before that of the job."""
-    return role.slurm_options.workdir or job.slurm_options.job.workdir or "task"
+def workdir(job: Job, role: Role, site: Site) -> str:
+    """Return where the commands of a role start: by its own word, else that of the job, else that of the site."""
+    return role.slurm_options.workdir or job.slurm_options.job.workdir or site.workdir
+
+
+def is_of_submit(folder: str) -> bool:
+    """Tell whether a workdir is the folder of the submit, or one below it."""
+    return folder == "submit" or folder.startswith("./")
 
 
 def container_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[Diagnostic, ...]:
@@ -78,20 +83,23 @@ def container_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[
     row = site.containers.row
     if row is not None:
         points = [*_folders(site), *(point for _, _, point in found)]
-        return (*_shortcomings(job, row), *_unmounted(job, points))
+        return (*_shortcomings(job, row), *_unmounted(job, site, points))
     names = dict.fromkeys(role.image.uri for role in job.roles)
     message = f"tasks run on the node itself; the container image is not used: {', '.join(names)}"
     return (Diagnostic(code="W402", message=message, path=job.paths.images),)
 
 
-def _unmounted(job: Job, points: list[str]) -> Iterator[Diagnostic]:
+def _unmounted(job: Job, site: Site, points: list[str]) -> Iterator[Diagnostic]:
     """Warn of a workdir that containers have from their image or not at all; that of `submit` is mounted."""
     asked: dict[tuple[str, str], list[str]] = {}
     for role in job.roles:
-        own = f"taskRoles.{role.name}." if role.slurm_options.workdir else ""
-        asked.setdefault((workdir(job, role), f"$.extras.slurm.{own}workdir"), []).append(role.name)
+        if role.slurm_options.workdir:
+            path = f"$.extras.slurm.taskRoles.{role.name}.workdir"
+        else:
+            path = "$.extras.slurm.workdir" if job.slurm_options.job.workdir else "$.taskRoles"
+        asked.setdefault((workdir(job, role, site), path), []).append(role.name)
     for (folder, path), names in asked.items():
-        if folder in ("task", "submit") or any(PurePath(folder).is_relative_to(point) for point in points):
+        if folder == "task" or is_of_submit(folder) or any(PurePath(folder).is_relative_to(point) for point in points):
             continue
         message = f"the site mounts nothing at {folder}: the image of role {', '.join(names)} must have this folder"
         hint = "the site profile names folders to mount under `containers.mounts`"

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Diagnostic
+from ..plural import counted
 from ..text_tables import columns_text, pairs_text
 
 if TYPE_CHECKING:
@@ -57,8 +58,12 @@ def plan_text(plan: Plan) -> str:
     head = [
         ("job", f"{plan.job_name} ({plan.source}, PAI protocol v{plan.protocol})"),
         ("layout", f"{plan.layout.kind}: {plan.layout.reason}"),
-        ("tasks", f"{plan.task_count} in {len(plan.roles)} {'role' if len(plan.roles) == 1 else 'roles'}, {turns}"),
-        *([("complete", f"with {plan.min_succeeded} succeeded tasks of all roles")] if plan.min_succeeded > 0 else []),
+        ("tasks", f"{plan.task_count} in {counted(len(plan.roles), 'role')}, {turns}"),
+        *(
+            [("complete", f"with {counted(plan.min_succeeded, 'succeeded task')} of all roles")]
+            if plan.min_succeeded > 0
+            else []
+        ),
         *([("slurm", plan.slurm.version)] if plan.slurm.version else []),
         ("time limit", _time(plan)),
         ("ports", f"{plan.nodes.first_port} to {plan.nodes.last_port}"),
@@ -101,7 +106,7 @@ def plan_text(plan: Plan) -> str:
 def _ranks(plan: Plan, mpi_world: MpiWorld) -> str:
     """Return how many ranks each role of a world has."""
     roles = [plan.roles[position] for position in mpi_world.roles]
-    return " and ".join(f"{role.instances * role.ranks} ranks of {role.name}" for role in roles)
+    return " and ".join(f"{counted(role.instances * role.ranks, 'rank')} of {role.name}" for role in roles)
 
 
 def _workdir(plan: Plan, folder: str) -> str:

@@ -273,7 +273,7 @@ def _role(
         command=role.command,
         after=after,
         environment=(*role_variables(job, role), *(infiniband.variables if infiniband else ())),
-        workdir=workdir(job, role),
+        workdir=workdir(job, role, site),
         infiniband=infiniband,
         lines=role.lines,
     )

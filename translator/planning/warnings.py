@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, PlanError
 from ..job import RESTART_ALWAYS
+from ..plural import counted
 from .peers import exported_tasks
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def restarts(job: Job, site: Site) -> tuple[Diagnostic, ...]:
         return ()
     path = job.paths.retry_count
     if not site.known:
-        message = f"the job is not restarted for ever, but {site.retry.max_transient_retries} times at most"
+        message = f"the job is not restarted for ever, but {counted(site.retry.max_transient_retries, 'time')} at most"
         hint = "a site profile can say more: `retry: {maxRestarts: 100}`"
         return (Diagnostic(code="W410", message=message, path=path, hint=hint),)
     message = "a job that is restarted for ever needs a site that says how often that is"

@@ -89,12 +89,18 @@ def raw_option(value: object) -> str:
 
 
 def workdir(value: object) -> str:
-    """Return where the commands start: `task`, `submit`, or an absolute path."""
+    """Return where the commands start: `task`, `submit`, an absolute path, or `./` and a path from the submit on."""
     text = value if isinstance(value, str) else ""
-    if text in ("task", "submit") or (text.startswith("/") and text.isprintable()):
+    below = text.startswith("./") and ".." not in text.split("/")
+    if text in ("task", "submit") or ((text.startswith("/") or below) and text.isprintable()):
         return text
-    below = "~/" if text.startswith("~") else ""
-    raise expected("`task`, `submit` or an absolute path", f"the commands can go on from there: `cd {below}data`")
+    if text.startswith(("~", "$")):
+        hint = f"the commands can go on from there: `cd {'~/' if text[0] == '~' else ''}data`"
+    elif ".." in text.split("/"):
+        hint = "`..` would lead out of the folder of the submit: write an absolute path"
+    else:
+        hint = "below the folder of the submit: `./data`"
+    raise expected("`task`, `submit`, an absolute path, or one that begins with `./`", hint)
 
 
 def export_env(value: object) -> tuple[str, ...] | None:
@@ -121,7 +127,7 @@ SbatchText = Annotated[str, Validator(sbatch_value, {"type": "string", "pattern"
 HostList = Annotated[str, Validator(host_list, {"type": "string"})]
 Time = Annotated[timedelta, Validator(time_limit, {"type": ["string", "integer"]})]
 RawOption = Annotated[str, Validator(raw_option, {"type": "string", "pattern": "^--[a-z]"})]
-Workdir = Annotated[str, Validator(workdir, {"type": "string", "pattern": "^(?:task|submit|/.*)$"})]
+Workdir = Annotated[str, Validator(workdir, {"type": "string", "pattern": r"^(?:task|submit|\.?/.*)$"})]
 _NAMES = {"type": "array", "items": {"type": "string", "pattern": f"^{_VARIABLE}$"}}
 ExportEnv = Annotated[
     tuple[str, ...], Validator(export_env, {"anyOf": [{"enum": [True, False, "all", "none"]}, _NAMES]})

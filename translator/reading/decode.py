@@ -12,6 +12,8 @@ MAX_FILE = 16 * 1024 * 1024
 _FAULTS_SHOWN = 10
 _NOT_ALLOWED = regex("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 _BREAK = regex("\r\n|[\r\n\x85\u2028\u2029]")
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""The first bytes of a file in UTF-16."""
 
 
 class UndecodableError(Exception):
@@ -52,7 +54,7 @@ def _utf8(source: bytes, file: str) -> str:
         before = lines_of(source[: error.start].decode("utf-8"))
         location = Location(file=file, line=len(before), column=len(before[-1]) + 1)
         byte = source[error.start]
-        if source[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        if source[:2] in UTF_16:
             message, hint = "the file is in UTF-16, not in UTF-8", "save it as UTF-8 in your editor"
         else:
             message = f"the file is not UTF-8 text: byte 0x{byte:02x} stands where a character should"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from functools import cached_property
 from typing import TYPE_CHECKING, Union
 
 from ..errors import Diagnostic, Location
 from ..lazy import dataclass
+from .source_lines import shown_of_document
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -80,7 +82,19 @@ class Document:
     secrets: Mapping[str, Value] | None = field(default=None, repr=False)
     given: Mapping[Path, str] = field(default_factory=dict)
     """Which values an option of the command line has put there, and which option: `--time`."""
+    secrets_line: int = 0
+    """The line on which the second document begins, 0 where there is none."""
     warnings: tuple[Diagnostic, ...] = ()
+
+    @cached_property
+    def _shown(self) -> Sequence[str]:
+        """The lines that messages may show."""
+        return shown_of_document(self.lines, self.spans, self.secrets_line)
+
+    def location_at(self, line: int, column: int) -> Location:
+        """Return a place by its line and column, with the text of the line if that may be shown."""
+        source = self._shown[line - 1] if 0 < line <= len(self._shown) else ""
+        return Location(file=self.file, line=line, column=column, source=source)
 
     def location(self, path: Path, *, key: bool = False) -> Location:
         """Return the place of the value at `path`, or of the nearest value around it that exists."""
@@ -88,8 +102,8 @@ class Document:
             span = self.spans.get(path[:length])
             if span is not None:
                 if key or length < len(path):
-                    return Location(file=self.file, line=span.key_line, column=span.key_column)
-                return Location(file=self.file, line=span.line, column=span.column)
+                    return self.location_at(span.key_line, span.key_column)
+                return self.location_at(span.line, span.column)
         return Location(file=self.file)
 
     def location_in(self, path: Path, text: str, occurrence: int) -> Location:
@@ -101,7 +115,7 @@ class Document:
             column = self.lines[number - 1].find(text, span.column - 1 if number == span.line else 0)
             while column >= 0:
                 if occurrence == 0:
-                    return Location(file=self.file, line=number, column=column + 1)
+                    return self.location_at(number, column + 1)
                 occurrence -= 1
                 column = self.lines[number - 1].find(text, column + len(text))
         return self.location(path)

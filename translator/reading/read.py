@@ -8,15 +8,16 @@ import yaml
 
 from ..errors import Diagnostic, Location, ProtocolError
 from ..lazy import regex
-from .decode import UndecodableError, decode, lines_of
+from .decode import MAX_FILE, UTF_16, UndecodableError, decode, lines_of
 from .document import Document
 from .json_nodes import JsonReader, looks_like_v1
+from .source_lines import shown_of_text, with_sources
 from .spans import Spans
 from .yaml_errors import yaml_error
 from .yaml_nodes import Composer, FatalReadError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from .document import Value
     from .nodes import Node
@@ -35,7 +36,7 @@ def read(text: str | bytes, *, file: str) -> Document:
     try:
         source = decode(text, file=file)
     except UndecodableError as error:
-        raise ProtocolError(error.diagnostics) from None
+        raise ProtocolError(with_sources(error.diagnostics, _undecoded_lines(text))) from None
     lines = lines_of(source)
     composer = Composer(file)
     roots: list[Node] = []
@@ -43,12 +44,14 @@ def read(text: str | bytes, *, file: str) -> Document:
     try:
         roots.extend(composer.documents(json.events() if json else yaml_events(source)))
     except yaml.YAMLError as error:
-        raise ProtocolError([*composer.diagnostics, yaml_error(error, lines, file=file)]) from None
+        found = [*composer.diagnostics, yaml_error(error, lines, file=file)]
+        raise ProtocolError(with_sources(found, shown_of_text(lines))) from None
     except FatalReadError as error:
-        raise ProtocolError([*composer.diagnostics, error.diagnostic]) from None
+        found = [*composer.diagnostics, error.diagnostic]
+        raise ProtocolError(with_sources(found, shown_of_text(lines))) from None
     diagnostics = composer.diagnostics + _root_errors(roots, file)
     if diagnostics:
-        raise ProtocolError(diagnostics)
+        raise ProtocolError(with_sources(diagnostics, shown_of_text(lines)))
     secrets = roots[1].value if len(roots) > 1 else None
     return Document(
         file=file,
@@ -56,8 +59,16 @@ def read(text: str | bytes, *, file: str) -> Document:
         spans=Spans(roots[0], lines),
         lines=lines,
         secrets=secrets if isinstance(secrets, dict) else None,
+        secrets_line=roots[1].line if len(roots) > 1 else 0,
         warnings=(*(json.warnings if json else ()), *(_secrets_warning(root, file) for root in roots[1:])),
     )
+
+
+def _undecoded_lines(text: str | bytes) -> Sequence[str]:
+    """Return the lines of what is no text, as far as they can be shown; those of a file in UTF-16 cannot."""
+    if isinstance(text, bytes):
+        text = "" if text[:2] in UTF_16 or len(text) > MAX_FILE else text.decode("utf-8", errors="replace")
+    return shown_of_text(lines_of(text.removeprefix("\ufeff")))
 
 
 def yaml_events(source: str) -> Iterator[yaml.Event]:

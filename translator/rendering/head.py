@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..lazy import dataclass, regex
 from ..planning.settings.choose import job_settings, role_settings
+from ..plural import counted
 from ..protocol.expressions.secrets import TAG
 from .lines import Line, setting_lines
 from .runtime_bundle import program
@@ -128,7 +129,7 @@ def role_section(role: RolePlan, plan: Plan, same: Mapping[str, str]) -> RoleSec
 
 def _title(role: RolePlan, plan: Plan) -> str:
     first = plan.roles[started_by(role)].name
-    tasks = "1 task" if role.instances == 1 else f"{role.instances} tasks"
+    tasks = counted(role.instances, "task")
     started = f" The srun of {first} starts it, as ranks of one MPI world." if first != role.name else ""
     return f"{role.name}, {tasks}, from {plan.source}, {role.lines}.{started}"
 

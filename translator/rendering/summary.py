@@ -6,6 +6,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from ..job import NEVER
+from ..planning.containers import is_of_submit
+from ..plural import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,9 +30,9 @@ _STEP_AFTER = {"failure": "Where the job fails", "end": "Unless Slurm ends the j
 
 
 def _sentences(plan: Plan) -> Iterator[str]:
-    roles = _count(len(plan.roles), "task role")
+    roles = counted(len(plan.roles), "task role")
     yield (
-        f"Job {plan.job_name}: {_count(plan.task_count, 'task')} in {roles}, compiled by paislurm {plan.version} "
+        f"Job {plan.job_name}: {counted(plan.task_count, 'task')} in {roles}, compiled by paislurm {plan.version} "
         f"from {plan.source} (PAI protocol v{plan.protocol}). {_ends(plan)}"
     )
     yield (
@@ -61,9 +63,8 @@ def _sentences(plan: Plan) -> Iterator[str]:
 def _ends(plan: Plan) -> str:
     """Say when the job ends, as far as that is not a role's affair, and what is tried again."""
     if plan.min_succeeded > 0:
-        end = (
-            f"It succeeds when {_count(plan.min_succeeded, 'task')} of all roles {_have(plan.min_succeeded)} succeeded."
-        )
+        tasks, have = counted(plan.min_succeeded, "task"), _have(plan.min_succeeded)
+        end = f"It succeeds when {tasks} of all roles {have} succeeded."
     elif all(role.completion.min_succeeded == NEVER for role in plan.roles):
         end = "It succeeds when all tasks have ended, unless a rule of a task role below fails it before."
     else:
@@ -83,7 +84,7 @@ def _may_write(plan: Plan) -> str:
     if plan.containers.runtime == "none":
         return "the commands may write wherever the user may."
     where = ["what PSL_MOUNTS names"] * bool(plan.containers.mounts)
-    where += ["the folder of the submit"] * any(role.workdir == "submit" for role in plan.roles)
+    where += ["the folder of the submit"] * any(is_of_submit(role.workdir) for role in plan.roles)
     more = f"also to {' and to '.join(where)}" if where else "to no other folder of the nodes"
     return f"the commands, in containers of {plan.containers.runtime}, {more}."
 
@@ -109,9 +110,9 @@ def component_comment(component: Component, plan: Plan) -> list[str]:
 
 def _share(role: RolePlan) -> str:
     wanted = role.resources
-    gpus = f" and {_count(wanted.gpus, 'GPU')}" if wanted.gpus else ""
+    gpus = f" and {counted(wanted.gpus, 'GPU')}" if wanted.gpus else ""
     return (
-        f"task role {role.name}: {_count(role.slots, 'task')} of {_count(wanted.cpus, 'CPU')}, "
+        f"task role {role.name}: {counted(role.slots, 'task')} of {counted(wanted.cpus, 'CPU')}, "
         f"{wanted.memory_mib} MiB{gpus}"
     )
 
@@ -128,12 +129,8 @@ def completion_sentence(role: RolePlan) -> str:
 
 
 def _tasks_have(number: int) -> str:
-    return f"{_count(number, 'task')} {_have(number)}"
+    return f"{counted(number, 'task')} {_have(number)}"
 
 
 def _have(number: int) -> str:
     return "has" if number == 1 else "have"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..lazy import dataclass
+from ..plural import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -57,7 +58,7 @@ def _partition(path: Path, ours: Partition, theirs: Partition) -> Iterator[Diffe
     if not theirs.shapes:
         return
     if ours.node_count > theirs.node_count:
-        message = f"partition {ours.name} has {theirs.node_count} nodes, not {ours.node_count}"
+        message = f"partition {ours.name} has {counted(theirs.node_count, 'node')}, not {ours.node_count}"
         yield Difference(path=(*path, "nodes"), message=message)
     if theirs.time_limit is not None and ours.shapes and (ours.time_limit or theirs.time_limit) > theirs.time_limit:
         message = f"partition {ours.name} allows {theirs.time_limit}, not {ours.time_limit}"

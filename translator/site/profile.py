@@ -286,6 +286,8 @@ class Site:
     notifier: Notifier | None = None
     one_log: bool = False
     """Whether both streams of a task go to one file."""
+    workdir: str = "task"
+    """Where the commands of jobs start that do not say it: `task`, `submit`, or a path."""
     group_home: bool = False
     """Whether PAISLURM_HOME may be a folder of a group, which others own or can write to."""
     compat: CompatOptions = field(default_factory=CompatOptions)

@@ -10,7 +10,7 @@ import re
 from datetime import timedelta
 from typing import Annotated
 
-from ..protocol.extras_slurm import HostList, Plugin, SbatchText, SlurmCompat, Time
+from ..protocol.extras_slurm import HostList, Plugin, SbatchText, SlurmCompat, Time, Workdir
 from ..slurm_options import CompatOptions
 from ..validation.marks import Key, Validator
 from ..validation.strict_model import (
@@ -271,6 +271,7 @@ class SiteFile(StrictModel):
     logs: Logs = Logs()
     monitor: MonitorOrNone = Monitor()
     notifications: Notifications = Notifications()
+    workdir: Workdir = _DEFAULTS.workdir
     group_home: Boolean = _DEFAULTS.group_home
     compat: SlurmCompat = SlurmCompat()
 
@@ -315,6 +316,7 @@ class SiteFile(StrictModel):
             monitor=self.monitor.settings(),
             notifier=self.notifications.notifier(),
             one_log=self.logs.one_file_per_task,
+            workdir=self.workdir,
             group_home=self.group_home,
             compat=self.compat.over(CompatOptions()),
         )

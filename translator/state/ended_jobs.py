@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
+from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import FolderError
@@ -43,6 +44,11 @@ class EndedJob(NamedTuple):
     exit_code: int | None
     reason: str
     completed: int
+    started_at: int | None
+    ended_at: int | None
+    virtual_cluster: str
+    partition: str
+    node_list: str
     group: str = ""
 
     @property
@@ -52,9 +58,8 @@ class EndedJob(NamedTuple):
 
 
 _KINDS = frozenset(
-    (str, str, str, str, int, int, int, submitted, str, exit_code, str, int, str)
-    for submitted in (int, type(None))
-    for exit_code in (int, type(None))
+    (str, str, str, str, int, int, int, submitted, str, exit_code, str, int, started, ended, str, str, str, str)
+    for submitted, exit_code, started, ended in product((int, type(None)), repeat=4)
 )
 """What the values of an `EndedJob` can be."""
 Stamp = tuple[int, int, int]
@@ -146,7 +151,9 @@ def summary(known: History) -> EndedJob:
     return EndedJob(
         job=known.job, user=known.user, backend=known.backend, job_id=known.job_id, attempt=known.attempt,
         task_count=known.tasks, created=known.created, submitted=known.submitted, state=end.state,
-        exit_code=end.exit_code, reason=end.reason, completed=end.completed, group=known.group,
+        exit_code=end.exit_code, reason=end.reason, completed=end.completed, started_at=end.started_at,
+        ended_at=end.ended_at, virtual_cluster=known.virtual_cluster, partition=known.partition,
+        node_list=end.node_list, group=known.group,
     )  # fmt: skip
 
 

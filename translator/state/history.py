@@ -48,6 +48,8 @@ class History:
     notify: tuple[str, ...] = ()
     run: RunRecord | None = None
     """None, too, where only the end of the journal was read: `JobFolder.created` has it then."""
+    virtual_cluster: str = ""
+    partition: str = ""
     notified: frozenset[str] = frozenset()
     group: str = ""
     sweep: Mapping[str, str] = field(default_factory=dict)
@@ -153,6 +155,8 @@ def _created(known: History, record: Created) -> History:
         sweep=record.sweep,
         dependencies=record.dependencies,
         first_tag=record.first_tag,
+        virtual_cluster=record.virtual_cluster,
+        partition=record.partition,
         tasks=sum(role.instances for role in record.roles),
         created=record.happened_at,
     )

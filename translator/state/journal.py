@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import suppress
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from ..lazy import dataclass, regex
 from .records import Created, Ended, Submitted, dump, parse
 from .safe_read import CorruptDataError, open_regular, read_end
+from .submit_environment import forget_environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +41,8 @@ def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
 
     A line that a crash or a full disk left torn is closed first, so that it spoils no record but its own.
     With `inode`, that of the journal from which the record follows, nothing is written to another job's that has
-    taken its place. With the end of the job its secrets go: no attempt will want them any more.
+    taken its place. With the end of the job its secrets go, and the environment of its submit: no attempt will want
+    them any more.
     """
     descriptor = os.open(journal, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -48,6 +51,8 @@ def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
             raise OSError(errno.ESTALE, "it is another job's now", str(journal))
         if isinstance(record, Ended):
             rmtree(journal.with_name(SECRETS), ignore_errors=True)
+            with suppress(OSError):
+                forget_environment(journal.parent)
         size = status.st_size
         torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
         line = b"\n" * torn + dump(record)

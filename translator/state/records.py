@@ -72,7 +72,8 @@ class Created:
     `exit_rows` are the site's changes of the exit specification; `notify` are events. `run` is what the job was
     submitted with, None in a journal of a version that did not keep it. A job of a sweep has the name of its `group`,
     and in `sweep` the values of the parameters that differ. One with `dependencies` is submitted by the monitor, under
-    `first_tag`.
+    `first_tag`. `partition` is where it goes by the job file and the site profile, "" for Slurm's default, several with
+    commas between them.
     """
 
     happened_at: int
@@ -88,6 +89,8 @@ class Created:
     sweep: Mapping[str, str] = field(default_factory=dict)
     dependencies: tuple[Dependency, ...] = ()
     first_tag: str = ""
+    virtual_cluster: str = ""
+    partition: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +166,10 @@ class Retry:
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
-    """Say how the job ended. `state` is OpenPAI's word, `backend_state` the backend's, or ""."""
+    """Say how the job ended. `state` is OpenPAI's word, `backend_state` the backend's, or "".
+
+    `node_list` is a host list, as in Slurm.
+    """
 
     happened_at: int
     attempt: Count
@@ -174,6 +180,7 @@ class Ended:
     started_at: int | None
     ended_at: int | None
     completed: Count
+    node_list: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

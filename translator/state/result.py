@@ -47,6 +47,14 @@ class TaskResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Trigger:
+    """Name the task whose end reached the threshold that decided the job."""
+
+    role: str
+    index: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Result:
     """Say how an attempt ended, and why."""
 
@@ -58,6 +66,8 @@ class Result:
     started_at: int | None
     ended_at: int | None
     tasks: tuple[TaskResult, ...]
+    trigger: Trigger | None = None
+    """What decided the job, None where no task did."""
 
     @property
     def complete(self) -> bool:
@@ -93,7 +103,16 @@ def parse_result(data: bytes) -> Result:
         started_at=optional_int(raw, "started_at"),
         ended_at=optional_int(raw, "ended_at"),
         tasks=tuple(_task(task) for task in require_objects(raw, "tasks")),
+        trigger=_trigger(raw.get("trigger")),
     )
+
+
+def _trigger(raw: object) -> Trigger | None:
+    if raw is None:
+        return None
+    if not isinstance(raw, dict):
+        raise CorruptDataError("`trigger` is not an object")
+    return Trigger(role=require_str(raw, "role"), index=require_int(raw, "index"))
 
 
 def _task(raw: Mapping[str, object]) -> TaskResult:

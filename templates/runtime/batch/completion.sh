@@ -62,10 +62,20 @@ has_unaccepted_exit() {
 complete_by_C2() {
   local role=$1 index=$2 task=$1.$2 name=${PSL_ROLE_NAME[$1]}
   explain_failure "$task"
+  describe_threshold "${PSL_MIN_FAILED[role]}" failed "role $name" end
   PSL_TRIGGER="C2 $role $index ${PSL_MIN_FAILED[role]}"
   decide failed "${PSL_CODE_OF[$task]}" "${PSL_BEHAVIOUR_OF[$task]}" \
-    "task $name-$index failed with status ${PSL_STATUS[$task]}$PSL_EXPLANATION: \
-${PSL_MIN_FAILED[role]} failed of role $name end the job"
+    "task $name-$index failed with status ${PSL_STATUS[$task]}$PSL_EXPLANATION: $PSL_THRESHOLD"
+}
+
+# describe_threshold COUNT HOW OF VERB: set PSL_THRESHOLD to what so many tasks do to the job, as in
+# "2 failed tasks of role worker end the job".
+describe_threshold() {
+  if (($1 == 1)); then
+    PSL_THRESHOLD="1 $2 task of $3 $4s the job"
+  else
+    PSL_THRESHOLD="$1 $2 tasks of $3 $4 the job"
+  fi
 }
 
 # explain_failure TASK: set PSL_EXPLANATION to what is known of a failure beside its status.
@@ -95,16 +105,16 @@ explain_failure() {
 # complete_by_C3 ROLE INDEX: so many tasks of a role have succeeded that the job succeeds.
 complete_by_C3() {
   local role=$1 index=$2 name=${PSL_ROLE_NAME[$1]}
+  describe_threshold "${PSL_MIN_SUCCEEDED[role]}" succeeded "role $name" complete
   PSL_TRIGGER="C3 $role $index ${PSL_MIN_SUCCEEDED[role]}"
-  decide succeeded 0 success "task $name-$index succeeded: \
-${PSL_MIN_SUCCEEDED[role]} succeeded of role $name complete the job"
+  decide succeeded 0 success "task $name-$index succeeded: $PSL_THRESHOLD"
 }
 
 # complete_by_C3_of_job ROLE INDEX: so many tasks of all roles have succeeded that the job succeeds.
 complete_by_C3_of_job() {
+  describe_threshold "$PSL_MIN_SUCCEEDED_OF_JOB" succeeded 'all roles' complete
   PSL_TRIGGER="C3 $1 $2 $PSL_MIN_SUCCEEDED_OF_JOB"
-  decide succeeded 0 success "task ${PSL_ROLE_NAME[$1]}-$2 succeeded: \
-$PSL_MIN_SUCCEEDED_OF_JOB succeeded of all roles complete the job"
+  decide succeeded 0 success "task ${PSL_ROLE_NAME[$1]}-$2 succeeded: $PSL_THRESHOLD"
 }
 
 # All tasks have ended, and no threshold was reached.
@@ -113,7 +123,11 @@ complete_by_C4() {
   for role in "${!PSL_FAILED[@]}"; do
     failed=$((failed + PSL_FAILED[role]))
   done
-  if ((failed)); then
+  if ((PSL_TASK_COUNT == 1 && failed)); then
+    decide succeeded 0 success 'the only task has failed, which decides nothing'
+  elif ((PSL_TASK_COUNT == 1)); then
+    decide succeeded 0 success 'the only task has succeeded'
+  elif ((failed)); then
     decide succeeded 0 success \
       "all $PSL_TASK_COUNT tasks have ended; $failed of them failed, which decides nothing"
   else

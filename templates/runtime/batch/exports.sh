@@ -10,6 +10,7 @@ readonly PSL_LOGIN_ENV='_|PWD|OLDPWD|SHLVL|HOME|HOSTNAME|KRB5CCNAME|LANG|LANGUAG
 # having them. No value appears on a command line. All that the job starts gets its environment from
 # this script.
 limit_exports() {
+  is_listed BASH_ENV || unset -v PAISLURM_BASH_ENV
   # A local variable would hide an exported one of its name, so these are global.
   PSL_LEFT_OUT=()
   while IFS='=' read -r -d '' PSL_VALUE _; do

@@ -55,11 +55,27 @@ print_trigger() {
   printf ' "count": %d, "threshold": %d},\n' "$threshold" "$threshold"
 }
 
-# print_task_result ROLE INDEX ROLE_NAME: the name is escaped. A task without an end was stopped.
+# ended_by_itself TASK: whether the task has ended after the decision, or just before, without being
+# told to: it got no TERM, and did not die of TERM or KILL.
+ended_by_itself() {
+  [[ ${PSL_STATE[$1]-} == ended && ! ${PSL_GOT_TERM[$1.${PSL_ATTEMPTS[$1]}]-} ]] &&
+    ((PSL_STATUS[$1] != 143 && PSL_STATUS[$1] != 137))
+}
+
+# print_task_result ROLE INDEX ROLE_NAME: the name is escaped. A task without an end of its own was
+# stopped, whatever it ended with.
 print_task_result() {
   local task=$1.$2 state=stopped code=-220 behaviour=stop node=${PSL_NODE_OF[$1.$2]-}
   if [[ ${PSL_STATE[$task]-} == @(succeeded|failed) ]]; then
-    state=${PSL_STATE[$task]} code=${PSL_CODE_OF[$task]} behaviour=${PSL_BEHAVIOUR_OF[$task]}
+    state=${PSL_STATE[$task]}
+  elif ended_by_itself "$task"; then
+    state=failed
+    if [[ ${PSL_BEHAVIOUR_OF[$task]} == success ]]; then
+      state=succeeded
+    fi
+  fi
+  if [[ $state != stopped ]]; then
+    code=${PSL_CODE_OF[$task]} behaviour=${PSL_BEHAVIOUR_OF[$task]}
   fi
   node=${node:+\"$node\"}
   printf '  {"role": "%s", "index": %d, "task_attempt": %d, "state": "%s", "exit_status": %s, ' \

@@ -1,6 +1,9 @@
 # Start each part of the job apart from the user's environment. The submitting shell may have left
 # settings of bash there.
 
+# BASH_ENV names a start file for every bash. No bash of this script reads it, but those of the
+# commands do: PAISLURM_BASH_ENV keeps the value for them, see exec_with_exports.
+
 # start_up ARGUMENT ...: prepare this bash; the arguments are those of the script. With -p, bash
 # takes no options, functions or start file from the environment. Functions still reach the
 # commands, options do not.
@@ -10,6 +13,9 @@ start_up() {
     exec bash -p "$0" "$@"
   fi
   export -n SHELLOPTS BASHOPTS
+  if [[ ${BASH_ENV-} ]]; then
+    export PAISLURM_BASH_ENV=$BASH_ENV
+  fi
   unset -v BASH_COMPAT BASH_ENV ENV EUID PS4 TMOUT UID 2>/dev/null
   umask 0077
   note_lowercase_exports

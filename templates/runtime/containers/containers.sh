@@ -118,8 +118,7 @@ find_binds() {
   PSL_BINDS=()
   # The folder of the submit comes first, so that it hides nothing else. It hides nothing of the
   # image either, unless the job was submitted in a folder that images have, too.
-  if [[ " ${PSL_WORKDIR[*]-} " == *' submit '* && ${PSL_SUBMIT_DIR#/} == */* &&
-    -d $PSL_SUBMIT_DIR ]]; then
+  if begins_at_submit && [[ ${PSL_SUBMIT_DIR#/} == */* && -d $PSL_SUBMIT_DIR ]]; then
     PSL_BINDS+=("$PSL_SUBMIT_DIR" "$PSL_SUBMIT_DIR")
   fi
   PSL_BINDS+=("$PSL_FOLDER" "$PSL_FOLDER")
@@ -132,6 +131,17 @@ find_binds() {
     fi
     PSL_BINDS+=("$path" "${PSL_MOUNTS[i + 2]}")
   done
+}
+
+# begins_at_submit: tell whether the commands of a role start in the folder of the submit or below.
+begins_at_submit() {
+  local folder
+  for folder in ${PSL_WORKDIR[@]+"${PSL_WORKDIR[@]}"}; do
+    if [[ $folder == submit || $folder == ./* ]]; then
+      return 0
+    fi
+  done
+  return 1
 }
 
 # make_own_storage PATH: make the user's own part of a storage, unless it is there.

@@ -24,6 +24,8 @@ enter_workdir() {
   fi
   if [[ $folder == submit ]]; then
     folder=$PSL_SUBMIT_DIR
+  elif [[ $folder == ./* ]]; then
+    folder=${PSL_SUBMIT_DIR%/}/${folder#./}
   fi
   if cd -- "$folder" 2>/dev/null; then
     return 0
@@ -88,16 +90,18 @@ start_bash() {
 # That bash begins with the lowercase variables that this script was started with, and with the
 # variables that hooks exported. If the commands name variables about other tasks of which not all
 # are exported, that bash knows all of them, but does not export them. It reads them from a pipe
-# that BASH_ENV names, because everybody can see a command line.
+# that BASH_ENV names, because everybody can see a command line. At last it reads the start file of
+# the shell that submitted, which BASH_ENV named there.
 exec_with_exports() {
   local peers=''
   if [[ ${PSL_UNEXPORTED_PEERS-} && ${PSL_NAMES_PEERS[PSL_ROLE]-} ]] && ((PSL_GANG)); then
     peers=$PSL_ATTEMPT_FOLDER/peers.sh
   fi
-  if [[ $PSL_EXPORTS || $peers ]] || ((${#PSL_LOWERCASE_EXPORTS[@]})); then
+  if [[ $PSL_EXPORTS || $peers || ${PAISLURM_BASH_ENV-} ]] ||
+    ((${#PSL_LOWERCASE_EXPORTS[@]})); then
     exec {PSL_EXPORTS_FD}< <(
       print_exports ${PSL_LOWERCASE_EXPORTS[@]+"${PSL_LOWERCASE_EXPORTS[@]}"} &&
-        printf '%s' "$PSL_EXPORTS" && print_source "$peers"
+        printf '%s' "$PSL_EXPORTS" && print_source "$peers" && print_start_file
     )
     export BASH_ENV=/dev/fd/$PSL_EXPORTS_FD
   fi
@@ -107,7 +111,11 @@ exec_with_exports() {
 # print_exports NAME=VALUE ...: print a start file for a bash that is to have these variables.
 print_exports() {
   local setting
-  printf 'unset BASH_ENV\n'
+  printf 'unset BASH_ENV PAISLURM_BASH_ENV\n'
+  if [[ ${PAISLURM_BASH_ENV-} ]]; then
+    quote "$PAISLURM_BASH_ENV"
+    printf 'export BASH_ENV=%s\n' "$PSL_QUOTED"
+  fi
   for setting; do
     quote "${setting#*=}"
     printf 'export %s=%s\n' "${setting%%=*}" "$PSL_QUOTED"
@@ -119,6 +127,29 @@ print_source() {
   [[ $1 ]] || return 0
   quote "$1"
   printf '\nsource %s\n' "$PSL_QUOTED"
+}
+
+# print_start_file: print lines by which a bash reads the file that BASH_ENV names, if there is one.
+# Bash would do that by itself, and expand the name, but BASH_ENV named another file when it began.
+# A start file is not written for bash's options errexit, nounset and pipefail.
+# Source: bash(1), BASH_ENV.
+print_start_file() {
+  [[ ${PAISLURM_BASH_ENV-} ]] || return 0
+  cat_stdin <<'END_OF_START_FILE'
+
+PSL_START_OPTIONS=:$SHELLOPTS:
+set +eu +o pipefail
+eval "PSL_START_FILE=\"${BASH_ENV//\"/\\\"}\""
+if [[ -r $PSL_START_FILE ]]; then
+  source "$PSL_START_FILE"
+fi
+for PSL_START_FILE in errexit nounset pipefail; do
+  if [[ $PSL_START_OPTIONS == *:$PSL_START_FILE:* ]]; then
+    set -o "$PSL_START_FILE"
+  fi
+done
+unset -v PSL_START_FILE PSL_START_OPTIONS
+END_OF_START_FILE
 }
 
 # launch WORD ...: start a command in the background as PSL_COMMAND, with the control FIFO closed.

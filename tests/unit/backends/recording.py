@@ -64,6 +64,7 @@ class Replay:
         *,
         stdin: str | None = None,  # noqa: ARG002 - no command of ours reads
         env: Mapping[str, str] | None = None,
+        base: Mapping[str, str] | None = None,  # noqa: ARG002 - nor that
         timeout: float,
     ) -> Completed:
         assert timeout > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,13 @@ def test_the_runner_returns_everything() -> None:
     program = "import sys; print(sys.stdin.read()); print('bad', file=sys.stderr); sys.exit(3)"
     done = LocalRunner().run([sys.executable, "-c", program], stdin="in", timeout=30)
     assert (done.status, done.stdout, done.stderr) == (3, "in\n", "bad\n")
+
+
+def test_the_runner_begins_with_another_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OF_THE_CALLER", "leaked")
+    base = {"A": "two\nlines", "SBATCH_PARTITION": "leaked", "PATH": os.environ["PATH"]}
+    done = LocalRunner().run(["env", "--null"], base=base, env={"B": "b"}, timeout=30)
+    assert sorted(done.stdout.split("\0")) == ["", "A=two\nlines", "B=b", f"PATH={os.environ['PATH']}"]
 
 
 def test_the_runner_scrubs_and_adds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +59,7 @@ def test_what_slurm_mpi_and_the_shell_leave_is_scrubbed() -> None:
     left = dict.fromkeys(f"{names} {shell}".split(), "1")
     others = {"ENVIRONMENT": "1", "BASH_FUNC_ml%%": "() { :; }"}
     kept = {"PATH": "/bin", "SLURM_CONF": "/c", "MY_SLURM_THING": "1", **others}
-    assert scrubbed(left | kept) == kept
+    assert scrubbed(left | kept) == kept | {"PAISLURM_BASH_ENV": "1"}
 
 
 SCRIPT = """#!/usr/bin/env bash

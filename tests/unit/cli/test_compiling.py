@@ -107,9 +107,10 @@ def test_bash_reads_the_commands(run: Runner, tmp_path: Path) -> None:
 def test_what_bash_says(commands: str, codes: list[str]) -> None:
     from dataclasses import replace
 
-    job = paislurm.compile_job(JOB).job
+    compiled = paislurm.compile_job(JOB)
+    job = compiled.job
     role = replace(job.roles[0], command=replace(job.roles[0].command, text=commands, lines=((0, 14),)))
-    diagnostics = bash_syntax_errors(replace(job, roles=(role,)), "job.yaml")
+    diagnostics = bash_syntax_errors(replace(job, roles=(role,)), compiled.document)
     assert sorted({diagnostic.code for diagnostic in diagnostics}) == codes
     assert all(diagnostic.location is not None and diagnostic.location.line == 14 for diagnostic in diagnostics)
 

@@ -102,7 +102,7 @@ def test_with_json_a_failure_is_a_document_and_a_message(run: Runner) -> None:
         (["list", "--json", "--frobnicate"], "No such option"),
         (["check", "--json"], "Missing argument 'FILE'."),
         (["check", "job.yaml", "--json", "--site"], "Option '--site' requires an argument."),
-        (["status", "--json", "a", "b"], "Got unexpected extra argument (b)"),
+        (["script", "--json", "a", "b"], "Got unexpected extra argument (b)"),
         (["logs", "x", "--tail", "-1", "--json"], "-1 is not in the range"),
         (["list", "--state", "asleep", "--json"], "'asleep' is not one of"),
         (["schema", "v3", "--json"], "'v3' is not one of"),

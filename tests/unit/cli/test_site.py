@@ -39,6 +39,7 @@ class Slurm:
         *,
         stdin: str | None = None,  # noqa: ARG002 - nothing here reads
         env: Mapping[str, str] | None = None,  # noqa: ARG002 - nor looks
+        base: Mapping[str, str] | None = None,  # noqa: ARG002 - nor that
         timeout: float,
     ) -> Completed:
         assert timeout > 0

@@ -143,6 +143,7 @@ class FakeBackend:
         self.observations = {observation.job_id: observation for observation in observations}
         self.submissions: list[Submission] = []
         self.cancelled: list[JobId] = []
+        self.cancel_calls = 0
         self.forgotten: list[str] = []
         self.tags: dict[str, JobId] = {}
         self.queries = 0
@@ -201,10 +202,11 @@ class FakeBackend:
         self._fail()
         return {node: self.lost[node] for node in nodes.split(",") if node in self.lost}
 
-    def cancel(self, job_id: JobId) -> None:
-        """Remember what was cancelled."""
+    def cancel(self, *job_ids: JobId) -> None:
+        """Remember what was cancelled, and by how many calls."""
         self._fail()
-        self.cancelled.append(job_id)
+        self.cancel_calls += 1
+        self.cancelled += job_ids
 
     def _fail(self) -> None:
         if self.fails == "away":

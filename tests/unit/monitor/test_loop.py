@@ -136,10 +136,10 @@ def test_the_end_of_a_job_that_is_cancelled_before_it_begins_is_asked_soon(
     backend.observations[JobId("7")] = observed("PENDING")
     monkeypatch.setattr(cancelling, "backend", lambda _: backend)
     monkeypatch.setattr(cancelling, "check_own", lambda *_: None)
-    monkeypatch.setattr(cancelling, "refresh", lambda folder: stepped(folder, backend, NOW))
+    monkeypatch.setattr(cancelling, "refresh_all", lambda jobs: [stepped(job.folder, backend, NOW) for job in jobs])
 
     def cancel() -> None:
-        cancelling.cancel(folder)
+        cancelling.cancel_jobs([folder])
         ended(backend, state="CANCELLED", ended=NOW + 100)
 
     clock, said = Clock(t100=cancel), []

@@ -20,11 +20,11 @@ storages: {nfs: {path: /data/nfs}}
 """
 
 
-def compiled(slurm: dict[str, Any], runtime: str = "podman") -> Compiled:
+def compiled(slurm: dict[str, Any], runtime: str = "podman", more: str = "") -> Compiled:
     job = changed(JOB, "extras", {"slurm": slurm, "storages": [{"name": "nfs"}]})
     job = changed(job, "taskRoles/other", ROLE)
     image = job["prerequisites"][0]["uri"]
-    profile = PROFILE.replace("RUNTIME", runtime).replace("IMAGE", image)
+    profile = PROFILE.replace("RUNTIME", runtime).replace("IMAGE", image) + more
     return compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(profile, file="site.yaml"))
 
 
@@ -38,7 +38,7 @@ def test_a_role_goes_before_the_job() -> None:
     assert "workdir     /scratch/x for other\n" in text
 
 
-@pytest.mark.parametrize("folder", [None, "task", "submit", "/scratch", "/scratch/a/b", "/fs/x", "/mnt/nfs"])
+@pytest.mark.parametrize("folder", [None, "task", "submit", "./x", "/scratch", "/scratch/a/b", "/fs/x", "/mnt/nfs"])
 def test_what_the_site_mounts(folder: str | None) -> None:
     found = compiled({"workdir": folder})
     assert "W424" not in [fault.code for fault in found.warnings]
@@ -60,3 +60,10 @@ def test_what_the_image_of_one_role_can_have() -> None:
     (fault,) = [fault for fault in found.warnings if fault.code == "W424"]
     assert fault.path == "$.extras.slurm.taskRoles.other.workdir"
     assert "the image of role other " in fault.message
+
+
+@pytest.mark.parametrize(("slurm", "expected"), [({}, "/site"), ({"workdir": "task"}, "task")])
+def test_the_default_of_the_site(slurm: dict[str, Any], expected: str) -> None:
+    found = compiled(slurm, "podman", "workdir: /site\n")
+    assert [role.workdir for role in found.plan.roles] == [expected, expected]
+    assert [fault.path for fault in found.warnings if fault.code == "W424"] == ["$.taskRoles"] * (expected == "/site")

@@ -149,13 +149,33 @@ def test_no_choice_of_variables(value: object) -> None:
     assert error_codes(job("extras/slurm/exportEnv", value)) == ["E203"]
 
 
-@pytest.mark.parametrize("folder", ["task", "submit", "/", "/data/it's $HOME #1", "/daten/\u00fcber"])
+@pytest.mark.parametrize(
+    "folder", ["task", "submit", "/", "/data/it's $HOME #1", "/daten/\u00fcber", "./", "./a b/c", "./..a"]
+)
 def test_folders_in_which_commands_start(folder: str) -> None:
     slurm = {"workdir": folder, "taskRoles": {"worker": {"workdir": "/role"}}}
     checked = check(job("extras/slurm", slurm)).job
     assert (checked.slurm_options.job.workdir, checked.roles[0].slurm_options.workdir) == (folder, "/role")
 
 
-@pytest.mark.parametrize("folder", ["", "data", "./data", "~", "~/data", "$HOME", "/a\nb", "/a\u2028b", 5, ["/a"]])
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "",
+        "data",
+        "../data",
+        "./../data",
+        "./a/..",
+        ".",
+        "./a\nb",
+        "~",
+        "~/data",
+        "$HOME",
+        "/a\nb",
+        "/a\u2028b",
+        5,
+        ["/a"],
+    ],
+)
 def test_no_folders_in_which_commands_start(folder: object) -> None:
     assert error_codes(job("extras/slurm/workdir", folder)) == ["E203"]

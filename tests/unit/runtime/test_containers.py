@@ -99,6 +99,8 @@ def _as_apptainer(folder: Path) -> list[list[str]]:
     [
         ("HERE", "submit", ["HERE", "HERE"]),
         ("HERE", "/data' [1]='submit", ["HERE", "HERE"]),
+        ("HERE", "./a submit b", ["HERE", "HERE"]),
+        ("HERE", "/data submit ./x", []),
         ("HERE", "/data", []),
         ("HERE/missing", "submit", []),
         ("/", "submit", []),

@@ -117,7 +117,7 @@ def test_the_end_of_patience_with_a_task_is_told(tmp_path: Path, max_transient_r
     for attempt in range(max_transient_retries + 1):
         events += [f"start 0 0 0 {attempt} n1 1 1", f"exit 0 0 0 {attempt} 130 130 transient 1"]
     told = lose(tmp_path, *events, gang=False, failed=1, max_transient_retries=max_transient_retries)
-    assert told.reason == f"task w-0 failed with status 130{words}: 1 failed of role w end the job"
+    assert told.reason == f"task w-0 failed with status 130{words}: 1 failed task of role w ends the job"
 
 
 @pytest.mark.parametrize(

@@ -55,4 +55,35 @@ def test_what_a_script_that_fails_means(status: int, word: str, ends: str) -> No
     ],
 )
 def test_a_report_of_a_script_that_failed(line: str, where: str) -> None:
-    assert run(TAKEN, line) == f"task w-1 failed with status 3{where}: 1 failed of role w end the job"
+    assert run(TAKEN, line) == f"task w-1 failed with status 3{where}: 1 failed task of role w ends the job"
+
+
+SHOWN = """
+PSL_STATE[0.1]=$1 PSL_ATTEMPTS[0.1]=0 PSL_STATUS[0.1]=$2 PSL_CODE_OF[0.1]=$2 PSL_BEHAVIOUR_OF[0.1]=$3
+PSL_GOT_TERM[0.1.0]=$4
+print_task_result 0 1 w
+"""
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "behaviour", "term", "shown"),
+    [
+        ("failed", 3, "unknown", "", "FAILED"),
+        ("succeeded", 0, "success", "", "SUCCEEDED"),
+        # It ended when the job was decided already.
+        ("ended", 3, "unknown", "", "FAILED"),
+        ("ended", 0, "success", "", "SUCCEEDED"),
+        ("ended", 139, "unknown", "", "FAILED"),
+        # It was told to, or died of what it was told by.
+        ("ended", 3, "unknown", "1", "STOPPED"),
+        ("ended", 0, "success", "1", "STOPPED"),
+        ("ended", 143, "transient", "", "STOPPED"),
+        ("ended", 137, "transient", "", "STOPPED"),
+        ("running", 3, "unknown", "", "STOPPED"),
+        ("waiting", 3, "unknown", "", "STOPPED"),
+    ],
+)
+def test_the_state_of_a_task_in_a_result(state: str, status: int, behaviour: str, term: str, shown: str) -> None:
+    words = run(SHOWN, state, str(status), behaviour, term)
+    assert f'"state": "{shown}", "exit_status": {status}, ' in words
+    assert f'"exit_code": {-220 if shown == "STOPPED" else status}, ' in words

@@ -64,6 +64,8 @@ any_record = st.one_of(
             max_size=2,
         ).map(tuple),
         first_tag=words,
+        virtual_cluster=words,
+        partition=words,
     ),
     st.builds(Intent, happened_at=numbers, attempt=counts, tag=words),
     st.builds(
@@ -114,5 +116,6 @@ any_record = st.one_of(
         started_at=st.none() | numbers,
         ended_at=st.none() | numbers,
         completed=counts,
+        node_list=words,
     ),
 )

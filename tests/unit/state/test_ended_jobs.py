@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 COUNT = 3
 CREATED = Created(
-    happened_at=5, job="j", user="u", backend="slurm", roles=(JobRole(name="w", folder="0-w", instances=2),)
-)
+    happened_at=5, job="j", user="u", backend="slurm", roles=(JobRole(name="w", folder="0-w", instances=2),),
+    virtual_cluster="vc", partition="gpu,cpu",
+)  # fmt: skip
 SUBMITTED = Submitted(happened_at=6, attempt=0, job_id="7", job="j", user="u", backend="slurm", task_count=2)
 ENDED = Ended(
     happened_at=9, attempt=0, state="FAILED", exit_code=1, reason="it failed", backend_state="FAILED",
-    started_at=7, ended_at=8, completed=2,
+    started_at=7, ended_at=8, completed=2, node_list="n[1-2]",
 )  # fmt: skip
 
 
@@ -57,7 +58,8 @@ def test_ended_jobs_are_kept_for_the_next_one(home: Path) -> None:
     kept = look(home)
     assert kept["u~j1"] == EndedJob(
         job="j1", user="u", backend="slurm", job_id="101", attempt=0, task_count=2, created=5, submitted=6,
-        state="FAILED", exit_code=1, reason="it failed", completed=2,
+        state="FAILED", exit_code=1, reason="it failed", completed=2, started_at=7, ended_at=8,
+        virtual_cluster="vc", partition="gpu,cpu", node_list="n[1-2]",
     )  # fmt: skip
     assert len(kept) == COUNT
     assert all(isinstance(job, EndedJob) for job in kept.values())

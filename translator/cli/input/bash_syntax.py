@@ -7,7 +7,7 @@ import subprocess
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from ...errors import Diagnostic, Location
+from ...errors import Diagnostic
 from ...lazy import regex
 from ...protocol.expressions.secrets import without_secrets
 
@@ -15,25 +15,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ...job import Command, Job, Script
+    from ...reading.document import Document
 
 _LINE = regex(r"^bash: line (\d+): (.*)$")
 _ECHO = regex(r"^`.*'$")
 """bash repeats the offending line on a line of its own."""
 
 
-def bash_syntax_errors(job: Job, file: str) -> list[Diagnostic]:
+def bash_syntax_errors(job: Job, document: Document) -> list[Diagnostic]:
     """Return what bash says of the roles' commands and of what runs around them; nothing where there is no bash."""
     found: dict[Diagnostic, None] = {}
     for position, role in enumerate(job.roles):
         v1, v2 = f"$.taskRoles[{position}].command", f"$.taskRoles.{role.name}.commands"
-        found |= dict.fromkeys(_bash_errors(v1 if job.protocol == "1" else v2, role.command, job, file))
+        found |= dict.fromkeys(_bash_errors(v1 if job.protocol == "1" else v2, role.command, job, document))
         for each in (*role.hooks.resolved, *role.hooks.plugins):
             for script in each.scripts:
-                found |= dict.fromkeys(_bash_errors("", script, job, file))
+                found |= dict.fromkeys(_bash_errors("", script, job, document))
     return list(found)
 
 
-def _bash_errors(path: str, command: Command | Script, job: Job, file: str) -> Iterable[Diagnostic]:
+def _bash_errors(path: str, command: Command | Script, job: Job, document: Document) -> Iterable[Diagnostic]:
     text = without_secrets(command.text) if job.secrets else command.text
     said = _bash_says(text)
     if said and "extglob" in text:
@@ -44,7 +45,7 @@ def _bash_errors(path: str, command: Command | Script, job: Job, file: str) -> I
         yield Diagnostic(
             code="W350" if warning else "E350",
             message=f"bash: {message[9:]}" if warning else f"bash cannot read the commands: {message}",
-            location=Location(file=file, line=file_line(command, number), column=1),
+            location=document.location_at(file_line(command, number), 1),
             path=path,
         )
 

@@ -39,9 +39,10 @@ def read_secrets(file: str) -> Mapping[str, Value]:
     try:
         document = read(text, file=file)
     except ProtocolError as error:
-        # What is wrong with a value may quote it.
+        # What is wrong with a value may quote it, and so does its line.
         raise ProtocolError(
-            replace(diagnostic, message=CODES[diagnostic.code], hint="") for diagnostic in error.diagnostics
+            replace(diagnostic, message=CODES[diagnostic.code], hint="", location=_bare(diagnostic.location))
+            for diagnostic in error.diagnostics
         ) from None
     if document.secrets is not None:
         raise _refusal(file, "a file of secrets is one document, without `---`")
@@ -60,6 +61,11 @@ def texts_of(value: Value) -> Iterator[str]:
             yield from texts_of(inner)
     elif value is not None and not isinstance(value, bool):
         yield str(value)
+
+
+def _bare(location: Location | None) -> Location | None:
+    """Return a place without the text of its line."""
+    return replace(location, source="") if location else None
 
 
 def _opener(path: str, flags: int) -> int:

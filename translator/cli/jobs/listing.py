@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 from ...lazy import dataclass
 from ...monitor.job_status import JobStatus
+from ...monitor.last_attempt import ended_at, expected_start_at, node_list, started_at
 from ...monitor.poll import final_state, open_job
 from ...monitor.waits import advice
 from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
 from ..context import user_name
-from ..output.views import age, format_time
 from .asking import BY_A_PERSON
 from .refresh import refresh_all
 
 if TYPE_CHECKING:
-    from ...monitor.poll import Opened
-    from ...state.job_folder import JobFolder, Store
+    from collections.abc import Collection, Mapping, Sequence
 
-COLUMNS = ("job", "state", "code", "id", "tasks", "submitted", "age")
+    from ...monitor.poll import Opened, View
+    from ...state.job_folder import JobFolder, Store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,8 @@ class Line:
 
     `readable` is false where the journal cannot be read: then the reason says why, and the rest is not known.
 
-    That the time from which on it waits becomes known is no change.
+    That the time from which on it waits becomes known is no change, nor is another `expected_start_at`: when Slurm
+    expects to start it. `parameters` are those that were asked for.
     """
 
     name: str
@@ -47,20 +48,47 @@ class Line:
     submitted_at: int | None
     ended: bool
     folder: str
+    started_at: int | None = None
+    ended_at: int | None = None
+    expected_start_at: int | None = field(default=None, compare=False)
+    virtual_cluster: str = ""
+    partition: str = ""
+    node_list: str = ""
     waits_began_at: int | None = field(default=None, compare=False)
     help: str = ""
     readable: bool = True
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def begun_at(self) -> int:
+        """When the last attempt was submitted, or else the job was made; 0 where that is not known."""
+        return self.submitted_at or self.created_at
+
+    @property
+    def short_name(self) -> str:
+        """The name, without the user's own before it."""
+        return self.name.removeprefix(f"{user_name()}~")
 
     def as_dict(self) -> dict[str, object]:
-        """Return the line for `--json`."""
-        return {**vars(self), "job_id": self.job_id or None}
+        """Return the line for `--json`. Of parameters, `status --json` tells."""
+        nulls = ("job_id", "virtual_cluster", "partition", "node_list")
+        found = {**vars(self), **{name: getattr(self, name) or None for name in nulls}}
+        del found["parameters"]
+        return found
 
 
-def lines(store: Store, *, everything: bool, max_age: float = BY_A_PERSON) -> tuple[list[Line], list[str]]:
-    """Return the lines, the newest job first, and why backends did not answer, or did `max_age` seconds ago at most."""
+def lines(
+    store: Store, *, everything: bool, max_age: float = BY_A_PERSON, names: Collection[str] | None = None
+) -> tuple[list[Line], list[str]]:
+    """Return the lines, the newest job first, and why backends did not answer, or did `max_age` seconds ago at most.
+
+    With `names`, those of the folders of these names alone.
+    """
     found: list[Line] = []
     living: list[Opened] = []
     for name, job in store.look():
+        if names is not None and name not in names:
+            continue
         if isinstance(job, EndedJob):
             if everything or not job.job or name == job.full_name:
                 found.append(_ended(name, job, f"{store.jobs}/{name}"))
@@ -87,27 +115,30 @@ def lines(store: Store, *, everything: bool, max_age: float = BY_A_PERSON) -> tu
             found.append(_unreadable(folder, next(iter(opened.read_errors), "it is empty")))
     problems: set[str] = set()
     for view in refresh_all(living, max_age=max_age):
-        completed = sum(task.completed for task in view.tasks) if view.tasks else None
-        found.append(_line(view.folder, view.history, view.job_status, completed))
+        found.append(_of_view(view))
         problems |= {view.backend_error} - {""}
-    found.sort(key=lambda line: (line.submitted_at or line.created_at, line.name), reverse=True)
+    found.sort(key=lambda line: (line.begun_at, line.name), reverse=True)
     return found, sorted(problems)
 
 
-def row(line: Line, now: int) -> tuple[str, ...]:
-    """Return a line for a table with COLUMNS."""
-    code = str(line.exit_code) if line.exit_code else "-"
-    tasks = f"{'-' if line.completed is None else line.completed}/{line.task_count if line.readable else '-'}"
-    begun = line.submitted_at or line.created_at
-    return (
-        line.name.removeprefix(f"{user_name()}~"),
-        line.state,
-        code,
-        line.job_id or "-",
-        tasks,
-        format_time(begun or None),
-        age(now - begun) if begun else "-",
-    )
+def with_parameters(found: Sequence[Line], names: Sequence[str]) -> list[Line]:
+    """Return lines with the parameters of these names that their jobs were submitted with; it reads their journals."""
+    from pathlib import Path
+
+    from ...state.job_folder import JobFolder
+    from ...state.run_record import parameter
+
+    def one(line: Line) -> Line:
+        if not line.readable:
+            return line
+        with suppress(OSError):
+            created = JobFolder(path=Path(line.folder)).created()
+            run = created.run if created else None
+            values = {name: value for name in names if (value := parameter(run, name)) is not None}
+            return replace(line, parameters=values)
+        return line
+
+    return [one(line) for line in found]
 
 
 def is_anothers(folder: JobFolder) -> bool:
@@ -143,6 +174,22 @@ def _ended(name: str, job: EndedJob, folder: str) -> Line:
         submitted_at=job.submitted,
         ended=True,
         folder=folder,
+        started_at=job.started_at,
+        ended_at=job.ended_at,
+        virtual_cluster=job.virtual_cluster,
+        partition=job.partition,
+        node_list=job.node_list,
+    )
+
+
+def _of_view(view: View) -> Line:
+    completed = sum(task.completed for task in view.tasks) if view.tasks else None
+    return replace(
+        _line(view.folder, view.history, view.job_status, completed),
+        started_at=started_at(view),
+        ended_at=ended_at(view),
+        expected_start_at=expected_start_at(view),
+        node_list=node_list(view),
     )
 
 
@@ -161,6 +208,8 @@ def _line(folder: JobFolder, known: History, job_status: JobStatus, completed: i
         submitted_at=known.submitted,
         ended=job_status.ended,
         folder=str(folder.path),
+        virtual_cluster=known.virtual_cluster,
+        partition=known.partition,
         waits_began_at=job_status.since,
         help=advice(job_status.waits),
     )

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ...state.records import JobRole
 
 CHUNK = 1 << 16
+MAX_END = 1 << 16
+MAX_LINE = 2000
+"""Of a summary: bytes of the end of a log, and characters of a line."""
 MAX_TAIL_BYTES = 64 << 20
 """How far back lines are looked for."""
 
@@ -182,6 +185,23 @@ def start_of_last_lines(path: Path, count: int, owner: int) -> int:
                 searched = found
             end = start
         return end if count else size
+
+
+def last_lines(path: Path, count: int, owner: int) -> tuple[str, ...]:
+    """Return the last `count` lines of a log as text, of a progress bar its last state; () where there is none.
+
+    Of a line only the last MAX_LINE characters are kept. NULs, which a file with holes is full of, are left out.
+    """
+    try:
+        descriptor = open_log(path, owner)
+    except OSError:
+        return ()
+    with os.fdopen(descriptor, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - MAX_END))
+        text = file.read(MAX_END).replace(b"\0", b"").decode("utf-8", errors="replace")
+    lines = (line.rstrip("\r").rpartition("\r")[2].rstrip() for line in text.split("\n"))
+    return tuple(line[-MAX_LINE:] for line in lines if line)[-count:]
 
 
 class Prefixer:

@@ -46,6 +46,11 @@ def select_one(store: Store, word: str | None, *, user: str) -> JobFolder:
     return last_job(store, user=user) if word is None else store.find(word, user=user)
 
 
+def asks_for_several(words: Sequence[str], *, last: bool = False) -> bool:
+    """Tell whether words can mean several jobs, however many there are: so programs know what they get."""
+    return len(words) + last > 1 or any(map(is_pattern, words))
+
+
 def is_pattern(word: str) -> bool:
     """Tell whether a word is a pattern as the shell has them: no job has such characters in its name."""
     return not PATTERN_CHARACTERS.isdisjoint(word)
@@ -64,6 +69,16 @@ def last_job(store: Store, *, user: str) -> JobFolder:
         message = f"there is no job of {user} in {store.jobs}"
         raise NotFoundError(Diagnostic(code="E520", message=message, hint="`paislurm submit job.yaml` makes one"))
     return JobFolder(path=store.jobs / newest[1])
+
+
+def named_group(store: Store, word: str, *, user: str) -> str | None:
+    """Return the word if it is the name of a group of the user's, and no job's."""
+    if is_pattern(word):
+        return None
+    with suppress(NotFoundError):
+        store.find(word, user=user)
+        return None
+    return word if jobs_of_group(store, word, user=user) else None
 
 
 def _named(store: Store, word: str, *, user: str) -> list[JobFolder]:

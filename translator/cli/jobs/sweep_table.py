@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, NotFoundError
 from ...lazy import dataclass
+from ...monitor.last_attempt import ended_at, started_at
 from ...monitor.poll import open_job
 from ..context import clock, store, user_name
 from ..output.console import log, print_json
 from ..output.tables import print_table
-from ..output.views import number
+from ..output.times import by_size, elapsed_seconds, elapsed_text, number
 from .groups import jobs_of_group
 from .refresh import refresh_all
 from .rounds import warn_of_overdue_round
@@ -46,13 +47,13 @@ def group_rows(views: Sequence[View], now: int) -> list[GroupRow]:
             sweep=view.history.sweep,
             state=view.job_status.state,
             exit_code=view.job_status.code,
-            elapsed=_elapsed(view, now),
+            elapsed=elapsed_seconds(started_at(view), ended_at(view), now),
             job_id=view.history.job_id,
             reason=view.job_status.reason,
         )
         for view in views
     ]
-    return sorted(rows, key=lambda row: ([_order(value) for value in row.sweep.values()], row.name))
+    return sorted(rows, key=lambda row: ([by_size(value) for value in row.sweep.values()], row.name))
 
 
 def show_group(group: str, states: Sequence[str] = (), *, as_json: bool) -> int:
@@ -80,33 +81,7 @@ def _cells(row: GroupRow, parameters: Sequence[str]) -> tuple[str, ...]:
         row.name.removeprefix(f"{user_name()}~"),
         *(row.sweep.get(name, "-") for name in parameters),
         row.state,
-        "-" if row.elapsed is None else duration(row.elapsed),
+        elapsed_text(row.elapsed),
         number(row.exit_code),
         row.job_id or "-",
     )
-
-
-def duration(seconds: int) -> str:
-    """Return a time as Slurm has it: `1-02:03:04`, `2:03:04` or `3:04`."""
-    minutes, rest = divmod(max(0, seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    if days:
-        return f"{days}-{hours:02}:{minutes:02}:{rest:02}"
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def _elapsed(view: View, now: int) -> int | None:
-    end = view.history.ended
-    begun = end.started_at if end else view.observation.started if view.observation else None
-    if begun is None:
-        return None
-    last = end.ended_at if end and end.ended_at is not None else now
-    return max(0, last - begun)
-
-
-def _order(value: str) -> tuple[int, float, str]:
-    try:
-        return 0, float(value), value
-    except ValueError:
-        return 1, 0.0, value

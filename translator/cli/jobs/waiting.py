@@ -1,4 +1,4 @@
-"""Wait for the end of a job: look at its folder often, ask the backend seldom."""
+"""Wait for the ends of jobs: look at their folders often, ask the backend seldom."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...monitor.waits import SETTLED_SECONDS, advice, sentence, waits_by_journal
 from ...monitor.watching.job_files import needs_answer
 from ...state.shared_files import time_written
 from ..output.console import log
-from ..output.views import format_time
+from ..output.times import format_time
 from .asking import BY_A_PERSON, interval
 from .fetching import Fetcher
 from .refresh import monitor_lock, refresh
@@ -97,51 +97,109 @@ def wait_for_end(
     A backend that does not answer is waited for. Raises `InterruptedWaitError` on Ctrl-C, and `NotFoundError`
     for a job of which nobody knows anything any more.
     """
-    try:
-        fetcher = Fetcher(folder, tasks)
-        return _wait_for_end(folder, interval() if max_age is None else max_age, shortest, fetcher, between)
-    except KeyboardInterrupt:
-        name = folder.name
-        diagnostic = Diagnostic(
-            code="E530",
-            message=f"interrupted; job {name} goes on",
-            hint=f"`paislurm wait {name}` waits again, `paislurm cancel {name}` ends it",
-        )
-        raise InterruptedWaitError(diagnostic) from None
+    [end] = wait_for_ends([folder], max_age=max_age, shortest=shortest, between=between, tasks=tasks)
+    if isinstance(end, NotFoundError):
+        raise end
+    return end
 
 
-def _wait_for_end(
-    folder: JobFolder, max_age: float, shortest: float, fetcher: Fetcher, between: Callable[[], object]
-) -> View:
+def wait_for_ends(
+    folders: Sequence[JobFolder],
+    *,
+    first: bool = False,
+    max_age: float | None = None,
+    shortest: float = TICK,
+    between: Callable[[], object] = lambda: None,
+    tasks: Sequence[tuple[JobRole, int]] = (),
+    told: Callable[[View], object] = lambda _: None,
+) -> list[View | NotFoundError]:
+    """Return how jobs ended, in their order, as `wait_for_end` does; an error for a job of which nobody knows anything.
+
+    With `first` that is when the first has ended, and of those alone that have. `told` is called for each as it ends.
+    """
+    max_age = interval() if max_age is None else max_age
     gc.enable()
-    attempt = folder.history().attempt
-    pace = Pace(shortest, folder.result(attempt), folder.journal)
-    outage, state, progress, expects_news = "", "", _Progress(folder.name), False
-    while True:
-        age = min(max_age, BY_A_PERSON) if expects_news else max_age
-        if pace.due(time.monotonic()) and (view := _refresh(folder, progress, age)) is not None:
-            expects_news = needs_answer(view)
-            progress.report(view.job_status.waits, view.job_status.since)
-            if view.job_status.state == state == "WAITING" and view.history.attempt == attempt:
-                pace.settle(folder.journal)
-            state = view.job_status.state
-            if view.job_status.ended:
-                fetcher(now=True)
-                between()
-                return view
-            if view.backend_error and not outage:
-                log(f"still waiting: {view.backend_error}")
-            elif outage and not view.backend_error:
-                log(f"{view.history.backend_label} answers again")
-            outage = view.backend_error
-            if view.job_status.state == "UNKNOWN" and not view.backend_error and view.observation is None:
-                raise _lost(view)
-            if view.history.attempt != attempt:
-                attempt = view.history.attempt
-                pace = Pace(shortest, folder.result(attempt), folder.journal)
-        fetcher()
-        between()
-        time.sleep(TICK)
+    ends: dict[str, View | NotFoundError] = {}
+    try:
+        waiting = [_Waiter(folder, max_age, shortest, tasks) for folder in folders]
+        while waiting:
+            for waiter in list(waiting):
+                end = waiter.look()
+                if end is not None:
+                    waiting.remove(waiter)
+                    ends[waiter.name] = end
+                    if not isinstance(end, NotFoundError):
+                        told(end)
+                else:
+                    waiter.fetch()
+            between()
+            if first and ends:
+                break
+            if waiting:
+                time.sleep(TICK)
+    except KeyboardInterrupt:
+        raise _interrupted([folder.name for folder in folders if folder.name not in ends]) from None
+    return [ends[folder.name] for folder in folders if folder.name in ends]
+
+
+def _interrupted(names: Sequence[str]) -> InterruptedWaitError:
+    words = " ".join(names)
+    which, them = (f"job {words} goes", "it") if len(names) == 1 else (f"{len(names)} jobs go", "them")
+    hint = f"`paislurm wait {words}` waits again, `paislurm cancel {words}` ends {them}"
+    return InterruptedWaitError(Diagnostic(code="E530", message=f"interrupted; {which} on", hint=hint))
+
+
+class _Waiter:
+    """Wait for the end of one job: it looks when it is time to."""
+
+    def __init__(
+        self, folder: JobFolder, max_age: float, shortest: float, tasks: Sequence[tuple[JobRole, int]]
+    ) -> None:
+        self._folder, self._max_age, self._shortest = folder, max_age, shortest
+        self.fetch = Fetcher(folder, tasks)
+        self._progress = _Progress(folder.name)
+        self._outage, self._state, self._expects_news = "", "", False
+        self._follow(folder.history().attempt)
+
+    @property
+    def name(self) -> str:
+        """The name of the job's folder."""
+        return self._folder.name
+
+    def look(self) -> View | NotFoundError | None:
+        """Return how the job ended; None while it has not, and an error once nobody knows anything of it."""
+        age = min(self._max_age, BY_A_PERSON) if self._expects_news else self._max_age
+        if not self._pace.due(time.monotonic()):
+            return None
+        view = _refresh(self._folder, self._progress, age)
+        if view is None:
+            return None
+        self._expects_news = needs_answer(view)
+        self._progress.report(view.job_status.waits, view.job_status.since)
+        if view.job_status.state == self._state == "WAITING" and view.history.attempt == self._attempt:
+            self._pace.settle(self._folder.journal)
+        self._state = view.job_status.state
+        if view.job_status.ended:
+            self.fetch(now=True)
+            return view
+        self._tell_outage(view)
+        if view.job_status.state == "UNKNOWN" and not view.backend_error and view.observation is None:
+            return _lost(view)
+        if view.history.attempt != self._attempt:
+            self._follow(view.history.attempt)
+        return None
+
+    def _follow(self, attempt: int) -> None:
+        """Begin to watch the files of an attempt."""
+        self._attempt = attempt
+        self._pace = Pace(self._shortest, self._folder.result(attempt), self._folder.journal)
+
+    def _tell_outage(self, view: View) -> None:
+        if view.backend_error and not self._outage:
+            log(f"still waiting: {view.backend_error}")
+        elif self._outage and not view.backend_error:
+            log(f"{view.history.backend_label} answers again")
+        self._outage = view.backend_error
 
 
 def _refresh(folder: JobFolder, progress: _Progress, max_age: float) -> View | None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .console import log, one_line
+from .failure import failure_text
 
 if TYPE_CHECKING:
+    from ...monitor.failure import Failure
     from ...monitor.job_status import JobStatus
     from ...monitor.poll import View
 
 FAILED = 1
+LOG_OPTIONS = {"runtime": "--runtime", "batch": "--batch"}
+"""The options of `logs` for the logs that are not of the commands."""
 
 
 def exit_code(view: View) -> int:
@@ -29,9 +33,12 @@ def state_text(job_status: JobStatus) -> str:
     return f"{job_status.state} (exit code {job_status.code}{phrase})"
 
 
-def log_ending(view: View) -> None:
-    """Tell how a job ended, and where to look if it did not go well."""
+def log_ending(view: View, failure: Failure | None) -> None:
+    """Tell how a job ended, why it failed, and where to look if it did not go well."""
     reason = f": {view.job_status.reason}" if view.job_status.reason else ""
     log(one_line(f"{view.folder.name} {state_text(view.job_status)}{reason}"))
     if view.job_status.state == "FAILED":
-        log(f"see: paislurm status {view.folder.name}; paislurm logs --stderr {view.folder.name}")
+        if failure is not None:
+            log(failure_text(failure))
+        option = LOG_OPTIONS.get(failure.stream if failure else "", "--stderr")
+        log(f"see: paislurm status {view.folder.name}; paislurm logs {option} {view.folder.name}")

@@ -33,6 +33,13 @@ def print_table(columns: Row, rows: Sequence[Row]) -> None:
         print_result(columns_text([columns, *safe]))
 
 
+def terminal_width() -> int:
+    """Return how many characters a line of the terminal has; $COLUMNS says another number."""
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
+
+
 def _print_rich(columns: Row, rows: Sequence[Row]) -> None:
     from rich.console import Console
 

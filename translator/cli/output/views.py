@@ -7,30 +7,36 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from ...monitor.last_attempt import ended_at, expected_start_at, node_list, started_at
 from ...monitor.waits import advice
 from ...state.script_reports import read_scripts
 from ...text_tables import pairs_text
 from ..options import STATES
-from ..where.ports_table import print_places
+from ..where.ports_table import pages_dicts, print_places
 from ..where.task_places import place_dict, task_places
 from .console import one_line, print_result
 from .exit_status import state_text
+from .failure import failure_text
 from .run_rows import run_rows
 from .tables import print_table
+from .task_table import COLUMNS, TaskFilter, task_name, task_rows
+from .times import elapsed, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...monitor.failure import Failure
     from ...monitor.job_status import State
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
     from ...state.records import Retry
 
+EVERY_TASK = TaskFilter()
+
 
 def end_dict(view: View) -> dict[str, object]:
     """Return state, code and reason for `--json`."""
     known = view.history
-    end = known.ended
     return {
         "name": view.folder.name,
         "job": known.job,
@@ -44,20 +50,25 @@ def end_dict(view: View) -> dict[str, object]:
         "backend": known.backend,
         "job_id": known.job_id or None,
         "submitted_at": known.submitted,
-        "started_at": end.started_at if end else (view.observation.started if view.observation else None),
-        "ended_at": end.ended_at if end else None,
+        "started_at": started_at(view),
+        "ended_at": ended_at(view),
+        "virtual_cluster": known.virtual_cluster or None,
+        "partition": known.partition or None,
         "folder": str(view.folder.path),
     }
 
 
-def view_dict(view: View) -> dict[str, object]:
-    """Return everything about a job for `--json`."""
+def view_dict(view: View, failure: Failure | None, wanted: TaskFilter = EVERY_TASK) -> dict[str, object]:
+    """Return everything about a job for `--json`, and why it failed; of its tasks those that are wanted."""
     known, states = view.history, _states_of_roles(view)
     return end_dict(view) | {
+        "failure": failure.as_dict() if failure else None,
         "backend_state": backend_state(view) or None,
         "backend_reason": (view.observation.reason if view.observation else "") or None,
         "waits": [asdict(wait) for wait in view.job_status.waits],
         "waits_began_at": view.job_status.since,
+        "expected_start_at": expected_start_at(view),
+        "node_list": node_list(view) or None,
         "backend_reachable": not view.backend_error,
         "backend_error": view.backend_error or None,
         "read_errors": list(view.read_errors),
@@ -69,27 +80,18 @@ def view_dict(view: View) -> dict[str, object]:
         "roles": [
             {"name": role.name, "instances": role.instances, "states": dict(states[role.name])} for role in known.roles
         ],
-        "tasks": _tasks(view),
-        "pages": _pages(view),
+        "tasks": _tasks(view, wanted),
+        "pages": pages_dicts(view),
         "run": asdict(known.run) if known.run else None,
     }
 
 
-def _pages(view: View) -> list[dict[str, str]]:
-    """Return the pages that running tasks serve."""
-    if view.job_status.ended:
-        return []
-    from ..where.web_pages import web_pages
-
-    return [page._asdict() for page in web_pages(view, task_places(view).values())]
-
-
-def _tasks(view: View) -> list[dict[str, object]]:
+def _tasks(view: View, wanted: TaskFilter) -> list[dict[str, object]]:
     """Return the tasks, each with what it ran of prerequisites and plugins in the last attempt."""
     known = view.history
     scripts = {role.name: read_scripts(view.folder.scripts(known.attempt, role)) for role in known.roles}
     places = task_places(view)
-    found = ((task, scripts[task.role].get(task.index, ())) for task in view.tasks)
+    found = ((task, scripts[task.role].get(task.index, ())) for task in wanted.chosen(view.tasks))
     return [
         asdict(task)
         | {"node": task.node or None, "scripts": [asdict(each) for each in runs]}
@@ -123,8 +125,19 @@ def backend_state(view: View) -> str:
     return view.history.observed.backend_state if view.history.observed else ""
 
 
-def print_view(view: View, *, ports: bool = False) -> None:
-    """Print a job: what matters of it, its roles, its tasks; with `ports` the addresses and ports of all that began."""
+def print_view(
+    view: View,
+    failure: Failure | None,
+    now: int,
+    wanted: TaskFilter = EVERY_TASK,
+    *,
+    every: bool = False,
+    ports: bool = False,
+) -> None:
+    """Print a job: what matters of it, its roles, its tasks that are wanted, why it failed.
+
+    `every` shows each task in a row of its own, `ports` the addresses and ports of all that began.
+    """
     known = view.history
     rows = [
         ("job", view.folder.name),
@@ -136,13 +149,18 @@ def print_view(view: View, *, ports: bool = False) -> None:
         ("what helps", advice(view.job_status.waits)),
         ("attempt", str(known.attempt)),
         (known.backend or "backend", _backend_text(view)),
+        ("virtual cluster", known.virtual_cluster),
+        ("partition", known.partition),
         ("submitted", format_time(known.submitted)),
-        ("started", format_time(_started(view))),
-        ("ended", format_time(known.ended.ended_at if known.ended else None)),
+        ("expected start", format_time(expected_start_at(view))),
+        ("started", format_time(started_at(view))),
+        ("ended", format_time(ended_at(view))),
+        ("elapsed", elapsed(started_at(view), ended_at(view), now)),
+        ("nodes", node_list(view)),
         ("folder", str(view.folder.path)),
         *(run_rows(known.run) if known.run else ()),
     ]
-    print_result(pairs_text((name, "" if text == "-" else one_line(text)) for name, text in rows))
+    _print_pairs(rows)
     if known.retries:
         print_result("")
         _print_retries(known.retries)
@@ -150,14 +168,36 @@ def print_view(view: View, *, ports: bool = False) -> None:
         print_result("")
         _print_roles(view)
         print_result("")
-        _print_tasks(view.tasks, view.folder.name)
-        print_places(view, every=ports)
+        chosen = wanted.chosen(view.tasks)
+        if chosen:
+            _print_tasks(chosen, view.folder.name, every=every)
+            print_places(view, chosen, every=ports)
+        else:
+            print_result("no such tasks")
+    if failure is not None:
+        print_result(f"\n{failure_text(failure)}")
 
 
-def _started(view: View) -> int | None:
-    if view.history.ended is not None:
-        return view.history.ended.started_at
-    return view.observation.started if view.observation else None
+def print_compact(view: View, now: int) -> None:
+    """Print a job as one of several: what matters most of it, and how many tasks are in each state."""
+    counts = Counter(task.state for task in view.tasks)
+    tasks = ", ".join(f"{counts[state]} {state.lower()}" for state in STATES if counts[state])
+    rows = [
+        ("job", view.folder.name),
+        ("state", state_text(view.job_status)),
+        ("reason", view.job_status.reason),
+        ("what helps", advice(view.job_status.waits)),
+        ("tasks", tasks),
+        ("partition", view.history.partition),
+        ("expected start", format_time(expected_start_at(view))),
+        ("elapsed", elapsed(started_at(view), ended_at(view), now)),
+    ]
+    _print_pairs(rows)
+
+
+def _print_pairs(rows: Sequence[tuple[str, str]]) -> None:
+    """Print a line for each name of which something is known."""
+    print_result(pairs_text((name, "" if text == "-" else one_line(text)) for name, text in rows))
 
 
 def _backend_text(view: View) -> str:
@@ -184,7 +224,7 @@ def _print_retries(retries: Sequence[Retry]) -> None:
         )
         for retry in retries
     ]
-    print_table(("attempt", "code", "ended", "blamed on", "why there was another"), rows)
+    print_table(("attempt", "exit code", "ended", "blamed on", "why there was another"), rows)
 
 
 def _states_of_roles(view: View) -> dict[str, Counter[State]]:
@@ -202,49 +242,13 @@ def _print_roles(view: View) -> None:
     print_table(("role", "tasks", *(state.lower() for state in shown)), rows)
 
 
-def _print_tasks(tasks: tuple[TaskView, ...], job: str) -> None:
-    rows = [
-        (
-            f"{task.role}-{task.index}",
-            task.state,
-            task.node or "-",
-            number(task.exit_status),
-            number(task.exit_code),
-            str(task.task_attempt) if task.task_attempt else "-",
-            format_time(task.started_at),
-            format_time(task.ended_at),
-        )
-        for task in tasks
-    ]
-    print_table(("task", "state", "node", "status", "code", "retry", "started", "ended"), rows)
+def _print_tasks(tasks: Sequence[TaskView], job: str, *, every: bool) -> None:
+    print_table(COLUMNS, task_rows(tasks, every=every))
     for task in tasks:
         if task.hold_ends_at is not None:
-            name = f"{task.role}-{task.index}"
+            name = task_name(task)
             kept = f"its place on {task.node} is kept until {format_time(task.hold_ends_at)} (isDebug)"
             print_result(one_line(f"{name} failed with status {task.exit_status}; {kept}"))
             print_result(
                 one_line(f"  look into it: paislurm exec {job} {name}; give the place back: paislurm cancel {job}")
             )
-
-
-def number(value: int | None) -> str:
-    """Return a number for a table."""
-    return "-" if value is None else str(value)
-
-
-def format_time(seconds: int | None) -> str:
-    """Return a time for people, in their own time zone."""
-    if seconds is None:
-        return "-"
-    try:
-        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
-    except (OverflowError, OSError, ValueError):
-        return str(seconds)
-
-
-def age(seconds: int) -> str:
-    """Return how long ago something was, in the largest unit that fits: `3h`."""
-    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds >= size:
-            return f"{seconds // size}{unit}"
-    return f"{max(0, seconds)}s"

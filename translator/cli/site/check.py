@@ -81,7 +81,7 @@ def check_job(file: str, site: Site) -> Checked:
     name = shown_name(file)
     try:
         compiled = compile_job(read_source(file), file=name, site=site)
-        if wrong := [each for each in bash_syntax_errors(compiled.job, name) if each.code.startswith("E")]:
+        if wrong := [each for each in bash_syntax_errors(compiled.job, compiled.document) if each.code.startswith("E")]:
             raise ProtocolError(wrong)
         check_room(store().home, compiled, LocalRunner())
     except PaislurmError as error:

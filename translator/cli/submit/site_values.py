@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import PaislurmError
 from ...planning.slurm.options import slurm_time
+from ...plural import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -82,7 +83,8 @@ def _nodes(site: Site) -> Iterator[str]:
         if partition.shapes:
             cpus = max(shape.cpus for shape in partition.shapes)
             memory = max(shape.memory_mib for shape in partition.shapes)
-            yield f"{partition.name} has {partition.node_count} nodes of up to {cpus} CPUs and {memory} MiB"
+            nodes, most = counted(partition.node_count, "node"), counted(cpus, "CPU")
+            yield f"{partition.name} has {nodes} of up to {most} and {memory} MiB"
 
 
 _VALUES: dict[str, Callable[[Site], Iterator[str]]] = {

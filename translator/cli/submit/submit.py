@@ -6,6 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from paislurm.backends.environment import scrubbed
 from paislurm.backends.registry import is_elsewhere
 from paislurm.backends.runner import LocalRunner
 
@@ -16,6 +17,7 @@ from ...planning.plan_text import plan_dict
 from ...state.history import history
 from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
+from ...state.submit_environment import ENVIRONMENT, as_bytes
 from ..context import backend, clock, store, user_name
 from ..output.console import log
 from ..runs.recording import current_folder, run_record
@@ -196,9 +198,17 @@ def _unsure_by_user(folder: JobFolder, known: History) -> InterruptedWaitError:
     return InterruptedWaitError(Diagnostic(code="E531", message=message, hint=hint))
 
 
+def _partition(compiled: Compiled) -> str:
+    """Return the partitions that the components of a job go to, as far as they, or the site profile, name them."""
+    default = compiled.site.default_partition
+    asked = (dict(component.directives).get("partition") or default for component in compiled.plan.components)
+    return ",".join(dict.fromkeys(filter(None, asked)))
+
+
 def _files(prepared: Prepared) -> tuple[dict[str, bytes], History]:
     """Return the files of a new job folder; its journal has the intent, unless the job waits for others."""
     folder, compiled, source, now = prepared.folder, prepared.compiled, prepared.source, clock()
+    policy = retry_policy(compiled)
     intent = new_intent(0, now, cluster=compiled.plan.slurm.cluster)
     kept = kept_text(prepared.text, compiled.document)
     roles = tuple(JobRole(name=role.name, folder=role.folder, instances=role.instances) for role in compiled.plan.roles)
@@ -208,9 +218,11 @@ def _files(prepared: Prepared) -> tuple[dict[str, bytes], History]:
         user=user_name(),
         backend=source.backend,
         roles=roles,
-        retry_policy=retry_policy(compiled),
+        retry_policy=policy,
         exit_rows=compiled.site.exit_rows,
         notify=compiled.job.notify,
+        virtual_cluster=compiled.plan.virtual_cluster,
+        partition=_partition(compiled),
         run=run_record(source, prepared.text, kept, compiled, hidden_texts(compiled.document)),
         group=prepared.group,
         sweep=prepared.sweep,
@@ -228,6 +240,8 @@ def _files(prepared: Prepared) -> tuple[dict[str, bytes], History]:
         return files, history(records)
     if compiled.plan.retry_policy.monitor_after:
         files[MONITOR_CALL] = monitor_call(source.site)
+    if policy.retry_limit or policy.max_transient_retries or prepared.after:
+        files[ENVIRONMENT] = as_bytes(scrubbed(os.environ))
     if submit_folder := source.submit_folder or current_folder():
         files[SUBMIT_DIR] = os.fsencode(submit_folder)
     return files, history(records)

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from ..output.console import one_line, print_result
 from ..output.tables import print_table
+from .task_places import task_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ...monitor.poll import View
+    from ...monitor.task_status import TaskView
     from .web_pages import WebPage
 
 FEW = 4
@@ -22,14 +24,23 @@ def ports_text(ports: Mapping[str, Iterable[int]]) -> str:
     return ", ".join(" ".join((label, *map(str, numbers))) for label, numbers in ports.items()) or "-"
 
 
-def print_places(view: View, *, every: bool = False) -> None:
-    """Print the pages that running tasks serve, and the places of few running tasks, or of `every` one that began."""
-    from .task_places import task_places
+def pages_dicts(view: View) -> list[dict[str, str]]:
+    """Return for `--json` the pages that running tasks serve."""
+    if view.job_status.ended:
+        return []
     from .web_pages import web_pages
 
+    return [page._asdict() for page in web_pages(view, task_places(view).values())]
+
+
+def print_places(view: View, tasks: Iterable[TaskView], *, every: bool = False) -> None:
+    """Print the pages that running tasks serve, and the places of few of them, or of `every` one that began."""
     if view.job_status.ended and not every:
         return
-    found = list(task_places(view).values())
+    from .web_pages import web_pages
+
+    wanted = {(task.role, task.index) for task in tasks}
+    found = [place for key, place in task_places(view).items() if key in wanted]
     _print_pages(web_pages(view, found), every=every)
     running = [place for place in found if place.is_running]
     shown = found if every else running if len(running) <= FEW else []

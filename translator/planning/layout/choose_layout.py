@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, PlanError
 from ...lazy import dataclass
+from ...plural import counted
 from .capacity import Demand, Nodes, allocate_disjoint, node_capacity, nodes_for
 from .infeasible import infeasible, names, node_count, role_too_large
 from .layout import Layout, Overheads
@@ -173,8 +174,14 @@ def _het(job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], over
         for k, need in zip(members, together, strict=True):
             nodes[k] = need
     total = sum(need.count for need in nodes if need)
-    reason = f"a component for each role: {total} of the {node_count(partitions)} nodes"
+    reason = f"a component for each role: {total} of {_nodes(partitions)}"
     return Allocation(layout=Layout(kind="het", reason=reason), slots=slots, nodes=tuple(nodes))
+
+
+def _nodes(partitions: Sequence[Partition]) -> str:
+    """Return how many nodes there are, in words."""
+    count = node_count(partitions)
+    return "the only node" if count == 1 else f"the {count} nodes"
 
 
 def _shared(
@@ -186,7 +193,7 @@ def _shared(
     packing = pack(shapes, _demands(job, slots, overheads, batch=False))
     if packing is None:
         return None
-    reason = f"all roles share {packing.nodes} of the {node_count(partitions)} nodes"
+    reason = f"all roles share {packing.nodes} of {_nodes(partitions)}"
     layout = Layout(kind="shared", reason=reason)
     return Allocation(layout=layout, slots=slots, nodes=(None,) * len(slots), packing=packing)
 
@@ -206,7 +213,7 @@ def _choose(
     if len(job.roles) > MAX_COMPONENTS:
         why = f"srun cannot address the components of {len(job.roles)} roles"
     else:
-        why = f"a component for each role needs more than the {node_count(partitions)} nodes there are"
+        why = f"a component for each role needs more than {_nodes(partitions)}"
     if het is None and shared is None:
         raise PlanError(infeasible(job, partitions, overheads))
     if het is None and shared is not None:
@@ -238,7 +245,7 @@ def _as_requested(job: Job, partitions: Sequence[Partition], found: Allocation |
             Diagnostic(
                 code="E411",
                 message=f"the job asks for the layout {requested}, which can never start on "
-                f"{node_count(partitions)} nodes of {names(partitions)}{why}",
+                f"{counted(node_count(partitions), 'node')} of {names(partitions)}{why}",
                 path="$.extras.slurm.layout",
                 hint="leave extras.slurm.layout out: the planner takes the layout that fits",
             )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic
+from ...plural import counted
 from .capacity import Demand, merged, node_capacity
 from .constraint import is_satisfied
 
@@ -41,8 +42,8 @@ def infeasible(job: Job, partitions: Sequence[Partition], overheads: Overheads) 
     return diagnostics or [
         Diagnostic(
             code="E414",
-            message=f"the job can never start: its {job.task_count} tasks do not fit together on the "
-            f"{node_count(partitions)} nodes of {names(partitions)}",
+            message=f"the job can never start: its {counted(job.task_count, 'task')} do not fit together on the "
+            f"{counted(node_count(partitions), 'node')} of {names(partitions)}",
             path="$.taskRoles",
             hint=f"ask for less, for another virtual cluster, or {in_turn}" if in_turn else _ASK_FOR_LESS,
         )
@@ -81,7 +82,7 @@ def role_too_large(job: Job, position: int, partition: Partition, overheads: Ove
     )
     nodes += f" with {one.constraint}" if one.constraint else ""
     if _fits_one(job, position, partition, overheads):
-        what = f"{role.instances} tasks of {size} each"
+        what = f"{counted(role.instances, 'task')} of {size} each"
         if role.has_fixed_ports:
             what += ", each on a node of its own because of their fixed ports,"
         what += " do not fit"
@@ -149,4 +150,4 @@ def _gpus(count: int, gpu_type: str) -> str:
 
 
 def _amount(count: int, what: str) -> str:
-    return f"{count or 'no'} {what}{'' if count == 1 else 's'}"
+    return counted(count, what) if count else f"no {what}s"

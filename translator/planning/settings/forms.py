@@ -81,7 +81,7 @@ MONITOR_AFTER = _one_of("failure", "end")
 GPU_VENDOR = _one_of("nvidia", "amd")
 PATH = Form("an absolute path", r"/[^\x00-\x1f\x7f]*", to_read=True)
 CACHE = replace(PATH, pattern=r"~?/[^\x00-\x1f\x7f]+")
-WORKDIR = replace(PATH, pattern=rf"task|submit|{PATH.pattern}")
+WORKDIR = replace(PATH, pattern=rf"task|submit|\.?{PATH.pattern}")
 MOUNTS = Form("mounts", r"(?:(?:all|own)\0/[^\0]*\0/[^\0]*\0)*", kind="array", to_read=True)
 PATH_IN_PARTS = Form("a path in parts", r"(?:[^\0]*\0)*", kind="array", to_read=True)
 IMAGE = Form(

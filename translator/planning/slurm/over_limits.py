@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic
 from ...lazy import dataclass
+from ...plural import counted
 from ...site.limits import Limits
 from ...site.slurm_version import SlurmVersion, slurm_version
 from .options import slurm_time
@@ -103,7 +104,8 @@ def _over_nodes(site: Site, part: _Part) -> Iterator[Diagnostic]:
     if qos is not None and qos.over_partition_nodes:
         return
     if partition.max_nodes is not None and nodes > partition.max_nodes:
-        message = f"{_who(part)} {nodes} nodes, and a job may have {partition.max_nodes} in partition {partition.name}"
+        allowed = f"a job may have {partition.max_nodes} in partition {partition.name}"
+        message = f"{_who(part)} {counted(nodes, 'node')}, and {allowed}"
         yield Diagnostic(
             code="E424", message=message, path=_path(part), hint=_fewer(part, "nodes", partition.max_nodes)
         )
@@ -177,7 +179,7 @@ def _fewer(part: _Part, key: str, most: int) -> str:
     fit = most * tasks // part.amounts[key] if key == "nodes" else most // getattr(role.resources, key)
     if not fit:
         return f"one task asks for more than that: {_UNITS[key]} of a task can be {most} at most"
-    return f"at most {fit} of these {tasks} tasks would fit"
+    return f"at most {fit} of these {counted(tasks, 'task')} would fit"
 
 
 def _who(part: _Part) -> str:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...lazy import dataclass, regex
+from ...plural import counted
 from .js_string import NotAStringError, js_string
 from .offsets import Moves
 from .secrets import placeholder
@@ -226,7 +227,7 @@ def _inside(value: Value, step: str, name: str, shown: str) -> Value:
         if _POSITION.fullmatch(step) and int(step) < len(value):
             inner: Value = value[int(step)]
             return inner
-        count = f"{len(value)} item{'' if len(value) == 1 else 's'}"
+        count = counted(len(value), "item")
         raise _UnresolvedError(f"`{_short(name)}` is undefined: `{shown}` has {count}, counted from 0")
     raise _UnresolvedError(f"`{_short(name)}` is undefined: `{shown}` has no parts")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ...plural import counted
 from ...validation.partial_model import placed
 from ...validation.strict_model import LAST_PORT
 from ..v2.semantic_checks import controller_name
@@ -66,7 +67,7 @@ def _check_thresholds(path: Path, role: TaskRole, collector: DiagnosticCollector
         ("minSucceededTaskCount", role.min_succeeded_task_count),
     ):
         if tasks and value and value > tasks:
-            shown = "1 task" if tasks == 1 else f"{tasks} tasks"
+            shown = counted(tasks, "task")
             hint = f"write null for never, or at most {tasks}"
             collector.add("E332", (*path, key), f"`{key}: {value}` is more than the role has: {shown}", hint=hint)
 

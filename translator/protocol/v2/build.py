@@ -24,6 +24,7 @@ from ...job import (
     Storage,
     Storages,
 )
+from ...plural import counted
 from ...slurm_options import RoleSlurmOptions
 from ...validation.partial_model import placed
 from ..extras_slurm import SlurmExtras, slurm_options_of, wishes_of_job
@@ -178,7 +179,7 @@ def _completion(role: schema.Role, path: Path, switches: CompatOptions, collecto
         if value is None:
             collector.add("W201", where, f"`{key}` has no value and counts as left out", key=True)
         elif value > role.instances:
-            tasks = "1 task" if role.instances == 1 else f"{role.instances} tasks"
+            tasks = counted(role.instances, "task")
             message = f"`{key}: {value}` never comes true: the role has {tasks}"
             collector.add("W203", where, message, hint=f"write -1 for never, or at most {role.instances}")
     default = NEVER if switches.min_succeeded == "all" else role.instances

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from ...plural import counted
 from .nodes import GPU
 
 if TYPE_CHECKING:
@@ -39,12 +40,14 @@ def _on_partitions(parsed: Parsed, site: Site) -> Iterator[str]:
     for record, partition in zip(parsed.partitions, site.partitions, strict=True):
         away = sum(node.away for node in parsed.nodes if record.name in node.partitions)
         if away * _MANY > partition.node_count:
-            yield f"{record.name}: {away} of {partition.node_count} nodes are down or drained now."
+            are = "is" if away == 1 else "are"
+            yield f"{record.name}: {away} of {counted(partition.node_count, 'node')} {are} down or drained now."
         if not record.is_up:
             yield f"{record.name}: the partition is not up now."
     several = sum(len(node.gpu_types) > 1 for node in parsed.nodes)
     if several:
-        yield f"{several} nodes have GPUs of several types: gpuType is left out there."
+        have = "has" if several == 1 else "have"
+        yield f"{counted(several, 'node')} {have} GPUs of several types: gpuType is left out there."
 
 
 def _on_resources(nodes: Iterable[Node]) -> Iterator[str]:
@@ -58,7 +61,7 @@ def _on_resources(nodes: Iterable[Node]) -> Iterator[str]:
 
 
 def _counted(names: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} ({count} node{'s' * (count > 1)})" for name, count in sorted(names.items()))
+    return ", ".join(f"{name} ({counted(count, 'node')})" for name, count in sorted(names.items()))
 
 
 def _on_accounts(parsed: Parsed, user: str) -> Iterator[str]:

@@ -151,6 +151,22 @@ def test_a_component_each_has_a_reason() -> None:
     assert len(long.reasons[0]) == MAX_REASON
 
 
+def test_when_slurm_expects_to_start_a_job() -> None:
+    def expected(*starts: str, state: str = "PENDING", nodes: str = "") -> int | None:
+        text = "".join(f"7+{k}|7|{state}|90|{start}|N/A|{nodes}|None\n" for k, start in enumerate(starts))
+        seen = observation(queue_rows(text), (), components=len(starts), accounted=True)
+        assert seen is not None
+        assert seen.started is None or state == "RUNNING"
+        return seen.expected_start
+
+    assert expected("200") == 200
+    assert expected("N/A") is None
+    assert expected("200", "300") == 300
+    assert expected("200", "N/A") is None
+    assert expected("200", state="RUNNING", nodes="n1") is None
+    assert expected("200", state="CANCELLED") is None
+
+
 def test_accounts_without_their_columns_are_no_answer() -> None:
     """A wrapper of a site's, or another program of the name."""
     for text in ("JobID|State\n7|FAILED\n", "7|7|FAILED|1:0|1|2|3|n1|None\n", "nonsense\n"):

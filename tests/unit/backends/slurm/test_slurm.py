@@ -15,7 +15,7 @@ from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.backend import SlurmBackend
 from paislurm.backends.slurm.refusals import failure
 from paislurm.backends.slurm.states import FORGOTTEN
-from paislurm.translator.errors import RejectedError, ThrottledError, UnreachableError
+from paislurm.translator.errors import BackendError, RejectedError, ThrottledError, UnreachableError
 
 from ..recording import Recording, Replay, read, submission
 
@@ -193,6 +193,32 @@ def test_each_cluster_is_asked_for_its_own_jobs() -> None:
     assert runner.asked[-1] == ["scancel", "--clusters=far", "7"]
     with pytest.raises(RejectedError, match="another cluster"):
         backend.attach(["true"], far, terminal=False)
+
+
+class Refusing:
+    """Answers to `scancel` alone."""
+
+    def __init__(self, stderr: str) -> None:
+        self.stderr = stderr
+        self.asked: list[list[str]] = []
+
+    def run(self, argv: Sequence[str], **_: object) -> Completed:
+        self.asked.append(list(argv))
+        return Completed(status=1 if self.stderr else 0, stdout="", stderr=self.stderr)
+
+
+def test_jobs_are_cancelled_by_one_call_for_each_cluster() -> None:
+    runner = Refusing("")
+    SlurmBackend(runner).cancel(JobId("7"), JobId("8;far"), JobId("9"))
+    assert runner.asked == [["scancel", "7", "9"], ["scancel", "--clusters=far", "8"]]
+
+
+def test_of_several_jobs_none_that_was_refused_is_taken_for_cancelled() -> None:
+    completing = "scancel: error: Kill job error on job id 7: Job/step already completing or completed\n"
+    SlurmBackend(Refusing(completing)).cancel(JobId("7"), JobId("8"))
+    refused = completing + "scancel: error: Kill job error on job id 8: Access/permission denied\n"
+    with pytest.raises(BackendError):
+        SlurmBackend(Refusing(refused)).cancel(JobId("7"), JobId("8"))
 
 
 def test_ids_of_a_federation_are_asked_for_everywhere() -> None:

@@ -251,7 +251,7 @@ def test_a_token_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_job_of_another_cluster_is_cancelled_by_the_programs(tmp_path: Path) -> None:
     done = Completed(status=0, stdout="", stderr="")
     with Daemon({}) as daemon:
-        calls = [Recording(tuple(commands.scancel(JobId("7;far"))), done)]
+        calls = [Recording(tuple(commands.scancel([JobId("7;far")])), done)]
         asked = Asked({"asked": "7", "answers": {}}, daemon, f"unix:{tmp_path}/none", calls)
         asked.backend.cancel(JobId("7;far"))
     assert not asked.words

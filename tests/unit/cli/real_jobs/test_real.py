@@ -47,7 +47,7 @@ def test_a_job_from_its_file_to_its_end(tmp_path: Path) -> None:
         "worker-1 | hello from 1",
     ]
     assert "SUCCEEDED" in done.stderr
-    assert "2/2" in paislurm("list").stdout
+    assert "2 of 2" in paislurm("list").stdout
     document = json.loads(paislurm("status", "demo", "--json").stdout)
     assert (document["state"], [task["exit_code"] for task in document["tasks"]]) == ("SUCCEEDED", [0, 0])
 

@@ -40,7 +40,9 @@ def test_the_reason_names_the_script_that_failed(ran: Callable[..., Ran], event:
         taskRoles__worker__taskRetryCount=1,
         extras={"gangAllocation": False},
     )
-    words = f"task worker-0 failed with status 3 in the prerequisite bad, {when}: 1 failed of role worker end the job"
+    words = (
+        f"task worker-0 failed with status 3 in the prerequisite bad, {when}: 1 failed task of role worker ends the job"
+    )
     assert done.result["reason"] == words
     assert words in done.said.err
 
@@ -53,7 +55,7 @@ def test_commands_that_fail_after_a_script_failed_before_are_the_reason(ran: Cal
         taskRoles__worker__taskRetryCount=1,
         extras={"gangAllocation": False},
     )
-    assert done.result["reason"] == "task worker-0 failed with status 7: 1 failed of role worker end the job"
+    assert done.result["reason"] == "task worker-0 failed with status 7: 1 failed task of role worker ends the job"
 
 
 def test_a_plugin_is_named_too(ran: Callable[..., Ran]) -> None:

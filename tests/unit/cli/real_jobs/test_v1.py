@@ -164,7 +164,7 @@ def test_as_many_tasks_of_any_role_as_kill_all_says(ran: Callable[..., Ran]) -> 
     assert done.code == 0
     assert done.result["outcome"] == "succeeded"
     assert (done.result["trigger"]["completion_rule"], done.result["trigger"]["threshold"]) == ("C3", 2)
-    assert "2 succeeded of all roles complete the job" in done.result["reason"]
+    assert "2 succeeded tasks of all roles complete the job" in done.result["reason"]
     assert done.environment("0-one")["PAI_KILL_ALL_ON_COMPLETED_TASK_NUM"] == "2"
     assert done.states == {"one-0": "SUCCEEDED", "idle-0": "STOPPED", "idle-1": "STOPPED", "two-0": "SUCCEEDED"}
 

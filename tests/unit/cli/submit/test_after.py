@@ -29,8 +29,8 @@ def test_a_job_waits_without_a_slurm_job_until_the_other_has_succeeded(
     assert (said.code, said.out) == (0, f"{ME}~demo-2 waits: it is submitted after {ME}~demo has succeeded\n")
     assert len(slurm.submissions) == 1
     status = run("status", "demo-2").out
-    assert f"reason      after {ME}~demo has succeeded\n" in status
-    assert "slurm       not submitted\n" in status
+    assert f"reason           after {ME}~demo has succeeded\n" in status
+    assert "slurm            not submitted\n" in status
     document = json.loads(run("status", "demo-2", "--json").out)
     assert (document["state"], document["job_id"]) == ("WAITING", None)
     assert document["dependencies"] == [{"name": f"{ME}~demo", "until": "succeeded"}]

@@ -40,6 +40,7 @@ class Quota:
         *,
         stdin: str | None = None,  # noqa: ARG002 - quota reads nothing
         env: Mapping[str, str] | None = None,  # noqa: ARG002 - nor looks
+        base: Mapping[str, str] | None = None,  # noqa: ARG002 - nor that
         timeout: float,
     ) -> Completed:
         assert argv[0] == "quota"

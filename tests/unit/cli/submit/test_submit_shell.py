@@ -41,6 +41,7 @@ class Shell:
         umask: int = 0o022,
         cwd: Path | None = None,
         code: int = 0,
+        words: tuple[str, ...] = (),
         **values: object,
     ) -> str:
         """Run a job of one task on this machine, and return what its command printed."""
@@ -48,7 +49,7 @@ class Shell:
         for path, value in values.items():
             job = changed(job, path.replace("__", "/"), value)
         done = subprocess.run(
-            [*PROGRAM, "submit", job_file(self.folder, yaml.safe_dump(job)), "--backend", "local", "--wait"],
+            [*PROGRAM, "submit", job_file(self.folder, yaml.safe_dump(job)), "--backend", "local", "--wait", *words],
             env={**os.environ, **environment},
             umask=umask,
             cwd=cwd,
@@ -75,9 +76,9 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
 @pytest.mark.slow("a whole job for each set of options")
 @pytest.mark.parametrize("options", ["xtrace:verbose", "noexec", "errexit:noglob:posix:noclobber", "nounset:onecmd"])
 def test_its_options_reach_no_bash_of_ours(shell: Shell, options: str) -> None:
-    """Nor does what bash starts with. A job with a secret, a script before the commands, and a call."""
-    start = shell.folder / "start"
-    start.write_text("echo started >&2")
+    """Nor does what bash starts with, which the commands have. A job with a secret, a script and a call."""
+    start, started = shell.folder / "start", shell.folder / "started"
+    start.write_text(f'echo "$0" >>{started}')
     environment = {
         "SHELLOPTS": options,
         "BASHOPTS": "nullglob:failglob:nocasematch",
@@ -95,8 +96,13 @@ def test_its_options_reach_no_bash_of_ours(shell: Shell, options: str) -> None:
         prerequisites=[*JOB["prerequisites"], script("a", ("taskStarts", "export A=1"))],
         taskRoles__worker__prerequisites=["a"],
     )
-    assert printed == f"{VALUE}\noff\nbraceexpand hashall interactive-comments [x] 0\n"
+    assert printed == f"{VALUE}\noff\nbraceexpand hashall interactive-comments [x] 1\n"
     assert shell.log("stderr.log") == ""
+    # The script before the commands, the commands, the ssh that they call, what that runs, and a bash of their own.
+    names = [Path(name).name for name in started.read_text().splitlines()]
+    assert [name if not name.isdigit() else "a script with secrets" for name in names] == [
+        *["a script with secrets"] * 2, "ssh", "bash", "bash",
+    ]  # fmt: skip
     assert VALUE not in "".join(
         path.read_text() for path in shell.home.rglob("*.log") if not path.name.endswith(".stdout.log")
     )
@@ -196,6 +202,29 @@ def test_calls_and_scripts_have_no_more(shell: Shell) -> None:
     assert printed == "no b nob\nno b\n"
 
 
+@pytest.mark.parametrize(
+    ("wish", "value", "printed"),
+    [
+        ("all", "{}/start file", "hello one {}/start file hello two ehuB"),
+        ("all", '$HERE/start\\ file"', 'no one $HERE/start\\ file" no two ehuB'),
+        ("all", "$HERE/start file", "hello one $HERE/start file hello two ehuB"),
+        ("all", "{}/missing", "no one {}/missing no two ehuB"),
+        (["HERE", "BASH_ENV"], "{}/start file", "hello one {}/start file hello two ehuB"),
+        (["HERE"], "{}/start file", "no one - no two ehuB"),
+    ],
+)
+def test_the_start_file_of_a_bash_that_is_not_interactive(shell: Shell, wish: object, value: str, printed: str) -> None:
+    """As `module` of Lmod comes to scripts: by BASH_ENV. What fails in it does not end the commands."""
+    here = shell.folder
+    (here / "start file").write_text('say() { echo "hello $1"; }\nfalse\n: $NOBODY_HAS_SET\n')
+    say = "type -t say >/dev/null && say {0} || echo no {0}"
+    command = f"{say.format('one')}; echo ${{BASH_ENV--}}; bash -c '{say.format('two')}'; echo $-"
+    environment = {"BASH_ENV": value.format(here), "HERE": str(here), "lower": "a"}
+    found = shell.submit(command, environment, extras__slurm={"exportEnv": wish})
+    assert " ".join(found.splitlines()) == printed.format(here)
+    assert "PAISLURM_BASH_ENV" not in shell.submit("env", environment, name="b", extras__slurm={"exportEnv": wish})
+
+
 WHERE = 'pwd; echo "$PAISLURM_SUBMIT_DIR"; [ ! "$PWD" -ef "$PAI_WORK_DIR" ] || echo own'
 
 
@@ -216,6 +245,14 @@ def test_the_folder_in_which_commands_start(shell: Shell, name: str) -> None:
     slurm = {"workdir": "submit", "taskRoles": {"worker": {"workdir": str(there)}}}
     assert shell.submit(own, {}, cwd=here, name="c", extras__slurm=slurm) == f"{there}\n{here}\n"
     assert [path.name for path in (*here.iterdir(), *there.iterdir())] == []
+    (here / "b c").mkdir()
+    slurm = {"workdir": "./b c", "taskRoles": {"worker": {}}}
+    assert shell.submit(own, {}, cwd=here, name="d", extras__slurm=slurm) == f"{here}/b c\n{here}\n"
+    site = shell.folder / "site.yaml"
+    site.write_text("workdir: submit\nmonitor: {background: false}\n")
+    words = ("--site", str(site))
+    assert shell.submit(own, {}, cwd=here, words=words, name="e") == f"{here}\n{here}\n"
+    assert shell.submit(own, {}, cwd=here, words=words, name="f", extras__slurm={"workdir": "task"}).endswith("own\n")
 
 
 @pytest.mark.slow("a whole job")

@@ -120,7 +120,7 @@ def test_words_of_slurm_stay_in_their_comment() -> None:
 def test_a_node_that_is_away_is_counted_and_told() -> None:
     detection = detected(state="DOWN*+DRAIN")
     assert detection.site.partitions[0].node_count == 1
-    assert "all: 1 of 1 nodes are down or drained now." in detection.remarks["partitions"]
+    assert "all: 1 of 1 node is down or drained now." in detection.remarks["partitions"]
 
 
 def test_several_types_of_gpus_in_a_node_are_none() -> None:

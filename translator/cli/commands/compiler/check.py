@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ....errors import ProtocolError, Severity
+from ....plural import counted
 from ...input.job_input import job_file
 from ...options import examples, json_option
 from ...output.console import log_diagnostics, print_json, print_result
@@ -36,7 +37,7 @@ def command(source: Source, *, as_json: bool) -> int:
     from ...input.job_input import compile_source, shown_name
 
     _, compiled = compile_source(source)
-    diagnostics = bash_syntax_errors(compiled.job, shown_name(source.file))
+    diagnostics = bash_syntax_errors(compiled.job, compiled.document)
     if any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics):
         raise ProtocolError(diagnostics)
     log_diagnostics(diagnostics)
@@ -49,5 +50,5 @@ def command(source: Source, *, as_json: bool) -> int:
 
 
 def _summary(file: str, job: str, warnings: Sequence[Diagnostic]) -> str:
-    count = f", with {len(warnings)} warning{'s' * (len(warnings) != 1)}" if warnings else ""
+    count = f", with {counted(len(warnings), 'warning')}" if warnings else ""
     return f"{file}: job {job} can be submitted{count}"

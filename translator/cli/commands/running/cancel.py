@@ -1,28 +1,60 @@
-"""`paislurm cancel`: end a job."""
+"""`paislurm cancel`: end jobs."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from ...options import examples, job_argument, json_option
-from ...output.console import one_line, print_json, print_result
+from ...options import examples, jobs_arguments, json_option
+from ...output.console import log, one_line, print_json, print_result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ...jobs.cancelling import Done
+
+MAX_ENDED = 3
+"""So many jobs that had ended before are named one by one."""
 
 
-@click.command(epilog=examples("paislurm cancel my-job", "paislurm cancel 1234"))
-@job_argument
+@click.command(epilog=examples("paislurm cancel my-job other-job", "paislurm cancel 'train-*'", "paislurm cancel 1234"))
+@jobs_arguments
 @json_option
-def command(job: str, *, as_json: bool) -> int:
-    """End a job. A job that has ended already is no error.
+def command(jobs: tuple[str, ...], *, last: bool, as_json: bool) -> int:
+    """End jobs. A job that has ended already is no error.
 
-    JOB is a job's name, user~name, or its Slurm id. Tasks get TERM and some seconds to save what they have.
+    JOB is a job's name, user~name, its Slurm id, or a pattern as 'train-*'; `--last` is the job that you submitted
+    last. Tasks get TERM and some seconds to save what they have.
     """
     from ...context import store, user_name
-    from ...jobs.cancelling import cancel
+    from ...jobs.cancelling import cancel_jobs, joined
+    from ...jobs.selecting import asks_for_several, select
     from ...output.views import end_dict
 
-    done, view = cancel(store().find(job, user=user_name()))
+    if not jobs and not last:
+        raise click.UsageError("say which jobs to cancel: a JOB, or --last for the one that you submitted last")
+    folders = select(store(), jobs, user=user_name(), last=last)
+    done, errors = cancel_jobs(folders)
+    if errors:
+        for message in _messages(done):
+            log(one_line(message))
+        raise joined(errors)
     if as_json:
-        print_json(end_dict(view) | {"message": done})
-    else:
-        print_result(one_line(done))
+        documents = [end_dict(each.view) | {"message": each.message} for each in done]
+        several = len(folders) > 1 or asks_for_several(jobs, last=last)
+        print_json({"jobs": documents} if several else documents[0])
+        return 0
+    for message in _messages(done):
+        print_result(one_line(message))
     return 0
+
+
+def _messages(done: Sequence[Done]) -> Iterator[str]:
+    """Yield what was done, job by job; of many that had ended before, how many there are."""
+    ended = [each for each in done if each.had_ended]
+    for each in done:
+        if not each.had_ended or len(ended) <= MAX_ENDED:
+            yield each.message
+    if len(ended) > MAX_ENDED:
+        yield f"{len(ended)} {'other ' if len(done) > len(ended) else ''}jobs have already ended"

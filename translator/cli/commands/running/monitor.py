@@ -194,6 +194,6 @@ def _go_on_in_another(site: str | None, *, as_json: bool) -> int:
 
 
 def _log(text: str) -> None:
-    from ...output.views import format_time
+    from ...output.times import format_time
 
     log(one_line(f"{format_time(int(time.time()))} {text}"))

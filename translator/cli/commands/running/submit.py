@@ -140,6 +140,7 @@ def _jobs_before(words: tuple[str, ...]) -> tuple[Dependency, ...]:
 
 def _wait(submitted: Submitted, *, follow: bool, as_json: bool) -> int:
     """Wait for the end of a job, and return what its end is worth."""
+    from ...jobs.failure import failure_of
     from ...jobs.follow_logs import follow_job
     from ...jobs.waiting import wait_for_end
     from ...output.exit_status import exit_code, log_ending
@@ -148,7 +149,8 @@ def _wait(submitted: Submitted, *, follow: bool, as_json: bool) -> int:
     max_age = submitted.compiled.site.monitor.max_poll_interval
     folder = submitted.folder
     view = follow_job(folder, max_age=max_age) if follow else wait_for_end(folder, max_age=max_age)
+    failure = failure_of(view)
     if as_json:
-        print_json(submitted.as_dict() | end_dict(view))
-    log_ending(view)
+        print_json(submitted.as_dict() | end_dict(view) | {"failure": failure.as_dict() if failure else None})
+    log_ending(view, failure)
     return exit_code(view)

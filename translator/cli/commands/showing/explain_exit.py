@@ -12,14 +12,9 @@ from ...options import examples, json_option
 from ...output.console import print_json, print_result
 
 if TYPE_CHECKING:
-    from ....exit_codes.table import Behaviour, ExitCode, ExitTable
+    from ....exit_codes.advice import Advice
+    from ....exit_codes.table import ExitCode, ExitTable
 
-RETRY_RULES: dict[Behaviour, str] = {
-    "transient": "retried without using up `jobRetryCount`, up to `retry.maxTransientRetries` of the site profile",
-    "conflict": "retried as transient ones are, after a random delay of 1 to 15 minutes",
-    "permanent": "never retried",
-    "unknown": "retried as often as `jobRetryCount` says",
-}
 LIVING = {
     "PENDING": "the job waits: WAITING",
     "RUNNING": "the job lives: RUNNING once a task of it ran",
@@ -50,7 +45,8 @@ class Explanation:
 def command(what: str, site: str | None, *, as_json: bool) -> int:
     """Say what an exit code means, or a state of Slurm, and whether a job that ends so is retried.
 
-    CODE is OpenPAI's exit code of a job or task, or its name. STATE is Slurm's word, long or short.
+    CODE is OpenPAI's exit code of a job or task, or its name, or the exit status of a command. STATE is Slurm's word,
+    long or short.
     """
     from ....exit_codes.table import ExitTable
     from ...input.sites import find_site
@@ -88,6 +84,7 @@ def explain(what: str, table: ExitTable) -> Explanation:
 
 
 def _as_dict(explanation: Explanation) -> dict[str, object]:
+    from ....exit_codes.advice import retry_rule
     from ....exit_codes.rules import conditions
 
     row = explanation.row
@@ -98,7 +95,9 @@ def _as_dict(explanation: Explanation) -> dict[str, object]:
         "exit_code": row.code,
         "phrase": row.phrase,
         "behaviour": row.behaviour,
-        "retry_rule": _retry_rule(row),
+        "meaning": explanation.meaning or _advice(row).meaning,
+        "advice": _advice(row).text,
+        "retry_rule": retry_rule(row),
         "type": row.type,
         "issuer": row.issuer,
         "causer": row.causer,
@@ -109,23 +108,40 @@ def _as_dict(explanation: Explanation) -> dict[str, object]:
     }
 
 
-def _retry_rule(row: ExitCode) -> str:
-    """Return what a job that ends so comes to. Source: OpenPAI retry policy."""
-    return "the job succeeded" if row.code == 0 else RETRY_RULES[row.behaviour]
+def _advice(row: ExitCode) -> Advice:
+    from ....exit_codes.advice import advice
+
+    return advice(row.code, kind=row.type)
+
+
+def _of_status(code: int) -> str:
+    """Return what code a command gets that ends with such an exit status, "" for what is a code of its own."""
+    from ....exit_codes.advice import UNEXPLAINED
+    from ....exit_codes.table import exit_codes
+
+    if not 0 < code < UNEXPLAINED or code in exit_codes():
+        return ""
+    return f"a command that ends with it has code {UNEXPLAINED}, unless a rule matches its log"
 
 
 def _as_text(explanation: Explanation) -> str:
+    from ....exit_codes.advice import retry_rule
     from ....exit_codes.rules import conditions
     from ....text_tables import pairs_text
 
     row = explanation.row
     if row is None:
         return f"{explanation.state}  {explanation.meaning}"
+    said = _advice(row)
     rows = [
         ("state", f"{explanation.state}: {explanation.meaning}" if explanation.state else ""),
         ("code", str(row.code)),
         ("phrase", row.phrase),
-        ("behaviour", f"{row.behaviour}: {_retry_rule(row)}" if row.code else _retry_rule(row)),
+        ("exit status", _of_status(row.code)),
+        ("usually", said.meaning),
+        ("look at", said.look),
+        ("try", said.remedy),
+        ("behaviour", f"{row.behaviour}: {retry_rule(row)}" if row.code else retry_rule(row)),
         ("node", "left out of the next attempts" if row.exclude_node else ""),
         ("type", row.type),
         ("reported by", row.issuer),

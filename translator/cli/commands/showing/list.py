@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING
+
 import click
 
 from ...options import STATES, examples, json_option
-from ...output.console import log, print_json
+from ...output.console import is_terminal, log, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...jobs.listing import Line
+
+ON_A_TERMINAL = 30
+"""So many jobs a terminal is shown, unless another number is asked for."""
 
 
 @click.command(
     epilog=examples(
         "paislurm list",
-        "paislurm list --state running --state waiting",
-        "paislurm list --all --json",
+        "paislurm list 'train-*' --state running --state waiting",
+        "paislurm list --since 2d --sort -elapsed --columns name,state,elapsed,nodes",
+        "paislurm list --columns name,state,param.lr",
         "paislurm list --group my-sweep",
+        "paislurm list --limit 0 --json",
     )
 )
+@click.argument("words", metavar="[JOB]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Also jobs whose name was used again.")
 @click.option(
     "--state",
@@ -25,27 +39,107 @@ from ...output.console import log, print_json
     help="Only jobs in this state; can be repeated.",
 )
 @click.option("--group", metavar="GROUP", help="The jobs of a sweep, with its parameters and how each job ended.")
+@click.option("--since", metavar="TIME", help="Only jobs submitted since: 12h or 2d ago, or a date and time.")
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N jobs; 0 is all. A terminal has 30.")
+@click.option("--sort", "by", metavar="COLUMN", help="Sort by a column; -COLUMN has the largest first.")
+@click.option("--columns", metavar="A,B,...", help="Show these columns; a wrong name tells which there are.")
 @json_option
-def command(states: tuple[str, ...], group: str | None, *, everything: bool, as_json: bool) -> int:
-    """List your jobs, the newest first."""
-    from ...context import clock, store
-    from ...jobs.listing import COLUMNS, lines, row
-    from ...output.tables import print_table
+def command(
+    words: tuple[str, ...],
+    states: tuple[str, ...],
+    group: str | None,
+    since: str | None,
+    limit: int | None,
+    by: str | None,
+    columns: str | None,
+    *,
+    everything: bool,
+    as_json: bool,
+) -> int:
+    """List your jobs, the newest first.
 
+    JOB is a job's name, user~name, its Slurm id, or a pattern as 'train-*'; without one, all jobs. The name of a sweep
+    shows its jobs as --group does. A terminal shows the newest 30, as far as they fit; a pipe and --json get all of
+    them, whole.
+    """
+    from ...context import clock, store, user_name
+    from ...jobs.listing import lines, with_parameters
+    from ...jobs.selecting import named_group, select
+    from ...output.job_table import DEFAULT_COLUMNS, parameters_in, sorted_lines
+
+    if group is None and len(words) == 1:
+        group = named_group(store(), words[0], user=user_name())
     if group is not None:
         from ...jobs.sweep_table import show_group
 
         return show_group(group, states, as_json=as_json)
+    shown = _named(columns.split(",")) if columns else DEFAULT_COLUMNS
+    order = _named([by.removeprefix("-")]) if by is not None else ()
     now = clock()
-    found, problems = lines(store(), everything=everything)
+    earliest = None if since is None else _since(since, now)
+    names = {folder.name for folder in select(store(), words, user=user_name())} if words else None
+    found, problems = lines(store(), everything=everything or bool(words), names=names)
     if states:
         found = [line for line in found if line.state in states]
+    if earliest is not None:
+        found = [line for line in found if line.begun_at >= earliest]
+    if parameters_in(order):
+        found = with_parameters(found, parameters_in(order))
+    if by is not None:
+        found = sorted_lines(found, by, now)
+    most = limit if limit is not None else ON_A_TERMINAL if is_terminal(sys.stdout) and not as_json else 0
+    chosen, rest = (found[:most], found[most:]) if most else (found, [])
+    if parameters_in(shown):
+        chosen = with_parameters(chosen, parameters_in(shown))
     if as_json:
-        print_json({"jobs": [line.as_dict() for line in found]})
-    elif found:
-        print_table(COLUMNS, [row(line, now) for line in found])
+        print_json({"jobs": [line.as_dict() for line in chosen]})
+    elif chosen:
+        _print(chosen, shown, now)
     else:
-        log(f"no jobs in {store().jobs}" if not states else "no such jobs")
+        log("no such jobs" if states or earliest is not None else f"no jobs in {store().jobs}")
+    _say_more(found, rest, problems)
+    return 0
+
+
+def _named(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of columns; raise what click tells users for one that there is not."""
+    from ....errors import did_you_mean
+    from ...output.job_table import COLUMNS, column
+
+    for name in names:
+        if column(name) is None:
+            hint = did_you_mean(name, COLUMNS)
+            message = f"there is no column {name!r}{f' ({hint})' if hint else ''}; columns are {', '.join(COLUMNS)}"
+            raise click.UsageError(f"{message}, and param.NAME for a parameter of the job file")
+    return tuple(names)
+
+
+def _since(text: str, now: int) -> int:
+    from ...input.moment import FORMS, moment
+
+    found = moment(text, now)
+    if found is None:
+        raise click.UsageError(f"--since {text!r} is no time: it is {FORMS}")
+    return found
+
+
+def _print(found: Sequence[Line], columns: tuple[str, ...], now: int) -> None:
+    """Print a table; on a terminal, what is too long for it is cut."""
+    from ...output.job_table import cells, fitted
+    from ...output.tables import print_table, terminal_width
+
+    rows = cells(found, columns, now)
+    if is_terminal(sys.stdout):
+        columns, rows = fitted(columns, rows, terminal_width())
+    print_table(columns, rows)
+
+
+def _say_more(found: Sequence[Line], rest: Sequence[Line], problems: Sequence[str]) -> None:
+    """Say what the table does not: how many jobs it leaves out, and what is not known of the others."""
+    if rest:
+        living = sum(not line.ended for line in rest)
+        which = f", {living} of them not ended" if living else ""
+        log(f"{len(rest)} more of {len(found)} jobs are not shown{which}: --limit 0 shows all")
     if any(not line.ended for line in found):
         from ...jobs.rounds import warn_of_overdue_round
 
@@ -55,4 +149,3 @@ def command(states: tuple[str, ...], group: str | None, *, everything: bool, as_
             log(f"warning: {line.name}: {line.reason}")
     for problem in problems:
         log(f"states are those that were known last: {problem}")
-    return 0

@@ -59,6 +59,7 @@ def command(
     A terminal is shown escape sequences as text; a pipe or a file gets everything as it was printed.
     """
     from ...context import store, user_name
+    from ...jobs.failure import failure_of
     from ...jobs.follow_logs import LogSelection, bring_logs, follow_job, show_file, show_once
     from ...output.exit_status import log_ending
 
@@ -85,7 +86,8 @@ def command(
         if not show_file(log, tail, folder.path.stat().st_uid):
             _log_nothing_yet(folder)
     elif follow:
-        log_ending(follow_job(folder, selection))
+        view = follow_job(folder, selection)
+        log_ending(view, failure_of(view))
     elif not show_once(folder, known, selection):
         _log_nothing_yet(folder)
     return 0

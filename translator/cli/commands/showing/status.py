@@ -1,37 +1,93 @@
-"""`paislurm status`: how a job and its tasks stand."""
+"""`paislurm status`: how jobs and their tasks stand."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from ...options import examples, job_argument, json_option
-from ...output.console import log, print_json
+from ...options import STATES, examples, jobs_arguments, json_option
+from ...output.console import log, print_json, print_result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ....monitor.poll import View
 
 
-@click.command(epilog=examples("paislurm status my-job", "paislurm status alice~my-job", "paislurm status 1234 --json"))
-@job_argument
+@click.command(
+    epilog=examples(
+        "paislurm status",
+        "paislurm status my-job --failed",
+        "paislurm status my-job --task 'worker-*' --state running --tasks",
+        "paislurm status 'train-*'",
+        "paislurm status 1234 --json",
+    )
+)
+@jobs_arguments
+@click.option("--failed", is_flag=True, help="Of the tasks, those that failed.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice(STATES, case_sensitive=False),
+    help="Of the tasks, those in this state; can be repeated.",
+)
+@click.option("--task", "patterns", multiple=True, metavar="PATTERN", help="Of the tasks, those of a role or name.")
+@click.option("--tasks", "--all-tasks", "every", is_flag=True, help="Show each task in a row of its own.")
 @click.option("--ports", is_flag=True, help="Show the address and the ports of every task that has begun.")
 @json_option
-def command(job: str, *, ports: bool, as_json: bool) -> int:
-    """Show how a job and its tasks stand.
+def command(
+    jobs: tuple[str, ...],
+    states: tuple[str, ...],
+    patterns: tuple[str, ...],
+    *,
+    last: bool,
+    failed: bool,
+    every: bool,
+    ports: bool,
+    as_json: bool,
+) -> int:
+    """Show how a job and its tasks stand, or in short how several jobs do.
 
-    JOB is a job's name, user~name, or its Slurm id. For an exit code that tells a failure: `wait`.
+    JOB is a job's name, user~name, its Slurm id, or a pattern as 'train-*'; without one it is the job that you
+    submitted last. Many tasks that are alike share a row. For an exit code that tells a failure: `wait`.
     """
-    from ...context import store, user_name
-    from ...jobs.refresh import refresh
-    from ...output.views import print_view, view_dict
+    from ....monitor.poll import open_job
+    from ...context import clock, store, user_name
+    from ...jobs.failure import failure_of
+    from ...jobs.refresh import refresh_all
+    from ...jobs.selecting import asks_for_several, select
+    from ...output.task_table import TaskFilter
+    from ...output.views import print_compact, print_view, view_dict
 
-    view = refresh(store().find(job, user=user_name()))
+    folders = select(store(), jobs, user=user_name(), last=last)
+    wanted = TaskFilter(states=(*states, *(["FAILED"] if failed else [])), patterns=patterns)
+    views = refresh_all([open_job(folder) for folder in folders])
+    several = len(views) > 1 or asks_for_several(jobs, last=last)
     if as_json:
-        print_json(view_dict(view))
+        documents = [view_dict(view, failure_of(view), wanted) for view in views]
+        print_json({"jobs": documents} if several else documents[0])
+    elif len(views) > 1:
+        for position, view in enumerate(views):
+            if position:
+                print_result("")
+            print_compact(view, clock())
     else:
-        print_view(view, ports=ports)
-    if not view.job_status.ended:
+        print_view(views[0], failure_of(views[0]), clock(), wanted, every=every, ports=ports)
+    _say_more(views)
+    return 0
+
+
+def _say_more(views: Sequence[View]) -> None:
+    """Say what is not known of jobs, and why."""
+    if any(not view.job_status.ended for view in views):
         from ...jobs.rounds import warn_of_overdue_round
 
         warn_of_overdue_round()
-    if view.backend_error:
-        log(f"this is what was known last: {view.backend_error}")
-    for read_errors in view.read_errors:
-        log(f"warning: {read_errors}")
-    return 0
+    for error in dict.fromkeys(view.backend_error for view in views if view.backend_error):
+        log(f"this is what was known last: {error}")
+    for view in views:
+        which = f"{view.folder.name}: " if len(views) > 1 else ""
+        for read_error in view.read_errors:
+            log(f"warning: {which}{read_error}")

@@ -92,14 +92,14 @@ def _table() -> Iterator[Show]:
     from rich.live import Live
 
     from ...context import clock
-    from ...jobs.listing import COLUMNS, row
+    from ...output.job_table import WATCH_COLUMNS, cells
     from ...output.tables import rich_table
 
     with Live(console=Console(), auto_refresh=False) as live:
 
         def show(found: Sequence[Line]) -> None:
             now = clock()
-            live.update(rich_table(COLUMNS, [row(line, now) for line in found]), refresh=True)
+            live.update(rich_table(WATCH_COLUMNS, cells(found, WATCH_COLUMNS, now)), refresh=True)
 
         yield show
 
@@ -123,10 +123,10 @@ def _changes(*, as_json: bool) -> Iterator[Show]:
 
 def _text(line: Line) -> str:
     from ...context import clock
-    from ...jobs.listing import row
-    from ...output.views import format_time
+    from ...output.job_table import WATCH_COLUMNS, cells
+    from ...output.times import format_time
 
     now = clock()
-    words = " ".join(row(line, now)[:5])
+    words = " ".join(cells([line], WATCH_COLUMNS[:5], now)[0])
     why = "; ".join(filter(None, (line.reason, line.help and f"what helps: {line.help}")))
     return one_line(f"{format_time(now)}  {words}" + (f"  {why}" if why else ""))

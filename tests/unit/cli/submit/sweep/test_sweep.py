@@ -12,7 +12,6 @@ from paislurm.backends.base import JobId
 from paislurm.translator.cli.context import user_name
 from paislurm.translator.cli.jobs.groups import jobs_of_group
 from paislurm.translator.cli.jobs.selecting import select
-from paislurm.translator.cli.jobs.sweep_table import duration
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 from paislurm.translator.state.job_folder import JobFolder, Store
 
@@ -194,10 +193,3 @@ def test_the_group_of_an_ended_job_is_kept_with_the_others(
     run("list")
     assert (surroundings.parent / "monitor" / "ended.json").exists()
     assert len(jobs_of_group(Store(surroundings.parent), "train", user=ME)) == 20
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0:00"), (61, "1:01"), (3600, "1:00:00"), (93784, "1-02:03:04"), (-5, "0:00")]
-)
-def test_durations_are_as_slurm_writes_them(seconds: int, text: str) -> None:
-    assert duration(seconds) == text

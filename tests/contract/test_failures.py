@@ -1,0 +1,55 @@
+"""What is said of a job that failed, unasked: the task that decided, its last lines, and where its command stands."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.cluster.jobs import role
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.contract.site import Site
+
+WAITS = "trap 'exit 7' TERM; echo ready; while :; do sleep 600 & wait; done"
+FAILS = "until ls ../../0-a/*/ready 2>/dev/null; do sleep 1; done; echo almost >&2; nosuchprogram --fast"
+V1 = {
+    "jobName": "old",
+    "image": "x",
+    "codeDir": "/nowhere/at/all",
+    "taskRoles": [
+        {"name": "w", "taskNumber": 1, "cpuNumber": 1, "memoryMB": 100, "gpuNumber": 0, "command": "echo never"}
+    ],
+}
+
+
+def test_the_task_that_decided_is_shown(site: Site, folder: Path) -> None:
+    job = site.submit(folder, role("a", 1, f"touch ready; {WAITS}") + role("b", 2, FAILS))
+    done = job.paislurm("wait", "--", job.name)
+    assert done.returncode == 1
+    shown = job.status()
+    failure, tasks = shown["failure"], {f"{task['role']}-{task['index']}": task for task in shown["tasks"]}
+    decided = tasks[failure["task"]]
+    assert decided["role"] == "b"
+    assert (failure["exit_code"], failure["exit_status"], failure["node"]) == (220, 127, decided["node"])
+    assert failure["stream"] == "stderr"
+    assert failure["last_lines"][-2] == "almost"
+    assert "nosuchprogram: command not found" in failure["last_lines"][-1]
+    assert "nosuchprogram" in job.file.read_text().splitlines()[failure["line"] - 1]
+    assert f"failed task  {failure['task']} on node {failure['node']}, exit status 127\n" in done.stderr
+    assert f"job.yaml:{failure['line']}" in done.stderr
+    assert "  | almost\n" in done.stderr
+    assert "a command was not found" in job.paislurm("status", "--", job.name).stdout
+    assert (tasks["a-0"]["state"], tasks["a-0"]["exit_code"]) == ("STOPPED", -220)
+
+
+def test_a_job_that_failed_before_its_tasks_began(site: Site, folder: Path) -> None:
+    file = site.write(folder, "old.json", json.dumps(V1))
+    job = site.submit(folder, "", file=file)
+    done = job.paislurm("wait", "--", job.name)
+    assert done.returncode == 1
+    failure = job.status()["failure"]
+    assert (failure["task"], failure["stream"], failure["file"]) == (None, "batch", None)
+    assert any("codeDir /nowhere/at/all is not there" in line for line in failure["last_lines"])
+    assert "last lines of the batch log:\n" in done.stderr

@@ -1,0 +1,201 @@
+"""Why a job failed, unasked: in `status`, `wait` and `submit --wait`, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from paislurm.backends.base import JobId
+from paislurm.translator.cli.jobs.command_place import command_place
+from paislurm.translator.cli.jobs.log_tail import last_lines
+from paislurm.translator.exit_codes.table import exit_codes
+
+from ...monitor.jobs import FakeBackend, leave_result, observed, task
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.translator.state.job_folder import JobFolder
+
+    from ..running import Runner
+
+TRIGGER = {"completion_rule": "C2", "role": "worker", "index": 1, "count": 1, "threshold": 1}
+BOTH = ["set -x", "if true; then\n  nosuch\nfi"]
+
+
+@pytest.fixture
+def failed(slurm: FakeBackend, folder: JobFolder) -> JobFolder:
+    """Leave a job whose second task decided by ending with status 3."""
+    first = task(0, state="STOPPED", exit_status=143, exit_code=-220)
+    second = task(1, state="FAILED", exit_status=3, exit_code=255, behaviour="unknown", node="n7")
+    leave_result(folder, outcome="failed", exit_code=255, reason="no", trigger=TRIGGER, tasks=[first, second])
+    slurm.observations[JobId("7")] = observed("FAILED", final=True)
+    plan(folder.path)
+    return folder
+
+
+def plan(folder: Path, **changes: Any) -> None:
+    command = {"text": "\n".join(BOTH), "item_lines": [[0, 12], [1, 14], [2, 15], [3, 16]]} | changes
+    role = {"name": "worker", "command": command}
+    (folder / "plan.json").write_text(json.dumps({"file": "my.yaml", "roles": [role]}), encoding="utf-8")
+
+
+def write_log(folder: JobFolder, name: str, text: str | bytes) -> None:
+    path = folder.attempt(0) / "logs" / "0-worker" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def failure(run: Runner, *words: str) -> dict[str, Any]:
+    shown: dict[str, Any] = json.loads(run(*(words or ("status", "demo")), "--json").out)["failure"]
+    return shown
+
+
+def test_everything_is_said_of_the_task_that_decided(run: Runner, failed: JobFolder) -> None:
+    write_log(failed, "1.stderr.log", "".join(f"error {k}\n" for k in range(30)))
+    write_log(failed, "0.stderr.log", "not this one\n")
+    found = failure(run)
+    assert (found["task"], found["node"], found["exit_code"], found["exit_status"]) == ("worker-1", "n7", 255, 3)
+    assert (found["file"], found["line"], found["stream"]) == ("my.yaml", 12, "stderr")
+    assert found["last_lines"] == [f"error {k}" for k in range(20, 30)]
+    assert failure(run, "wait", "demo") == found
+    out = run("status", "demo").out
+    for line in (
+        "failed task  worker-1 on node n7, exit status 3",
+        "commands     my.yaml:12: set -x",
+        "exit rule    code 255, PAIRuntimeUnknownFailed: no rule of the exit specification knows exit status 3",
+        "last lines of its standard error:",
+        "  | error 29",
+        f"usually      {found['meaning']}",
+    ):
+        assert line in out.splitlines()
+    assert "error 19" not in out
+    assert "not this one" not in out
+    assert "  | error 29\n" in run("wait", "demo").err
+
+
+def test_the_line_that_bash_names_is_shown(run: Runner, failed: JobFolder) -> None:
+    write_log(failed, "1.stderr.log", "/x/attempts/0/commands/0-worker.sh: line 3: nosuch: command not found\n")
+    assert failure(run)["line"] == 15
+    assert "command      my.yaml:15: nosuch\n" in run("status", "demo").out
+
+
+def test_where_there_are_no_errors_the_output_is_shown(run: Runner, failed: JobFolder) -> None:
+    write_log(failed, "1.stderr.log", "")
+    write_log(failed, "1.stdout.log", "said\n")
+    assert (failure(run)["stream"], failure(run)["last_lines"]) == ("stdout", ["said"])
+
+
+def test_one_file_for_both(run: Runner, failed: JobFolder) -> None:
+    write_log(failed, "1.stdout.log", "both\n")
+    assert (failure(run)["stream"], failure(run)["last_lines"]) == ("stdout", ["both"])
+
+
+def test_a_script_of_a_prerequisite(run: Runner, failed: JobFolder) -> None:
+    write_log(failed, "1.stderr.log", "old\n")
+    write_log(failed, "1.runtime.log", "no tools\n")
+    scripts = failed.reports(0) / "0-worker"
+    scripts.mkdir(parents=True)
+    (scripts / "1.scripts").write_text("0 start 3 100 101 tools\n", encoding="utf-8")
+    found = failure(run)
+    assert (found["stream"], found["last_lines"], found["line"]) == ("runtime", ["no tools"], None)
+    assert "paislurm logs --runtime" in run("wait", "demo").err
+
+
+def test_a_job_without_a_task_that_decided(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    stopped = [task(k, state="STOPPED", exit_status=None, exit_code=-220, started_at=None) for k in (0, 1)]
+    leave_result(folder, outcome="failed", exit_code=-1401, reason="srun: bad", tasks=stopped)
+    slurm.observations[JobId("7")] = observed("FAILED", final=True)
+    folder.batch_log(0).write_text("srun: error: Invalid --gres\n", encoding="utf-8")
+    found = failure(run)
+    assert (found["task"], found["node"], found["file"], found["line"]) == (None, None, None, None)
+    assert (found["stream"], found["last_lines"]) == ("batch", ["srun: error: Invalid --gres"])
+    said = run("wait", "demo").err
+    assert "exit rule    code -1401, StepRefused\n" in said
+    assert "last lines of the batch log:\n  | srun: error: Invalid --gres\n" in said
+    assert "paislurm logs --batch" in said
+
+
+def test_the_time_limit_is_told_by_its_rule(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    assert folder
+    slurm.observations[JobId("7")] = observed("TIMEOUT", final=True)
+    out = run("status", "demo").out
+    assert "exit rule    code -1004, PodDeadlineExceeded: the time limit was reached\n" in out
+    assert "extras.slurm.time" in out
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "CANCELLED", "COMPLETED"])
+def test_of_a_job_that_has_not_failed_nothing_is_said(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, state: str
+) -> None:
+    if state == "COMPLETED":
+        leave_result(folder)
+    slurm.observations[JobId("7")] = observed(state, final=state != "RUNNING")
+    assert failure(run) is None
+    assert "exit rule" not in run("status", "demo").out
+
+
+def test_nothing_in_a_log_acts_on_a_terminal_or_makes_lines(run: Runner, failed: JobFolder) -> None:
+    write_log(failed, "1.stderr.log", b"10%\r20%\r\x1b[2Jdone\x9b\n" + b"\0" * 70_000 + b"\xff\n" + b"x" * 9000)
+    plan(failed.path, text="\x1b[31m\nb")
+    said = run("wait", "demo").err
+    assert "\x1b" not in said
+    assert "10%" not in said
+    assert max(map(len, said.splitlines())) < 260
+    assert "my.yaml:12: \\x1b[31m" in said
+    assert max(map(len, failure(run)["last_lines"])) <= 2000
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"text": 1}, {"item_lines": None}, {"item_lines": [[0]]}, {"item_lines": [["a", 1]]}, {"item_lines": [[5, 1]]}],
+)
+def test_a_plan_that_is_damaged_names_no_line(failed: JobFolder, changes: dict[str, Any]) -> None:
+    plan(failed.path, **changes)
+    assert command_place(failed.path, "worker", ()) is None
+
+
+def test_a_plan_that_cannot_be_read_names_no_line(failed: JobFolder) -> None:
+    assert command_place(failed.path, "other", ()) is None
+    (failed.path / "plan.json").write_text("[", encoding="utf-8")
+    assert command_place(failed.path, "worker", ()) is None
+    (failed.path / "plan.json").unlink()
+    assert command_place(failed.path, "worker", ()) is None
+
+
+def test_a_log_of_somebody_else_is_not_read(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("mine\n", encoding="utf-8")
+    assert last_lines(log, 10, log.stat().st_uid) == ("mine",)
+    assert last_lines(log, 10, log.stat().st_uid + 1) == ()
+    assert last_lines(tmp_path, 10, log.stat().st_uid) == ()
+
+
+def test_every_code_and_status_has_advice(run: Runner) -> None:
+    """The words are those of `explain-exit`, whoever asks."""
+    for number in {*exit_codes(), *range(1, 256)}:
+        said = json.loads(run("explain-exit", str(number), "--json").out)
+        assert said["meaning"], number
+        assert said["advice"].startswith("look at "), number
+        assert "; try: " in said["advice"], number
+        assert "{signal}" not in said["meaning"]
+
+
+@pytest.mark.parametrize(
+    ("word", "means", "helps"),
+    [
+        ("1", "Python", "by hand"), ("2", "command line", "check"), ("126", "executed", "chmod"),
+        ("127", "not found", "PATH"), ("137", "memory", "memoryMB"), ("139", "SEGV", "faulthandler"),
+        ("143", "told to end", "save"), ("255", "no rule", "standard error"), ("138", "signal USR1 (10)", "signal"),
+        ("TIMEOUT", "time limit", "extras.slurm.time"), ("OOM", "memory", "memoryMB"),
+        ("NODE_FAIL", "node", "sinfo -R"), ("PREEMPTED", "priority", "checkpoints"),
+        ("CANCELLED", "stopped", "cancelled"),
+    ],
+)  # fmt: skip
+def test_what_explain_exit_advises(run: Runner, word: str, means: str, helps: str) -> None:
+    out = run("explain-exit", word).out
+    rows = dict(line.split("  ", 1) for line in out.splitlines() if "  " in line)
+    assert means in rows["usually"]
+    assert helps in rows["look at"] + rows["try"]

@@ -1,0 +1,311 @@
+"""Commands that take several jobs: `list`, `status`, `wait` and `cancel`."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.base import JobId
+from paislurm.translator.cli.commands.showing import list as list_module
+from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.cli.jobs import cancelling, waiting
+from paislurm.translator.cli.output.documents import iso_time
+from paislurm.translator.errors import Diagnostic, FolderError, RejectedError
+from paislurm.translator.state.journal import read
+from paislurm.translator.state.records import Cancelled, Ended, JobRole
+
+from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed, task
+from ..running import JOB, job_file
+from ..running import ME as DEMO
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.translator.state.job_folder import JobFolder
+    from paislurm.translator.state.records import Record
+
+    from ..running import Runner
+
+ME = DEMO.partition("~")[0]
+
+
+def make(jobs: Path, name: str, job_id: str, *more: Record, age: int = 5) -> JobFolder:
+    """Make the folder of a job of one's own that was submitted `age` seconds ago."""
+    at = clock() - age
+    created = replace(CREATED, user=user_name(), job=name, happened_at=at, partition="gpu", virtual_cluster="vc")
+    sent = replace(SUBMITTED, user=user_name(), job=name, job_id=job_id, happened_at=at)
+    return job_folder(jobs, created, replace(INTENT, happened_at=at), sent, *more, name=f"{ME}~{name}")
+
+
+@pytest.fixture
+def three(surroundings: Path, slurm: FakeBackend) -> list[JobFolder]:
+    """Make two jobs that run, and one that has ended."""
+    slurm.observations |= {JobId(word): observed("RUNNING", job_id=word) for word in ("11", "12")}
+    end = replace(ENDED, node_list="n[1-2]")
+    return [
+        make(surroundings, "train-1", "11", age=300),
+        make(surroundings, "train-2", "12", age=200),
+        make(surroundings, "old", "13", end, age=90_000),
+    ]
+
+
+def names(run: Runner, *words: str) -> list[str]:
+    """Return the names of the jobs that `list` shows."""
+    return [job["name"].removeprefix(f"{ME}~") for job in json.loads(run("list", "--json", *words).out)["jobs"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ((), ["train-2", "train-1", "old"]),
+        (("train-*",), ["train-2", "train-1"]),
+        (("old", "11"), ["train-1", "old"]),
+        (("--since", "1h"), ["train-2", "train-1"]),
+        (("--limit", "1"), ["train-2"]),
+        (("--limit", "0", "--sort", "name"), ["old", "train-1", "train-2"]),
+        (("--sort", "-id"), ["old", "train-2", "train-1"]),
+        (("--state", "failed", "--since", "2d"), ["old"]),
+    ],
+)
+def test_which_jobs_are_listed(run: Runner, three: list[JobFolder], words: tuple[str, ...], found: list[str]) -> None:
+    assert three
+    assert names(run, *words) == found
+
+
+def test_the_columns_that_are_asked_for(run: Runner, three: list[JobFolder], slurm: FakeBackend) -> None:
+    assert three
+    start = clock() + 1000
+    slurm.observations[JobId("12")] = observed("PENDING", job_id="12", reason="Resources", expected_start=start)
+    said = run("list", "--columns", "name,partition,vc,nodes,reason,param.lr")
+    assert [re.split(" {2,}", text) for text in said.out.splitlines()] == [
+        ["name", "partition", "vc", "nodes", "reason", "param.lr"],
+        ["train-2", "gpu", "vc", "-", "Resources: what it asks for is in use by other jobs", "-"],
+        ["train-1", "gpu", "vc", "-", "the nodes are there, the tasks are being started", "-"],
+        ["old", "gpu", "vc", "n[1-2]", "a task failed", "-"],
+    ]
+    assert slurm.queries == 1
+    waiting_job = json.loads(run("list", "--json", "train-2").out)["jobs"][0]
+    assert (waiting_job["expected_start_at"], waiting_job["partition"]) == (iso_time(start), "gpu")
+    assert re.search(r"^expected start +\d{4}-", run("status", "train-2").out, re.MULTILINE)
+
+
+def test_a_parameter_is_read_from_the_journal_when_its_column_is_asked_for(
+    run: Runner, slurm: FakeBackend, tmp_path: Path
+) -> None:
+    assert slurm
+    text = JOB.replace("taskRoles:", "parameters: {lr: 1}\ntaskRoles:")
+    for value in ("2", "10"):
+        file = job_file(tmp_path, text.replace("name: demo", f"name: demo-{value}"))
+        assert run("submit", file, "--set", f"lr={value}").code == 0
+    assert run("submit", job_file(tmp_path, JOB.replace("name: demo", "name: plain"))).code == 0
+    rows = [line.split() for line in run("list", "--columns", "name,param.lr", "--sort", "param.lr").out.splitlines()]
+    assert rows == [["name", "param.lr"], ["demo-2", "2"], ["demo-10", "10"], ["plain", "-"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--columns", "nme"), "there is no column 'nme' (did you mean `name`?); columns are name, state"),
+        (("--columns", "-name"), "there is no column '-name'"),
+        (("--sort", "frob"), "there is no column 'frob'"),
+        (("--since", "yesterday"), "--since 'yesterday' is no time: it is 30m"),
+        (("--limit", "-1"), "-1 is not in the range"),
+    ],
+)
+def test_what_is_not_understood(run: Runner, words: tuple[str, ...], says: str) -> None:
+    said = run("list", *words)
+    assert (said.code, says in " ".join(said.err.split())) == (2, True)
+
+
+def test_a_terminal_is_shown_the_newest_jobs_and_how_many_more_there_are(
+    run: Runner, three: list[JobFolder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert three
+    monkeypatch.setattr(list_module, "is_terminal", lambda _: True)
+    monkeypatch.setattr(list_module, "ON_A_TERMINAL", 1)
+    monkeypatch.setenv("COLUMNS", "80")
+    said = run("list")
+    assert [text.split()[0] for text in said.out.splitlines()] == ["name", "train-2"]
+    assert said.err == "2 more of 3 jobs are not shown, 1 of them not ended: --limit 0 shows all\n"
+    assert max(map(len, said.out.splitlines())) <= 80
+    assert len(run("list", "--limit", "0").out.splitlines()) == 4
+
+
+def test_the_status_of_several_jobs_is_short_and_one_query(
+    run: Runner, three: list[JobFolder], slurm: FakeBackend
+) -> None:
+    assert three
+    said = run("status", "train-*", "old")
+    blocks = [dict(re.split(" {2,}", text) for text in block.splitlines()) for block in said.out.split("\n\n")]
+    assert [block["job"] for block in blocks] == [f"{ME}~train-1", f"{ME}~train-2", f"{ME}~old"]
+    assert [block["state"].split()[0] for block in blocks] == ["WAITING", "WAITING", "FAILED"]
+    assert blocks[0]["tasks"] == "2 waiting"
+    assert slurm.queries == 1
+    documents = json.loads(run("status", "--json", "train-*", "old").out)
+    assert [job["name"] for job in documents["jobs"]] == [block["job"] for block in blocks]
+    assert [job["job"] for job in json.loads(run("status", "--json", "old*").out)["jobs"]] == ["old"]
+    assert json.loads(run("status", "--json", "old").out)["job"] == "old"
+
+
+def test_without_a_name_it_is_the_last_job(run: Runner, three: list[JobFolder]) -> None:
+    assert three
+    for words in ((), ("--last",)):
+        assert json.loads(run("status", "--json", *words).out)["job"] == "train-2"
+    leave_result(three[1])
+    said = run("wait", "--json")
+    assert (said.code, json.loads(said.out)["job"]) == (0, "train-2")
+
+
+def test_the_tasks_that_are_asked_for(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+    assert slurm
+    roles = (JobRole(name="worker", folder="0-worker", instances=40),)
+    created = replace(CREATED, user=user_name(), roles=roles)
+    sent = replace(SUBMITTED, user=user_name(), task_count=40)
+    folder = job_folder(surroundings, created, INTENT, sent, name=DEMO)
+    tasks = [task(index) for index in range(40)]
+    tasks[7] = task(7, state="FAILED", exit_status=1, exit_code=255)
+    leave_result(folder, tasks=tasks)
+
+    def shown(*words: str) -> list[str]:
+        return [text.split()[0] for text in run("status", "demo", *words).out.splitlines() if "worker-" in text]
+
+    assert shown() == ["worker-7", "worker-[0-6,8-39]"]
+    assert shown("--failed") == ["worker-7"]
+    assert shown("--task", "worker-1?", "--state", "succeeded") == [f"worker-{index}" for index in range(10, 20)]
+    assert len(shown("--tasks")) == len(shown("--all-tasks")) == 40
+    assert "no such tasks" in run("status", "demo", "--state", "running").out
+    document = json.loads(run("status", "demo", "--failed", "--json").out)
+    assert [each["index"] for each in document["tasks"]] == [7]
+    assert document["roles"][0]["states"] == {"SUCCEEDED": 39, "FAILED": 1}
+    assert document["node_list"] == "n1"
+    assert [record.node_list for record in read(folder.journal).records if isinstance(record, Ended)] == ["n1"]
+
+
+def test_the_partition_and_the_virtual_cluster_of_a_job_are_written_down(
+    run: Runner, slurm: FakeBackend, job: str
+) -> None:
+    assert run("submit", job).code == 0
+    [line] = json.loads(run("list", "--json").out)["jobs"]
+    assert (line["partition"], line["virtual_cluster"]) == ("batch", "default")
+    assert re.search(r"^partition +batch$", run("status").out, re.MULTILINE)
+    assert len(slurm.submissions) == 1
+
+
+def test_several_jobs_are_waited_for(
+    run: Runner, three: list[JobFolder], slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        ticks.append(seconds)
+        if len(ticks) in (2, 4):
+            leave_result(three[2 - len(ticks) // 2])
+
+    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    said = run("wait", "train-1", "train-2")
+    assert (said.code, len(ticks)) == (0, 4)
+    assert [text.split()[0] for text in said.err.splitlines()] == [f"{ME}~train-2", f"{ME}~train-1"]
+    assert run("wait", "train-*", "old").code == 1
+    assert [job["job"] for job in json.loads(run("wait", "train-*", "--json").out)["jobs"]] == ["train-1", "train-2"]
+    assert slurm.queries < 10
+
+
+def test_the_first_of_several_jobs_is_waited_for(
+    run: Runner, three: list[JobFolder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting.time, "sleep", lambda _: leave_result(three[1]))
+    said = run("wait", "--any", "train-*", "--json")
+    assert said.code == 0
+    assert [job["job"] for job in json.loads(said.out)["jobs"]] == ["train-2"]
+
+
+def test_ctrl_c_leaves_all_jobs_alone(
+    run: Runner, three: list[JobFolder], slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert three
+
+    def sleep(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    said = run("wait", "train-*")
+    assert (said.code, "interrupted; 2 jobs go on" in said.err) == (130, True)
+    assert f"`paislurm wait {ME}~train-1 {ME}~train-2` waits again" in said.err
+    assert not slurm.cancelled
+
+
+def test_a_job_that_nobody_knows_keeps_no_other_from_being_waited_for(
+    run: Runner, three: list[JobFolder], slurm: FakeBackend, surroundings: Path
+) -> None:
+    make(surroundings, "lost", "99", age=100_000)
+    leave_result(three[0])
+    slurm.observations[JobId("11")] = observed("COMPLETED", final=True, job_id="11")
+    said = run("wait", "lost", "train-1")
+    assert (said.code, "Slurm does not know job 99" in said.err, f"{ME}~train-1 SUCCEEDED" in said.err) == (
+        5,
+        True,
+        True,
+    )
+
+
+def test_several_jobs_are_cancelled_by_one_call(run: Runner, three: list[JobFolder], slurm: FakeBackend) -> None:
+    said = run("cancel", "train-*", "old")
+    assert said.code == 0
+    assert said.out.splitlines() == [
+        f"{ME}~train-1 is being cancelled (job 11)",
+        f"{ME}~train-2 is being cancelled (job 12)",
+        f"{ME}~old has already ended: FAILED",
+    ]
+    assert (slurm.cancelled, slurm.cancel_calls) == (["11", "12"], 1)
+    for folder in three[:2]:
+        assert any(isinstance(record, Cancelled) for record in read(folder.journal).records)
+    documents = json.loads(run("cancel", "train-*", "old", "--json").out)["jobs"]
+    assert [(job["job"], job["state"]) for job in documents][2] == ("old", "FAILED")
+
+
+def test_cancel_wants_to_be_told_what(run: Runner, three: list[JobFolder], slurm: FakeBackend) -> None:
+    assert three
+    assert (run("cancel").code, slurm.cancelled) == (2, [])
+    assert run("cancel", "--last").out == f"{ME}~train-2 is being cancelled (job 12)\n"
+
+
+def test_a_job_that_is_refused_keeps_no_other_from_being_cancelled(
+    run: Runner, three: list[JobFolder], slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert three
+
+    def check_own(folder: JobFolder, _: str) -> None:
+        if folder.name.endswith("~old"):
+            raise FolderError(Diagnostic(code="E541", message="cancel is for your own jobs"))
+
+    def cancel(*job_ids: JobId) -> None:
+        if "11" in job_ids:
+            raise RejectedError(Diagnostic(code="E503", message="scancel: job 11: Access denied"))
+        slurm.cancelled += job_ids
+
+    monkeypatch.setattr(slurm, "cancel", cancel)
+    monkeypatch.setattr(cancelling, "check_own", check_own)
+    said = run("cancel", "train-*", "old")
+    assert (said.code, slurm.cancelled) == (4, ["12"])
+    assert f"{ME}~train-2 is being cancelled (job 12)" in said.err
+    assert "job 11: Access denied" in said.err
+    assert "E541" in said.err
+
+
+def test_an_outage_is_told_once_for_all(run: Runner, three: list[JobFolder], slurm: FakeBackend) -> None:
+    slurm.fails = "away"
+    said = run("cancel", "train-*")
+    assert (said.code, said.err.count("Slurm does not respond")) == (6, 1)
+    for folder in three[:2]:
+        assert not any(isinstance(record, Cancelled) for record in read(folder.journal).records)
+
+
+def test_of_many_jobs_that_had_ended_their_number_is_told(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+    for number in range(5):
+        make(surroundings, f"old-{number}", str(number), ENDED)
+    assert run("cancel", "old-*").out == "5 jobs have already ended\n"
+    assert slurm.cancel_calls == 0

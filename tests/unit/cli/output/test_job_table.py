@@ -1,0 +1,98 @@
+"""The columns of `list`: what they say, how jobs stand by them, and what fits a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.translator.cli.jobs.listing import Line
+from paislurm.translator.cli.output.job_table import (
+    COLUMNS,
+    DEFAULT_COLUMNS,
+    MIN_NAME,
+    cells,
+    column,
+    fitted,
+    sorted_lines,
+)
+
+NOW = 100_000
+
+
+def line(**changes: Any) -> Line:
+    values: dict[str, Any] = {
+        "name": "alice~demo", "state": "RUNNING", "exit_code": None, "reason": "", "attempt": 1, "backend": "slurm",
+        "job_id": "7;far", "completed": 1, "task_count": 2, "created_at": NOW - 400, "submitted_at": NOW - 300,
+        "ended": False, "folder": "/home/alice", "started_at": NOW - 93784, "node_list": "n[1-2]",
+        "virtual_cluster": "vc", "partition": "gpu", "parameters": {"lr": "0.1"},
+    }  # fmt: skip
+    return Line(**(values | changes))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("name", "alice~demo"), ("state", "RUNNING"), ("code", "-"), ("id", "7;far"), ("done", "1 of 2"),
+        ("tasks", "2"), ("age", "5m"), ("elapsed", "1-02:03:04"), ("start", "-"), ("partition", "gpu"), ("vc", "vc"),
+        ("reason", "-"), ("help", "-"), ("nodes", "n[1-2]"), ("attempt", "1"), ("backend", "slurm"),
+        ("user", "alice"), ("folder", "/home/alice"), ("ended", "-"), ("param.lr", "0.1"), ("param.x", "-"),
+    ],
+)  # fmt: skip
+def test_what_a_column_says(name: str, text: str) -> None:
+    assert cells([line()], [name], NOW) == [(text,)]
+
+
+def test_an_unreadable_job_has_dashes() -> None:
+    unknown = line(readable=False, submitted_at=None, created_at=0, started_at=None)
+    assert cells([unknown], ["done", "tasks", "submitted", "age", "elapsed", "attempt"], NOW) == [("-",) * 6]
+
+
+def test_there_is_no_other_column() -> None:
+    assert [column(name) for name in ("", "nme", "param.", "param")] == [None] * 4
+
+
+@pytest.mark.parametrize("name", [*COLUMNS, "param.lr"])
+def test_jobs_are_sorted_by_every_column_and_none_is_lost(name: str) -> None:
+    jobs = [line(), line(name="alice~x", job_id="", completed=None, started_at=None, parameters={}), line(name="b~y")]
+    for by in (name, f"-{name}"):
+        assert sorted(each.name for each in sorted_lines(jobs, by, NOW)) == ["alice~demo", "alice~x", "b~y"]
+
+
+def test_the_order_of_ids_is_that_of_numbers_and_unknown_ones_are_last() -> None:
+    jobs = [line(name=f"a~{word}", job_id=word) for word in ("100", "", "9", "20;far")]
+    assert [each.job_id for each in sorted_lines(jobs, "id", NOW)] == ["9", "20;far", "100", ""]
+    assert [each.job_id for each in sorted_lines(jobs, "-id", NOW)] == ["100", "20;far", "9", ""]
+
+
+def test_long_names_are_cut_on_a_terminal_of_80_characters() -> None:
+    jobs = [line(name="alice~" + "n" * 200, reason="r" * 300), line(name="alice~short")]
+    columns, rows = fitted(DEFAULT_COLUMNS, cells(jobs, DEFAULT_COLUMNS, NOW), 80)
+    assert "reason" not in columns
+    assert rows[0][0].endswith("n…")
+    assert rows[1][0] == "alice~short"
+    assert _width(columns, rows) <= 80
+
+
+def test_a_wide_terminal_has_reasons() -> None:
+    jobs = [line(reason="r" * 300), line(reason="why")]
+    columns, rows = fitted(DEFAULT_COLUMNS, cells(jobs, DEFAULT_COLUMNS, NOW), 160)
+    assert columns == DEFAULT_COLUMNS
+    assert (rows[0][-1][-1], rows[1][-1]) == ("…", "why")
+    assert _width(columns, rows) == 160
+
+
+@given(st.text("ab…", max_size=200), st.text("cd", max_size=200), st.integers(0, 300))
+def test_what_is_cut_was_there(name: str, reason: str, width: int) -> None:
+    rows = cells([line(name=f"a~{name}", reason=reason)], ("name", "state", "reason"), NOW)
+    columns, [row] = fitted(("name", "state", "reason"), rows, width)
+    assert columns[0] == "name"
+    assert f"a~{name}".startswith(row[0].removesuffix("…") if row[0] != f"a~{name}" else row[0])
+    assert len(row[0]) >= min(len(name) + 2, MIN_NAME)
+
+
+def _width(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> int:
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    return sum(widths) + 2 * (len(widths) - 1)

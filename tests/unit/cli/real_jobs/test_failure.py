@@ -1,0 +1,42 @@
+"""Jobs that fail on this machine: what is said of them, unasked, and how the tasks that did not decide are shown."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..ran import Ran
+    from ..running import Runner
+
+
+def test_a_command_that_is_not_found(run: Runner, ran: Callable[..., Ran]) -> None:
+    done = ran(["echo begins", "nosuchprogram --fast"])
+    assert done.code == 1
+    assert "exit status 127" in done.said.err
+    assert "command not found" in done.said.err
+    shown = json.loads(run("status", "demo", "--json").out)["failure"]
+    [stderr] = [line for line in done.log("stderr").splitlines() if "not found" in line]
+    text = (done.folder / "job.yaml").read_text(encoding="utf-8").splitlines()
+    assert "nosuchprogram --fast" in text[shown["line"] - 1]
+    assert (shown["file"], shown["exit_code"], shown["last_lines"][-1]) == ("job.yaml", 220, stderr)
+    assert f"job.yaml:{shown['line']}: nosuchprogram --fast" in done.said.err
+
+
+def test_a_task_that_failed_by_itself_is_no_task_that_was_stopped(ran: Callable[..., Ran]) -> None:
+    """Both failed in the same moment: one decided, and the other one is FAILED all the same."""
+    together = "touch ../$FC_TASK_INDEX; until [ -e ../0 ] && [ -e ../1 ]; do :; done; exit 4"
+    done = ran([together], taskRoles__worker__instances=2)
+    assert set(done.states.values()) == {"FAILED"}
+    assert [task["exit_code"] for task in done.result["tasks"]] == [255, 255]
+    assert done.result["reason"].endswith("with status 4: 1 failed task of role worker ends the job")
+
+
+def test_a_task_that_fails_while_it_is_stopped_was_stopped(ran: Callable[..., Ran]) -> None:
+    waits = "trap 'exit 7' TERM; touch ../ready; while :; do sleep 1 & wait $!; done"
+    fails = "until [ -e ../ready ]; do :; done; exit 4"
+    done = ran([f'if [ "$FC_TASK_INDEX" = 0 ]; then {waits}; fi; {fails}'], taskRoles__worker__instances=2)
+    assert done.states == {"worker-0": "STOPPED", "worker-1": "FAILED"}
+    assert [(task["exit_status"], task["exit_code"]) for task in done.result["tasks"]] == [(7, -220), (4, 255)]

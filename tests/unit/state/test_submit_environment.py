@@ -1,0 +1,42 @@
+"""The environment of a submit in a file: what goes in comes out, and nothing else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.translator.state.submit_environment import ENVIRONMENT, as_bytes, forget_environment, kept_environment
+
+VALUES = st.binary(max_size=40).map(lambda data: os.fsdecode(data.replace(b"\0", b"")))
+NAMES = st.binary(max_size=20).map(lambda data: os.fsdecode(data.translate(None, b"\0="))).filter(bool)
+
+
+@given(st.dictionaries(NAMES, VALUES, min_size=1))
+def test_what_goes_in_comes_out(environment: dict[str, str]) -> None:
+    with TemporaryDirectory() as folder:
+        Path(folder, ENVIRONMENT).write_bytes(as_bytes(environment))
+        assert kept_environment(Path(folder)) == environment
+        forget_environment(Path(folder))
+        assert kept_environment(Path(folder)) is None
+        forget_environment(Path(folder))
+
+
+@pytest.mark.parametrize("data", [b"", b"A=1", b"A=1\0B=", b"x" * (17 << 20) + b"\0"])
+def test_what_is_not_whole_is_none(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / ENVIRONMENT).write_bytes(data)
+    assert kept_environment(tmp_path) is None
+
+
+def test_what_is_no_file_is_none(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ENVIRONMENT)
+    assert kept_environment(tmp_path) is None
+
+
+def test_lines_that_set_nothing_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / ENVIRONMENT).write_bytes(b"A=1\0\0=x\0B\0C=\0")
+    assert kept_environment(tmp_path) == {"A": "1", "C": ""}

@@ -1,0 +1,41 @@
+"""Folded names are host lists as Slurm reads them, and name each once."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.backends.slurm_emulator.hostlist import expand
+from paislurm.translator.folded_names import folded, ranges
+
+names = st.from_regex(r"[a-z][a-z.-]{0,3}[0-9]{0,4}", fullmatch=True)
+
+
+@given(st.lists(names, max_size=40))
+def test_every_name_comes_back_once(given_names: list[str]) -> None:
+    assert sorted(expand(folded(given_names))) == sorted(set(given_names))
+
+
+@pytest.mark.parametrize(
+    ("given_names", "text"),
+    [
+        ([], ""),
+        (["n1"], "n1"),
+        (["n2", "n1", "n2"], "n[1-2]"),
+        (["gpu08", "gpu09", "gpu10", "gpu12"], "gpu[08-10,12]"),
+        (["localhost", "n10", "n9"], "localhost,n[9-10]"),
+        (["a-1-x", "7", "8"], "[7-8],a-1-x"),
+    ],
+)
+def test_how_names_are_folded(given_names: list[str], text: str) -> None:
+    assert folded(given_names) == text
+
+
+@given(st.sets(st.integers(0, 300)))
+def test_ranges_name_every_number(numbers: set[int]) -> None:
+    found: set[int] = set()
+    for part in filter(None, ranges(numbers).split(",")):
+        first, _, last = part.partition("-")
+        found |= set(range(int(first), int(last or first) + 1))
+    assert found == numbers

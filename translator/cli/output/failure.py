@@ -1,0 +1,69 @@
+"""Why a job failed, in lines for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...text_tables import pairs_text
+from .console import one_line
+
+if TYPE_CHECKING:
+    from ...monitor.failure import Failure
+
+MAX_COMMAND = 60
+MAX_LINE = 200
+"""Characters of a command and of a line of a log that are shown."""
+STREAMS = {
+    "stderr": "its standard error",
+    "stdout": "its standard output",
+    "runtime": "the log of its prerequisites and plugins",
+    "batch": "the batch log",
+}
+
+
+def failure_text(failure: Failure) -> str:
+    """Return why a job failed: who decided and what that means, the last lines that were printed, what to do."""
+    before = [
+        ("failed task", _task_text(failure)),
+        *_command_rows(failure),
+        ("exit rule", failure.rule),
+        ("retries", failure.retry_rule),
+    ]
+    after = [
+        ("usually", failure.advice.meaning),
+        ("look at", failure.advice.look),
+        ("try", failure.advice.remedy),
+    ]
+    rows = pairs_text((name, one_line(text)) for name, text in before + after).split("\n")
+    place = sum(bool(text) for _, text in before)
+    return "\n".join([*rows[:place], *_last_lines(failure), *rows[place:]])
+
+
+def _task_text(failure: Failure) -> str:
+    task = failure.task
+    if task is None:
+        return ""
+    retry = f", task attempt {task.task_attempt}" if task.task_attempt else ""
+    status = f", exit status {task.exit_status}" if task.exit_status is not None else ""
+    return f"{task.role}-{task.index} on node {task.node or 'unknown'}{status}{retry}"
+
+
+def _command_rows(failure: Failure) -> list[tuple[str, str]]:
+    """Return where the command stands that failed, or where its commands begin, with the text if that is short."""
+    command = failure.command
+    if command is None:
+        return []
+    text = f": {command.text}" if 0 < len(command.text) <= MAX_COMMAND else ""
+    return [("command" if command.is_named else "commands", f"{command.file}:{command.line}{text}")]
+
+
+def _last_lines(failure: Failure) -> list[str]:
+    """Return the heading and the last lines; a task that printed nothing is told from a log that is not there."""
+    name = STREAMS[failure.stream]
+    if not failure.last_lines:
+        return [f"{name} is empty"] if failure.task is None else ["it printed nothing"]
+    return [f"last lines of {name}:", *(f"  | {_cut(one_line(line))}" for line in failure.last_lines)]
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…"

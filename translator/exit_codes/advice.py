@@ -1,0 +1,88 @@
+"""What an exit code or an exit status usually means, what to look at, and what to try: the table is `advice.yaml`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ..lazy import dataclass
+from ..shipped import shipped_table
+from .table import exit_codes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .table import Behaviour, ExitCode
+
+BATCH = "batch"
+UNEXPLAINED = 255
+"""The code of all failures that no rule knows: the exit status tells more. Source: OpenPAI exit specification."""
+RETRY_RULES: dict[Behaviour, str] = {
+    "transient": "retried without using up `jobRetryCount`, up to `retry.maxTransientRetries` of the site profile",
+    "conflict": "retried as transient ones are, after a random delay of 1 to 15 minutes",
+    "permanent": "never retried",
+    "unknown": "retried as often as `jobRetryCount` says",
+}
+_SIGNALS = {1: "HUP (1)", 5: "TRAP (5)", 12: "USR2 (12)", 10: "USR1 (10)", 24: "XCPU (24)", 25: "XFSZ (25)"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """Say in words what a failure usually means, what to `look` at, and what its `remedy` may be."""
+
+    meaning: str
+    look: str
+    remedy: str
+
+    @property
+    def text(self) -> str:
+        """What to look at and what to try, as one text."""
+        return f"look at {self.look}; try: {self.remedy}"
+
+    def of_job(self, job_id: str) -> Advice:
+        """Return the advice with the id of a job in the commands that it names."""
+        return replace(self, look=self.look.replace("JOBID", job_id.partition(";")[0] or "JOBID"))
+
+
+def retry_rule(row: ExitCode) -> str:
+    """Return what a job that ends so comes to. Source: OpenPAI retry policy."""
+    return "the job succeeded" if row.code == 0 else RETRY_RULES[row.behaviour]
+
+
+def advice(code: int, exit_status: int | None = None, *, kind: str = "") -> Advice:
+    """Return what to say of an exit code, by the exit status of its task where the code tells nothing.
+
+    `kind` is the `type` of a code that only the site's profile lists, or BATCH for a failure that no task has had.
+    """
+    if kind == BATCH:
+        return _advice(_by_type(code, kind))
+    number = exit_status if code == UNEXPLAINED and exit_status else code
+    row = _by_code().get(number) or _in_range(number) or _by_type(number, kind)
+    name = _SIGNALS.get(number - 128, str(number - 128))
+    return _advice(row, name)
+
+
+def _advice(row: Mapping[str, Any], signal: str = "") -> Advice:
+    return Advice(meaning=row["meaning"].replace("{signal}", signal), look=row["look"], remedy=row["remedy"])
+
+
+@cache
+def _rows() -> tuple[dict[str, Any], ...]:
+    return tuple(shipped_table("translator/exit_codes/advice.yaml"))
+
+
+@cache
+def _by_code() -> Mapping[int, dict[str, Any]]:
+    return {int(code): row for row in _rows() for code in row.get("codes", ())}
+
+
+def _in_range(number: int) -> dict[str, Any] | None:
+    ranges = ((row, row["range"]) for row in _rows() if "range" in row)
+    return next((row for row, (first, last) in ranges if int(first) <= number <= int(last)), None)
+
+
+def _by_type(code: int, kind: str) -> dict[str, Any]:
+    listed = exit_codes().get(code)
+    kinds = {row["type"]: row for row in _rows() if "type" in row}
+    return kinds.get(kind or (listed.type if listed else ""), kinds["unknown"])

@@ -1,0 +1,133 @@
+"""Why a job failed: the task that decided, and what its end means. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..exit_codes.advice import BATCH, UNEXPLAINED, advice, retry_rule
+from ..exit_codes.rules import conditions
+from ..exit_codes.table import ExitTable
+from ..lazy import dataclass
+
+if TYPE_CHECKING:
+    from ..exit_codes.advice import Advice
+    from ..exit_codes.table import ExitCode
+    from .poll import View
+    from .task_status import TaskView
+
+MAX_CONDITIONS = 2
+"""Of a code that more failures become, `explain-exit` has the list."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandPlace:
+    """Name the line of the job file (from 1) at which commands begin, and its text there.
+
+    `is_named` is whether it is that of the command that failed, as bash says.
+    """
+
+    file: str
+    line: int
+    text: str
+    is_named: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """Say why a job failed. No `task` where none decided, no `command` where no command of the job file is to blame.
+
+    `stream` is what the last lines are of: `stderr`, `stdout` or `runtime` of the task, or `batch`, the batch script.
+    """
+
+    task: TaskView | None
+    exit_code: int
+    rule: str
+    retry_rule: str
+    advice: Advice
+    command: CommandPlace | None
+    stream: str
+    last_lines: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the record for `--json`."""
+        task, command = self.task, self.command
+        return {
+            "task": f"{task.role}-{task.index}" if task else None,
+            "node": (task.node or None) if task else None,
+            "exit_code": self.exit_code,
+            "exit_status": task.exit_status if task else None,
+            "meaning": self.advice.meaning,
+            "advice": self.advice.text,
+            "file": command.file if command else None,
+            "line": command.line if command else None,
+            "stream": self.stream,
+            "last_lines": list(self.last_lines),
+        }
+
+    @classmethod
+    def of(
+        cls,
+        view: View,
+        code: int,
+        task: TaskView | None,
+        *,
+        command: CommandPlace | None,
+        stream: str,
+        last_lines: tuple[str, ...],
+    ) -> Failure:
+        """Return the failure of a job with this code, decided by this task, with what its code means on its site."""
+        row = ExitTable(view.history.exit_rows).describe(code)
+        status = task.exit_status if task else None
+        kind = BATCH if task is None and code == UNEXPLAINED else row.type
+        return cls(
+            task=task,
+            exit_code=code,
+            rule=_rule(row, view, status),
+            retry_rule=_retry_rule(row, view),
+            advice=advice(code, status, kind=kind).of_job(view.history.job_id),
+            command=command,
+            stream=stream,
+            last_lines=last_lines,
+        )
+
+
+def deciding_task(view: View) -> TaskView | None:
+    """Return the task whose end decided that the job failed, None where none did.
+
+    No task decides where Slurm or a node ended the job, or where the job failed before a task began.
+    """
+    result, code = view.result, view.job_status.code
+    if view.job_status.state != "FAILED" or code is None:
+        return None
+    trigger = result.trigger if result is not None and result.exit_code == code else None
+    if trigger is not None:
+        named = (task for task in view.tasks if (task.role, task.index) == (trigger.role, trigger.index))
+        return next(named, None)
+    failed = [task for task in view.tasks if task.state == "FAILED" and task.completed]
+    of_that_code = [task for task in failed if task.exit_code == code]
+    # A negative code is a job's as a rule: of a node, of the time limit, of Slurm.
+    return min(of_that_code or (failed if code > 0 else []), key=_when, default=None)
+
+
+def _when(task: TaskView) -> int:
+    return task.ended_at or 0
+
+
+def _rule(row: ExitCode, view: View, exit_status: int | None) -> str:
+    """Return in words what made the failure this code."""
+    name = f"code {row.code}, {row.phrase}"
+    if row.code == UNEXPLAINED and exit_status is not None:
+        return f"{name}: no rule of the exit specification knows exit status {exit_status}"
+    found = conditions(row.code)
+    if found and len(found) <= MAX_CONDITIONS:
+        return f"{name}: {' or '.join(found)}"
+    if found:
+        return f"{name}: one of {len(found)} rules, see `paislurm explain-exit {row.code}`"
+    ended = view.history.ended
+    words = ended.backend_state if ended else ""
+    return f"{name}: {row.states[words]}" if words in row.states else name
+
+
+def _retry_rule(row: ExitCode, view: View) -> str:
+    limit = f", which is {view.history.retry_policy.retry_limit}" if row.behaviour == "unknown" else ""
+    return retry_rule(row) + limit

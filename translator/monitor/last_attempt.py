@@ -1,0 +1,35 @@
+"""Where the last attempt of a job runs, or ran, and since when: by the journal, the backend and the tasks. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..folded_names import folded
+
+if TYPE_CHECKING:
+    from .poll import View
+
+
+def started_at(view: View) -> int | None:
+    """Return when the last attempt started, None where it has not, or nobody knows."""
+    if view.history.ended is not None:
+        return view.history.ended.started_at
+    return view.observation.started if view.observation else view.result.started_at if view.result else None
+
+
+def ended_at(view: View) -> int | None:
+    """Return when the job ended, None where it has not."""
+    return view.history.ended.ended_at if view.history.ended else None
+
+
+def expected_start_at(view: View) -> int | None:
+    """Return when the backend expects to start a job that waits; a time that has passed tells nothing."""
+    start = view.observation.expected_start if view.observation else None
+    return start if start is not None and start >= view.heard and view.job_status.state == "WAITING" else None
+
+
+def node_list(view: View) -> str:
+    """Return the nodes of the last attempt, as Slurm writes them; "" while it has none."""
+    end = view.history.ended
+    seen = end.node_list if end else view.observation.nodes if view.observation else ""
+    return seen or folded(task.node for task in view.tasks if task.node)

@@ -1,0 +1,42 @@
+"""The environment in which a job was submitted, kept for its retries: a monitor submits them, and has another.
+
+A file of the owner's alone in the job's folder, in the form of proc(5), environ; it goes when the job ends.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from .safe_read import read_end
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+ENVIRONMENT = "environment"
+"""The file, beside the journal."""
+MAX_BYTES = 16 << 20
+"""More than an environment can have. Source: execve(2), limits on size of arguments and environment."""
+
+
+def as_bytes(environment: Mapping[str, str]) -> bytes:
+    """Return the content of the file: `NAME=VALUE`, with a NUL behind each."""
+    return b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in environment.items())
+
+
+def kept_environment(folder: Path) -> dict[str, str] | None:
+    """Return the environment that a job's folder keeps, None where it keeps none or it cannot be read."""
+    try:
+        data, whole = read_end(folder / ENVIRONMENT, MAX_BYTES)
+    except OSError:
+        return None
+    if not whole or not data.endswith(b"\0"):
+        return None
+    pairs = (os.fsdecode(line).partition("=") for line in data[:-1].split(b"\0"))
+    return {name: value for name, equals, value in pairs if name and equals}
+
+
+def forget_environment(folder: Path) -> None:
+    """Remove the file, where it is there."""
+    (folder / ENVIRONMENT).unlink(missing_ok=True)
