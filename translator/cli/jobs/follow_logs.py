@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...errors import BackendError, Diagnostic, NotFoundError
 from ...lazy import dataclass
 from ..output.console import log, raw_output
+from ..where.page_teller import PageTeller
 from .fetching import fetch, run_folder_with_logs
 from .log_tail import Prefixer, TaskLog, open_log, start_of_last_lines, written
 from .waiting import MAX_INTERVAL, wait_for_end
@@ -158,7 +159,13 @@ def follow_job(folder: JobFolder, selection: LogSelection = ALL_LOGS, *, max_age
     bring_logs(folder, folder.history(), selection)
     follower = Follower(folder, selection)
     tasks = chosen(folder.history().roles, selection.tasks)
-    view = wait_for_end(folder, max_age=max_age, shortest=MAX_INTERVAL, between=follower.print_new, tasks=tasks)
+    pages = PageTeller(folder)
+
+    def between() -> None:
+        follower.print_new()
+        pages.tell()
+
+    view = wait_for_end(folder, max_age=max_age, shortest=MAX_INTERVAL, between=between, tasks=tasks)
     follower.print_rest()
     return view
 

@@ -90,7 +90,7 @@ def _usage(role: RunningRole, index: int, node: str, figures: Sequence[int], gpu
     _, ticks, between, lasted, memory_kib = figures
     return Usage(
         role=role.name,
-        task=index,
+        index=index,
         task_count=1,
         node=node,
         cpus=round(between / lasted, 2) if lasted > 0 else None,

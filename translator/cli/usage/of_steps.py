@@ -53,7 +53,7 @@ def _usage(role: RunningRole, known: Mapping[tuple[int, int], StepUsage], number
     nodes = {task.node for task in role.tasks}
     return Usage(
         role=role.name,
-        task=role.tasks[0].index if role.instances == 1 else None,
+        index=role.tasks[0].index if role.instances == 1 else None,
         task_count=len(role.tasks),
         node=nodes.pop() if len(nodes) == 1 else f"{len(nodes)} nodes",
         cpus=round(step.cpu_seconds * each / lasted, 2) if lasted > 0 else None,

@@ -41,7 +41,7 @@ def measured_text(measured: Measured) -> str:
 
 
 def _row(usage: Usage) -> tuple[str, ...]:
-    name = f"{usage.role} ({usage.task_count} tasks)" if usage.task is None else f"{usage.role}-{usage.task}"
+    name = f"{usage.role} ({usage.task_count} tasks)" if usage.index is None else f"{usage.role}-{usage.index}"
     return (
         name,
         usage.node or "-",

@@ -21,14 +21,14 @@ SENTENCES: dict[Source, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """Say what a task uses, or on average each of the running tasks of a role, whose `task` is None.
+    """Say what a task uses, or on average each of the running tasks of a role, whose `index` is None.
 
     `cpus` is how many it keeps busy, `cpu_time` the seconds of CPU time so far; memory in MiB, GPUs in percent. None
     is not known.
     """
 
     role: str
-    task: int | None
+    index: int | None
     task_count: int
     node: str
     cpus: float | None

@@ -30,7 +30,7 @@ def pages_dicts(view: View) -> list[dict[str, str]]:
         return []
     from .web_pages import web_pages
 
-    return [page._asdict() for page in web_pages(view, task_places(view).values())]
+    return [page._asdict() for page in web_pages(view.folder, task_places(view).values())]
 
 
 def print_places(view: View, tasks: Iterable[TaskView], *, every: bool = False) -> None:
@@ -41,7 +41,7 @@ def print_places(view: View, tasks: Iterable[TaskView], *, every: bool = False) 
 
     wanted = {(task.role, task.index) for task in tasks}
     found = [place for key, place in task_places(view).items() if key in wanted]
-    _print_pages(web_pages(view, found), every=every)
+    _print_pages(web_pages(view.folder, found), every=every)
     running = [place for place in found if place.is_running]
     shown = found if every else running if len(running) <= FEW else []
     if shown:

@@ -11,7 +11,6 @@ from ...state.safe_read import CorruptDataError, json_object, parse_int, read_en
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from ...monitor.poll import View
     from ...state.job_folder import JobFolder
     from .task_places import TaskPlace
 
@@ -29,13 +28,21 @@ class WebPage(NamedTuple):
     url: str
 
 
-def web_pages(view: View, places: Iterable[TaskPlace]) -> list[WebPage]:
+def may_have_pages(folder: JobFolder) -> bool:
+    """Tell whether the job file asks for anything that serves a page."""
+    roles = _roles_of_plan(folder).values()
+    labels = {str(port.get("label")).lower() for role in roles for port in _objects(role.get("ports"))}
+    named = any(word in label for word in TITLES for label in labels)
+    return named or any(_port_of_plugin(role) is not None for role in roles) or bool(_roles_with_http(folder))
+
+
+def web_pages(folder: JobFolder, places: Iterable[TaskPlace]) -> list[WebPage]:
     """Return the pages of running tasks, each once; whether somebody answers there, nobody has asked."""
     running = [place for place in places if place.is_running and place.host]
     if not running:
         return []
-    roles = _roles_of_plan(view.folder)
-    labelled = _roles_with_http(view.folder)
+    roles = _roles_of_plan(folder)
+    labelled = _roles_with_http(folder)
     found: dict[str, WebPage] = {}
     for place in running:
         for title, port in _ports(place, roles.get(place.role, {}), has_http=place.role in labelled):
