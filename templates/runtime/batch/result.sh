@@ -88,7 +88,7 @@ print_task_result() {
 
 # print_task_ports ROLE INDEX: print where a task that began could be reached.
 print_task_ports() {
-  local task=$1.$2 label numbers ports='' node=${PSL_NODE_OF[$1.$2]-}
+  local task=$1.$2 label numbers ports='' node=${PSL_NODE_OF[$1.$2]-} PSL_ESCAPED
   [[ $node && ${PSL_STARTED[$task]-} ]] || return 0
   for label in ${PSL_PORT_COUNTS[$1]-}; do
     label=${label%:*} numbers=${PSL_PORTS_OF[$task.$label]-}
