@@ -91,11 +91,11 @@ def _usage(role: RunningRole, index: int, node: str, figures: Sequence[int], gpu
     return Usage(
         role=role.name,
         index=index,
-        task_count=1,
+        running_tasks=1,
         node=node,
-        cpus=round(between / lasted, 2) if lasted > 0 else None,
+        cpus_busy=round(between / lasted, 2) if lasted > 0 else None,
         cpu_time=ticks // _HUNDREDTHS,
-        memory_mib=memory_kib // 1024,
+        used_memory_mib=memory_kib // 1024,
         gpu_percent=round(sum(busy for busy, _ in gpus) / len(gpus)) if gpus else None,
         gpu_memory_mib=sum(memory for _, memory in gpus) if gpus else None,
     )

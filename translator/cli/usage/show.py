@@ -22,7 +22,7 @@ def measured_dict(view: View, measured: Measured) -> dict[str, object]:
     return {
         "name": view.folder.name,
         "job_id": view.history.job_id,
-        "source": measured.source,
+        "measured_by": measured.source,
         "measured_at": measured.time,
         "usages": [row | {"node": row["node"] or None} for row in rows],
     }
@@ -41,13 +41,13 @@ def measured_text(measured: Measured) -> str:
 
 
 def _row(usage: Usage) -> tuple[str, ...]:
-    name = f"{usage.role} ({usage.task_count} tasks)" if usage.index is None else f"{usage.role}-{usage.index}"
+    name = f"{usage.role} ({usage.running_tasks} tasks)" if usage.index is None else f"{usage.role}-{usage.index}"
     return (
         name,
         usage.node or "-",
-        "-" if usage.cpus is None else f"{usage.cpus:.2f}",
+        "-" if usage.cpus_busy is None else f"{usage.cpus_busy:.2f}",
         elapsed_text(usage.cpu_time),
-        _size(usage.memory_mib),
+        _size(usage.used_memory_mib),
         _size(usage.max_memory_mib),
         "-" if usage.gpu_percent is None else f"{usage.gpu_percent} %",
         _size(usage.gpu_memory_mib),

@@ -23,17 +23,17 @@ SENTENCES: dict[Source, str] = {
 class Usage:
     """Say what a task uses, or on average each of the running tasks of a role, whose `index` is None.
 
-    `cpus` is how many it keeps busy, `cpu_time` the seconds of CPU time so far; memory in MiB, GPUs in percent. None
-    is not known.
+    `cpus_busy` is how many it keeps busy, `cpu_time` the seconds of CPU time so far. Memory is in MiB, GPUs in
+    percent. None is not known.
     """
 
     role: str
     index: int | None
-    task_count: int
+    running_tasks: int
     node: str
-    cpus: float | None
+    cpus_busy: float | None
     cpu_time: int
-    memory_mib: int
+    used_memory_mib: int
     max_memory_mib: int | None = None
     gpu_percent: int | None = None
     gpu_memory_mib: int | None = None

@@ -178,14 +178,16 @@ def answers(port: int) -> bool:
 def test_what_tasks_use() -> None:
     busy = "x = bytearray(64 << 20)\nwhile True: pass"
     with subprocess.Popen([*PROGRAM, "exec", "demo", "other-0", "--", "python3", "-c", busy]) as worker:
-        wait_until(lambda: document("top", "demo", "other")["usages"][0]["memory_mib"] > 64, "the memory to be used")
+        wait_until(
+            lambda: document("top", "demo", "other")["usages"][0]["used_memory_mib"] > 64, "the memory to be used"
+        )
         known = document("top", "demo")
-        assert (known["source"], [(each["role"], each["index"]) for each in known["usages"]]) == (
+        assert (known["measured_by"], [(each["role"], each["index"]) for each in known["usages"]]) == (
             "processes",
             [("web", 0), ("web", 1), ("other", 0)],
         )
         other = known["usages"][2]
-        assert (other["cpus"] > 0, other["cpu_time"] >= 0, other["memory_mib"] > 64) == (True, True, True)
+        assert (other["cpus_busy"] > 0, other["cpu_time"] >= 0, other["used_memory_mib"] > 64) == (True, True, True)
         assert other["gpu_percent"] is None
         shown = paislurm("top", "demo", "other-0").stdout
         assert shown.splitlines()[0].split() == ["task", "node", "CPUs", "CPU", "time", "memory"]
