@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.contract.site import Job, Site
 
 SERVES = "python3 -m http.server $PAI_CURRENT_CONTAINER_PORT"
-BUSY = "python3 -c 'x = bytearray(40 << 20)\nwhile True: pass'"
+BUSY = "python3 -c 'x = bytearray(40 << 20); any(False for _ in iter(int, 1))'"
 TWO = role("web", 2, SERVES) + role("busy", 1, BUSY)
 LAYOUTS = {
     "het": "{slurm: {layout: het}}",

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from ...errors import BackendError, Diagnostic, NotFoundError
 from ...lazy import dataclass
 from ..output.console import log, raw_output
-from ..where.page_teller import PageTeller
 from .fetching import fetch, run_folder_with_logs
 from .log_tail import Prefixer, TaskLog, open_log, start_of_last_lines, written
+from .page_teller import PageTeller
 from .waiting import MAX_INTERVAL, wait_for_end
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from ...monitor.waits import advice
 from ...state.script_reports import read_scripts
 from ...text_tables import pairs_text
 from ..options import STATES
-from ..where.ports_table import pages_dicts, print_places
 from ..where.task_places import place_dict, task_places
 from .console import one_line, print_result
 from .exit_status import state_text
 from .failure import failure_text
 from .run_rows import run_rows
 from .tables import print_table
+from .task_places import pages_dicts, print_places
 from .task_table import COLUMNS, TaskFilter, task_name, task_rows
 from .times import elapsed, format_time
 

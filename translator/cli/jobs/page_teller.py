@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from ...state.peers import read_peers
 from ..output.console import log
-from .ports_table import FEW, page_line
-from .task_places import TaskPlace
-from .web_pages import may_have_pages, web_pages
+from ..output.task_places import FEW, page_line
+from ..where.task_places import TaskPlace
+from ..where.web_pages import may_have_pages, web_pages
 
 if TYPE_CHECKING:
     from ...state.job_folder import JobFolder
