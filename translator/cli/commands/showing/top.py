@@ -46,6 +46,9 @@ def command(job: str, task: str | None, *, as_json: bool) -> int:
     print_usages(measured)
     print_result("")
     print_result(measured_text(measured))
+    silent = sum(len(role.tasks) for role in roles) - sum(usage.running_tasks for usage in measured.usages)
+    if silent:
+        log(f"{silent} more did not answer: they have ended, or are about to begin")
     if view.backend_error:
         log(f"this is what was known last: {view.backend_error}")
     return 0
