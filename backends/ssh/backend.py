@@ -219,6 +219,15 @@ class SshBackend(SlurmBackend):
             self._remove(f"{name}/{SECRETS}", f".new-{name}")
             mark.unlink(missing_ok=True)
 
+    def remove_folder(self, run_folder: RunFolder, below: Sequence[str] = ("",)) -> bool:
+        """Remove the folder of a job there, or what is `below` it; tell whether it is gone.
+
+        What cannot be removed now is removed when the login node answers again.
+        """
+        names = [f"{name_there(run_folder)}{path}" for path in below]
+        self._remove(*names)
+        return not set(names) & set(self._removals.due())
+
     @cached_property
     def _root(self) -> str:
         """The folder there of all jobs that come from elsewhere."""

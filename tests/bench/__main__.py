@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from . import commands, compiling, large, noticing, reading, roles, tasks, watching
+from . import commands, compiling, large, logs, noticing, reading, roles, tasks, watching
 
 
 def main() -> int:
@@ -23,6 +23,7 @@ def main() -> int:
         large.run(),
         watching.run(),
         noticing.run(),
+        logs.run(),
     ]
     if "--no-cluster" not in sys.argv:
         from . import starting

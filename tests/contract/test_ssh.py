@@ -90,6 +90,19 @@ def test_a_failure_has_its_exit_status(ann: Ann) -> None:
     assert ann.paislurm("logs", "--attempt", "0", ann.name).stdout == "attempt\n"
 
 
+def test_remove(ann: Ann) -> None:
+    assert ann.submit(role("worker", 1, "echo up"), "--wait").returncode == 0
+    there = ann.there
+    assert (there / "attempts" / "0" / "work").is_dir()
+    assert ann.paislurm("remove", "--keep-logs", ann.name).returncode == 0
+    assert not (there / "attempts" / "0" / "work").exists()
+    assert ann.paislurm("logs", ann.name).stdout == "up\n"
+    done = ann.paislurm("remove", ann.name)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not there.exists()
+    assert not ann.folder.exists()
+
+
 def test_cancel(ann: Ann) -> None:
     waits = "trap 'echo saved; exit 0' TERM; echo up; while :; do sleep 1 & wait; done"
     assert ann.submit(role("worker", 1, waits)).returncode == 0

@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "exit_codes": {"lazy", "shipped"},
     "sbatch_forms": {"lazy"},
     "text_tables": set(),
+    "ages": {"lazy"},
     "folded_names": {"lazy"},
     "plural": set(),
     "job": {"lazy", "slurm_options"},
@@ -34,6 +35,7 @@ MAY_IMPORT = {
     "protocol": {"lazy", "plural", "sbatch_forms", "job", "slurm_options", "errors", "reading", "validation"},
     "site": {
         "lazy",
+        "ages",
         "plural",
         "sbatch_forms",
         "slurm_options",
@@ -61,11 +63,13 @@ MAY_IMPORT = {
     "backends": {"lazy", "sbatch_forms", "shipped", "errors"},
     "state": {"lazy", "job", "errors", "exit_codes", "backends"},
     "monitor": {"lazy", "folded_names", "job", "errors", "exit_codes", "state", "backends"},
+    "report": {"lazy", "exit_codes", "state", "monitor"},
     "convert": {"lazy", "job", "errors", "reading", "protocol", "rendering"},
     "pipeline": {"lazy", "job", "errors", "reading", "protocol", "site", "planning", "rendering"},
     "cli": {
         "lazy",
         "plural",
+        "ages",
         "shipped",
         "text_tables",
         "folded_names",
@@ -80,6 +84,7 @@ MAY_IMPORT = {
         "rendering",
         "state",
         "monitor",
+        "report",
         "pipeline",
         "backends",
         "convert",
@@ -90,6 +95,7 @@ PURE = (
     "job.py",
     "text_tables.py",
     "folded_names.py",
+    "ages.py",
     "excerpt.py",
     "plural.py",
     "sbatch_forms.py",
@@ -102,6 +108,7 @@ PURE = (
     "protocol",
     "planning",
     "rendering",
+    "report",
     *(f"state/{name}.py" for name in ("history", "records", "run_record")),
     *(
         f"monitor/{name}.py"

@@ -27,6 +27,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "ssh": "The same as exec.",
         "port-forward": "Reach a port of a task from elsewhere.",
         "cancel": "End a job.",
+        "remove": "Remove jobs that have ended.",
         "monitor": "Look after your jobs: retry what is to be retried.",
     },
     "showing": {
@@ -35,6 +36,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "logs": "Show what the tasks print.",
         "top": "Show what the tasks of a job use: CPU, memory, GPUs.",
         "watch": "Show how jobs stand, as it changes.",
+        "du": "Show how much room jobs take.",
+        "report": "Write a page about a job, or one that compares jobs.",
         "explain-exit": "Say what an exit code or a state of Slurm means.",
     },
     "program": {

@@ -50,15 +50,24 @@ _ALL = "/"
 
 
 class Monitor:
-    """Look after all of a user's jobs. `say` is told what happens, in one line each."""
+    """Look after all of a user's jobs. `say` is told what happens, in one line each.
+
+    `keep_house` is called at each step with all jobs, for those that ended long ago.
+    """
 
     def __init__(
-        self, store: Store, dependencies: Dependencies, sender: NotificationSender, say: Callable[[str], None]
+        self,
+        store: Store,
+        dependencies: Dependencies,
+        sender: NotificationSender,
+        say: Callable[[str], None],
+        keep_house: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
         self._means = dependencies
         self._sender = sender
         self._say = say
+        self._keep_house = keep_house
         self._known: dict[str, tuple[tuple[int, int, int], Opened]] = {}
         self._over: dict[str, tuple[int, int, int]] = {}
         self._said: dict[str, str] = {}
@@ -80,6 +89,8 @@ class Monitor:
         self._views, self._left_alone, self._due, self._elapsed = {}, set(), {}, 0.0
         jobs = self._jobs() if only is None else self._job_and_what_waits(only)
         self._take(jobs, fresh=True)
+        if only is None:
+            self._keep_house()
         return bool(self._views)
 
     def _take(self, jobs: list[Opened], *, fresh: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from ..ages import AGE_PATTERN, age_seconds
 from ..exit_codes.table import BEHAVIOURS, Behaviour, ExitTable, SiteRow
 from ..validation.diagnostics import near_hint
 from ..validation.marks import Before, Validator
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ..validation.diagnostics import DiagnosticCollector
 
 MAX_CODE = 99999
+DAY = 86400
 _RETRY, _MONITOR = RetrySettings(), MonitorSettings()
 Seconds = Annotated[int, int_range(2, 3600)]
 Program = Annotated[str, pattern("the path of a program", "/[^\x00-\x1f]+")]
@@ -61,6 +63,19 @@ class Logs(StrictModel):
     """What tasks print: each stream to a file of its own, or both to one. Source: this project's docs, run folder."""
 
     one_file_per_task: Boolean = False
+
+
+def _age(value: object) -> int:
+    seconds = age_seconds(value) if isinstance(value, str) else None
+    if seconds is None or seconds < DAY:
+        raise expected("an age of a day at least, such as `30d`")
+    return seconds
+
+
+class Jobs(StrictModel):
+    """For how long jobs that have ended are kept. Source: this project's docs, run folder."""
+
+    remove_after: Annotated[int, Validator(_age, {"type": "string", "pattern": AGE_PATTERN})] | None = None
 
 
 class ExitRow(StrictModel):

@@ -26,7 +26,7 @@ from ..validation.strict_model import (
 from .associations import AccountTable, Qos
 from .containers import Containers
 from .devices import CpuUnits, GpuSettings, Gres, Infiniband
-from .policies import ExitRow, Logs, Monitor, MonitorOrNone, Notifications, Retry
+from .policies import ExitRow, Jobs, Logs, Monitor, MonitorOrNone, Notifications, Retry
 from .profile import (
     AddressMethod,
     GresStyle,
@@ -269,6 +269,7 @@ class SiteFile(StrictModel):
     retry: Retry = Retry()
     exit_spec: list[ExitRow] = []
     logs: Logs = Logs()
+    jobs: Jobs = Jobs()
     monitor: MonitorOrNone = Monitor()
     notifications: Notifications = Notifications()
     workdir: Workdir = _DEFAULTS.workdir
@@ -317,6 +318,7 @@ class SiteFile(StrictModel):
             notifier=self.notifications.notifier(),
             one_log=self.logs.one_file_per_task,
             workdir=self.workdir,
+            remove_after=self.jobs.remove_after,
             group_home=self.group_home,
             compat=self.compat.over(CompatOptions()),
         )

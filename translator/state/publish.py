@@ -127,11 +127,8 @@ def archive(folder: JobFolder, checked: int) -> JobFolder | None:
     it never lands in another folder that has taken the name since; who makes the mark may rename.
     """
     with writing(folder.path):
-        try:
-            os.mkdir(RETIRED, 0o700, dir_fd=checked)
-        except FileExistsError:
-            if not _take_over(checked):
-                return None
+        if not mark(checked):
+            return None
         number = 0
         while True:
             number += 1
@@ -145,6 +142,15 @@ def archive(folder: JobFolder, checked: int) -> JobFolder | None:
                     raise
                 continue
             return old
+
+
+def mark(checked: int) -> bool:
+    """Say in a folder, by its descriptor, that this process is about to rename it; False if another one is at it."""
+    try:
+        os.mkdir(RETIRED, 0o700, dir_fd=checked)
+    except FileExistsError:
+        return _take_over(checked)
+    return True
 
 
 def _take_over(checked: int) -> bool:

@@ -9,7 +9,7 @@ from ..lazy import dataclass
 from .safe_read import parse_int, read_end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 MAX_BYTES = 1 << 23
@@ -38,18 +38,41 @@ class Report:
 def read_reports(folder: Path) -> dict[int, dict[int, Report]]:
     """Return the last report of each task, by the position of its role and its index; `folder` is `tasks`."""
     latest: dict[int, dict[int, Report]] = {}
+    for lines in _files(folder):
+        apply_reports(latest, lines)
+    return latest
+
+
+def read_runs(folder: Path) -> dict[int, dict[int, tuple[Report, ...]]]:
+    """Return the reports of all task attempts of each task, in order; keys as in `read_reports`."""
+    of_attempt: dict[bytes, list[bytes]] = {}
+    for lines in _files(folder):
+        for line in lines:
+            words = line[:MAX_LINE].split(b" ", 5)
+            of_attempt.setdefault(words[4] if len(words) > 4 else b"", []).append(line)
+    found: dict[int, dict[int, tuple[Report, ...]]] = {}
+    for lines in of_attempt.values():
+        latest: dict[int, dict[int, Report]] = {}
+        apply_reports(latest, lines)
+        for role, reports in latest.items():
+            runs = found.setdefault(role, {})
+            for index, report in reports.items():
+                runs[index] = tuple(sorted((*runs.get(index, ()), report), key=lambda run: run.attempt))
+    return found
+
+
+def _files(folder: Path) -> Iterator[list[bytes]]:
+    """Yield the complete lines of the file of each node."""
     try:
         files = sorted(folder.glob("*.log"))
     except OSError:
-        return {}
+        return
     for file in files:
         try:
             data, whole = read_end(file, MAX_BYTES)
         except OSError:
             continue
-        lines = data.split(b"\n")[0 if whole else 1 : -1]
-        apply_reports(latest, lines)
-    return latest
+        yield data.split(b"\n")[0 if whole else 1 : -1]
 
 
 def apply_reports(latest: dict[int, dict[int, Report]], lines: Iterable[bytes]) -> None:

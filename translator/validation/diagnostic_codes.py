@@ -220,6 +220,14 @@ PROGRAM = {
     "E584": "what --after names is no job of the user's own",
     "E585": "an option of the command line has a value that Slurm cannot take",
     "E586": "a sweep was submitted in part",
+    "E590": "the runtime of a finished job's script is lost",
+    "E591": "a job that is to be removed has not ended",
+    "E592": "a job's folder holds something that is not to be removed: another user's, or mounted there",
+    "E593": "another process replaces or removes the job",
+    "E594": "the journal of a job that is to be removed cannot be read",
+    "E595": "a report needs a library that is not installed",
+    "E596": "a chart of a report cannot be drawn",
+    "E597": "no job has the group that is named",
     "E599": "internal error: please report it",
 }
 """What goes wrong around job files. Source: this project's command line."""

@@ -121,6 +121,7 @@ def documents(
         ("status", "other"), ("diff", "other", job),
         ("status", ours), ("status", ended), ("status", retried), ("wait", ended), ("logs", ended), ("watch", ended),
         ("explain-exit", "PREEMPTED"), ("explain-exit", "137"),
+        ("report", ended, "--output", str(tmp_path / "page.html")),
         ("completion", "bash"), ("help", "submit"), ("man", "submit"), ("version",),
     ):  # fmt: skip
         read(*line)
@@ -149,6 +150,8 @@ def documents(
     monkeypatch.setattr(ask_module, "ask", lambda *_: recorded("24.11"))
     made += [("site", json.loads(run("site", name, "--json").out)) for name in ("show", "detect", "check")]
     made += [("site", json.loads(run("site", "check", "--json", *rest).out)) for rest in ((job,), (old, str(PAGE)))]
+    for line in (("du", ended), ("remove", ended)):
+        read(*line)
     made.append(("site", json.loads(run("site", "check", "--json", "--site", str(odd_profile(tmp_path))).out)))
     return [*made, ("an error", json.loads(run("status", "--json", "nothing").out))]
 

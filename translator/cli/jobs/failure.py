@@ -10,7 +10,7 @@ from ...monitor.failure import Failure, deciding_task
 from ...state.script_reports import read_scripts
 from .command_place import command_place
 from .fetching import fetch, run_folder_with_logs
-from .log_tail import TaskLog, last_lines
+from .logs.tail import last_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,16 +63,14 @@ def _task_lines(view: View, role: JobRole, task: TaskView, *, in_hook: bool) -> 
         with suppress(BackendError, OSError):
             fetch(view.history, run_folder_with_logs(view.folder, view.history, [(role, task.index)]))
     for stream in streams:
-        path = _log(view, role, task, stream)
-        lines = last_lines(path, LINES, _owner(view))
+        lines = last_lines(logs[stream], LINES, _owner(view))
         if lines:
-            return ("stdout" if ".stdout" in path.name else stream), lines
+            return stream, lines
     return streams[0], ()
 
 
 def _log(view: View, role: JobRole, task: TaskView, stream: str) -> Path:
-    attempt, number = view.history.attempt, task.task_attempt
-    return TaskLog(view.folder, attempt, role, task.index, stream=stream, task_attempt=number).path
+    return view.folder.log(view.history.attempt, role, task.index, task.task_attempt or 0, stream)
 
 
 def _owner(view: View) -> int:

@@ -13,6 +13,7 @@ from ...monitor.watching.job_files import questions, read_files
 from ...state.ended_jobs import EndedJob
 from ...state.lock import Lock
 from ...state.shared_files import SharedFiles
+from ...state.tidying.tidy import is_tidy, tidy
 from ..context import backend, clock, monitor_folder, store, this_process, user_name
 from ..ownership import is_private
 from .asking import BY_A_PERSON, most_attempts, seldom, when_room
@@ -68,7 +69,18 @@ def refresh(folder: JobFolder, *, max_age: float = BY_A_PERSON) -> View:
 
 
 def refresh_all(jobs: Sequence[Opened], *, max_age: float = BY_A_PERSON) -> list[View]:
-    """Return how jobs stand now, by an answer of each backend that is at most `max_age` seconds old."""
+    """Return how jobs stand now, by an answer of each backend that is at most `max_age` seconds old.
+
+    The folders of jobs that ended a while ago are tidied.
+    """
+    views = _refreshed(jobs, max_age)
+    for view in views:
+        if view.history.ended is not None and is_own(view) and not is_tidy(view.folder):
+            tidy(view.folder, view.history, clock())
+    return views
+
+
+def _refreshed(jobs: Sequence[Opened], max_age: float) -> list[View]:
     lock, ask = monitor_lock(), seldom(max_age, everything)
     wanted, jobs = len(jobs), with_awaited(jobs)
     if any(job.history.ended is None and is_own(job) for job in jobs):

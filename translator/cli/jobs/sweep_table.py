@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ...monitor.poll import View
+    from ...state.job_folder import JobFolder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,13 +57,18 @@ def group_rows(views: Sequence[View], now: int) -> list[GroupRow]:
     return sorted(rows, key=lambda row: ([by_size(value) for value in row.sweep.values()], row.name))
 
 
-def show_group(group: str, states: Sequence[str] = (), *, as_json: bool) -> int:
-    """Print the jobs of a group, those in one of these states if any are named; `NotFoundError` for no such group."""
+def folders_of_group(group: str) -> list[JobFolder]:
+    """Return the user's jobs of a group, by name; `NotFoundError` for no such group."""
     folders = jobs_of_group(store(), group, user=user_name())
     if not folders:
         message = f"there is no group `{group}` in {store().jobs}"
-        raise NotFoundError(Diagnostic(code="E520", message=message, hint="`paislurm submit --sweep` makes one"))
-    views = refresh_all([open_job(folder) for folder in folders])
+        raise NotFoundError(Diagnostic(code="E597", message=message, hint="`paislurm submit --sweep` makes one"))
+    return folders
+
+
+def show_group(group: str, states: Sequence[str] = (), *, as_json: bool) -> int:
+    """Print the jobs of a group, those in one of these states if any are named; `NotFoundError` for no such group."""
+    views = refresh_all([open_job(folder) for folder in folders_of_group(group)])
     rows = [row for row in group_rows(views, clock()) if not states or row.state in states]
     if as_json:
         print_json({"group": group, "jobs": [row.as_dict() for row in rows]})

@@ -81,6 +81,10 @@ class EscapingStream(io.RawIOBase):
         self._terminal.write(visible(self._decoder.decode(bytes(data))))
         return memoryview(data).nbytes
 
+    def write_own(self, text: str) -> None:
+        """Show a text of this program, which may have colours."""
+        self._terminal.write(text)
+
     def flush(self) -> None:
         """Hand on to the terminal what was written."""
         self._terminal.flush()

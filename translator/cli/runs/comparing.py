@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ...errors import Diagnostic, NotFoundError, UsageError
 from ...planning.plan_text import plan_dict
 from ...state.safe_read import CorruptDataError, json_object, read_end
+from ...state.tidying.kept_script import read_script
 from ..context import store, user_name
 from ..input.job_input import STDIN, compile_source, shown_name
 from .again import run_of, source_of
@@ -33,7 +34,7 @@ def compared_job(folder: JobFolder) -> Compared:
             name=folder.name,
             parameters=created.run.parameters if created and created.run else None,
             plan=json_object(_read(folder.path / "plan.json")),
-            script=_read(folder.script(0)).decode(errors="surrogateescape"),
+            script=read_script(folder, 0).decode(errors="surrogateescape"),
         )
     except (OSError, CorruptDataError) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or str(error)

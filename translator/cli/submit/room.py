@@ -54,7 +54,10 @@ def check_room(home: Path, compiled: Compiled, runner: CommandRunner) -> None:
         raise FolderError(found)
 
 
-_HINT = "remove old jobs there, or set PAISLURM_HOME to a folder with more room that all nodes share"
+_HINT = (
+    "remove old jobs there (`paislurm du`, `paislurm remove`), or set PAISLURM_HOME to a folder with more room that "
+    "all nodes share"
+)
 
 
 def rooms(place: Path, runner: CommandRunner) -> Iterator[Room]:

@@ -107,6 +107,23 @@ def test_when_the_job_has_ended_its_secrets_go_as_soon_as_they_can(
     assert (tmp_path / "to-remove").read_text() == ""
 
 
+@pytest.mark.parametrize("below", [("",), ("/attempts/0/job.sbatch", "/attempts/0/work")])
+def test_a_job_that_is_removed_goes_there_as_soon_as_it_can(
+    made: Callable[..., tuple[SshBackend, Here]], submission: Submission, home: Path, below: tuple[str, ...]
+) -> None:
+    backend, transport = made()
+    backend.submit(submission)
+    folder = there(home)
+    run_folder = RunFolder(folder=submission.folder, job=submission.job, tag=TAG, attempt=0)
+    transport.loses = {transport.calls + 1}
+    assert not backend.remove_folder(run_folder, below)
+    backend.observe([JobId("123")])
+    assert not any(Path(f"{folder}{path}").exists() for path in below)
+    assert folder.exists() == (below != ("",))
+    assert backend.remove_folder(run_folder)
+    assert not folder.exists()
+
+
 def test_a_refusal_leaves_nothing_and_can_be_followed_by_a_job(
     made: Callable[..., tuple[SshBackend, Here]], submission: Submission, home: Path
 ) -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+
+from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.tidying.kept_script import read_script
+from tests.long_ago import age, taken
 
 from ..running import job_file
 
@@ -63,6 +69,39 @@ def test_a_task_costs_four_inodes_all_told(
     left = list(folder.rglob("*"))
     assert len([path for path in left if path.name.endswith(".stdout.log")]) == TASKS
     assert len(left) <= most * TASKS
+
+
+@pytest.mark.slow("a whole job")
+def test_a_finished_job_of_one_task_keeps_12_inodes_and_40_kb(run: Runner, tmp_path: Path, surroundings: Path) -> None:
+    code, folder = submitted(run, tmp_path, surroundings, tasks=1, site=TWO_LOGS)
+    assert code == 0
+    script = (folder / "attempts/0/job.sbatch").read_bytes()
+    age(folder)
+    assert run("status", "many").code == 0
+    inodes, size = taken(folder)
+    assert inodes <= 12
+    assert size <= 40_000
+    assert read_script(JobFolder(path=folder), 0) == script
+    assert run("verify", "many").code == 0
+    assert run("logs", "many").out == f"{folder}/attempts/0/work/0-worker/0\n"
+
+
+@pytest.mark.slow("a whole job")
+def test_a_tidied_job_that_is_requeued_runs_nothing(run: Runner, tmp_path: Path, surroundings: Path) -> None:
+    """Slurm has a copy of the script of its own."""
+    code, folder = submitted(run, tmp_path, surroundings, tasks=1, site=TWO_LOGS)
+    assert code == 0
+    spooled = tmp_path / "slurm_script"
+    spooled.write_bytes((folder / "attempts/0/job.sbatch").read_bytes())
+    age(folder)
+    assert run("status", "many").code == 0
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    job = {"SLURM_JOB_ID": "1", "SLURM_RESTART_COUNT": "1", "SLURMD_NODENAME": "n1", "SLURM_SUBMIT_DIR": str(tmp_path)}
+    done = subprocess.run(
+        ["bash", str(spooled), str(folder), "0", "tag"], env={**os.environ, **job}, capture_output=True, check=False
+    )
+    assert done.returncode == 6, done.stderr
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
 @pytest.mark.slow("a whole job")

@@ -48,16 +48,18 @@ def _text(script: str) -> str:
     """Return the script that is meant, as it stands there."""
     from pathlib import Path
 
+    from ....state.tidying.kept_script import read_script
     from ...context import store, user_name
 
     if script == "-":
         data = sys.stdin.buffer.read()
     else:
         path = Path(script)
-        if not path.is_file():
+        if path.is_file():
+            data = path.read_bytes()
+        else:
             folder = store().find(script, user=user_name())
-            path = folder.script(folder.history().attempt)
-        data = path.read_bytes()
+            data = read_script(folder, folder.history().attempt)
     return data.decode(errors="surrogateescape")
 
 

@@ -59,9 +59,9 @@ def command(job: str, task: str, words: tuple[str, ...], *, as_json: bool) -> in
 
 def _one(view: View, word: str) -> tuple[JobRole, int]:
     """Return the task that is meant; the name of a role is enough for its only task."""
-    from ...jobs.follow_logs import chosen
+    from ...jobs.logs.selection import chosen
 
-    tasks = chosen(view.history.roles, word)
+    tasks = chosen(view.history.roles, (word,))
     if len(tasks) > 1:
         raise click.UsageError(f"{word} has {len(tasks)} tasks: say which, {word}-0 to {word}-{len(tasks) - 1}")
     return tasks[0]

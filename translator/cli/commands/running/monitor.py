@@ -108,6 +108,7 @@ def _monitor(site: Site, lock: Lock, ask: Ask, ahead: Callable[[str], int] = lam
     from ....monitor.notify import NotificationSender
     from ...context import store
     from ...jobs.asking import seldom
+    from ...jobs.folders.housekeeping import keep_house
     from ...jobs.refresh import dependencies
 
     notifier = site.notifier
@@ -119,7 +120,7 @@ def _monitor(site: Site, lock: Lock, ask: Ask, ahead: Callable[[str], int] = lam
         ask_soon=seldom(min(SOON, site.monitor.max_poll_interval)),
         ahead=ahead,
     )
-    return Monitor(store(), means, sender, _log)
+    return Monitor(store(), means, sender, _log, lambda: keep_house(site.remove_after, _log))
 
 
 def _step_of(job: str, site: Site, *, once: bool, as_json: bool) -> int:

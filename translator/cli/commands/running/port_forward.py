@@ -80,10 +80,10 @@ def _forwarding(view: View, word: str, port: str, local_port: int | None) -> For
 def _place(view: View, word: str) -> TaskPlace:
     """Return where the task is; the name of a role is enough for its only task. NotFoundError unless it runs."""
     from ....errors import Diagnostic, NotFoundError
-    from ...jobs.follow_logs import chosen
+    from ...jobs.logs.selection import chosen
     from ...where.task_places import task_places
 
-    tasks = chosen(view.history.roles, word)
+    tasks = chosen(view.history.roles, (word,))
     if len(tasks) > 1:
         raise click.UsageError(f"{word} has {len(tasks)} tasks: say which, {word}-0 to {word}-{len(tasks) - 1}")
     [(role, index)] = tasks

@@ -141,7 +141,7 @@ def _jobs_before(words: tuple[str, ...]) -> tuple[Dependency, ...]:
 def _wait(submitted: Submitted, *, follow: bool, as_json: bool) -> int:
     """Wait for the end of a job, and return what its end is worth."""
     from ...jobs.failure import failure_of
-    from ...jobs.follow_logs import follow_job
+    from ...jobs.logs.follow import follow_job
     from ...jobs.waiting import wait_for_end
     from ...output.exit_status import exit_code, log_ending
     from ...output.views import end_dict

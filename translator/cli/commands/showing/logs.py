@@ -2,121 +2,204 @@
 
 from __future__ import annotations
 
+import re
+import time
 from typing import TYPE_CHECKING
 
 import click
 
-from ...options import examples, job_argument, json_option
+from ...options import examples, json_option
 from ...output.console import log, print_json
 
 if TYPE_CHECKING:
-    from ....state.history import History
+    from collections.abc import Sequence
+
     from ....state.job_folder import JobFolder
-    from ...jobs.follow_logs import LogSelection
+    from ...jobs.logs.follow import Target
+    from ...jobs.logs.selection import LogSelection
+
+
+def _attempt(_: click.Context, __: click.Parameter, value: str | None) -> int | str | None:
+    if value is None or value == "all":
+        return value
+    if not value.isascii() or not value.isdecimal() or len(value) > 9:
+        raise click.BadParameter(f"{value} is no number of an attempt, and is not `all`")
+    return int(value)
+
+
+def _since(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
+    if value is None:
+        return None
+    from ...jobs.logs.since import since
+
+    try:
+        return since(value, time.time())
+    except (ValueError, OverflowError, OSError):
+        raise click.BadParameter(
+            f"{value} is neither like 10m, 2h or 1h30m, nor like 14:00 or 2026-11-23T14:00"
+        ) from None
 
 
 @click.command(
     epilog=examples(
-        "paislurm logs my-job",
+        "paislurm logs                                  # your last job",
         "paislurm logs -f my-job worker-0",
-        "paislurm logs my-job worker --stderr --tail 20",
+        "paislurm logs my-job 'worker-[0-3]' ps --stderr -n 20",
+        "paislurm logs --last worker-0 > worker-0.log",
+        "paislurm logs 'sweep-*' --grep 'loss|error' -i",
         "paislurm logs my-job --batch",
     )
 )
-@job_argument
-@click.argument("tasks", metavar="[ROLE[-INDEX]]", required=False)
+@click.argument("words", metavar="[JOB] [TASK]...", nargs=-1)
+@click.option("--last", is_flag=True, help="The job that you submitted last: all words are tasks.")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
-@click.option(
-    "--stderr", is_flag=True, help="Standard error instead of standard output; a site can have one file for both."
-)
+@click.option("--stdout", is_flag=True, help="Standard output alone.")
+@click.option("--stderr", is_flag=True, help="Standard error alone; a site can have one file for both.")
 @click.option("--runtime", is_flag=True, help="What prerequisites and plugins print, instead of the commands.")
-@click.option("--attempt", type=click.IntRange(min=0), metavar="N", help="Of the job's attempt N; default: the last.")
+@click.option("-n", "--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N lines of each stream.")
+@click.option(
+    "--since",
+    callback=_since,
+    metavar="TIME",
+    help="Leave out what was last written to before: 10m or 2h ago, or a time, 14:00 or 2026-11-23T14:00.",
+)
+@click.option("--grep", metavar="REGEX", help="Only lines in which a regular expression of Python's is found.")
+@click.option("-i", "--ignore-case", is_flag=True, help="Of --grep: large and small letters are alike.")
+@click.option(
+    "--timestamps",
+    is_flag=True,
+    help="When each line came here; of what was there already `<=` and when its file was last written to.",
+)
+@click.option("--attempt", callback=_attempt, metavar="N|all", help="Of the job's attempt N; default: the last.")
 @click.option(
     "--task-attempt",
     type=click.IntRange(min=0),
     metavar="N",
     help="Of the task's attempt N; default: the newest.",
 )
-@click.option("--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N lines of each task.")
 @click.option("--batch", is_flag=True, help="What the batch script itself says, instead of the tasks.")
 @json_option
 def command(
-    job: str,
-    tasks: str | None,
+    words: tuple[str, ...],
     *,
+    last: bool,
     follow: bool,
+    stdout: bool,
     stderr: bool,
     runtime: bool,
-    attempt: int | None,
-    task_attempt: int | None,
     tail: int | None,
+    since: float | None,
+    grep: str | None,
+    ignore_case: bool,
+    timestamps: bool,
+    attempt: int | str | None,
+    task_attempt: int | None,
     batch: bool,
     as_json: bool,
 ) -> int:
-    """Show what the tasks of a job print: as it is for one task, under the tasks' names for several.
+    """Show what the tasks of a job print, standard output and standard error.
 
-    JOB is a job's name, user~name, or its Slurm id. With --json: which files there are, not what is in them.
-    A terminal is shown escape sequences as text; a pipe or a file gets everything as it was printed.
+    JOB is a job's name, user~name, its Slurm id, or a pattern like 'sweep-*', whose jobs are each shown under their
+    name; without one it is the job that you submitted last. TASK is a role, ROLE-INDEX, or a pattern like
+    'worker-[0-3]'; without one it is all.
+
+    One task is shown as it is: in a pipe or a file both streams, without any mark; a terminal shows standard error in
+    red. Of several tasks each line is under its task's name, `worker-0 | ` or, of standard error, `worker-0 ! `.
+
+    Logs have no times of their lines. So what is there already comes task by task, standard output before standard
+    error; what comes with --follow, in the order in which it comes here. --since knows when a file was last written
+    to, and no more.
+
+    With --json: which files there are, not what is in them. A terminal is shown escape sequences as text; a pipe or
+    a file gets everything as it was printed.
     """
     from ...context import store, user_name
     from ...jobs.failure import failure_of
-    from ...jobs.follow_logs import LogSelection, bring_logs, follow_job, show_file, show_once
+    from ...jobs.logs.follow import follow_jobs, show_once, targets
+    from ...jobs.logs.selection import LogSelection
+    from ...jobs.logs.words import jobs_and_tasks
     from ...output.exit_status import log_ending
 
     if follow and (as_json or batch):
         raise click.UsageError("--follow shows the logs of tasks: it goes neither with --json nor with --batch")
-    if stderr and runtime:
-        raise click.UsageError(
-            "--stderr shows the standard error of the commands, --runtime what prerequisites and plugins print"
-        )
-    folder = store().find(job, user=user_name())
-    known = folder.history()
+    if batch and (since is not None or grep is not None or timestamps or attempt == "all"):
+        raise click.UsageError("--batch goes with --tail and a single --attempt alone")
+    if as_json and (grep is not None or timestamps):
+        raise click.UsageError("--json tells of files: it goes neither with --grep nor with --timestamps")
+    folders, tasks = jobs_and_tasks(store(), words, user=user_name(), last=last)
     selection = LogSelection(
         tasks=tasks,
-        stream="runtime" if runtime else "stderr" if stderr else "stdout",
-        attempt=attempt,
+        streams=_streams(stdout=stdout, stderr=stderr, runtime=runtime),
+        attempt=attempt if isinstance(attempt, int) else None,
+        all_attempts=attempt == "all",
         task_attempt=task_attempt,
         tail=tail,
+        since=since,
+        grep=_expression(grep, ignore_case=ignore_case),
+        timestamps=timestamps,
     )
+    if follow:
+        for view in follow_jobs(folders, selection):
+            log_ending(view, failure_of(view))
+        return 0
+    jobs = targets(folders, selection)
     if as_json:
-        print_json({"files": _files(folder, known, selection)})
+        from ...jobs.logs.files import log_files
+
+        print_json({"files": [file for job in jobs for file in log_files(job, selection)]})
     elif batch:
-        bring_logs(folder, known, selection)
-        log = folder.batch_log(known.attempt if attempt is None else attempt)
-        if not show_file(log, tail, folder.path.stat().st_uid):
-            _log_nothing_yet(folder)
-    elif follow:
-        view = follow_job(folder, selection)
-        log_ending(view, failure_of(view))
-    elif not show_once(folder, known, selection):
-        _log_nothing_yet(folder)
+        _log_nothing_yet(_show_batch_logs(jobs, selection))
+    else:
+        _log_nothing_yet(show_once(jobs, selection))
     return 0
 
 
-def _files(folder: JobFolder, known: History, selection: LogSelection) -> list[dict[str, object]]:
-    from ...jobs.follow_logs import task_logs
+def _streams(*, stdout: bool, stderr: bool, runtime: bool) -> tuple[str, ...]:
+    from ...jobs.logs.selection import BOTH
 
-    return [
-        {
-            "task": log.label,
-            "role": log.role,
-            "index": log.index,
-            "task_attempt": log.task_attempt,
-            "stream": log.stream,
-            "file": str(log.path),
-            "exists": log.path.is_file(),
-        }
-        for log in task_logs(folder, known, selection)
-    ]
+    if not runtime:
+        return ("stdout",) if stdout and not stderr else ("stderr",) if stderr and not stdout else BOTH
+    if stdout or stderr:
+        raise click.UsageError(
+            "--stdout and --stderr show what the commands print, --runtime what prerequisites and plugins print"
+        )
+    return ("runtime",)
 
 
-def _log_nothing_yet(folder: JobFolder) -> None:
-    """Say why there is nothing to show."""
+def _expression(text: str | None, *, ignore_case: bool) -> re.Pattern[str] | None:
+    if text is None:
+        if ignore_case:
+            raise click.UsageError("--ignore-case is of --grep")
+        return None
+    try:
+        return re.compile(text, re.IGNORECASE if ignore_case else 0)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise click.BadParameter(f"{text} is no regular expression: {error}", param_hint="--grep") from None
+
+
+def _show_batch_logs(jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
+    """Print what the batch scripts of jobs say, and return those that say nothing."""
+    from ...jobs.logs.follow import bring_logs, show_file
+
+    silent: list[JobFolder] = []
+    for job in jobs:
+        bring_logs(job, selection)
+        if len(jobs) > 1:
+            log(f"{job.folder.name}:")
+        path = job.folder.batch_log(selection.first_attempt(job.known))
+        if not show_file(path, selection.tail, job.folder.path.stat().st_uid):
+            silent.append(job.folder)
+    return silent
+
+
+def _log_nothing_yet(folders: Sequence[JobFolder]) -> None:
+    """Say of each job why there is nothing to show."""
     from ...jobs.refresh import refresh
 
-    job_status = refresh(folder).job_status
-    if job_status.ended:
-        log(f"nothing was printed; {folder.name} {job_status.state}: {job_status.reason}")
-    else:
-        reason = f" ({job_status.reason})" if job_status.reason else ""
-        log(f"nothing is printed yet: {folder.name} is {job_status.state}{reason}")
+    for folder in folders:
+        job_status = refresh(folder).job_status
+        if job_status.ended:
+            log(f"nothing was printed; {folder.name} {job_status.state}: {job_status.reason}")
+        else:
+            reason = f" ({job_status.reason})" if job_status.reason else ""
+            log(f"nothing is printed yet: {folder.name} is {job_status.state}{reason}")

@@ -59,9 +59,9 @@ def _wanted(view: View, roles: list[RunningRole], word: str | None) -> list[Runn
     from dataclasses import replace
 
     from ....errors import Diagnostic, NotFoundError
-    from ...jobs.follow_logs import chosen
+    from ...jobs.logs.selection import chosen
 
-    wanted = {(role.name, index) for role, index in chosen(view.history.roles, word)}
+    wanted = {(role.name, index) for role, index in chosen(view.history.roles, (word,) if word else ())}
     found = [
         replace(role, tasks=[task for task in role.tasks if (task.role, task.index) in wanted])
         for role in roles

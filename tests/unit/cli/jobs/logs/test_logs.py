@@ -12,46 +12,33 @@ from hypothesis import strategies as st
 
 from paislurm.backends.base import JobId
 from paislurm.translator.cli.jobs import waiting
-from paislurm.translator.cli.jobs.follow_logs import ALL_LOGS, Follower, chosen
-from paislurm.translator.cli.jobs.log_tail import Prefixer, start_of_last_lines
+from paislurm.translator.cli.jobs.logs.job_logs import JobLogs
+from paislurm.translator.cli.jobs.logs.lines import Lines
+from paislurm.translator.cli.jobs.logs.printer import printer
+from paislurm.translator.cli.jobs.logs.selection import ALL_LOGS, chosen
+from paislurm.translator.cli.jobs.logs.tail import start_of_last_lines
 from paislurm.translator.cli.output import console
+from paislurm.translator.cli.output.documents import iso_time
 from paislurm.translator.errors import NotFoundError
 from paislurm.translator.state.records import JobRole
 
-from ...monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, leave_result, observed
-from .. import running
+from ....monitor.jobs import ROLES, FakeBackend, leave_result, observed
+from ... import running
+from .printed import JOB, print_to
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from paislurm.translator.state.job_folder import JobFolder
 
-    from ..running import Runner
-
-JOB = "alice~demo"
-
-
-@pytest.fixture
-def folder(surroundings: Path, slurm: FakeBackend) -> JobFolder:
-    """Make a job that runs."""
-    slurm.observations[JobId("7")] = observed("RUNNING")
-    return job_folder(surroundings, CREATED, INTENT, SUBMITTED)
-
-
-def print_to(
-    folder: JobFolder, index: int, text: str, retry: int = 0, stream: str = "stdout", attempt: int = 0
-) -> None:
-    """Let a task print."""
-    path = folder.log(attempt, ROLES[0], index, retry, stream)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as file:
-        file.write(text.encode())
+    from ...running import Runner
 
 
 def test_one_task_is_shown_as_it_is(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "one\r\x1b[31mtwo\n\n")
     print_to(folder, 0, "wrong\n", stream="stderr")
-    assert run("logs", JOB, "worker-0").out == "one\r\x1b[31mtwo\n\n"
+    assert run("logs", JOB, "worker-0").out == "one\r\x1b[31mtwo\n\nwrong\n"
+    assert run("logs", JOB, "worker-0", "--stdout").out == "one\r\x1b[31mtwo\n\n"
     assert run("logs", JOB, "worker-0", "--stderr").out == "wrong\n"
 
 
@@ -79,7 +66,7 @@ def test_where_the_last_lines_begin(
     data = b"\n".join(lines) + (b"\n" if ended else b"")
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("paislurm.translator.cli.jobs.log_tail.CHUNK", 7)
+        patch.setattr("paislurm.translator.cli.jobs.logs.tail.CHUNK", 7)
         start = start_of_last_lines(path, count, os.geteuid())
     whole = data.split(b"\n")[: -1 if data.endswith(b"\n") else None]
     assert data[start:].split(b"\n")[: -1 if data.endswith(b"\n") else None] == whole[-count:]
@@ -149,11 +136,11 @@ def test_a_task_attempt_of_a_task_that_has_not_begun_may_come(run: Runner, folde
 
 def test_a_role_may_be_called_like_a_task() -> None:
     roles = [JobRole(name=name, folder=name, instances=2) for name in ("ps", "ps-1", "a-b")]
-    assert chosen(roles, "ps-1") == [(roles[1], 0), (roles[1], 1)]
-    assert chosen(roles, "ps-0") == [(roles[0], 0)]
-    assert chosen(roles, "a-b-1") == [(roles[2], 1)]
+    assert chosen(roles, ["ps-1"]) == [(roles[1], 0), (roles[1], 1)]
+    assert chosen(roles, ["ps-0"]) == [(roles[0], 0)]
+    assert chosen(roles, ["a-b-1"]) == [(roles[2], 1)]
     with pytest.raises(NotFoundError):
-        chosen(roles, "a-b-٣")
+        chosen(roles, ["a-b-٣"])
 
 
 def test_a_pipe_in_the_place_of_a_log_blocks_nothing(run: Runner, folder: JobFolder) -> None:
@@ -165,18 +152,26 @@ def test_a_pipe_in_the_place_of_a_log_blocks_nothing(run: Runner, folder: JobFol
 
 def test_where_the_logs_are(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "x")
-    first, second = json.loads(run("logs", JOB, "--json").out)["files"]
-    assert (first["file"], first["exists"]) == (str(folder.log(0, ROLES[0], 0, 0, "stdout")), True)
-    assert (second["task"], second["exists"]) == ("worker-1", False)
+    first, *others = json.loads(run("logs", JOB, "--json").out)["files"]
+    path = folder.log(0, ROLES[0], 0, 0, "stdout")
+    assert (first["file"], first["exists"], first["written_at"]) == (
+        str(path),
+        True,
+        iso_time(int(path.stat().st_mtime)),
+    )
+    assert [(each["task"], each["stream"], each["exists"]) for each in others] == [
+        ("worker-1", "stdout", False),
+        ("worker-1", "stderr", False),
+    ]
 
 
 def test_attempts_that_begin_and_end_between_two_looks_are_followed(
     folder: JobFolder, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    follower = Follower(folder, ALL_LOGS)
+    logs = JobLogs(folder, folder.history(), ALL_LOGS, printer(ALL_LOGS, several=True), follows=True)
     for attempt, text in enumerate(["first", "second\n", "third\n"]):
         print_to(folder, 0, text, attempt=attempt)
-    follower.print_new()
+    logs.print_last()
     assert capfdbinary.readouterr().out == b"".join(
         b"worker-0 | %s\n" % text for text in (b"first", b"second", b"third")
     )
@@ -214,15 +209,11 @@ def test_a_log_that_the_job_cuts_short_is_read_from_its_beginning(
 
 
 @given(st.lists(st.binary(max_size=8)))
-def test_prefixes_lose_nothing(pieces: list[bytes]) -> None:
-    prefixer = Prefixer("w-0")
-    printed = b"".join(prefixer.lines(piece) for piece in pieces) + prefixer.rest()
-    whole = b"".join(pieces)
-    lines = whole.split(b"\n")
-    expected = b"".join(b"w-0 | " + line + b"\n" for line in lines[:-1])
-    if lines[-1]:
-        expected += b"w-0 | " + lines[-1] + b"\n"
-    assert printed == expected
+def test_lines_lose_nothing(pieces: list[bytes]) -> None:
+    lines = Lines()
+    printed = [line for piece in pieces for line in lines.add(piece)] + lines.rest()
+    whole = b"".join(pieces).split(b"\n")
+    assert printed == whole[:-1] + [line for line in whole[-1:] if line]
 
 
 EVIL = "a\x1b[2Jb\x1b]0;title\x07\tc\x9b1Ad \u202e é 漢\r 50%\n"
@@ -245,7 +236,7 @@ def test_characters_that_come_in_pieces_are_shown_whole(
     run: Runner, folder: JobFolder, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     print_to(folder, 0, EVIL)
-    monkeypatch.setattr("paislurm.translator.cli.jobs.log_tail.CHUNK", size)
+    monkeypatch.setattr("paislurm.translator.cli.jobs.logs.tail.CHUNK", size)
     monkeypatch.setattr(console, "is_terminal", lambda _: True)
     assert run("logs", JOB, "worker-0").out == SHOWN
 

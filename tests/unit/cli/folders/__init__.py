@@ -1,0 +1,1 @@
+"""Tests of what becomes of the folders of jobs that have ended."""

@@ -1,0 +1,75 @@
+"""`paislurm du`: how much room jobs take."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.context import user_name
+from paislurm.translator.cli.jobs.folders.sizes import size_text
+from paislurm.translator.state.tidying.room_taken import RoomTaken, room_taken
+
+from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..running import Runner
+
+ME = user_name()
+
+
+@pytest.fixture
+def two(surroundings: Path) -> Path:
+    """Make a small job and a large one."""
+    for name, size in (("small", 1), ("large", 1 << 20)):
+        folder = job_folder(surroundings, CREATED, INTENT, SUBMITTED, ENDED, name=f"{ME}~{name}")
+        (folder.path / "data").write_bytes(b"x" * size)
+    return surroundings
+
+
+def test_the_largest_job_is_first_and_the_total_last(run: Runner, two: Path) -> None:
+    assert two.is_dir()
+    lines = [line.split() for line in run("du").out.splitlines()]
+    assert [line[0] for line in lines] == ["job", "large", "small", "total"]
+    assert [line[-1] for line in lines[1:]] == ["5", "5", "10"]
+
+
+def test_json_has_bytes_and_inodes(run: Runner, two: Path) -> None:
+    told = json.loads(run("du", "--json").out)
+    assert [job["name"] for job in told["jobs"]] == [f"{ME}~large", f"{ME}~small"]
+    expected = room_taken(str(two / f"{ME}~large"))
+    assert (told["jobs"][0]["size_bytes"], told["jobs"][0]["inodes"]) == expected
+    assert expected.size >= 1 << 20
+    assert told["total"]["size_bytes"] == sum(job["size_bytes"] for job in told["jobs"])
+    assert told["remove_after"] is None
+    assert len(json.loads(run("du", "sm*", "--json").out)["jobs"]) == 1
+
+
+def test_a_symbolic_link_counts_as_itself(two: Path, tmp_path: Path) -> None:
+    (tmp_path / "large").mkdir()
+    (tmp_path / "large" / "data").write_bytes(b"x" * (1 << 20))
+    job = two / f"{ME}~small"
+    before = room_taken(str(job))
+    (job / "link").symlink_to(tmp_path / "large")
+    after = room_taken(str(job))
+    assert after.inodes == before.inodes + 1
+    assert after.size < before.size + (1 << 20)
+    assert room_taken(str(tmp_path / "nothing")) == RoomTaken()
+
+
+def test_what_the_site_removes_is_told(run: Runner, two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert two.is_dir()
+    assert "paislurm remove --older-than" in run("du").err
+    (tmp_path / "site.yaml").write_text("jobs: {removeAfter: 4w}\n", encoding="utf-8")
+    monkeypatch.setenv("PAISLURM_SITE", str(tmp_path / "site.yaml"))
+    assert run("du").err == "the site removes jobs 28d after their end\n"
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 KiB"), (512, "0.5 KiB"), (40960, "40 KiB"), (3 << 29, "1.5 GiB"), (9 << 50, "9216 TiB")]
+)
+def test_sizes_are_short(size: int, text: str) -> None:
+    assert size_text(size) == text

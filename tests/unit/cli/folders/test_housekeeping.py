@@ -1,0 +1,155 @@
+"""What the monitor does for jobs that ended long ago, and how seldom."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.context import clock, monitor_folder, user_name
+from paislurm.translator.cli.jobs.folders.housekeeping import DAY, HOUR, REMOVED, TIDIED, keep_house
+from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.tidying import removal
+from paislurm.translator.state.tidying.kept_script import read_script
+from paislurm.translator.state.tidying.removal import HIDDEN
+
+from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, leave_result
+from ...state.tidying.left import SCRIPT, left
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.translator.state.records import Record
+
+    from ..running import Runner
+
+MONTH = 30 * DAY
+
+
+def job(surroundings: Path, name: str, age: int, *, ended: bool = True) -> JobFolder:
+    """Make a job of the user's that ended so many seconds ago, or was submitted then."""
+    at = clock() - age
+    records: list[Record] = [
+        replace(CREATED, job=name, user=user_name(), happened_at=at),
+        replace(INTENT, happened_at=at),
+        replace(SUBMITTED, job=name, user=user_name(), happened_at=at),
+    ]
+    records += [replace(ENDED, happened_at=at, ended_at=at)] if ended else []
+    folder = left(surroundings.parent, *records)
+    if ended:
+        leave_result(folder)
+    folder.path.rename(folder.path.with_name(f"{user_name()}~{name}"))
+    folder = JobFolder(path=folder.path.with_name(f"{user_name()}~{name}"))
+    os.utime(folder.journal, (at, at))
+    return folder
+
+
+def age_stamp(name: str, seconds: int) -> None:
+    """Let it be so long ago that something was done."""
+    at = clock() - seconds
+    os.utime(monitor_folder() / name, (at, at))
+
+
+def test_what_ended_an_hour_ago_is_tidied_and_that_is_looked_at_each_hour(surroundings: Path) -> None:
+    old, new = job(surroundings, "old", HOUR + 9), job(surroundings, "new", 9)
+    keep_house(None, print)
+    assert (old.script(0).exists(), new.script(0).exists()) == (False, True)
+    assert read_script(old, 0) == SCRIPT
+    more = job(surroundings, "more", HOUR + 9)
+    keep_house(None, print)
+    assert more.script(0).exists()
+    age_stamp(TIDIED, HOUR)
+    keep_house(None, print)
+    assert not more.script(0).exists()
+
+
+def test_what_ended_long_ago_is_removed_each_day(surroundings: Path) -> None:
+    said: list[str] = []
+    old, new = job(surroundings, "old", MONTH + 9), job(surroundings, "new", MONTH - 99)
+    living = job(surroundings, "living", 2 * MONTH, ended=False)
+    keep_house(MONTH, said.append)
+    assert [folder.path.exists() for folder in (old, new, living)] == [False, True, True]
+    assert said == [f"{old.name}: removed, as the site profile says (`jobs.removeAfter`)"]
+    more = job(surroundings, "more", MONTH + 9)
+    keep_house(MONTH, said.append)
+    assert more.path.exists()
+    age_stamp(REMOVED, DAY)
+    keep_house(MONTH, said.append)
+    assert not more.path.exists()
+
+
+def test_nothing_is_removed_unless_the_site_says_so(surroundings: Path) -> None:
+    old = job(surroundings, "old", 9999 * DAY)
+    keep_house(None, print)
+    assert old.path.exists()
+    assert not (monitor_folder() / REMOVED).exists()
+
+
+def test_a_journal_that_only_looks_old_is_read(surroundings: Path) -> None:
+    """A copy of a home has other times, and it is the end that counts."""
+    folder = job(surroundings, "new", 9)
+    os.utime(folder.journal, (1, 1))
+    keep_house(MONTH, print)
+    assert folder.path.exists()
+
+
+def test_what_cannot_be_removed_is_told_and_the_others_go(
+    surroundings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    first, second = job(surroundings, "a", MONTH + 9), job(surroundings, "b", MONTH + 9)
+    (tmp_path / "mounts").write_text(f"/dev/sda1 {first.path}/x ext4 rw 0 0\n", encoding="utf-8")
+    monkeypatch.setattr(removal, "MOUNTS", tmp_path / "mounts")
+    keep_house(MONTH, said.append)
+    assert (first.path.exists(), second.path.exists()) == (True, False)
+    assert said[0] == f"{first.name}: not removed: {first.path}/x is mounted there"
+
+
+def test_removals_that_were_killed_are_finished(surroundings: Path) -> None:
+    (surroundings / f"{HIDDEN}alice~demo-1234" / "work").mkdir(parents=True)
+    keep_house(None, print)
+    assert list(surroundings.iterdir()) == []
+
+
+def test_the_monitor_does_it(run: Runner, surroundings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "site.yaml").write_text("jobs: {removeAfter: 30d}\n", encoding="utf-8")
+    monkeypatch.setenv("PAISLURM_SITE", str(tmp_path / "site.yaml"))
+    old, new = job(surroundings, "old", MONTH + 9), job(surroundings, "new", HOUR + 9)
+    said = run("monitor", "--once")
+    assert said.code == 0
+    assert f"{old.name}: removed" in said.err
+    assert not old.path.exists()
+    assert not new.script(0).exists()
+
+
+def test_to_look_at_a_job_tidies_it(run: Runner, surroundings: Path) -> None:
+    folder = job(surroundings, "old", HOUR + 9)
+    before = run("logs", "old", "worker-1", "--stderr").out
+    assert run("status", "old").code == 0
+    assert not folder.script(0).exists()
+    assert run("logs", "old", "worker-1", "--stderr").out == before == "err\n"
+    # The log of its errors was empty: what it printed is not shown in its place.
+    (folder.attempt(0) / "logs/0-worker/0.stdout.log").write_text("out\n", encoding="utf-8")
+    assert run("logs", "old", "worker-0", "--stderr").out == ""
+    assert run("logs", "old", "worker-0").out == "out\n"
+
+
+def test_where_one_file_has_both_streams_it_is_shown_as_before(run: Runner, surroundings: Path) -> None:
+    folder = job(surroundings, "old", HOUR + 9)
+    (folder.path / "plan.json").write_text('{"one_log": true}', encoding="utf-8")
+    logs = folder.attempt(0) / "logs" / "0-worker"
+    (logs / "0.stderr.log").unlink()
+    (logs / "0.stdout.log").write_text("both\n", encoding="utf-8")
+    assert run("status", "old").code == 0
+    assert not folder.script(0).exists()
+    assert run("logs", "old", "worker-0", "--stderr").out == "both\n"
+
+
+def test_a_script_is_verified_as_it_was(run: Runner, surroundings: Path) -> None:
+    folder = job(surroundings, "old", HOUR + 9)
+    before = run("verify", "old")
+    run("status", "old")
+    assert not folder.script(0).exists()
+    assert run("verify", "old") == before

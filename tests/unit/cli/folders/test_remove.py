@@ -1,0 +1,278 @@
+"""`paislurm remove`: which jobs go, what stays, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.cli.jobs.folders import removing
+from paislurm.translator.state.publish import RETIRED
+from paislurm.translator.state.tidying import removal
+
+from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder, leave_result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from paislurm.translator.state.job_folder import JobFolder
+
+    from ...monitor.jobs import FakeBackend
+    from ..running import Runner
+
+DAY = 86400
+ME = user_name()
+pytestmark = pytest.mark.usefixtures("slurm")
+
+
+@pytest.fixture
+def ended(surroundings: Path) -> Callable[..., JobFolder]:
+    """Make jobs that have ended."""
+
+    def make(name: str, *, age: int = 0, state: str = "SUCCEEDED", job: str = "") -> JobFolder:
+        at = clock() - age
+        created, submitted = (
+            replace(record, job=job or name, user=ME, happened_at=at - 9) for record in (CREATED, SUBMITTED)
+        )
+        end = replace(ENDED, state=state, happened_at=at, ended_at=at)
+        folder = job_folder(surroundings, created, INTENT, submitted, end, name=f"{ME}~{name}")
+        leave_result(folder)
+        for path in ("logs/0-worker/0.stdout.log", "work/0-worker/0/model"):
+            file = folder.attempt(0) / path
+            file.parent.mkdir(parents=True)
+            file.write_bytes(b"x\n")
+        return folder
+
+    return make
+
+
+def there(jobs: Path) -> set[str]:
+    """Return what is in the folder of all jobs, hidden or not."""
+    return {path.name.removeprefix(f"{ME}~") for path in jobs.iterdir()}
+
+
+def test_a_job_that_is_named_goes(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
+    ended("one")
+    ended("two")
+    said = run("remove", "one")
+    assert (said.code, said.out.startswith(f"removed {ME}~one (")) == (0, True)
+    assert there(surroundings) == {"two"}
+    assert run("status", "one").code == 5
+
+
+def test_an_archived_job_is_named_as_such(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
+    ended("one")
+    (ended("one.1", job="one").path / RETIRED).mkdir()
+    assert run("remove", "one.1").code == 0
+    assert there(surroundings) == {"one"}
+
+
+def test_no_word_means_no_job(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
+    ended("one")
+    assert run("remove").code == 2
+    assert run("remove", "--yes").code == 2
+    assert there(surroundings) == {"one"}
+
+
+@pytest.mark.parametrize("words", [["one", "two"], ["*", "--yes"]])
+def test_a_job_that_has_not_ended_is_refused_and_nothing_goes(
+    run: Runner, ended: Callable[..., JobFolder], surroundings: Path, words: list[str]
+) -> None:
+    ended("one")
+    records = [replace(record, job="two", user=ME, happened_at=clock()) for record in (CREATED, SUBMITTED)]
+    job_folder(surroundings, *records, name=f"{ME}~two")
+    said = run("remove", *words)
+    assert said.code == 4
+    assert "E591" in said.err
+    assert "paislurm cancel two" in said.err
+    assert there(surroundings) == {"one", "two"}
+    assert run("remove", "*", "--older-than", "1s", "--yes").code == 0
+    assert "two" in there(surroundings)
+
+
+def test_where_nobody_can_be_asked_a_pattern_needs_yes(
+    run: Runner, ended: Callable[..., JobFolder], surroundings: Path
+) -> None:
+    for name in ("a-1", "a-2", "b"):
+        ended(name)
+    for words in (["a-*"], ["--state", "succeeded"]):
+        said = run("remove", *words)
+        assert (said.code, "--yes" in said.err) == (2, True)
+    assert there(surroundings) == {"a-1", "a-2", "b"}
+    assert run("remove", "a-*", "--yes").code == 0
+    assert there(surroundings) == {"b"}
+
+
+@pytest.mark.parametrize(("answer", "stays"), [("n\n", {"a", "b"}), ("y\n", set())])
+def test_a_person_is_asked_where_it_is_more_than_one(
+    run: Runner,
+    ended: Callable[..., JobFolder],
+    surroundings: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: str,
+    stays: set[str],
+) -> None:
+    ended("a")
+    ended("b")
+    monkeypatch.setattr("paislurm.translator.cli.commands.running.remove.is_terminal", lambda _: True)
+    asked = []
+
+    def confirm(text: str, **_: object) -> bool:
+        asked.append(text)
+        return answer == "y\n"
+
+    monkeypatch.setattr("click.confirm", confirm)
+    run("remove", "a", "b")
+    assert asked == ["remove these 2 jobs?"]
+    assert there(surroundings) == stays
+
+
+def test_age_and_state_choose(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
+    ended("old", age=31 * DAY)
+    ended("old-failed", age=31 * DAY, state="FAILED")
+    ended("new-failed", state="FAILED")
+    said = run("remove", "--older-than", "30d", "--state", "failed", "--dry-run", "--json")
+    assert [job["name"] for job in json.loads(said.out)["removed"]] == [f"{ME}~old-failed"]
+    assert len(there(surroundings)) == 3
+    assert run("remove", "--older-than", "30d", "--yes").code == 0
+    assert there(surroundings) == {"new-failed"}
+    assert run("remove", "new-*", "--older-than", "30d", "--yes").err == "no such jobs\n"
+    assert run("remove", "--older-than", "soon").code == 2
+
+
+def test_logs_and_records_can_stay(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
+    folder = ended("one")
+    assert run("remove", "one", "--keep-logs").code == 0
+    assert not (folder.attempt(0) / "work").exists()
+    assert run("logs", "one", "worker-0").out == "x\n"
+    assert run("status", "one").code == 0
+    assert there(surroundings) == {"one"}
+
+
+def test_no_symbolic_link_is_followed(
+    run: Runner, ended: Callable[..., JobFolder], tmp_path: Path, surroundings: Path
+) -> None:
+    outside = tmp_path / "data"
+    outside.mkdir()
+    (outside / "precious").touch()
+    folder = ended("one")
+    (folder.path / "link").symlink_to(outside)
+    (folder.attempt(0) / "code").symlink_to(outside)
+    assert run("remove", "one", "--keep-logs").code == 0
+    assert run("remove", "one").code == 0
+    assert (outside / "precious").exists()
+    assert there(surroundings) == set()
+
+
+def test_read_only_folders_go_as_well(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
+    work = ended("one").attempt(0) / "work" / "0-worker" / "0"
+    work.chmod(0o500)
+    assert run("remove", "one").code == 0
+    assert there(surroundings) == set()
+
+
+@pytest.mark.parametrize("odd", ["st_uid", "st_dev"])
+def test_what_is_odd_in_a_folder_is_refused(
+    run: Runner,
+    ended: Callable[..., JobFolder],
+    surroundings: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    odd: str,
+) -> None:
+    ended("one")
+    real = removal._walk
+
+    def walk(top: str, status: os.stat_result) -> object:
+        for path, found in real(top, status):
+            values = {name: getattr(found, name) for name in ("st_uid", "st_dev")}
+            if path.endswith("model"):
+                values[odd] += 1
+            yield path, type("Status", (), values)
+
+    monkeypatch.setattr(removal, "_walk", walk)
+    said = run("remove", "one")
+    assert (said.code, "E592" in said.err, "model" in said.err) == (4, True, True)
+    assert there(surroundings) == {"one"}
+
+
+def test_what_is_mounted_in_a_folder_is_refused(
+    run: Runner, ended: Callable[..., JobFolder], surroundings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part of the same file system can be mounted there, too."""
+    folder = ended("one")
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"proc /proc proc rw 0 0\n/dev/sda1 {folder.path}/a\\040b ext4 rw 0 0\n", encoding="utf-8")
+    monkeypatch.setattr(removal, "MOUNTS", mounts)
+    said = run("remove", "one", "--json")
+    (diagnostic,) = json.loads(said.out)["diagnostics"]
+    assert (said.code, diagnostic["code"]) == (4, "E592")
+    assert diagnostic["message"] == f"{folder.path}/a b is mounted there"
+    assert there(surroundings) == {"one"}
+
+
+def test_a_removal_that_was_killed_is_finished_by_the_next(
+    run: Runner, ended: Callable[..., JobFolder], surroundings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended("one")
+    ended("two")
+    with monkeypatch.context() as patched:
+        patched.setattr(removing, "delete", lambda _: False)
+        said = run("remove", "one")
+    assert "could not be deleted yet" in said.err
+    (hidden,) = there(surroundings) - {"two"}
+    assert hidden.startswith(removal.HIDDEN)
+    assert "\none " not in run("list", "--all").out
+    assert run("remove", "two").code == 0
+    assert there(surroundings) == set()
+
+
+def test_another_job_that_has_the_name_by_now_stays(ended: Callable[..., JobFolder], surroundings: Path) -> None:
+    job = removing.open_job(ended("one"))
+    job.folder.path.rename(job.folder.path.with_name(f"{ME}~one.1"))
+    ended("one")
+    assert removal.hide(job.folder, job.history) is None
+    assert there(surroundings) == {"one", "one.1"}
+
+
+def test_while_another_process_replaces_a_job_it_is_left_alone(
+    run: Runner, ended: Callable[..., JobFolder], surroundings: Path
+) -> None:
+    (ended("one").path / RETIRED).mkdir()
+    said = run("remove", "one")
+    assert (said.code, "E593" in said.err) == (4, True)
+    assert there(surroundings) == {"one"}
+
+
+def test_a_journal_that_cannot_be_read_is_an_error(
+    run: Runner, ended: Callable[..., JobFolder], surroundings: Path
+) -> None:
+    ended("one").journal.unlink()
+    said = run("remove", "one")
+    assert (said.code, "E594" in said.err) == (5, True)
+    assert there(surroundings) == {"one"}
+
+
+def test_another_users_job_is_refused(
+    run: Runner, ended: Callable[..., JobFolder], surroundings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended("one")
+    run("list")
+    real = os.geteuid()
+    monkeypatch.setattr("paislurm.translator.cli.ownership.os.geteuid", lambda: real + 1)
+    monkeypatch.setattr("paislurm.translator.cli.ownership.TRUSTED", real)
+    said = run("remove", "one")
+    assert (said.code, "E541" in said.err) == (4, True)
+    assert there(surroundings) == {"one"}
+
+
+def test_a_job_that_ended_a_moment_ago_is_known_to_have(run: Runner, folder: JobFolder, slurm: FakeBackend) -> None:
+    """The end is found out by the removal itself."""
+    leave_result(folder)
+    slurm.observations.clear()
+    assert run("remove", "demo").code == 0
+    assert not folder.path.exists()

@@ -1,0 +1,1 @@
+"""`paislurm logs`."""

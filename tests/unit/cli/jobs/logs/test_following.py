@@ -1,0 +1,242 @@
+"""`logs -f`: what comes, in the order in which it comes; of thousands of logs few are looked at."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.backends.base import JobId
+from paislurm.translator.cli.jobs import waiting
+from paislurm.translator.cli.jobs.logs import looks, printer, task_log
+from paislurm.translator.cli.jobs.logs.job_logs import JobLogs
+from paislurm.translator.cli.jobs.logs.log_folder import LogFolder
+from paislurm.translator.cli.jobs.logs.looks import Looks
+from paislurm.translator.cli.jobs.logs.selection import ALL_LOGS, BOTH
+from paislurm.translator.cli.output import console
+
+from ....monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, leave_result, observed
+from .printed import JOB, print_to
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from paislurm.translator.state.job_folder import JobFolder
+
+    from ...running import Runner, Said
+
+
+@pytest.fixture
+def follow(run: Runner, folder: JobFolder, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
+    """Return what follows a job while these things happen, one between two looks; then the job has ended."""
+
+    def follow(*argv: str, steps: list[Callable[[], object]]) -> Said:
+        left = iter([*steps, lambda: leave_result(folder)])
+        monkeypatch.setattr(waiting.time, "sleep", lambda _: next(left)())
+        return run("logs", "-f", JOB, *argv)
+
+    return follow
+
+
+def out(folder: JobFolder, text: str, index: int = 0) -> Callable[[], object]:
+    return lambda: print_to(folder, index, text)
+
+
+def err(folder: JobFolder, text: str, index: int = 0) -> Callable[[], object]:
+    return lambda: print_to(folder, index, text, stream="stderr")
+
+
+def test_both_streams_come_in_the_order_in_which_they_are_printed(
+    follow: Callable[..., Said], folder: JobFolder
+) -> None:
+    steps = [err(folder, "a\n"), out(folder, "b\nhalf"), err(folder, "c\n"), out(folder, " d\n"), err(folder, "e", 1)]
+    assert follow(steps=steps).out == ("worker-0 ! a\nworker-0 | b\nworker-0 ! c\nworker-0 | half d\nworker-1 ! e\n")
+
+
+def test_lines_of_one_task_stay_whole_in_a_pipe(follow: Callable[..., Said], folder: JobFolder) -> None:
+    steps = [out(folder, "half"), err(folder, "wrong\n"), out(folder, " a line\nrest"), err(folder, "end")]
+    assert follow("worker-0", steps=steps).out == "wrong\nhalf a line\nrest\nend"
+
+
+def test_a_terminal_shows_a_progress_bar_of_one_task_at_once(
+    follow: Callable[..., Said], folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "is_terminal", lambda _: True)
+    steps = [err(folder, "\r10%"), out(folder, "epoch\x1b[2J 1\n"), err(folder, "\r20%"), err(folder, "\n")]
+    assert follow("worker-0", steps=steps).out == "\r10%\nepoch\\x1b[2J 1\n\r20%\n"
+
+
+@given(st.lists(st.tuples(st.sampled_from(BOTH), st.binary(max_size=5) | st.sampled_from([b"a\n", b"\nb", b"\n"]))))
+def test_two_streams_lose_no_byte_and_their_lines_stay_whole(pieces: list[tuple[str, bytes]]) -> None:
+    output = io.BytesIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(printer, "raw_output", lambda: output)
+        shown = printer.printer(ALL_LOGS, several=False)
+        for stream, data in pieces:
+            shown.write("w-0", task_log.Piece(stream, data, 0.0), at_first=False)
+        shown.rest("w-0")
+    whole = {stream: b"".join(data for each, data in pieces if each == stream) for stream in BOTH}
+    lines = output.getvalue().split(b"\n")
+    expected = [line for data in whole.values() for line in data.removesuffix(b"\n").split(b"\n") if data]
+    assert sorted(line for line in lines if line) == sorted(line for line in expected if line)
+    if not all(whole.values()):
+        assert output.getvalue() == b"".join(whole.values())
+
+
+def test_of_several_jobs_all_tasks_count_as_one_number() -> None:
+    assert looks.Looks(3, total=looks.FEW).due(0.0) == [0, 1, 2]
+    assert looks.Looks(3, total=looks.FEW + 1).due(0.0) == []
+
+
+@pytest.fixture
+def colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a terminal with colours."""
+    monkeypatch.setattr(console, "is_terminal", lambda _: True)
+    monkeypatch.setattr(printer, "colourful", lambda _: True)
+
+
+@pytest.mark.usefixtures("colours")
+def test_each_task_has_its_colour_and_errors_are_red(run: Runner, folder: JobFolder) -> None:
+    print_to(folder, 0, "a\x1b[1m\n")
+    print_to(folder, 1, "b\n")
+    print_to(folder, 1, "c\n", stream="stderr")
+    first, second, third = run("logs", JOB).out.splitlines()
+    assert first == "\x1b[36mworker-0\x1b[0m | a\\x1b[1m"
+    assert second == "\x1b[33mworker-1\x1b[0m | b"
+    assert third == "\x1b[33mworker-1\x1b[0m \x1b[31m\x1b[1m!\x1b[0m c"
+    for options in ((), ("--grep", ".")):
+        assert run("logs", JOB, "worker-1", *options).out == "b\n\x1b[31mc\n\x1b[0m"
+
+
+def test_lines_that_come_have_the_time_at_which_they_came(
+    follow: Callable[..., Said], folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    print_to(folder, 0, "old\n")
+    monkeypatch.setattr(printer.time, "time", lambda: time.mktime((2030, 1, 2, 3, 4, 5, 0, 0, -1)))
+    steps = [lambda: None, out(folder, "new\n"), err(folder, "other\n", 1)]
+    shown = follow("--timestamps", steps=steps).out.splitlines()
+    assert re.fullmatch(r"<= 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d worker-0 \| old", shown[0])
+    assert shown[1:] == ["2030-01-02 03:04:05 worker-0 | new", "2030-01-02 03:04:05 worker-1 ! other"]
+
+
+def test_of_what_comes_all_lines_that_are_found_are_shown(follow: Callable[..., Said], folder: JobFolder) -> None:
+    print_to(folder, 0, "loss 5\nloss 4\n")
+    steps = [lambda: None, out(folder, "loss 3\nx\nloss"), out(folder, " 2\n"), out(folder, "loss 1\n", 1)]
+    shown = follow("--grep", "loss", "-n", "1", steps=steps).out
+    assert shown == "worker-0 | loss 4\nworker-0 | loss 3\nworker-0 | loss 2\nworker-1 | loss 1\n"
+
+
+def test_what_is_old_is_left_out_and_what_comes_is_not(follow: Callable[..., Said], folder: JobFolder) -> None:
+    print_to(folder, 0, "old\n")
+    os.utime(folder.log(0, ROLES[0], 0, 0, "stdout"), (1, 1))
+    assert follow("worker-0", "--since", "1h", steps=[lambda: None, out(folder, "new\n")]).out == "new\n"
+
+
+def test_several_jobs_are_followed_until_all_have_ended(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, surroundings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slurm.observations[JobId("8")] = observed("RUNNING", job_id="8")
+    other = job_folder(surroundings, CREATED, INTENT, replace(SUBMITTED, job_id="8"), name="alice~demo2")
+    steps = iter(
+        [
+            lambda: print_to(other, 0, "one\n"),
+            lambda: (print_to(folder, 0, "two\n"), leave_result(folder)),
+            lambda: print_to(other, 0, "three\n"),
+            lambda: (print_to(other, 1, "four"), leave_result(other)),
+        ]
+    )
+    monkeypatch.setattr(waiting.time, "sleep", lambda _: next(steps)())
+    said = run("logs", "-f", "alice~demo*", "worker")
+    assert said.out.splitlines() == [
+        "alice~demo2 worker-0 | one",
+        "alice~demo worker-0 | two",
+        "alice~demo2 worker-0 | three",
+        "alice~demo2 worker-1 | four",
+    ]
+    assert [line.split(": ")[0].split(" ") for line in said.err.splitlines() if "SUCCEEDED" in line] == [
+        ["alice~demo", "SUCCEEDED"],
+        ["alice~demo2", "SUCCEEDED"],
+    ]
+
+
+def test_a_retry_of_any_number_is_found_at_once(run: Runner, folder: JobFolder) -> None:
+    print_to(folder, 0, "first\n")
+    print_to(folder, 0, "far\n", retry=999_999_999)
+    assert run("logs", JOB, "worker-0").out == "far\n"
+
+
+def test_a_folder_of_logs_tells_of_each_new_file(tmp_path: Path) -> None:
+    logs = LogFolder(tmp_path)
+    assert logs.look() == []
+    for name in ("0.stdout.log", "0.stderr.log", "12.stdout.3.log", "x.stdout.log", "1.stdout.log.new"):
+        (tmp_path / name).touch()
+    assert sorted(logs.look()) == [0, 12]
+    assert logs.files(12) == {("stdout", 3)}
+    assert logs.files(0) == {("stdout", 0), ("stderr", 0)}
+    assert logs.look(afresh=True) == []
+    os.utime(tmp_path, (1, 1))
+    assert logs.look() == []
+    (tmp_path / "1.stdout.log").touch()
+    os.utime(tmp_path, (1, 1))
+    # Its time tells of nothing.
+    assert logs.look() == []
+    assert logs.look(afresh=True) == [1]
+
+
+@given(st.lists(st.integers(0, 299), max_size=40), st.integers(300, 2000))
+def test_every_log_is_looked_at_within_some_seconds_and_one_that_grows_each_time(grow: list[int], count: int) -> None:
+    schedule, now = Looks(count), 100.0
+    for number in range(count):
+        schedule.wake(number, now)
+    last = dict.fromkeys(range(count), now)
+    for _ in range(60):
+        due = schedule.due(now)
+        assert len(due) == len(set(due)) <= looks.A_TIME
+        for number in due:
+            last[number] = now
+            schedule.looked(number, now, has_news=number in grow)
+        now += 0.5
+    assert max(now - at for at in last.values()) <= looks.LONGEST + 2.5
+    assert set(grow) <= set(schedule.due(now))
+
+
+def test_few_logs_are_all_looked_at_each_time() -> None:
+    schedule = Looks(3)
+    schedule.looked(1, 0.0, has_news=False)
+    assert schedule.due(0.0) == [0, 1, 2]
+
+
+def test_thousands_of_quiet_logs_are_left_alone(
+    surroundings: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    role = replace(ROLES[0], instances=1000)
+    folder = job_folder(surroundings, replace(CREATED, roles=(role,)), INTENT, SUBMITTED)
+    logs = folder.logs(0, role)
+    logs.mkdir(parents=True)
+    for index in range(1000):
+        print_to(folder, index, "begun\n")
+    os.utime(logs, (1, 1))
+    now = [100.0]
+    monkeypatch.setattr("paislurm.translator.cli.jobs.logs.job_logs.time.monotonic", lambda: now[0])
+    followed = JobLogs(folder, folder.history(), ALL_LOGS, printer.printer(ALL_LOGS, several=True), follows=True)
+    assert followed.print_new()
+    assert capfdbinary.readouterr().out.count(b"| begun\n") == 1000
+    looked: list[int] = []
+    read = task_log.TaskLog.read
+    monkeypatch.setattr(task_log.TaskLog, "read", lambda self: looked.append(self.index) or read(self))
+    for _ in range(120):
+        now[0] += 0.5
+        followed.print_new()
+    # A minute: each is looked at every ten seconds, and somewhat more often at first.
+    assert len(looked) <= 1000 * 12
+    print_to(folder, 77, "and again\n")
+    assert followed.print_last()
+    assert capfdbinary.readouterr().out == b"worker-77 | and again\n"

@@ -1,0 +1,220 @@
+"""`logs`: which jobs, tasks, streams, attempts and lines are meant."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.backends.base import JobId
+from paislurm.translator.cli.context import user_name
+from paislurm.translator.cli.jobs.logs.selection import chosen
+from paislurm.translator.cli.jobs.logs.since import since
+from paislurm.translator.state.records import JobRole
+
+from ....monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, observed
+from .printed import JOB, print_to
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.translator.state.job_folder import JobFolder
+
+    from ...running import Runner
+
+TWO = [JobRole(name="ps", folder="0-ps", instances=1), JobRole(name="worker", folder="1-worker", instances=12)]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("worker-[0-1]", "worker-0 worker-1"),
+        ("worker-1?", "worker-10 worker-11"),
+        ("p*", "ps-0"),
+        ("worker-3 ps", "ps-0 worker-3"),
+        ("worker-3 worker-3 worker-[3]", "worker-3"),
+    ],
+)
+def test_words_and_patterns_choose_each_task_once_in_the_order_of_the_job(words: str, expected: str) -> None:
+    assert " ".join(f"{role.name}-{index}" for role, index in chosen(TWO, words.split())) == expected
+    assert len(chosen(TWO, ())) == 13
+    assert len(chosen(TWO, ["work*"])) == 12
+
+
+@pytest.fixture
+def own(surroundings: Path, slurm: FakeBackend) -> list[JobFolder]:
+    """Make three jobs of one's own that run."""
+    folders = []
+    for number, name in enumerate(("sweep-1", "sweep-2", "other")):
+        at, user, job_id = 2_000_000 + number, user_name(), str(number + 20)
+        slurm.observations[JobId(job_id)] = observed("RUNNING", job_id=job_id)
+        folder = job_folder(
+            surroundings,
+            replace(CREATED, user=user, job=name, happened_at=at),
+            replace(INTENT, happened_at=at),
+            replace(SUBMITTED, user=user, job=name, happened_at=at, job_id=job_id),
+            name=f"{user}~{name}",
+        )
+        print_to(folder, 0, f"of {name}\n")
+        folders.append(folder)
+    return folders
+
+
+def test_without_a_job_it_is_the_last_one(run: Runner, own: list[JobFolder]) -> None:
+    assert own
+    assert run("logs").out == "worker-0 | of other\n"
+    assert run("logs", "--last", "worker-0").out == "of other\n"
+
+
+def test_a_task_in_the_place_of_a_job_is_hinted_at(run: Runner, own: list[JobFolder]) -> None:
+    said = run("logs", "worker-[01]", "worker-0")
+    assert (said.code, said.out) == (5, "")
+    hint = f"it is a task of your last job, {own[2].name}: `paislurm logs --last 'worker-[01]' worker-0`"
+    assert f"hint: {hint}\n" in said.err
+    assert "it is a task" not in run("logs", "worker-7").err
+
+
+def test_several_jobs_are_shown_under_their_names(run: Runner, own: list[JobFolder]) -> None:
+    print_to(own[1], 1, "wrong\n", stream="stderr")
+    shown = "sweep-1 worker-0 | of sweep-1\nsweep-2 worker-0 | of sweep-2\n"
+    assert run("logs", "sweep-*").out == shown + "sweep-2 worker-1 ! wrong\n"
+    assert run("logs", "sweep-*", "worker-0").out == shown
+    found = json.loads(run("logs", "sweep-*", "worker-0", "--stdout", "--json").out)["files"]
+    assert [(each["name"], each["attempt"]) for each in found] == [(own[0].name, 0), (own[1].name, 0)]
+    assert "E521" in run("logs", "sweep-*", "boss").err
+
+
+def test_of_several_jobs_those_that_have_printed_nothing_are_told(run: Runner, own: list[JobFolder]) -> None:
+    own[0].log(0, ROLES[0], 0, 0, "stdout").unlink()
+    said = run("logs", "sweep-*")
+    assert said.out == "sweep-2 worker-0 | of sweep-2\n"
+    assert f"nothing is printed yet: {own[0].name} is WAITING" in said.err
+
+
+def test_standard_error_comes_with_standard_output_and_is_marked(run: Runner, folder: JobFolder) -> None:
+    print_to(folder, 0, "one\ntwo")
+    print_to(folder, 0, "wrong\n", stream="stderr")
+    print_to(folder, 1, "")
+    assert run("logs", JOB).out == "worker-0 | one\nworker-0 | two\nworker-0 ! wrong\n"
+    assert run("logs", JOB, "worker-0").out == "one\ntwo\nwrong\n"
+    assert run("logs", JOB, "worker-0", "--stdout").out == "one\ntwo"
+    assert run("logs", JOB, "--stderr").out == "worker-0 ! wrong\n"
+
+
+def test_one_file_for_both_streams_is_shown_once(run: Runner, folder: JobFolder) -> None:
+    print_to(folder, 0, "out\nerr\n")
+    for options in ((), ("--stderr",), ("--stdout",)):
+        assert run("logs", JOB, "worker-0", *options).out == "out\nerr\n"
+
+
+def test_one_stream_at_a_time(run: Runner, folder: JobFolder) -> None:
+    print_to(folder, 0, "one\n")
+    print_to(folder, 0, "prepared\n", stream="runtime")
+    assert run("logs", JOB, "worker-0", "--runtime").out == "prepared\n"
+
+
+def test_the_last_lines_are_those_of_each_stream(run: Runner, folder: JobFolder) -> None:
+    print_to(folder, 0, "one\ntwo\n")
+    print_to(folder, 0, "three\nfour\n", stream="stderr")
+    assert run("logs", JOB, "worker-0", "-n", "1").out == "two\nfour\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--grep", "loss="), "loss=2\nloss=1\nloss=0"),
+        (("--grep", "LOSS=[01]", "-i"), "loss=1\nloss=0"),
+        (("--grep", "loss", "-n", "2"), "loss=1\nloss=0"),
+        (("--grep", "^x$", "-n", "0"), ""),
+        (("--grep", r"\\xff"), r"bad \xff"),
+    ],
+)
+def test_lines_that_a_regular_expression_finds(
+    run: Runner, folder: JobFolder, options: tuple[str, ...], expected: str
+) -> None:
+    path = folder.log(0, ROLES[0], 0, 0, "stdout")
+    print_to(folder, 0, "loss=2\nx\nloss=1\n")
+    path.write_bytes(path.read_bytes() + b"bad \xff\nx\nloss=0")
+    out = run("logs", JOB, "worker-0", *options).out
+    assert out == (expected + "\n" if expected else "")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--grep", "("), "( is no regular expression"),
+        (("-i",), "--ignore-case is of --grep"),
+        (("--since", "yesterday"), "yesterday is neither like 10m"),
+        (("--attempt", "-1"), "-1 is no number of an attempt"),
+        (("--batch", "--grep", "x"), "--batch goes with"),
+        (("--stderr", "--runtime"), "--runtime what prerequisites and plugins print"),
+        (("--json", "--timestamps"), "--json tells of files"),
+        (("--json", "--follow"), "--follow shows the logs of tasks"),
+    ],
+)
+def test_options_that_mean_nothing(run: Runner, folder: JobFolder, options: tuple[str, ...], says: str) -> None:
+    assert folder
+    said = run("logs", JOB, *options)
+    assert (said.code, says in said.err) == (2, True)
+
+
+NOW = datetime(2026, 5, 4, 12, 30, tzinfo=timezone.utc).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("90s", NOW - 90),
+        ("1h30m", NOW - 5400),
+        ("2d", NOW - 172800),
+        ("2026-05-04T12:00:00Z", NOW - 1800),
+        ("2026-05-04T14:00+02:00", NOW - 1800),
+        ("12:00+00:00", NOW - 1800),
+        ("13:00+00:00", NOW - 84600),
+    ],
+)
+def test_a_point_in_time(text: str, expected: float) -> None:
+    assert since(text, NOW) == expected
+
+
+@given(st.text(alphabet="0123456789smhdw:-+TZ. ", max_size=20))
+def test_a_point_in_time_is_a_number_or_refused(text: str) -> None:
+    try:
+        at = since(text, NOW)
+    except (ValueError, OverflowError, OSError):
+        return
+    assert isinstance(at, float)
+
+
+def test_what_was_last_written_before_is_left_out(run: Runner, folder: JobFolder) -> None:
+    print_to(folder, 0, "old\n")
+    print_to(folder, 1, "new\n")
+    hour_ago = time.time() - 3600
+    os.utime(folder.log(0, ROLES[0], 0, 0, "stdout"), (hour_ago, hour_ago))
+    assert run("logs", JOB, "--since", "10m").out == "worker-1 | new\n"
+    assert run("logs", JOB, "--since", "2h").out == "worker-0 | old\nworker-1 | new\n"
+    found = json.loads(run("logs", JOB, "--since", "10m", "--json").out)["files"]
+    assert [each["task"] for each in found] == ["worker-1"]
+
+
+def test_what_was_there_already_has_a_time_by_which_it_was_written(run: Runner, folder: JobFolder) -> None:
+    print_to(folder, 0, "one\ntwo")
+    at = time.mktime((2026, 5, 4, 12, 30, 0, 0, 0, -1))
+    os.utime(folder.log(0, ROLES[0], 0, 0, "stdout"), (at, at - 0.5))
+    said = run("logs", JOB, "worker-0", "--timestamps")
+    assert said.out == "<= 2026-05-04 12:30:00 one\n<= 2026-05-04 12:30:00 two\n"
+
+
+def test_all_attempts_one_after_the_other(run: Runner, folder: JobFolder) -> None:
+    for attempt in (0, 1):
+        print_to(folder, 0, f"attempt {attempt}\n", attempt=attempt)
+    said = run("logs", JOB, "worker-0", "--attempt", "all")
+    assert said.out == "attempt 0\nattempt 1\n"
+    assert said.err.splitlines() == [f"attempt 0 of {JOB}", f"attempt 1 of {JOB}"]

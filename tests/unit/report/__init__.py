@@ -1,0 +1,1 @@
+"""Tests of reports: what they say, and that nothing in them acts."""

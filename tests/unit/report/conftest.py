@@ -1,0 +1,37 @@
+"""A home for job folders, and the command line as a function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli import context
+from paislurm.translator.state.tidying import tidy
+
+from ..cli.running import Runner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of the jobs of a home of its own, where no profile is."""
+    folder = tmp_path / "home" / "jobs"
+    folder.mkdir(parents=True, mode=0o700)
+    folder.parent.chmod(0o700)
+    monkeypatch.setenv("PAISLURM_HOME", str(folder.parent))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("PAISLURM_SITE", raising=False)
+    context._choose.cache_clear()
+    # The jobs ended long ago; what is shown is all that they left.
+    monkeypatch.setattr(tidy, "TIDY_AFTER", 1 << 40)
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Runner:
+    """Return the command line as a function."""
+    return Runner(capfd)

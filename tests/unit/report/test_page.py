@@ -1,0 +1,308 @@
+"""The page: what it says, and that nothing of a job acts in it."""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import hashlib
+import json
+import os
+import re
+from dataclasses import asdict
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paislurm.translator.cli.context import user_name
+from paislurm.translator.cli.output.console import one_line
+from paislurm.translator.cli.report import svg
+from paislurm.translator.cli.report.charts import NARROW, WIDE, counts_spec, gantt_spec
+from paislurm.translator.cli.report.gather import job_reports
+from paislurm.translator.cli.report.page import job_page
+from paislurm.translator.cli.report.svg import ReportError, checked, draw
+from paislurm.translator.report.build import DETAILED
+from paislurm.translator.report.chart_rows import Bar, Gantt, Mark, task_counts, tasks_gantt
+from paislurm.translator.state.task_reports import read_runs
+
+from .made import HOSTILE, Made, T, hostile, large, retried, sweep
+
+if TYPE_CHECKING:
+    from ..cli.running import Runner
+
+EXPECTED = Path(__file__).with_name("retried.json")
+VOID = {"meta", "img", "br", "link", "input"}
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+def test_what_a_report_says_of_a_job_that_was_retried(jobs: Path, pytestconfig: pytest.Config) -> None:
+    """The expected file is made anew where it is missing: delete it, run this, read the difference."""
+    (report,) = job_reports([retried(jobs, user_name())], details=True)
+    said: dict[str, Any] = json.loads(json.dumps(asdict(report)))
+    for key in ("source", "folder", "now", "user", "name"):
+        del said[key]
+    text = json.dumps(said, indent=1) + "\n"
+    if not EXPECTED.exists():
+        EXPECTED.write_text(text)
+        pytest.fail(f"{EXPECTED.name} was missing and has been made: read it")
+    assert pytestconfig.rootpath in EXPECTED.parents
+    assert text == EXPECTED.read_text()
+
+
+def test_the_page_is_written_for_its_owner_alone_and_has_what_matters(jobs: Path, run: Runner) -> None:
+    retried(jobs, user_name())
+    done = run("report", "resnet-a100")
+    path = Path("resnet-a100.report.html")
+    assert done.out == "resnet-a100.report.html\n"
+    assert path.stat().st_mode & 0o777 == 0o600
+    words = " ".join("".join(Elements(path.read_text()).words).split())
+    for said in (
+        "node gpu-07 was lost",
+        "Retried: transient failures use none of the budget",
+        "left out from then on: gpu-07",
+        "Waited for: Resources",
+        "ContainerSigKillReceived",
+        "torch.OutOfMemoryError",
+        "nccl 21028, 21029",
+        "10.0.4.8",
+        "learning_rate",
+        "#SBATCH --job-name=resnet-a100",
+        "layout het",
+    ):
+        assert said in words
+
+
+def test_the_policy_of_a_page_allows_its_own_style_and_script_and_nothing_else(jobs: Path, run: Runner) -> None:
+    retried(jobs, user_name())
+    assert run("report", "resnet-a100").code == 0
+    page = Path("resnet-a100.report.html").read_text()
+    (policy,) = [meta["content"] for meta in Elements(page).of("meta") if "http-equiv" in meta]
+    assert policy is not None
+    for tag in ("style", "script"):
+        (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    assert not re.search(
+        r"\b(?:https?:)?//(?!www\.w3\.org/2000/svg)[a-z]", re.sub(r"<script>.*</script>", "", page, flags=re.DOTALL)
+    )
+
+
+def test_hostile_text_is_shown_and_not_obeyed(jobs: Path, run: Runner) -> None:
+    hostile(jobs, user_name())
+    assert run("report", "hostile").code == 0
+    page = Path("hostile.report.html").read_text()
+    elements = Elements(page)
+    assert len(elements.of("script")) == len(elements.of("style")) == 1
+    assert not elements.of("img")
+    assert not [name for _, attributes in elements.found for name in attributes if name.startswith("on")]
+    shown = "</script></style><img src=x onerror=alert(1)>\"'&<b>\\x1b[31m\\u202egnp.exe\\u2028{{ 7*7 }}"
+    assert "".join(elements.words).count(shown) > 8
+    assert not set(page) & {"\x00", "\x1b", "\u202e", "\u2028", "\x07"}
+    assert HOSTILE not in page
+
+
+def test_many_tasks_share_rows_and_those_that_failed_have_their_own(jobs: Path) -> None:
+    (report,) = job_reports([large(jobs, user_name())], details=True)
+    (attempt,) = report.attempts
+    gantt = tasks_gantt(attempt)
+    assert gantt.rows == (
+        "trial-7",
+        "trial-127",
+        "trial-247",
+        "trial-367",
+        "trial: 476 succeeded",
+        "server: 20 succeeded",
+    )
+    assert [mark.text for mark in gantt.marks] == ["failed 1"] * 4
+    counts = task_counts(attempt)
+    assert max(count for role, _, count in counts.points if role == "server") == 20
+    assert len(job_page(report)) < 500_000
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_names_are_no_expressions_of_a_chart(jobs: Path, width: int) -> None:
+    (report,) = job_reports([hostile(jobs, user_name())], details=True)
+    for spec in (
+        gantt_spec(tasks_gantt(report.attempts[0]), width),
+        counts_spec(task_counts(report.attempts[0]), width),
+    ):
+        texts = re.findall(r'"labelExpr": "(.*?)(?<!\\)"', json.dumps(spec))
+        assert texts
+        for text in texts:
+            literal, lookup = json.loads(f'"{text}"').rsplit(")", 1)
+            assert lookup == "[datum.value]"
+            assert all(key.isdecimal() for key in json.loads(literal.removeprefix("(")))
+
+
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">{}</svg>'
+
+
+@given(st.text(max_size=30), st.text(max_size=60))
+@settings(max_examples=30)
+def test_any_names_can_be_drawn(name: str, title: str) -> None:
+    bar = Bar(row=name, phase="running", begins=0, ends=5, says=f"{name}: running")
+    mark = Mark(row=name, at=5, text=f"failed {title}", failed=True)
+    gantt = Gantt(rows=(name,), bars=(bar,), marks=(mark,), seconds=5, since="the submit")
+    texts = ET.fromstring(draw(gantt_spec(gantt, NARROW), title))
+    says = [element.text for element in texts.iter("{http://www.w3.org/2000/svg}title")]
+    assert says == [one_line(f"{name}: running")]
+    assert texts.get("aria-label") == one_line(title)
+
+
+def test_a_chart_of_shapes_is_taken() -> None:
+    text = checked(
+        SVG.format('<g style="x"><path aria-roledescription="bar" aria-label="a &lt; b" d="M0,1.23456h2"/></g>'), "it's"
+    )
+    assert '<path d="M0,1.23h2"><title>a &lt; b</title></path>' in text
+    assert 'role="img"' in text
+    assert "style" not in text
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<script>1</script>",
+        "<foreignObject/>",
+        '<a xlink:href="https://x.example"><path/></a>',
+        '<g onload="alert(1)"/>',
+        '<path fill="url(https://x.example/)"/>',
+        '<path xlink:href="#a"/>',
+        "<image/>",
+        "<!-- no -->",
+    ],
+)
+def test_a_chart_with_anything_else_is_refused(inside: str) -> None:
+    with pytest.raises(ReportError) as refused:
+        checked(SVG.format(inside), "chart")
+    assert refused.value.diagnostics[0].code == "E596"
+
+
+def test_without_its_library_a_report_says_what_to_install(
+    jobs: Path, run: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retried(jobs, user_name())
+    real = builtins.__import__
+
+    def without(name: str, *others: Any) -> Any:
+        if name == "vl_convert":
+            raise ImportError(name)
+        return real(name, *others)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    done = run("report", "resnet-a100")
+    assert done.code == 4
+    assert "E595" in done.err
+    assert "pip install 'paislurm[report]'" in done.err
+    assert not Path("resnet-a100.report.html").exists()
+
+
+def test_a_chart_that_cannot_be_drawn_leaves_its_reason(
+    jobs: Path, run: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retried(jobs, user_name())
+    monkeypatch.setattr(svg, "checked", lambda *_: checked(SVG.format("<script/>"), "<b>"))
+    assert run("report", "resnet-a100").code == 0
+    page = Path("resnet-a100.report.html").read_text()
+    assert "the chart `&lt;b&gt;` has the element" in page
+    assert "<svg" not in page
+    assert "node gpu-07 was lost" in page
+
+
+def test_a_group_is_compared(jobs: Path, run: Runner) -> None:
+    sweep(jobs, user_name())
+    retried(jobs, user_name())
+    done = run("report", "--group", "lr-sweep")
+    assert done.out == "lr-sweep.report.html\n"
+    page = Elements(Path("lr-sweep.report.html").read_text())
+    words = "".join(page.words)
+    assert [f"sweep-{number}" in words for number in range(7)] == [True] * 6 + [False]
+    assert "resnet" not in words
+    assert "learning_rate" in words
+    assert "epochs" not in words, "what all jobs have alike is no column"
+
+
+def test_patterns_are_compared_too(jobs: Path, run: Runner) -> None:
+    sweep(jobs, user_name(), 3)
+    assert run("report", "sweep-*", "-o", "three.html").out == "three.html\n"
+    assert "Comparison: 3 jobs" in Path("three.html").read_text()
+
+
+def test_a_group_that_there_is_not(jobs: Path, run: Runner) -> None:
+    sweep(jobs, user_name(), 1)
+    done = run("report", "--group", "none")
+    assert (done.code, "E597" in done.err) == (5, True)
+    assert run("report", "--group", "lr-sweep", "sweep-0").code == 2
+
+
+def test_a_job_of_which_little_can_be_read_has_a_page(jobs: Path, run: Runner) -> None:
+    folder = retried(jobs, user_name())
+    (folder.path / "job.yaml").write_text("name: [")
+    folder.result(2).write_text("{")
+    folder.script(2).unlink()
+    done = run("report", "resnet-a100")
+    assert done.code == 0
+    assert "result.json cannot be read" in done.err
+    assert "cannot be compiled here, so there are no links" in Path("resnet-a100.report.html").read_text()
+
+
+def test_all_runs_of_a_task_are_read(tmp_path: Path) -> None:
+    lines = [
+        f"start 1 0 0 0 n1 0 {T}", f"exit 1 0 0 0 1 1 unknown {T + 5}", "nonsense",
+        f"start 1 1 0 1 n2 0 {T + 9}", f"start 1 2 7 0 n2 0 {T + 9}", "exit 1 1 0 1 0 0 succ",
+    ]  # fmt: skip
+    (tmp_path / "n.log").write_text("\n".join(lines))
+    runs = read_runs(tmp_path)
+    assert {index: [(run.attempt, run.node, run.ended) for run in found] for index, found in runs[1].items()} == {
+        0: [(0, "n1", T + 5), (1, "n2", None)],
+        7: [(0, "n2", None)],
+    }
+    assert read_runs(tmp_path / "none") == {}
+
+
+@pytest.mark.root("gives files to another user")
+def test_what_another_user_owns_is_not_read(jobs: Path, run: Runner, tmp_path: Path) -> None:
+    folder = retried(jobs, user_name())
+    mine = tmp_path / "mine"
+    mine.write_text("parameters: {mine: quetzal}\n")
+    os.chown(mine, 12345, 12345)
+    for path in (folder.path / "job.yaml", folder.script(2), folder.attempt(2) / "peers.sh"):
+        path.unlink()
+        path.symlink_to(mine)
+    assert run("report", "resnet-a100").code == 0
+    page = Path("resnet-a100.report.html").read_text()
+    assert "quetzal" not in page
+    assert "epochs" in page, "the script of the attempt before is shown"
+
+
+def test_tasks_of_the_last_attempts_are_shown(jobs: Path, run: Runner) -> None:
+    made = Made(jobs, user_name(), "often", [("worker", 1)])
+    for attempt in range(DETAILED + 2):
+        made.submitted(attempt, T + 10 * attempt, starts=T + 10 * attempt + 2)
+    assert run("report", "often").code == 0
+    page = Path("often.report.html").read_text()
+    assert page.count('class="attempt"') == DETAILED
+    assert "Tasks of earlier attempts are not shown." in page

@@ -1,0 +1,82 @@
+"""When things waited, were staged, ran and were stopped."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.translator.report.durations import axis_unit, duration
+from paislurm.translator.report.model import PHASES, Segment
+from paislurm.translator.report.timeline import running_counts, segments, task_segments
+from paislurm.translator.state.script_reports import ScriptRun
+from paislurm.translator.state.task_reports import Report
+
+TIME = st.none() | st.integers(0, 50)
+
+
+def run(attempt: int, started: int, ended: int | None) -> Report:
+    return Report(index=0, attempt=attempt, node="n1", started=started, ended=ended)
+
+
+def staged(attempt: int, ended: int) -> ScriptRun:
+    return ScriptRun(
+        task_attempt=attempt, phase="start", name="data", exit_status=0, started_at=ended - 1, ended_at=ended
+    )
+
+
+@given(st.tuples(TIME, TIME, TIME, TIME), TIME)
+def test_every_segment_has_a_length_and_begins_when_its_phase_did(
+    times: tuple[int | None, ...], ends: int | None
+) -> None:
+    begun = dict(zip(PHASES, times, strict=True))
+    found = segments(*begun.items(), ends=ends)
+    assert [part.phase for part in found] == [phase for phase in PHASES if phase in {part.phase for part in found}]
+    for part in found:
+        assert part.begins == begun[part.phase]
+        assert part.begins < part.ends or (part.begins == part.ends and part.phase == "running")
+
+
+def test_a_task_waits_is_staged_runs_and_is_stopped() -> None:
+    found = task_segments([run(0, 10, 60)], [staged(0, 25)], began=4, decided=50, ends=60)
+    assert [(part.phase, part.begins, part.ends) for part in found] == [
+        ("waiting", 4, 10),
+        ("staging", 10, 25),
+        ("running", 25, 50),
+        ("stopping", 50, 60),
+    ]
+
+
+def test_a_task_that_is_retried_waits_between_its_runs() -> None:
+    found = task_segments([run(0, 10, 20), run(1, 25, None)], [], began=10, decided=None, ends=40)
+    assert [(part.phase, part.begins, part.ends) for part in found] == [
+        ("running", 10, 20),
+        ("waiting", 20, 25),
+        ("running", 25, 40),
+    ]
+
+
+def test_a_task_that_never_began_has_no_segment() -> None:
+    assert task_segments([], [], began=4, decided=5, ends=6) == ()
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=8))
+def test_counts_are_those_of_each_second(spans: list[tuple[int, int]]) -> None:
+    found = running_counts([(begins, begins + length) for begins, length in spans])
+    for at in range(41):
+        known = [count for time, count in found if time <= at]
+        assert (known[-1] if known else 0) == sum(begins <= at < begins + length for begins, length in spans)
+
+
+def test_durations_are_in_their_two_largest_units() -> None:
+    texts = [duration(seconds) for seconds in (None, -1, 0, 59, 60, 3661, 90_000)]
+    assert texts == ["-", "-", "0 s", "59 s", "1 min 00 s", "1 h 01 min", "1 d 01 h"]
+
+
+def test_an_axis_has_the_unit_that_fits() -> None:
+    assert [axis_unit(seconds)[0] for seconds in (0, 179, 180, 10_799, 10_800, 259_200)] == [
+        "seconds", "seconds", "minutes", "minutes", "hours", "days",
+    ]  # fmt: skip
+
+
+def test_a_segment_knows_its_times() -> None:
+    assert segments(("running", 3), ends=5) == (Segment(phase="running", begins=3, ends=5),)

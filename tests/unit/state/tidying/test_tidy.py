@@ -1,0 +1,293 @@
+"""What goes and what stays of a job that has ended, whatever interrupts the tidying."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.translator.monitor.poll import open_job
+from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.journal import read
+from paislurm.translator.state.publish import RETIRED
+from paislurm.translator.state.records import Retry
+from paislurm.translator.state.result import read_result
+from paislurm.translator.state.tidying import kept_script
+from paislurm.translator.state.tidying.kept_script import read_script, split
+from paislurm.translator.state.tidying.tidy import is_tidy, tidy
+
+from ...monitor.jobs import ENDED, NOW, SUBMITTED, leave_result, task
+from .left import BODY, GOES, LATER, SCRIPT, SEAL, STAYS, files, left, tidied
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from paislurm.translator.state.records import Record
+
+HEAD = {"attempts/0/job.head": SCRIPT.removesuffix(BODY)}
+
+
+@pytest.fixture(autouse=True)
+def anew() -> Iterator[None]:
+    """Forget which runtimes were read."""
+    kept_script._body.cache_clear()
+    yield
+    kept_script._body.cache_clear()
+
+
+def test_what_people_read_stays_and_the_rest_goes(tmp_path: Path) -> None:
+    folder = left(tmp_path)
+    before = (folder.journal.read_bytes(), folder.result(0).read_bytes())
+    assert not is_tidy(folder)
+    assert tidied(folder)
+    assert files(folder) == {**STAYS, **HEAD}
+    assert (folder.journal.read_bytes(), folder.result(0).read_bytes()) == before
+    assert is_tidy(folder)
+    assert not [path for path in folder.path.rglob("*") if path.is_dir() and not any(path.iterdir())]
+    assert read_script(folder, 0) == SCRIPT
+    assert tidied(folder)
+    assert files(folder) == {**STAYS, **HEAD}
+
+
+def test_a_runtime_is_kept_once(tmp_path: Path) -> None:
+    first = left(tmp_path / "a")
+    assert tidied(first)
+    (kept,) = (tmp_path / "a" / "runtime").iterdir()
+    assert kept.stat().st_size < len(BODY) / 10
+    before = kept.stat()
+    first.script(0).write_bytes(SCRIPT)
+    assert tidied(first)
+    assert [path.stat() for path in (tmp_path / "a" / "runtime").iterdir()] == [before]
+
+
+@pytest.mark.parametrize(
+    ("records", "with_result", "now"),
+    [
+        ((ENDED,), True, LATER - 1),
+        ((SUBMITTED,), True, LATER),
+        ((replace(ENDED, backend_state=""),), False, LATER),
+    ],
+    ids=["a moment ago", "not ended", "given up"],
+)
+def test_what_may_still_run_is_left_alone(
+    tmp_path: Path, records: tuple[Record, ...], with_result: bool, now: int
+) -> None:
+    folder = left(tmp_path, *records, result=with_result)
+    before = files(folder)
+    assert not tidied(folder, now)
+    assert files(folder) == before
+
+
+def test_a_result_in_which_a_task_still_runs_is_no_end(tmp_path: Path) -> None:
+    folder = left(tmp_path)
+    leave_result(folder, tasks=[task(0), task(1, ended_at=None)])
+    before = files(folder)
+    assert not tidied(folder)
+    assert files(folder) == before
+
+
+def test_without_a_result_the_reports_stay(tmp_path: Path) -> None:
+    """They are all that tells of the tasks."""
+    folder = left(tmp_path, replace(ENDED, backend_state="TIMEOUT"), result=False)
+    assert tidied(folder)
+    assert files(folder) == {**STAYS, **HEAD, "attempts/0/tasks/n1.log": GOES["attempts/0/tasks/n1.log"]}
+
+
+def test_a_job_at_a_login_node_is_left_alone(tmp_path: Path) -> None:
+    folder = left(tmp_path)
+    job = open_job(folder)
+    before = files(folder)
+    assert not tidy(job.folder, replace(job.history, backend="ssh:login"), LATER)
+    assert files(folder) == before
+
+
+def test_attempts_before_the_last_are_tidied(tmp_path: Path) -> None:
+    retry = Retry(
+        happened_at=NOW, attempt=0, exit_code=1, behaviour="unknown", reason="a", retry_rule="b", retry_at=NOW,
+        retries=1, used_retries=1, transient_retries=0, blamed_nodes=(), backend_state="FAILED", started_at=NOW,
+        ended_at=NOW,
+    )  # fmt: skip
+    second = [replace(record, attempt=1) for record in (SUBMITTED, replace(ENDED, backend_state="FAILED"))]
+    folder = left(tmp_path, retry, *second, result=False)
+    folder.attempt(1).mkdir()
+    folder.script(1).write_bytes(SCRIPT)
+    assert tidied(folder)
+    assert [read_script(folder, attempt) for attempt in (0, 1)] == [SCRIPT, SCRIPT]
+    assert not folder.script(0).exists()
+    assert not folder.script(1).exists()
+
+
+def test_a_script_that_somebody_changed_stays(tmp_path: Path) -> None:
+    changed = SCRIPT + b"echo mine\n"
+    folder = left(tmp_path, script=changed)
+    assert not tidied(folder)
+    assert read_script(folder, 0) == changed == folder.script(0).read_bytes()
+    assert folder.claim(0).exists()
+
+
+def test_a_text_of_the_job_like_the_seal_is_no_seal(tmp_path: Path) -> None:
+    script = b"#!/bin/bash\n" + SEAL + b"x\n" + SEAL + BODY
+    folder = left(tmp_path, script=script)
+    assert tidied(folder)
+    assert read_script(folder, 0) == script
+
+
+def test_the_mark_of_an_archived_job_goes(tmp_path: Path) -> None:
+    folder = left(tmp_path)
+    (folder.path / RETIRED).mkdir()
+    assert tidied(folder)
+    # Another process may be about to archive it.
+    assert (folder.path / RETIRED).exists()
+    archived = JobFolder(path=folder.path.with_name("alice~demo.1"))
+    folder.path.rename(archived.path)
+    assert not is_tidy(archived)
+    assert tidied(archived)
+    assert not (archived.path / RETIRED).exists()
+    assert is_tidy(archived)
+
+
+@given(head=st.binary(max_size=200), body=st.binary(max_size=200).filter(lambda body: b"# ---- " not in body))
+def test_whatever_a_script_holds_it_is_split_at_its_seal(head: bytes, body: bytes) -> None:
+    found = split(head + b"\n" + SEAL + body)
+    assert found is not None
+    assert found[0] + found[1] == head + b"\n" + SEAL + body
+    assert found[1] == body
+
+
+def test_another_jobs_folder_of_the_name_is_not_touched(tmp_path: Path) -> None:
+    folder = left(tmp_path)
+    job = open_job(folder)
+    folder.path.rename(folder.path.with_name("alice~demo.1"))
+    newer = left(tmp_path)
+    before = files(newer)
+    assert not tidy(job.folder, job.history, LATER)
+    assert files(newer) == before
+
+
+def test_no_symbolic_link_is_followed(tmp_path: Path) -> None:
+    folder, outside = left(tmp_path), tmp_path / "outside"
+    (outside / "0").mkdir(parents=True)
+    (outside / "env.sh").write_bytes(b"mine")
+    (outside / "0.stderr.log").write_bytes(b"")
+    for name in ("bin/ssh", "srun/0-worker.log", "env.sh"):
+        path = folder.attempt(0) / name
+        path.unlink()
+        path.symlink_to(outside / "env.sh")
+    (folder.attempt(0) / "logs" / "1-more").symlink_to(outside)
+    (folder.attempt(0) / "work" / "1-more").symlink_to(outside)
+    tidied(folder)
+    assert (outside / "env.sh").read_bytes() == b"mine"
+    assert (outside / "0.stderr.log").exists()
+    assert (outside / "0").is_dir()
+
+
+class Killed(BaseException):
+    """Stands for kill -9."""
+
+
+def test_whatever_step_it_is_killed_at_the_next_one_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script can be read after each step, and nothing that people read is ever gone."""
+    steps = 0
+    while True:
+        steps += 1
+        folder = left(tmp_path / str(steps))
+        with monkeypatch.context() as patched:
+            counter = iter(range(steps))
+            for name in ("unlink", "rmdir", "rename", "fsync", "replace"):
+                patched.setattr(os, name, _killed_after(getattr(os, name), counter))
+            try:
+                assert tidied(folder)
+            except Killed:
+                interrupted = True
+            else:
+                interrupted = False
+        kept_script._body.cache_clear()
+        assert read_script(folder, 0) == SCRIPT
+        assert STAYS.items() <= files(folder).items()
+        assert read_result(folder.result(0)) is not None
+        assert read(folder.journal).read_errors == ()
+        # No job that is put back runs anything: it finds the claim, or no script.
+        assert folder.claim(0).exists() or not folder.script(0).exists()
+        assert tidied(folder)
+        assert files(folder) == {**STAYS, **HEAD}
+        if not interrupted:
+            break
+    assert steps > len(GOES)
+
+
+def _killed_after(call: Callable[..., object], counter: Iterator[int]) -> Callable[..., object]:
+    def called(*arguments: object, **options: object) -> object:
+        if next(counter, None) is None:
+            raise Killed
+        return call(*arguments, **options)
+
+    return called
+
+
+def test_several_processes_at_once_come_to_the_same(tmp_path: Path) -> None:
+    for number in range(10):
+        folder = left(tmp_path / str(number))
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(tidied, [folder] * 4))
+        assert tidied(folder)
+        assert files(folder) == {**STAYS, **HEAD}
+        assert read_script(folder, 0) == SCRIPT
+
+
+def test_a_full_disk_leaves_the_script_and_the_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = left(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(kept_script, "write_durably", full)
+        assert not tidied(folder)
+    assert folder.script(0).read_bytes() == SCRIPT
+    assert folder.claim(0).exists()
+    assert tidied(folder)
+    assert read_script(folder, 0) == SCRIPT
+
+
+def test_a_damaged_runtime_is_written_anew(tmp_path: Path) -> None:
+    assert tidied(left(tmp_path))
+    (kept,) = (tmp_path / "runtime").iterdir()
+    kept.write_bytes(b"nonsense")
+    (tmp_path / "jobs").rename(tmp_path / "jobs.old")
+    folder = left(tmp_path)
+    assert tidied(folder)
+    assert read_script(folder, 0) == SCRIPT
+
+
+@pytest.mark.parametrize("damage", [b"nonsense", b"", None])
+def test_a_runtime_that_is_lost_is_told(tmp_path: Path, damage: bytes | None) -> None:
+    folder = left(tmp_path)
+    assert tidied(folder)
+    (kept,) = (tmp_path / "runtime").iterdir()
+    if damage is None:
+        kept.unlink()
+    else:
+        kept.write_bytes(damage)
+    kept_script._body.cache_clear()
+    with pytest.raises(kept_script.FolderError, match="E590"):
+        read_script(folder, 0)
+
+
+def test_an_attempt_without_a_script_has_none(tmp_path: Path) -> None:
+    folder = left(tmp_path)
+    folder.script(0).unlink()
+    with pytest.raises(FileNotFoundError):
+        read_script(folder, 0)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    folder = left(tmp_path)
+    folder.script(0).unlink()
+    os.mkfifo(folder.script(0))
+    assert not tidied(folder)

@@ -1,0 +1,139 @@
+"""`paislurm remove`: the folders of jobs that have ended."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from ...options import examples, json_option
+from ...output.console import is_terminal, log, one_line, print_json, print_result
+
+if TYPE_CHECKING:
+    from ....errors import Diagnostic
+    from ....monitor.poll import Opened
+
+ENDS = ("SUCCEEDED", "FAILED", "STOPPED")
+
+
+def _age(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    from ....ages import age_seconds
+
+    seconds = age_seconds(value) if value is not None else None
+    if value is not None and seconds is None:
+        raise click.BadParameter(f"`{value}` is no age: a number with s, m, h, d or w behind it, such as `30d`")
+    return seconds
+
+
+@click.command(
+    epilog=examples(
+        "paislurm remove my-job",
+        "paislurm remove my-job.1",
+        "paislurm remove 'sweep-*' --state failed --yes",
+        "paislurm remove --older-than 30d --dry-run",
+    )
+)
+@click.argument("jobs", metavar="[JOB]...", nargs=-1)
+@click.option("--older-than", metavar="AGE", callback=_age, help="Only jobs that ended so long ago, such as `30d`.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice(ENDS, case_sensitive=False),
+    help="Only jobs that ended so; can be repeated.",
+)
+@click.option("--keep-logs", is_flag=True, help="Only working directories and code; records and logs stay.")
+@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@json_option
+def command(
+    jobs: tuple[str, ...],
+    older_than: int | None,
+    states: tuple[str, ...],
+    *,
+    keep_logs: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> int:
+    """Remove jobs that have ended, with all that they left in their folders. There is no way back.
+
+    JOB is a job's name, user~name, its Slurm id, or a pattern such as 'sweep-*'; name.1 is the job whose name was used
+    again. Without JOB, --older-than or --state says which. A job that has not ended is refused: cancel it first.
+
+    On a terminal it asks before it removes more than one job. Elsewhere --yes is needed where the jobs are not named
+    one by one.
+    """
+    from ....state.tidying.removal import finish_removals
+    from ...context import store
+    from ...jobs.folders.removing import matching, named
+
+    filtered = older_than is not None or bool(states)
+    if not jobs and not filtered:
+        raise click.UsageError("which jobs? Name them, or say --older-than AGE or --state STATE")
+    found = matching(jobs, older_than, states) if filtered else named(jobs)
+    if not dry_run:
+        if not _is_sure(jobs, found, filtered=filtered, yes=yes):
+            log("nothing was removed")
+            return 1
+        finish_removals(store().jobs)
+    return _remove(found, keep_logs=keep_logs, dry_run=dry_run, as_json=as_json)
+
+
+def _is_sure(words: tuple[str, ...], found: list[Opened], *, filtered: bool, yes: bool) -> bool:
+    """Tell whether the user wants these jobs removed; a usage error where nobody can be asked."""
+    from ...jobs.selecting import is_pattern
+
+    if yes or not found:
+        return True
+    if is_terminal(sys.stdin) and is_terminal(sys.stderr):
+        if len(found) == 1:
+            return True
+        log("\n".join(one_line(job.folder.name) for job in found))
+        return click.confirm(f"remove these {len(found)} jobs?", err=True)
+    if filtered or any(map(is_pattern, words)):
+        raise click.UsageError(
+            f"this removes {len(found)} jobs, and nobody can be asked: --yes does it, --dry-run shows them"
+        )
+    return True
+
+
+def _remove(found: list[Opened], *, keep_logs: bool, dry_run: bool, as_json: bool) -> int:
+    """Remove jobs and say so; the exit code is that of the last error, and other jobs are removed all the same."""
+    from ....errors import PaislurmError
+    from ....state.publish import writing
+    from ....state.tidying.room_taken import room_taken
+    from ...jobs.folders.removing import remove_job
+    from ...jobs.folders.sizes import room_dict, size_text
+    from ...output.console import log_diagnostics
+
+    removed: list[dict[str, object]] = []
+    diagnostics: list[Diagnostic] = []
+    status = 0
+    verb = "would remove" if dry_run else "removed"
+    what = " but its records and logs" if keep_logs else ""
+    for job in found:
+        name, room = job.folder.name, room_taken(str(job.folder.path))
+        left = ""
+        try:
+            if not dry_run:
+                with writing(job.folder.path):
+                    left = remove_job(job, keep_logs=keep_logs)
+        except PaislurmError as error:
+            diagnostics += error.diagnostics
+            status = error.exit_code
+            continue
+        removed.append({"name": name, **room_dict(room), "left_behind": left or None})
+        if not as_json:
+            print_result(one_line(f"{verb} {name}{what} ({size_text(room.size)}, {room.inodes} files)"))
+        if left:
+            log(f"warning: {name}: {left}")
+    if as_json:
+        told = [diagnostic.as_dict() for diagnostic in diagnostics]
+        print_json({"removed": removed, "dry_run": dry_run, "diagnostics": told})
+    elif not found:
+        log("no such jobs")
+    if not as_json:
+        log_diagnostics(diagnostics)
+    return status

@@ -1,0 +1,45 @@
+"""`paislurm du`: how much room jobs take."""
+
+from __future__ import annotations
+
+import click
+
+from ...options import examples, json_option
+from ...output.console import log, print_json
+
+
+@click.command(epilog=examples("paislurm du", "paislurm du my-job", "paislurm du 'sweep-*'", "paislurm du --json"))
+@click.argument("jobs", metavar="[JOB]...", nargs=-1)
+@json_option
+def command(jobs: tuple[str, ...], *, as_json: bool) -> int:
+    """Show how much room jobs take on the disk, and how many files and folders they are; the largest first.
+
+    JOB is a job's name, user~name, its Slurm id, or a pattern; without one it is all of your jobs, also those whose
+    name was used again.
+    """
+    from ....ages import age_text
+    from ...context import store, user_name
+    from ...input.sites import find_site
+    from ...jobs.folders.sizes import room_dict, size_text, sizes, total
+    from ...jobs.selecting import select
+    from ...output.tables import print_table
+
+    user = user_name()
+    own = [folder for folder in store().all() if folder.name.startswith(f"{user}~")]
+    found = sizes(select(store(), jobs, user=user) if jobs else own)
+    room = total(found)
+    remove_after = find_site(None).remove_after
+    if as_json:
+        everything = {"jobs": [job.as_dict() for job in found], "total": room_dict(room), "remove_after": remove_after}
+        print_json(everything)
+        return 0
+    if not found:
+        log(f"no jobs in {store().jobs}")
+        return 0
+    rows = [(job.name.removeprefix(f"{user}~"), size_text(job.room.size), str(job.room.inodes)) for job in found]
+    print_table(("job", "size", "files"), [*rows, ("total", size_text(room.size), str(room.inodes))])
+    if remove_after is None:
+        log("`paislurm remove --older-than 30d` removes jobs that ended so long ago")
+    else:
+        log(f"the site removes jobs {age_text(remove_after)} after their end")
+    return 0

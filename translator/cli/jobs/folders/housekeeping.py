@@ -1,0 +1,79 @@
+"""What a monitor does now and then for jobs that ended long ago: tidy their folders, and remove them in the end."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ....errors import PaislurmError
+from ....monitor.poll import open_job
+from ....state.shared_files import make_private, time_written
+from ....state.tidying.removal import finish_removals
+from ....state.tidying.tidy import is_tidy, tidy
+from ...context import clock, monitor_folder, store
+from ..refresh import is_own
+from .removing import ended_at, remove_job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ....state.job_folder import JobFolder
+
+HOUR, DAY = 3600, 86400
+TIDIED, REMOVED = "tidied", "removed"
+"""Files in the monitor's folder that say by their time when this was last done."""
+
+
+def keep_house(remove_after: int | None, say: Callable[[str], None]) -> None:
+    """Tidy what ended long ago, each hour at most; each day at most remove what ended `remove_after` seconds ago."""
+    with suppress(OSError, PaislurmError):
+        if _is_due(TIDIED, HOUR):
+            finish_removals(store().jobs)
+            for folder in store().all():
+                tidy_own(folder)
+    with suppress(OSError, PaislurmError):
+        if remove_after is not None and _is_due(REMOVED, DAY):
+            for folder in store().all():
+                if not _remove_old(folder, remove_after, say):
+                    # A login node that does not answer would be waited for again and again; another day will do.
+                    break
+
+
+def tidy_own(folder: JobFolder) -> None:
+    """Tidy the folder of a job of the user's own, if there is anything to tidy."""
+    if not is_tidy(folder):
+        with suppress(OSError):
+            job = open_job(folder)
+            if is_own(job):
+                tidy(job.folder, job.history, clock())
+
+
+def _remove_old(folder: JobFolder, remove_after: int, say: Callable[[str], None]) -> bool:
+    """Remove a job that ended so long ago; False if something of it is left.
+
+    Its journal was last written at its end, or later.
+    """
+    with suppress(OSError):
+        if clock() - time_written(folder.journal) // 10**9 < remove_after:
+            return True
+        job = open_job(folder)
+        end = ended_at(job)
+        if end is not None and clock() - end >= remove_after and is_own(job):
+            try:
+                left = remove_job(job)
+            except PaislurmError as error:
+                say(f"{folder.name}: not removed: {error.diagnostics[0].message}")
+            else:
+                say(f"{folder.name}: removed, as the site profile says (`jobs.removeAfter`){left and f'; {left}'}")
+                return not left
+    return True
+
+
+def _is_due(name: str, seconds: int) -> bool:
+    """Tell whether something was not done for so long, and write down that it is done now."""
+    file = monitor_folder() / name
+    if clock() - time_written(file) // 10**9 < seconds:
+        return False
+    make_private(file.parent)
+    file.touch(mode=0o600)
+    return True

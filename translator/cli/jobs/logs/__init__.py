@@ -1,0 +1,1 @@
+"""What tasks print: which logs are meant, what is new in them, and how lines of many tasks are shown."""

@@ -1,0 +1,1 @@
+"""Reports as pages: what is read for them, their charts, and their HTML."""

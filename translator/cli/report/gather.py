@@ -1,0 +1,100 @@
+"""Read what a report is made of: the journal, the files of all attempts, and how the job stands now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...monitor.watching.job_files import result_of
+from ...report.build import DETAILED, AttemptFiles, JobEvidence, job_report
+from ...report.peers import parse_peers
+from ...state.journal import read
+from ...state.script_reports import read_scripts
+from ...state.task_reports import read_runs
+from ..context import clock
+from ..jobs.refresh import refresh_all
+from ..output.views import backend_state
+from .owned import read_owned
+from .run_facts import run_facts
+from .source import linked_source
+from .tails import tails
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...monitor.poll import View
+    from ...report.model import JobReport
+    from ...report.peers import Peers
+    from ...state.job_folder import JobFolder
+
+MAX_PEERS = 16 << 20
+MAX_ATTEMPTS = 200
+"""The newest ones are shown."""
+
+
+def job_reports(folders: Sequence[JobFolder], *, site: str | None = None, details: bool) -> list[JobReport]:
+    """Return the reports of jobs; with `details` with logs, job file and script. OSError for one without a journal."""
+    from ...monitor.poll import open_job
+
+    views = refresh_all([open_job(folder) for folder in folders])
+    return [_report(view, site, details=details) for view in views]
+
+
+def _report(view: View, site: str | None, *, details: bool) -> JobReport:
+    folder, known = view.folder, view.history
+    first = max(0, known.attempt - MAX_ATTEMPTS + 1)
+    notes = [*view.read_errors, *([view.backend_error] if view.backend_error else [])]
+    if first:
+        notes.append(f"of {known.attempt + 1} attempts the last {MAX_ATTEMPTS} are shown")
+    attempts = []
+    for number in range(first, known.attempt + 1):
+        files, errors = _attempt(view, number, details=details and number > known.attempt - DETAILED)
+        attempts.append(files)
+        notes += errors
+    run = run_facts(folder)
+    if details and any(task.state == "FAILED" for task in view.tasks):
+        _bring_logs(view)
+    return job_report(
+        JobEvidence(
+            name=folder.name,
+            folder=str(folder.path),
+            now=clock(),
+            history=known,
+            records=(*read(folder.journal).records, *view.news),
+            job_status=view.job_status,
+            attempts=attempts,
+            backend_state=backend_state(view),
+            run=run,
+            tails=tuple(tails(folder, known, attempts)) if details else (),
+            source=linked_source(folder, known, site, run.parameters) if details else None,
+            notes=tuple(notes),
+        )
+    )
+
+
+def _bring_logs(view: View) -> None:
+    from ..jobs.logs.follow import bring_logs, targets
+    from ..jobs.logs.selection import ALL_LOGS
+
+    for target in targets([view.folder], ALL_LOGS):
+        bring_logs(target, ALL_LOGS)
+
+
+def _attempt(view: View, number: int, *, details: bool) -> tuple[AttemptFiles, tuple[str, ...]]:
+    """Return the files of an attempt, and in words what cannot be read of them."""
+    folder, roles = view.folder, view.history.roles
+    result, errors = result_of(folder, number, late=False)
+    if not details:
+        return AttemptFiles(number=number, result=result), errors
+    runs = read_runs(folder.reports(number))
+    return AttemptFiles(
+        number=number,
+        result=result,
+        runs={role.folder: runs.get(position, {}) for position, role in enumerate(roles)},
+        scripts={role.folder: read_scripts(folder.scripts(number, role)) for role in roles},
+        peers=_peers(folder, number, [role.name for role in roles]),
+    ), errors
+
+
+def _peers(folder: JobFolder, number: int, roles: Sequence[str]) -> Peers:
+    text = read_owned(folder, folder.attempt(number) / "peers.sh", MAX_PEERS)
+    return parse_peers(text.decode(errors="replace"), roles)

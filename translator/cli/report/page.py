@@ -1,0 +1,161 @@
+"""Reports to HTML: one file, all text escaped, nothing in it that could reach a network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter, defaultdict
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+from markupsafe import Markup
+
+from paislurm import __version__
+
+from ...report.build import DETAILED
+from ...report.chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, task_counts, tasks_gantt
+from ...report.durations import duration
+from ...shipped import shipped_text
+from ..options import STATES
+from ..output.console import visible
+from ..output.times import format_time
+from .charts import NARROW, WIDE, counts_spec, gantt_spec
+from .svg import ReportError, draw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...report.chart_rows import Gantt
+    from ...report.model import AttemptEntry, JobReport, TaskEntry
+
+_FOLDER = "translator/cli/report/pages"
+
+
+def job_page(report: JobReport) -> str:
+    """Return the page of a job."""
+    return _render(
+        "job.html.j2",
+        title=f"{report.job or report.name} {report.state}",
+        report=report,
+        detailed=report.attempts[-DETAILED:],
+        attempts_chart=_gantt(attempts_gantt(report), f"Attempts of {report.name} in time"),
+        task_charts={attempt.number: _task_charts(attempt) for attempt in report.attempts[-DETAILED:]},
+    )
+
+
+def comparison_page(reports: Sequence[JobReport], group: str) -> str:
+    """Return the page that compares jobs; `group` is the name of what they belong to, or ""."""
+    names = dict.fromkeys(name for report in reports for name in report.run.sweep or report.run.parameters)
+    return _render(
+        "comparison.html.j2",
+        title=f"{group or 'Comparison'}: {len(reports)} jobs",
+        group=group,
+        reports=reports,
+        names=[name for name in names if _differs(name, reports)] or list(names),
+        states=Counter(report.state for report in reports),
+        chart=_gantt(runs_gantt(reports), "The jobs, each from when it was submitted"),
+    )
+
+
+def _differs(name: str, reports: Sequence[JobReport]) -> bool:
+    return len({(report.run.sweep or report.run.parameters).get(name) for report in reports}) > 1
+
+
+def _task_charts(attempt: AttemptEntry) -> list[Markup]:
+    """Return the charts of the tasks of an attempt: in time, and of many also how many ran at once."""
+    if not any(task.segments for task in attempt.tasks):
+        return []
+    charts = [_gantt(tasks_gantt(attempt), f"Tasks of attempt {attempt.number} in time")]
+    counts = task_counts(attempt)
+    if len(attempt.tasks) > MAX_TASKS and counts.seconds:
+        title = f"How many tasks of attempt {attempt.number} ran at a time"
+        charts.append(_two(lambda width: counts_spec(counts, width), title))
+    return charts
+
+
+def _gantt(gantt: Gantt, title: str) -> Markup:
+    return _two(lambda width: gantt_spec(gantt, width), title) if gantt.bars else Markup("")
+
+
+def _two(spec: Callable[[int], dict[str, Any]], title: str) -> Markup:
+    """Return a chart for wide screens and one for narrow ones, of which the page's style shows one.
+
+    In the place of one that cannot be drawn stands why: the tables of the page have all that it would show.
+    """
+    try:
+        wide, narrow = (Markup(draw(spec(width), title)) for width in (WIDE, NARROW))  # noqa: S704 - `draw` checked it
+    except ReportError as error:
+        return Markup('<p class="note">{}</p>').format(visible(error.diagnostics[0].message))
+    return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(wide, narrow)
+
+
+def by_role(tasks: Sequence[TaskEntry]) -> list[tuple[str, list[TaskEntry], str]]:
+    """Return the tasks of each role, with how many are in which state."""
+    roles: defaultdict[str, list[TaskEntry]] = defaultdict(list)
+    for task in tasks:
+        roles[task.role].append(task)
+    return [(role, found, _states(found)) for role, found in roles.items()]
+
+
+def _states(tasks: Sequence[TaskEntry]) -> str:
+    counts = Counter(task.state for task in tasks)
+    return ", ".join(f"{counts[state]} {state.lower()}" for state in STATES if counts[state])
+
+
+def total(report: JobReport, phase: str) -> int:
+    """Return for how many seconds the attempts of a job were in a phase."""
+    return sum(in_phase(attempt, phase) for attempt in report.attempts)
+
+
+def in_phase(attempt: AttemptEntry, phase: str) -> int:
+    """Return for how many seconds an attempt was in a phase."""
+    return sum(part.ends - part.begins for part in attempt.segments if part.phase == phase)
+
+
+def span(begins: int | None, ends: int | None) -> str:
+    """Return the time between two times; a dash where one is not known."""
+    return duration(None if begins is None or ends is None else ends - begins)
+
+
+@cache
+def _engine() -> jinja2.Environment:
+    engine = jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: shipped_text(f"{_FOLDER}/{name}")),
+        undefined=jinja2.StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=True,
+    )
+    engine.filters |= {"time": format_time, "duration": duration, "by_role": by_role}
+    engine.globals |= {"span": span, "total": total, "in_phase": in_phase, "many": MAX_TASKS}
+    return engine
+
+
+def _shown(value: object) -> object:
+    """Have characters that act, such as those that turn the direction of text, shown and not obeyed."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _render(name: str, **values: object) -> str:
+    style, script = (shipped_text(f"{_FOLDER}/{file}") for file in ("style.css.j2", "script.js.j2"))
+    policy = (
+        "default-src 'none'; "
+        f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
+    )
+    return (
+        _engine()
+        .get_template(name)
+        .render(
+            policy=policy,
+            style=Markup(style),  # noqa: S704 - a file of ours
+            script=Markup(script),  # noqa: S704 - a file of ours
+            version=__version__,
+            **values,
+        )
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

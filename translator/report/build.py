@@ -1,0 +1,193 @@
+"""What is known of a job -> its report. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from ..exit_codes.table import ExitTable
+from ..lazy import dataclass
+from ..monitor.job_status import state_of
+from ..monitor.task_status import task_views
+from ..state.history import reasons_of
+from ..state.records import Ended, Observed, Retry, Submitted
+from ..state.task_reports import Report
+from .model import AttemptEntry, JobReport, RunFacts, TaskEntry
+from .peers import NO_PEERS, Peers
+from .timeline import segments, task_segments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ..monitor.job_status import JobStatus, State
+    from ..monitor.task_status import TaskView
+    from ..state.history import History
+    from ..state.records import JobRole, Record
+    from ..state.result import Result
+    from ..state.script_reports import ScriptRun
+    from .model import LinkedSource, Tail
+
+
+DETAILED = 5
+"""Attempts of which a report shows the tasks: the newest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttemptFiles:
+    """Hold what the folder of an attempt tells: `runs` and `scripts` by role folder and index."""
+
+    number: int
+    result: Result | None = None
+    runs: Mapping[str, Mapping[int, tuple[Report, ...]]] = field(default_factory=dict)
+    scripts: Mapping[str, Mapping[int, tuple[ScriptRun, ...]]] = field(default_factory=dict)
+    peers: Peers = NO_PEERS
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobEvidence:
+    """Gather what is known of a job at `now`: its journal, how it stands, and the files of its attempts."""
+
+    name: str
+    folder: str
+    now: int
+    history: History
+    records: Sequence[Record]
+    job_status: JobStatus
+    attempts: Sequence[AttemptFiles]
+    backend_state: str = ""
+    run: RunFacts = field(default_factory=RunFacts)
+    tails: tuple[Tail, ...] = ()
+    source: LinkedSource | None = None
+    notes: tuple[str, ...] = ()
+
+
+def job_report(evidence: JobEvidence) -> JobReport:
+    """Return the report of a job."""
+    known, status = evidence.history, evidence.job_status
+    table = ExitTable(known.exit_rows)
+    attempts = tuple(_attempt(files, evidence, table) for files in evidence.attempts)
+    return JobReport(
+        name=evidence.name,
+        job=known.job,
+        user=known.user,
+        backend=known.backend,
+        folder=evidence.folder,
+        state=status.state,
+        ended=status.ended,
+        exit_code=status.code,
+        exit=None if status.code is None else table.describe(status.code),
+        reason=status.reason,
+        now=evidence.now,
+        created_at=known.created or None,
+        ended_at=attempts[-1].ended_at if attempts and status.ended else None,
+        retry_limit=known.retry_policy.retry_limit,
+        roles=known.roles,
+        attempts=attempts,
+        run=evidence.run,
+        tails=evidence.tails,
+        source=evidence.source,
+        notes=evidence.notes,
+    )
+
+
+def _attempt(files: AttemptFiles, evidence: JobEvidence, table: ExitTable) -> AttemptEntry:
+    """Return how an attempt went: of the last one what the job's status says, of others how they were retried."""
+    of_it = [record for record in evidence.records if getattr(record, "attempt", None) == files.number]
+    submitted = next((record for record in of_it if isinstance(record, Submitted)), None)
+    observed = [record for record in of_it if isinstance(record, Observed)]
+    end = next((record for record in of_it if isinstance(record, (Retry, Ended))), None)
+    result = files.result
+    state: State = evidence.job_status.state
+    code, reason = evidence.job_status.code, evidence.job_status.reason
+    if isinstance(end, Retry):
+        state, code, reason = state_of(end.exit_code), end.exit_code, end.reason
+    ended = end is not None or evidence.job_status.ended
+    ways = [way for way in (result, end) if way is not None]
+    began = _first(*(way.started_at for way in ways), _running_since(observed))
+    decided = _first(*(way.ended_at for way in ways))
+    until = decided if ended else evidence.now
+    tasks = tuple(_tasks(files, evidence.history.roles, began=began, decided=decided, until=until, ended=ended))
+    starts = [task.started_at for task in tasks if task.started_at is not None]
+    ends = [task.ended_at for task in tasks if task.ended_at is not None]
+    ended_at = max(ends, default=decided) if decided is None else max([decided, *ends])
+    submitted_at = submitted.happened_at if submitted else None
+    return AttemptEntry(
+        number=files.number,
+        job_id=submitted.job_id if submitted else "",
+        state=state,
+        exit_code=code,
+        exit=None if code is None else table.describe(code),
+        reason=reason,
+        retry_rule=end.retry_rule if isinstance(end, Retry) else "",
+        blamed_nodes=end.blamed_nodes if isinstance(end, Retry) else (),
+        backend_state=end.backend_state if end else evidence.backend_state,
+        waited_for=tuple(dict.fromkeys(_reasons(observed))),
+        submitted_at=submitted_at,
+        started_at=began,
+        ended_at=ended_at if ended else None,
+        segments=segments(
+            ("waiting", submitted_at),
+            ("staging", began),
+            ("running", min(starts, default=None)),
+            ("stopping", decided),
+            ends=ended_at if ended else evidence.now,
+        ),
+        tasks=tasks,
+    )
+
+
+def _first(*times: int | None) -> int | None:
+    return next((time for time in times if time is not None), None)
+
+
+def _running_since(observed: Iterable[Observed]) -> int | None:
+    return next((record.happened_at for record in observed if record.backend_state == "RUNNING"), None)
+
+
+def _reasons(observed: Iterable[Observed]) -> Iterable[str]:
+    """Yield why the backend let the attempt wait, each reason as often as it was said."""
+    for record in observed:
+        if record.backend_state == "PENDING":
+            yield from (reason for reason in reasons_of(record) if reason not in ("", "None"))
+
+
+def _tasks(
+    files: AttemptFiles,
+    roles: tuple[JobRole, ...],
+    *,
+    began: int | None,
+    decided: int | None,
+    until: int | None,
+    ended: bool,
+) -> Iterable[TaskEntry]:
+    """Yield the tasks of an attempt in the order of the job file."""
+    folders = {role.name: role.folder for role in roles}
+    last = {folder: {index: runs[-1] for index, runs in of_role.items()} for folder, of_role in files.runs.items()}
+    for view in task_views(roles, files.result, last, ended=ended):
+        folder = folders[view.role]
+        runs = files.runs.get(folder, {}).get(view.index, ())
+        scripts = files.scripts.get(folder, {}).get(view.index, ())
+        task = (view.role, view.index)
+        yield TaskEntry(
+            role=view.role,
+            index=view.index,
+            state=view.state,
+            exit_status=view.exit_status,
+            exit_code=view.exit_code,
+            node=view.node,
+            address=files.peers.addresses.get(task, ""),
+            ports=files.peers.ports.get(task, ()),
+            task_attempts=max(len(runs), 1) if view.started_at is not None else 0,
+            started_at=runs[0].started if runs else view.started_at,
+            ended_at=view.ended_at,
+            segments=task_segments(
+                runs or _only_run(view), scripts, began=began, decided=decided, ends=view.ended_at or until
+            ),
+        )
+
+
+def _only_run(view: TaskView) -> tuple[Report, ...]:
+    """Return the run of a task that the result knows and no report."""
+    if view.started_at is None:
+        return ()
+    return (Report(index=view.index, attempt=0, node=view.node, started=view.started_at, ended=view.ended_at),)

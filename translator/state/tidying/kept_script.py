@@ -1,0 +1,128 @@
+"""The script of an attempt, whole or kept: a tidied attempt keeps its head, and the home each runtime once.
+
+A script is its head, a seal of two lines, and the runtime, whose SHA-256 the seal has. Source: this project's docs,
+script.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import zlib
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...errors import Diagnostic, FolderError
+from ...lazy import regex
+from ..publish import write_durably
+from ..safe_read import open_regular, read_end
+from ..shared_files import make_private, time_written
+from .open_folder import replace_file
+
+if TYPE_CHECKING:
+    from ..job_folder import JobFolder
+    from .open_folder import OpenFolder
+
+MAX_BYTES = 64 << 20
+SCRIPT, HEAD = "job.sbatch", "job.head"
+_SEAL = regex(
+    rb"# ---- paislurm runtime \S+, sha256 ([0-9a-f]{64}): [^\n]*\n# ---- head as compiled, sha256 [0-9a-f]{64} ----\n",
+    re.ASCII,
+)
+
+
+def read_script(folder: JobFolder, attempt: int) -> bytes:
+    """Return the script of an attempt, byte for byte as it was submitted, also where the attempt has been tidied.
+
+    FileNotFoundError where the attempt has none; FolderError where the runtime that it had is lost.
+    """
+    path = folder.script(attempt)
+    try:
+        return _read(path)
+    except FileNotFoundError:
+        try:
+            head = _read(path.with_name(HEAD))
+        except FileNotFoundError:
+            # Tidied a moment ago, or there is none.
+            return _read(path)
+    parts = split(head)
+    digest = parts[2] if parts else ""
+    runtime = _runtime_file(runtimes(folder.path), digest)
+    body = _body(runtime, time_written(runtime))
+    if body is None:
+        message = f"the runtime of {folder.name} cannot be read: {runtime} is not there, or damaged"
+        hint = f"the job's own part of the script is in {path.with_name(HEAD)}"
+        raise FolderError(Diagnostic(code="E590", message=message, hint=hint))
+    return head + body
+
+
+def split(script: bytes) -> tuple[bytes, bytes, str] | None:
+    """Return the head with its seal, the runtime, and the SHA-256 that the seal has; None for what has no seal."""
+    # A text of the job file may hold a line like the seal: the runtime never does.
+    start = script.rfind(b"\n# ---- paislurm runtime ") + 1
+    seal = _SEAL.match(script, start) if start else None
+    return (script[: seal.end()], script[seal.end() :], seal[1].decode()) if seal else None
+
+
+def shrink(attempt: OpenFolder, kept: Path) -> bool:
+    """Keep the head of the script alone, once the runtime is kept below `kept`; OSError if it cannot be written.
+
+    False where the script stays as it is: it has no seal, or its runtime is not the sealed one.
+    """
+    try:
+        script = attempt.read(SCRIPT, MAX_BYTES)
+    except FileNotFoundError:
+        return True
+    parts = split(script)
+    if parts is None or sha256(parts[1]).hexdigest() != parts[2]:
+        return False
+    head, body, digest = parts
+    file = _runtime_file(kept, digest)
+    if _body(file, time_written(file)) is None:
+        make_private(kept)
+        # The time of a compression would make it another file each time.
+        write_durably(file, gzip.compress(body, mtime=0))
+    if _body(file, time_written(file)) != body:
+        return False
+    replace_file(attempt, HEAD, head)
+    attempt.unlink(SCRIPT)
+    for name in attempt.names():
+        # What a process that was killed, or is about to come to the same, was writing.
+        if name.startswith(f".{HEAD}.new-"):
+            attempt.unlink(name)
+    return True
+
+
+def runtimes(job: Path) -> Path:
+    """Return the folder of the runtimes that a user's jobs have: in a group's home, each user has one."""
+    home = job.parent.parent
+    owner = os.stat(job).st_uid  # noqa: PTH116 - as for the home
+    shared = home.stat().st_uid != owner
+    return home / (f"runtime-{owner}" if shared else "runtime")
+
+
+def _runtime_file(kept: Path, digest: str) -> Path:
+    return kept / f"{digest}.sh.gz"
+
+
+def _read(path: Path) -> bytes:
+    data, whole = read_end(path, MAX_BYTES)
+    if not whole:
+        raise FileNotFoundError(None, "it is too large for a script", str(path))
+    return data
+
+
+@lru_cache(maxsize=8)
+def _body(file: Path, written: int) -> bytes | None:
+    """Return the runtime that a file keeps, None where it is not the one of its name; `written` is the file's time."""
+    if not written:
+        return None
+    try:
+        with os.fdopen(open_regular(file), "rb") as packed, gzip.open(packed) as unpacked:
+            body = unpacked.read(MAX_BYTES)
+    except (OSError, EOFError, zlib.error):
+        return None
+    return body if f"{sha256(body).hexdigest()}.sh.gz" == file.name else None

@@ -1,0 +1,103 @@
+"""A folder that is held open: what is done in it is done in this very folder, whatever name it has by now.
+
+No symbolic link is followed: who runs the job can put one anywhere.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import contextmanager, suppress
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_STAYS = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR, errno.EBUSY)
+
+
+class OpenFolder:
+    """The operations in a folder, by its descriptor. Each raises OSError, but not where there is nothing to do."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    @contextmanager
+    def folder(self, name: str) -> Iterator[OpenFolder]:
+        """Open a folder in this one."""
+        with _held(os.open(name, _FLAGS, dir_fd=self.descriptor)) as opened:
+            yield opened
+
+    def names(self) -> list[str]:
+        """Return what is in the folder, sorted."""
+        return sorted(os.listdir(self.descriptor))  # noqa: PTH208 - of a descriptor
+
+    def status(self, name: str) -> os.stat_result | None:
+        """Return what a name stands for, None where there is none."""
+        try:
+            return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def read(self, name: str, limit: int) -> bytes:
+        """Return a regular file of at most `limit` bytes."""
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self.descriptor)
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > limit:
+                raise OSError(errno.EINVAL, "not a regular file, or too large", name)
+            return file.read(limit)
+
+    def unlink(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        with suppress(FileNotFoundError, IsADirectoryError):
+            os.unlink(name, dir_fd=self.descriptor)
+
+    def rmdir(self, name: str) -> None:
+        """Remove a folder, if it is there and empty."""
+        try:
+            os.rmdir(name, dir_fd=self.descriptor)
+        except OSError as error:
+            if error.errno not in _STAYS:
+                raise
+
+    def sync(self) -> None:
+        """Have the names in the folder on the disk, where the file system knows how."""
+        with suppress(OSError):
+            os.fsync(self.descriptor)
+
+
+@contextmanager
+def open_folder(path: Path) -> Iterator[OpenFolder]:
+    """Open a folder by its path."""
+    with _held(os.open(path, _FLAGS)) as opened:
+        yield opened
+
+
+@contextmanager
+def _held(descriptor: int) -> Iterator[OpenFolder]:
+    try:
+        yield OpenFolder(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def replace_file(folder: OpenFolder, name: str, data: bytes) -> None:
+    """Write a file such that it is there whole or not at all, whatever happens."""
+    new = f".{name}.new-{token_hex(4)}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    descriptor = os.open(new, flags, 0o600, dir_fd=folder.descriptor)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+        os.rename(new, name, src_dir_fd=folder.descriptor, dst_dir_fd=folder.descriptor)
+    except BaseException:
+        folder.unlink(new)
+        raise
+    folder.sync()

@@ -1,0 +1,132 @@
+"""Remove what a job has: it gets a hidden name first, so that a removal that is killed leaves nothing half visible.
+
+Whoever removes a job next, or looks after jobs, finishes what has such a name.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from ...errors import Diagnostic, FolderError
+from ...lazy import regex
+from ..publish import RETIRED, mark
+from .open_folder import open_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..history import History
+    from ..job_folder import JobFolder
+
+MOUNTS = Path("/proc/self/mounts")
+_ESCAPE = regex(rb"\\([0-3][0-7]{2})")
+"""How a blank is written there. Source: fstab(5)."""
+HIDDEN = ".gone-"
+BULKY = ("work", "code")
+"""What of an attempt goes where records and logs are to stay."""
+
+
+def check_removable(folder: JobFolder) -> None:
+    """Raise FolderError where something in a job's folder is not the user's own, or is mounted there."""
+    status = folder.path.stat(follow_symlinks=False)
+    mounted = next(_mounted_below(os.path.realpath(folder.path)), None)
+    if mounted is not None:
+        raise _odd(mounted, "is mounted there")
+    for path, found in _walk(str(folder.path), status):
+        if found.st_uid != status.st_uid:
+            raise _odd(path, "belongs to another user")
+        if found.st_dev != status.st_dev:
+            raise _odd(path, "is on another file system: something is mounted there")
+
+
+def _odd(path: str, what: str) -> FolderError:
+    hint = "see what it is, and take it away first; nothing of the job was removed"
+    return FolderError(Diagnostic(code="E592", message=f"{path} {what}", hint=hint))
+
+
+def _mounted_below(folder: str) -> Iterator[str]:
+    """Yield what is mounted below a folder: a part of the same file system has no other device number."""
+    with suppress(OSError):
+        for line in MOUNTS.read_bytes().splitlines():
+            point = os.fsdecode(_ESCAPE.sub(lambda found: bytes([int(found[1], 8)]), line.split(b" ")[1]))
+            if point.startswith(f"{folder}/"):
+                yield point
+
+
+def _walk(top: str, status: os.stat_result) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield what is below a folder, without following a symbolic link or entering what is none of the user's."""
+    left = [(top, status)]
+    while left:
+        folder, own = left.pop()
+        if own.st_mode & stat.S_IRWXU != stat.S_IRWXU and own.st_uid == os.geteuid():
+            # A tool that a task ran may have made its folders read-only.
+            os.chmod(folder, stat.S_IMODE(own.st_mode) | stat.S_IRWXU)  # noqa: PTH101 - thousands of them
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                found = entry.stat(follow_symlinks=False)
+                yield entry.path, found
+                if entry.is_dir(follow_symlinks=False):
+                    left.append((entry.path, found))
+
+
+def hide(folder: JobFolder, known: History) -> Path | None:
+    """Give a job's folder a hidden name and return that; OSError if it cannot be renamed.
+
+    None if it is another job's by now, or another process is at it.
+    """
+    with open_folder(folder.path) as opened:
+        journal = opened.status(folder.journal.name)
+        if journal is None or folder.inode not in (None, journal.st_ino):
+            return None
+        # An archived job has its mark already, and nobody else gives it another name.
+        archived = folder.name != known.full_name and opened.status(RETIRED) is not None
+        if not archived and not mark(opened.descriptor):
+            return None
+        if not os.path.samestat(folder.path.stat(follow_symlinks=False), os.fstat(opened.descriptor)):
+            return None
+        hidden = _hidden(folder)
+        try:
+            folder.path.rename(hidden)
+        except OSError:
+            opened.rmdir(RETIRED)
+            raise
+        return hidden
+
+
+def hide_bulk(folder: JobFolder) -> list[Path]:
+    """Give the working directories and the code of a job's attempts hidden names, and return these."""
+    found = []
+    attempts = folder.path / "attempts"
+    for attempt in sorted(attempts.iterdir()) if attempts.is_dir() and not attempts.is_symlink() else ():
+        for name in BULKY:
+            path = attempt / name
+            if not attempt.is_symlink() and path.is_dir() and not path.is_symlink():
+                hidden = _hidden(folder)
+                path.rename(hidden)
+                found.append(hidden)
+    return found
+
+
+def _hidden(folder: JobFolder) -> Path:
+    return folder.path.with_name(f"{HIDDEN}{folder.name}-{token_hex(4)}")
+
+
+def delete(hidden: Path) -> bool:
+    """Delete what has a hidden name, and tell whether all of it is gone; no symbolic link is followed."""
+    shutil.rmtree(hidden, ignore_errors=True)
+    return not hidden.exists()
+
+
+def finish_removals(jobs: Path) -> None:
+    """Delete what removals that were killed have left."""
+    with suppress(OSError):
+        for hidden in jobs.glob(f"{HIDDEN}*"):
+            with suppress(OSError, FolderError):
+                if hidden.stat(follow_symlinks=False).st_uid == os.geteuid():
+                    delete(hidden)

@@ -1,0 +1,154 @@
+"""Tidy the folder of a job that ended a while ago: what served only while it ran goes, what people read stays.
+
+Any process may do it at any time, and stop anywhere: the next one goes on. The claim goes last, and the script before
+it: a job that an administrator requeues finds the one or misses the other, and runs nothing.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from paislurm.backends.registry import is_elsewhere
+
+from ..publish import RETIRED
+from ..result import parse_result
+from ..safe_read import CorruptDataError
+from .kept_script import HEAD, SCRIPT, runtimes, shrink
+from .open_folder import open_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..history import History
+    from ..job_folder import JobFolder
+    from .open_folder import OpenFolder
+
+TIDY_AFTER = 3600
+"""Seconds after its end until a job is tidied: by then its script has cleaned up, and Slurm has forgotten the job.
+
+Source: slurm.conf(5), MinJobAge: 300 s after its end no job can be requeued, unless the site says otherwise.
+"""
+MAX_RESULT = 64 << 20
+JOURNAL, CLAIM = "journal.jsonl", "claim"
+OF_A_LIVING_JOB = ("submit-dir", "monitor-call")
+OF_A_LIVING_ATTEMPT = ("env.sh", "peers.sh", "placement.sh", "result.json.new")
+FOLDERS_OF_A_LIVING_ATTEMPT = ("bin", "commands")
+
+
+def is_tidy(folder: JobFolder) -> bool:
+    """Tell whether there is nothing to tidy in the first attempt of a job, by three questions to the file system."""
+    first = folder.attempt(0)
+    return not any(path.exists() for path in (first / SCRIPT, first / CLAIM, folder.path / RETIRED))
+
+
+def may_be_tidied(known: History, now: int) -> bool:
+    """Tell whether a job has ended so long ago that nothing of it runs; what is elsewhere is left alone."""
+    end = known.ended
+    return end is not None and now - end.happened_at >= TIDY_AFTER and not is_elsewhere(known.backend)
+
+
+def tidy(folder: JobFolder, known: History, now: int) -> bool:
+    """Tidy the folder of a job whose journal has its end, as far as that can be done; tell whether all of it was.
+
+    Of an attempt of which neither a result nor the backend tells the end, everything stays: it may run yet.
+    """
+    if not may_be_tidied(known, now):
+        return False
+    with suppress(OSError), open_folder(folder.path) as opened:
+        journal = opened.status(JOURNAL)
+        if journal is None or folder.inode not in (None, journal.st_ino):
+            # It is another job's by now.
+            return False
+        over = _over(known)
+        complete = True
+        with opened.folder("attempts") as attempts:
+            for number in range(known.attempt + 1):
+                if attempts.status(str(number)) is not None:
+                    with attempts.folder(str(number)) as attempt:
+                        complete &= _tidy_attempt(attempt, runtimes(folder.path), over=number in over)
+        if complete:
+            for name in OF_A_LIVING_JOB:
+                opened.unlink(name)
+        if folder.name != known.full_name:
+            # It has been archived: the mark is of no more use.
+            opened.rmdir(RETIRED)
+        return complete
+    return False
+
+
+def _over(known: History) -> set[int]:
+    """Return the attempts of which the backend said that they had ended."""
+    over = {retry.attempt for retry in known.retries if retry.backend_state}
+    return over | ({known.ended.attempt} if known.ended and known.ended.backend_state else set())
+
+
+def _tidy_attempt(attempt: OpenFolder, kept: Path, *, over: bool) -> bool:
+    """Tidy an attempt; False where something is left that may go later."""
+    complete = _has_complete_result(attempt)
+    if not over and not complete:
+        return False
+    for name in OF_A_LIVING_ATTEMPT:
+        attempt.unlink(name)
+    for name in FOLDERS_OF_A_LIVING_ATTEMPT:
+        _remove_files(attempt, name)
+    _remove_files(attempt, "srun", empty=True)
+    if complete:
+        _remove_files(attempt, "tasks", suffix=".log")
+    _remove_empty_folders(attempt, "tasks", "work")
+    _remove_empty_logs(attempt)
+    if not shrink(attempt, kept):
+        return False
+    _remove_files(attempt, CLAIM)
+    return True
+
+
+def _has_complete_result(attempt: OpenFolder) -> bool:
+    """Tell whether the script has written that all tasks had ended."""
+    try:
+        return parse_result(attempt.read("result.json", MAX_RESULT)).complete
+    except (OSError, CorruptDataError):
+        return False
+
+
+def _remove_files(parent: OpenFolder, name: str, *, suffix: str = "", empty: bool = False) -> None:
+    """Remove the files of a folder, then the folder if nothing is left; only those that end so, or are empty."""
+    if parent.status(name) is None:
+        return
+    with parent.folder(name) as folder:
+        for file in folder.names():
+            status = folder.status(file)
+            if file.endswith(suffix) and status is not None and not (empty and status.st_size):
+                folder.unlink(file)
+    parent.rmdir(name)
+
+
+def _remove_empty_folders(parent: OpenFolder, *names: str) -> None:
+    """Remove the folders in which there is nothing: those of roles, and those of tasks in them."""
+    for name in names:
+        with suppress(FileNotFoundError, NotADirectoryError), parent.folder(name) as folder:
+            for role in folder.names():
+                with suppress(NotADirectoryError), folder.folder(role) as of_role:
+                    for index in of_role.names():
+                        of_role.rmdir(index)
+                folder.rmdir(role)
+        parent.rmdir(name)
+
+
+def _remove_empty_logs(attempt: OpenFolder) -> None:
+    """Remove the logs in which there is nothing, but those of standard output: one of each task stays."""
+    with suppress(FileNotFoundError), attempt.folder("logs") as logs:
+        for role in logs.names():
+            with suppress(NotADirectoryError), logs.folder(role) as of_role:
+                for name in of_role.names():
+                    status = of_role.status(name)
+                    if ".stdout." not in name and status is not None and not status.st_size:
+                        of_role.unlink(name)
+    slurm = attempt.status("slurm.log")
+    if slurm is not None and not slurm.st_size:
+        attempt.unlink("slurm.log")
+
+
+def is_tidied(attempt: Path) -> bool:
+    """Tell whether an attempt has been tidied: where the log of a stream is missing then, it was empty."""
+    return (attempt / HEAD).exists()
