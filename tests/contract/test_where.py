@@ -33,7 +33,7 @@ for try in {1..100}; do
   exec 3<&-
   read -r -t 0.2 <> <(:)
 done
-kill -INT "$forwarder"; wait "$forwarder"; echo "ended $?"
+kill "$forwarder"
 """
 
 

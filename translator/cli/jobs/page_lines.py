@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...state.job_folder import JobFolder
 
 
-class PageTeller:
+class PageLines:
     """Look at the files of an attempt until they name addresses; of a job without pages at nothing."""
 
     def __init__(self, folder: JobFolder) -> None:
@@ -24,7 +24,7 @@ class PageTeller:
         self._attempt = known.attempt
         self._is_due = known.ended is None and may_have_pages(folder)
 
-    def tell(self) -> None:
+    def print_new(self) -> None:
         """Tell what is new."""
         while self._folder.attempt(self._attempt + 1).is_dir():
             self._attempt += 1
