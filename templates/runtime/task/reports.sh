@@ -29,8 +29,8 @@ report() {
   printf '%s\n' "$*" >>"$PSL_REPORT_FILE"
 }
 
-# report_peer LINE ATTEMPT SLOT: leave a task's address and ports in the file of the node, where other
-# tasks and people find them. LINE is "ROLE INDEX LABEL:N,N ...".
+# report_peer LINE ATTEMPT SLOT: leave a task's address and ports in the file of the node, where
+# other tasks and people find them. LINE is "ROLE INDEX LABEL:N,N ...".
 report_peer() {
   local -a words
   split_words ' ' "$1"

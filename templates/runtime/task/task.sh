@@ -154,8 +154,8 @@ enter_task_folder() {
   fi
 }
 
-# take_ports_for_slot INDEX ATTEMPT: take a task's ports, leave them where other tasks find them, and
-# tell the batch script.
+# take_ports_for_slot INDEX ATTEMPT: take a task's ports, leave them where other tasks find them,
+# and tell the batch script.
 take_ports_for_slot() {
   PSL_CODE=253 PSL_BEHAVIOUR=transient
   assign_ports "$PSL_ROLE $1 $2" || return
