@@ -243,3 +243,53 @@ def sacctmgr_qos() -> list[str]:
     """Return the query for the limits of all qualities of service. Source: sacctmgr(1), SHOW QOS FORMAT OPTIONS."""
     columns = "Name,Flags,MaxWall,MaxJobsPU,MaxSubmitPU,MaxTRES,MaxTRESPU,GrpTRES,GrpJobs,GrpSubmit"
     return ["sacctmgr", "--parsable2", "--readonly", "show", "qos", f"format={columns}"]
+
+
+STEP_FIELDS = ("JobID", "NTasks", "AveCPU", "AveRSS", "MaxRSS", "TRESUsageInAve")
+"""Source: sstat(1), --format."""
+
+
+def sstat(ids: Iterable[str]) -> list[str]:
+    """Return the query for what the steps of running jobs use, each component by the number that it has as a job.
+
+    Each node takes a sample when it is asked. Of a number and a component, `100+1`, sstat reads the number alone.
+    Source: Slurm, jobacct_gather_stat_task; observed on 24.11.
+    """
+    columns = ",".join(STEP_FIELDS)
+    return [
+        "sstat",
+        "--allsteps",
+        "--parsable2",
+        "--noheader",
+        "--noconvert",
+        f"--jobs={','.join(ids)}",
+        f"--format={columns}",
+    ]
+
+
+def srun_beside(number: str, nodes: Sequence[str], components: Sequence[int], argv: Sequence[str]) -> list[str]:
+    """Return what runs a program once on each of some nodes of a job that runs, and takes none of its resources.
+
+    Of a heterogeneous job it runs on every node of `components`, which are none of any other job.
+    """
+    where = (
+        [f"--het-group={','.join(map(str, components))}"]
+        if components
+        else [f"--nodelist={','.join(nodes)}", f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}"]
+    )
+    return [
+        "srun",
+        f"--jobid={number}",
+        *where,
+        "--ntasks-per-node=1",
+        "--overlap",
+        "--mem=0",
+        "--gres=none",
+        "--mpi=none",
+        "--cpus-per-task=1",
+        "--cpu-bind=none",
+        "--quiet",
+        "--job-name=top",
+        "--chdir=/",
+        *argv,
+    ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from ..lazy import dataclass
+from .peers import is_port
 from .safe_read import CorruptDataError, json_object, optional_int, read_end, require_int, require_objects, require_str
 
 if TYPE_CHECKING:
@@ -34,6 +36,9 @@ class TaskResult:
     node: str
     started_at: int | None
     ended_at: int | None
+    address: str = ""
+    ports: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """By their label."""
 
     @property
     def lingers(self) -> bool:
@@ -125,7 +130,15 @@ def _task(raw: Mapping[str, object]) -> TaskResult:
         node=_text_or_empty(raw, "node"),
         started_at=optional_int(raw, "started_at"),
         ended_at=optional_int(raw, "ended_at"),
+        address=_text_or_empty(raw, "node_address"),
+        ports=_ports(raw.get("ports_by_label")),
     )
+
+
+def _ports(raw: object) -> dict[str, tuple[int, ...]]:
+    """Return the ports of a task; what is none is left out, since nothing of a result depends on them."""
+    found = raw.items() if isinstance(raw, dict) else ()
+    return {label: tuple(filter(is_port, ports)) for label, ports in found if isinstance(ports, list)}
 
 
 def _text_or_empty(raw: Mapping[str, object], key: str) -> str:

@@ -31,6 +31,8 @@ class Report:
     ended: int | None = None
     held: int | None = None
     """Until when a failed task is held for somebody to look at it."""
+    step: int = -1
+    """The number of the step that it runs in."""
 
 
 def read_reports(folder: Path) -> dict[int, dict[int, Report]]:
@@ -82,8 +84,8 @@ def apply_reports(latest: dict[int, dict[int, Report]], lines: Iterable[bytes]) 
             continue
         of_role = latest.get(role, {})
         match words:
-            case ["start", _, _, index, attempt, node, _, time]:
-                _on_start(of_role, parse_int(index), parse_int(attempt), node, parse_int(time))
+            case ["start", _, _, index, attempt, node, step, time]:
+                _on_start(of_role, parse_int(index), parse_int(attempt), node, parse_int(step), parse_int(time))
             case ["exit", _, _, index, attempt, status, code, behaviour, time]:
                 _on_exit(
                     of_role, parse_int(index), parse_int(attempt), parse_int(status), parse_int(code), behaviour,
@@ -97,12 +99,14 @@ def apply_reports(latest: dict[int, dict[int, Report]], lines: Iterable[bytes]) 
             latest[role] = of_role
 
 
-def _on_start(latest: dict[int, Report], index: int | None, attempt: int | None, node: str, time: int | None) -> None:
+def _on_start(
+    latest: dict[int, Report], index: int | None, attempt: int | None, node: str, step: int | None, time: int | None
+) -> None:
     if index is None or attempt is None or time is None:
         return
     known = latest.get(index)
     if known is None or known.attempt < attempt:
-        latest[index] = Report(index=index, attempt=attempt, node=node, started=time)
+        latest[index] = Report(index=index, attempt=attempt, node=node, started=time, step=-1 if step is None else step)
 
 
 def _on_exit(

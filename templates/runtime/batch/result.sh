@@ -80,6 +80,22 @@ print_task_result() {
   node=${node:+\"$node\"}
   printf '  {"role": "%s", "index": %d, "task_attempt": %d, "state": "%s", "exit_status": %s, ' \
     "$3" "$2" "${PSL_ATTEMPTS[$task]-0}" "${state^^}" "${PSL_STATUS[$task]-null}"
-  printf '"exit_code": %d, "behaviour": "%s", "node": %s, "started_at": %s, "ended_at": %s}' \
+  printf '"exit_code": %d, "behaviour": "%s", "node": %s, "started_at": %s, "ended_at": %s' \
     "$code" "$behaviour" "${node:-null}" "${PSL_STARTED[$task]:-null}" "${PSL_ENDED[$task]:-null}"
+  print_task_ports "$1" "$2"
+  printf '}'
+}
+
+# print_task_ports ROLE INDEX: print where a task that began could be reached.
+print_task_ports() {
+  local task=$1.$2 label numbers ports='' node=${PSL_NODE_OF[$1.$2]-} PSL_ESCAPED
+  [[ $node && ${PSL_STARTED[$task]-} ]] || return 0
+  for label in ${PSL_PORT_COUNTS[$1]-}; do
+    label=${label%:*} numbers=${PSL_PORTS_OF[$task.$label]-}
+    if [[ $numbers ]]; then
+      ports+="${ports:+, }\"$label\": [$numbers]"
+    fi
+  done
+  escape_json "${PSL_ADDRESS_OF[$node]-}"
+  printf ', "node_address": "%s", "ports_by_label": {%s}' "$PSL_ESCAPED" "$ports"
 }

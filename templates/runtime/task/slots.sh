@@ -119,12 +119,3 @@ list_known_hosts() {
   done
   list=${list#,}
 }
-
-# report_peer LINE ATTEMPT: leave a task's address and ports where later tasks find them. LINE is
-# "ROLE INDEX LABEL:N,N ...".
-report_peer() {
-  local -a words
-  split_words ' ' "$1"
-  words=("${PSL_WORDS[@]:0:2}" "$2" "${PSL_ADDRESS_OF[$SLURMD_NODENAME]}" "$PSL_SLOT")
-  printf '%s\n' "peer ${words[*]} ${PSL_WORDS[*]:2}" >>"$PSL_REPORT_FILE"
-}

@@ -154,15 +154,16 @@ enter_task_folder() {
   fi
 }
 
-# take_ports_for_slot INDEX ATTEMPT: take a task's ports, and leave them where other tasks find
-# them.
+# take_ports_for_slot INDEX ATTEMPT: take a task's ports, leave them where other tasks find them,
+# and tell the batch script.
 take_ports_for_slot() {
   PSL_CODE=253 PSL_BEHAVIOUR=transient
   assign_ports "$PSL_ROLE $1 $2" || return
   # shellcheck disable=SC2086 # words
   remember_ports ${PSL_PORT_LINES[0]}
   PSL_CODE=255 PSL_BEHAVIOUR=unknown
-  report_peer "${PSL_PORT_LINES[0]}" "$2"
+  report_peer "${PSL_PORT_LINES[0]}" "$2" "$PSL_SLOT"
+  report_ports "${PSL_PORT_LINES[0]}"
 }
 
 # remove_logins: remove the credentials that the plugin git keeps for as long as the task is there.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from dataclasses import replace
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from .running import Runner
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "json.md"
-WORDS = ("states", "backend_states", "parameters", "overrides", "slurm_options", "sweep")
+WORDS = ("states", "backend_states", "parameters", "overrides", "slurm_options", "sweep", "ports_by_label")
 """Objects whose keys are data: states, parameters."""
 TYPES = {str: "text", int: "number", float: "number", bool: "boolean", list: "list", dict: "object"}
 SAME = {"wait": "status", "watch": "list"}
@@ -134,8 +135,16 @@ def documents(
     slurm.observations[JobId("7")] = observed("RUNNING")
     reports = folder.reports(0)
     reports.mkdir(parents=True)
-    (reports / "n1.log").write_text(f"start 0 0 0 0 n1 4 {NOW}\n", encoding="utf-8")
+    lines = f"peer 0 0 0 10.0.0.1 0 jupyter:5000 http:5001\nstart 0 0 0 0 n1 4 {NOW}\n"
+    (reports / "n1.log").write_text(lines, encoding="utf-8")
+    sstat = tmp_path / "programs" / "sstat"
+    sstat.parent.mkdir()
+    sstat.write_text("#!/bin/sh\necho '7.4|1|00:00:03|51019776|51314688|gres/gpumem=1073741824,gres/gpuutil=87'\n")
+    sstat.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{sstat.parent}:{os.environ['PATH']}")
     context.bill().add(Call(time=time.time(), program="squeue", cpu=0.25, failed=False))
+    for line in (("status", ours), ("port-forward", ours, "worker-0", "http"), ("top", ours)):
+        read(*line)
     for line in (("exec", ours, "worker-0"), ("cancel", ours), ("monitor", "--once"), ("monitor", "--bill")):
         read(*line)
     monkeypatch.setattr(ask_module, "ask", lambda *_: recorded("24.11"))

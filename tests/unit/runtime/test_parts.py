@@ -44,7 +44,6 @@ GUARDED = {
         "on_free",
         "read_peers",
         "release_ports",
-        "report_peer",
         "serve_slot",
     },
 }

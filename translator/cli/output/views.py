@@ -12,11 +12,13 @@ from ...monitor.waits import advice
 from ...state.script_reports import read_scripts
 from ...text_tables import pairs_text
 from ..options import STATES
+from ..where.task_places import place_dict, task_places
 from .console import one_line, print_result
 from .exit_status import state_text
 from .failure import failure_text
 from .run_rows import run_rows
 from .tables import print_table
+from .task_places import pages_dicts, print_places
 from .task_table import COLUMNS, TaskFilter, task_name, task_rows
 from .times import elapsed, format_time
 
@@ -79,6 +81,7 @@ def view_dict(view: View, failure: Failure | None, wanted: TaskFilter = EVERY_TA
             {"name": role.name, "instances": role.instances, "states": dict(states[role.name])} for role in known.roles
         ],
         "tasks": _tasks(view, wanted),
+        "pages": pages_dicts(view),
         "run": asdict(known.run) if known.run else None,
     }
 
@@ -87,9 +90,13 @@ def _tasks(view: View, wanted: TaskFilter) -> list[dict[str, object]]:
     """Return the tasks, each with what it ran of prerequisites and plugins in the last attempt."""
     known = view.history
     scripts = {role.name: read_scripts(view.folder.scripts(known.attempt, role)) for role in known.roles}
+    places = task_places(view)
     found = ((task, scripts[task.role].get(task.index, ())) for task in wanted.chosen(view.tasks))
     return [
-        asdict(task) | {"node": task.node or None, "scripts": [asdict(each) for each in runs]} for task, runs in found
+        asdict(task)
+        | {"node": task.node or None, "scripts": [asdict(each) for each in runs]}
+        | place_dict(places.get((task.role, task.index)))
+        for task, runs in found
     ]
 
 
@@ -119,11 +126,17 @@ def backend_state(view: View) -> str:
 
 
 def print_view(
-    view: View, failure: Failure | None, now: int, wanted: TaskFilter = EVERY_TASK, *, every: bool = False
+    view: View,
+    failure: Failure | None,
+    now: int,
+    wanted: TaskFilter = EVERY_TASK,
+    *,
+    every: bool = False,
+    ports: bool = False,
 ) -> None:
     """Print a job: what matters of it, its roles, its tasks that are wanted, why it failed.
 
-    `every` shows each task in a row of its own.
+    `every` shows each task in a row of its own, `ports` the addresses and ports of all that began.
     """
     known = view.history
     rows = [
@@ -158,6 +171,7 @@ def print_view(
         chosen = wanted.chosen(view.tasks)
         if chosen:
             _print_tasks(chosen, view.folder.name, every=every)
+            print_places(view, chosen, every=ports)
         else:
             print_result("no such tasks")
     if failure is not None:

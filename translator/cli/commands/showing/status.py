@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option("--task", "patterns", multiple=True, metavar="PATTERN", help="Of the tasks, those of a role or name.")
 @click.option("--tasks", "--all-tasks", "every", is_flag=True, help="Show each task in a row of its own.")
+@click.option("--ports", is_flag=True, help="Show the address and the ports of every task that has begun.")
 @json_option
 def command(
     jobs: tuple[str, ...],
@@ -44,6 +45,7 @@ def command(
     last: bool,
     failed: bool,
     every: bool,
+    ports: bool,
     as_json: bool,
 ) -> int:
     """Show how a job and its tasks stand, or in short how several jobs do.
@@ -72,7 +74,7 @@ def command(
                 print_result("")
             print_compact(view, clock())
     else:
-        print_view(views[0], failure_of(views[0]), clock(), wanted, every=every)
+        print_view(views[0], failure_of(views[0]), clock(), wanted, every=every, ports=ports)
     _say_more(views)
     return 0
 

@@ -9,6 +9,7 @@ from ....errors import BackendError, NotFoundError
 from ...context import user_name
 from ...output.console import log, raw_output
 from ..fetching import Fetcher, fetch, run_folder_with_logs
+from ..page_lines import PageLines
 from ..waiting import MAX_INTERVAL, wait_for_end
 from .job_logs import JobLogs
 from .printer import printer
@@ -85,6 +86,8 @@ def follow_jobs(
     jobs = targets(folders, selection)
     opened = _open(jobs, selection, follows=True)
     fetchers = [Fetcher(job.folder, job.tasks) for job in jobs]
+    # Of several jobs `status` tells the pages.
+    pages = [PageLines(job.folder) for job in jobs] if len(jobs) == 1 else []
     for number, job in enumerate(jobs):
 
         def print_new(first: int = number) -> None:
@@ -93,6 +96,8 @@ def follow_jobs(
                 fetcher()
             for logs in opened[first:]:
                 logs.print_new()
+            for lines in pages:
+                lines.print_new()
 
         view = wait_for_end(job.folder, max_age=max_age, shortest=MAX_INTERVAL, between=print_new, tasks=job.tasks)
         opened[number].print_last()

@@ -1,0 +1,74 @@
+"""What sstat prints of steps: the CPU time, memory and GPUs of their tasks, on average and at most."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from paislurm.translator.lazy import regex
+
+from .commands import STEP_FIELDS
+
+MIB = 1 << 20
+_TIME = regex(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
+_SIZE = regex(r"(\d+(?:\.\d+)?)([KMGTP]?)")
+_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
+
+
+class StepUsage(NamedTuple):
+    """Say what the tasks of a step use, as Slurm has them: its processes. Memory is in MiB, GPUs in percent.
+
+    `cpu_seconds`, `memory_mib` and those of GPUs are averages; None where Slurm does not gather them.
+    """
+
+    tasks: int
+    cpu_seconds: int
+    memory_mib: int
+    max_memory_mib: int
+    gpu_percent: int | None
+    gpu_memory_mib: int | None
+
+
+def step_usages(text: str) -> dict[tuple[int, int], StepUsage]:
+    """Return what is known of steps, by the numbers of the job and of the step; nothing of those with no figures."""
+    found: dict[tuple[int, int], StepUsage] = {}
+    for line in text.splitlines():
+        words = line.split("|")
+        job, _, step = words[0].partition(".")
+        if len(words) == len(STEP_FIELDS) and job.isdecimal() and step.isdecimal():
+            _, tasks, cpu, memory, most, tres = words
+            usage = _usage(tasks, cpu, memory, most, tres)
+            if usage is not None:
+                found[int(job), int(step)] = usage
+    return found
+
+
+def _usage(tasks: str, cpu: str, memory: str, most: str, tres: str) -> StepUsage | None:
+    seconds, used, peak = _seconds(cpu), _number(memory), _number(most)
+    # Where nothing is gathered (jobacct_gather/none) the columns are empty, or 0.
+    if not tasks.isdecimal() or not int(tasks) or seconds is None or not used:
+        return None
+    pairs = dict(pair.split("=", 1) for pair in tres.split(",") if "=" in pair)
+    gpu, gpu_memory = _number(pairs.get("gres/gpuutil", "")), _number(pairs.get("gres/gpumem", ""))
+    return StepUsage(
+        tasks=int(tasks),
+        cpu_seconds=seconds,
+        memory_mib=round(used / MIB),
+        max_memory_mib=round((peak or used) / MIB),
+        gpu_percent=None if gpu is None else round(gpu),
+        gpu_memory_mib=None if gpu_memory is None else round(gpu_memory / MIB),
+    )
+
+
+def _seconds(text: str) -> int | None:
+    """Return the seconds of `1-02:03:04`, `02:03:04` or `03:04`."""
+    found = _TIME.fullmatch(text)
+    if found is None:
+        return None
+    days, hours, minutes, seconds = (int(word or 0) for word in found.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def _number(text: str) -> float | None:
+    """Return a number, with a unit as sstat has them: `1536M`."""
+    found = _SIZE.fullmatch(text)
+    return float(found[1]) * 1024 ** _POWERS[found[2]] if found else None

@@ -1,0 +1,84 @@
+"""Where tasks are, how their ports are reached from the login node, and what sstat says that they use."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.jobs import role
+from tests.cluster.processes import wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.contract.site import Job, Site
+
+SERVES = "python3 -m http.server $PAI_CURRENT_CONTAINER_PORT"
+BUSY = "python3 -c 'x = bytearray(40 << 20); any(False for _ in iter(int, 1))'"
+TWO = role("web", 2, SERVES) + role("busy", 1, BUSY)
+LAYOUTS = {
+    "het": "{slurm: {layout: het}}",
+    "shared": "{slurm: {layout: shared}}",
+    "slots": "{gangAllocation: false, slurm: {layout: het}}",
+}
+FORWARD = """
+paislurm port-forward "$1" web-1 http --run --local-port "$2" 2>said & forwarder=$!
+until grep -q Ctrl-C said; do read -r -t 0.1 <> <(:); done
+for try in {1..100}; do
+  exec 3<>"/dev/tcp/127.0.0.1/$2"
+  printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3
+  grep -m1 'Directory listing' <&3 && break
+  exec 3<&-
+  read -r -t 0.2 <> <(:)
+done
+kill "$forwarder"
+"""
+
+
+def document(job: Job, *words: str) -> Any:
+    done = job.paislurm(words[0], "--json", job.name, *words[1:])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("extras", LAYOUTS.values(), ids=LAYOUTS)
+def test_where_tasks_are_and_what_they_use(site: Site, folder: Path, extras: str) -> None:
+    job = site.submit(folder, TWO, extras)
+    wait_until(lambda: {task["state"] for task in job.status()["tasks"]} == {"RUNNING"}, "all tasks to run", 120)
+    known = job.status()["tasks"]
+    addresses = {(task["node"], task["node_address"]) for task in known}
+    assert len({node for node, _ in addresses}) == len(addresses)
+    assert all(address for _, address in addresses)
+    assert all(set(task["ports_by_label"]) == {"http", "ssh"} for task in known)
+    done = job.paislurm("port-forward", job.name, "web-1", "http")
+    port = known[1]["ports_by_label"]["http"][0]
+    assert f" -L {port}:{known[1]['node_address']}:{port} {site.user}@" in done.stdout, done.stderr
+    wait_until(lambda: document(job, "top")["usages"][-1]["used_memory_mib"] >= 40, "sstat to see the memory", 60)
+    used = document(job, "top")
+    assert used["measured_by"] == "sstat"
+    web, busy = used["usages"]
+    assert (web["role"], web["index"], web["running_tasks"]) == ("web", None, 2)
+    assert (busy["role"], busy["index"], busy["node"]) == ("busy", 0, known[2]["node"])
+    assert busy["max_memory_mib"] >= busy["used_memory_mib"] > web["used_memory_mib"]
+    each = document(job, "top", "busy-0")
+    assert (each["measured_by"], [row["index"] for row in each["usages"]]) == ("processes", [0])
+    assert (each["usages"][0]["cpus_busy"] > 0, each["usages"][0]["used_memory_mib"] >= 40) == (True, True)
+    assert [row["index"] for row in document(job, "top", "web")["usages"]] == [0, 1]
+    job.paislurm("cancel", job.name)
+    job.paislurm("wait", job.name)
+    later = job.status()["tasks"]
+    assert [(task["node_address"], task["ports_by_label"]) for task in later] == [
+        (task["node_address"], task["ports_by_label"]) for task in known
+    ]
+
+
+def test_a_port_is_forwarded_to_the_login_node(site: Site, folder: Path) -> None:
+    """No node need let anybody log in."""
+    job = site.submit(folder, TWO)
+    wait_until(lambda: {task["state"] for task in job.status()["tasks"]} == {"RUNNING"}, "all tasks to run", 120)
+    number = job.status()["tasks"][1]["ports_by_label"]["ssh"][0]
+    done = site.run("bash", "-c", FORWARD, "forward", job.name, str(number), cwd=job.folder, env=job.env)
+    assert "Directory listing" in done.stdout, done.stdout + done.stderr
+    job.paislurm("cancel", job.name)

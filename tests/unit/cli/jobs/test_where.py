@@ -1,0 +1,220 @@
+"""Where tasks are, the ways to their ports, and what they use: jobs on this machine, without Slurm."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from paislurm.translator.shipped import shipped_text
+from tests.cluster.processes import wait_until
+
+from ...protocol.jobs import HEAD
+from ..running import job_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
+SERVING = (
+    HEAD
+    + """\
+taskRoles:
+  web:
+    instances: 2
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 64, gpu: 0, ports: {jupyterLab: 1, http: 2}}
+    commands:
+      - python3 -m http.server $PAI_CURRENT_CONTAINER_PORT --bind 127.0.0.1
+  other:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 64, gpu: 0}
+    commands: [sleep 600]
+extras:
+  com.microsoft.pai.runtimeplugin:
+    - plugin: tensorboard
+      parameters: {port: 6161, logdir: {all: /tmp}}
+"""
+)
+
+
+def paislurm(*argv: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PROGRAM, *argv], capture_output=True, text=True, check=False, timeout=60)
+
+
+def document(*argv: str) -> Any:
+    return json.loads(paislurm(*argv, "--json").stdout)
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give nodes a TensorBoard and a GPU, which are scripts."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    for name, text in {
+        "tensorboard": "[[ $1 == --version ]] && echo 2.1 || exec sleep 600",
+        "nvidia-smi": 'echo "asked: $*" >&2; printf "0, 87, 1024\\n1, 13, 512\\n"',
+    }.items():
+        (folder / name).write_text(f"#!/bin/bash\n{text}\n", encoding="utf-8")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return folder
+
+
+@pytest.fixture
+def running(tmp_path: Path, tools: Path) -> Iterator[None]:
+    assert tools
+    assert paislurm("submit", job_file(tmp_path, SERVING), "--backend", "local").returncode == 0
+    wait_until(lambda: {task["state"] for task in document("status", "demo")["tasks"]} == {"RUNNING"}, "all to run")
+    yield
+    paislurm("cancel", "demo")
+
+
+@pytest.mark.usefixtures("running")
+def test_where_tasks_are_and_were() -> None:
+    known = document("status", "demo")
+    first, second, other = known["tasks"]
+    assert [list(task["ports_by_label"]) for task in (first, other)] == [["jupyterLab", "http", "ssh"], ["ssh", "http"]]
+    assert (first["node"], first["node_address"], len(first["ports_by_label"]["http"])) == ("localhost", "127.0.0.1", 2)
+    ports = [port for task in known["tasks"] for each in task["ports_by_label"].values() for port in each]
+    assert len(set(ports)) == len(ports) == 10
+    jupyter, http = second["ports_by_label"]["jupyterLab"][0], second["ports_by_label"]["http"][0]
+    pages = [(page["title"], page["task"], page["url"]) for page in known["pages"]]
+    assert pages[0] == ("TensorBoard", "web-0", "http://127.0.0.1:6161")
+    assert pages[3:] == [
+        ("Jupyter", "web-1", f"http://127.0.0.1:{jupyter}"),
+        ("HTTP", "web-1", f"http://127.0.0.1:{http}"),
+    ]
+    shown = paislurm("status", "demo").stdout
+    assert "TensorBoard: http://127.0.0.1:6161 (web-0)" in shown
+    assert "... and 1 more pages: --ports shows all" in shown
+    assert f"web-1    localhost  127.0.0.1  jupyterLab {jupyter}, http {http}" in shown
+    paislurm("cancel", "demo")
+    ended = paislurm("wait", "demo", "--json")
+    later = json.loads(ended.stdout)
+    assert later["pages"] == []
+    kept = [(task["role"], task["node_address"], task["ports_by_label"]) for task in later["tasks"]]
+    assert kept == [(task["role"], task["node_address"], task["ports_by_label"]) for task in known["tasks"]]
+    # The result alone has them once the files of nodes are gone.
+    for log in Path(later["folder"]).glob("attempts/0/tasks/*.log"):
+        log.unlink()
+    assert [task["ports_by_label"] for task in document("status", "demo")["tasks"]] == [each for _, _, each in kept]
+    assert "127.0.0.1" not in paislurm("status", "demo").stdout
+    assert f"jupyterLab {jupyter}" in paislurm("status", "demo", "--ports").stdout
+
+
+def test_who_follows_a_job_is_told_of_its_pages(tmp_path: Path, tools: Path) -> None:
+    assert tools
+    text = SERVING.replace("python3 -m http.server", "true").replace("sleep 600", "echo")
+    done = paislurm("submit", job_file(tmp_path, text), "--backend", "local", "--follow")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("TensorBoard: http://127.0.0.1:6161 (web-0)\n") == 1
+
+
+@pytest.mark.usefixtures("running")
+def test_the_ssh_line_to_a_port() -> None:
+    http = document("status", "demo")["tasks"][1]["ports_by_label"]["http"][0]
+    done = paislurm("port-forward", "demo", "web-1", "http", "--login", "alice@login.example.org:2222")
+    line = "ssh -N -o ExitOnForwardFailure=yes -L {0}:127.0.0.1:{0} -p 2222 alice@login.example.org\n"
+    assert (done.returncode, done.stdout) == (0, line.format(http))
+    assert f"open http://localhost:{http}" in done.stderr
+    known = document("port-forward", "demo", "other", "99", "--local-port", "8888", "--login", "login1")
+    assert known["argv"][-2:] == ["8888:127.0.0.1:99", "login1"]
+    assert known["argv_by_node"] == ["ssh", "-N", "-J", "login1", "-L", "8888:localhost:99", "localhost"]
+    assert document("port-forward", "demo", "web-0", "tensorboard")["port"] == 6161
+    assert document("port-forward", "demo", "web-0", "http")["login"].endswith(f"@{socket.getfqdn()}")
+    for words, code in {
+        ("web-0", "nope"): "E567",
+        ("web-0", "70000"): "E567",
+        ("web-9", "http"): "E521",
+        ("web-0", "http", "--login", "-oProxyCommand=x"): "E505",
+    }.items():
+        assert f"error {code}" in paislurm("port-forward", "demo", *words).stderr
+    assert paislurm("port-forward", "demo", "web", "http").returncode == 2
+    paislurm("cancel", "demo")
+    paislurm("wait", "demo")
+    assert "error E565" in paislurm("port-forward", "demo", "web-0", "http").stderr
+    assert "error E565" in paislurm("top", "demo").stderr
+
+
+@pytest.mark.usefixtures("running")
+def test_a_port_is_forwarded_here() -> None:
+    port = int(paislurm("exec", "demo", "web-0", "--", "printenv", "PAI_CURRENT_CONTAINER_PORT").stdout)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        number = taken.getsockname()[1]
+        words = ("port-forward", "demo", "web-0", str(port), "--run", "--local-port", str(number))
+        refused = paislurm(*words)
+        assert (refused.returncode, "error E568" in refused.stderr) == (2, True)
+    with subprocess.Popen([*PROGRAM, *words], stderr=subprocess.PIPE, text=True) as forwarder:
+        assert forwarder.stderr is not None
+        assert forwarder.stderr.readline().startswith(f"open http://localhost:{number}")
+        wait_until(lambda: answers(port), "the task to serve")
+        with urllib.request.urlopen(f"http://127.0.0.1:{number}/", timeout=20) as page:
+            assert b"Directory listing" in page.read()
+        paislurm("cancel", "demo")
+        wait_until(lambda: not answers(port), "the task to end")
+        with socket.create_connection(("127.0.0.1", number), timeout=20) as caller:
+            assert caller.recv(1) == b""
+        assert f"127.0.0.1:{port} does not answer" in forwarder.stderr.readline()
+        forwarder.send_signal(signal.SIGINT)
+        assert forwarder.wait(20) == 0
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as caller:
+        return caller.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.mark.usefixtures("running")
+def test_what_tasks_use() -> None:
+    busy = "x = bytearray(64 << 20)\nwhile True: pass"
+    with subprocess.Popen([*PROGRAM, "exec", "demo", "other-0", "--", "python3", "-c", busy]) as worker:
+        wait_until(
+            lambda: document("top", "demo", "other")["usages"][0]["used_memory_mib"] > 64, "the memory to be used"
+        )
+        known = document("top", "demo")
+        assert (known["measured_by"], [(each["role"], each["index"]) for each in known["usages"]]) == (
+            "processes",
+            [("web", 0), ("web", 1), ("other", 0)],
+        )
+        other = known["usages"][2]
+        assert (other["cpus_busy"] > 0, other["cpu_time"] >= 0, other["used_memory_mib"] > 64) == (True, True, True)
+        assert other["gpu_percent"] is None
+        shown = paislurm("top", "demo", "other-0").stdout
+        assert shown.splitlines()[0].split() == ["task", "node", "CPUs", "CPU", "time", "memory"]
+        assert "other-0  localhost  " in shown
+        assert "from the processes of the tasks, during one second just now" in shown
+        worker.kill()
+
+
+@pytest.mark.usefixtures("running")
+def test_programs_of_the_node_run_in_a_task() -> None:
+    done = paislurm("exec", "demo", "web-1", "--", "nvidia-smi")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0, 87, 1024\n1, 13, 512\n", "asked: \n")
+
+
+def test_the_gpus_of_a_task(tools: Path) -> None:
+    environment = {
+        "PATH": f"{tools}:/usr/bin:/bin",
+        "PAISLURM_CONTROL": str(tools / "0.0"),
+        "CUDA_VISIBLE_DEVICES": "0,1",
+    }
+    with subprocess.Popen(["sleep", "600"], env=environment) as task:
+        argv = ["bash", "-c", shipped_text("templates/usage.sh")]
+        done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True, timeout=30)
+        environment.pop("CUDA_VISIBLE_DEVICES")
+        without = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True, timeout=30)
+        task.kill()
+    usage, *gpus = done.stdout.splitlines()
+    assert usage.split()[:2] == ["usage", "1"]
+    assert gpus == ["gpu 0 87 1024", "gpu 1 13 512"]
+    assert (len(without.stdout.splitlines()), done.stderr) == (1, "")

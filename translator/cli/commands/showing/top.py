@@ -1,0 +1,97 @@
+"""`paislurm top`: what the tasks of a job use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ...options import examples, job_argument, json_option
+from ...output.console import log, print_json, print_result
+from ...shell.candidates import Task
+
+if TYPE_CHECKING:
+    from ....monitor.poll import View
+    from ...usage.running import RunningRole
+    from ...usage.usage import Measured
+
+
+@click.command(
+    epilog=examples("paislurm top my-job", "paislurm top my-job worker", "paislurm top my-job worker-0 --json")
+)
+@job_argument
+@click.argument("task", metavar="[TASK]", type=Task(), required=False)
+@json_option
+def command(job: str, task: str | None, *, as_json: bool) -> int:
+    """Show what the running tasks of a job use: CPU, memory, GPUs.
+
+    JOB is a job's name, user~name, or its Slurm id. Slurm is asked by one sstat, which tells the average of the
+    tasks of a role. Where it gathers nothing, and where TASK names a role or a task, the processes of each
+    task are looked at for a second, by one srun.
+    """
+    from ...context import clock, store, user_name
+    from ...jobs.refresh import refresh
+    from ...usage.running import running_roles
+
+    view = refresh(store().find(job, user=user_name()))
+    roles = _wanted(view, running_roles(view), task)
+    measured = _measured(view, roles, clock(), each=task is not None)
+    if as_json:
+        from ...usage.show import measured_dict
+
+        print_json(measured_dict(view, measured))
+        return 0
+    from ...usage.show import measured_text, print_usages
+
+    print_usages(measured)
+    print_result("")
+    print_result(measured_text(measured))
+    silent = sum(len(role.tasks) for role in roles) - sum(usage.running_tasks for usage in measured.usages)
+    if silent:
+        log(f"{silent} more did not answer: they have ended, or are about to begin")
+    if view.backend_error:
+        log(f"this is what was known last: {view.backend_error}")
+    return 0
+
+
+def _wanted(view: View, roles: list[RunningRole], word: str | None) -> list[RunningRole]:
+    """Return the roles with those of their tasks that a word means; NotFoundError if none of them runs."""
+    from dataclasses import replace
+
+    from ....errors import Diagnostic, NotFoundError
+    from ...jobs.logs.selection import chosen
+
+    wanted = {(role.name, index) for role, index in chosen(view.history.roles, (word,) if word else ())}
+    found = [
+        replace(role, tasks=[task for task in role.tasks if (task.role, task.index) in wanted])
+        for role in roles
+        if any((task.role, task.index) in wanted for task in role.tasks)
+    ]
+    if not found:
+        which = f"task or role {word} of {view.folder.name}" if word else f"{view.folder.name}"
+        message = f"nothing of {which} is running: the job is {view.job_status.state}"
+        raise NotFoundError(Diagnostic(code="E565", message=message, hint=f"see: paislurm status {view.folder.name}"))
+    return found
+
+
+def _measured(view: View, roles: list[RunningRole], now: int, *, each: bool) -> Measured:
+    from paislurm.backends.base import JobId
+    from paislurm.backends.slurm.backend import check_cluster
+    from paislurm.backends.slurm.commands import number_of
+
+    from ...context import backend, slurm_runner
+    from ...ownership import check_script
+    from ...usage.in_tasks import LOCAL, usages_in_tasks
+    from ...usage.of_steps import usages_of_steps
+    from ...usage.usage import Measured
+
+    known = view.history
+    job_id = JobId(known.job_id)
+    check_cluster(job_id)
+    if not each and known.backend != LOCAL:
+        found = usages_of_steps(slurm_runner(known.backend), int(number_of(job_id)), roles, now)
+        if found is not None:
+            return Measured("sstat", now, found)
+    check_script(view.folder, known.attempt, "top")
+    folder = backend(known.backend).folder(known.run_folder(view.folder.path))
+    return Measured("processes", now, usages_in_tasks(known, folder, roles))

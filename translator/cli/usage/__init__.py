@@ -1,0 +1,1 @@
+"""What the tasks of a job use: CPU, memory and GPUs."""

@@ -1,0 +1,121 @@
+"""The pages that tasks serve, as far as the job file tells: TensorBoard, Jupyter, and ports that it labels `http`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...lazy import regex
+from ...state.safe_read import CorruptDataError, json_object, parse_int, read_end
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ...state.job_folder import JobFolder
+    from .task_places import TaskPlace
+
+MAX_BYTES = 16 << 20
+TITLES: Mapping[str, str] = {"tensorboard": "TensorBoard", "jupyter": "Jupyter", "notebook": "Jupyter"}
+"""By what a label has in it."""
+_MENTIONS_HTTP = regex(rb"[\"']?http[\"']?\s*[:,}\n]")
+
+
+class WebPage(NamedTuple):
+    """Name a page that a task serves, or is to."""
+
+    title: str
+    task: str
+    url: str
+
+
+def may_have_pages(folder: JobFolder) -> bool:
+    """Tell whether the job file asks for anything that serves a page."""
+    roles = _roles_of_plan(folder).values()
+    labels = {str(port.get("label")).lower() for role in roles for port in _objects(role.get("ports"))}
+    named = any(word in label for word in TITLES for label in labels)
+    return named or any(_port_of_plugin(role) is not None for role in roles) or bool(_roles_with_http(folder))
+
+
+def web_pages(folder: JobFolder, places: Iterable[TaskPlace]) -> list[WebPage]:
+    """Return the pages of running tasks, each once; whether somebody answers there, nobody has asked."""
+    running = [place for place in places if place.is_running and place.host]
+    if not running:
+        return []
+    roles = _roles_of_plan(folder)
+    labelled = _roles_with_http(folder)
+    found: dict[str, WebPage] = {}
+    for place in running:
+        for title, port in _ports(place, roles.get(place.role, {}), has_http=place.role in labelled):
+            host = f"[{place.host}]" if ":" in place.host else place.host
+            url = f"http://{host}:{port}"
+            found.setdefault(url, WebPage(title, place.name, url))
+    return list(found.values())
+
+
+def _ports(place: TaskPlace, role: Mapping[str, object], *, has_http: bool) -> Iterator[tuple[str, int]]:
+    if place.index == 0 and (port := _port_of_plugin(role)) is not None:
+        yield "TensorBoard", port
+    for label, ports in place.ports.items():
+        title = next((TITLES[word] for word in TITLES if word in label.lower()), "")
+        if ports and (title or (label == "http" and has_http)):
+            yield title or "HTTP", ports[0]
+
+
+def _roles_of_plan(folder: JobFolder) -> dict[str, Mapping[str, object]]:
+    """Return the roles of the plan by name; none where it cannot be read."""
+    try:
+        plan = json_object(read_end(folder.path / "plan.json", MAX_BYTES)[0])
+    except (OSError, CorruptDataError):
+        return {}
+    roles = plan.get("roles")
+    return {str(role.get("name")): role for role in _objects(roles)}
+
+
+def _port_of_plugin(role: Mapping[str, object]) -> int | None:
+    """Return the port of the plugin tensorboard, which the first task of the first role runs."""
+    for script in _objects([hook.get("script") for hook in _objects(role.get("before"))]):
+        if script.get("program") == "tensorboard":
+            settings = script.get("settings")
+            pairs = settings if isinstance(settings, list) else []
+            ports = [pair[1] for pair in pairs if isinstance(pair, list) and len(pair) == 2 and pair[0] == "PORT"]
+            return parse_int(str(ports[0])) if ports else None
+    return None
+
+
+def _roles_with_http(folder: JobFolder) -> set[str]:
+    """Return the roles for which the job file itself asks for ports labelled `http`: every task has one unasked."""
+    try:
+        text = read_end(folder.path / "job.yaml", MAX_BYTES)[0]
+    except OSError:
+        return set()
+    return _declaring(text) if _MENTIONS_HTTP.search(text) else set()
+
+
+def _declaring(text: bytes) -> set[str]:
+    from ...errors import PaislurmError
+    from ...reading.read import read
+
+    try:
+        root = read(text, file="job.yaml").root
+    except PaislurmError:
+        return set()
+    roles = root.get("taskRoles") if isinstance(root, Mapping) else None
+    if isinstance(roles, Mapping):
+        return {name for name, role in roles.items() if _asks_for_http(role)}
+    return {str(role.get("name")) for role in _objects(roles) if _lists_http(role.get("portList"))}
+
+
+def _asks_for_http(role: object) -> bool:
+    """Tell whether a role of protocol v2 asks for such ports."""
+    resources = role.get("resourcePerInstance") if isinstance(role, Mapping) else None
+    ports = resources.get("ports") if isinstance(resources, Mapping) else None
+    return isinstance(ports, Mapping) and "http" in ports
+
+
+def _lists_http(ports: object) -> bool:
+    """Tell whether a list of ports of protocol v1 has such a label."""
+    return any(port.get("label") == "http" for port in _objects(ports))
+
+
+def _objects(value: object) -> Sequence[Mapping[str, object]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, (list, tuple)) else []
