@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..exit_codes.table import ExitTable
 from ..lazy import dataclass
@@ -13,7 +13,6 @@ from ..state.history import reasons_of
 from ..state.records import Ended, Observed, Retry, Submitted
 from ..state.task_reports import Report
 from .model import AttemptEntry, JobReport, RunFacts, TaskEntry
-from .peers import NO_PEERS, Peers
 from .timeline import segments, task_segments
 
 if TYPE_CHECKING:
@@ -32,15 +31,25 @@ DETAILED = 5
 """Attempts of which a report shows the tasks: the newest."""
 
 
+class Endpoint(NamedTuple):
+    """Say where a task is reached: the address of its node, and its ports by their label."""
+
+    address: str
+    ports: Mapping[str, tuple[int, ...]]
+
+
+NO_ENDPOINT = Endpoint("", {})
+
+
 @dataclass(frozen=True, kw_only=True)
 class AttemptFiles:
-    """Hold what the folder of an attempt tells: `runs` and `scripts` by role folder and index."""
+    """Hold what the folder of an attempt tells: `runs` and `scripts` by role folder and index, `endpoints` by task."""
 
     number: int
     result: Result | None = None
     runs: Mapping[str, Mapping[int, tuple[Report, ...]]] = field(default_factory=dict)
     scripts: Mapping[str, Mapping[int, tuple[ScriptRun, ...]]] = field(default_factory=dict)
-    peers: Peers = NO_PEERS
+    endpoints: Mapping[tuple[str, int], Endpoint] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +176,7 @@ def _tasks(
         folder = folders[view.role]
         runs = files.runs.get(folder, {}).get(view.index, ())
         scripts = files.scripts.get(folder, {}).get(view.index, ())
-        task = (view.role, view.index)
+        place = files.endpoints.get((view.role, view.index), NO_ENDPOINT)
         yield TaskEntry(
             role=view.role,
             index=view.index,
@@ -175,8 +184,8 @@ def _tasks(
             exit_status=view.exit_status,
             exit_code=view.exit_code,
             node=view.node,
-            address=files.peers.addresses.get(task, ""),
-            ports=files.peers.ports.get(task, ()),
+            address=place.address,
+            ports=tuple((label, ",".join(map(str, ports))) for label, ports in place.ports.items()),
             task_attempts=max(len(runs), 1) if view.started_at is not None else 0,
             started_at=runs[0].started if runs else view.started_at,
             ended_at=view.ended_at,

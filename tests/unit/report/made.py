@@ -166,7 +166,7 @@ def retried(jobs: Path, user: str) -> JobFolder:
         began, ended = at + waited, at + waited + ran
         made.submitted(attempt, at, starts=began, reason="Priority" if attempt else "Resources")
         made.file(attempt, "job.sbatch", script)
-        rows, lines, peers = [], [], []
+        rows, lines = [], []
         for index in range(6):
             begins, ends = began + 25 + index % 3, ended - (5 - index) * (4 if not code else 1)
             fails = index == culprit
@@ -180,15 +180,12 @@ def retried(jobs: Path, user: str) -> JobFolder:
                 attempt, f"tasks/1-role/{index}.scripts",
                 f"0 start 0 {begins} {begins + 60 + 20 * index} docker-image\n",
             )  # fmt: skip
-            peers += [
-                f"PAI_HOST_IP_worker_{index}=10.0.4.{index // 2 + 6}",
-                f"PAI_PORT_LIST_worker_{index}_nccl={21000 + index * 7},{21001 + index * 7}",
-            ]
+            ports = f"nccl:{21000 + index * 7},{21001 + index * 7}"
+            lines += [f"peer 1 {index} 0 10.0.4.{index // 2 + 6} {index} {ports}"]
         rows.insert(0, task("ps", 0, "STOPPED", -220, "cpu-01", began + 22, ended + 12))
         lines += [f"start 0 0 0 0 cpu-01 0 {began + 22}", f"exit 0 0 0 0 143 143 transient {ended + 12}"]
-        peers += ["PAI_HOST_IP_ps_0=10.0.2.1", "PAI_PORT_LIST_ps_0_http=23456"]
+        lines += ["peer 0 0 0 10.0.2.1 0 http:23456"]
         made.file(attempt, "tasks/all.log", "\n".join(lines) + "\n")
-        made.file(attempt, "peers.sh", "\n".join(peers) + "\n")
         made.result(attempt, began, ended, "succeeded" if not code else "failed", code, reason, rows)
         if culprit >= 0:
             text = "".join(f"step {n:5}  loss {9 / (n + 1):.4f}\n" for n in range(60))

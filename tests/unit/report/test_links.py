@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
-
-from hypothesis import given
-from hypothesis import strategies as st
-
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.rendering.provenance import origins
 from paislurm.translator.report.links import MAX_LINES, head_of, linked
-from paislurm.translator.report.peers import parse_peers
 
 from .made import STORY
 
@@ -50,23 +44,3 @@ def test_a_file_is_cut_off_somewhere() -> None:
 def test_the_head_ends_where_the_runtime_begins() -> None:
     assert head_of("a\n# ---- paislurm runtime 0.1.0, sha256 0\nb\n") == ["a"]
     assert head_of("a\nb") == ["a", "b"]
-
-
-def test_peers_of_a_role_whose_name_begins_with_anothers() -> None:
-    text = (
-        "PAI_HOST_IP_a_1=10.0.0.1\nPAI_PORT_LIST_a_1_0_http=1,2\nPAI_PORT_LIST_a_0_ssh=3\nPAI_HOST_IP_b_0=x\nPATH=/\n"
-    )
-    peers = parse_peers(text, ["a", "a_1"])
-    assert peers.addresses == {("a", 1): "10.0.0.1"}
-    assert peers.ports == {("a_1", 0): (("http", "1,2"),), ("a", 0): (("ssh", "3"),)}
-
-
-@given(st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=20))
-def test_a_quoted_value_is_what_it_was(value: str) -> None:
-    assert parse_peers(f"PAI_HOST_IP_w_0={shlex.quote(value)}\n", ["w"]).addresses == {("w", 0): value}
-
-
-@given(st.text(max_size=200))
-def test_nothing_that_is_in_the_file_is_an_error(text: str) -> None:
-    peers = parse_peers(f"PAI_HOST_IP_w_0={text}", ["w", ".*"])
-    assert set(peers.addresses) <= {("w", 0)}

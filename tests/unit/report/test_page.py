@@ -289,7 +289,7 @@ def test_what_another_user_owns_is_not_read(jobs: Path, run: Runner, tmp_path: P
     mine = tmp_path / "mine"
     mine.write_text("parameters: {mine: quetzal}\n")
     os.chown(mine, 12345, 12345)
-    for path in (folder.path / "job.yaml", folder.script(2), folder.attempt(2) / "peers.sh"):
+    for path in (folder.path / "job.yaml", folder.script(2)):
         path.unlink()
         path.symlink_to(mine)
     assert run("report", "resnet-a100").code == 0

@@ -45,7 +45,7 @@ def progress_of(folder: JobFolder, known: History, tasks: Sequence[TaskView]) ->
     """Return how far the last attempt of a job is."""
     if any(task.started_at for task in tasks):
         done, failed = sum(task.completed for task in tasks), sum(task.state == "FAILED" for task in tasks)
-        words = f"{done}/{len(tasks)} tasks completed" + (f", {failed} failed" if failed else "")
+        words = f"{done} of {len(tasks)} tasks completed" + (f", {failed} failed" if failed else "")
         return Progress(words=words, done=done, total=len(tasks), failed=failed)
     stage = _stage(folder, known)
     if stage is None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...monitor.watching.job_files import result_of
-from ...report.build import DETAILED, AttemptFiles, JobEvidence, job_report
-from ...report.peers import parse_peers
+from ...report.build import DETAILED, AttemptFiles, Endpoint, JobEvidence, job_report
 from ...state.journal import read
+from ...state.peers import read_peers
 from ...state.script_reports import read_scripts
 from ...state.task_reports import read_runs
 from ..context import clock
 from ..jobs.refresh import refresh_all
 from ..output.views import backend_state
-from .owned import read_owned
 from .run_facts import run_facts
 from .source import linked_source
 from .tails import tails
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
 
     from ...monitor.poll import View
     from ...report.model import JobReport
-    from ...report.peers import Peers
     from ...state.job_folder import JobFolder
+    from ...state.records import JobRole
+    from ...state.result import Result
 
-MAX_PEERS = 16 << 20
 MAX_ATTEMPTS = 200
 """The newest ones are shown."""
 
@@ -91,10 +90,21 @@ def _attempt(view: View, number: int, *, details: bool) -> tuple[AttemptFiles, t
         result=result,
         runs={role.folder: runs.get(position, {}) for position, role in enumerate(roles)},
         scripts={role.folder: read_scripts(folder.scripts(number, role)) for role in roles},
-        peers=_peers(folder, number, [role.name for role in roles]),
+        endpoints=_endpoints(folder, number, roles, result),
     ), errors
 
 
-def _peers(folder: JobFolder, number: int, roles: Sequence[str]) -> Peers:
-    text = read_owned(folder, folder.attempt(number) / "peers.sh", MAX_PEERS)
-    return parse_peers(text.decode(errors="replace"), roles)
+def _endpoints(
+    folder: JobFolder, number: int, roles: Sequence[JobRole], result: Result | None
+) -> dict[tuple[str, int], Endpoint]:
+    """Return where tasks were reached: by the result, or else by what the nodes wrote, which goes at the end."""
+    names = {position: role.name for position, role in enumerate(roles)}
+    found: dict[tuple[str, int], Endpoint] = {
+        (names[role], index): Endpoint(peer.address, peer.ports)
+        for (role, index), peer in read_peers(folder.reports(number)).items()
+        if role in names
+    }
+    for task in result.tasks if result else ():
+        if task.address:
+            found[task.role, task.index] = Endpoint(task.address, task.ports)
+    return found

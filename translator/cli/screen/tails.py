@@ -13,7 +13,7 @@ from ..jobs.fetching import fetch, run_folder_with_logs
 from ..jobs.folders.one_log import has_one_log
 from ..jobs.logs.tail import open_log
 from ..output.console import escape_control
-from .peer import Peer, read_peer
+from ..where.task_places import task_places
 from .tasks import find, label
 from .world import Tail
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
     from ...state.records import JobRole
+    from ..where.task_places import TaskPlace
     from .state import State, Stream
 
 MAX_BYTES, MAX_LINES = 1 << 18, 2000
@@ -49,8 +50,8 @@ class Tails:
         size, written = _size_and_time(path)
         stamp = (view.folder.name, label(task), stream, path, size, written, state.page, task.node)
         if stamp != self._stamp:
-            peer = read_peer(view.folder, view.history.attempt, role, task.index, task.node)
-            self._last = _tail(view, task, (stream, path), peer if state.page == "task" else Peer())
+            place = task_places(view).get((task.role, task.index)) if state.page == "task" else None
+            self._last = _tail(view, task, (stream, path), place)
             self._stamp = stamp
         return self._last
 
@@ -78,15 +79,15 @@ def _log_of(view: View, role: JobRole, task: TaskView, stream: Stream) -> tuple[
     return stream or "stdout", path(stream or "stdout")
 
 
-def _tail(view: View, task: TaskView, log: tuple[str, Path], peer: Peer) -> Tail:
+def _tail(view: View, task: TaskView, log: tuple[str, Path], place: TaskPlace | None) -> Tail:
     stream, path = log
     empty = Tail(
         job=view.folder.name,
         task=label(task),
         stream=stream,
         path=str(path),
-        address=peer.address,
-        ports=peer.ports,
+        address=place.address if place else "",
+        ports=tuple((name, ",".join(map(str, ports))) for name, ports in place.ports.items()) if place else (),
     )
     try:
         descriptor = open_log(path, view.folder.path.stat().st_uid)

@@ -78,7 +78,7 @@ def test_files_are_read_when_they_change(waiting: JobFolder, monkeypatch: pytest
     assert reader.look().staging
     reports = waiting.reports(0) / "n1.log"
     touch(reports, "start 0 0 0 0 n1 0 100\n")
-    assert reader.look() == Progress(words="0/2 tasks completed", done=0, total=2)
+    assert reader.look() == Progress(words="0 of 2 tasks completed", done=0, total=2)
     monkeypatch.setattr("paislurm.translator.cli.progress.job_progress.reports_of", lambda *_: pytest.fail("read"))
     assert reader.look().total == 2
 
@@ -86,7 +86,7 @@ def test_files_are_read_when_they_change(waiting: JobFolder, monkeypatch: pytest
 def test_a_new_attempt_begins_anew(waiting: JobFolder) -> None:
     reader = ProgressReader(waiting)
     touch(waiting.reports(0) / "n1.log", "start 0 0 0 0 n1 0 100\nexit 0 0 0 0 1 255 unknown 110\n")
-    assert reader.look() == Progress(words="1/2 tasks completed, 1 failed", done=1, total=2, failed=1)
+    assert reader.look() == Progress(words="1 of 2 tasks completed, 1 failed", done=1, total=2, failed=1)
     waiting.attempt(1).mkdir()
     for record in (replace(INTENT, attempt=1), replace(SUBMITTED, attempt=1, job_id="8")):
         waiting.append(record)
@@ -138,7 +138,7 @@ def test_what_tasks_print_takes_the_place_of_the_line(
     for _ in range(shown.TICKS):
         progress.show(0)
     last = tty.written().rpartition("printed\n")[2]
-    assert last == ("" if both else f"{CLEAR}{'░' * 20} alice~demo 0/2 tasks completed")
+    assert last == ("" if both else f"{CLEAR}{'░' * 20} alice~demo 0 of 2 tasks completed")
 
 
 def test_of_several_jobs_those_that_ended_are_counted(waiting: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,7 +56,7 @@ def test_only_jobs_that_fit_the_words_are_shown() -> None:
 def test_every_task_has_a_mark() -> None:
     rows = shown(training(), State(page="job", job=JOB))
     assert rows[0] == "train  RUNNING  job 1234  submitted 1h ago"
-    assert "10/66 tasks completed, 2 failed" in rows[2]
+    assert "10 of 66 tasks completed, 2 failed" in rows[2]
     assert rows[3] == "X 2 failed   r 55 running   . 1 waiting   + 8 succeeded"
     assert rows[4] == "worker-0   rrrrr+rrrr Xrr+rrrrrr r+rrrrrrr+ rrrXrrr+rr rrrrr+rrrr rrr+rrrrrr"
     assert rows[5] == "worker-60  r+rr"

@@ -119,7 +119,7 @@ def test_a_job_is_watched(tmux: Callable[..., Tmux], width: int, height: int, tm
     assert len(pane) == height
     assert max(map(len, pane)) <= width
     assert pane[0].startswith("training  RUNNING  job ")
-    assert pane[1].endswith("2/12 tasks completed, 1 failed")
+    assert pane[1].endswith("2 of 12 tasks completed, 1 failed")
     assert [line for line in pane if line.startswith(("worker-0 ", "ps-0 "))] == [
         "worker-0   rr+rrrrXrr r",
         "ps-0       r",

@@ -53,10 +53,9 @@ def write_reports(folder: JobFolder, text: str) -> None:
 
 
 def test_all_jobs_are_looked_at_and_then_one(watching: Callable[[State], Watcher], folder: JobFolder) -> None:
-    write_reports(folder, REPORTS)
+    write_reports(folder, f"{REPORTS}peer 0 1 0 10.0.0.1 1 ssh:1,2\n")
     (folder.attempt(0) / "logs" / "0-worker").mkdir(parents=True)
     (folder.attempt(0) / "logs" / "0-worker" / "1.stderr.log").write_text("no such file\n", encoding="utf-8")
-    (folder.attempt(0) / "peers.sh").write_text("PAI_HOST_IP_worker_1=10.0.0.1\nPAI_PORT_LIST_worker_1_ssh=1,2\n")
     watcher = watching(State())
     wait_until(lambda: watcher.world.looked, "jobs to be looked at")
     assert [(line.name, line.state) for line in watcher.world.jobs] == [(ME, "RUNNING")]
@@ -66,7 +65,7 @@ def test_all_jobs_are_looked_at_and_then_one(watching: Callable[[State], Watcher
     assert view is not None
     assert [task.state for task in view.tasks] == ["RUNNING", "FAILED"]
     assert watcher.world.progress is not None
-    assert watcher.world.progress.words == "1/2 tasks completed, 1 failed"
+    assert watcher.world.progress.words == "1 of 2 tasks completed, 1 failed"
     assert (tail.task, tail.stream, tail.lines) == ("worker-1", "stderr", ("no such file",))
     assert (tail.address, tail.ports) == ("10.0.0.1", (("ssh", "1,2"),))
 
