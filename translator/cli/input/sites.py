@@ -11,6 +11,7 @@ from pathlib import Path
 from ...errors import Diagnostic, SiteError
 from ...reading.decode import MAX_FILE
 from ...site.profile import Partition, RetrySettings, Shape, Site
+from ..caller import setting
 from ..output.console import log
 
 SYSTEM = Path("/etc/paislurm/site.yaml")
@@ -54,7 +55,7 @@ def _load(path: Path, option: str | None) -> Site:
 
 def is_named(option: str | None) -> bool:
     """Tell whether the profile is one that the user names for this call."""
-    return bool(option or os.environ.get("PAISLURM_SITE"))
+    return bool(option or setting("PAISLURM_SITE"))
 
 
 def read_profile(path: Path, option: str | None) -> bytes:
@@ -83,7 +84,7 @@ def hint_at_profile(site: Site) -> None:
 
 def site_path(option: str | None) -> Path | None:
     """Return the profile's file, None where there is none. One that was named must be there."""
-    named = option or os.environ.get("PAISLURM_SITE")
+    named = option or setting("PAISLURM_SITE")
     if named:
         return Path(named)
     written = next((path for path in (user_path(), SYSTEM) if path.is_file()), None)
@@ -97,7 +98,7 @@ def _origin(option: str | None) -> str:
 def origin_of(option: str | None) -> str:
     """Return in a word where the profile that is used comes from, "" where there is none."""
     path = site_path(option)
-    if option or os.environ.get("PAISLURM_SITE"):
+    if option or setting("PAISLURM_SITE"):
         return "named"
     if path == detected_path():
         return "detected"
@@ -123,7 +124,7 @@ def user_path() -> Path:
 
 def detected_path(host: str | None = None) -> Path:
     """Return where `submit` keeps what Slurm says of the site, of this machine or of a login node elsewhere."""
-    home = os.environ.get("PAISLURM_HOME") or "~/.paislurm"
+    home = setting("PAISLURM_HOME") or "~/.paislurm"
     name = this_host() if host is None else f"ssh-{host}"
     return Path(os.path.expanduser(home), "detected-site", f"{name}.yaml")  # noqa: PTH111
 
