@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from ..cli.jobs.listing import Line
+    from ..cli.jobs.listing import Line as JobLine
     from ..job import Job
     from ..monitor.status import Status
     from ..pipeline import Compiled
@@ -158,7 +158,7 @@ class Client:
         with self._call():
             return self._run(store().find(job, user=user_name()))
 
-    def jobs(self, *words: str, everything: bool = False) -> list[Line]:
+    def jobs(self, *words: str, everything: bool = False) -> list[JobLine]:
         """Return a line for each job, the newest first; one query for all tells how they stand.
 
         `words` are names, ids, patterns such as "train-*" and sweeps; without one it is every job, with `everything`
