@@ -136,7 +136,7 @@ def test_what_a_job_file_means_and_becomes(tmp_path: Path) -> None:
     compiled = client.compile(file, slurm={"time": "10"})
     assert "#SBATCH --time=00:10:00" in compiled.script
     assert compiled.site.default_partition == "batch"
-    assert client.check(file) == []
+    assert [each.code for each in client.check(file)] == ["W402"]
     assert paislurm.load(file).name == "demo"
 
 
