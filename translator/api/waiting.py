@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from ..cli.jobs.asking import interval
 from ..cli.jobs.failure import failure_of
 from ..cli.jobs.refresh import refresh_all
-from ..cli.jobs.waiting import wait_for_ends
-from ..errors import NotFoundError
+from ..cli.jobs.waiting import known_ends, wait_for_ends
 from ..monitor.poll import open_job
 from ..monitor.status import Status
 
@@ -41,7 +40,4 @@ def wait(folders: Sequence[JobFolder], *, first: bool, timeout: float | None) ->
         ends = wait_for_ends(folders, first=first, between=look_at_the_clock)
     except _TimeIsUpError:
         return statuses(refresh_all([open_job(folder) for folder in folders], max_age=interval()))
-    lost = [diagnostic for each in ends if isinstance(each, NotFoundError) for diagnostic in each.diagnostics]
-    if lost:
-        raise NotFoundError(lost)
-    return statuses(each for each in ends if not isinstance(each, NotFoundError))
+    return statuses(known_ends(ends))
