@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import signal
+import time
 from dataclasses import FrozenInstanceError
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 import paislurm
 from paislurm.translator.cli.caller import caller
+from paislurm.translator.cli.jobs import waiting
 
 from ..cli.running import JOB, SITE, job_file
 
@@ -82,6 +85,20 @@ def test_waiting_ends_when_its_time_is_up_and_a_cancelled_job_stops() -> None:
     [again] = paislurm.cancel(first)
     assert again.state == "STOPPED"
     assert after.wait(timeout=60).succeeded
+
+
+def test_ctrl_c_ends_the_waiting_and_not_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    run = local(LASTS)
+    with monkeypatch.context() as patch:
+        patch.setattr(waiting, "time", SimpleNamespace(monotonic=time.monotonic, sleep=interrupted))
+        with pytest.raises(paislurm.InterruptedWaitError):
+            run.wait()
+    assert not run.status().ended
+    run.cancel()
+    assert run.wait(timeout=60).state == "STOPPED"
 
 
 def test_a_job_is_held_though_a_later_one_has_its_name() -> None:
