@@ -57,6 +57,7 @@ def _say_group(sweep: Sweep) -> None:
 def _wait(sweep: Sweep, *, as_json: bool) -> int:
     from ...context import store
     from ...jobs.failure import failure_of
+    from ...jobs.folders.housekeeping import tidy_what_has_just_ended
     from ...jobs.waiting import wait_for_end
     from ...output.exit_status import exit_code, log_ending
     from ...output.views import end_dict
@@ -66,6 +67,7 @@ def _wait(sweep: Sweep, *, as_json: bool) -> int:
     views = [wait_for_end(folder) for folder in folders]
     for view in views:
         log_ending(view, failure_of(view))
+    tidy_what_has_just_ended(view.folder for view in views)
     if as_json:
         ends = {view.folder.name: end_dict(view) for view in views}
         jobs = [each.as_dict() | ends[each.folder.name] for each in sweep.submitted]
