@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from click import Context, Parameter
     from click.shell_completion import CompletionItem
 
+    Words = Choice[str]
+else:
+    Words = Choice  # it has a type of its values since click 8.2 alone
+
 MAX_TASKS = 200
 """Tasks of a role that are offered; of more, nobody looks for one in a list."""
 
@@ -74,7 +78,7 @@ class Assignment(StringParamType):
         return _items([f"{name}=" for name in values], incomplete)
 
 
-class CommaSeparated(Choice[str]):
+class CommaSeparated(Words):
     """Some of a fixed set of words, with commas between them."""
 
     def convert(self, value: str, param: Parameter | None, ctx: Context | None) -> str:
