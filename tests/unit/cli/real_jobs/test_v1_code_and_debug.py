@@ -130,7 +130,7 @@ def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> No
     assert paislurm(*words, "--", "pwd").stdout == f"{attempt / 'work' / '0-w' / '1'}\n"
     assert paislurm("cancel", "old").returncode == 0
     # The reports go when a command has seen the end.
-    wait_until(lambda: (attempt / "result.json").exists(), "the job to end", 30)
+    wait_until((attempt / "result.json").exists, "the job to end", 30)
     reports = (attempt / "tasks" / "localhost.log").read_text().split("\n")
     waited = json.loads(paislurm("wait", "old", "--json").stdout)
     assert (waited["state"], waited["tasks"][1]["exit_status"], waited["tasks"][1]["hold_ends_at"]) == (
