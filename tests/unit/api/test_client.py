@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import signal
 import time
 from dataclasses import FrozenInstanceError
+from hashlib import sha256
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -54,7 +56,8 @@ def test_a_job_from_its_text_to_its_end(home: Path) -> None:
     assert run.logs("worker-1", stream="stderr") == {"worker-1": ""}
     assert run.folder == home / "jobs" / status.name
     assert run.compiled is not None
-    assert (run.folder / "attempts/0/job.sbatch").read_text() == run.compiled.script
+    created = json.loads((run.folder / "journal.jsonl").read_text().splitlines()[0])
+    assert created["run"]["script_sha256"] == sha256(run.compiled.script.encode()).hexdigest()
     assert paislurm.find("demo-a").created_at == run.created_at
     assert [(line.name, line.state, line.completed) for line in paislurm.jobs()] == [(run.name, "SUCCEEDED", 2)]
     with pytest.raises(FrozenInstanceError):
