@@ -49,4 +49,4 @@ if [[ -z $python ]]; then
   exit 1
 fi
 "$python" -m venv "$folder"
-"$folder/bin/pip" install -q --upgrade 'pip>=25.1'
+[[ -n ${PIP_NO_INDEX-} ]] || "$folder/bin/pip" install -q --upgrade 'pip>=25.1'

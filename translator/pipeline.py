@@ -77,6 +77,8 @@ def compile_job(
     """
     document = with_slurm_options(read(text, file=file), slurm)
     checked = _checked(document, site, parameters, suffix, secrets)
+    if site.locked:
+        _check_locks(document, site, checked.job)
     try:
         planned = plan(checked.job, site, source=PurePath(file).name, version=version)
     except PlanError as error:
@@ -115,6 +117,13 @@ def _checked(
 ) -> Checked:
     name = _name(document, suffix)
     return validate(document, parameters=parameters, name=name, secrets=secrets, defaults=site.compat)
+
+
+def _check_locks(document: Document, site: Site, job: Job) -> None:
+    from .site.locks import locked_wishes
+
+    if refused := locked_wishes(document, site, job.virtual_cluster):
+        raise PlanError(refused)
 
 
 def _name(document: Document, suffix: str) -> str | None:

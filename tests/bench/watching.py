@@ -31,9 +31,10 @@ def run() -> Iterator[Ratio]:
     yield Ratio("CPU seconds of one step with 1,000 live jobs : 2 s", few.cpu, 2, 1)
     yield Ratio("memory of one step with 1,000 live jobs : 100 MB", few.memory, 100e6, 1)
     yield Ratio("CPU seconds for a job of a step: of 10,000 : of 1,000", many.cpu / 10_000, few.cpu / 1000, 1.2)
-    own, all_of_it = _idle(IDLE_JOBS)
+    own, all_of_it, resident = _idle(IDLE_JOBS)
     yield Ratio(f"CPU seconds in an hour of a monitor that waits for {IDLE_JOBS} jobs : 1 s", own * 3600, 1, 1)
     yield Ratio("the same with the programs that it calls : 2 s", all_of_it * 3600, 2, 1)
+    yield Ratio(f"memory of a monitor that waits for {IDLE_JOBS} jobs : 40 MB", resident, 40e6, 1)
 
 
 def make_home(folder: Path, jobs: int) -> dict[str, str]:
@@ -78,8 +79,8 @@ def _step(jobs: int) -> Cost:
     return Cost(min(cost.cpu for cost in costs), min(cost.memory for cost in costs))
 
 
-def _idle(jobs: int) -> tuple[float, float]:
-    """Return what part of a core a monitor uses when nothing happens: by itself, and with what it calls."""
+def _idle(jobs: int) -> tuple[float, float, int]:
+    """Return what part of a core a monitor uses when nothing happens, by itself, with what it calls, and memory."""
     with tempfile.TemporaryDirectory() as folder:
         env = make_home(Path(folder), jobs)
         with subprocess.Popen(MONITOR, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as monitor:
@@ -88,9 +89,10 @@ def _idle(jobs: int) -> tuple[float, float]:
             time.sleep(IDLE_SECONDS)
             after, ended = _used(monitor.pid), time.monotonic()
             assert monitor.poll() is None, "the monitor has ended"
+            resident = int(Path(f"/proc/{monitor.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
             monitor.terminate()
     own, children = (((after[k] - before[k]) / (ended - began)) for k in range(2))
-    return own, own + children
+    return own, own + children, resident
 
 
 def _used(pid: int) -> tuple[float, float]:

@@ -47,6 +47,7 @@ def test_a_python_that_will_do_is_taken(tmp_path: Path) -> None:
     assert (tmp_path / "a venv" / "made").read_text(encoding="utf-8") == f"-m venv {tmp_path}/a venv\n"
 
 
-def test_the_script_has_no_fault() -> None:
-    argv = [str(Path(sys.executable).with_name("shellcheck")), str(VENV)]
+@pytest.mark.parametrize("script", sorted(VENV.parent.glob("*.sh")), ids=lambda path: path.name)
+def test_the_script_has_no_fault(script: Path) -> None:
+    argv = [str(Path(sys.executable).with_name("shellcheck")), str(script)]
     assert subprocess.run(argv, capture_output=True, text=True, check=False).stdout == ""

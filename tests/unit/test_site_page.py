@@ -15,9 +15,10 @@ from paislurm.translator.validation.json_schema import json_schema
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGE = (Path(__file__).parents[2] / "docs" / "administrator" / "site-profile.md").read_text(encoding="utf-8")
+PAGES = Path(__file__).parents[2] / "docs" / "administrator"
+PAGE = (PAGES / "site-profile.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `([^`]+)` \| (.*) \| (.*) \|$", re.MULTILINE)
-EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE + (PAGES / "profiles.md").read_text(encoding="utf-8"), re.DOTALL)
 SCHEMA = json_schema(SiteFile, "site")
 
 

@@ -9,11 +9,14 @@ from ..errors import ProtocolError, Severity, SiteError
 from ..reading.read import read
 from ..validation.diagnostics import DiagnosticCollector
 from ..validation.schema_errors import parse_model
+from .layers import layered
 from .policies import check_exit_spec, check_notifications
 from .schema import SiteFile
 
 if TYPE_CHECKING:
-    from ..reading.document import Path
+    from collections.abc import Sequence
+
+    from ..reading.document import Document, Path
     from .profile import Site
 
 _FIRST_CODE = 450
@@ -21,16 +24,32 @@ _FIRST_CODE = 450
 
 
 def load_site(text: str | bytes, *, file: str) -> Site:
-    """Return the site that a profile describes. Raises `SiteError` with all that is wrong."""
+    """Return the site that a profile describes by itself: files that it `extends` are not read.
+
+    Raises `SiteError` with all that is wrong.
+    """
+    return load_layers([read_layer(text, file=file)])
+
+
+def read_layer(text: str | bytes, *, file: str) -> Document:
+    """Return what is written in a profile. Raises `SiteError` where that is no YAML."""
     try:
-        document = read(text, file=file)
+        return read(text, file=file)
     except ProtocolError as error:
         # The hint for an empty file is about job files.
         raise SiteError(replace(f, hint="") if f.code == "E111" else f for f in error.diagnostics) from None
+
+
+def load_layers(layers: Sequence[Document]) -> Site:
+    """Return the site that profiles describe together, the lowest first. Raises `SiteError` with all that is wrong."""
+    document, faults = layered(layers)
     collector = DiagnosticCollector(document)
+    collector.extend(faults)
     profile = parse_model(SiteFile, collector, codes=_FIRST_CODE)
-    if document.secrets is not None:
-        collector.add("E113", (), "a site profile is one document, without `---`")
+    for layer in layers:
+        if layer.secrets is not None:
+            where = layer.location(())
+            collector.add("E113", (), "a site profile is one document, without `---`", location=where)
     _check_partitions(profile, collector)
     check_exit_spec(profile.exit_spec, collector)
     check_notifications(profile.notifications, collector)

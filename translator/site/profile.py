@@ -242,6 +242,8 @@ class Site:
     takes_any_name: bool = False
     """Whether every partition and every virtual cluster is the site's first partition, whatever it is called."""
     name: str = ""
+    locked: tuple[str, ...] = ()
+    """The keys that neither profiles above it nor jobs change, `compat.gpuType`."""
     host: str = ""
     """The login node at which jobs are submitted by SSH; "" where they are on the machine that is used."""
     transport: Transport = "auto"

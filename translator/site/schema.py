@@ -241,6 +241,8 @@ class SiteFile(StrictModel):
 
     version: Annotated[int, Validator(_format, {"const": VERSION})] = VERSION
     name: Text = ""
+    extends: Text = ""
+    locked: list[Text] = []
     host: Annotated[str, pattern("HOST, USER@HOST or USER@HOST:PORT", r"([\w.][\w.-]*@)?\w[\w.-]*(:\d{1,5})?")] = ""
     transport: Annotated[Transport, choice("auto", "fabric", "ssh")] = _DEFAULTS.transport
     cluster: Annotated[str, Validator(_cluster, {"type": "string", "pattern": "^[A-Za-z0-9_-]*$"})] = ""
@@ -282,6 +284,7 @@ class SiteFile(StrictModel):
         return Site(
             known=True,
             name=self.name,
+            locked=tuple(self.locked),
             host=self.host,
             transport=self.transport,
             cluster=self.cluster,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from ..lazy import dataclass
 from ..reading.document import SourceInt, path_text
 from ..validation.model import Model
+from .layers import LOCKED, covers
 from .schema import SiteFile
 
 if TYPE_CHECKING:
@@ -19,23 +21,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """Hold a setting, `retry.maxRestarts`, as it would be written; `line` is that of the file, 0 for a default."""
+    """Hold a setting, `retry.maxRestarts`, as it would be written; `line` is that of `file`, 0 for a default.
+
+    `locked` says whether it, or the table around it, is locked.
+    """
 
     key: str
     value: str
+    file: str = ""
     line: int = 0
+    locked: bool = False
 
 
 def settings(document: Document | None) -> list[Setting]:
     """Return what the file has, in its order, and then the defaults of keys that it leaves out."""
     given = [] if document is None else [_given(document, path) for path in _paths(document.root, ())]
     root = document.root if document is not None else {}
-    return [*given, *_defaults(SiteFile(), root, ())]
+    locks = [] if document is None else [text for _, text in document.texts((LOCKED,))]
+    return [
+        replace(each, locked=any(covers(lock, each.key.split(".")) for lock in locks))
+        for each in (*given, *_defaults(SiteFile(), root, ()))
+    ]
 
 
 def _given(document: Document, path: Path) -> Setting:
-    line = document.location(path, key=isinstance(path[-1], str)).line
-    return Setting(key=_key(path), value=_text(document.at(path)), line=line)
+    place = document.location(path, key=isinstance(path[-1], str))
+    return Setting(key=_key(path), value=_text(document.at(path)), file=place.file, line=place.line)
 
 
 def _paths(value: Value, path: Path) -> Iterator[Path]:

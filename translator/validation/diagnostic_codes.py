@@ -105,6 +105,8 @@ SITE = {
     "E462": "a port range that ends before it begins",
     "E463": "a state of the exit specification that ends no job, or twice",
     "E464": "two notifiers",
+    "E466": "a key that a profile below locks",
+    "E469": "a lock that is no key of a site profile",
 }
 """Source: this project's docs, site profile."""
 
@@ -136,6 +138,7 @@ PLANNING = {
     "E425": "an account or a QOS whose jobs the partition does not take",
     "E426": "a container runtime that the nodes do not have",
     "E427": "a time limit above that of the account or the QOS",
+    "E467": "a wish of a job for something that the site profile locks",
     "E428": "more components than the account or the QOS allows jobs",
     "W401": "a virtual cluster that is not known, without a site profile",
     "W402": "the container image is not used",
@@ -167,6 +170,9 @@ PROGRAM = {
     "E350": "bash cannot read the commands",
     "W350": "bash warns of the commands",
     "E460": "the site profile cannot be read",
+    "E468": "a profile that another one extends cannot be read, or extends that in turn",
+    "W466": "a site profile that others can write to",
+    "W467": "a program that the site profile names and that is not here",
     "E465": "something in the site profile that the cluster does not have",
     "E500": "a file cannot be read or written",
     "E501": "a program of Slurm is not there",

@@ -139,11 +139,11 @@ def _walk(loc: tuple[int | str, ...], model: type[Model]) -> tuple[Path, list[ty
             kinds = tagged
         else:
             path.append(step)
-            before, kinds = models, [inner for kind in kinds for inner in _inside(kind, step)]
+            before, kinds = models, [inner for kind in kinds for inner in inside(kind, step)]
     return tuple(path), before
 
 
-def _inside(kind: Any, step: int | str) -> list[Any]:
+def inside(kind: Any, step: int | str) -> list[Any]:
     """Return the types that may stand at a step below a type."""
     if _is_model(kind):
         field = next((each for key, each in _fields(kind).items() if key == step), None)

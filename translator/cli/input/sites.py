@@ -1,4 +1,4 @@
-"""Which site profile is used: `--site`, `$PAISLURM_SITE`, the user's, the system's, a detected one, or none."""
+"""Which site profile is used: `--site`, `$PAISLURM_SITE`, the user's over the system's, a detected one, or none."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import re
 import stat
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...errors import Diagnostic, SiteError
 from ...reading.decode import MAX_FILE
 from ...site.profile import Partition, RetrySettings, Shape, Site
 from ..caller import setting
 from ..output.console import log
+
+if TYPE_CHECKING:
+    from ...reading.document import Document
 
 SYSTEM = Path("/etc/paislurm/site.yaml")
 UNLIMITED = 1_000_000
@@ -32,13 +35,13 @@ def find_site(option: str | None, *, host: str | None = None) -> Site:
     return _load(detected, None) if _is_ours(detected) else Site()
 
 
-def profile_file(option: str | None, *, host: str | None = None) -> Path | None:
-    """Return the file of the profile that `find_site` loads, None where it loads none."""
+def profile_files(option: str | None, *, host: str | None = None) -> tuple[Path, ...]:
+    """Return the files that `find_site` loads, the one first that adds to the others."""
     path = site_path(option)
-    if host is None or (path is not None and _is_for(_load(path, option), option, host)):
-        return path
-    detected = detected_path(host)
-    return detected if _is_ours(detected) else None
+    if path is not None and (host is None or _is_for(_load(path, option), option, host)):
+        return tuple(Path(layer.file) for layer in reversed(profile_layers(option)))
+    detected = None if host is None else detected_path(host)
+    return (detected,) if detected and _is_ours(detected) else ()
 
 
 def _is_for(site: Site, option: str | None, host: str | None) -> bool:
@@ -47,24 +50,28 @@ def _is_for(site: Site, option: str | None, host: str | None) -> bool:
 
 
 def _load(path: Path, option: str | None) -> Site:
-    text = read_profile(path, option)
-    from ...site.load import load_site
+    from ...site.load import load_layers
+    from .extended import layers_of
 
-    return load_site(text, file=str(path))
+    return load_layers(layers_of(path, _below(path, option), _why_named(option)))
+
+
+def profile_layers(option: str | None) -> tuple[Document, ...]:
+    """Return the profiles that are in force together, the lowest first; none where there is none."""
+    from .extended import layers_of
+
+    path = site_path(option)
+    return layers_of(path, _below(path, option), _why_named(option)) if path is not None else ()
+
+
+def _below(path: Path, option: str | None) -> Path | None:
+    """Return the system's profile, to which a user's own adds; one that is named stands alone."""
+    return SYSTEM if not is_named(option) and path == user_path() and SYSTEM.is_file() else None
 
 
 def is_named(option: str | None) -> bool:
     """Tell whether the profile is one that the user names for this call."""
     return bool(option or setting("PAISLURM_SITE"))
-
-
-def read_profile(path: Path, option: str | None) -> bytes:
-    """Return the text of the profile that is to be used."""
-    try:
-        return read_at_most(path)
-    except OSError as error:
-        message = f"cannot read the site profile {path}: {error.strerror or error}"
-        raise SiteError(Diagnostic(code="E460", message=message, hint=_origin(option))) from None
 
 
 def read_at_most(path: Path) -> bytes:
@@ -91,18 +98,26 @@ def site_path(option: str | None) -> Path | None:
     return written or (detected_path() if _is_ours(detected_path()) else None)
 
 
-def _origin(option: str | None) -> str:
-    return "it was named by --site" if option else "it was named by $PAISLURM_SITE"
+def _why_named(option: str | None) -> str:
+    """Say how the profile was named, "" where it was found."""
+    if option:
+        return "it was named by --site"
+    return "it was named by $PAISLURM_SITE" if is_named(option) else ""
 
 
-def origin_of(option: str | None) -> str:
-    """Return in a word where the profile that is used comes from, "" where there is none."""
+def origin_of(option: str | None, file: str | None = None) -> str:
+    """Return in a word where a file of the profile comes from, "" where there is none.
+
+    Without a `file` that is the one which adds to the others.
+    """
     path = site_path(option)
-    if option or setting("PAISLURM_SITE"):
+    if path is None or (file is not None and Path(file) not in (path, SYSTEM)):
+        return "extended" if path else ""
+    if is_named(option) and file in (None, str(path)):
         return "named"
-    if path == detected_path():
-        return "detected"
-    return "" if path is None else "system" if path == SYSTEM else "user"
+    if file == str(SYSTEM) or path == SYSTEM:
+        return "system"
+    return "detected" if path == detected_path() else "user"
 
 
 def found_by(option: str | None) -> str:

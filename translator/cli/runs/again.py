@@ -77,8 +77,10 @@ def _for_backend(source: Source, then: str, backend: str | None, host: str | Non
 
 
 def _site(run: RunRecord) -> str | None:
-    """Return the profile as an option would name it; None where none was written, or it is gone."""
+    """Return the profile as an option would name it; None where none was written, it is gone, or is found unnamed."""
     files = [each.file for each in run.site_profiles]
+    if len(files) > 1 and files == [each.file for each in profiles_of(Source(file=""))]:
+        return None
     detected = f"{os.path.abspath(detected_path().parent)}/"  # noqa: PTH100 - as it was named, links and all
     return next((file for file in files if Path(file).is_file() and not file.startswith(detected)), None)
 

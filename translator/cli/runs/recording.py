@@ -18,7 +18,7 @@ from ...state.run_record import HIDDEN, FileDigest, RunRecord
 from ..context import user_name
 from ..input.job_input import STDIN
 from ..input.secret_file import secret_texts
-from ..input.sites import profile_file, read_at_most
+from ..input.sites import profile_files, read_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -65,12 +65,14 @@ def digest(data: bytes) -> str:
 
 
 def profiles_of(source: Source) -> tuple[FileDigest, ...]:
-    """Return the site profile that a source is compiled for, nothing where there is none."""
+    """Return the files of the site profile that a source is compiled for, the one first that adds to the others."""
     if source.backend == "local" and source.site is None:
         return ()
-    path = profile_file(source.site, host=source.host)
     try:
-        return (FileDigest(file=absolute_path(str(path)), sha256=digest(read_at_most(path))),) if path else ()
+        return tuple(
+            FileDigest(file=absolute_path(str(path)), sha256=digest(read_at_most(path)))
+            for path in profile_files(source.site, host=source.host)
+        )
     except OSError:
         return ()
 
@@ -109,10 +111,13 @@ def masking(secrets: Collection[str]) -> Callable[[str], str]:
     long = [text for text in texts if len(text) >= MIN_HIDDEN]
     within = re.compile("|".join(map(re.escape, long))) if long else None
 
+    def hide_within(word: str) -> str:
+        return within.sub(HIDDEN, word) if within else word
+
     def hide(word: str) -> str:
         for text in texts:
             if word == text or word.endswith(f"={text}"):
-                return word.removesuffix(text) + HIDDEN
-        return within.sub(HIDDEN, word) if within else word
+                return hide_within(word.removesuffix(text)) + HIDDEN
+        return hide_within(word)
 
     return hide

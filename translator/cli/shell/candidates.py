@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Words = Choice[str]
 else:
-    Words = Choice  # it has a type of its values since click 8.2 alone
+    Words = Choice  # before click 8.2 it has no type of its words
 
 MAX_TASKS = 200
 """Tasks of a role that are offered; of more, nobody looks for one in a list."""

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 from dataclasses import replace
+from pathlib import Path
+from stat import S_ISREG, S_IWGRP, S_IWOTH
 from typing import TYPE_CHECKING
 
 from paislurm.backends.runner import LocalRunner
 
-from ...errors import BackendError, Diagnostic, PaislurmError, PlanError, ProtocolError, Severity, SiteError
+from ...errors import BackendError, Diagnostic, Location, PaislurmError, PlanError, ProtocolError, Severity, SiteError
 from ...lazy import dataclass
 from ...pipeline import compile_job
 from ...planning.slurm.options import slurm_time
 from ...site.differences import differences
-from ...site.load import load_site
+from ...site.layers import layered
+from ...site.load import load_layers
 from ...validation.diagnostics import DiagnosticCollector
 from ..context import store
 from ..input.bash_syntax import bash_syntax_errors
 from ..input.job_input import read_source, shown_name
-from ..input.sites import find_site, read_profile, site_path, user_path
+from ..input.sites import find_site, site_path, user_path
 from ..output.console import log
 from ..submit.room import check_room
 from .ask import detect_from_here
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
     from ...pipeline import Compiled
+    from ...reading.document import Document
     from ...site.profile import Site
 
 WRONG_FILE, CANNOT_RUN = ProtocolError.exit_code, PlanError.exit_code
@@ -111,20 +117,48 @@ def status_of(checked: list[Checked]) -> int:
     return WRONG_FILE if WRONG_FILE in found else max(found, default=0)
 
 
-def check_profile(path: Path, option: str | None) -> tuple[tuple[Diagnostic, ...], bool]:
-    """Return what the cluster no longer has of a profile, and whether Slurm answered; SiteError for a wrong one."""
-    from ...reading.read import read
+def check_profile(layers: Sequence[Document]) -> tuple[tuple[Diagnostic, ...], bool]:
+    """Return what is wrong with a profile where it is, and whether Slurm answered; SiteError for a wrong one.
 
-    text = read_profile(path, option)
-    site = load_site(text, file=str(path))
+    `layers` are its files, the lowest first. What the cluster no longer has is an error, all else a warning.
+    """
+    site = load_layers(layers)
+    warnings = [*_writable(layers), *_programs(site, layers)]
     try:
         found = detect_from_here().site
     except BackendError as error:
         log(f"Slurm was not asked whether the cluster is still so: {error.diagnostics[0].message}")
-        return (), False
-    collector = DiagnosticCollector(read(text, file=str(path)))
+        return tuple(warnings), False
+    collector = DiagnosticCollector(layered(layers)[0])
     for each in differences(site, found):
         near = (each.name, each.near) if each.name else None
         collector.add("E465", each.path, each.message, near=near)
     hint = "`paislurm site detect` shows what Slurm says now"
-    return tuple(replace(each, hint=each.hint or hint) for each in collector.of(Severity.ERROR)), True
+    gone = (replace(each, hint=each.hint or hint) for each in collector.of(Severity.ERROR))
+    return (*gone, *warnings), True
+
+
+def _writable(layers: Sequence[Document]) -> Iterator[Diagnostic]:
+    """Yield a warning for each file that others can change: a profile names programs that users run."""
+    for layer in layers:
+        try:
+            status = Path(layer.file).stat()
+        except OSError:
+            continue
+        if S_ISREG(status.st_mode) and status.st_mode & (S_IWGRP | S_IWOTH):
+            yield Diagnostic(
+                code="W466",
+                message="others than its owner can write to this profile, which names programs that its users run",
+                location=Location(file=layer.file),
+                hint=f"chmod go-w {shlex.quote(layer.file)}",
+            )
+
+
+def _programs(site: Site, layers: Sequence[Document]) -> Iterator[Diagnostic]:
+    """Yield a warning where nobody would be told of anything, because the program is not here."""
+    if site.notifier is None or shutil.which(program := site.notifier.argv[0]):
+        return
+    collector = DiagnosticCollector(layered(layers)[0])
+    path = ("notifications", "sendmail" if site.notifier.mail else "command")
+    collector.add("W467", path, f"{program} cannot be run on this machine: no notifications will be sent from here")
+    yield from collector.of(Severity.WARNING)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from paislurm import __version__
@@ -104,6 +104,7 @@ def test_a_path_is_absolute_and_means_the_same_file(tmp_path: Path, monkeypatch:
     assert absolute_path("-") == "-"
 
 
+@example(["0", "000="], "", "0")
 @given(st.lists(st.text(min_size=1, max_size=9), max_size=4), st.text(max_size=9), st.text(max_size=9))
 def test_a_masked_word_has_none_of_the_longer_secrets(secrets: list[str], before: str, after: str) -> None:
     hide = masking(secrets)

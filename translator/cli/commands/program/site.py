@@ -104,39 +104,47 @@ def detect(
 def show(site: str | None, *, as_json: bool) -> int:
     """Show the site profile in force. Each setting has the place that it comes from.
 
-    That is a line of the profile, whose origin is user, system, detected or named, or the default of paislurm. A key
-    without a default that the profile leaves out is not shown: `paislurm schema site` has all of them.
+    That is a line of a profile, whose origin is user, system, detected, named or extended, or the default of paislurm;
+    `locked` stands behind what a user's profile and jobs cannot change. A key without a default that the profile
+    leaves out is not shown: `paislurm schema site` has all of them.
     """
-    from ....reading.read import read
-    from ....site.load import load_site
+    from ....site.layers import layered
+    from ....site.load import load_layers
     from ....site.settings import settings
-    from ...input.sites import found_by, origin_of, read_profile, site_path
+    from ...input.sites import found_by, origin_of, profile_layers, site_path
     from ...output.tables import print_table
 
-    path = site_path(site)
-    document = None
-    if path is not None:
-        text = read_profile(path, site)
-        load_site(text, file=str(path))
-        document = read(text, file=str(path))
-    found, origin = settings(document), origin_of(site)
+    path, layers = site_path(site), profile_layers(site)
+    if layers:
+        load_layers(layers)
+    found = settings(layered(layers)[0] if layers else None)
+    origins = {layer.file: origin_of(site, layer.file) for layer in layers} | {"": "default"}
     if as_json:
         rows = [
             {
                 "setting": each.key,
                 "value": each.value,
-                "origin": origin if each.line else "default",
+                "origin": origins[each.file],
+                "file": each.file or None,
                 "line": each.line or None,
+                "locked": each.locked,
             }
             for each in found
         ]
         print_json({"file": str(path) if path else None, "found_by": found_by(site) or None, "in_force": rows})
         return 0
-    log(f"the profile is {path}, {found_by(site)}" if path else "there is no profile: all is default")
+    below = [layer.file for layer in reversed(layers[:-1])]
+    adds = f"; it adds to {', then '.join(below)}" if below else ""
+    log(f"the profile is {path}, {found_by(site)}{adds}" if path else "there is no profile: all is default")
     print_table(
         ("SETTING", "VALUE", "ORIGIN", "FROM"),
         [
-            (each.key, each.value, *((origin, f"{path}:{each.line}") if each.line else ("default", "")))
+            (
+                each.key,
+                each.value,
+                f"{origins[each.file]}{', locked' if each.locked else ''}",
+                f"{each.file}:{each.line}" if each.line else "",
+            )
             for each in found
         ],
     )
@@ -159,9 +167,11 @@ def check(jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
     Each JOB is a job file, or - for standard input. Nothing is submitted: the profile tells, and without one Slurm is
     asked for it. The exit code is 3 if a job file is wrong, else 4 if the site cannot run one.
 
-    Without a JOB the profile itself is checked, and where Slurm answers, whether the cluster still has what it names.
+    Without a JOB the profile itself is checked: its keys and locks, who can write to it, whether its programs are here,
+    and where Slurm answers, whether the cluster still has what it names.
     """
-    from ...input.sites import site_path
+    from ....errors import Severity
+    from ...input.sites import profile_layers, site_path
     from ...site.check import CANNOT_RUN, check_job, check_profile, site_to_check, status_of
 
     path = site_path(site)
@@ -178,15 +188,16 @@ def check(jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
         elif not jobs:
             print_result("there is no profile; Slurm answers, and `paislurm site detect` writes one")
         return status
-    diagnostics, reachable = check_profile(path, site)
+    diagnostics, reachable = check_profile(profile_layers(site))
     log_diagnostics(diagnostics)
+    gone = [each for each in diagnostics if each.severity is Severity.ERROR]
     if as_json:
         print_json(
             {"file": str(path), "backend_reachable": reachable, "diagnostics": [each.as_dict() for each in diagnostics]}
         )
     else:
-        print_result(f"{path}: {_stands(len(diagnostics), reachable=reachable)}")
-    return CANNOT_RUN if diagnostics else 0
+        print_result(f"{path}: {_stands(len(gone), reachable=reachable)}")
+    return CANNOT_RUN if gone else 0
 
 
 def _stands(gone: int, *, reachable: bool) -> str:

@@ -69,6 +69,8 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
         show_bill(profile.retry.max_attempts_per_hour, as_json=as_json)
         return 0
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    # Who is told to end lets the next monitor begin at once; that is how one of another version takes over.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     outlive_warning()
     if job is not None:
         return _step_of(job, profile, once=once, as_json=as_json)

@@ -1,0 +1,187 @@
+"""A user's profile over the system's, and a profile that extends another, as commands see them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.input.sites import find_site, profile_files
+from paislurm.translator.cli.site import ask as ask_module
+from paislurm.translator.errors import Diagnostic, SiteError, UnreachableError
+from paislurm.translator.state.job_folder import JobFolder
+
+from .running import job_file
+from .runs.test_recording import run_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..monitor.jobs import FakeBackend
+    from .running import Runner
+
+SYSTEM = "name: centre\nretry: {maxTransientRetries: 3, submitWait: 60}\nlocked: [retry.submitWait]\n"
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> Path:
+    """Write the system's profile."""
+    return written(tmp_path / "etc" / "site.yaml", SYSTEM)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """Return where the user's own profile is."""
+    return tmp_path / "config" / "paislurm" / "site.yaml"
+
+
+def written(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o644)
+    return path
+
+
+def test_a_users_profile_adds_to_the_systems(run: Runner, system: Path, own: Path) -> None:
+    written(own, "retry: {maxTransientRetries: 5}\n")
+    site = find_site(None)
+    assert (site.name, site.retry.max_transient_retries, site.retry.submit_wait) == ("centre", 5, 60)
+    assert profile_files(None) == (own, system)
+    said = run("site", "show")
+    rows = {line.split()[0]: line.split()[1:] for line in said.out.splitlines()}
+    assert rows["name"] == ["centre", "system", f"{system}:1"]
+    assert rows["retry.maxTransientRetries"] == ["5", "user", f"{own}:1"]
+    assert rows["retry.submitWait"] == ["60", "system,", "locked", f"{system}:2"]
+    assert rows["retry.onRootCancel"] == ["stop", "default"]
+    assert said.err == f"the profile is {own}, your own; it adds to {system}\n"
+
+
+def test_what_the_system_locks_is_said_with_both_places(run: Runner, system: Path, own: Path) -> None:
+    written(own, "retry:\n  submitWait: 5\n")
+    said = run("site", "check")
+    assert said.code == 4
+    assert f"{own}:2:3  $.retry.submitWait" in said.err
+    assert f"error E466: `retry.submitWait` is locked by {system}, line 3" in said.err
+
+
+def test_a_profile_that_is_named_stands_alone(system: Path, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = written(own, "retry: {submitWait: 5}\n")
+    assert find_site(str(named)).name == ""
+    assert profile_files(str(named)) == (named,)
+    monkeypatch.setenv("PAISLURM_SITE", str(named))
+    assert find_site(None).retry.submit_wait == 5
+    assert find_site(str(system)).retry.submit_wait == 60
+
+
+def test_a_profile_that_is_named_extends_what_it_says(run: Runner, system: Path, tmp_path: Path) -> None:
+    named = written(tmp_path / "my" / "site.yaml", "extends: ../etc/site.yaml\nname: mine\n")
+    document = json.loads(run("site", "show", "--site", str(named), "--json").out)
+    rows = {each["setting"]: each for each in document["in_force"]}
+    extended = str(tmp_path / "my" / ".." / "etc" / "site.yaml")
+    assert (rows["name"]["origin"], rows["name"]["file"]) == ("named", str(named))
+    assert (rows["retry.submitWait"]["origin"], rows["retry.submitWait"]["file"]) == ("extended", extended)
+    assert (rows["retry.submitWait"]["locked"], rows["name"]["locked"]) == (True, False)
+    assert rows["retry.onRootCancel"]["file"] is None
+    assert system.is_file()
+
+
+def test_the_systems_profile_extends_that_of_an_organisation(system: Path, own: Path, tmp_path: Path) -> None:
+    organisation = written(tmp_path / "org.yaml", "cluster: big\nlocked: [cluster]\nname: org\n")
+    written(system, f"extends: {organisation}\n{SYSTEM}")
+    written(own, f"extends: {system}\ndefaultAccount: me\n")
+    site = find_site(None)
+    assert (site.cluster, site.name, site.default_account) == ("big", "centre", "me")
+    assert site.locked == ("cluster", "retry.submitWait")
+    assert profile_files(None) == (own, system, organisation)
+
+
+@pytest.mark.parametrize("text", ["host: far\n", "cluster: far\n"])
+def test_a_profile_of_another_cluster_stands_alone(system: Path, own: Path, text: str) -> None:
+    written(own, text)
+    assert find_site(None).name == ""
+    written(system, SYSTEM + text)
+    assert find_site(None).name == "centre"
+
+
+def test_which_cluster_it_is_can_be_locked(system: Path, own: Path) -> None:
+    written(system, SYSTEM.replace("[", "[cluster, "))
+    written(own, "cluster: far\n")
+    with pytest.raises(SiteError, match="E466"):
+        find_site(None)
+
+
+@pytest.mark.parametrize(
+    ("extends", "message"),
+    [
+        ("none.yaml", "cannot read the site profile {folder}/none.yaml: No such file or directory"),
+        ("site.yaml", "the site profile {folder}/site.yaml is extended by itself"),
+        ("./other.yaml", "the site profile {folder}/other.yaml is extended by itself"),
+        (".", "cannot read the site profile {folder}: Is a directory"),
+    ],
+)
+def test_a_profile_that_cannot_be_extended(tmp_path: Path, extends: str, message: str) -> None:
+    written(tmp_path / "other.yaml", "extends: other.yaml\n")
+    path = written(tmp_path / "site.yaml", f"name: x\nextends: {extends}\n")
+    with pytest.raises(SiteError) as caught:
+        find_site(str(path))
+    (fault,) = caught.value.diagnostics
+    assert (fault.code, fault.path) == ("E468", "$.extends")
+    assert fault.message == message.format(folder=tmp_path)
+    assert fault.location is not None
+    assert fault.location.line == (1 if "other" in extends else 2)
+
+
+def test_there_is_an_end_to_layers(tmp_path: Path) -> None:
+    for number in range(20):
+        written(tmp_path / f"{number}.yaml", f"extends: {number + 1}.yaml\n")
+    with pytest.raises(SiteError, match="would be one of more than 8"):
+        find_site(str(tmp_path / "0.yaml"))
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no Slurm."""
+
+    def nobody(*_: object) -> object:
+        raise UnreachableError(Diagnostic(code="E501", message="there is no `scontrol` here"))
+
+    monkeypatch.setattr(ask_module, "ask", nobody)
+
+
+@pytest.mark.usefixtures("silent")
+def test_a_profile_that_others_can_write_to_is_warned_of(run: Runner, system: Path, own: Path) -> None:
+    written(own, "name: mine\n")
+    assert "W466" not in run("site", "check").err
+    system.chmod(0o664)
+    said = run("site", "check")
+    assert (said.code, said.out) == (0, f"{own}: is valid\n")
+    assert f"{system}\nwarning W466: others than its owner can write to this profile" in said.err
+    assert f"hint: chmod go-w {system}" in said.err
+
+
+@pytest.mark.usefixtures("silent")
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [("{command: [/no/such, x]}", "command"), ("{sendmail: /no/such}", "sendmail"), ("{command: [sh]}", "")],
+)
+def test_a_notifier_that_is_not_here_is_warned_of(run: Runner, own: Path, text: str, path: str) -> None:
+    written(own, f"notifications: {text}\n")
+    said = run("site", "check")
+    assert said.code == 0
+    assert ("warning W467: /no/such cannot be run on this machine" in said.err) == bool(path)
+    assert (f"{own}:1:1" in said.err or f"$.notifications.{path}" in said.err) == bool(path)
+
+
+def test_a_job_is_recorded_with_all_its_profiles_and_has_them_again(
+    run: Runner, slurm: FakeBackend, system: Path, own: Path, tmp_path: Path, surroundings: Path
+) -> None:
+    assert slurm
+    written(own, "monitor: {background: false}\n")
+    assert run("submit", job_file(tmp_path)).code == 0
+    said = run("submit", "--again", "demo", "--suffix", "-2")
+    assert said.code == 0
+    assert "the site profile" not in said.err
+    for folder in surroundings.iterdir():
+        run_of_it = run_of(JobFolder(path=folder))
+        assert [each.file for each in run_of_it.site_profiles] == [str(own), str(system)]

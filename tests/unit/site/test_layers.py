@@ -1,0 +1,213 @@
+"""Site profiles in layers: each adds to those below it, and what those lock stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.translator.errors import PlanError, SiteError
+from paislurm.translator.pipeline import compile_job
+from paislurm.translator.site.layers import layered
+from paislurm.translator.site.load import load_layers, load_site, read_layer
+
+from ..cli.running import JOB
+
+if TYPE_CHECKING:
+    from paislurm.translator.errors import Diagnostic
+    from paislurm.translator.reading.document import Document
+    from paislurm.translator.site.profile import Site
+
+ORGANISATION = """\
+retry: {maxTransientRetries: 3}
+containers: {certificates: /etc/ssl/ours.pem}
+"""
+SYSTEM = """\
+name: centre
+partitions:
+  gpu: {nodes: [{count: 4, cpus: 16, memoryMB: 64000}]}
+virtualClusters:
+  default: {partition: gpu, account: research}
+containers: {runtime: apptainer, mounts: [/data]}
+locked: [partitions, containers.runtime, groupHome]
+"""
+
+
+def layers(*texts: str) -> list[Document]:
+    return [read_layer(text, file=f"{number}.yaml") for number, text in enumerate(texts)]
+
+
+def site(*texts: str) -> Site:
+    return load_layers(layers(*texts))
+
+
+def refused(*texts: str) -> tuple[Diagnostic, ...]:
+    with pytest.raises(SiteError) as caught:
+        load_layers(layers(*texts))
+    return caught.value.diagnostics
+
+
+def test_each_profile_adds_to_those_below_it() -> None:
+    found = site(ORGANISATION, SYSTEM, "containers: {mounts: [/home]}\nstorages: {mine: {path: /scratch}}\n")
+    assert (found.name, found.retry.max_transient_retries) == ("centre", 3)
+    settings = found.containers
+    assert (settings.runtime, settings.certificates, settings.mounts) == ("apptainer", "/etc/ssl/ours.pem", ("/home",))
+    assert found.storages["mine"].path == "/scratch"
+    assert found.locked == ("partitions", "containers.runtime", "groupHome")
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "place"),
+    [
+        ("name: mine\ncontainers:\n  runtime: podman\n", "$.containers.runtime", (3, 3)),
+        ("containers: null\n", "$.containers.runtime", (1, 1)),
+        ("partitions: {gpu: {maxNodes: 9}}\n", "$.partitions.gpu.maxNodes", (1, 20)),
+        ("partitions: {more: {}}\n", "$.partitions.more", (1, 14)),
+        ("groupHome: true\n", "$.groupHome", (1, 1)),
+    ],
+)
+def test_what_is_locked_stays(text: str, path: str, place: tuple[int, int]) -> None:
+    found = [each for each in refused(SYSTEM, text) if each.code == "E466"]
+    assert [each.path for each in found] == [path]
+    assert found[0].location is not None
+    assert (found[0].location.file, found[0].location.line, found[0].location.column) == ("1.yaml", *place)
+    assert found[0].message.endswith("is locked by 0.yaml, line 7")
+
+
+def test_what_is_locked_may_be_said_again() -> None:
+    again = "partitions: {gpu: {nodes: [{count: 4, cpus: 16, memoryMB: 64000}]}}\ncontainers: {runtime: apptainer}\n"
+    assert site(SYSTEM, again) == site(SYSTEM)
+
+
+def test_locks_of_all_profiles_hold_for_those_above_them() -> None:
+    found = site(ORGANISATION + "locked: [retry]\n", SYSTEM, "locked: [compat]\n")
+    assert found.locked == ("retry", "partitions", "containers.runtime", "groupHome", "compat")
+    (fault,) = refused("locked: [retry]\n", SYSTEM, "retry: {submitWait: 1}\n")
+    assert (fault.code, fault.message) == ("E466", "`retry` is locked by 0.yaml, line 1")
+
+
+@pytest.mark.parametrize("text", ["locked: none\n", "locked: [[retry]]\n", "locked: {retry: true}\n"])
+def test_locks_that_are_no_list_of_texts_are_refused(text: str) -> None:
+    assert "E453" in {each.code for each in refused(SYSTEM, text)}
+    assert "E453" in {each.code for each in refused(text)}
+
+
+@pytest.mark.parametrize(
+    ("lock", "hint"),
+    [
+        ("containers.runtim", "did you mean `runtime`?"),
+        ("partitons", "did you mean `partitions`?"),
+        ("partitions.gpu.nodes.count", "a key as `paislurm schema site` has it, `containers.runtime`"),
+        ("address.suffix", "a key as `paislurm schema site` has it, `containers.runtime`"),
+        ("", ""),
+    ],
+)
+def test_a_lock_is_a_key(lock: str, hint: str) -> None:
+    (fault,) = refused(f"name: x\nlocked: [{lock!r}]\n")
+    assert (fault.code, fault.message) == ("E469", f"`{lock}` is no key of a site profile")
+    assert fault.location is not None
+    assert (fault.location.line, fault.location.column) == (2, 10)
+    assert fault.hint == hint or not lock
+
+
+@pytest.mark.parametrize("lock", ["address", "partitions.gpu", "partitions.gpu.timeLimit", "monitor.background"])
+def test_keys_of_all_kinds_can_be_locked(lock: str) -> None:
+    assert load_site(f"locked: [{lock}]\n", file="site.yaml").locked == (lock,)
+
+
+def test_faults_have_the_file_that_they_are_in() -> None:
+    faults = refused("nmae: x\nports: {first: 20000}\n", "retry: {submitWait: soon}\nports: {last: 19000}\n")
+    places = {(each.code, each.location.file, each.location.line) for each in faults if each.location}
+    assert places == {("E451", "0.yaml", 1), ("E453", "1.yaml", 1), ("E462", "1.yaml", 2)}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from("abc"),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=6,
+)
+PROFILES = st.dictionaries(st.sampled_from("abc"), JSON, min_size=1, max_size=3)
+
+
+def over(lower: object, upper: object) -> object:
+    """Say in another way what a value over another one is."""
+    if not (isinstance(lower, dict) and isinstance(upper, dict)):
+        return upper
+    both = {key: over(lower[key], upper[key]) for key in lower.keys() & upper.keys()}
+    return {**lower, **upper, **both}
+
+
+@given(st.lists(PROFILES, min_size=1, max_size=3))
+def test_what_profiles_come_to_together(profiles: list[dict[str, object]]) -> None:
+    document, faults = layered(layers(*(yaml.safe_dump(each) for each in profiles)))
+    wanted: object = {}
+    for each in profiles:
+        wanted = over(wanted, each)
+    assert document.root == wanted
+    assert faults == ()
+
+
+@given(PROFILES, PROFILES)
+def test_a_place_is_where_the_uppermost_has_the_value(lower: dict[str, object], upper: dict[str, object]) -> None:
+    document, _ = layered(layers(yaml.safe_dump(lower), yaml.safe_dump(upper)))
+    for key in {**lower, **upper}:
+        assert document.location((key,)).file == ("1.yaml" if key in upper else "0.yaml")
+
+
+def plan_error(profile: str, extras: str) -> tuple[Diagnostic, ...]:
+    with pytest.raises(PlanError) as caught:
+        compile_job(JOB + extras, site=load_site(profile, file="site.yaml"))
+    return caught.value.diagnostics
+
+
+OPEN = SYSTEM.replace("containers: {runtime: apptainer, mounts: [/data]}\n", "").replace("containers.runtime", "compat")
+WITH_CLUSTERS = OPEN.replace("groupHome", "virtualClusters")
+
+
+@pytest.mark.parametrize(
+    ("extras", "said"),
+    [
+        (
+            "compat: {gpuType: any}",
+            [("$.extras.slurm.compat.gpuType", "the site locks `compat.gpuType`, which is error")],
+        ),
+        (
+            "compat: {nounset: false}",
+            [("$.extras.slurm.compat.nounset", "the site locks `compat.nounset`, which is true")],
+        ),
+        (
+            "account: other",
+            [("$.extras.slurm.account", "the site locks `virtualClusters.default.account`, which is research")],
+        ),
+        (
+            "taskRoles: {worker: {partition: cpu}}",
+            [
+                (
+                    "$.extras.slurm.taskRoles.worker.partition",
+                    "the site locks `virtualClusters.default.partition`, which is gpu",
+                )
+            ],
+        ),
+    ],
+)
+def test_a_job_changes_nothing_that_is_locked(extras: str, said: list[tuple[str, str]]) -> None:
+    found = plan_error(WITH_CLUSTERS, f"extras: {{slurm: {{{extras}}}}}\n")
+    assert [(each.path, each.message) for each in found] == said
+    assert {each.code for each in found} == {"E467"}
+    assert found[0].location is not None
+    assert found[0].location.line == JOB.count("\n") + 1
+
+
+@pytest.mark.parametrize("extras", ["qos: long", "account: research", "compat: {nounset: true}", "time: 1:00:00"])
+def test_what_is_open_or_says_the_same_is_the_jobs(extras: str) -> None:
+    site = load_site(WITH_CLUSTERS, file="site.yaml")
+    assert compile_job(JOB + f"extras: {{slurm: {{{extras}}}}}\n", site=site).job.name == "demo"
+
+
+def test_what_is_not_locked_is_the_jobs() -> None:
+    site = load_site(OPEN, file="site.yaml")
+    found = compile_job(JOB + "extras: {slurm: {account: other}}\n", site=site).plan
+    assert dict(found.components[0].directives)["account"] == "other"

@@ -1,0 +1,73 @@
+"""Read a site profile with those to which it adds: the file that it `extends`, and the system's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...errors import Diagnostic, SiteError
+from ...site.layers import EXTENDS, layered, locks_of
+from ...site.load import read_layer
+from .sites import read_at_most
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...reading.document import Document
+
+MAX_LAYERS = 8
+_ONE_CLUSTER = ("host", "cluster")
+"""Keys by which a profile says which cluster it is of."""
+
+
+def layers_of(path: Path, below: Path | None, why_named: str = "") -> tuple[Document, ...]:
+    """Return a profile and all to which it adds, the lowest first; `below` is under them all where it may be.
+
+    Raises `SiteError` where one cannot be read, or extends itself.
+    """
+    upper = _chain(path, why_named)
+    if below is None or _identity(below) in {_identity(Path(each.file)) for each in upper}:
+        return upper
+    lower = _chain(below)
+    return (*lower, *upper) if _is_of_one_cluster(lower, upper) else upper
+
+
+def _chain(path: Path, hint: str = "") -> tuple[Document, ...]:
+    """Return a profile and those that it extends, the lowest first."""
+    found = [_read(path, "E460", hint)]
+    seen = {_identity(path)}
+    while isinstance(name := found[0].mapping(()).get(EXTENDS), str) and name:
+        above = found[0]
+        path = Path(above.file).parent / os.path.expanduser(name)  # noqa: PTH111 - a user that is not there stays
+        if _identity(path) in seen or len(found) == MAX_LAYERS:
+            what = "is extended by itself" if _identity(path) in seen else f"would be one of more than {MAX_LAYERS}"
+            raise SiteError(_refusal("E468", f"the site profile {path} {what}", above))
+        seen.add(_identity(path))
+        found.insert(0, _read(path, "E468", "", above))
+    return tuple(found)
+
+
+def _read(path: Path, code: str, hint: str, above: Document | None = None) -> Document:
+    try:
+        text = read_at_most(path)
+    except OSError as error:
+        message = f"cannot read the site profile {path}: {error.strerror or error}"
+        raise SiteError(_refusal(code, message, above, hint)) from None
+    return read_layer(text, file=str(path))
+
+
+def _refusal(code: str, message: str, above: Document | None, hint: str = "") -> Diagnostic:
+    location = above.location((EXTENDS,)) if above is not None else None
+    return Diagnostic(code=code, message=message, location=location, path="$.extends" if above else "", hint=hint)
+
+
+def _is_of_one_cluster(lower: Sequence[Document], upper: Sequence[Document]) -> bool:
+    """Tell whether profiles speak of one cluster: the upper ones name no other, or may not."""
+    named, known = layered(upper)[0].mapping(()), layered(lower)[0].mapping(())
+    locked = {lock for each in lower for lock in locks_of(each)}
+    return all(key not in named or key in locked or named[key] == known.get(key) for key in _ONE_CLUSTER)
+
+
+def _identity(path: Path) -> str:
+    return os.path.realpath(path)

@@ -1,0 +1,146 @@
+"""Layers of site profiles, the lowest first: each adds to those below it, and leaves what they lock. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, get_origin
+
+from ..errors import Severity
+from ..lazy import dataclass
+from ..reading.document import Document
+from ..validation.diagnostics import DiagnosticCollector, near_hint
+from ..validation.schema_errors import inside
+from .schema import SiteFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..errors import Diagnostic, Location
+    from ..reading.document import Path, Value
+
+EXTENDS, LOCKED = "extends", "locked"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayeredDocument(Document):
+    """Hold what several profiles come to together: each value has its place in the uppermost that has it."""
+
+    layers: tuple[Document, ...] = ()
+
+    def location(self, path: Path, *, key: bool = False) -> Location:
+        """Return the place of the value at `path`, or of the nearest value around it that exists."""
+        return self.layer_of(path).location(path, key=key)
+
+    def layer_of(self, path: Path) -> Document:
+        """Return the profile that has the value at `path`, or the nearest value around it that exists."""
+        for length in range(len(path), 0, -1):
+            for layer in reversed(self.layers):
+                if path[:length] in layer.spans:
+                    return layer
+        return self.layers[-1]
+
+
+def layered(layers: Sequence[Document]) -> tuple[Document, tuple[Diagnostic, ...]]:
+    """Return profiles as one, and what is wrong with their locks. One profile is as it is."""
+    root: Value = layers[0].root
+    found = [*_unknown_locks(layers[0])]
+    locked = locks_of(layers[0])
+    for upper in layers[1:]:
+        above = _merged(root, upper.root)
+        found += (*_unknown_locks(upper), *_broken_locks(locked, root, above, layers, upper))
+        root = above
+        locked = tuple(dict.fromkeys((*locked, *locks_of(upper))))
+    if len(layers) == 1:
+        return layers[0], tuple(found)
+    top = layers[-1]
+    if isinstance(root, Mapping) and locked and _has_texts(top):
+        root = {**root, LOCKED: list(locked)}
+    return LayeredDocument(
+        file=top.file, root=root, spans=top.spans, lines=top.lines, secrets=top.secrets, layers=tuple(layers)
+    ), tuple(found)
+
+
+def locks_of(layer: Document) -> tuple[str, ...]:
+    """Return the keys that a profile locks."""
+    return tuple(text for _, text in layer.texts((LOCKED,)))
+
+
+def covers(lock: str, key: Sequence[str]) -> bool:
+    """Tell whether a lock is of a key, or of a table around it."""
+    steps = lock.split(".")
+    return list(key[: len(steps)]) == steps
+
+
+def _has_texts(layer: Document) -> bool:
+    """Tell whether the locks of a profile are a list of texts, or left out; else they stay to be refused."""
+    value = layer.mapping(()).get(LOCKED, [])
+    return isinstance(value, list) and len(value) == len(locks_of(layer))
+
+
+def _merged(lower: Value, upper: Value) -> Value:
+    """Return a value over another: mappings are merged key by key, all else takes the other's place."""
+    if not isinstance(lower, Mapping) or not isinstance(upper, Mapping):
+        return upper
+    return {**lower, **{key: _merged(lower[key], value) if key in lower else value for key, value in upper.items()}}
+
+
+def _broken_locks(
+    locked: Sequence[str], lower: Value, above: Value, layers: Sequence[Document], upper: Document
+) -> Iterator[Diagnostic]:
+    """Yield a diagnostic for each locked key to which a profile gives another value than those below it."""
+    collector = DiagnosticCollector(upper)
+    for lock in locked:
+        steps = tuple(lock.split("."))
+        path = _changed(_at(lower, steps), _at(above, steps), steps)
+        if path is None:
+            continue
+        by = next(layer for layer in layers if lock in locks_of(layer))
+        position = locks_of(by).index(lock)
+        where = by.location((LOCKED, position))
+        collector.add(
+            "E466",
+            path,
+            f"`{'.'.join(map(str, path))}` is locked by {where.file}, line {where.line}",
+            hint="leave it out here, or name a whole profile of your own with --site",
+            key=True,
+        )
+    yield from collector.of(Severity.ERROR)
+
+
+_NOTHING = object()
+
+
+def _at(root: Value, steps: Sequence[str]) -> object:
+    """Return what stands at a path, `_NOTHING` where nothing does."""
+    value: object = root
+    for step in steps:
+        if not isinstance(value, Mapping) or step not in value:
+            return _NOTHING
+        value = value[step]
+    return value
+
+
+def _changed(below: object, above: object, path: Path) -> Path | None:
+    """Return the path of the first value that is another one above than below, None where all is the same."""
+    if isinstance(below, Mapping) and isinstance(above, Mapping):
+        for key, value in above.items():
+            if (found := _changed(below.get(key, _NOTHING), value, (*path, key))) is not None:
+                return found
+        return None
+    return None if isinstance(below, bool) == isinstance(above, bool) and below == above else path
+
+
+def _unknown_locks(layer: Document) -> Iterator[Diagnostic]:
+    """Yield a diagnostic for each lock that is no key of a site profile."""
+    collector = DiagnosticCollector(layer)
+    for path, lock in layer.texts((LOCKED,)):
+        kinds: list[object] = [SiteFile]
+        known: list[str] = []
+        for step in lock.split("."):
+            known = [field.alias for kind in kinds for field in getattr(kind, "model_fields", {}).values()]
+            kinds = [inner for kind in kinds if get_origin(kind) is not list for inner in inside(kind, step)]
+            if not kinds:
+                hint = near_hint(step, known) or "a key as `paislurm schema site` has it, `containers.runtime`"
+                collector.add("E469", path, f"`{lock}` is no key of a site profile", hint=hint)
+                break
+    yield from collector.of(Severity.ERROR)
