@@ -8,6 +8,7 @@ import signal
 import time
 from dataclasses import FrozenInstanceError
 from hashlib import sha256
+from io import StringIO
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ import pytest
 import paislurm
 from paislurm.translator.cli.caller import caller
 from paislurm.translator.cli.jobs import waiting
+from paislurm.translator.cli.progress.line import ProgressLine
 
 from ..cli.running import JOB, SITE, job_file
 
@@ -88,6 +90,21 @@ def test_waiting_ends_when_its_time_is_up_and_a_cancelled_job_stops() -> None:
     [again] = paislurm.cancel(first)
     assert again.state == "STOPPED"
     assert after.wait(timeout=60).succeeded
+
+
+def test_nothing_is_shown_on_a_terminal_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    run = local(LASTS)
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stderr", terminal)
+        assert ProgressLine().shows
+        assert not run.wait(timeout=1).ended
+    run.cancel()
+    assert run.wait(timeout=60).state == "STOPPED"
+    assert terminal.getvalue() == ""
 
 
 def test_ctrl_c_ends_the_waiting_and_not_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
