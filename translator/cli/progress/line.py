@@ -17,7 +17,7 @@ CLEAR = "\r\x1b[K"
 
 
 class ProgressLine:
-    """Show a line in the place of the last one; on what is no terminal, or has no colours, nothing; nor to a client of the API."""
+    """Show a line in the place of the last one; on what is no colourful terminal, or for a client, nothing."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
