@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from .job import Job
     from .planning.plan import Plan
+    from .protocol.validate import Checked
     from .reading.document import Document, Value
 
 _NO_PARAMETERS: Mapping[str, str] = {}
@@ -75,9 +76,7 @@ def compile_job(
     wrong file, `PlanError` for a job that the site cannot run; each with all that is wrong.
     """
     document = with_slurm_options(read(text, file=file), slurm)
-    checked = validate(
-        document, parameters=parameters, name=_name(document, suffix), secrets=secrets, defaults=site.compat
-    )
+    checked = _checked(document, site, parameters, suffix, secrets)
     if site.locked:
         _check_locks(document, site, checked.job)
     try:
@@ -94,6 +93,30 @@ def compile_job(
         secrets={name: checked.secrets[name] for name in planned.secrets},
         templates=templates,
     )
+
+
+def load_job(
+    text: str | bytes,
+    *,
+    file: str = "job.yaml",
+    site: Site = _UNKNOWN_SITE,
+    parameters: Mapping[str, str] = _NO_PARAMETERS,
+    suffix: str = "",
+    secrets: Mapping[str, Value] = _NO_SECRETS,
+    slurm: Mapping[str, str] = _NO_PARAMETERS,
+) -> Job:
+    """Return what a job file means, whether a site can run it or not; of the site only `compat` counts.
+
+    The arguments are those of `compile_job`. Raises `ProtocolError` for a wrong file.
+    """
+    return _checked(with_slurm_options(read(text, file=file), slurm), site, parameters, suffix, secrets).job
+
+
+def _checked(
+    document: Document, site: Site, parameters: Mapping[str, str], suffix: str, secrets: Mapping[str, Value]
+) -> Checked:
+    name = _name(document, suffix)
+    return validate(document, parameters=parameters, name=name, secrets=secrets, defaults=site.compat)
 
 
 def _check_locks(document: Document, site: Site, job: Job) -> None:

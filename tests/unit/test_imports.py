@@ -89,6 +89,7 @@ MAY_IMPORT = {
         "backends",
         "convert",
     },
+    "api": {"lazy", "job", "errors", "state", "monitor", "pipeline", "cli"},
 }
 """What the parts of the program import of one another, themselves aside: each only of those above it."""
 PURE = (

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..errors import BackendError, Diagnostic, FolderError, UsageError
 from ..state.ended_jobs import EndedJobs
 from ..state.job_folder import Living, Store
+from .caller import caller, setting
 from .ownership import check_group_home, check_home, check_private
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def user_name() -> str:
 
 def store() -> Store:
     """Return the job folders of `$PAISLURM_HOME`; FolderError if others own it or can write to it."""
-    home = os.environ.get("PAISLURM_HOME") or "~/.paislurm"
+    home = setting("PAISLURM_HOME") or "~/.paislurm"
     try:
         path = Path(home).expanduser()
     except RuntimeError:
@@ -75,11 +76,16 @@ def this_process() -> str:
 
 def backend(name: str) -> Backend:
     """Return a backend by name."""
-    return _choose(name)
+    return _choose(name, *home_of_caller())
+
+
+def home_of_caller() -> tuple[str, ...]:
+    """Return by what else is kept apart what a process keeps: clients of the Python API have homes of their own."""
+    return (str(store().home),) if caller() else ()
 
 
 @cache
-def _choose(name: str) -> Backend:
+def _choose(name: str, *_home: str) -> Backend:
     from paislurm.backends.registry import BackendDependencies
     from paislurm.backends.registry import backend as choose
 

@@ -17,6 +17,7 @@ from .transition import abandoned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from ..state.history import History
     from ..state.records import Dependency, Record
@@ -66,7 +67,7 @@ def before_first(folder: JobFolder, known: History, now: int) -> tuple[JobStatus
 
 def _look(folder: JobFolder, after: Dependency) -> Awaited:
     try:
-        found = _find(folder, after)
+        found = find_job(folder.path.parent, after.name, after.created_at)
     except OSError as error:
         text = f"after {after.name}, whose journal cannot be read ({error.strerror or error})"
         return Awaited(dependency=after, fulfilment="unfulfilled", text=text)
@@ -88,21 +89,20 @@ def _look(folder: JobFolder, after: Dependency) -> Awaited:
     return Awaited(dependency=after, fulfilment="failed", text=text, folder=place)
 
 
-def _find(folder: JobFolder, after: Dependency) -> tuple[JobFolder, History] | None:
-    """Return the job that is waited for, under whichever name its folder has by now; None where it was removed.
+def find_job(jobs: Path, name: str, created_at: int) -> tuple[JobFolder, History] | None:
+    """Return a job that had the name, under whichever name its folder has by now; None where it was removed.
 
     One that is moved away while this looks is under its new name, or under the old one again.
     """
-    for place in _places(folder, after.name):
+    for place in _places(jobs, name):
         with suppress(FileNotFoundError, NotADirectoryError):
             known = place.history()
-            if known.created == after.created_at:
+            if known.created == created_at:
                 return place, known
     return None
 
 
-def _places(folder: JobFolder, name: str) -> Iterator[JobFolder]:
-    jobs = folder.path.parent
+def _places(jobs: Path, name: str) -> Iterator[JobFolder]:
     yield JobFolder(path=jobs / name)
     for other in sorted(os.listdir(jobs)):  # noqa: PTH208 - of thousands of names few are of use
         if other.startswith(f"{name}.") and other.rpartition(".")[2].isdecimal():

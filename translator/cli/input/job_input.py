@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...errors import Diagnostic, Location, PlanError, ProtocolError
+from ...errors import Diagnostic, Location, PlanError, ProtocolError, Severity
 from ...lazy import dataclass
 from ..output.console import log_diagnostics
 from ..shell.candidates import Assignment
@@ -17,6 +17,7 @@ from ..shell.candidates import Assignment
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from ...job import Job
     from ...pipeline import Compiled
     from ...reading.document import Value
     from ...site.profile import Site
@@ -138,11 +139,7 @@ def compile_source(
         from dataclasses import replace
 
         site = replace(site, slurm_version=version(source.backend))
-    secrets: Mapping[str, Value] = {}
-    if source.secrets:
-        from .secret_file import read_secrets
-
-        secrets = read_secrets(source.secrets)
+    secrets = _secrets_of(source)
     try:
         compiled = compile_job(
             text,
@@ -162,6 +159,45 @@ def compile_source(
         hint_at_profile(site)
         log_diagnostics(compiled.warnings)
     return text, compiled
+
+
+def load_source(source: Source) -> Job:
+    """Return what a job file means, whether the site can run it or not."""
+    from ...pipeline import load_job
+
+    return load_job(
+        read_source(source.file) if source.text is None else source.text,
+        file=shown_name(source.file),
+        site=site_of(source),
+        parameters=dict(source.parameters),
+        suffix=source.suffix,
+        secrets=_secrets_of(source),
+        slurm=dict(source.slurm),
+    )
+
+
+def _secrets_of(source: Source) -> Mapping[str, Value]:
+    if not source.secrets:
+        return {}
+    from .secret_file import read_secrets
+
+    return read_secrets(source.secrets)
+
+
+def check_source(source: Source, *, quiet: bool = False) -> tuple[Compiled, list[Diagnostic]]:
+    """Compile a job file and have bash read its commands; return what was made of it, and all that it is warned of.
+
+    Raises `ProtocolError` also for what bash cannot read; says warnings unless `quiet`.
+    """
+    from .bash_syntax import bash_syntax_errors
+
+    _, compiled = compile_source(source, quiet=quiet)
+    found = bash_syntax_errors(compiled.job, compiled.document)
+    if any(diagnostic.severity is Severity.ERROR for diagnostic in found):
+        raise ProtocolError(found)
+    if not quiet:
+        log_diagnostics(found)
+    return compiled, [*compiled.warnings, *found]
 
 
 def site_of(source: Source) -> Site:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...reading.decode import MAX_FILE
 from ...site.profile import Partition, RetrySettings, Shape, Site
+from ..caller import setting
 from ..output.console import log
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _below(path: Path, option: str | None) -> Path | None:
 
 def is_named(option: str | None) -> bool:
     """Tell whether the profile is one that the user names for this call."""
-    return bool(option or os.environ.get("PAISLURM_SITE"))
+    return bool(option or setting("PAISLURM_SITE"))
 
 
 def read_at_most(path: Path) -> bytes:
@@ -90,7 +91,7 @@ def hint_at_profile(site: Site) -> None:
 
 def site_path(option: str | None) -> Path | None:
     """Return the profile's file, None where there is none. One that was named must be there."""
-    named = option or os.environ.get("PAISLURM_SITE")
+    named = option or setting("PAISLURM_SITE")
     if named:
         return Path(named)
     written = next((path for path in (user_path(), SYSTEM) if path.is_file()), None)
@@ -138,7 +139,7 @@ def user_path() -> Path:
 
 def detected_path(host: str | None = None) -> Path:
     """Return where `submit` keeps what Slurm says of the site, of this machine or of a login node elsewhere."""
-    home = os.environ.get("PAISLURM_HOME") or "~/.paislurm"
+    home = setting("PAISLURM_HOME") or "~/.paislurm"
     name = this_host() if host is None else f"ssh-{host}"
     return Path(os.path.expanduser(home), "detected-site", f"{name}.yaml")  # noqa: PTH111
 

@@ -13,7 +13,7 @@ from ...monitor.asking.answer import Answer, ask_now
 from ...monitor.asking.bill import HOUR, retry_times, room_at
 from ...monitor.asking.shared_answers import SharedAnswers
 from ...site.profile import MonitorSettings, RetrySettings
-from ..context import backend, bill, clock, monitor_folder, this_process
+from ..context import backend, bill, clock, home_of_caller, monitor_folder, this_process
 from ..input.sites import find_site
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def seldom(
     def ask(name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
         if not _is_shared(name):
             return ask_now(lambda: backend(name), ids, tags, clock())
-        return _shared(name).ask(ids, tags, max_age, lambda: others(name))
+        return _shared(name, *home_of_caller()).ask(ids, tags, max_age, lambda: others(name))
 
     return ask
 
@@ -67,7 +67,7 @@ def when_room(name: str, most: Callable[[], int]) -> int:
 
 
 @cache
-def _shared(name: str) -> SharedAnswers:
+def _shared(name: str, *_home: str) -> SharedAnswers:
     folder = monitor_folder()
     return SharedAnswers(lambda: backend(name), folder if name == "slurm" else folder / name, this_process())
 

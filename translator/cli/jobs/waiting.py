@@ -148,6 +148,14 @@ def wait_for_ends(
     return [ends[folder.name] for folder in folders if folder.name in ends]
 
 
+def known_ends(ends: Sequence[View | NotFoundError]) -> list[View]:
+    """Return how jobs ended that were waited for; NotFoundError names all of which nobody knows anything any more."""
+    lost = [diagnostic for end in ends if isinstance(end, NotFoundError) for diagnostic in end.diagnostics]
+    if lost:
+        raise NotFoundError(lost)
+    return [end for end in ends if not isinstance(end, NotFoundError)]
+
+
 def _interrupted(names: Sequence[str]) -> InterruptedWaitError:
     words = " ".join(names)
     which, them = (f"job {words} goes", "it") if len(names) == 1 else (f"{len(names)} jobs go", "them")

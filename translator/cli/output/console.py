@@ -12,6 +12,7 @@ import click
 
 from ...errors import Severity, diagnostic_text
 from ...lazy import regex
+from ..caller import caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -135,15 +136,23 @@ def print_schema(value: Mapping[str, object]) -> None:
 
 def log(text: str) -> None:
     """Tell the user something that is no result."""
-    click.echo(escape_control(text), err=True)
+    _tell(escape_control(text))
 
 
 def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     """Tell the user what is wrong, with a blank line between two diagnostics."""
-    colours = colourful(sys.stderr)
+    colours = caller() is None and colourful(sys.stderr)
     texts = [_diagnostic(diagnostic, colours=colours) for diagnostic in diagnostics]
     if texts:
-        click.echo("\n\n".join(texts), err=True, color=colours)
+        _tell("\n\n".join(texts), colours=colours)
+
+
+def _tell(text: str, *, colours: bool | None = None) -> None:
+    client = caller()
+    if client is None:
+        click.echo(text, err=True, color=colours)
+    else:
+        client.tell(text)
 
 
 def _diagnostic(diagnostic: Diagnostic, *, colours: bool) -> str:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ...monitor.last_attempt import ended_at, expected_start_at, node_list, started_at
+from ...monitor.status import Status
 from ...monitor.waits import advice
 from ...state.script_reports import read_scripts
 from ...text_tables import pairs_text
@@ -36,26 +37,7 @@ EVERY_TASK = TaskFilter()
 
 def end_dict(view: View) -> dict[str, object]:
     """Return state, code and reason for `--json`."""
-    known = view.history
-    return {
-        "name": view.folder.name,
-        "job": known.job,
-        "user": known.user,
-        "state": view.job_status.state,
-        "exit_code": view.job_status.code,
-        "reason": view.job_status.reason,
-        "ended": view.job_status.ended,
-        "attempt": known.attempt,
-        "retries": known.counters.total,
-        "backend": known.backend,
-        "job_id": known.job_id or None,
-        "submitted_at": known.submitted,
-        "started_at": started_at(view),
-        "ended_at": ended_at(view),
-        "virtual_cluster": known.virtual_cluster or None,
-        "partition": known.partition or None,
-        "folder": str(view.folder.path),
-    }
+    return Status.of(view).end_dict()
 
 
 def view_dict(view: View, failure: Failure | None, wanted: TaskFilter = EVERY_TASK) -> dict[str, object]:

@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from ..caller import caller
 from ..output.console import colourful, one_line
 
 if TYPE_CHECKING:
@@ -16,11 +17,11 @@ CLEAR = "\r\x1b[K"
 
 
 class ProgressLine:
-    """Show a line in the place of the last one; on what is no terminal, or has no cursor or colours, nothing."""
+    """Show a line in the place of the last one; on what is no colourful terminal, or for a client, nothing."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
-        self.shows = self._stream is not None and colourful(self._stream)
+        self.shows = caller() is None and self._stream is not None and colourful(self._stream)
         self._text = ""
 
     def show(self, words: str, done: int = 0, total: int = 0) -> None:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING
 
+from ..caller import environment
 from ..context import monitor_folder
 from ..jobs.refresh import monitor_lock
 
@@ -50,6 +51,7 @@ def _start() -> None:
             stdout=log,
             stderr=log,
             cwd="/",
+            env=environment(),
             start_new_session=True,
         )
     # It outlives this process, which is not to wait for it, nor to warn of that.

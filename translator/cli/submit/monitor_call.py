@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from ..caller import setting
 from ..context import store
 from ..jobs.rounds import await_no_rounds, await_rounds, warn_of_overdue_round
 from ..output.console import log
@@ -27,7 +28,7 @@ def monitor_call(site: str | None) -> bytes:
     The home and the profile are those of `submit`, by absolute paths: the script begins in another folder, and may
     have been given less than all of the environment. A profile that was not named is found again by itself.
     """
-    named = site or os.environ.get("PAISLURM_SITE")
+    named = site or setting("PAISLURM_SITE")
     words = [
         f"PAISLURM_HOME={store().home}",
         *([f"PAISLURM_SITE={os.path.abspath(named)}"] if named else []),  # noqa: PTH100 - links stay as they are

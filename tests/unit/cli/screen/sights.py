@@ -75,7 +75,7 @@ def training(count: int = 64) -> World:
         looked=True,
         view=shown,
         progress=Progress(
-            words=f"{done}/{len(tasks)} tasks completed, 2 failed", done=done, total=len(tasks), failed=2
+            words=f"{done} of {len(tasks)} tasks completed, 2 failed", done=done, total=len(tasks), failed=2
         ),
         tail=Tail(
             job=shown.folder.name,

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....errors import ProtocolError, Severity
 from ....plural import counted
 from ...input.job_input import job_file
 from ...options import examples, json_option
-from ...output.console import log_diagnostics, print_json, print_result
+from ...output.console import print_json, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,15 +32,9 @@ def command(source: Source, *, as_json: bool) -> int:
     FILE is a job file, or - for standard input. It is read and checked against the protocol and the site, and
     bash reads the commands of each role without running them.
     """
-    from ...input.bash_syntax import bash_syntax_errors
-    from ...input.job_input import compile_source, shown_name
+    from ...input.job_input import check_source, shown_name
 
-    _, compiled = compile_source(source)
-    diagnostics = bash_syntax_errors(compiled.job, compiled.document)
-    if any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics):
-        raise ProtocolError(diagnostics)
-    log_diagnostics(diagnostics)
-    warnings = [*compiled.warnings, *diagnostics]
+    compiled, warnings = check_source(source)
     if as_json:
         print_json({"job": compiled.job.name, "diagnostics": [diagnostic.as_dict() for diagnostic in warnings]})
     else:

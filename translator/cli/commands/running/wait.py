@@ -27,12 +27,11 @@ def command(jobs: tuple[str, ...], *, last: bool, first: bool, as_json: bool) ->
     JOB is a job's name, user~name, its Slurm id, or a pattern as 'train-*'; without one it is the job that you
     submitted last. Ctrl-C stops the waiting, not the jobs.
     """
-    from ....errors import NotFoundError
     from ...context import store, user_name
     from ...jobs.failure import failure_of
     from ...jobs.folders.housekeeping import tidy_what_has_just_ended
     from ...jobs.selecting import asks_for_several, select
-    from ...jobs.waiting import wait_for_ends
+    from ...jobs.waiting import known_ends, wait_for_ends
     from ...output.exit_status import exit_code, log_ending
     from ...output.views import view_dict
 
@@ -42,10 +41,7 @@ def command(jobs: tuple[str, ...], *, last: bool, first: bool, as_json: bool) ->
     folders = select(store(), jobs, user=user_name(), last=last)
     several = len(folders) > 1 or asks_for_several(jobs, last=last)
     ends = wait_for_ends(folders, first=first, told=tell if len(folders) > 1 else lambda _: None)
-    lost = [diagnostic for end in ends if isinstance(end, NotFoundError) for diagnostic in end.diagnostics]
-    if lost:
-        raise NotFoundError(lost)
-    views = [end for end in ends if not isinstance(end, NotFoundError)]
+    views = known_ends(ends)
     if as_json:
         documents = [view_dict(view, failure_of(view)) for view in views]
         print_json({"jobs": documents} if several else documents[0])

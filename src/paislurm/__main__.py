@@ -1,0 +1,8 @@
+"""`python -m paislurm` is the program."""
+
+from __future__ import annotations
+
+from .translator.cli.start import run
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,125 @@
+"""The reference of docs/user/python.md, made of the code: `python -m tests.unit.api.page` remakes it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "user" / "python.md"
+BEGIN = "## Reference\n"
+CLASSES = (
+    ("api/client.py", "Client", "Client"),
+    ("api/job_run.py", "JobRun", "JobRun"),
+    ("monitor/status.py", "Status", "Status"),
+    ("monitor/task_status.py", "TaskView", "TaskView"),
+    ("monitor/failure.py", "Failure", "Failure"),
+    ("cli/jobs/listing.py", "Line", "JobLine"),
+    ("pipeline.py", "Compiled", "Compiled"),
+    ("errors.py", "Diagnostic", "Diagnostic"),
+    ("errors.py", "Location", "Location"),
+)
+"""Modules, and classes with their names in the package."""
+INTERNAL = ("as_dict", "end_dict", "of")
+MAX_WIDTH = 100
+
+
+def reference() -> str:
+    """Return the reference: of each class what it is, its fields and its methods."""
+    parts = [_class(file, name, public) for file, name, public in CLASSES]
+    return "\n".join([*parts, _types(), _errors()])
+
+
+def _tree(file: str) -> ast.Module:
+    return ast.parse((ROOT / "translator" / file).read_text(encoding="utf-8"))
+
+
+def _class(file: str, name: str, public: str) -> str:
+    (found,) = (node for node in _tree(file).body if isinstance(node, ast.ClassDef) and node.name == name)
+    fields = [node for node in found.body if isinstance(node, ast.AnnAssign)]
+    said = [f"### {public}\n", f"{_said(found)}\n"]
+    if fields:
+        said += [f"    {ast.unparse(each.target)}: {ast.unparse(each.annotation)}" for each in fields]
+        said.append("")
+    for method in found.body:
+        if isinstance(method, ast.FunctionDef) and method.name not in INTERNAL:
+            if method.name == "__init__":
+                said += [_signature(public, method), ""]
+            elif not method.name.startswith("_"):
+                said += [_signature(f"{public}.{method.name}", method), "", _said(method), ""]
+    return "\n".join(said)
+
+
+def _said(node: ast.ClassDef | ast.FunctionDef) -> str:
+    text = ast.get_docstring(node)
+    assert text, node.name
+    return inspect.cleandoc(text)
+
+
+def _signature(name: str, method: ast.FunctionDef) -> str:
+    """Return how a method is called, on as many lines as it takes, as a block of Markdown."""
+    if any(isinstance(each, ast.Name) and each.id.endswith("property") for each in method.decorator_list):
+        return f"    {name}: {ast.unparse(method.returns)}" if method.returns else f"    {name}"
+    arguments = list(_arguments(method.args))
+    returns = f" -> {ast.unparse(method.returns)}" if method.returns and method.name != "__init__" else ""
+    line = f"    {name}({', '.join(arguments)}){returns}"
+    if len(line) <= MAX_WIDTH:
+        return line
+    return "\n".join([f"    {name}(", *(f"        {each}," for each in arguments), f"    ){returns}"])
+
+
+def _arguments(found: ast.arguments) -> Iterator[str]:
+    first = [*found.posonlyargs, *found.args]
+    defaults: list[ast.expr | None] = [None] * (len(first) - len(found.defaults))
+    for each, default in zip(first, [*defaults, *found.defaults], strict=True):
+        if each.arg not in ("self", "cls"):
+            yield _argument(each, default)
+    if found.vararg:
+        yield f"*{ast.unparse(found.vararg)}"
+    elif found.kwonlyargs:
+        yield "*"
+    for each, default in zip(found.kwonlyargs, found.kw_defaults, strict=True):
+        yield _argument(each, default)
+
+
+def _argument(argument: ast.arg, default: ast.expr | None) -> str:
+    return ast.unparse(argument) + (f" = {ast.unparse(default)}" if default is not None else "")
+
+
+def _types() -> str:
+    """Return what stands for more than one type, with the sentence below each."""
+    said = ["### Types\n"]
+    for file in ("api/sources.py", "api/job_run.py", "monitor/job_status.py"):
+        body = _tree(file).body
+        for node, after in pairwise(body):
+            name, value = "", None
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and "Alias" in ast.unparse(node):
+                name, value = node.target.id, node.value
+            elif isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("Literal["):
+                name, value = ast.unparse(node.targets[0]), node.value
+            if name and value and isinstance(after, ast.Expr):
+                text = value.value if isinstance(value, ast.Constant) else ast.unparse(value)
+                said += [f"    {name} = {text}", "", inspect.cleandoc(str(ast.literal_eval(after.value))), ""]
+    return "\n".join(said)
+
+
+def _errors() -> str:
+    """Return the errors, as the module that has them shows them."""
+    text = ast.get_docstring(_tree("errors.py"))
+    assert text
+    return "### Errors\n\n" + "".join(f"    {line}\n" if line else "\n" for line in text.splitlines()[2:])
+
+
+def page() -> str:
+    """Return the page with its reference made anew."""
+    return PAGE.read_text(encoding="utf-8").partition(BEGIN)[0] + BEGIN + "\n" + reference()
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

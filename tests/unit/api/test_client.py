@@ -1,0 +1,225 @@
+"""Clients compile, submit, watch and end jobs, each in its own home, and print nothing."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import time
+from dataclasses import FrozenInstanceError
+from hashlib import sha256
+from io import StringIO
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+import paislurm
+from paislurm.translator.cli.caller import caller
+from paislurm.translator.cli.jobs import waiting
+from paislurm.translator.cli.progress.line import ProgressLine
+
+from ..cli.running import JOB, SITE, job_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TEXT = JOB.replace("taskRoles:", "parameters: {word: hello}\ntaskRoles:").replace(
+    "echo and bye", "echo <% $parameters.word %>"
+)
+LASTS = JOB.replace("echo and bye", "sleep 600")
+
+
+@pytest.fixture(autouse=True)
+def silent(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
+    """Whatever is called prints nothing, sets no handler of a signal, and leaves nobody as the caller."""
+    others = [each for each in signal.Signals if each != signal.SIGALRM]  # which limits the time of tests
+    before = [signal.getsignal(each) for each in others]
+    yield
+    printed = capfd.readouterr()
+    assert (printed.out, printed.err) == ("", "")
+    assert [signal.getsignal(each) for each in others] == before
+    assert caller() is None
+
+
+def local(text: str, client: paislurm.Client | None = None, **options: object) -> paislurm.JobRun:
+    """Submit a job to this machine."""
+    return (client or paislurm.Client()).submit(text.encode(), backend="local", **options)  # type: ignore[arg-type]
+
+
+def test_a_job_from_its_text_to_its_end(home: Path) -> None:
+    run = local(TEXT, parameters={"word": 0.5}, suffix="-a")
+    status = run.wait(timeout=60)
+    assert (status.state, status.exit_code, status.succeeded, status.failure) == ("SUCCEEDED", 0, True, None)
+    assert [(task.role, task.index, task.exit_status) for task in status.tasks] == [("worker", 0, 0), ("worker", 1, 0)]
+    assert run.logs() == {"worker-0": "hello from 0\n0.5\n", "worker-1": "hello from 1\n0.5\n"}
+    assert run.logs("worker-1", tail=1) == {"worker-1": "0.5\n"}
+    assert run.logs("worker-1", stream="stderr") == {"worker-1": ""}
+    assert run.folder == home / "jobs" / status.name
+    assert run.compiled is not None
+    created = json.loads((run.folder / "journal.jsonl").read_text().splitlines()[0])
+    assert created["run"]["script_sha256"] == sha256(run.compiled.script.encode()).hexdigest()
+    assert paislurm.find("demo-a").created_at == run.created_at
+    assert [(line.name, line.state, line.completed) for line in paislurm.jobs()] == [(run.name, "SUCCEEDED", 2)]
+    with pytest.raises(FrozenInstanceError):
+        run.name = "another"  # type: ignore[misc]
+
+
+def test_why_a_job_failed() -> None:
+    run = local(JOB.replace("echo and bye", "echo no >&2; exit 3"))
+    status = run.wait(timeout=60)
+    assert (status.state, status.succeeded) == ("FAILED", False)
+    assert status.failure is not None
+    assert status.failure.last_lines == ("no",)
+    assert run.status() == status
+    with pytest.raises(paislurm.NotFoundError) as none:
+        run.logs("master")
+    assert none.value.diagnostics[0].code == "E521"
+
+
+def test_waiting_ends_when_its_time_is_up_and_a_cancelled_job_stops() -> None:
+    first, second = local(LASTS, suffix="-1"), local(JOB, suffix="-2")
+    [ended] = paislurm.wait(first, second, first=True, timeout=60)
+    assert (ended.name, ended.state) == (second.name, "SUCCEEDED")
+    after = local(JOB, suffix="-3", after=[f"{first.name}:ended"])
+    assert [status.ended for status in paislurm.wait(first, second, timeout=0)] == [False, True]
+    assert [status.state for status in paislurm.status(after, "demo-2")] == ["WAITING", "SUCCEEDED"]
+    first.cancel()
+    assert first.wait(timeout=60).state == "STOPPED"
+    [again] = paislurm.cancel(first)
+    assert again.state == "STOPPED"
+    assert after.wait(timeout=60).succeeded
+
+
+def test_nothing_is_shown_on_a_terminal_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    run = local(LASTS)
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stderr", terminal)
+        assert ProgressLine().shows
+        assert not run.wait(timeout=1).ended
+    run.cancel()
+    assert run.wait(timeout=60).state == "STOPPED"
+    assert terminal.getvalue() == ""
+
+
+def test_ctrl_c_ends_the_waiting_and_not_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    run = local(LASTS)
+    with monkeypatch.context() as patch:
+        patch.setattr(waiting, "time", SimpleNamespace(monotonic=time.monotonic, sleep=interrupted))
+        with pytest.raises(paislurm.InterruptedWaitError):
+            run.wait()
+    assert not run.status().ended
+    run.cancel()
+    assert run.wait(timeout=60).state == "STOPPED"
+
+
+def test_a_job_is_held_though_a_later_one_has_its_name() -> None:
+    first = local(JOB)
+    first.wait(timeout=60)
+    # Journals have whole seconds: a time of its own is what two jobs of one name have.
+    journal = first.folder / "journal.jsonl"
+    journal.write_text(journal.read_text().replace(f'"happened_at": {first.created_at}', '"happened_at": 1000000000'))
+    held = paislurm.find("demo")
+    second = local(TEXT)
+    assert second.wait(timeout=60).succeeded
+    assert (held.name, held.folder.name) == (second.name, f"{second.name}.1")
+    assert held.logs("worker-0") == {"worker-0": "hello from 0\nand bye\n"}
+    assert second.logs("worker-0") == {"worker-0": "hello from 0\nhello\n"}
+
+
+def test_clients_have_homes_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    one, two = paislurm.Client(home="one"), paislurm.Client(home=tmp_path / "two")
+    monkeypatch.chdir("/")
+    runs = [local(JOB, one), local(JOB, two)]
+    assert [run.wait(timeout=60).succeeded for run in runs] == [True, True]
+    assert [run.folder.parents[1] for run in runs] == [tmp_path / "one", tmp_path / "two"]
+    assert (len(one.jobs()), len(two.jobs()), len(paislurm.jobs())) == (1, 1, 0)
+    with pytest.raises(paislurm.NotFoundError):
+        paislurm.find("demo")
+    assert not (tmp_path / "home").exists()
+    assert "one" in repr(one)
+
+
+def test_what_is_said_goes_to_a_function_or_the_log(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    said: list[str] = []
+    client = paislurm.Client(home=tmp_path / "said", say=said.append)
+    warned = JOB + "extras: {unknown: \u2028x}\n"
+    with caplog.at_level(logging.INFO, "paislurm"):
+        assert local(warned, client).wait(timeout=60).succeeded
+        assert not caplog.records
+        local(warned).wait(timeout=60)
+    found = client.check(warned.encode())
+    assert [each.severity.value for each in found] == ["warning"] * len(found)
+    assert found
+    assert all(any(each.message in text for text in said) for each in found)
+    assert [record.levelname for record in caplog.records] == ["INFO"] * len(said)
+
+
+def test_what_a_job_file_means_and_becomes(tmp_path: Path) -> None:
+    file = job_file(tmp_path)
+    (tmp_path / "site.yaml").write_text(SITE)
+    client = paislurm.Client(site=tmp_path / "site.yaml")
+    job = client.load(file, suffix="-x")
+    assert (job.name, job.task_count) == ("demo-x", 2)
+    compiled = client.compile(file, slurm={"time": "10"})
+    assert "#SBATCH --time=00:10:00" in compiled.script
+    assert compiled.site.default_partition == "batch"
+    assert [each.code for each in client.check(file)] == ["W402"]
+    assert paislurm.load(file).name == "demo"
+
+
+def test_everything_that_is_wrong_is_returned_by_check_and_raised_by_the_others(tmp_path: Path) -> None:
+    (tmp_path / "site.yaml").write_text(SITE)
+    client = paislurm.Client(site=tmp_path / "site.yaml")
+    too_large = JOB.replace("instances: 2", "instances: 2000").encode()
+    for text, error, code in (
+        (JOB.replace("instances: 2", "instances: two").encode(), paislurm.ProtocolError, "E2"),
+        (too_large, paislurm.PlanError, "E4"),
+    ):
+        found = client.check(text)
+        assert [each.code[:2] for each in found if each.code.startswith("E")][:1] == [code]
+        with pytest.raises(error) as raised:
+            client.compile(text)
+        assert raised.value.diagnostics == tuple(found)
+    assert client.load(too_large).task_count == 2000
+    [unclosed] = client.check(JOB.replace("echo and bye", "'if true'").encode())
+    assert unclosed.message.startswith("bash")
+    with pytest.raises(paislurm.SiteError):
+        paislurm.Client(site=tmp_path / "none.yaml").check(JOB.encode())
+
+
+@pytest.mark.parametrize(
+    ("options", "code"), [({"backend": "none"}, "E505"), ({"backend": "local", "host": "login1"}, "E505")]
+)
+def test_a_wrong_use_is_an_error_of_ours(options: dict[str, str], code: str) -> None:
+    with pytest.raises(paislurm.PaislurmError) as raised:
+        paislurm.submit(JOB.encode(), **options)  # type: ignore[arg-type]
+    assert raised.value.diagnostics[0].code == code
+
+
+def test_a_file_that_cannot_be_read_is_an_error_of_ours(home: Path) -> None:
+    with pytest.raises(paislurm.ProtocolError):
+        paislurm.load("-")
+    (home / "jobs").mkdir(parents=True, mode=0o700)
+    (home / "jobs").rmdir()
+    (home / "jobs").write_text("no folder")
+    with pytest.raises(paislurm.FolderError):
+        local(JOB)
+
+
+def test_a_job_that_is_removed_is_not_found(home: Path) -> None:
+    run = local(JOB)
+    run.wait(timeout=60)
+    run.folder.rename(home / "away")
+    for look in (run.status, run.wait, run.logs, run.cancel):
+        with pytest.raises(paislurm.NotFoundError):
+            look()

@@ -1,0 +1,116 @@
+"""What the package offers: by name, in words, with types, and at the cost of what is used."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import paislurm
+from paislurm.translator.cli import context
+from paislurm.translator.cli.caller import Caller, calling
+from paislurm.translator.cli.submit import background
+
+from .page import PAGE, page
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "api.py"
+START = background._start
+"""What starts a monitor; no other test does."""
+
+
+def test_the_page_has_what_the_code_says() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "python -m tests.unit.api.page"
+
+
+def test_every_public_name_is_there_and_in_words() -> None:
+    for name in paislurm.__all__:
+        value = getattr(paislurm, name)
+        assert name == "__version__" or (value.__doc__ or "").strip(), name
+    for name in ("load", "check", "compile", "submit", "find", "jobs", "status", "wait", "logs", "cancel"):
+        assert inspect.signature(getattr(paislurm, name)) == inspect.signature(getattr(paislurm.Client(), name))
+
+
+def test_every_function_of_a_client_is_on_the_page_and_of_the_package() -> None:
+    methods = {name for name, _ in inspect.getmembers(paislurm.Client, inspect.isfunction) if name[0] != "_"}
+    assert methods - {"folder_of"} <= set(paislurm.__all__)
+    assert methods == set(re.findall(r"^    Client\.(\w+)\(", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("code", "unused"),
+    [
+        ("import paislurm", {"json", "pathlib", "click", "pydantic_core", "yaml", "jinja2", "rich", "logging"}),
+        ("import paislurm; paislurm.Client(); paislurm.jobs()", {"pydantic_core", "yaml", "jinja2", "rich"}),
+        ("import paislurm; paislurm.submit, paislurm.wait", {"pydantic_core", "yaml", "jinja2", "rich", "logging"}),
+    ],
+)
+def test_nothing_is_loaded_before_it_is_used(code: str, unused: set[str]) -> None:
+    code = f"import sys; before = set(sys.modules)\n{code}\nprint(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "paislurm" in loaded
+    assert not loaded & unused
+
+
+def test_the_package_is_the_program() -> None:
+    done = subprocess.run([sys.executable, "-m", "paislurm", "--version"], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == (f"paislurm {paislurm.__version__}\n", "")
+
+
+def test_a_monitor_that_is_left_behind_has_the_home_and_the_profile_of_its_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, str] = {}
+
+    class Process:
+        returncode = None
+
+        def __init__(self, _: list[str], *, env: dict[str, str], **__: object) -> None:
+            given.update(env)
+
+    monkeypatch.setattr(background, "Popen", Process)
+    monkeypatch.setenv("OTHER", "kept")
+    (tmp_path / "home" / "monitor").mkdir(parents=True, mode=0o700)
+    with calling(Caller({"PAISLURM_HOME": str(tmp_path / "home"), "PAISLURM_SITE": "/site.yaml"}, print)):
+        START()
+    assert (given["PAISLURM_HOME"], given["PAISLURM_SITE"]) == (str(tmp_path / "home"), "/site.yaml")
+    assert given["OTHER"] == "kept"
+
+
+def test_the_example_prints_its_result(home: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE)], capture_output=True, text=True, check=False, timeout=120, env=dict(os.environ)
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("area: 42\n", "", 0)
+    (folder,) = (home / "jobs").iterdir()
+    first = json.loads((folder / "journal.jsonl").read_text().splitlines()[0])
+    assert first["run"]["parameters"] == {"width": "6", "height": "7"}
+    assert first["run"]["argv"] == []
+
+
+@pytest.mark.slow("type-checks the example with all that it imports")
+def test_the_example_has_the_types_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("import paislurm\npaislurm.submit('a', parameters={'a': []})\npaislurm.wait().state\n")
+
+    def checked(file: Path) -> str:
+        options = ("--strict", "--config-file", os.devnull, "--cache-dir", str(tmp_path / "types"))
+        argv = [sys.executable, "-m", "mypy", *options, str(file)]
+        return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=280).stdout
+
+    monkeypatch.setenv("MYPYPATH", str(EXAMPLE.parents[1] / "src"))
+    assert checked(EXAMPLE).startswith("Success")
+    assert re.findall(r"wrong\.py:(\d): error", checked(wrong)) == ["2", "3"]
+
+
+def test_a_backend_is_kept_for_each_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(context, "_choose", lambda *key: key)
+    with calling(Caller({"PAISLURM_HOME": "/one"}, print)):
+        inside: object = context.backend("local")
+    assert (inside, context.backend("local")) == (("local", "/one"), ("local",))
