@@ -89,7 +89,9 @@ def _tasks(view: View, wanted: TaskFilter) -> list[dict[str, object]]:
     scripts = {role.name: read_scripts(view.folder.scripts(known.attempt, role)) for role in known.roles}
     found = ((task, scripts[task.role].get(task.index, ())) for task in wanted.chosen(view.tasks))
     return [
-        asdict(task) | {"node": task.node or None, "scripts": [asdict(each) for each in runs]} for task, runs in found
+        asdict(task)
+        | {"node": task.node or None, "scripts": [asdict(each) | {"name": each.name or None} for each in runs]}
+        for task, runs in found
     ]
 
 
