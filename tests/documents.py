@@ -1,0 +1,47 @@
+"""Documents of `--json` against their JSON Schemas."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+import jsonschema
+
+from paislurm.translator.cli.command_group import ALIASES, COMMANDS
+from paislurm.translator.cli.schemas.output_schema import ERROR, commands, output_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+IN_A_TASK = ("exec", "ssh")
+LINES = "watch"
+"""The command that prints a document a line."""
+
+
+@cache
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    """Return what holds documents of a command against their schema; of `site` those of all its commands."""
+    names = [each for each in commands() if each.split()[0] == ALIASES.get(name, name) or each == name]
+    return jsonschema.Draft202012Validator(output_schema(names))
+
+
+def faults(name: str, document: object) -> list[str]:
+    """Return what a schema says against a document, one line for each shape that it could have."""
+    return [
+        f"{name}: {'.'.join(map(str, inner.absolute_path))}: {inner.message[-300:]}"
+        for error in validator(name).iter_errors(document)
+        for inner in (error.context or [error])
+    ]
+
+
+def check_output(words: Sequence[str], output: str) -> None:
+    """Hold what a command line printed with `--json` against the schema. `--json` may be a word of a task's command."""
+    own = takewhile(lambda word: word != "--", words)
+    if "--json" not in own or (not output and words[0] in IN_A_TASK):
+        return
+    name = words[0] if words[0] in COMMANDS or words[0] in ALIASES else ERROR
+    texts = output.splitlines() if name == LINES else [output]
+    wrong = [line for text in texts for line in faults(name, json.loads(text))]
+    assert not wrong, "\n".join(wrong)
