@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import jsonschema
 
 from paislurm.translator.cli.command_group import ALIASES, COMMANDS
+from paislurm.translator.cli.output.documents import DATA
 from paislurm.translator.cli.schemas.output_schema import ERROR, commands, output_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 IN_A_TASK = ("exec", "ssh")
+TEXTS = ("text", "value")
 LINES = "watch"
 """The command that prints a document a line."""
 
@@ -29,11 +31,22 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
 
 def faults(name: str, document: object) -> list[str]:
     """Return what a schema says against a document, one line for each shape that it could have."""
-    return [
+    said = [f"{name}: {key} is an empty text" for key in sorted(empty(document))]
+    return said + [
         f"{name}: {'.'.join(map(str, inner.absolute_path))}: {inner.message[-300:]}"
         for error in validator(name).iter_errors(document)
         for inner in (error.context or [error])
     ]
+
+
+def empty(value: object) -> set[str]:
+    """Return the keys of a document that have an empty text where null is meant: not a text as it stands in a file."""
+    if isinstance(value, list):
+        return {key for each in value for key in empty(each)}
+    if not isinstance(value, dict):
+        return set()
+    found = {key for key, each in value.items() if each == "" and key not in TEXTS}
+    return found | {key for name, each in value.items() if name not in DATA for key in empty(each)}
 
 
 def check_output(words: Sequence[str], output: str) -> None:

@@ -90,7 +90,8 @@ def paislurm(
     """Call paislurm as alice in a folder, whose site profile is that of all commands."""
     site = {"PAISLURM_SITE": str(folder / "site.yaml")} if (folder / "site.yaml").exists() else {}
     done = cluster.run(["paislurm", *words], cwd=folder, env=site | (env or {}), timeout=timeout)
-    check_output(words, done.stdout)
+    if done.stdout:
+        check_output(words, done.stdout)
     return done
 
 

@@ -162,7 +162,8 @@ class Job:
     def paislurm(self, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Call paislurm in the job's folder; a document that it prints is held against the schema."""
         done = self.site.run("paislurm", *words, cwd=self.folder, env=self.env, stdin=stdin, host=self.host)
-        check_output(words, done.stdout)
+        if done.stdout:
+            check_output(words, done.stdout)
         return done
 
     def status(self) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def _run(words: Sequence[str], output_mode: OutputMode) -> int:
         return _failed(error.diagnostics, error.exit_code, output_mode)
     except click.ClickException as error:
         # What the user typed can come from anywhere, a name that was completed for example.
-        _explain_option(error)
+        error = _explained(error)
         text = io.StringIO()
         error.show(text)
         log(text.getvalue().rstrip("\n"))
@@ -135,11 +135,11 @@ def _run(words: Sequence[str], output_mode: OutputMode) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _explain_option(error: click.ClickException) -> None:
+def _explained(error: click.ClickException) -> click.ClickException:
     """Say what stands for the `-o json` of other programs where a command has no such option."""
     if isinstance(error, click.NoSuchOption) and error.option_name in ("-o", "--output"):
-        error.message = f"{error.message.rstrip('.')}; for a JSON document there is --json"
-        error.possibilities = None
+        return click.UsageError(f"No such option '{error.option_name}'; for a JSON document there is --json", error.ctx)
+    return error
 
 
 def _help_width() -> int:

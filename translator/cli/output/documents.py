@@ -13,14 +13,14 @@ SCHEMA_VERSION = 3
 """Of the keys: another one when a key goes, or means something else."""
 _IS_TIME = "_at"
 """How the names of points in time end."""
-_DATA = frozenset({"backend_states", "overrides", "parameters", "slurm_options", "states", "sweep"})
+DATA = frozenset({"backend_states", "overrides", "parameters", "slurm_options", "states", "sweep"})
 """Objects whose keys are data."""
 NULL_IF_EMPTY = frozenset(
     {
-        "advice", "cache", "certificates", "cluster", "difference", "gpu_gres", "image_path", "image_version",
-        "monitor_after", "node_suffix", "note", "parameter_difference", "plan_difference", "program", "rule",
-        "runtime_difference", "script_difference", "secrets_file", "slurm_version", "suffix", "sysfs",
-        "virtual_cluster",
+        "advice", "backend", "cache", "certificates", "cluster", "difference", "gpu_gres", "image_path",
+        "image_version", "job", "monitor_after", "node_suffix", "note", "parameter_difference", "plan_difference",
+        "program", "reason", "rule", "runtime_difference", "script_difference", "secrets_file", "slurm_version",
+        "suffix", "sysfs", "user", "virtual_cluster",
     }
 )  # fmt: skip
 """Keys that are null in a document where the record has an empty text."""
@@ -52,7 +52,7 @@ def iso_time(seconds: int) -> str:
 def _shown(value: object, key: str = "") -> object:
     if value == "" and key in NULL_IF_EMPTY:
         return None
-    if key in _DATA:
+    if key in DATA:
         return value
     if isinstance(value, dict):
         return {name: _shown(each, name) for name, each in value.items()}
