@@ -7,6 +7,7 @@ a third of a short command's time. A command uses few of the classes and express
 from __future__ import annotations
 
 import re
+from _thread import RLock
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,9 @@ else:
         return _Pattern(text, flags)
 
 
+_COMPLETING = RLock()
+
+
 class _Fields:
     """Stand for the fields of a class until somebody wants them, and complete the class then."""
 
@@ -52,17 +56,18 @@ class _Fields:
 
 
 def _complete(cls: Any, options: dict[str, Any]) -> None:
-    """Have Python's `dataclass` do the rest. No thread but the main one makes instances."""
+    """Have Python's `dataclass` do the rest, in one thread while others wait."""
     import dataclasses
 
-    if not isinstance(vars(cls).get("__dataclass_fields__"), _Fields):
-        return
-    del cls.__dataclass_fields__
-    # Our methods take the place of its own, so that it compiles none.
-    dataclasses.dataclass(kw_only=options.get("kw_only", False), init=False, repr=False, eq=False)(cls)
-    cls.__init__ = _init(cls)
-    if options.get("frozen"):
-        cls.__setattr__ = cls.__delattr__ = _refuse
+    with _COMPLETING:
+        if not isinstance(vars(cls).get("__dataclass_fields__"), _Fields):
+            return
+        del cls.__dataclass_fields__
+        # Our methods take the place of its own, so that it compiles none.
+        dataclasses.dataclass(kw_only=options.get("kw_only", False), init=False, repr=False, eq=False)(cls)
+        cls.__init__ = _init(cls)
+        if options.get("frozen"):
+            cls.__setattr__ = cls.__delattr__ = _refuse
 
 
 def _init(cls: Any) -> Callable[..., None]:
@@ -100,7 +105,8 @@ def _first_init(cls: Any) -> Callable[..., None]:
     """Return what completes a class before its first instance."""
 
     def complete_and_init(self: Any, *args: Any, **values: Any) -> None:
-        cls.__dataclass_fields__  # noqa: B018 - to look at them completes the class
+        with _COMPLETING:
+            cls.__dataclass_fields__  # noqa: B018 - to look at them completes the class
         cls.__init__(self, *args, **values)
 
     return complete_and_init

@@ -130,7 +130,7 @@ def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str],
     if result is None and observation is not None and observation.final:
         result, read_errors = result_of(folder, known.attempt, late=True)
         read_errors += files.read_errors
-    reports = _reports(folder, known) if tasks else {}
+    reports = reports_of(folder, known) if tasks else {}
     unbegun = None
     if observation is not None and may_be_slurms_own(known, observation, result):
         observation, unbegun, silence = _investigate(folder, known, observation, result, backend, now)
@@ -152,7 +152,7 @@ def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str],
     )
     job_status = determine_status(evidence)
     if job_status.ended and result is None:
-        reports = _reports(folder, known)
+        reports = reports_of(folder, known)
     found = task_views(known.roles, result, reports, ended=job_status.ended) if tasks or job_status.ended else ()
     job_status, news = transition(evidence, job_status, completed=sum(task.completed for task in found))
     return View(
@@ -191,7 +191,7 @@ def _ended(files: JobFiles, *, tasks: bool) -> View:
     if not tasks:
         return view
     result, read_errors = result_of(folder, known.attempt, late=True)
-    found = task_views(known.roles, result, _reports(folder, known) if result is None else {}, ended=True)
+    found = task_views(known.roles, result, reports_of(folder, known) if result is None else {}, ended=True)
     return replace(view, result=result, tasks=found, read_errors=view.read_errors + read_errors)
 
 
@@ -205,7 +205,8 @@ def final_state(word: str) -> State:
     return next((state for state in FINAL if state == word), "UNKNOWN")
 
 
-def _reports(folder: JobFolder, known: History) -> dict[str, Mapping[int, Report]]:
+def reports_of(folder: JobFolder, known: History) -> dict[str, Mapping[int, Report]]:
+    """Return what the tasks of the last attempt report, by the folder of their role and their index."""
     found = read_reports(folder.reports(known.attempt))
     return {role.folder: found.get(position, {}) for position, role in enumerate(known.roles)}
 
@@ -220,7 +221,7 @@ def _investigate(
 ) -> tuple[Observation | None, NodeFailure | None, str]:
     """Return what to believe of a job that Slurm may have cancelled itself, why it has, and why nobody says so."""
     told = result is not None and any(task.started_at for task in result.tasks)
-    has_begun = told or any(_reports(folder, known).values())
+    has_begun = told or any(reports_of(folder, known).values())
     try:
         # The script of a job that had begun was told to end: that was root.
         lost = {} if told else backend(known.backend).unavailable_nodes(seen.nodes)

@@ -107,6 +107,7 @@ claim_attempt() {
   if mkdir -- "$PSL_ATTEMPT_FOLDER/claim" 2>/dev/null; then
     printf '%s %s\n' "$me" "$restarts" >"$PSL_ATTEMPT_FOLDER/claim/owner" ||
       die "cannot write to $PSL_ATTEMPT_FOLDER"
+    PSL_CLAIMED=1
     return
   fi
   [[ -d $PSL_ATTEMPT_FOLDER/claim ]] || die "cannot write to $PSL_ATTEMPT_FOLDER"

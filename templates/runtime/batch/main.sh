@@ -97,6 +97,10 @@ end_script() {
   if [[ ${PSL_MONITOR_AFTER-} ]] && needs_monitor_step; then
     take_monitor_step
   fi
+  # From now on nothing of this attempt is of use to the script: whoever tidies folders may begin.
+  if [[ ${PSL_CLAIMED-} && -d claim ]]; then
+    : 2>/dev/null >claim/ended
+  fi
 }
 
 # End the script. The full outcome is in result.json. The exit status is for Slurm's accounting,

@@ -26,7 +26,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("PAISLURM_SITE", raising=False)
     context._choose.cache_clear()
     # The jobs ended long ago; what is shown is all that they left.
-    monkeypatch.setattr(tidy, "TIDY_AFTER", 1 << 40)
+    monkeypatch.setattr(tidy, "_tidy_attempt", lambda *_, **__: False)
     monkeypatch.chdir(tmp_path)
     return folder
 

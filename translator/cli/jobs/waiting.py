@@ -14,6 +14,7 @@ from ...monitor.watching.job_files import needs_answer
 from ...state.shared_files import time_written
 from ..output.console import log
 from ..output.times import format_time
+from ..progress.shown import ShownProgress
 from .asking import BY_A_PERSON, interval
 from .fetching import Fetcher
 from .refresh import monitor_lock, refresh
@@ -85,10 +86,12 @@ def wait_for_end(
     *,
     max_age: float | None = None,
     shortest: float = TICK,
-    between: Callable[[], object] = lambda: None,
+    between: Callable[[], object] | None = None,
     tasks: Sequence[tuple[JobRole, int]] = (),
 ) -> View:
-    """Return how the job ended. `between` is called about twice a second meanwhile.
+    """Return how the job ended. `between`, which prints, is called about twice a second meanwhile.
+
+    A terminal that is standard error shows how far the job is, unless `between` prints there what the tasks print.
 
     The logs of `tasks` are brought here meanwhile, where the job is at a login node that is not this machine.
 
@@ -109,7 +112,7 @@ def wait_for_ends(
     first: bool = False,
     max_age: float | None = None,
     shortest: float = TICK,
-    between: Callable[[], object] = lambda: None,
+    between: Callable[[], object] | None = None,
     tasks: Sequence[tuple[JobRole, int]] = (),
     told: Callable[[View], object] = lambda _: None,
 ) -> list[View | NotFoundError]:
@@ -120,8 +123,9 @@ def wait_for_ends(
     max_age = interval() if max_age is None else max_age
     gc.enable()
     ends: dict[str, View | NotFoundError] = {}
+    progress = ShownProgress(folders, between)
     try:
-        waiting = [_Waiter(folder, max_age, shortest, tasks) for folder in folders]
+        waiting = [_Waiter(folder, max_age, shortest, tasks, progress.clear) for folder in folders]
         while waiting:
             for waiter in list(waiting):
                 end = waiter.look()
@@ -132,13 +136,15 @@ def wait_for_ends(
                         told(end)
                 else:
                     waiter.fetch()
-            between()
+            progress.show(len(ends))
             if first and ends:
                 break
             if waiting:
                 time.sleep(TICK)
     except KeyboardInterrupt:
         raise _interrupted([folder.name for folder in folders if folder.name not in ends]) from None
+    finally:
+        progress.clear()
     return [ends[folder.name] for folder in folders if folder.name in ends]
 
 
@@ -153,8 +159,14 @@ class _Waiter:
     """Wait for the end of one job: it looks when it is time to."""
 
     def __init__(
-        self, folder: JobFolder, max_age: float, shortest: float, tasks: Sequence[tuple[JobRole, int]]
+        self,
+        folder: JobFolder,
+        max_age: float,
+        shortest: float,
+        tasks: Sequence[tuple[JobRole, int]],
+        clear: Callable[[], None],
     ) -> None:
+        self._clear = clear
         self._folder, self._max_age, self._shortest = folder, max_age, shortest
         self.fetch = Fetcher(folder, tasks)
         self._progress = _Progress(folder.name)
@@ -171,6 +183,7 @@ class _Waiter:
         age = min(self._max_age, BY_A_PERSON) if self._expects_news else self._max_age
         if not self._pace.due(time.monotonic()):
             return None
+        self._clear()
         view = _refresh(self._folder, self._progress, age)
         if view is None:
             return None

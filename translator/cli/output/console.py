@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 _MAY_ACT = regex(r"[^\x20-\x7e\n\r\t]+")
 
 
+NO_CURSOR = ("", "dumb", "unknown")
+"""Values of TERM of what can only print line after line."""
+
+
 def colourful(stream: TextIO) -> bool:
     """Tell whether colours are welcome: on a terminal that has them, unless NO_COLOR is set."""
     try:
@@ -39,6 +43,11 @@ def is_terminal(stream: TextIO | None) -> bool:
         return stream is not None and stream.isatty()
     except ValueError:
         return False
+
+
+def takes_a_screen(typed: TextIO | None, shown: TextIO | None) -> bool:
+    """Tell whether a person types and reads at a terminal whose cursor can be moved; it need not have colours."""
+    return is_terminal(typed) and is_terminal(shown) and os.environ.get("TERM", "dumb") not in NO_CURSOR
 
 
 def escape_control(text: str) -> str:

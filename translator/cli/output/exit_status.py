@@ -33,10 +33,15 @@ def state_text(job_status: JobStatus) -> str:
     return f"{job_status.state} (exit code {job_status.code}{phrase})"
 
 
+def ending_text(view: View) -> str:
+    """Return how a job stands, in a sentence."""
+    reason = f": {view.job_status.reason}" if view.job_status.reason else ""
+    return f"{view.folder.name} {state_text(view.job_status)}{reason}"
+
+
 def log_ending(view: View, failure: Failure | None) -> None:
     """Tell how a job ended, why it failed, and where to look if it did not go well."""
-    reason = f": {view.job_status.reason}" if view.job_status.reason else ""
-    log(one_line(f"{view.folder.name} {state_text(view.job_status)}{reason}"))
+    log(one_line(ending_text(view)))
     if view.job_status.state == "FAILED":
         if failure is not None:
             log(failure_text(failure))

@@ -1,4 +1,4 @@
-"""Tidy the folder of a job that ended a while ago: what served only while it ran goes, what people read stays.
+"""Tidy the folder of a job that has ended: what served only while it ran goes, what people read stays.
 
 Any process may do it at any time, and stop anywhere: the next one goes on. The claim goes last, and the script before
 it: a job that an administrator requeues finds the one or misses the other, and runs nothing.
@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from .open_folder import OpenFolder
 
 TIDY_AFTER = 3600
-"""Seconds after its end until a job is tidied: by then its script has cleaned up, and Slurm has forgotten the job.
-
-Source: slurm.conf(5), MinJobAge: 300 s after its end no job can be requeued, unless the site says otherwise.
-"""
+"""Seconds after the end of a job: by then its script has ended, though it did not come to say so."""
+ENDED = "ended"
+"""The file in the claim that the script makes last of all."""
 MAX_RESULT = 64 << 20
 JOURNAL, CLAIM = "journal.jsonl", "claim"
 OF_A_LIVING_JOB = ("submit-dir", "monitor-call")
@@ -42,31 +41,25 @@ def is_tidy(folder: JobFolder) -> bool:
     return not any(path.exists() for path in (first / SCRIPT, first / CLAIM, folder.path / RETIRED))
 
 
-def may_be_tidied(known: History, now: int) -> bool:
-    """Tell whether a job has ended so long ago that nothing of it runs; what is elsewhere is left alone."""
-    end = known.ended
-    return end is not None and now - end.happened_at >= TIDY_AFTER and not is_elsewhere(known.backend)
-
-
 def tidy(folder: JobFolder, known: History, now: int) -> bool:
     """Tidy the folder of a job whose journal has its end, as far as that can be done; tell whether all of it was.
 
-    Of an attempt of which neither a result nor the backend tells the end, everything stays: it may run yet.
+    Of an attempt of which neither its script nor the backend tells the end, everything stays: it may run yet.
     """
-    if not may_be_tidied(known, now):
+    if known.ended is None or is_elsewhere(known.backend):
         return False
     with suppress(OSError), open_folder(folder.path) as opened:
         journal = opened.status(JOURNAL)
         if journal is None or folder.inode not in (None, journal.st_ino):
             # It is another job's by now.
             return False
-        over = _over(known)
+        over, is_old = _over(known), now - known.ended.happened_at >= TIDY_AFTER
         complete = True
         with opened.folder("attempts") as attempts:
             for number in range(known.attempt + 1):
                 if attempts.status(str(number)) is not None:
                     with attempts.folder(str(number)) as attempt:
-                        complete &= _tidy_attempt(attempt, runtimes(folder.path), over=number in over)
+                        complete &= _tidy_attempt(attempt, runtimes(folder.path), over=number in over, is_old=is_old)
         if complete:
             for name in OF_A_LIVING_JOB:
                 opened.unlink(name)
@@ -83,10 +76,10 @@ def _over(known: History) -> set[int]:
     return over | ({known.ended.attempt} if known.ended and known.ended.backend_state else set())
 
 
-def _tidy_attempt(attempt: OpenFolder, kept: Path, *, over: bool) -> bool:
+def _tidy_attempt(attempt: OpenFolder, kept: Path, *, over: bool, is_old: bool) -> bool:
     """Tidy an attempt; False where something is left that may go later."""
     complete = _has_complete_result(attempt)
-    if not over and not complete:
+    if not over and not (complete and (is_old or _script_has_ended(attempt))):
         return False
     for name in OF_A_LIVING_ATTEMPT:
         attempt.unlink(name)
@@ -109,6 +102,14 @@ def _has_complete_result(attempt: OpenFolder) -> bool:
         return parse_result(attempt.read("result.json", MAX_RESULT)).complete
     except (OSError, CorruptDataError):
         return False
+
+
+def _script_has_ended(attempt: OpenFolder) -> bool:
+    """Tell whether the script has done all that it does, after the result too."""
+    with suppress(FileNotFoundError, NotADirectoryError), attempt.folder(CLAIM) as claim:
+        return claim.status(ENDED) is not None
+    # Who has tidied took the claim last: what is left to do, anybody may.
+    return attempt.status(SCRIPT) is None
 
 
 def _remove_files(parent: OpenFolder, name: str, *, suffix: str = "", empty: bool = False) -> None:

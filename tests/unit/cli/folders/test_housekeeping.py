@@ -36,7 +36,7 @@ def job(surroundings: Path, name: str, age: int, *, ended: bool = True) -> JobFo
         replace(INTENT, happened_at=at),
         replace(SUBMITTED, job=name, user=user_name(), happened_at=at),
     ]
-    records += [replace(ENDED, happened_at=at, ended_at=at)] if ended else []
+    records += [replace(ENDED, happened_at=at, ended_at=at, backend_state="")] if ended else []
     folder = left(surroundings.parent, *records)
     if ended:
         leave_result(folder)

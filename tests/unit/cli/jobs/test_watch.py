@@ -91,24 +91,23 @@ def test_a_job_whose_journal_cannot_be_read_is_not_watched_for_ever(
     assert (named.code, "its journal cannot be read (it is empty)" in named.out) == (0, True)
 
 
-@pytest.mark.parametrize("terminal", [True, False])
 def test_it_goes_on_until_it_is_interrupted(
-    run: Runner,
-    slurm: FakeBackend,
-    folder: JobFolder,
-    then: Callable[..., None],
-    monkeypatch: pytest.MonkeyPatch,
-    terminal: bool,
+    run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., None]
 ) -> None:
     assert folder
     slurm.observations[JobId("7")] = observed("PENDING", reason="Priority")
-    monkeypatch.setattr(watch, "colourful", lambda _: terminal)
     then(lambda: None, lambda: None, interrupt)
     said = run("watch")
     assert (said.code, said.err) == (130, "interrupted\n")
     assert "WAITING" in said.out
-    assert ("elapsed" in said.out) is terminal
-    assert terminal or len(said.out.splitlines()) == 1
+    assert len(said.out.splitlines()) == 1
+
+
+def test_a_pattern_names_jobs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    assert slurm
+    assert folder
+    said = run("watch", "ol*")
+    assert (said.code, [line.split()[2] for line in said.out.splitlines()]) == (0, ["old"])
 
 
 def test_named_jobs_are_shown_though_they_have_ended(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:

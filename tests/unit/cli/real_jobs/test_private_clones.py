@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, ClassVar
 import pytest
 import yaml
 
+from paislurm.translator.state.tidying import tidy
+
 from ...protocol.jobs import JOB
 from ..running import job_file
 
@@ -99,9 +101,10 @@ def test_the_clone_shows_nothing(run: Runner, server: str, tmp_path: Path, surro
 
 
 def test_what_the_commands_do_with_the_clone_shows_nothing(
-    run: Runner, server: str, tmp_path: Path, surroundings: Path
+    run: Runner, server: str, tmp_path: Path, surroundings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They need no password, and find none where it would be kept after the job."""
+    monkeypatch.setattr(tidy, "_tidy_attempt", lambda *_, **__: False)
     again = f"git -c credential.helper= clone --quiet http://{server}/repo/.git other 2>/dev/null || echo asked"
     command = f"git -C it fetch --quiet && git -C it config remote.origin.url; touch done; {again}"
     printed = clone_and(command, run, server, tmp_path, surroundings)

@@ -82,14 +82,24 @@ def node_folder() -> Path:
     return Path(line.partition("=")[2])
 
 
+def submitted_and_ended(job: str) -> None:
+    """Submit a job and look at its folder until it has ended: who waits for it by a command has the folder tidied."""
+    done = paislurm("submit", job, "--backend", "local")
+    assert done.returncode == 0, done.stderr
+    home = Path(os.environ["PAISLURM_HOME"])
+    wait_until(lambda: bool([*home.glob("jobs/*/attempts/0/result.json")]), "the result")
+
+
 def test_a_job_that_gives_up_leaves_nothing_in_tmp(tmp_path: Path) -> None:
     """It has ports and pipes for its tasks already when it finds that there is no code."""
     text = JOB + "extras: {slurm: {v1: {codeDir: /nowhere/code}}}\n"
-    done = paislurm("submit", job_file(tmp_path, text), "--backend", "local", "--wait")
+    submitted_and_ended(job_file(tmp_path, text))
+    # The result is there before the script has tidied up.
+    folder = node_folder()
+    wait_until(lambda: not folder.exists(), "the folder of the job in /tmp is still there")
+    done = paislurm("wait", "demo")
     assert done.returncode == 1
     assert "codeDir /nowhere/code is not there" in done.stderr
-    # The result is there before the script has tidied up.
-    wait_until(lambda: not node_folder().exists(), "the folder of the job in /tmp is still there")
 
 
 @pytest.mark.slow("a whole job, or two")
@@ -97,13 +107,13 @@ def test_the_shell_of_a_task_is_killed_while_a_peer_runs(tmp_path: Path) -> None
     """The field after the state in /proc/PID/stat is the parent's number; the command's shell is a grandchild."""
     kill = "read -r _ _ _ shell _ </proc/$PPID/stat; kill -KILL $shell"
     job = job_file(tmp_path, JOB.replace("echo and bye", f"test $PAI_TASK_INDEX = 0 || {{ {kill}; }}; sleep 60"))
-    done = paislurm("submit", job, "--backend", "local", "--wait")
-    assert done.returncode == 1, done.stderr
+    submitted_and_ended(job)
+    # The result is there before the script has tidied up.
+    folder = node_folder()
+    wait_until(lambda: not folder.exists(), "the folder of the job in /tmp is still there")
     shown = json.loads(paislurm("status", "demo", "--json").stdout)
     assert (shown["exit_code"], [task["state"] for task in shown["tasks"]]) == (255, ["STOPPED", "FAILED"])
     assert "worker-1 failed with status 137" in shown["reason"]
-    # The result is there before the script has tidied up.
-    wait_until(lambda: not node_folder().exists(), "the folder of the job in /tmp is still there")
 
 
 def test_a_job_that_fails(tmp_path: Path) -> None:

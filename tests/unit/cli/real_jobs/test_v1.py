@@ -143,7 +143,7 @@ def test_what_a_task_sees(ran: Callable[..., Ran]) -> None:
     nameless = done.environment("2-..")
     assert re.fullmatch(r"http:\d+;ssh:\d+;", nameless["PAI_CONTAINER_HOST_PORT_LIST"])
     assert nameless["PAI_TASK_ROLE_2_HOST_LIST"].endswith(":" + nameless["PAI_CONTAINER_HOST_PORT"])
-    assert (done.attempt / "logs" / "2-.." / "0.stderr.log").read_text() == ""
+    assert done.log("stderr", "2-..") == ""
 
 
 def test_a_role_that_a_shell_takes_for_a_home(ran: Callable[..., Ran]) -> None:

@@ -129,19 +129,19 @@ def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> No
     attempt = folder / "attempts" / "0"
     assert paislurm(*words, "--", "pwd").stdout == f"{attempt / 'work' / '0-w' / '1'}\n"
     assert paislurm("cancel", "old").returncode == 0
+
+    def reported() -> list[str]:
+        lines = (attempt / "tasks" / "localhost.log").read_text().split("\n")
+        return [line.split(" ")[0] for line in lines if line.split(" ")[3:4] == ["1"]]
+
+    # The reports go when a command has seen the end.
+    wait_until(lambda: reported() == ["start", "held", "term", "exit"], "the held task to end", 30)
     waited = json.loads(paislurm("wait", "old", "--json").stdout)
     assert (waited["state"], waited["tasks"][1]["exit_status"], waited["tasks"][1]["hold_ends_at"]) == (
         "STOPPED",
         3,
         None,
     )
-    reports = (attempt / "tasks" / "localhost.log").read_text().split("\n")
-    assert [line.split(" ")[0] for line in reports if line.split(" ")[3:4] == ["1"]] == [
-        "start",
-        "held",
-        "term",
-        "exit",
-    ]
 
 
 @pytest.mark.slow("whole jobs, which wait")

@@ -69,7 +69,7 @@ def test_a_runtime_is_kept_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("records", "with_result", "now"),
     [
-        ((ENDED,), True, LATER - 1),
+        ((replace(ENDED, backend_state=""),), True, LATER - 1),
         ((SUBMITTED,), True, LATER),
         ((replace(ENDED, backend_state=""),), False, LATER),
     ],
@@ -82,6 +82,13 @@ def test_what_may_still_run_is_left_alone(
     before = files(folder)
     assert not tidied(folder, now)
     assert files(folder) == before
+
+
+def test_a_script_that_says_that_it_has_ended_is_not_waited_for(tmp_path: Path) -> None:
+    folder = left(tmp_path, replace(ENDED, backend_state=""))
+    folder.claim(0).with_name("ended").touch()
+    assert tidied(folder, ENDED.happened_at)
+    assert files(folder) == {**STAYS, **HEAD}
 
 
 def test_a_result_in_which_a_task_still_runs_is_no_end(tmp_path: Path) -> None:

@@ -43,12 +43,13 @@ def command(job: str, task: str, words: tuple[str, ...], *, as_json: bool) -> in
 
     from ...context import backend, store, user_name
     from ...jobs.refresh import refresh
-    from ...ownership import check_script
+    from ...ownership import check_own, check_script
 
     view = refresh(store().find(job, user=user_name()))
-    check_script(view.folder, view.history.attempt, "exec")
+    check_own(view.folder, "exec")
     role, index = _one(view, task)
     _check_that_it_runs(view, role, index)
+    check_script(view.folder, view.history.attempt, "exec")
     home = backend(view.history.backend)
     argv = _argv(view, home.folder(view.history.run_folder(view.folder.path)), role, index, words)
     if as_json:

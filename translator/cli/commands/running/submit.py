@@ -141,6 +141,7 @@ def _jobs_before(words: tuple[str, ...]) -> tuple[Dependency, ...]:
 def _wait(submitted: Submitted, *, follow: bool, as_json: bool) -> int:
     """Wait for the end of a job, and return what its end is worth."""
     from ...jobs.failure import failure_of
+    from ...jobs.folders.housekeeping import tidy_what_has_just_ended
     from ...jobs.logs.follow import follow_job
     from ...jobs.waiting import wait_for_end
     from ...output.exit_status import exit_code, log_ending
@@ -153,4 +154,5 @@ def _wait(submitted: Submitted, *, follow: bool, as_json: bool) -> int:
     if as_json:
         print_json(submitted.as_dict() | end_dict(view) | {"failure": failure.as_dict() if failure else None})
     log_ending(view, failure)
+    tidy_what_has_just_ended([view.folder])
     return exit_code(view)

@@ -30,6 +30,7 @@ def command(jobs: tuple[str, ...], *, last: bool, first: bool, as_json: bool) ->
     from ....errors import NotFoundError
     from ...context import store, user_name
     from ...jobs.failure import failure_of
+    from ...jobs.folders.housekeeping import tidy_what_has_just_ended
     from ...jobs.selecting import asks_for_several, select
     from ...jobs.waiting import wait_for_ends
     from ...output.exit_status import exit_code, log_ending
@@ -50,4 +51,5 @@ def command(jobs: tuple[str, ...], *, last: bool, first: bool, as_json: bool) ->
         print_json({"jobs": documents} if several else documents[0])
     if len(folders) == 1:
         tell(views[0])
+    tidy_what_has_just_ended(view.folder for view in views)
     return max(map(exit_code, views))

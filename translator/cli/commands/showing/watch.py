@@ -4,121 +4,88 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
 from ...options import examples, json_option
-from ...output.console import colourful, log, one_line, print_json_line, print_result
+from ...output.console import log, one_line, print_json_line, print_result, takes_a_screen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from ...jobs.listing import Line
 
-    Show = Callable[[Sequence[Line]], None]
+MAX_LINES = 10
+"""So many jobs are told of when the screen is left."""
 
-MIN_INTERVAL = 2.0
 
-
-@click.command(epilog=examples("paislurm watch", "paislurm watch my-job other-job", "paislurm watch --json"))
+@click.command(
+    epilog=examples("paislurm watch", "paislurm watch my-job", "paislurm watch 'sweep-*'", "paislurm watch --json")
+)
 @click.argument("jobs", metavar="[JOB]...", nargs=-1)
 @json_option
 def command(jobs: tuple[str, ...], *, as_json: bool) -> int:
     """Show how jobs stand, as it changes: all that have not ended, or those that are named.
 
-    On a terminal that is one table; elsewhere, and with --json, a line for each change. It ends when all have ended.
-    Ctrl-C ends the watching, and no job.
+    On a terminal that is a screen on which keys show tasks and logs, open a shell and cancel: ? lists them, q quits.
+    Elsewhere, and with --json, a line for each change; that ends when all have ended. Ctrl-C ends the watching, and
+    no job.
     """
     from ...context import store, user_name
+    from ...jobs.selecting import select
 
-    names = {store().find(job, user=user_name()).name for job in jobs}
-    with _table() if not as_json and colourful(sys.stdout) else _changes(as_json=as_json) as show:
-        if not _watch(names, show):
-            log("no job of yours is left to watch")
+    names = [folder.name for folder in select(store(), jobs, user=user_name())] if jobs else []
+    if not as_json and takes_a_screen(sys.stdin, sys.stdout):
+        return _on_screen(names)
+    if not _print_changes(names, as_json=as_json):
+        _log_nothing_left()
     return 0
 
 
-def _watch(names: set[str], show: Show) -> bool:
-    """Show jobs until all have ended; False if there is none. If none is named, those that come later are shown."""
-    from ...context import store
-    from ...jobs.asking import BY_A_PERSON, interval
-    from ...jobs.listing import lines
-    from ...jobs.waiting import TICK, Pace
+def _on_screen(names: Sequence[str]) -> int:
+    """Show the screen, and leave below it how the jobs stood last."""
+    from ...output.exit_status import ending_text
+    from ...screen.app import watch_live
 
-    shown, told, pace = set(names), "", Pace(0)
-    seen: list[Line] = []
-    max_age, later = BY_A_PERSON, interval()
+    code, world = watch_live(names)
+    for line in world.jobs[:MAX_LINES]:
+        print_result(_text(line))
+    if len(world.jobs) > MAX_LINES:
+        log(f"and {len(world.jobs) - MAX_LINES} more: paislurm list")
+    if not world.jobs and world.view is not None:
+        print_result(one_line(ending_text(world.view)))
+    elif world.looked and not world.jobs:
+        _log_nothing_left()
+    return code
+
+
+def _log_nothing_left() -> None:
+    log("no job of yours is left to watch")
+
+
+def _print_changes(names: Sequence[str], *, as_json: bool) -> bool:
+    """Print a line whenever a job stands in another way, until all have ended; False if there is none."""
+    from ...jobs.changes import JobLines
+    from ...jobs.waiting import TICK
+
+    jobs, before, told = JobLines(names), dict[str, "Line"](), ""
     while True:
-        if pace.due(time.monotonic()):
-            found, problems = lines(store(), everything=bool(names), max_age=max_age)
-            max_age = later
-            shown |= {line.name for line in found if line.readable and not line.ended and not names}
-            news = [line for line in found if line.name in shown]
-            problem = "; ".join(problems)
-            if problem and problem != told:
-                log(f"states are those that were known last; a backend does not answer: {problem}")
-            told = problem
-            show(news)
-            if all(line.ended or not line.readable for line in news):
-                return bool(news)
-            if news != seen:
-                pace = Pace(MIN_INTERVAL, *_watched_paths(news))
-                pace.due(time.monotonic())
-            seen = news
+        look = jobs.look(time.monotonic())
+        if look is not None:
+            if look.problem and look.problem != told:
+                log(f"states are those that were known last; a backend does not answer: {look.problem}")
+            told = look.problem
+            for line in look.found:
+                if before.get(line.name) != line:
+                    before[line.name] = line
+                    if as_json:
+                        print_json_line(line.as_dict())
+                    else:
+                        print_result(_text(line))
+            if look.over:
+                return bool(look.found)
         time.sleep(TICK)
-
-
-def _watched_paths(found: Sequence[Line]) -> Iterator[Path]:
-    """Return what is written when something happens."""
-    from pathlib import Path
-
-    from ....state.job_folder import JobFolder
-    from ...context import store
-
-    yield store().jobs
-    for line in found:
-        folder = JobFolder(path=Path(line.folder))
-        yield folder.journal
-        yield folder.result(line.attempt)
-
-
-@contextmanager
-def _table() -> Iterator[Show]:
-    """Show a table in one place of the terminal."""
-    from rich.console import Console
-    from rich.live import Live
-
-    from ...context import clock
-    from ...output.job_table import WATCH_COLUMNS, cells
-    from ...output.tables import rich_table
-
-    with Live(console=Console(), auto_refresh=False) as live:
-
-        def show(found: Sequence[Line]) -> None:
-            now = clock()
-            live.update(rich_table(WATCH_COLUMNS, cells(found, WATCH_COLUMNS, now)), refresh=True)
-
-        yield show
-
-
-@contextmanager
-def _changes(*, as_json: bool) -> Iterator[Show]:
-    """Show a line whenever a job stands in another way."""
-    before: dict[str, Line] = {}
-
-    def show(found: Sequence[Line]) -> None:
-        for line in found:
-            if before.get(line.name) != line:
-                before[line.name] = line
-                if as_json:
-                    print_json_line(line.as_dict())
-                else:
-                    print_result(_text(line))
-
-    yield show
 
 
 def _text(line: Line) -> str:

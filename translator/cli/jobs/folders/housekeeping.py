@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from paislurm.backends.registry import is_elsewhere
 
 from ....errors import PaislurmError
 from ....monitor.poll import open_job
@@ -15,11 +18,12 @@ from ..refresh import is_own
 from .removing import ended_at, remove_job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from ....state.job_folder import JobFolder
 
 HOUR, DAY = 3600, 86400
+CLEANING_SECONDS, CLEANING_TICK = 2.0, 0.05
 TIDIED, REMOVED = "tidied", "removed"
 """Files in the monitor's folder that say by their time when this was last done."""
 
@@ -39,13 +43,25 @@ def keep_house(remove_after: int | None, say: Callable[[str], None]) -> None:
                     break
 
 
-def tidy_own(folder: JobFolder) -> None:
-    """Tidy the folder of a job of the user's own, if there is anything to tidy."""
-    if not is_tidy(folder):
-        with suppress(OSError):
-            job = open_job(folder)
-            if is_own(job):
-                tidy(job.folder, job.history, clock())
+def tidy_own(folder: JobFolder) -> bool:
+    """Tidy the folder of a job of the user's own, if there is anything to tidy; False if it is to be tried again."""
+    if is_tidy(folder):
+        return True
+    with suppress(OSError):
+        job = open_job(folder)
+        if is_own(job) and not is_elsewhere(job.history.backend):
+            return tidy(job.folder, job.history, clock())
+    return True
+
+
+def tidy_what_has_just_ended(folders: Iterable[JobFolder]) -> None:
+    """Give the scripts of jobs that a command waited for a moment to clean up after themselves, then tidy."""
+    deadline = time.monotonic() + CLEANING_SECONDS
+    left = list(folders)
+    while left := [folder for folder in left if not tidy_own(folder)]:
+        if time.monotonic() > deadline:
+            return
+        time.sleep(CLEANING_TICK)
 
 
 def _remove_old(folder: JobFolder, remove_after: int, say: Callable[[str], None]) -> bool:

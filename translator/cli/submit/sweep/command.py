@@ -57,6 +57,7 @@ def _say_group(sweep: Sweep) -> None:
 def _wait(sweep: Sweep, *, as_json: bool) -> int:
     from ...context import store
     from ...jobs.failure import failure_of
+    from ...jobs.folders.housekeeping import tidy_what_has_just_ended
     from ...jobs.waiting import wait_for_end
     from ...output.exit_status import exit_code, log_ending
     from ...output.views import end_dict
@@ -69,6 +70,7 @@ def _wait(sweep: Sweep, *, as_json: bool) -> int:
         failure = failure_of(view)
         log_ending(view, failure)
         ends[view.folder.name] = end_dict(view) | {"failure": failure.as_dict() if failure else None}
+    tidy_what_has_just_ended(view.folder for view in views)
     if as_json:
         jobs = [each.as_dict() | ends[each.folder.name] for each in sweep.submitted]
         print_json(sweep.as_dict() | {"dry_run": False, "jobs": jobs})

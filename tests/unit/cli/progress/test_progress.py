@@ -1,0 +1,152 @@
+"""How far a job is, by its files, and the line that says so."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.progress import shown
+from paislurm.translator.cli.progress.job_progress import Progress, ProgressReader, progress_of
+from paislurm.translator.cli.progress.line import CLEAR, ProgressLine
+from paislurm.translator.cli.progress.shown import ShownProgress
+
+from ...monitor.jobs import CREATED, INTENT, SUBMITTED, job_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.translator.state.job_folder import JobFolder
+
+STEPS = ("the nodes are being prepared", "images are being fetched", "code is being fetched", "tasks are being started")
+
+
+class Tty(io.TextIOWrapper):
+    """A terminal that keeps what is written."""
+
+    def __init__(self, encoding: str = "utf-8") -> None:
+        super().__init__(io.BytesIO(), encoding=encoding, write_through=True)
+
+    def isatty(self) -> bool:
+        """Be one."""
+        return True
+
+    def written(self) -> str:
+        """Return all that was written."""
+        assert isinstance(self.buffer, io.BytesIO)
+        return self.buffer.getvalue().decode(self.encoding)
+
+
+@pytest.fixture(autouse=True)
+def xterm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a terminal that has a cursor."""
+    monkeypatch.setenv("TERM", "xterm")
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> JobFolder:
+    """Make a job that has been submitted."""
+    return job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
+
+
+def touch(path: Path, text: str = "") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def test_stages_are_told_by_what_is_there(waiting: JobFolder) -> None:
+    known, attempt = waiting.history(), waiting.attempt(0)
+    assert progress_of(waiting, known, ()) == Progress(words="waits for its nodes")
+    marks = (
+        waiting.claim(0),
+        attempt / "srun" / "image-0.log",
+        attempt / "code" / "x",
+        attempt / "srun" / "0-worker.log",
+    )
+    for step, mark in enumerate(marks):
+        touch(mark)
+        words = f"staging, step {step + 1} of 4: {STEPS[step]}"
+        assert progress_of(waiting, known, ()) == Progress(words=words, done=step, total=4, staging=True)
+
+
+def test_files_are_read_when_they_change(waiting: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = ProgressReader(waiting)
+    assert reader.look().words == "waits for its nodes"
+    touch(waiting.claim(0))
+    assert reader.look().staging
+    reports = waiting.reports(0) / "n1.log"
+    touch(reports, "start 0 0 0 0 n1 0 100\n")
+    assert reader.look() == Progress(words="0/2 tasks completed", done=0, total=2)
+    monkeypatch.setattr("paislurm.translator.cli.progress.job_progress.reports_of", lambda *_: pytest.fail("read"))
+    assert reader.look().total == 2
+
+
+def test_a_new_attempt_begins_anew(waiting: JobFolder) -> None:
+    reader = ProgressReader(waiting)
+    touch(waiting.reports(0) / "n1.log", "start 0 0 0 0 n1 0 100\nexit 0 0 0 0 1 255 unknown 110\n")
+    assert reader.look() == Progress(words="1/2 tasks completed, 1 failed", done=1, total=2, failed=1)
+    waiting.attempt(1).mkdir()
+    for record in (replace(INTENT, attempt=1), replace(SUBMITTED, attempt=1, job_id="8")):
+        waiting.append(record)
+    assert reader.look() == Progress(words="waits for its nodes")
+
+
+def test_the_line_is_written_when_it_changes_and_cleared() -> None:
+    tty = Tty()
+    line = ProgressLine(tty)
+    line.show("demo 1/4 tasks", 1, 4)
+    line.show("demo 1/4 tasks", 1, 4)
+    line.clear()
+    line.clear()
+    assert tty.written() == f"{CLEAR}{'█' * 5}{'░' * 15} demo 1/4 tasks{CLEAR}"
+
+
+def test_the_line_is_short_and_acts_on_nothing() -> None:
+    tty = Tty("ascii")
+    line = ProgressLine(tty)
+    line.show("a\x1b[2J\n" * 100, 3, 4)
+    written = tty.written().removeprefix(CLEAR)
+    assert written.isprintable()
+    assert len(written) == 79
+    assert written.startswith("###############..... a\\x1b[2J\\n")
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_no_line_where_it_is_not_welcome(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, value)
+    tty = Tty()
+    line = ProgressLine(tty)
+    line.show("demo")
+    line.clear()
+    assert (line.shows, tty.written()) == (False, "")
+    assert not ProgressLine(io.StringIO()).shows
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_what_tasks_print_takes_the_place_of_the_line(
+    waiting: JobFolder, monkeypatch: pytest.MonkeyPatch, both: bool
+) -> None:
+    tty = Tty()
+    monkeypatch.setattr(shown.sys, "stderr", tty)
+    monkeypatch.setattr(shown.sys, "stdout", tty if both else io.StringIO())
+    progress = ShownProgress([waiting], lambda: tty.write("printed\n"))
+    progress.show(0)
+    assert tty.written() == f"printed\n{CLEAR}alice~demo waits for its nodes"
+    touch(waiting.reports(0) / "n1.log", "start 0 0 0 0 n1 0 100\n")
+    for _ in range(shown.TICKS):
+        progress.show(0)
+    last = tty.written().rpartition("printed\n")[2]
+    assert last == ("" if both else f"{CLEAR}{'░' * 20} alice~demo 0/2 tasks completed")
+
+
+def test_of_several_jobs_those_that_ended_are_counted(waiting: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    tty = Tty()
+    monkeypatch.setattr(shown.sys, "stderr", tty)
+    progress = ShownProgress([waiting, waiting], None)
+    progress.show(0)
+    progress.show(1)
+    progress.clear()
+    progress.show(2)
+    assert tty.written().split(CLEAR)[1:] == [f"{'░' * 20} 0/2 jobs ended", f"{'█' * 10}{'░' * 10} 1/2 jobs ended", ""]

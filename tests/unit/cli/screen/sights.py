@@ -1,0 +1,89 @@
+"""Jobs and tasks to be looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paislurm.translator.cli.context import user_name
+from paislurm.translator.cli.jobs.listing import Line
+from paislurm.translator.cli.progress.job_progress import Progress
+from paislurm.translator.cli.screen.world import Tail, World
+from paislurm.translator.monitor.job_status import JobStatus
+from paislurm.translator.monitor.poll import View
+from paislurm.translator.monitor.task_status import TaskView
+from paislurm.translator.state.history import History
+from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.records import JobRole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paislurm.translator.monitor.job_status import State
+
+NOW = 1_700_000_000
+
+
+def line(name: str, state: State, **changes: Any) -> Line:
+    """Return a job of ten tasks that was submitted an hour ago."""
+    values: dict[str, Any] = {
+        "name": f"{user_name()}~{name}", "state": state, "exit_code": 255 if state == "FAILED" else None,
+        "reason": f"why {name} is so", "attempt": 0, "backend": "slurm", "job_id": "1234", "completed": 4,
+        "task_count": 10, "created_at": NOW - 3600, "submitted_at": NOW - 3600,
+        "ended": state in ("SUCCEEDED", "FAILED", "STOPPED"), "folder": f"/home/jobs/{name}",
+    }  # fmt: skip
+    return Line(**(values | changes))
+
+
+def task(index: int, state: State, role: str = "worker", **changes: Any) -> TaskView:
+    """Return a task; one that failed did so at a second of its own."""
+    ends = {"FAILED": NOW - 100 + index, "SUCCEEDED": NOW - 50}
+    values: dict[str, Any] = {
+        "role": role, "index": index, "task_attempt": 0, "state": state, "node": f"node{index % 7}",
+        "started_at": None if state == "WAITING" else NOW - 600, "ended_at": ends.get(state),
+        "exit_code": 255 if state == "FAILED" else None, "exit_status": 3 if state == "FAILED" else None,
+    }  # fmt: skip
+    return TaskView(**(values | changes))
+
+
+def view(tasks: Sequence[TaskView], name: str = "train", state: State = "RUNNING", **changes: Any) -> View:
+    """Return a job with these tasks."""
+    ended = state in ("SUCCEEDED", "FAILED", "STOPPED")
+    status = JobStatus(state=state, code=255 if state == "FAILED" else None, reason=f"why {name} is so", ended=ended)
+    roles = tuple(
+        JobRole(name=role, folder=f"{place}-{role}", instances=sum(task.role == role for task in tasks))
+        for place, role in enumerate(dict.fromkeys(task.role for task in tasks))
+    )
+    known = History(job=name, user=user_name(), backend="slurm", roles=roles, job_id="1234", submitted=NOW - 3600)
+    folder = JobFolder(path=Path("/home/jobs") / f"{user_name()}~{name}")
+    return View(**({"folder": folder, "history": known, "job_status": status, "tasks": tuple(tasks)} | changes))
+
+
+def many_jobs(count: int) -> tuple[Line, ...]:
+    """Return that many jobs, of which the first failed and every fifth waits."""
+    states: list[State] = ["FAILED", *("WAITING" if k % 5 == 0 else "RUNNING" for k in range(1, count))]
+    return tuple(line(f"sweep-{k}", state, submitted_at=NOW - k) for k, state in enumerate(states))
+
+
+def training(count: int = 64) -> World:
+    """Return a job of so many workers, of which 10 and 33 failed, and of two parameter servers."""
+    workers = [task(k, "FAILED" if k in (10, 33) else "SUCCEEDED" if k % 8 == 5 else "RUNNING") for k in range(count)]
+    tasks = [*workers, task(0, "RUNNING", "ps"), task(1, "WAITING", "ps")]
+    shown = view(tasks)
+    done = sum(each.completed for each in tasks)
+    return World(
+        looked=True,
+        view=shown,
+        progress=Progress(
+            words=f"{done}/{len(tasks)} tasks completed, 2 failed", done=done, total=len(tasks), failed=2
+        ),
+        tail=Tail(
+            job=shown.folder.name,
+            task="worker-33",
+            stream="stderr",
+            path="/home/jobs/train/attempts/0/logs/0-worker/33.stderr.log",
+            lines=(*(f"step {k}" for k in range(200)), "RuntimeError: CUDA out of memory"),
+            address="10.0.0.7",
+            ports=(("ssh", "30143"), ("http", "18344")),
+        ),
+    )

@@ -1,0 +1,158 @@
+"""What is painted: in windows of all sizes, with and without colours, of hostile names."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from rich.text import Text
+
+from paislurm.translator.cli.context import user_name
+from paislurm.translator.cli.screen.frame import frame
+from paislurm.translator.cli.screen.state import State
+from paislurm.translator.cli.screen.tails import shown_lines
+from paislurm.translator.cli.screen.world import Tail, World
+
+from .sights import NOW, line, many_jobs, task, training, view
+
+JOB = f"{user_name()}~train"
+HOSTILE = "a\x1b[2Jb\nc\x07"
+
+
+def shown(world: World, state: State, width: int = 80, height: int = 24, **options: bool) -> list[str]:
+    lines = frame(world, state, width, height, NOW, **options)
+    assert len(lines) == height
+    assert max(text.cell_len for text in lines) <= width
+    return [text.plain.rstrip() for text in lines]
+
+
+def test_what_is_urgent_comes_first_and_what_does_not_fit_is_counted() -> None:
+    rows = shown(World(looked=True, jobs=many_jobs(200)), State())
+    assert rows[0] == "200 jobs   X 1 failed   r 160 running   . 39 waiting"
+    assert rows[2].startswith("> X sweep-0")
+    assert rows[3].startswith("  r sweep-1 ")
+    (more,) = (row for row in rows if "more:" in row)
+    assert more == f"  and {200 - sum('sweep-' in row for row in rows[2:-5])} more: {more.partition(': ')[2]}"
+    assert any("why sweep-0 is so" in row for row in rows)
+
+
+def test_the_chosen_job_is_in_the_window() -> None:
+    rows = shown(World(looked=True, jobs=many_jobs(200)), State(job=f"{user_name()}~sweep-150"))
+    assert sum(row.startswith("> ") for row in rows) == 1
+    assert any(row.startswith("> . sweep-150") for row in rows)
+
+
+def test_only_jobs_that_fit_the_words_are_shown() -> None:
+    world = World(looked=True, jobs=(line("bert", "RUNNING"), line("gpt", "FAILED"), line("gpt-2", "RUNNING")))
+    rows = shown(world, State(words="gpt runn"))
+    assert rows[0] == "1 job   r 1 running"
+    assert rows[-1].endswith("only: gpt runn")
+    assert "no job fits" in shown(world, State(words="nothing"))[0]
+
+
+def test_every_task_has_a_mark() -> None:
+    rows = shown(training(), State(page="job", job=JOB))
+    assert rows[0] == "train  RUNNING  job 1234  submitted 1h ago"
+    assert "10/66 tasks completed, 2 failed" in rows[2]
+    assert rows[3] == "X 2 failed   r 55 running   . 1 waiting   + 8 succeeded"
+    assert rows[4] == "worker-0   rrrrr+rrrr Xrr+rrrrrr r+rrrrrrr+ rrrXrrr+rr rrrrr+rrrr rrr+rrrrrr"
+    assert rows[5] == "worker-60  r+rr"
+    assert rows[6] == "ps-0       r."
+    assert rows[7] == "X failed: worker-33 (code 255 on node5), worker-10"
+    assert rows[8].startswith("── worker-33 X FAILED, stderr ──")
+    assert rows[-2] == "RuntimeError: CUDA out of memory"
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (160, 50), (40, 10), (200, 60), (20, 4)])
+def test_five_hundred_tasks_leave_room_for_the_log(width: int, height: int) -> None:
+    world = training(500)
+    rows = shown(world, State(page="job", job=JOB), width, height)
+    assert rows[-1]
+    if height >= 24:
+        assert any("CUDA out of memory" in row for row in rows)
+        marks = sum(
+            sum(c in "rX+." for c in row.split("  ", 1)[1]) for row in rows if row.startswith(("worker-", "ps-"))
+        )
+        hidden = [int(row.split()[1]) for row in rows if row.startswith("and ")]
+        assert marks + sum(hidden) == 502
+
+
+def test_all_about_a_task() -> None:
+    rows = shown(training(), State(page="task", job=JOB, task="worker-33"))
+    said = "\n".join(rows)
+    for words in ("node      node5 (10.0.0.7)", "ports     ssh 30143, http 18344", "exit      status 3, code 255"):
+        assert words in said
+    assert rows[0] == "task      worker-33 of train"
+    assert rows[-2] == "RuntimeError: CUDA out of memory"
+
+
+def test_a_log_is_scrolled_no_further_than_it_goes() -> None:
+    state = State(page="log", job=JOB, task="worker-33", back=1 << 30)
+    rows = shown(training(), state)
+    assert rows[1] == "step 0"
+    assert "179 lines before the end" in rows[0]
+
+
+def test_a_task_of_which_nothing_is_read_yet_has_no_others_lines() -> None:
+    rows = shown(training(), State(page="job", job=JOB, task="worker-3"))
+    assert not any("step" in row for row in rows)
+
+
+def test_help_explains_keys_and_marks() -> None:
+    said = "\n".join(shown(World(looked=True), State(question="help")))
+    for words in ("c             cancel the job", "s             a shell", "X failed", "r running"):
+        assert words in said
+
+
+def test_what_is_asked_stands_at_the_bottom() -> None:
+    world = World(looked=True, jobs=(line("gpt", "RUNNING"),), problem="Slurm does not respond")
+    rows = shown(world, State(job=f"{user_name()}~gpt", question="cancel"))
+    assert rows[-1] == "cancel gpt? y: yes, any other key: no"
+    assert rows[-2] == "states may be old: Slurm does not respond"
+
+
+@pytest.mark.parametrize("page", ["jobs", "job", "task", "log"])
+def test_nothing_acts_on_the_terminal(page: str) -> None:
+    bad = view([task(0, "FAILED", HOSTILE, node=HOSTILE)], HOSTILE)
+    name = bad.folder.name
+    jobs = (line(HOSTILE, "FAILED", reason=HOSTILE, job_id=HOSTILE, advice=HOSTILE),)
+    world = World(
+        looked=True, jobs=jobs, view=bad, problem=HOSTILE,
+        tail=Tail(job=name, task=f"{HOSTILE}-0", path=HOSTILE, lines=shown_lines(HOSTILE.encode()), address=HOSTILE),
+    )  # fmt: skip
+    for question in ("", "cancel", "words", "help"):
+        rows = shown(world, State(page=page, job=name, words=HOSTILE[:0], question=question, message=HOSTILE))  # type: ignore[arg-type]
+        assert all(row.isprintable() for row in rows)
+    assert any("\\x1b[2J" in row for row in shown(world, State(page=page, job=name)))  # type: ignore[arg-type]
+
+
+def test_without_unicode_all_is_ascii() -> None:
+    world = World(looked=True, jobs=(line("größe", "RUNNING"),))
+    for rows in (shown(world, State(), unicode=False), shown(training(), State(page="job", job=JOB), unicode=False)):
+        assert all(row.isascii() for row in rows)
+    assert any("gr\\xf6\\xdfe" in row for row in shown(world, State(), unicode=False))
+
+
+def test_without_colours_the_chosen_task_is_still_to_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system="standard")
+    assert console.no_color
+    console.print(Text("\n").join(frame(training(), State(page="job", job=JOB), 80, 24, NOW)))
+    assert isinstance(console.file, io.StringIO)
+    said = console.file.getvalue()
+    assert "\x1b[1;7mX\x1b[0m" in said
+    assert "\x1b[31m" not in said
+
+
+@given(st.binary(max_size=300))
+def test_of_a_log_nothing_acts(data: bytes) -> None:
+    assert all(text.isprintable() for text in shown_lines(data))
+
+
+def test_a_bar_of_a_log_has_its_last_state() -> None:
+    assert shown_lines(b"10%\r50%\r100%\r\nnext\r\n") == ("100%", "next")
+    assert shown_lines(b"a\tb\n\n") == ("a       b", "")
+    assert shown_lines(b"") == ()

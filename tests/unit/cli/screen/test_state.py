@@ -1,0 +1,124 @@
+"""What keys do: to what is looked at, and what they ask for."""
+
+from __future__ import annotations
+
+import pytest
+
+from paislurm.translator.cli.screen.state import Request, Sight, State, press
+
+from .sights import task
+
+TASKS = tuple(task(k, "FAILED" if k in (3, 27) else "RUNNING") for k in range(30))
+SIGHT = Sight(jobs=("a", "b", "c"), tasks=TASKS, per_row=10, height=5, ended=frozenset("c"))
+
+
+def after(*keys: str, state: State | None = None, sight: Sight = SIGHT) -> tuple[State, list[Request]]:
+    state, asked = state or State(), []
+    for key in keys:
+        state, request = press(state, key, sight)
+        asked += [request] if request else []
+    return state, asked
+
+
+@pytest.mark.parametrize(
+    ("keys", "job"),
+    [(["down"], "b"), (["j", "j", "j", "j"], "c"), (["j", "k"], "a"), (["end", "up"], "b"), (["pagedown"], "c")],
+)
+def test_jobs_are_chosen_by_arrows_and_letters(keys: list[str], job: str) -> None:
+    assert after(*keys) == (State(job=job), [])
+
+
+def test_a_job_that_is_chosen_stays_so_when_others_come_before_it() -> None:
+    state, _ = after("down")
+    more = Sight(jobs=("new", "a", "b", "c"))
+    assert after("down", state=state, sight=more)[0].job == "c"
+    gone = Sight(jobs=("a", "c"))
+    assert after("down", state=state, sight=gone)[0].job == "c"
+
+
+@pytest.mark.parametrize(
+    ("keys", "name"),
+    [
+        (["right"], "worker-28"),
+        (["up"], "worker-17"),
+        (["up", "up", "up"], "worker-7"),
+        (["n"], "worker-3"),
+        (["n", "n"], "worker-27"),
+        (["left"] * 40, "worker-0"),
+    ],
+)
+def test_tasks_are_chosen_from_the_one_that_failed_last(keys: list[str], name: str) -> None:
+    state, asked = after("enter", *keys)
+    assert (state.page, state.task, asked) == ("job", name, [])
+
+
+def test_pages_lead_to_one_another_and_back() -> None:
+    task_page, _ = after("enter", "enter")
+    assert (task_page.page, task_page.task) == ("task", "worker-27")
+    log_page, _ = after("l", state=task_page)
+    assert (log_page.page, log_page.came_from) == ("log", "task")
+    assert [after(*["escape"] * count, state=log_page)[0].page for count in (1, 2, 3, 4)] == [
+        "task",
+        "job",
+        "jobs",
+        "jobs",
+    ]
+    assert after("l", "escape")[0].page == "jobs"
+
+
+def test_of_a_single_job_nothing_leads_to_a_list() -> None:
+    single = Sight(jobs=(), tasks=TASKS)
+    assert after("escape", "escape", state=State(page="job", job="a"), sight=single)[0].page == "job"
+
+
+def test_a_shell_is_for_tasks_that_run() -> None:
+    state, asked = after("enter", "s")
+    assert (state.message, asked) == ("no shell: worker-27 is FAILED", [])
+    assert after("right", "s", state=state)[1] == [Request("shell", "a", "worker-28")]
+
+
+@pytest.mark.parametrize(("answer", "asked"), [("y", [Request("cancel", "b")]), ("n", []), ("escape", []), ("q", [])])
+def test_cancel_asks_first(answer: str, asked: list[Request]) -> None:
+    state, found = after("down", "c", answer)
+    assert (state.question, found) == ("", asked)
+    assert bool(state.message) is not bool(asked)
+
+
+def test_what_has_ended_is_not_cancelled() -> None:
+    state, asked = after("end", "c", "y")
+    assert (state.question, asked) == ("", [])
+    assert after("end", "c")[0].message == "it has already ended"
+
+
+def test_the_filter_is_typed() -> None:
+    state, asked = after("/", "q", "c", "backspace", "x", "enter")
+    assert (state.words, state.question, asked) == ("qx", "", [])
+    assert after("escape", state=state)[0].words == ""
+    assert after("/", "z", "escape")[0].words == ""
+
+
+def test_what_no_job_fits_can_be_typed_again() -> None:
+    nothing = Sight(jobs=())
+    assert after("enter", "c", "/", state=State(words="zz"), sight=nothing) == (State(words="zz", question="words"), [])
+
+
+def test_a_log_is_scrolled_and_errors_are_shown() -> None:
+    state, _ = after("enter", "l", "up", "up", "pageup", "down")
+    assert state.back == 6
+    assert after("end", state=state)[0].back == 0
+    other, _ = after("e", state=state)
+    assert (other.stream, other.back) == ("stderr", 0)
+    errors = Sight(jobs=SIGHT.jobs, tasks=TASKS, stream="stderr")
+    assert after("e", state=state, sight=errors)[0].stream == "stdout"
+
+
+@pytest.mark.parametrize("page", ["jobs", "job", "task", "log"])
+@pytest.mark.parametrize(("key", "kind"), [("q", "quit"), ("ended", "ended"), ("stop", "stop"), ("redraw", "redraw")])
+def test_quitting_works_everywhere(page: str, key: str, kind: str) -> None:
+    (asked,) = after(key, state=State(page=page, job="a"))[1]  # type: ignore[arg-type]
+    assert asked.kind == kind
+
+
+def test_help_goes_with_any_key() -> None:
+    assert after("?")[0].question == "help"
+    assert after("?", "q") == (State(), [])

@@ -1,0 +1,139 @@
+"""The screen on a real terminal: keys work while Slurm does not, and the terminal is left as it was."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.context import clock, user_name
+from tests.terminal import Terminal
+
+from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from paislurm.translator.state.job_folder import JobFolder
+
+PROGRAM = [sys.executable, "-m", "paislurm.translator.cli.start", "watch"]
+ENTERED, LEFT = "\x1b[?1049h", r"\x1b\[\?1049l"
+
+
+@pytest.fixture
+def silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Have a Slurm that never answers; return the pipe in which it says that it was asked."""
+    pipe, programs = tmp_path / "asked", tmp_path / "bin"
+    os.mkfifo(pipe)
+    programs.mkdir()
+    for name in ("squeue", "sacct"):
+        program = programs / name
+        program.write_text(f"#!/bin/sh\necho {name} >{pipe}\nexec sleep 1000\n", encoding="utf-8")
+        program.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    return pipe
+
+
+@pytest.fixture
+def folder(surroundings: Path) -> JobFolder:
+    """Make a job that runs, as far as anybody knows, and one that failed."""
+    now, me = clock() - 5, user_name()
+    own, given = replace(CREATED, user=me, happened_at=now), replace(SUBMITTED, user=me, happened_at=now)
+    ended = replace(ENDED, happened_at=now, ended_at=now)
+    job_folder(surroundings, replace(own, job="old"), INTENT, replace(given, job="old"), ended, name=f"{me}~old")
+    return job_folder(surroundings, own, INTENT, given, name=f"{me}~demo")
+
+
+Start = Callable[..., Terminal]
+
+
+@pytest.fixture
+def started(silent: Path, folder: JobFolder) -> Iterator[Start]:
+    """Return what starts the screen, beside jobs, where Slurm does not answer."""
+    assert silent
+    assert folder
+    terminals: list[Terminal] = []
+
+    def start(*argv: str) -> Terminal:
+        terminals.append(Terminal([*PROGRAM, *argv], rows=24, columns=80))
+        return terminals[-1]
+
+    yield start
+    for terminal in terminals:
+        terminal.close()
+
+
+def finish(terminal: Terminal) -> tuple[int, bool]:
+    """Return the exit code, and whether the terminal is set as it was."""
+    terminal.expect(LEFT)
+    code = terminal.ended()
+    return code, terminal.settings() == terminal.before
+
+
+def test_keys_work_while_slurm_does_not_answer(started: Start, silent: Path, folder: JobFolder) -> None:
+    before = folder.journal.read_bytes()
+    terminal = started()
+    terminal.expect("jobs are looked at")
+    assert silent.read_text(encoding="utf-8") in ("squeue\n", "sacct\n")
+    terminal.type("?")
+    terminal.expect("cancel the job; you are asked first")
+    terminal.type("xq")
+    assert finish(terminal) == (0, True)
+    assert folder.journal.read_bytes() == before
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_the_terminal_as_it_was(
+    started: Start, folder: JobFolder, sent: signal.Signals, code: int
+) -> None:
+    before = folder.journal.read_bytes()
+    terminal = started("old", "demo")
+    terminal.expect("jobs are looked at")
+    if sent is signal.SIGINT:
+        terminal.type("\x03")
+    else:
+        os.kill(terminal.process.pid, sent)
+    assert finish(terminal) == (code, True)
+    assert folder.journal.read_bytes() == before
+
+
+def test_a_job_that_failed_is_shown_and_left_behind(started: Start) -> None:
+    terminal = started("old")
+    terminal.expect(r"FAILED \(exit code 255")
+    terminal.resize(50, 160)
+    terminal.expect("a task failed")
+    terminal.type("c")
+    terminal.expect("it has already ended")
+    terminal.type("q")
+    assert finish(terminal) == (0, True)
+    terminal.expect("old FAILED .*: a task failed")
+
+
+@pytest.mark.parametrize("term", ["dumb", ""])
+def test_where_no_cursor_can_be_moved_lines_are_printed(
+    started: Start, folder: JobFolder, monkeypatch: pytest.MonkeyPatch, term: str
+) -> None:
+    shutil.rmtree(folder.path)
+    monkeypatch.setenv("TERM", term)
+    terminal = started("old")
+    assert "\x1b" not in terminal.expect("(?s).*old FAILED 255.*a task failed")
+    assert terminal.ended() == 0
+
+
+def test_without_colours_there_is_a_screen_all_the_same(started: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    terminal = started("old")
+    shown = terminal.expect("(?s).*q quit")
+    assert ENTERED in shown
+    assert "\x1b[31m" not in shown
+    terminal.type("q")
+    assert finish(terminal) == (0, True)

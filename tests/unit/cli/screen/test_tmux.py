@@ -1,0 +1,169 @@
+"""The screen as a person has it: a job that runs on this machine, looked at in tmux in two sizes."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.context import user_name
+from tests.cluster.processes import wait_until
+
+from ..running import job_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow("a job of twelve tasks, and a terminal for each size")
+
+PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.start")
+WORKERS = 11
+JOB = """\
+protocolVersion: 2
+name: training
+type: job
+prerequisites:
+  - {{protocolVersion: 2, name: image, type: dockerimage, uri: debian}}
+taskRoles:
+  worker:
+    instances: {workers}
+    completion: {{minFailedInstances: -1, minSucceededInstances: -1}}
+    dockerImage: image
+    resourcePerInstance: {{cpu: 1, memoryMB: 64, gpu: 0, ports: {{http: 1}}}}
+    commands:
+      - echo "epoch 1 of $PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX"
+      - if [ $PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX = 7 ]; then echo "CUDA out of memory" >&2; exit 3; fi
+      - if [ $PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX = 2 ]; then exit 0; fi
+      - exec sleep 600
+  ps:
+    instances: 1
+    completion: {{minFailedInstances: 1, minSucceededInstances: -1}}
+    dockerImage: image
+    resourcePerInstance: {{cpu: 1, memoryMB: 64, gpu: 0}}
+    commands: [exec sleep 600]
+"""
+
+
+class Tmux:
+    """A window of a tmux of its own."""
+
+    def __init__(self, socket: Path, width: int, height: int, *argv: str) -> None:
+        self._tmux = ("tmux", "-S", str(socket), "-f", "/dev/null")
+        size = ("-x", str(width), "-y", str(height))
+        self._run("new-session", "-d", "-s", "w", *size, f"{shlex.join(argv)}; echo left with $?; exec sleep 600")
+
+    def _run(self, *words: str) -> str:
+        return subprocess.run([*self._tmux, *words], check=True, capture_output=True, text=True, timeout=60).stdout
+
+    def press(self, *keys: str) -> None:
+        """Press keys by their names, or type text."""
+        self._run("send-keys", "-t", "w", *keys)
+
+    def resize(self, width: int, height: int) -> None:
+        """Give the window another size."""
+        self._run("resize-window", "-t", "w", "-x", str(width), "-y", str(height))
+
+    def pane(self) -> list[str]:
+        """Return what is to be seen."""
+        return self._run("capture-pane", "-p", "-t", "w").splitlines()
+
+    def see(self, words: str) -> list[str]:
+        """Wait until words are to be seen, and return all that is."""
+        wait_until(lambda: any(words in line for line in self.pane()), f"{words!r} to be seen")
+        return self.pane()
+
+    def close(self) -> None:
+        """End it."""
+        subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True, timeout=60)
+
+
+@pytest.fixture
+def training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Run a job, in which a task fails."""
+    if shutil.which("tmux") is None:
+        pytest.skip("tmux is not installed")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setenv("COLUMNS", "40")  # the window's own size counts
+    file = job_file(tmp_path, JOB.format(workers=WORKERS))
+    subprocess.run([*PROGRAM, "submit", "--backend", "local", file], check=True, capture_output=True, timeout=60)
+    yield
+    subprocess.run([*PROGRAM, "cancel", "training"], check=False, capture_output=True, timeout=60)
+
+
+@pytest.fixture
+def tmux(tmp_path: Path) -> Iterator[Callable[..., Tmux]]:
+    """Return what opens a window."""
+    opened: list[Tmux] = []
+
+    def window(width: int, height: int, *argv: str) -> Tmux:
+        opened.append(Tmux(tmp_path / f"tmux{len(opened)}", width, height, *PROGRAM, *argv))
+        return opened[-1]
+
+    yield window
+    for each in opened:
+        each.close()
+
+
+@pytest.mark.usefixtures("training")
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (160, 50)])
+def test_a_job_is_watched(tmux: Callable[..., Tmux], width: int, height: int, tmp_path: Path) -> None:
+    window = tmux(width, height, "watch", "training")
+    window.see("X 1 failed   r 10 running   + 1 succeeded")
+    pane = window.see("CUDA out of memory")
+    (tmp_path / f"pane-{width}.txt").write_text("\n".join(pane), encoding="utf-8")
+    assert len(pane) == height
+    assert max(map(len, pane)) <= width
+    assert pane[0].startswith("training  RUNNING  job ")
+    assert pane[1].endswith("2/12 tasks completed, 1 failed")
+    assert [line for line in pane if line.startswith(("worker-0 ", "ps-0 "))] == [
+        "worker-0   rr+rrrrXrr r",
+        "ps-0       r",
+    ]
+    assert any(line.startswith("X failed: worker-7 (code ") for line in pane)
+    assert any(line.startswith("── worker-7 X FAILED, stderr ──") for line in pane)
+    assert pane[-1] == "enter task  n next failed  l logs  e stderr  s shell  c cancel  ? help  q quit"
+
+
+@pytest.mark.usefixtures("training")
+def test_keys_lead_through_a_job_into_a_shell_and_to_its_end(tmux: Callable[..., Tmux]) -> None:
+    window = tmux(80, 24, "watch")
+    window.see("> r training")
+    window.press("Enter")
+    window.see("worker-7 X FAILED, stderr")
+    window.press("Right", "Enter")
+    window.see("worker-8 of training")
+    window.see("ports     http ")
+    window.press("l")
+    window.see("epoch 1 of 8")
+    window.resize(160, 50)
+    wait_until(lambda: len(window.pane()) == 50 and "q quit" in window.pane()[-1], "the screen to have the new size")
+    window.press("s")
+    window.see("work/0-worker/8")
+    window.press("echo in $PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX; exit", "Enter")
+    window.see("the shell in worker-8 ended with 0")
+    window.press("Escape", "Escape", "c")
+    window.see("cancel training? y: yes, any other key: no")
+    window.press("x")
+    window.see("nothing is cancelled")
+    window.press("c", "y")
+    window.see("training  STOPPED")
+    window.press("q")
+    pane = window.see("left with 0")
+    assert any(line.startswith(f"{user_name()}~training STOPPED") for line in pane)
+    assert not any("q quit" in line for line in pane)
+
+
+@pytest.mark.usefixtures("training")
+def test_ctrl_c_leaves_the_job_alone(tmux: Callable[..., Tmux]) -> None:
+    window = tmux(80, 24, "watch", "training")
+    window.see("r 10 running")
+    window.press("C-c")
+    pane = window.see("left with 130")
+    assert [line for line in pane if line] == ["interrupted", "left with 130"]
+    done = subprocess.run([*PROGRAM, "status", "training"], check=True, capture_output=True, text=True, timeout=60)
+    assert "RUNNING" in done.stdout

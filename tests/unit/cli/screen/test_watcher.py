@@ -1,0 +1,129 @@
+"""What is looked at beside the screen: Slurm is asked no more often than by other commands, files when they change."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.base import JobId
+from paislurm.translator.cli.screen import watcher as module
+from paislurm.translator.cli.screen.state import State
+from paislurm.translator.cli.screen.watcher import Watcher
+from tests.cluster.processes import wait_until
+
+from ...monitor.jobs import observed
+from ..running import ME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from paislurm.backends.base import Observation
+    from paislurm.translator.state.job_folder import JobFolder
+
+    from ...monitor.jobs import FakeBackend
+
+REPORTS = "start 0 0 0 0 n1 0 100\nstart 0 1 1 0 n1 0 100\nexit 0 1 1 0 3 255 unknown 120\n"
+
+
+@pytest.fixture
+def watching(
+    slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[State], Watcher]]:
+    """Return what watches, beside a job that runs; the clock of looks goes on by a tenth of a second each time."""
+    assert folder
+    slurm.observations[JobId("7")] = observed("RUNNING")
+    monkeypatch.setattr(module, "TICK", 0.01)
+    monkeypatch.setattr(module, "REST", 0.0)
+    started: list[Watcher] = []
+
+    def watch(state: State) -> Watcher:
+        started.append(Watcher((), state, lambda: None))
+        return started[-1]
+
+    yield watch
+    for each in started:
+        each.close()
+
+
+def write_reports(folder: JobFolder, text: str) -> None:
+    folder.reports(0).mkdir(exist_ok=True)
+    (folder.reports(0) / "n1.log").write_text(text, encoding="utf-8")
+
+
+def test_all_jobs_are_looked_at_and_then_one(watching: Callable[[State], Watcher], folder: JobFolder) -> None:
+    write_reports(folder, REPORTS)
+    (folder.attempt(0) / "logs" / "0-worker").mkdir(parents=True)
+    (folder.attempt(0) / "logs" / "0-worker" / "1.stderr.log").write_text("no such file\n", encoding="utf-8")
+    (folder.attempt(0) / "peers.sh").write_text("PAI_HOST_IP_worker_1=10.0.0.1\nPAI_PORT_LIST_worker_1_ssh=1,2\n")
+    watcher = watching(State())
+    wait_until(lambda: watcher.world.looked, "jobs to be looked at")
+    assert [(line.name, line.state) for line in watcher.world.jobs] == [(ME, "RUNNING")]
+    watcher.aim(State(page="task", job=ME))
+    wait_until(lambda: watcher.world.tail.lines, "a log to be read")
+    view, tail = watcher.world.view, watcher.world.tail
+    assert view is not None
+    assert [task.state for task in view.tasks] == ["RUNNING", "FAILED"]
+    assert watcher.world.progress is not None
+    assert watcher.world.progress.words == "1/2 tasks completed, 1 failed"
+    assert (tail.task, tail.stream, tail.lines) == ("worker-1", "stderr", ("no such file",))
+    assert (tail.address, tail.ports) == ("10.0.0.1", (("ssh", "1,2"),))
+
+
+def test_a_report_is_seen_at_once_and_nothing_else_is_read_again(
+    watching: Callable[[State], Watcher], slurm: FakeBackend, folder: JobFolder
+) -> None:
+    write_reports(folder, REPORTS)
+    watcher = watching(State(page="job", job=ME))
+    wait_until(lambda: watcher.world.view, "the job to be looked at")
+    looks = slurm.queries
+    write_reports(folder, REPORTS + "exit 0 0 0 0 0 0 success 130\n")
+    wait_until(lambda: watcher.world.progress and watcher.world.progress.done == 2, "the end of a task to be seen")
+    assert slurm.queries <= looks + 2
+
+
+def test_what_goes_wrong_is_a_problem_and_no_end(watching: Callable[[State], Watcher], slurm: FakeBackend) -> None:
+    slurm.fails = "away"
+    watcher = watching(State())
+    wait_until(lambda: watcher.world.problem, "the outage to be seen")
+    assert "does not respond" in watcher.world.problem
+    watcher.aim(State(page="job", job="no-such-job"))
+    wait_until(lambda: "no-such-job" in watcher.world.problem, "the missing job to be told")
+    assert watcher.error is None
+
+
+def test_an_internal_error_reaches_who_paints(
+    watching: Callable[[State], Watcher], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("paislurm.translator.cli.jobs.changes.lines", fail)
+    watcher = watching(State())
+    wait_until(lambda: watcher.error, "the error to be seen")
+    assert isinstance(watcher.error, ZeroDivisionError)
+
+
+def test_while_slurm_is_asked_other_work_is_done_and_logs_are_read(
+    watching: Callable[[State], Watcher], slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_reports(folder, REPORTS)
+    watcher = watching(State(page="job", job=ME))
+    wait_until(lambda: watcher.world.tail.task, "a log to be looked for")
+    asked, answer = threading.Event(), threading.Event()
+
+    def observe(_: Collection[JobId]) -> Mapping[JobId, Observation]:
+        asked.set()
+        assert answer.wait(60)
+        return {}
+
+    monkeypatch.setattr(slurm, "observe", observe)
+    write_reports(folder, REPORTS + "\n")
+    assert asked.wait(60)
+    watcher.aim(State(page="job", job=ME, task="worker-0"))
+    wait_until(lambda: watcher.world.tail.task == "worker-0", "another log to be looked for")
+    watcher.run(lambda: "done")
+    wait_until(lambda: watcher.messages, "the work to be done")
+    assert watcher.messages == ["done"]
+    answer.set()

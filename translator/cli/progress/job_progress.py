@@ -1,0 +1,98 @@
+"""How far a job is, by its files alone: what is being staged, and how many of its tasks are completed."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ...lazy import dataclass
+from ...monitor.poll import reports_of
+from ...monitor.task_status import task_views
+from ...state.shared_files import time_written
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ...monitor.task_status import TaskView
+    from ...state.history import History
+    from ...state.job_folder import JobFolder
+
+STAGES = (
+    "the nodes are being prepared",
+    "images are being fetched",
+    "code is being fetched",
+    "tasks are being started",
+)
+"""What happens before the tasks begin, in its order. Source: this project's batch script, main.sh."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """Say how far a job is: `done` of `total` stages while it is `staging`, else of tasks, `failed` ones among them.
+
+    Nothing is `done` of nothing while it waits for its nodes.
+    """
+
+    words: str
+    done: int = 0
+    total: int = 0
+    failed: int = 0
+    staging: bool = False
+
+
+def progress_of(folder: JobFolder, known: History, tasks: Sequence[TaskView]) -> Progress:
+    """Return how far the last attempt of a job is."""
+    if any(task.started_at for task in tasks):
+        done, failed = sum(task.completed for task in tasks), sum(task.state == "FAILED" for task in tasks)
+        words = f"{done}/{len(tasks)} tasks completed" + (f", {failed} failed" if failed else "")
+        return Progress(words=words, done=done, total=len(tasks), failed=failed)
+    stage = _stage(folder, known)
+    if stage is None:
+        return Progress(words="waits for its nodes")
+    words = f"staging, step {stage + 1} of {len(STAGES)}: {STAGES[stage]}"
+    return Progress(words=words, done=stage, total=len(STAGES), staging=True)
+
+
+def _stage(folder: JobFolder, known: History) -> int | None:
+    """Return which stage the batch script has come to, by what it has made; None before it began."""
+    attempt = folder.attempt(known.attempt)
+    if any((attempt / "srun" / f"{role.folder}.log").exists() for role in known.roles):
+        return 3
+    if (attempt / "code").exists():
+        return 2
+    with suppress(OSError):
+        if any(name.name.startswith("image-") for name in (attempt / "srun").iterdir()):
+            return 1
+    return 0 if folder.claim(known.attempt).exists() else None
+
+
+def report_files(folder: JobFolder, attempt: int) -> list[Path]:
+    """Return what is written when a task of an attempt begins or ends, or a stage does."""
+    found = [folder.attempt(attempt), folder.claim(attempt), folder.attempt(attempt) / "srun", folder.reports(attempt)]
+    with suppress(OSError):
+        found += sorted(path for path in folder.reports(attempt).iterdir() if path.suffix == ".log")
+    return found
+
+
+class ProgressReader:
+    """Read how far a job is, when one of its files has changed."""
+
+    def __init__(self, folder: JobFolder) -> None:
+        self._folder = folder
+        self._known = folder.history()
+        self._read_at = time_written(folder.journal)
+        self._stamps: list[tuple[Path, int]] = []
+        self._last = Progress(words="")
+
+    def look(self) -> Progress:
+        """Return how far the job is; what cannot be read is as it was."""
+        with suppress(OSError):
+            written = time_written(self._folder.journal)
+            if written != self._read_at:
+                self._known, self._read_at = self._folder.history(), written
+            stamps = [(path, time_written(path)) for path in report_files(self._folder, self._known.attempt)]
+            if stamps != self._stamps or not self._last.words:
+                tasks = task_views(self._known.roles, None, reports_of(self._folder, self._known), ended=False)
+                self._stamps, self._last = stamps, progress_of(self._folder, self._known, tasks)
+        return self._last

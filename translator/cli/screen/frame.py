@@ -1,0 +1,92 @@
+"""The whole screen: a page, and below it what keys do, a question, or a message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from .job_page import job_page, log_page, task_page
+from .jobs_page import jobs_page, rows_that_fit, short_name
+from .paint import ASCII, UNICODE, Brush
+from .state import Sight, chosen_job
+from .tasks import MARKS, filtered, tasks_per_row, urgent_first
+
+if TYPE_CHECKING:
+    from .state import State
+    from .world import World
+
+FOOTERS = {
+    "jobs": "enter open  l logs  c cancel  / filter  ? help  q quit",
+    "job": "enter task  n next failed  l logs  e stderr  s shell  c cancel  ? help  q quit",
+    "task": "esc back  n next failed  l logs  e stderr  s shell  c cancel  q quit",
+    "log": "esc back  arrows scroll  e stderr  n next failed  s shell  c cancel  q quit",
+}
+HELP = (
+    ("arrows, j, k", "choose a job or a task, or scroll a log; page up and down, home, end"),
+    ("enter", "open the job; of a task: its node, ports, exit and times"),
+    ("esc", "back to where you came from"),
+    ("l", "the log of the task; without a chosen one, of the task that failed last"),
+    ("e", "standard error instead of standard output, and back"),
+    ("n", "the next task that failed"),
+    ("s", "a shell in the task, if it runs; `exit` leads back here"),
+    ("c", "cancel the job; you are asked first"),
+    ("/", "show only jobs with these words in their name or state"),
+    ("q, ctrl-c", "quit; no job is ended by that"),
+)
+MIN_HEIGHT = 4
+
+
+def sight_of(world: World, state: State, width: int, height: int) -> Sight:
+    """Return what there is for keys to act on."""
+    tasks = world.view.tasks if world.view is not None and world.view.folder.name == state.job else ()
+    jobs = [job.name for job in filtered(urgent_first(world.jobs), state.words)]
+    room = rows_that_fit(height - 1) if state.page == "jobs" else max(1, height - 3)
+    ended = frozenset(job.name for job in world.jobs if job.ended)
+    if world.view is not None and world.view.job_status.ended:
+        ended |= {world.view.folder.name}
+    return Sight(
+        jobs=jobs, tasks=tasks, per_row=tasks_per_row(tasks, width), height=room, ended=ended, stream=world.tail.stream
+    )
+
+
+def frame(world: World, state: State, width: int, height: int, now: int, *, unicode: bool = True) -> list[Text]:
+    """Return the lines of the screen, as many as it is high."""
+    brush, height = Brush(width, UNICODE if unicode else ASCII), max(height, MIN_HEIGHT)
+    foot = _footer(world, state, brush)
+    room = height - len(foot)
+    lines = _page(world, state, brush, room, now)[:room]
+    return [*lines, *([Text("", end="")] * (room - len(lines))), *foot]
+
+
+def _page(world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
+    if state.question == "help":
+        marks = ", ".join(f"{mark} {state.lower()}" for state, mark in MARKS.items())
+        keys = [brush.columns([(keys, 12, "bold"), (what, brush.width - 14, "")]) for keys, what in HELP]
+        return [brush.line(("Keys", "bold")), *keys, brush.line(), *brush.paragraph(f"marks: {marks}", 3)]
+    if state.page == "jobs":
+        if not world.looked:
+            return [brush.line("jobs are looked at ...")]
+        jobs = filtered(urgent_first(world.jobs), state.words)
+        return jobs_page(jobs, chosen_job(state, [job.name for job in jobs]), brush, height, now)
+    if world.view is not None and world.view.folder.name != state.job:
+        return [brush.line(f"{short_name(state.job)}: is looked at ...")]
+    if state.page == "task":
+        return task_page(world, state, brush, height, now)
+    if state.page == "log":
+        return log_page(world, state, brush, height)
+    return job_page(world, state, brush, height, now)
+
+
+def _footer(world: World, state: State, brush: Brush) -> list[Text]:
+    lines = [brush.line((f"states may be old: {world.problem}", "yellow"))] if world.problem else []
+    if state.question == "cancel":
+        return [*lines, brush.line((f"cancel {short_name(state.job)}? y: yes, any other key: no", "bold reverse"))]
+    if state.question == "words":
+        return [*lines, brush.line((f"filter: {state.words}_", "bold"), ("  enter: done, esc: all", "dim"))]
+    if state.question == "help":
+        return [*lines, brush.line(("any key: back", "dim"))]
+    if state.message:
+        return [*lines, brush.line((state.message, "bold"))]
+    only = f"  only: {state.words}" if state.words and state.page == "jobs" else ""
+    return [*lines, brush.line((FOOTERS[state.page] + only, "dim"))]

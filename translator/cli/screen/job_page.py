@@ -1,0 +1,152 @@
+"""The pages of one job: a mark for each task with the last lines of one; all about a task; the log of a task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.cells import chop_cells
+
+from ..output.exit_status import state_text
+from ..output.times import age, format_time, number
+from .jobs_page import short_name
+from .paint import counts_pieces, state_style
+from .tasks import GROUP, MARKS, counts_of, failed, find, grid, label, name_width, tasks_per_row, window
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.text import Text
+
+    from ...monitor.poll import View
+    from ...monitor.task_status import TaskView
+    from .paint import Brush, Piece
+    from .state import State
+    from .world import Tail, World
+
+BAR = 30
+MIN_LOG = 6
+"""So many lines of a log a page has at least, with the rule above them."""
+
+
+def job_page(world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
+    """Return the lines of the page of the open job."""
+    view = world.view
+    if view is None:
+        return [brush.line(f"{short_name(state.job)}: is looked at ...")]
+    chosen = find(view.tasks, state.task)
+    lines = _head(view, world, brush, now)
+    if chosen is None:
+        return [*lines, *brush.paragraph(view.job_status.reason, 3)]
+    lines.append(brush.line(*counts_pieces(counts_of(view.tasks))))
+    bad = _failures(view.tasks, brush)
+    room = max(1, height - len(lines) - len(bad) - MIN_LOG)
+    lines += _grid(view.tasks, chosen, brush, room) + bad
+    return lines + _log(world.tail, chosen, state, brush, height - len(lines))
+
+
+def task_page(world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
+    """Return the lines of the page of the chosen task."""
+    view = world.view
+    task = find(view.tasks, state.task) if view else None
+    if view is None or task is None:
+        return job_page(world, state, brush, height, now)
+    tail = world.tail if world.tail.task == label(task) else None
+    until = task.ended_at or (now if task.started_at else 0)
+    rows = [
+        ("task", f"{label(task)} of {short_name(view.folder.name)}"),
+        ("state", f"{MARKS[task.state]} {task.state}"),
+        ("node", f"{task.node or '-'}" + (f" ({tail.address})" if tail and tail.address else "")),
+        ("ports", ", ".join(f"{name} {ports}" for name, ports in tail.ports) if tail and tail.ports else "-"),
+        ("exit", f"status {number(task.exit_status)}, code {number(task.exit_code)}"),
+        ("started", format_time(task.started_at)),
+        ("ended", format_time(task.ended_at)),
+        ("ran for", age(until - task.started_at) if task.started_at else "-"),
+        ("retry", number(task.task_attempt or None)),
+    ]
+    if task.hold_ends_at is not None:
+        rows.append(("held", f"until {format_time(task.hold_ends_at)} (isDebug)"))
+    if tail and tail.path:
+        rows.append(("log", tail.path))
+    lines = [brush.columns([(name, 8, "bold"), (text, brush.width - 10, "")]) for name, text in rows]
+    return lines + _log(world.tail, task, state, brush, height - len(lines))
+
+
+def log_page(world: World, state: State, brush: Brush, height: int) -> list[Text]:
+    """Return the lines of the page of a task's log; `state.back` lines from its end."""
+    task = find(world.view.tasks, state.task) if world.view else None
+    if task is None:
+        return [brush.line(f"{short_name(state.job)}: no task has printed anything")]
+    return _log(world.tail, task, state, brush, height)
+
+
+def _head(view: View, world: World, brush: Brush, now: int) -> list[Text]:
+    known, status = view.history, view.job_status
+    begun = known.submitted or known.created
+    about = [f"job {known.job_id}" if known.job_id else "", f"attempt {known.attempt}" if known.attempt else ""]
+    about.append(f"submitted {age(now - begun)} ago" if begun else "")
+    name: Piece = (short_name(view.folder.name), "bold")
+    title = brush.line(
+        name, "  ", (state_text(status), state_style(status.state)), "  ", "  ".join(filter(None, about))
+    )
+    lines = [title, *brush.paragraph(status.reason, 2)]
+    if world.progress is not None and world.progress.words:
+        progress = world.progress
+        bar = [brush.bar(progress.done, progress.total, BAR), " "] if progress.total else []
+        lines.append(brush.line(*bar, progress.words))
+    return lines
+
+
+def _grid(tasks: Sequence[TaskView], chosen: TaskView, brush: Brush, height: int) -> list[Text]:
+    """Return a mark for each task, in rows with the name of their first one; what does not fit is counted."""
+    rows = grid(tasks, tasks_per_row(tasks, brush.width))
+    place = next(k for k, row in enumerate(rows) if chosen in row)
+    shown = window(place, len(rows), height if len(rows) <= height else max(1, height - 1))
+    names = name_width(tasks, brush.width)
+    lines = []
+    for k in shown:
+        pieces: list[Piece] = [(f"{label(rows[k][0])[-names:]:<{names}}  ", "dim")]
+        for column, task in enumerate(rows[k]):
+            gap = " " if column and column % GROUP == 0 else ""
+            pieces += [gap, (MARKS[task.state], state_style(task.state) + (" reverse" if task is chosen else ""))]
+        lines.append(brush.line(*pieces))
+    hidden = [task for k, row in enumerate(rows) if k not in shown for task in row]
+    if hidden and height > 1:
+        words = ", ".join(f"{count} {state.lower()}" for state, count in counts_of(hidden))
+        lines.append(brush.line((f"and {len(hidden)} more: {words}", "dim")))
+    return lines
+
+
+def _failures(tasks: Sequence[TaskView], brush: Brush) -> list[Text]:
+    """Return which tasks failed, the last first; where not all fit, how many more there are."""
+    bad = failed(tasks)
+    if not bad:
+        return []
+    last = f"{label(bad[0])} (code {number(bad[0].exit_code)}{f' on {bad[0].node}' if bad[0].node else ''})"
+    texts = [last, *map(label, bad[1:])]
+    shown = len(texts)
+    while shown > 1 and len(_failure_words(texts, shown)) > brush.width:
+        shown -= 1
+    return [brush.line((_failure_words(texts, shown), state_style("FAILED")))]
+
+
+def _failure_words(texts: Sequence[str], shown: int) -> str:
+    more = f" and {len(texts) - shown} more" if shown < len(texts) else ""
+    return "X failed: " + ", ".join(texts[:shown]) + more
+
+
+def _log(tail: Tail, task: TaskView, state: State, brush: Brush, height: int) -> list[Text]:
+    """Return the last lines of a task under a rule, long lines folded."""
+    if height < 2:
+        return []
+    back = state.back if state.page == "log" else 0
+    title = f"{label(task)} {MARKS[task.state]} {task.state}"
+    if (tail.job, tail.task) != (state.job, label(task)) or state.stream not in ("", tail.stream):
+        return [brush.rule(title)]
+    title += f", {tail.stream}"
+    folded = [piece for line in tail.lines for piece in chop_cells(line, brush.width) or [""]]
+    back = min(back, max(0, len(folded) - (height - 1)))
+    end = len(folded) - back
+    lines = [brush.line(text) for text in folded[max(0, end - (height - 1)) : end]]
+    if not lines:
+        lines = [brush.line(("nothing is printed yet" if task.started_at else "it has not begun", "dim"))]
+    return [brush.rule(title + (f", {back} lines before the end" if back else "")), *lines]

@@ -1,0 +1,167 @@
+"""What a person looks at, and what a key does to that. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from ...lazy import dataclass
+from .tasks import find, grid, label, moved, next_failed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...monitor.task_status import TaskView
+
+Page = Literal["jobs", "job", "task", "log"]
+Stream = Literal["", "stdout", "stderr"]
+"""What of a task's output is looked at; "": its errors if it failed and printed any, else what it printed."""
+Kind = Literal["quit", "ended", "cancel", "shell", "stop", "redraw"]
+EVENTS: dict[str, Kind] = {"ended": "ended", "stop": "stop", "redraw": "redraw"}
+"""What happens to the terminal, and what that asks for whatever is looked at."""
+SHORT_KEYS = {"k": "up", "j": "down"}
+ARROWS = ("up", "down", "left", "right")
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """Say what is looked at. `job` and `task` are names, "" for what comes first; `back` counts lines from a log's end.
+
+    `question` is what the next keys answer, `came_from` the page that Escape leads back to from a log.
+    """
+
+    page: Page = "jobs"
+    job: str = ""
+    task: str = ""
+    stream: Stream = ""
+    back: int = 0
+    words: str = ""
+    question: Literal["", "words", "cancel", "help"] = ""
+    message: str = ""
+    came_from: Page = "job"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sight:
+    """Say what is there to be looked at: the names of jobs in their order, the tasks of the open job, and the room."""
+
+    jobs: Sequence[str]
+    tasks: Sequence[TaskView] = ()
+    per_row: int = 50
+    height: int = 20
+    ended: frozenset[str] = frozenset()
+    stream: str = "stdout"
+
+
+class Request(NamedTuple):
+    """What is asked for that is no matter of the screen: to quit, to cancel a job, or a shell in a task."""
+
+    kind: Kind
+    job: str = ""
+    task: str = ""
+
+
+def press(state: State, key: str, sight: Sight) -> tuple[State, Request | None]:
+    """Return what is looked at after a key, and what it asks for."""
+    if key in EVENTS:
+        return state, Request(EVENTS[key])
+    state = replace(state, message="")
+    if state.question:
+        return _answer(state, key, sight)
+    key = SHORT_KEYS.get(key, key)
+    if key == "q":
+        return state, Request("quit")
+    if key == "?":
+        return replace(state, question="help"), None
+    state = replace(state, job=chosen_job(state, sight.jobs))
+    if not state.job:
+        return (replace(state, question="words") if key == "/" else state), None
+    if key == "c":
+        ended = state.job in sight.ended
+        return (replace(state, message="it has already ended") if ended else replace(state, question="cancel")), None
+    if state.page == "jobs":
+        return _press_jobs(state, key, sight), None
+    return _press_tasks(state, key, sight)
+
+
+def chosen_job(state: State, jobs: Sequence[str]) -> str:
+    """Return the job that is looked at, the first where that one is not there; "" where there is none."""
+    if state.job in jobs or state.page != "jobs":
+        return state.job
+    return jobs[0] if jobs else ""
+
+
+def _answer(state: State, key: str, sight: Sight) -> tuple[State, Request | None]:
+    if state.question == "help":
+        return replace(state, question=""), None
+    if state.question == "cancel":
+        job = chosen_job(state, sight.jobs)
+        request = Request("cancel", job) if key in ("y", "Y") and job else None
+        return replace(state, question="", message="" if request else "nothing is cancelled"), request
+    if key == "enter":
+        return replace(state, question=""), None
+    if key == "escape":
+        return replace(state, question="", words=""), None
+    if key == "backspace":
+        return replace(state, words=state.words[:-1]), None
+    return replace(state, words=state.words + key if len(key) == 1 else state.words), None
+
+
+def _press_jobs(state: State, key: str, sight: Sight) -> State:
+    place = sight.jobs.index(state.job)
+    steps = {
+        "up": -1, "down": 1, "pageup": -sight.height, "pagedown": sight.height,
+        "home": -len(sight.jobs), "end": len(sight.jobs),
+    }  # fmt: skip
+    if key in steps:
+        return replace(state, job=sight.jobs[max(0, min(place + steps[key], len(sight.jobs) - 1))], task="")
+    if key in ("enter", "right"):
+        return replace(state, page="job", task="")
+    if key == "l":
+        return replace(state, page="log", task="", back=0, came_from="jobs")
+    if key == "/":
+        return replace(state, question="words")
+    if key == "escape":
+        return replace(state, words="")
+    return state
+
+
+def _press_tasks(state: State, key: str, sight: Sight) -> tuple[State, Request | None]:
+    task = find(sight.tasks, state.task)
+    if key in ("escape", "backspace") or (key == "left" and state.page != "job"):
+        return _back(state, sight), None
+    if key == "e":
+        return replace(state, stream="stdout" if sight.stream == "stderr" else "stderr", back=0), None
+    if task is None:
+        return state, None
+    state = replace(state, task=label(task)) if key in (*ARROWS, "n", "enter", "l", "s") else state
+    if key == "s":
+        if task.state in ("RUNNING", "STOPPING"):
+            return state, Request("shell", state.job, label(task))
+        return replace(state, message=f"no shell: {label(task)} is {task.state}"), None
+    if key == "n":
+        return replace(state, task=label(next_failed(sight.tasks, task)), back=0), None
+    if state.page == "log":
+        return _scrolled(state, key, sight.height), None
+    if key == "l":
+        return replace(state, page="log", back=0, came_from=state.page), None
+    if state.page == "job" and key in ARROWS:
+        return replace(state, task=label(moved(grid(sight.tasks, sight.per_row), task, key))), None
+    if state.page == "job" and key == "enter":
+        return replace(state, page="task"), None
+    return state, None
+
+
+def _back(state: State, sight: Sight) -> State:
+    if state.page == "log":
+        return replace(state, page=state.came_from, back=0)
+    if state.page == "task":
+        return replace(state, page="job")
+    return replace(state, page="jobs") if len(sight.jobs) > 1 else state
+
+
+def _scrolled(state: State, key: str, height: int) -> State:
+    steps = {"up": 1, "down": -1, "pageup": height, "pagedown": -height}
+    if key in steps:
+        return replace(state, back=max(0, state.back + steps[key]))
+    return replace(state, back={"home": 1 << 30, "end": 0}.get(key, state.back))

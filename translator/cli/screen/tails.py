@@ -1,0 +1,114 @@
+"""Read the last lines that a task printed, when there are new ones."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...errors import BackendError
+from ..jobs.fetching import fetch, run_folder_with_logs
+from ..jobs.folders.one_log import has_one_log
+from ..jobs.logs.tail import open_log
+from ..output.console import escape_control
+from .peer import Peer, read_peer
+from .tasks import find, label
+from .world import Tail
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ...monitor.poll import View
+    from ...monitor.task_status import TaskView
+    from ...state.records import JobRole
+    from .state import State, Stream
+
+MAX_BYTES, MAX_LINES = 1 << 18, 2000
+FETCH_SECONDS = 5.0
+"""So often at most a log is brought from a login node."""
+
+
+class Tails:
+    """Keep the last lines of the task that is looked at."""
+
+    def __init__(self) -> None:
+        self._stamp: tuple[object, ...] = ()
+        self._last = Tail()
+        self._fetch_at = 0.0
+
+    def read(self, view: View, state: State) -> Tail:
+        """Return the last lines of a job's chosen task, the same as before where none are new."""
+        task = find(view.tasks, state.task)
+        if task is None:
+            return Tail(job=view.folder.name)
+        role = next(role for role in view.history.roles if role.name == task.role)
+        self._bring(view, role, task.index)
+        stream, path = _log_of(view, role, task, state.stream)
+        size, written = _size_and_time(path)
+        stamp = (view.folder.name, label(task), stream, path, size, written, state.page, task.node)
+        if stamp != self._stamp:
+            peer = read_peer(view.folder, view.history.attempt, role, task.index, task.node)
+            self._last = _tail(view, task, (stream, path), peer if state.page == "task" else Peer())
+            self._stamp = stamp
+        return self._last
+
+    def _bring(self, view: View, role: JobRole, index: int) -> None:
+        """Bring what a task at a login node printed; what cannot be brought is brought the next time."""
+        now = time.monotonic()
+        if now < self._fetch_at:
+            return
+        with suppress(BackendError):
+            fetch(view.history, run_folder_with_logs(view.folder, view.history, [(role, index)]))
+        self._fetch_at = time.monotonic() + FETCH_SECONDS
+
+
+def _log_of(view: View, role: JobRole, task: TaskView, stream: Stream) -> tuple[str, Path]:
+    """Return a log of a task; where no stream is chosen, the errors of one that failed if it has printed any."""
+    attempt = view.history.attempt
+
+    def path(name: str) -> Path:
+        return view.folder.log(attempt, role, task.index, task.task_attempt, name)
+
+    if not stream and task.state == "FAILED" and _size_and_time(path("stderr"))[0]:
+        return "stderr", path("stderr")
+    if stream == "stderr" and not path("stderr").exists() and has_one_log(view.folder, attempt):
+        return "stderr", path("stdout")
+    return stream or "stdout", path(stream or "stdout")
+
+
+def _tail(view: View, task: TaskView, log: tuple[str, Path], peer: Peer) -> Tail:
+    stream, path = log
+    empty = Tail(
+        job=view.folder.name,
+        task=label(task),
+        stream=stream,
+        path=str(path),
+        address=peer.address,
+        ports=peer.ports,
+    )
+    try:
+        descriptor = open_log(path, view.folder.path.stat().st_uid)
+    except OSError:
+        return empty
+    with os.fdopen(descriptor, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - MAX_BYTES))
+        data = file.read(MAX_BYTES)
+    return replace(empty, lines=shown_lines(data)[-MAX_LINES:])
+
+
+def shown_lines(data: bytes) -> tuple[str, ...]:
+    """Return lines as they stand on a terminal: of a bar that went back to the left, its last state."""
+    text = data.decode("utf-8", errors="backslashreplace")
+    lines = (line.rstrip("\r").rpartition("\r")[2] for line in text.removesuffix("\n").split("\n"))
+    return tuple(escape_control(line.expandtabs()) for line in lines) if text else ()
+
+
+def _size_and_time(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0
+    return status.st_size, status.st_mtime_ns

@@ -1,0 +1,162 @@
+"""Look at jobs beside the screen, in threads of their own: keys work while Slurm or a file system is slow."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ...errors import PaislurmError
+from ...monitor.watching.job_files import needs_answer
+from ..context import store, user_name
+from ..jobs.asking import BY_A_PERSON, interval
+from ..jobs.changes import MIN_INTERVAL, JobLines
+from ..jobs.refresh import refresh
+from ..jobs.waiting import TICK, Pace
+from ..progress.job_progress import progress_of, report_files
+from .tails import Tails
+from .world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from ...monitor.poll import View
+    from .state import State
+
+LEAVE_SECONDS = 2.0
+"""So long the end of the screen waits for a thread, which may be asking Slurm."""
+REST = 3.0
+"""A look is followed by a rest that is so many times as long."""
+
+
+class _JobLook:
+    """Look at one job, when its files have changed or it is time to ask; `asked` tells whether Slurm just was."""
+
+    def __init__(self, name: str, *, asked: bool) -> None:
+        self._folder = store().find(name, user=user_name())
+        self._pace = Pace(0)
+        self._last: View | None = None
+        self._later = interval()
+        self._max_age = self._later if asked else BY_A_PERSON
+
+    def look(self, now: float) -> View | None:
+        """Return how the job stands; None while nothing is new."""
+        if not self._pace.due(now):
+            return None
+        view = refresh(self._folder, max_age=self._max_age)
+        self._max_age = min(BY_A_PERSON, self._later) if needs_answer(view) else self._later
+        folder, attempt = view.folder, view.history.attempt
+        if view != self._last:
+            paths = (folder.journal, folder.result(attempt), *report_files(folder, attempt))
+            self._pace = Pace(MIN_INTERVAL, *paths)
+            self._pace.due(now)
+        self._last = view
+        return view
+
+
+class Watcher:
+    """Keep a `world` up to date for what is looked at, and call `wake` when it is another one."""
+
+    def __init__(self, names: Collection[str], state: State, wake: Callable[[], None]) -> None:
+        self.world = World()
+        self.messages: list[str] = []
+        self.error: BaseException | None = None
+        self._state = state
+        self._wake = wake
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._news = threading.Event()
+        self._jobs = JobLines(names)
+        self._job: tuple[str, _JobLook] | None = None
+        self._tails = Tails()
+        self._threads: list[threading.Thread] = []
+        for look in (self._look, self._read_tail):
+            self._start(partial(self._repeat, look))
+
+    def aim(self, state: State) -> None:
+        """Say what is looked at from now on."""
+        self._state, before = state, self._state
+        if (state.page == "jobs", state.job) != (before.page == "jobs", before.job):
+            self._news.set()
+
+    def run(self, work: Callable[[], str]) -> None:
+        """Do something that may take long, and leave what it says as a message."""
+
+        def do() -> None:
+            try:
+                said = work()
+            except PaislurmError as error:
+                said = "; ".join(each.message for each in error.diagnostics)
+            except OSError as error:
+                said = str(error)
+            self.messages.append(said)
+            self._job = None
+            self._news.set()
+            self._wake()
+
+        self._start(do)
+
+    def close(self) -> None:
+        """End the threads; one that is asking Slurm is left behind after a while."""
+        self._over.set()
+        self._news.set()
+        until = time.monotonic() + LEAVE_SECONDS
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+
+    def _start(self, work: Callable[[], None]) -> None:
+        thread = threading.Thread(target=work, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _repeat(self, look: Callable[[], None]) -> None:
+        while not self._over.is_set():
+            began = time.monotonic()
+            try:
+                look()
+            except PaislurmError as error:
+                self._change(problem="; ".join(each.message for each in error.diagnostics))
+            except OSError as error:
+                self._change(problem=str(error))
+            except Exception as error:  # noqa: BLE001 - the screen ends with it
+                self.error = error
+                self._wake()
+                return
+            took = time.monotonic() - began
+            if look == self._look:
+                self._news.wait(max(TICK, REST * took))
+                self._news.clear()
+            else:
+                self._over.wait(max(TICK, REST * took))
+
+    def _look(self) -> None:
+        """Look at the open job, or at all."""
+        state, now = self._state, time.monotonic()
+        if state.page == "jobs":
+            found = self._jobs.look(now)
+            if found is not None:
+                self._change(looked=True, jobs=tuple(found.found), problem=found.problem)
+            return
+        if self._job is None or self._job[0] != state.job:
+            self._job = (state.job, _JobLook(state.job, asked=self.world.looked))
+        view = self._job[1].look(now)
+        if view is not None:
+            progress = None if view.job_status.ended else progress_of(view.folder, view.history, view.tasks)
+            self._change(looked=True, view=view, progress=progress, problem=view.backend_error)
+
+    def _read_tail(self) -> None:
+        view, state = self.world.view, self._state
+        # Who has scrolled back reads: what is read is not to move.
+        if state.back and (self.world.tail.job, self.world.tail.task) == (state.job, state.task):
+            return
+        if view is not None and view.folder.name == state.job and state.page != "jobs":
+            self._change(tail=self._tails.read(view, state))
+
+    def _change(self, **changes: Any) -> None:
+        """Take in what was found, and wake the screen if that is anything new."""
+        with self._lock:
+            before, self.world = self.world, replace(self.world, **changes)
+        if before != self.world:
+            self._wake()

@@ -1,0 +1,38 @@
+"""What the screen shows: the jobs, the open job with its tasks, and the last lines of a task's log. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from ...lazy import dataclass
+
+if TYPE_CHECKING:
+    from ...monitor.poll import View
+    from ..jobs.listing import Line
+    from ..progress.job_progress import Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tail:
+    """Hold the last lines that a task printed; `path` is where, `reach` what of its peers is known of it."""
+
+    job: str = ""
+    task: str = ""
+    stream: str = "stdout"
+    path: str = ""
+    lines: tuple[str, ...] = ()
+    address: str = ""
+    ports: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """Hold what was found last; `looked` is false before anything was. `problem`: why states may be old."""
+
+    looked: bool = False
+    jobs: tuple[Line, ...] = ()
+    view: View | None = None
+    progress: Progress | None = None
+    tail: Tail = field(default_factory=Tail)
+    problem: str = ""
