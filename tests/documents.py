@@ -43,7 +43,7 @@ def empty(value: object) -> set[str]:
     """Return the keys of a document that have an empty text where null is meant: not a text as it stands in a file."""
     if isinstance(value, list):
         return {key for each in value for key in empty(each)}
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or "$schema" in value:  # in a schema a default may be an empty text
         return set()
     found = {key for key, each in value.items() if each == "" and key not in TEXTS}
     return found | {key for name, each in value.items() if name not in DATA for key in empty(each)}
