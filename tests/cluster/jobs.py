@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.instance import GROUP_ID, USERS
+from tests.documents import check_output
 
 if TYPE_CHECKING:
     import subprocess
@@ -88,7 +89,10 @@ def paislurm(
 ) -> subprocess.CompletedProcess[str]:
     """Call paislurm as alice in a folder, whose site profile is that of all commands."""
     site = {"PAISLURM_SITE": str(folder / "site.yaml")} if (folder / "site.yaml").exists() else {}
-    return cluster.run(["paislurm", *words], cwd=folder, env=site | (env or {}), timeout=timeout)
+    done = cluster.run(["paislurm", *words], cwd=folder, env=site | (env or {}), timeout=timeout)
+    if done.stdout:
+        check_output(words, done.stdout)
+    return done
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from tests.cluster.config import has_real_limits
 from tests.cluster.instance import GROUP_ID, LOGIN, SUITES, USERS
 from tests.cluster.jobs import ONE_ATTEMPT, ROOT, SITE, job_text
 from tests.cluster.processes import wait_until
+from tests.documents import check_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -165,7 +166,11 @@ class Job:
         return self.path / "attempts" / str(number)
 
     def paislurm(self, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        return self.site.run("paislurm", *words, cwd=self.folder, env=self.env, stdin=stdin, host=self.host)
+        """Call paislurm in the job's folder; a document that it prints is held against the schema."""
+        done = self.site.run("paislurm", *words, cwd=self.folder, env=self.env, stdin=stdin, host=self.host)
+        if done.stdout:
+            check_output(words, done.stdout)
+        return done
 
     def status(self) -> dict[str, Any]:
         shown: dict[str, Any] = json.loads(self.paislurm("status", "--json", "--", self.name).stdout)

@@ -42,7 +42,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "program": {
         "site": "Write a site profile by what Slurm says, show it, or check jobs against it.",
-        "schema": "Print the JSON Schema of job files, for editors.",
+        "schema": "Print the JSON Schema of job files, of site profiles, or of what commands print.",
         "runtime": "Print the part of scripts that is the same in every job.",
         "completion": "Print what makes bash, zsh or fish complete words.",
         "man": "Print or write manual pages.",

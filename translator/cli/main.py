@@ -113,6 +113,7 @@ def _run(words: Sequence[str], output_mode: OutputMode) -> int:
         return _failed(error.diagnostics, error.exit_code, output_mode)
     except click.ClickException as error:
         # What the user typed can come from anywhere, a name that was completed for example.
+        error = _explained(error)
         text = io.StringIO()
         error.show(text)
         log(text.getvalue().rstrip("\n"))
@@ -132,6 +133,13 @@ def _run(words: Sequence[str], output_mode: OutputMode) -> int:
     except Exception as error:  # noqa: BLE001 - the edge: a user is shown no traceback
         return _internal_error(error, output_mode)
     return code if isinstance(code, int) else 0
+
+
+def _explained(error: click.ClickException) -> click.ClickException:
+    """Say what stands for the `-o json` of other programs where a command has no such option."""
+    if isinstance(error, click.NoSuchOption) and error.option_name in ("-o", "--output"):
+        return click.UsageError(f"No such option '{error.option_name}'; for a JSON document there is --json", error.ctx)
+    return error
 
 
 def _help_width() -> int:

@@ -31,7 +31,7 @@ class Wait:
     backend_reason: str
     kind: Kind
     meaning: str
-    help: str
+    advice: str
 
 
 def waits(reasons: Sequence[str], known: History) -> tuple[Wait, ...]:
@@ -58,7 +58,7 @@ def _wait(reason: str, roles: tuple[str, ...], job_id: str, components: int) -> 
     what = row.help.replace("JOBID", job_id)
     if code_of(reason) == "Resources" and components > 1:
         what += f"; its {components} components share no node: they never start where there are too few"
-    return Wait(role_names=roles, backend_reason=reason, kind=row.kind, meaning=row.meaning, help=what)
+    return Wait(role_names=roles, backend_reason=reason, kind=row.kind, meaning=row.meaning, advice=what)
 
 
 def sentence(found: Sequence[Wait]) -> str:
@@ -77,7 +77,7 @@ def _clause(wait: Wait) -> str:
 def advice(found: Sequence[Wait]) -> str:
     """Say what would help, first of all against what a job cannot start with."""
     first = sorted(found, key=lambda wait: ("stuck", "unknown", "later", "turn").index(wait.kind))
-    return "; ".join(dict.fromkeys(wait.help for wait in first if wait.kind == first[0].kind))
+    return "; ".join(dict.fromkeys(wait.advice for wait in first if wait.kind == first[0].kind))
 
 
 def waits_by_journal(known: History) -> tuple[Wait, ...]:

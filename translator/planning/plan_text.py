@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PLAN_VERSION = 2
 """Of the keys of `plan.json` and of `paislurm plan --json`."""
-_KEYS = {
+KEYS = {
     ("Command", "lines"): "item_lines",
     ("Component", "nodes"): "node_count",
     ("Component", "roles"): "role_positions",
@@ -196,9 +196,7 @@ def _plain(value: Any) -> Any:
         return value.as_dict()
     if is_dataclass(value):
         kind = type(value).__name__
-        return {
-            _KEYS.get((kind, field.name), field.name): _plain(getattr(value, field.name)) for field in fields(value)
-        }
+        return {KEYS.get((kind, field.name), field.name): _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
     return value

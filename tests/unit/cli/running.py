@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from paislurm.backends.base import JobId
 from paislurm.translator.cli.context import user_name
 from paislurm.translator.cli.main import main
+from tests.documents import check_output
 
 from ..monitor.jobs import leave_result, observed
 from ..protocol.jobs import HEAD
@@ -81,8 +82,9 @@ class Runner:
         self._capture = capture
 
     def __call__(self, *argv: str) -> Said:
-        """Run a command line."""
+        """Run a command line; a document that it prints is held against the schema."""
         self._capture.readouterr()
         code = main(argv)
         captured = self._capture.readouterr()
+        check_output(argv, captured.out)
         return Said(code, captured.out, captured.err)

@@ -15,6 +15,8 @@ import pytest
 from paislurm.backends.base import JobId
 from paislurm.translator.cli import context
 from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.cli.output.documents import document as shown
+from paislurm.translator.cli.schemas.output_schema import meanings
 from paislurm.translator.cli.site import ask as ask_module
 from paislurm.translator.exit_codes.table import SiteRow
 from paislurm.translator.monitor.asking.bill import Call
@@ -25,6 +27,7 @@ from paislurm.translator.planning.plan_text import plan_dict
 from paislurm.translator.site.profile import Site
 from paislurm.translator.state.history import history
 from paislurm.translator.state.records import Cancelled, Dependency, Notified, Observed, Retry, dump
+from tests.documents import faults
 from tests.golden.remake import CASES, compiled
 
 from ..monitor.jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, observed
@@ -162,8 +165,9 @@ def test_a_key_has_one_type_everywhere_and_a_row_of_the_page(documents: list[tup
     types = {key: kind for key, kind, _ in page}
     places = {key: set(where.split(", ")) for key, _, where in page}
     assert len(types) == len(page)
-    assert set(types) == {key for _, document in documents for key, _ in found(document)}
+    assert set(types) == {key for _, document in documents for key, _ in found(document)} | set(meanings())
     for place, document in documents:
+        assert place in FILES or not faults(place.removeprefix("an "), shown(document)), place
         for key, value in found(document):
             is_time = types[key] == "time"
             assert is_time == key.endswith("_at")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """Hold what a list shows of a job. `completed` is None where it is not known; `help` is against what it waits for.
+    """Hold what a list shows of a job. `completed` is None where it is not known; `advice` is against its waiting.
 
     `readable` is false where the journal cannot be read: then the reason says why, and the rest is not known.
 
@@ -55,7 +55,7 @@ class Line:
     partition: str = ""
     node_list: str = ""
     waits_began_at: int | None = field(default=None, compare=False)
-    help: str = ""
+    advice: str = ""
     readable: bool = True
     parameters: Mapping[str, str] = field(default_factory=dict)
 
@@ -211,5 +211,5 @@ def _line(folder: JobFolder, known: History, job_status: JobStatus, completed: i
         virtual_cluster=known.virtual_cluster,
         partition=known.partition,
         waits_began_at=job_status.since,
-        help=advice(job_status.waits),
+        advice=advice(job_status.waits),
     )

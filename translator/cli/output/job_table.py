@@ -72,7 +72,7 @@ COLUMNS: Mapping[str, Column] = {
     "partition": _plain(lambda line: line.partition),
     "vc": _plain(lambda line: line.virtual_cluster),
     "reason": _plain(lambda line: line.reason),
-    "help": _plain(lambda line: line.help),
+    "help": _plain(lambda line: line.advice),
     "nodes": _plain(lambda line: line.node_list),
     "attempt": _count(lambda line: line.attempt if line.readable else None),
     "backend": _plain(lambda line: line.backend),

@@ -76,7 +76,7 @@ def _tasks(view: View, wanted: TaskFilter) -> list[dict[str, object]]:
     found = ((task, scripts[task.role].get(task.index, ())) for task in wanted.chosen(view.tasks))
     return [
         asdict(task)
-        | {"node": task.node or None, "scripts": [asdict(each) for each in runs]}
+        | {"node": task.node or None, "scripts": [asdict(each) | {"name": each.name or None} for each in runs]}
         | place_dict(places.get((task.role, task.index)))
         for task, runs in found
     ]

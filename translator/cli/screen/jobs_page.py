@@ -100,5 +100,5 @@ def _row(job: Line, name_width: int, brush: Brush, now: int, *, chosen: bool) ->
 
 def _details(job: Line, brush: Brush) -> list[Text]:
     why = brush.paragraph(job.reason, 2)
-    helps = brush.paragraph(f"what helps: {job.help}", 1) if job.help else []
+    helps = brush.paragraph(f"what helps: {job.advice}", 1) if job.advice else []
     return [brush.rule(f"{short_name(job.name)} {job.state}, attempt {job.attempt}"), *why, *helps]

@@ -58,7 +58,7 @@ def test_why_a_job_waits_for_programs(run: Runner, slurm: FakeBackend, folder: J
     slurm.observations[JobId("7")] = observed("PENDING", reason="JobHeldUser", reasons=("JobHeldUser",))
     document = json.loads(run("status", "demo", "--json").out)
     [wait] = document["waits"]
-    assert (wait["backend_reason"], wait["kind"], wait["help"]) == (
+    assert (wait["backend_reason"], wait["kind"], wait["advice"]) == (
         "JobHeldUser",
         "stuck",
         "`scontrol release 7` lets it go",
@@ -69,7 +69,7 @@ def test_why_a_job_waits_for_programs(run: Runner, slurm: FakeBackend, folder: J
     )
     assert datetime.fromisoformat(document["waits_began_at"]).tzinfo is not None
     [line] = json.loads(run("list", "--json").out)["jobs"]
-    assert (line["help"], line["waits_began_at"]) == (wait["help"], document["waits_began_at"])
+    assert (line["advice"], line["waits_began_at"]) == (wait["advice"], document["waits_began_at"])
 
 
 def test_a_job_that_runs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:

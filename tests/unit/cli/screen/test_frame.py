@@ -118,7 +118,7 @@ def test_what_is_asked_stands_at_the_bottom() -> None:
 def test_nothing_acts_on_the_terminal(page: str) -> None:
     bad = view([task(0, "FAILED", HOSTILE, node=HOSTILE)], HOSTILE)
     name = bad.folder.name
-    jobs = (line(HOSTILE, "FAILED", reason=HOSTILE, job_id=HOSTILE, help=HOSTILE),)
+    jobs = (line(HOSTILE, "FAILED", reason=HOSTILE, job_id=HOSTILE, advice=HOSTILE),)
     world = World(
         looked=True, jobs=jobs, view=bad, problem=HOSTILE,
         tail=Tail(job=name, task=f"{HOSTILE}-0", path=HOSTILE, lines=shown_lines(HOSTILE.encode()), address=HOSTILE),

@@ -58,7 +58,7 @@ def command(file: str, output: str | None, *, as_json: bool) -> int:
         write_output(Path(output), text.encode())
     if as_json:
         diagnostics = [diagnostic.as_dict() for diagnostic in warnings]
-        print_json({"job": checked.job.name, "output": output, "text": text, "diagnostics": diagnostics})
+        print_json({"job": checked.job.name, "file": output, "text": text, "diagnostics": diagnostics})
     elif output is None:
         print_file(text)
     else:

@@ -45,7 +45,7 @@ def command(source: Source, output: str | None, *, head: bool, as_json: bool) ->
 
         write_output(Path(output), script.encode(errors="surrogateescape"), mode=0o644)
     if as_json:
-        print_json({"job": compiled.job.name, "output": output, "text": script})
+        print_json({"job": compiled.job.name, "file": output, "text": script})
     elif output is None:
         print_file(script)
     else:

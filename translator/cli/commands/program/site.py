@@ -79,7 +79,7 @@ def detect(
     if as_json:
         print_json(
             {
-                "output": output,
+                "file": output,
                 "text": text,
                 "written": done.written,
                 "difference": done.difference,

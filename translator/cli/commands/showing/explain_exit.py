@@ -83,6 +83,12 @@ def explain(what: str, table: ExitTable) -> Explanation:
     raise NotFoundError(diagnostic)
 
 
+_OF_CODES = (
+    "exit_code", "phrase", "behaviour", "advice", "retry_rule", "type", "issuer", "causer", "stage", "exclude_node",
+)  # fmt: skip
+"""Keys that are null where a state means no exit code."""
+
+
 def _as_dict(explanation: Explanation) -> dict[str, object]:
     from ....exit_codes.advice import retry_rule
     from ....exit_codes.rules import conditions
@@ -90,7 +96,7 @@ def _as_dict(explanation: Explanation) -> dict[str, object]:
     row = explanation.row
     state: dict[str, object] = {"backend_state": explanation.state or None, "meaning": explanation.meaning or None}
     if row is None:
-        return state
+        return state | dict.fromkeys(_OF_CODES) | {"backend_states": {}, "conditions": []}
     return state | {
         "exit_code": row.code,
         "phrase": row.phrase,

@@ -95,5 +95,5 @@ def _text(line: Line) -> str:
 
     now = clock()
     words = " ".join(cells([line], WATCH_COLUMNS[:5], now)[0])
-    why = "; ".join(filter(None, (line.reason, line.help and f"what helps: {line.help}")))
+    why = "; ".join(filter(None, (line.reason, line.advice and f"what helps: {line.advice}")))
     return one_line(f"{format_time(now)}  {words}" + (f"  {why}" if why else ""))

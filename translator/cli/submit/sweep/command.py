@@ -65,11 +65,13 @@ def _wait(sweep: Sweep, *, as_json: bool) -> int:
     names = [*sweep.present, *(each.folder.name for each in sweep.submitted)]
     folders: list[JobFolder] = [folder for folder in store().all() if folder.name in names]
     views = [wait_for_end(folder) for folder in folders]
+    ends: dict[str, dict[str, object]] = {}
     for view in views:
-        log_ending(view, failure_of(view))
+        failure = failure_of(view)
+        log_ending(view, failure)
+        ends[view.folder.name] = end_dict(view) | {"failure": failure.as_dict() if failure else None}
     tidy_what_has_just_ended(view.folder for view in views)
     if as_json:
-        ends = {view.folder.name: end_dict(view) for view in views}
         jobs = [each.as_dict() | ends[each.folder.name] for each in sweep.submitted]
         print_json(sweep.as_dict() | {"dry_run": False, "jobs": jobs})
     return max(map(exit_code, views), default=0)

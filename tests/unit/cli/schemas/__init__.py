@@ -1,0 +1,1 @@
+"""Tests of the documents of `--json` and of their schemas."""
