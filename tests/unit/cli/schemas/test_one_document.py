@@ -24,11 +24,29 @@ if TYPE_CHECKING:
 
 NAMES = (*(name for name in COMMANDS if name != "site"), "site detect", "site show", "site check")
 NEEDED = {
-    "cancel": ["demo"], "check": ["FILE"], "completion": ["bash"], "convert": ["FILE"], "diff": ["demo", "FILE"],
-    "exec": ["demo", "worker-0"], "explain": ["FILE"], "explain-exit": ["137"], "logs": ["demo"], "monitor": ["--once"],
-    "plan": ["FILE"], "port-forward": ["demo", "worker-0", "http"], "remove": ["demo"], "report": ["demo"], "script": ["FILE"], "ssh": ["demo", "worker-0"],
-    "status": ["demo"], "top": ["demo"], "submit": ["FILE", "--dry-run"], "verify": ["FILE"], "wait": ["demo"], "watch": ["demo"],
-}  # fmt: skip
+    "cancel": ["demo"],
+    "check": ["FILE"],
+    "completion": ["bash"],
+    "convert": ["FILE"],
+    "diff": ["demo", "FILE"],
+    "exec": ["demo", "worker-0"],
+    "explain": ["FILE"],
+    "explain-exit": ["137"],
+    "logs": ["demo"],
+    "monitor": ["--once"],
+    "plan": ["FILE"],
+    "port-forward": ["demo", "worker-0", "http"],
+    "remove": ["demo"],
+    "report": ["demo"],
+    "script": ["FILE"],
+    "ssh": ["demo", "worker-0"],
+    "status": ["demo"],
+    "submit": ["FILE", "--dry-run"],
+    "top": ["demo"],
+    "verify": ["FILE"],
+    "wait": ["demo"],
+    "watch": ["demo"],
+}
 """What a command cannot do without."""
 NO_OPTIONS_BEHIND = ("exec", "ssh", "explain-exit")
 """What stands behind their arguments is a command's, or a number below zero."""
