@@ -53,7 +53,7 @@ def _sentences(plan: Plan) -> Iterator[str]:
         yield "Values of secrets are not in it: tasks read them from files that only the user can read."
     yield (
         "`paislurm submit` gives it a run folder; `sbatch` alone makes one below the current folder. Nodes need Slurm "
-        f"20.11, bash 4.2, coreutils, grep, sed and getent{_needs(plan)}."
+        f"20.11, bash 4.2, coreutils, grep and sed{_needs(plan)}."
     )
     yield (
         "Only the lines above `paislurm runtime` differ from job to job. `paislurm verify` checks them and the runtime."
