@@ -21,3 +21,13 @@ def jobs_of_group(store: Store, group: str, *, user: str) -> list[JobFolder]:
                 if known.group == group and known.full_name == name:
                     found.append(JobFolder(path=store.jobs / name))
     return found
+
+
+def groups(store: Store, *, user: str) -> list[str]:
+    """Return the names of the user's groups, sorted."""
+    found: set[str] = set()
+    for name, job in store.look():
+        if name.startswith(f"{user}~"):
+            with suppress(OSError):
+                found.add((job.read() if isinstance(job, Living) else job).group)
+    return sorted(found - {""})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from click import Choice, Path
+from click import Path
 from click.types import StringParamType
 
 if TYPE_CHECKING:
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
     from click import Context, Parameter
     from click.shell_completion import CompletionItem
-
-    Words = Choice[str]
-else:
-    Words = Choice  # before click 8.2 it has no type of its words
 
 MAX_TASKS = 200
 """Tasks of a role that are offered; of more, nobody looks for one in a list."""
@@ -46,13 +42,8 @@ class Task(StringParamType):
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return roles, then `ROLE-INDEX`."""
-        from ..context import store, user_name
-        from ..jobs.selecting import select_one
-
         named = ctx.params.get("job") or next(iter(ctx.params.get("jobs") or ()), None)
-        roles = select_one(store(), named, user=user_name()).history().roles
-        tasks = (f"{role.name}-{index}" for role in roles for index in range(min(role.instances, MAX_TASKS)))
-        return _items([*(role.name for role in roles), *tasks], incomplete)
+        return _items(_tasks(named), incomplete)
 
 
 class JobOrFile(Path):
@@ -78,19 +69,74 @@ class Assignment(StringParamType):
         return _items([f"{name}=" for name in values], incomplete)
 
 
-class CommaSeparated(Words):
-    """Some of a fixed set of words, with commas between them."""
+class JobThenTask(Job):
+    """A job, and behind it its tasks."""
 
-    def convert(self, value: str, param: Parameter | None, ctx: Context | None) -> str:
-        """Return the text; who uses it splits it, and says which words there are."""
-        del param, ctx
-        return value
+    def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return jobs for the first word, and roles and tasks of that job for all others."""
+        given = (ctx.params.get(param.name or "") or ()) or ctx.args
+        if not given:
+            return super().shell_complete(ctx, param, incomplete)
+        return _items(_tasks(str(given[0])), incomplete)
+
+
+class Group(StringParamType):
+    """Names of groups of jobs."""
+
+    name = "group"
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        """Return the words that are not there yet, behind those that are."""
+        """Return the groups that jobs of the user's belong to."""
+        from ..context import store, user_name
+        from ..jobs.groups import groups
+
+        return _items(groups(store(), user=user_name()), incomplete)
+
+
+class Columns(StringParamType):
+    """Columns of `list`, with commas between them."""
+
+    name = "columns"
+
+    def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        """Return the columns that are not there yet, behind those that are."""
+        from ..output.job_table import COLUMNS
+
         before, comma, _ = incomplete.rpartition(",")
         taken = before.split(",")
-        return _items([f"{before}{comma}{word}" for word in self.choices if word not in taken], incomplete)
+        return _items([f"{before}{comma}{word}" for word in COLUMNS if word not in taken], incomplete)
+
+
+class Command(StringParamType):
+    """Names of commands."""
+
+    name = "command"
+
+    def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        """Return the commands of the program."""
+        from ..command_group import COMMANDS
+
+        return _items(COMMANDS, incomplete)
+
+
+class Backend(StringParamType):
+    """Names of backends."""
+
+    name = "backend"
+
+    def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        """Return the backends that need nothing behind their name."""
+        return _items(("slurm", "pyslurm", "slurmrestd", "auto", "local"), incomplete)
+
+
+def _tasks(job: str | None) -> list[str]:
+    """Return the roles of a job, then its tasks; without a name, of the job that was submitted last."""
+    from ..context import store, user_name
+    from ..jobs.selecting import select_one
+
+    roles = select_one(store(), job, user=user_name()).history().roles
+    tasks = (f"{role.name}-{index}" for role in roles for index in range(min(role.instances, MAX_TASKS)))
+    return [*(role.name for role in roles), *tasks]
 
 
 def _parameters(file: object) -> dict[str, str]:

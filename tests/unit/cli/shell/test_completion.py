@@ -102,6 +102,13 @@ COMPLETED = [
     ("paislurm check job.yaml --set text=", "paislurm check job.yaml --set text=it\\'s "),
     ("paislurm check my\\ job.yaml --set lr", "paislurm check my\\ job.yaml --set lr="),
     ("paislurm list --state succ", "paislurm list --state succeeded "),
+    ("paislurm logs train-one work", "paislurm logs train-one worker"),
+    ("paislurm exec train-one other-", "paislurm exec train-one other-"),
+    ("paislurm submit --again tr", "paislurm submit --again train-"),
+    ("paislurm diff other my", "paislurm diff other my\\ job.yaml "),
+    ("paislurm list --columns name,ela", "paislurm list --columns name,elapsed "),
+    ("paislurm help stat", "paislurm help status "),
+    ("paislurm submit job.yaml --backend lo", "paislurm submit job.yaml --backend local "),
     ("paislurm nothing jo", "paislurm nothing jo"),
     ("paislurm check nowhere.yaml --set l", "paislurm check nowhere.yaml --set l"),
 ]

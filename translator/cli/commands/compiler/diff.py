@@ -9,6 +9,7 @@ import click
 
 from ...options import examples, json_option
 from ...output.console import colourful, escape_control, log, print_json
+from ...shell.candidates import Job, JobOrFile
 
 if TYPE_CHECKING:
     from ...runs.differences import Differences
@@ -24,8 +25,8 @@ COLOURS = {"---": "bold", "+++": "bold", "@@": "cyan", "-": "red", "+": "green"}
         "paislurm diff my-job my-job-2 --json",
     )
 )
-@click.argument("old", metavar="JOB")
-@click.argument("new", metavar="JOB|FILE")
+@click.argument("old", metavar="JOB", type=Job())
+@click.argument("new", metavar="JOB|FILE", type=JobOrFile())
 @json_option
 def command(old: str, new: str, *, as_json: bool) -> int:
     """Show what differs between two jobs: parameters, plan, and the head of the script.

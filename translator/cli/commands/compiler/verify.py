@@ -12,6 +12,7 @@ from paislurm import __version__
 
 from ...options import examples, json_option
 from ...output.console import escape_control, print_json, print_result
+from ...shell.candidates import JobOrFile
 
 if TYPE_CHECKING:
     from ....rendering.head_reading import Passage
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
         "paislurm script job.yaml | paislurm verify -",
     )
 )
-@click.argument("script", metavar="FILE|JOB")
+@click.argument("script", metavar="FILE|JOB", type=JobOrFile())
 @json_option
 def command(script: str, *, as_json: bool) -> int:
     """Tell whether a script is what paislurm makes, and what in it is left for a person to read.

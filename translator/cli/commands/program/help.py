@@ -6,10 +6,11 @@ import click
 
 from ...options import examples, json_option
 from ...output.console import print_json, print_result
+from ...shell.candidates import Command
 
 
 @click.command(epilog=examples("paislurm help submit", "paislurm help site detect"))
-@click.argument("words", metavar="[COMMAND]...", nargs=-1)
+@click.argument("words", metavar="[COMMAND]...", nargs=-1, type=Command())
 @json_option
 @click.pass_context
 def command(context: click.Context, words: tuple[str, ...], *, as_json: bool) -> int:

@@ -6,10 +6,11 @@ import click
 
 from ...options import examples, json_option
 from ...output.console import log, print_file, print_json
+from ...shell.candidates import Command
 
 
 @click.command(epilog=examples("paislurm man --into ~/.local/share/man/man1", "paislurm man submit | man -l -"))
-@click.argument("name", metavar="[COMMAND]", default="")
+@click.argument("name", metavar="[COMMAND]", default="", type=Command())
 @click.option(
     "--into",
     "folder",

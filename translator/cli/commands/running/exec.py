@@ -10,6 +10,7 @@ import click
 from ....errors import Diagnostic, NotFoundError
 from ...options import examples, job_argument, json_option
 from ...output.console import print_json
+from ...shell.candidates import Task
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 )
 @json_option
 @job_argument
-@click.argument("task", metavar="ROLE-INDEX")
+@click.argument("task", metavar="ROLE-INDEX", type=Task())
 @click.argument("words", metavar="[--] [COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 def command(job: str, task: str, words: tuple[str, ...], *, as_json: bool) -> int:
     """Open a shell in a task that runs, or run a command there; nothing of ssh is needed on the nodes.

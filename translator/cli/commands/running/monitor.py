@@ -12,6 +12,7 @@ import click
 
 from ...options import examples, json_option
 from ...output.console import log, one_line, print_json
+from ...shell.candidates import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -36,7 +37,7 @@ ROUND = 60
     + "\n\n\b\nWhere no process may stay behind on a login node, cron or scrontab does:"
     "\n  */5 * * * * paislurm monitor --once"
 )
-@click.argument("job", metavar="[JOB]", required=False)
+@click.argument("job", metavar="[JOB]", required=False, type=Job())
 @click.option("--bill", "as_bill", is_flag=True, help="Show what was asked of Slurm in the last 24 hours, and end.")
 @click.option("--once", is_flag=True, help="Poll all jobs once, do what is due, and end.")
 @click.option("--site", metavar="FILE", help="The site profile, which names the notifier and bounds the polling.")

@@ -9,6 +9,7 @@ import click
 
 from ...options import examples, json_option
 from ...output.console import is_terminal, log, one_line, print_json, print_result
+from ...shell.candidates import Job
 
 if TYPE_CHECKING:
     from ....errors import Diagnostic
@@ -34,7 +35,7 @@ def _age(_: click.Context, __: click.Parameter, value: str | None) -> int | None
         "paislurm remove --older-than 30d --dry-run",
     )
 )
-@click.argument("jobs", metavar="[JOB]...", nargs=-1)
+@click.argument("jobs", metavar="[JOB]...", nargs=-1, type=Job())
 @click.option("--older-than", metavar="AGE", callback=_age, help="Only jobs that ended so long ago, such as `30d`.")
 @click.option(
     "--state",

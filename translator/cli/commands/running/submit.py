@@ -9,6 +9,7 @@ import click
 from ...input.job_input import optional_job_file
 from ...options import examples, json_option
 from ...output.console import escape_control, log, print_json, print_result
+from ...shell.candidates import Assignment, Backend, Job
 
 if TYPE_CHECKING:
     from ....state.records import Dependency
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
     )
 )
 @optional_job_file
-@click.option("--again", metavar="JOB", help="In place of FILE: submit this job once more, with what it had.")
-@click.option("--backend", metavar="NAME", help="slurm (default), pyslurm, slurmrestd, auto or local.")
+@click.option(
+    "--again", metavar="JOB", type=Job(), help="In place of FILE: submit this job once more, with what it had."
+)
+@click.option("--backend", metavar="NAME", type=Backend(), help="slurm (default), pyslurm, slurmrestd, auto or local.")
 @click.option("--host", metavar="HOST", help="Submit at this login node, by SSH: HOST, USER@HOST or USER@HOST:PORT.")
 @click.option("--wait", is_flag=True, help="Wait for the end; exit code 1 if the job did not succeed.")
 @click.option("--follow", is_flag=True, help="Show what the tasks print until the end; exit code as --wait.")
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     "sweep",
     multiple=True,
     metavar="NAME=VALUES",
+    type=Assignment(),
     help="A job for each value of a parameter: 1,2,5 or 1..5 or 0..1..0.25; repeated: for each combination.",
 )
 @click.option("--yes", is_flag=True, help="Submit a sweep of more than 100 jobs.")
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
     "after",
     multiple=True,
     metavar="JOB[:END]",
+    type=Job(),
     help="Begin when JOB has succeeded, or with JOB:ended when it has ended in any way; can be repeated.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")

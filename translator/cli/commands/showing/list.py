@@ -9,6 +9,7 @@ import click
 
 from ...options import STATES, examples, json_option
 from ...output.console import is_terminal, log, print_json
+from ...shell.candidates import Columns, Group, Job
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,7 @@ ON_A_TERMINAL = 30
         "paislurm list --limit 0 --json",
     )
 )
-@click.argument("words", metavar="[JOB]...", nargs=-1)
+@click.argument("words", metavar="[JOB]...", nargs=-1, type=Job())
 @click.option("--all", "everything", is_flag=True, help="Also jobs whose name was used again.")
 @click.option(
     "--state",
@@ -38,11 +39,15 @@ ON_A_TERMINAL = 30
     type=click.Choice([*STATES, "UNKNOWN"], case_sensitive=False),
     help="Only jobs in this state; can be repeated.",
 )
-@click.option("--group", metavar="GROUP", help="The jobs of a sweep, with its parameters and how each job ended.")
+@click.option(
+    "--group", metavar="GROUP", type=Group(), help="The jobs of a sweep, with its parameters and how each job ended."
+)
 @click.option("--since", metavar="TIME", help="Only jobs submitted since: 12h or 2d ago, or a date and time.")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N jobs; 0 is all. A terminal has 30.")
-@click.option("--sort", "by", metavar="COLUMN", help="Sort by a column; -COLUMN has the largest first.")
-@click.option("--columns", metavar="A,B,...", help="Show these columns; a wrong name tells which there are.")
+@click.option("--sort", "by", metavar="COLUMN", type=Columns(), help="Sort by a column; -COLUMN has the largest first.")
+@click.option(
+    "--columns", metavar="A,B,...", type=Columns(), help="Show these columns; a wrong one tells which there are."
+)
 @json_option
 def command(
     words: tuple[str, ...],

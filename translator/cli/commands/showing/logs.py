@@ -10,6 +10,7 @@ import click
 
 from ...options import examples, json_option
 from ...output.console import log, print_json
+from ...shell.candidates import JobThenTask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +51,7 @@ def _since(_: click.Context, __: click.Parameter, value: str | None) -> float | 
         "paislurm logs my-job --batch",
     )
 )
-@click.argument("words", metavar="[JOB] [TASK]...", nargs=-1)
+@click.argument("words", metavar="[JOB] [TASK]...", nargs=-1, type=JobThenTask())
 @click.option("--last", is_flag=True, help="The job that you submitted last: all words are tasks.")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
 @click.option("--stdout", is_flag=True, help="Standard output alone.")

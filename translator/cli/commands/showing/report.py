@@ -8,6 +8,7 @@ import click
 
 from ...options import examples, jobs_arguments, json_option
 from ...output.console import log, one_line, print_json, print_result
+from ...shell.candidates import Group
 
 if TYPE_CHECKING:
     from ....state.job_folder import JobFolder
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     )
 )
 @jobs_arguments
-@click.option("--group", metavar="NAME", help="The jobs of a group that were submitted together.")
+@click.option("--group", metavar="NAME", type=Group(), help="The jobs of a group that were submitted together.")
 @click.option("-o", "--output", metavar="FILE", help="Where the page goes; default: JOB.report.html here.")
 @click.option("--site", metavar="FILE", help="The site profile that the job was submitted with, if it was named.")
 @json_option
