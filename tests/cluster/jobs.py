@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from paislurm.translator.state.tidying.tidy import is_tidied
 from tests.cluster.instance import GROUP_ID, USERS
+from tests.cluster.processes import wait_until
 from tests.documents import check_output
 
 if TYPE_CHECKING:
@@ -132,14 +134,36 @@ class Submitted:
         return found
 
     def calls(self) -> str:
-        """Return the folder for calls that each node of the job has, as soon as there are tasks."""
-        found = re.search(r"^PSL_NODE_FOLDER=(.*)$", (self.attempt / "placement.sh").read_text(), re.MULTILINE)
-        assert found
-        return found[1]
+        """Return the folder for calls that each node of the job has; ask before `ended`, which tidies."""
+        placement, found = self.attempt / "placement.sh", []
+
+        def is_placed() -> bool:
+            text = placement.read_text() if placement.exists() else ""
+            found.extend(re.findall(r"^PSL_NODE_FOLDER=(.*)$", text, re.MULTILINE))
+            return bool(found)
+
+        wait_until(is_placed, f"the tasks of {self.name} to be placed", 120)
+        return str(found[0])
 
     def log(self, task: str, name: str = "stdout.log") -> str:
         """Return what a task printed; the task is named as for `work`."""
-        return (self.attempt / "logs" / f"{task}.{name}").read_text()
+        return read_log(self.attempt, task, name)
+
+    def script(self) -> str:
+        """Return the script: its head alone, once the attempt is tidied."""
+        return read_script(self.attempt)
+
+
+def read_log(attempt: Path, task: str, name: str) -> str:
+    """Return the log of a task; one without text goes when the attempt is tidied."""
+    path = attempt / "logs" / f"{task}.{name}"
+    return "" if is_tidied(attempt) and not path.exists() else path.read_text()
+
+
+def read_script(attempt: Path) -> str:
+    """Return the script of an attempt: its head alone, once the attempt is tidied."""
+    whole = attempt / "job.sbatch"
+    return (attempt / "job.head" if is_tidied(attempt) else whole).read_text()
 
 
 def submit_file(

@@ -59,7 +59,8 @@ def test_ssh_reaches_other_containers(installed: Cluster, workdir: Path, image: 
     more = settings(image, workdir / "programs")
     job = submit(installed, workdir, roles, f"{{slurm: {{layout: {layout}}}}}", more)
     slots = {"master-0": "0.0", "worker-0": "1.0", "worker-1": "1.1"}
-    out, err = came_back(job, lambda task, _: f"upperdir={job.calls()}/{slots[task]}.root/upper")
+    calls = job.calls()
+    out, err = came_back(job, lambda task, _: f"upperdir={calls}/{slots[task]}.root/upper")
     assert out[-2:] == ["100", "here 1"]
     assert "paislurm: ssh: worker-7 is no task of this job; its tasks are master-0 worker-0..1" in err
 
@@ -105,11 +106,12 @@ def test_what_killed_tasks_leave_is_removed(installed: Cluster, workdir: Path, i
     wait = "until [ -e ../../1-w/0/ready ] && [ -e ../../1-w/1/ready ]; do sleep 0.1; done"
     extras = f"{{slurm: {{layout: {layout}}}}}"
     job = submit(installed, workdir, role("m", 1, wait, succeeded=1) + role("w", 2, stubborn), extras, settings(image))
+    calls = job.calls()
     code, result = job.ended()
     assert (code, [task["state"] for task in result["tasks"]]) == (0, ["SUCCEEDED", "STOPPED", "STOPPED"])
     for node in {task["node"] for task in result["tasks"]}:
         left = installed.run(["ls", "/tmp", "/dev/shm"], host=node).stdout
-        assert Path(job.calls()).name not in left
+        assert Path(calls).name not in left
 
 
 def test_an_image_that_is_not_there(installed: Cluster, workdir: Path, image: Path) -> None:

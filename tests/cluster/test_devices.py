@@ -41,7 +41,7 @@ def seen(job: Submitted, *tasks: str) -> list[list[str]]:
 
 def allocated(cluster: Cluster, job: Submitted) -> str:
     """Return how many GPUs Slurm gave a job of one component."""
-    owner = (job.attempt / "claim" / "owner").read_text().split()[0]
+    owner = json.loads((job.attempt / "result.json").read_text())["job_id"]
 
     def rows() -> list[str]:
         return [row["AllocTRES"] for row in cluster.sacct(owner) if row["JobID"] == owner]
@@ -136,4 +136,4 @@ def test_the_type_of_gpu_is_asked_for(installed: Cluster, workdir: Path) -> None
     (workdir / "job.json").write_text(json.dumps(job_file))
     job = submit_file(installed, workdir, "job.json")
     assert sorted(lists[0] for _, *lists in seen(job, "0-w/0", "0-w/1")) == ["0", "1"]
-    assert "\n#SBATCH --gres=gpu:v100:2\n" in (job.attempt / "job.sbatch").read_text()
+    assert "\n#SBATCH --gres=gpu:v100:2\n" in job.script()

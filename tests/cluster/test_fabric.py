@@ -69,7 +69,7 @@ def variables(job: Submitted, task: str) -> dict[str, str]:
 
 def component(job: Submitted, number: int = 0) -> dict[str, str]:
     """Return the options of a component of the script."""
-    script = (job.attempt / "job.sbatch").read_text()
+    script = job.script()
     lines = [line for line in script.splitlines() if line.startswith("#SBATCH ")]
     parts = "\n".join(lines).split("#SBATCH hetjob\n")[number].splitlines()
     options = (line.removeprefix("#SBATCH --").partition("=") for line in parts)

@@ -264,7 +264,7 @@ def late(installed: Cluster) -> Submitted:
 def test_tasks_are_warned_of_the_time_limit(installed: Cluster, workdir: Path) -> None:
     job = submit(installed, workdir, role("w", 1, SAVES), "{slurm: {time: 10}}")
     wait_ready(job, "0-w/0")
-    assert "#SBATCH --signal=B:USR1@120\n" in (job.attempt / "job.sbatch").read_text()
+    assert "#SBATCH --signal=B:USR1@120\n" in job.script()
     # Slurm sends the signal when so much of the limit is left; the limit comes nearer here.
     installed.admin(["scontrol", "update", f"jobid={job_id(job)}", "timelimit=2"])
     code, result = job.ended()

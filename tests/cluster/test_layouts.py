@@ -85,6 +85,14 @@ def test_the_script_alone_does_the_same_for_another_user(installed: Cluster, wor
 
     wait_until(lambda: rows() == {"FAILED 1:0"}, "the job by hand does not fail with status 1")
     assert f"the run folder is {by_hand.parents[1]}\n" in (home / f"slurm-{number}.out").read_text()
+    wait_until((job.attempt / "claim/ended").exists, "the script to end")
+    files = {path.relative_to(job.attempt) for path in job.attempt.rglob("*")}
+    assert files - {path.relative_to(by_hand) for path in by_hand.rglob("*")} == {
+        Path("claim"),
+        Path("claim/ended"),
+        Path("claim/owner"),
+        Path("slurm.log"),
+    }
     code, result = job.ended()
     assert code == 1
 
@@ -92,7 +100,7 @@ def test_the_script_alone_does_the_same_for_another_user(installed: Cluster, wor
     assert [task["exit_status"] for task in other["tasks"]] == [7, 7, 143]
     for one in (result, other):
         for record in (one, *one["tasks"]):
-            for differs in ("job_id", "node", "started_at", "ended_at"):
+            for differs in ("job_id", "node", "node_address", "started_at", "ended_at"):
                 record.pop(differs, None)
         one["trigger"]["index"] = one["reason"] = "either"
     assert other == result
@@ -105,12 +113,6 @@ def test_the_script_alone_does_the_same_for_another_user(installed: Cluster, wor
         assert their_shell == our_shell
         assert (by_hand / "logs" / f"{task}.stdout.log").read_text() == "out\n"
         assert (by_hand / "logs" / f"{task}.stderr.log").read_text() == "err\n"
-    files = {path.relative_to(job.attempt) for path in job.attempt.rglob("*")}
-    assert files - {path.relative_to(by_hand) for path in by_hand.rglob("*")} == {
-        Path("claim"),
-        Path("claim/owner"),
-        Path("slurm.log"),
-    }
     assert {path.stat().st_mode & 0o077 for path in (by_hand.parents[1], *by_hand.rglob("*"))} == {0}
 
 

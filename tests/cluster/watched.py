@@ -8,6 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from paislurm.translator.state.tidying.tidy import is_tidied
 from tests.cluster.jobs import folder_of_alice, job_text, profile, role
 from tests.cluster.processes import wait_until
 
@@ -88,7 +89,7 @@ class Watched:
 
     def counts(self) -> tuple[int, int, int]:
         """Return how many attempts there were: by the accounting, by the claims, by the ledger."""
-        claims = list(self.path.glob("attempts/*/claim/owner"))
+        claims = [path for path in self.path.glob("attempts/*") if _was_claimed(path)]
         # The accounting is late, most of all when its daemon has just come back.
         wait_until(lambda: len(self.job_ids()) >= len(claims), f"the accounting to know {self.name}", 60)
         return len(self.job_ids()), len(claims), len(self.lines())
@@ -104,6 +105,11 @@ class Watched:
 
     def journal(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (self.path / "journal.jsonl").read_text().splitlines() if line]
+
+
+def _was_claimed(attempt: Path) -> bool:
+    """Tell whether a script claimed the attempt; once it is tidied, the logs that it made tell."""
+    return (attempt / "claim/owner").exists() or (is_tidied(attempt) and (attempt / "logs").exists())
 
 
 def watched(

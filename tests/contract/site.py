@@ -14,7 +14,7 @@ import pytest
 
 from tests.cluster.config import has_real_limits
 from tests.cluster.instance import GROUP_ID, LOGIN, SUITES, USERS
-from tests.cluster.jobs import ONE_ATTEMPT, ROOT, SITE, job_text
+from tests.cluster.jobs import ONE_ATTEMPT, ROOT, SITE, job_text, read_log, read_script
 from tests.cluster.processes import wait_until
 from tests.documents import check_output
 
@@ -183,7 +183,11 @@ class Job:
 
     def log(self, task: str, name: str = "stdout.log", attempt: int = 0) -> str:
         """Return what a task printed; it is named `<role folder>/<index>`."""
-        return (self.attempt(attempt) / "logs" / f"{task}.{name}").read_text()
+        return read_log(self.attempt(attempt), task, name)
+
+    def script(self, attempt: int = 0) -> str:
+        """Return the script of an attempt: its head alone, once the attempt is tidied."""
+        return read_script(self.attempt(attempt))
 
     def wait_for(self, text: str, *tasks: str) -> None:
         """Wait until these tasks have printed a text."""

@@ -54,7 +54,7 @@ def test_scancel_by_root(site: Site, folder: Path) -> None:
 def test_a_time_limit_warns_the_tasks(site: Site, folder: Path, layout: str) -> None:
     job = site.submit(folder, role("w", 1, SAVES), f"{{slurm: {{time: 10, layout: {layout}}}}}")
     job.wait_for("ready", "0-w/0")
-    assert "#SBATCH --signal=B:USR1@120\n" in (job.attempt() / "job.sbatch").read_text()
+    assert "#SBATCH --signal=B:USR1@120\n" in job.script()
     # The signal comes when so much of the limit is left; the user brings the limit nearer.
     site.run("scontrol", "update", f"jobid={job.number}", "timelimit=2")
     assert job.over()[:2] == ("FAILED", -1004)

@@ -84,10 +84,11 @@ def test_a_job_fills_its_nodes(site: Site, folder: Path) -> None:
 
 def test_a_plan_and_its_script_are_what_is_submitted(site: Site, folder: Path) -> None:
     job = site.submit(folder, role("w", 2, "echo out"))
+    submitted = (job.attempt() / "job.sbatch").read_text()
     code, _ = job.ended()
     assert code == 0
     script = job.paislurm("script", "job.yaml")
-    assert script.stdout == (job.attempt() / "job.sbatch").read_text()
+    assert script.stdout == submitted
     plan = json.loads(job.paislurm("plan", "--json", "job.yaml").stdout)
     assert [role["name"] for role in plan["roles"]] == ["w"]
     by_hand = site.write(folder, "by-hand.sbatch", script.stdout)
