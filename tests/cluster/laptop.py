@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 ANN = 21101
 """The number of the laptop's user, which the cluster does not know; there she is alice."""
+LOGIN_PROFILES = ".login-profiles"
 NUMBERS = itertools.count(1)
 RELAY = """
 import select, socket, sys, threading
@@ -109,6 +111,16 @@ class Laptop:
         os.kill(int(pid), signal.SIGKILL)
         process.wait()
 
+    @contextmanager
+    def login_profile(self, text: str) -> Iterator[None]:
+        """Have alice's login shells read a text, but only those that this laptop logs in to."""
+        own = self.cluster.home("alice") / LOGIN_PROFILES / self.address
+        own.write_text(text)
+        try:
+            yield
+        finally:
+            own.unlink()
+
     def write(self, name: str, text: str) -> Path:
         """Write a file of ann's."""
         path = self.home / name
@@ -174,6 +186,7 @@ def laptops(cluster: Cluster) -> Iterator[Laptop]:
         wait_until((folder / "ready").exists, "the laptop does not start")
         plug_in(laptop)
         laptop.knows("login1")
+        read_own_profiles(cluster.home("alice"))
         laptop.write(".ssh/config", "Host login1\n  User alice\n")
         yield laptop
     finally:
@@ -193,6 +206,15 @@ def allow(cluster: Cluster, public_key: str) -> None:
         file.write(public_key)
     for path in (folder, folder / "authorized_keys"):
         os.chown(path, USERS["alice"].uid, GROUP_ID)
+
+
+def read_own_profiles(home: Path) -> None:
+    """Have login shells read what the machine that they come from has left for them."""
+    (home / LOGIN_PROFILES).mkdir(exist_ok=True)
+    profile = home / ".bash_profile"
+    new = home / f".bash_profile.{os.getpid()}"
+    new.write_text(f'own=~/{LOGIN_PROFILES}/${{SSH_CLIENT%% *}}\nif [ -r "$own" ]; then . "$own"; fi\n')
+    new.replace(profile)
 
 
 def plug_in(laptop: Laptop) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import shutil
 from typing import TYPE_CHECKING
 
+from tests.cluster.hosts import seen
 from tests.cluster.instance import ClusterError, Instance
 from tests.cluster.processes import recorded_pid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 LOCKS = ("fragile.lock", "gate.lock", "room.lock")
 
@@ -55,6 +58,21 @@ def use(instance: Instance, boot: Callable[[], bool], down: Callable[[], None], 
         yield
         if alone_with(users.fileno()) and for_tests.exists():
             down()
+
+
+@contextlib.contextmanager
+def small_file_system(instance: Instance) -> Iterator[Path]:
+    """Have the file system of 4 MiB alone, and empty; return its path on the hosts."""
+    with (instance.folder / "small.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            yield instance.small
+        finally:
+            for path in seen(instance, instance.small).iterdir():
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
 
 
 def alone_with(lock: int) -> bool:

@@ -14,6 +14,7 @@ from tests.cluster.ann import WAYS, Ann
 from tests.cluster.jobs import role
 from tests.cluster.laptop import laptops
 from tests.cluster.processes import wait_until
+from tests.cluster.sharing import small_file_system
 from tests.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -125,12 +126,9 @@ def test_what_cannot_be_reached_is_said(ann: Ann) -> None:
 
 def test_profiles_and_other_shells_are_in_nobodys_way(ann: Ann) -> None:
     """A login shell may print, and read what is typed; it may be no bash."""
-    profile = ann.laptop.cluster.home("alice") / ".bash_profile"
-    profile.write_text('echo "Welcome!"; echo "mind the step" >&2; read -r answer; export SLURM_JOB_NAME=mine\n')
-    try:
+    profile = 'echo "Welcome!"; echo "mind the step" >&2; read -r answer; export SLURM_JOB_NAME=mine\n'
+    with ann.laptop.login_profile(profile):
         done = ann.submit(role("worker", 1, "echo hello"), "--follow")
-    finally:
-        profile.unlink()
     assert (done.returncode, done.stdout) == (0, "hello\n"), done.stderr
     assert "Welcome" not in done.stderr
 
@@ -241,23 +239,18 @@ def test_a_submit_that_is_killed_is_found_again(ann: Ann) -> None:
 
 
 def test_a_disk_that_is_full_there_is_said_and_leaves_nothing(ann: Ann) -> None:
-    cluster = ann.laptop.cluster
-    small = cluster.seen(cluster.instance.small)
-    home, filler = small / ann.name, small / f"{ann.name}.filler"
-    profile = cluster.home("alice") / ".bash_profile"
-    profile.write_text(f"export PAISLURM_HOME={cluster.instance.small}/{ann.name}\n")
-    try:
+    laptop, cluster = ann.laptop, ann.laptop.cluster
+    with small_file_system(cluster.instance) as small:
+        home, filler = (cluster.seen(small) / name for name in (ann.name, "filler"))
         with filler.open("wb") as file, suppress(OSError):
             while True:
                 file.write(b"x" * 65536)
                 file.flush()
         with filler.open("r+b") as file:
             file.truncate(filler.stat().st_size // 4096 * 4096 - 65536)
-        done = ann.submit(role("worker", 1, "true"))
-    finally:
-        profile.unlink()
-        filler.unlink()
-    assert done.returncode == 4, done.stderr
-    assert "E510" in done.stderr
-    assert not ann.folder.exists()
-    assert list((home / "remote").iterdir()) == []
+        with laptop.login_profile(f"export PAISLURM_HOME={small}/{ann.name}\n"):
+            done = ann.submit(role("worker", 1, "true"))
+        assert done.returncode == 4, done.stderr
+        assert "E510" in done.stderr
+        assert not ann.folder.exists()
+        assert list((home / "remote").iterdir()) == []

@@ -236,15 +236,17 @@ def test_an_outage_changes_nothing_but_delay(installed: Cluster, ground: Path, d
 
 def test_an_sbatch_whose_answer_is_lost(installed: Cluster, ground: Path) -> None:
     """The controller takes the job, and sbatch says that it heard nothing."""
-    job = watched(installed, ground / "sbatch", "sleep 1; exit 1", retries=1, site=ALONE)
+    programs = ground / "sbatch/bin"
+    path = f"{programs}:{installed.environment('alice')['PATH']}"
+    # A retry has the environment of the submit.
+    env = {"PATH": path}
+    job = watched(installed, ground / "sbatch", "sleep 1; exit 1", retries=1, site=ALONE, env=env)
     wait_until((job.path / "attempts/0/result.json").exists, "the first attempt's end", LONGEST)
-    programs = job.folder / "bin"
     programs.mkdir()
     deaf = "echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv operation' >&2; exit 1"
     (programs / "sbatch").write_text(f'#!/bin/sh\n/usr/bin/sbatch "$@" >/dev/null\n{deaf}\n')
     (programs / "sbatch").chmod(0o755)
-    path = installed.environment("alice")["PATH"]
-    said = job.run("monitor", "--once", env={"PATH": f"{programs}:{path}"})
+    said = job.run("monitor", "--once", env=env)
     assert "it may have taken the job all the same" in said.stderr
     check("sbatch times out", job, "FAILED", 255, 2)
 

@@ -14,6 +14,7 @@ import pytest
 
 from tests.cluster.jobs import folder_of_alice, job_text, profile, role
 from tests.cluster.processes import wait_until
+from tests.cluster.sharing import small_file_system
 from tests.cluster.watched import ALONE, COUNTED, FIRST, LONGEST, SAVES, Watched, check, watched
 
 if TYPE_CHECKING:
@@ -95,9 +96,8 @@ def retries(job: Watched) -> list[int]:
     return [record["used_retries"] for record in job.journal() if record["kind"] == "retry"]
 
 
-def test_a_full_folder_is_told_and_loses_nothing(installed: Cluster, ground: Path) -> None:
-    """It fills up before or after the script writes its result; the monitor goes on when there is room."""
-    small, gate = installed.instance.small, ground / "gate"
+def fill_up(installed: Cluster, ground: Path, small: Path) -> None:
+    gate = ground / "gate"
     home = small / f"home-{os.getpid()}"
     folder_of_alice(installed.seen(home))
     jobs = {
@@ -127,6 +127,12 @@ def test_a_full_folder_is_told_and_loses_nothing(installed: Cluster, ground: Pat
     for fault, job in watching.items():
         check(fault, job, "FAILED", 255, 2)
     assert [monitor.wait(LONGEST) for monitor in monitors] == [0, 0]
+
+
+def test_a_full_folder_is_told_and_loses_nothing(installed: Cluster, ground: Path) -> None:
+    """It fills up before or after the script writes its result; the monitor goes on when there is room."""
+    with small_file_system(installed.instance) as small:
+        fill_up(installed, ground, small)
 
 
 def test_many_jobs_at_once(installed: Cluster, ground: Path) -> None:

@@ -74,13 +74,12 @@ def killed(installed: Cluster, ground: Path) -> Iterator[dict[str, tuple[Watched
         jobs[f"{call} {number}"] = job
     for when in ("before", "after"):
         programs = folder_of_alice(ground / f"bin-{when}")
+        # A retry has the environment of the submit.
+        env = {"PATH": f"{programs}:{installed.environment('alice')['PATH']}"}
+        job = watched(installed, ground / f"s{when}", "exit 1", retries=1, site=STRICT, env=env)
+        jobs[f"sbatch {when}"] = job
         (programs / "sbatch").write_text(SBATCH.format(when=when))
         (programs / "sbatch").chmod(0o755)
-        job = watched(installed, ground / f"s{when}", "exit 1", retries=1, site=STRICT)
-        jobs[f"sbatch {when}"] = job
-        words = (job.path / "monitor-call").read_bytes()
-        path = installed.environment("alice")["PATH"]
-        (job.path / "monitor-call").write_bytes(f"PATH={programs}:{path}\0".encode() + words)
     # Locks go stale and intents are given up while others go on.
     with ThreadPoolExecutor(len(jobs)) as pool:
         yield {name: (job, pool.submit(ended_by_cron, job)) for name, job in jobs.items()}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.jobs import ROOT, job_text, role
+from tests.cluster.sharing import small_file_system
 from tests.contract.limits import limits
 from tests.contract.test_examples import EXAMPLES
 
@@ -94,14 +95,13 @@ def test_impossible_jobs_are_refused_and_examples_are_not(site: Site, folder: Pa
 def test_a_home_that_is_full(site: Site, folder: Path) -> None:
     """On a file system of 4 MiB, of which half a MiB is left."""
     cluster = site.administrator
-    small = cluster.instance.small
-    home = small / folder.name
     site.write(folder, "site.yaml", site.profile)
     site.write(folder, "job.yaml", job_text("full", roles()))
-    env = {"PAISLURM_HOME": str(home), "PAISLURM_SITE": str(folder / "site.yaml")}
-    status = os.statvfs(cluster.seen(small))
-    free = status.f_bavail * status.f_frsize
-    try:
+    with small_file_system(cluster.instance) as small:
+        home = small / folder.name
+        env = {"PAISLURM_HOME": str(home), "PAISLURM_SITE": str(folder / "site.yaml")}
+        status = os.statvfs(cluster.seen(small))
+        free = status.f_bavail * status.f_frsize
         site.run("dd", "if=/dev/zero", f"of={home}.filler", "bs=4k", f"count={free // 4096 - 128}")
         for command in (("site", "check"), ("submit",)):
             done = site.run("paislurm", *command, "job.yaml", cwd=folder, env=env)
@@ -109,5 +109,3 @@ def test_a_home_that_is_full(site: Site, folder: Path) -> None:
             assert "error E545: the job needs 1." in done.stderr
             assert "and its file system leaves 0.5 MiB" in done.stderr
             assert not cluster.seen(home).exists()
-    finally:
-        site.run("rm", f"{home}.filler")
