@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .poll import View
     from .task_status import TaskView
 
+OF_COMMANDS = ("stderr", "stdout")
 MAX_CONDITIONS = 2
 """Of a code that more failures become, `explain-exit` has the list."""
 
@@ -23,13 +24,15 @@ MAX_CONDITIONS = 2
 class CommandPlace:
     """Name the line of the job file (from 1) at which commands begin, and its text there.
 
-    `is_named` is whether it is that of the command that failed, as bash says.
+    `is_named` is whether it is that of the command that failed, as bash says. `workdir` is where the commands start, in
+    the words of the job file, "" where the plan does not tell.
     """
 
     file: str
     line: int
     text: str
     is_named: bool
+    workdir: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +87,13 @@ class Failure:
             exit_code=code,
             rule=_rule(row, view, status),
             retry_rule=_retry_rule(row, view),
-            advice=advice(code, status, kind=kind).of_job(view.history.job_id),
+            advice=advice(
+                code,
+                status,
+                kind=kind,
+                last_lines=last_lines if stream in OF_COMMANDS else (),
+                workdir=command.workdir if command else "",
+            ).of_job(view.history.job_id),
             command=command,
             stream=stream,
             last_lines=last_lines,

@@ -37,8 +37,9 @@ def failed(slurm: FakeBackend, folder: JobFolder) -> JobFolder:
 
 
 def plan(folder: Path, **changes: Any) -> None:
+    workdir = changes.pop("workdir", "task")
     command = {"text": "\n".join(BOTH), "item_lines": [[0, 12], [1, 14], [2, 15], [3, 16]]} | changes
-    role = {"name": "worker", "command": command}
+    role = {"name": "worker", "command": command, "workdir": workdir}
     (folder / "plan.json").write_text(json.dumps({"file": "my.yaml", "roles": [role]}), encoding="utf-8")
 
 
@@ -80,6 +81,15 @@ def test_the_line_that_bash_names_is_shown(run: Runner, failed: JobFolder) -> No
     write_log(failed, "1.stderr.log", "/x/attempts/0/commands/0-worker.sh: line 3: nosuch: command not found\n")
     assert failure(run)["line"] == 15
     assert "command      my.yaml:15: nosuch\n" in run("status", "demo").out
+
+
+@pytest.mark.parametrize(("workdir", "helps"), [("task", True), ("submit", False), (1, False)])
+def test_a_file_that_is_missing(run: Runner, failed: JobFolder, workdir: object, helps: bool) -> None:
+    write_log(failed, "1.stderr.log", "cat: data.txt: No such file or directory\n")
+    plan(failed.path, workdir=workdir)
+    for said in (run("status", "demo").out, run("wait", "demo").err, failure(run)["advice"]):
+        assert ("extras: {slurm: {workdir: submit}}" in said) is helps
+        assert "the path" in said
 
 
 def test_where_there_are_no_errors_the_output_is_shown(run: Runner, failed: JobFolder) -> None:
