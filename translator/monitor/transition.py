@@ -63,9 +63,14 @@ def abandoned(known: History, now: int, code: int, reason: str) -> Ended:
 
 def waiting_status(retry: Retry, now: int) -> JobStatus:
     """Return how a job stands between two attempts. Source: OpenPAI job states, AttemptCompleted."""
-    wait = f" in {retry.retry_at - now} s" if retry.retry_at > now else ""
-    reason = f"{attempt_text(retry)}; attempt {retry.attempt + 1} follows{wait} ({retry.retry_rule})"
+    when = f"in {retry.retry_at - now} s" if retry.retry_at > now else "next"
+    reason = f"{waits_for(retry.attempt + 1)} submitted {when}; {attempt_text(retry)}; {retry.retry_rule}"
     return JobStatus(state="RUNNING", code=None, reason=reason, ended=False)
+
+
+def waits_for(attempt: int) -> str:
+    """Return the beginning of what is said of a job whose next attempt has not been submitted."""
+    return f"waiting for attempt {attempt}, which is"
 
 
 def attempt_text(retry: Retry) -> str:
@@ -74,7 +79,7 @@ def attempt_text(retry: Retry) -> str:
 
 
 def _cancelled(user: str, retry: Retry) -> JobStatus:
-    reason = f"cancelled by {user} before another attempt; {attempt_text(retry)}"
+    reason = f"cancelled by {user} before attempt {retry.attempt + 1} was submitted; {attempt_text(retry)}"
     return JobStatus(state=state_of(STOPPED), code=STOPPED, reason=reason, ended=True)
 
 

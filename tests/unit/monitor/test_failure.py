@@ -122,9 +122,7 @@ def missed(path_says: str, workdir: str, status: int = 2, code: int = 255, strea
     return f"{found.advice.meaning}; {found.advice.text}"
 
 
-PYTHON = (
-    "python3: can't open file '/j/x/attempts/0/work/0-main/0/train.py': [Errno 2] No such file or directory"
-)
+PYTHON = "python3: can't open file '/j/x/attempts/0/work/0-main/0/train.py': [Errno 2] No such file or directory"
 
 
 @pytest.mark.parametrize(

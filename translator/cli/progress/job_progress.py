@@ -43,7 +43,9 @@ class Progress:
 
 
 def progress_of(folder: JobFolder, known: History, tasks: Sequence[TaskView]) -> Progress:
-    """Return how far the last attempt of a job is."""
+    """Return how far the last attempt of a job is, or for which one it waits."""
+    if known.is_between_attempts:
+        return Progress(words=f"waits for attempt {known.attempt + 1}")
     if any(task.started_at for task in tasks):
         done, failed = sum(task.completed for task in tasks), sum(task.state == "FAILED" for task in tasks)
         words = f"{done} of {counted(len(tasks), 'task')} completed" + (f", {failed} failed" if failed else "")

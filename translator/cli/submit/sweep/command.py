@@ -69,7 +69,7 @@ def _wait(sweep: Sweep, *, as_json: bool) -> int:
 
     names = [*sweep.present, *(each.folder.name for each in sweep.submitted)]
     folders: list[JobFolder] = [folder for folder in store().all() if folder.name in names]
-    views = [wait_for_end(folder) for folder in folders]
+    views = [wait_for_end(folder, quiet=as_json) for folder in folders]
     ends: dict[str, dict[str, object]] = {}
     for view in views:
         failure = failure_of(view)
