@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 BATCH = "batch"
 NO_FILE = 229
 """The code of a file that could not be read. Source: OpenPAI exit specification, ContainerIncorrectDataModelError."""
+GENERAL, NO_IMPORT = 1, 232
+_NO_MODULE = ("ModuleNotFoundError:", "ImportError:")
+"""What Python, which ends with status 1, prints last, and the code that OpenPAI has for it."""
 UNEXPLAINED = 255
 """The code of all failures that no rule knows: the exit status tells more. Source: OpenPAI exit specification."""
 RETRY_RULES: dict[Behaviour, str] = {
@@ -64,6 +67,8 @@ def advice(
     if kind == BATCH:
         return _advice(_by_type(code, kind))
     number = exit_status if code == UNEXPLAINED and exit_status else code
+    if number == GENERAL and last_lines and last_lines[-1].startswith(_NO_MODULE):
+        return _advice(_by_code()[NO_IMPORT])
     missing = missing_file(last_lines) if number in STATUSES else None
     if missing is not None:
         return _of_missing_file(missing, workdir)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from paislurm.translator.monitor.poll import View
 from paislurm.translator.monitor.task_status import task_views
 from paislurm.translator.state.history import history
 from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.records import RetryPolicy
 from paislurm.translator.state.safe_read import CorruptDataError
 
 from .jobs import CREATED, INTENT, NOW, SUBMITTED, left, task
@@ -193,3 +195,21 @@ def test_the_batch_script_and_scripts_of_prerequisites_start_elsewhere() -> None
 @given(st.lists(st.text(), max_size=6))
 def test_lines_of_any_kind_have_advice(lines: list[str]) -> None:
     assert missed("\n".join(lines), "task")
+
+
+@pytest.mark.parametrize("says", ["ModuleNotFoundError: No module named 'x'", "ImportError: cannot import name 'x'"])
+def test_a_module_that_is_not_there_is_told_whatever_the_exit_specification_says(says: str) -> None:
+    assert "a Python module could not be imported" in missed(f"Traceback\n{says}", "task", 1)
+    assert "a Python module could not be imported" not in missed(f"{says}\nmore", "task", 1)
+    assert "a Python module could not be imported" not in missed(says, "task", 3)
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [(0, "not retried, because `jobRetryCount` is 0"), (2, "as often as `jobRetryCount` says, which is 2")],
+)
+def test_how_often_it_is_retried(limit: int, words: str) -> None:
+    seen = view(255, [task(0, exit_status=3, exit_code=255, **FAILED), task(1)])
+    seen = replace(seen, history=replace(seen.history, retry_policy=RetryPolicy(retry_limit=limit)))
+    found = Failure.of(seen, 255, deciding_task(seen), command=None, stream="stderr", last_lines=())
+    assert words in found.retry_rule

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from ...monitor.failure import advice_between
 from ...monitor.last_attempt import ended_at, expected_start_at, node_list, started_at
 from ...monitor.status import Status
 from ...monitor.waits import advice
@@ -122,7 +123,7 @@ def print_view(
 
     `every` shows each task in a row of its own, `ports` the addresses and ports of all that began.
     """
-    known = view.history
+    known, said = view.history, advice_between(view.history)
     rows = [
         ("job", view.folder.name),
         ("state", _state_text(view)),
@@ -131,6 +132,8 @@ def print_view(
         ("group", known.group),
         ("sweep", " ".join(f"{name}={value}" for name, value in known.sweep.items())),
         ("what helps", advice(view.job_status.waits)),
+        ("usually", said.meaning if said else ""),
+        ("try", said.remedy if said else ""),
         ("attempt", str(known.attempt)),
         (known.backend or "backend", _backend_text(view)),
         ("virtual cluster", known.virtual_cluster),

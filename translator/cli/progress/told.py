@@ -6,6 +6,7 @@ import math
 import time
 from typing import TYPE_CHECKING
 
+from ...monitor.failure import advice_between
 from ...monitor.job_status import JobStatus, state_of
 from ...monitor.waits import SETTLED_SECONDS, advice, sentence
 from ..context import clock
@@ -16,6 +17,7 @@ from ..output.times import format_time, time_of_day
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...exit_codes.advice import Advice
     from ...monitor.waits import Wait
     from ...state.history import History
     from ...state.records import Retry
@@ -57,6 +59,7 @@ class ToldAttempts:
         self._name, self._quiet, self._starts = name, quiet, starts
         self._ends: int | None = None
         self._start: int | None = None
+        self._advised: list[Advice] = []
 
     def report(self, known: History) -> None:
         """Say what is new of the attempts of a job."""
@@ -68,6 +71,7 @@ class ToldAttempts:
         now = clock()
         for retry in known.retries[self._ends :]:
             log(one_line(f"{time_of_day(retry.ended_at or retry.happened_at)} {ended_text(self._name, retry, now)}"))
+        self._advise(known)
         self._ends = max(self._ends, len(known.retries))
         if known.attempt > self._start and known.job_id:
             self._start = known.attempt
@@ -75,10 +79,17 @@ class ToldAttempts:
                 when = time_of_day(known.submitted or now)
                 log(one_line(f"{when} attempt {known.attempt} of {self._name} is job {known.job_id}"))
 
+    def _advise(self, known: History) -> None:
+        """Say once for each exit code what it usually means, as long as the next attempt can be cancelled."""
+        said = advice_between(known)
+        if said is not None and said not in self._advised:
+            self._advised.append(said)
+            log(one_line(f"usually: {said.meaning}; try: {said.remedy}"))
+
 
 def ended_text(name: str, retry: Retry, now: int) -> str:
     """Say in words how an attempt ended that is not the last one, and when the next one follows."""
     end = JobStatus(state=state_of(retry.exit_code), code=retry.exit_code, reason=retry.reason, ended=True)
     when = f" in {retry.retry_at - now} s" if retry.retry_at > now else ""
-    follows = f"attempt {retry.attempt + 1} follows{when}: {retry.retry_rule}"
+    follows = f"attempt {retry.attempt + 1} follows{when} ({retry.retry_rule})"
     return f"attempt {retry.attempt} of {name} {state_text(end)}: {retry.reason}; {follows}"

@@ -135,7 +135,7 @@ def test_who_waits_is_told_of_each_attempt(
     assert said.code == 0
     told = [line for line in said.err.splitlines() if " attempt " in line]
     assert len(told) == 2
-    assert re.fullmatch(r"\d\d:\d\d:\d\d " + re.escape(ATTEMPT_0) + r" in \d{3} s: retry 1 of 2", told[0])
+    assert re.fullmatch(r"\d\d:\d\d:\d\d " + re.escape(ATTEMPT_0) + r" in \d{3} s \(retry 1 of 2\)", told[0])
     assert re.fullmatch(rf"\d\d:\d\d:\d\d attempt 1 of {ME} is job 8", told[1])
     assert f"{ME} SUCCEEDED: well" in said.err
 
@@ -153,10 +153,7 @@ def test_with_json_attempts_are_in_the_document_alone(
 def test_of_many_attempts_that_had_ended_before_the_last_ones_are_told(
     run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def sleep(_: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    monkeypatch.setattr(waiting.time, "sleep", lambda _: interrupt())
     for attempt in range(5):
         retried.append(retry(attempt))
     assert slurm
@@ -167,10 +164,7 @@ def test_of_many_attempts_that_had_ended_before_the_last_ones_are_told(
 def test_nothing_of_a_reason_acts_on_a_terminal(
     run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def sleep(_: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    monkeypatch.setattr(waiting.time, "sleep", lambda _: interrupt())
     retried.append(retry(reason="\x1b[2J\nx"))
     assert slurm
     assert r"\x1b[2J\nx; attempt 1 follows" in run("wait", "demo").err
@@ -193,6 +187,32 @@ def test_a_retry_that_this_process_decides_is_told_too(
     now = iter(range(10_000))
     monkeypatch.setattr(waiting.time, "monotonic", lambda: next(now) * 30.0)
     said = run("wait", "demo").err
-    assert f"{ATTEMPT_0}: retry 1 of 2" in said
+    assert f"{ATTEMPT_0} (retry 1 of 2)" in said
     assert len(slurm.submissions) == 1
     assert f"attempt 1 of {ME} is job {slurm.submissions and 101}" in said
+
+
+def test_what_an_end_means_is_said_while_the_next_attempt_can_be_kept_from_being_submitted(
+    run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for each code; of 255 nothing, which tells nothing."""
+    assert slurm
+    retried.append(retry())
+    assert "usually" not in run("status", "demo").out
+    retried.append(retry(1, exit_code=137, retry_rule="transient"))
+    out = run("status", "demo").out
+    assert re.search(r"^usually +signal KILL \(9\)", out, re.MULTILINE)
+    assert re.search(r"^try +raise `memoryMB`", out, re.MULTILINE)
+    later = iter([lambda: retried.append(retry(2, exit_code=137)), lambda: retried.append(retry(3, exit_code=-1001))])
+
+    def sleep(_: float) -> None:
+        next(later, interrupt)()
+
+    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    monkeypatch.setattr(waiting, "_is_watched", lambda: True)
+    told = [line for line in run("wait", "demo").err.splitlines() if line.startswith("usually: ")]
+    assert [line.split(";")[0].split(":")[1].split()[0] for line in told] == ["signal", "a"]
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt

@@ -13,6 +13,7 @@ from paislurm.translator.cli.jobs.logs.tail import last_lines
 from paislurm.translator.exit_codes.table import exit_codes
 
 from ...monitor.jobs import FakeBackend, leave_result, observed, task
+from ..running import ME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,6 +76,7 @@ def test_everything_is_said_of_the_task_that_decided(run: Runner, failed: JobFol
     assert "error 19" not in out
     assert "not this one" not in out
     assert "  | error 29\n" in run("wait", "demo").err
+    assert f"see: paislurm status {ME}; paislurm logs --stderr {ME} worker-1\n" in run("wait", "demo").err
 
 
 def test_the_line_that_bash_names_is_shown(run: Runner, failed: JobFolder) -> None:
@@ -96,6 +98,7 @@ def test_where_there_are_no_errors_the_output_is_shown(run: Runner, failed: JobF
     write_log(failed, "1.stderr.log", "")
     write_log(failed, "1.stdout.log", "said\n")
     assert (failure(run)["stream"], failure(run)["last_lines"]) == ("stdout", ["said"])
+    assert f"; paislurm logs {ME} worker-1\n" in run("wait", "demo").err
 
 
 def test_one_file_for_both(run: Runner, failed: JobFolder) -> None:
