@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...state.history import History
     from ...state.records import Retry
 
-MOST_BEFORE = 3
+MAX_BEFORE = 3
 """Of attempts that had ended before somebody began to wait, so many are told."""
 
 
@@ -66,7 +66,7 @@ class ToldAttempts:
         if self._quiet:
             return
         if self._ends is None or self._start is None:
-            self._ends = max(0, len(known.retries) - MOST_BEFORE)
+            self._ends = max(0, len(known.retries) - MAX_BEFORE)
             self._start = known.attempt
         now = clock()
         for retry in known.retries[self._ends :]:
