@@ -51,10 +51,10 @@ class JobLines:
         if not named:
             self._shown |= {line.name for line in found if line.readable and not line.ended}
         news = [line for line in found if line.name in self._shown]
-        if news != self._seen:
+        if [line.lasting for line in news] != self._seen:
             self._pace = Pace(MIN_INTERVAL, *_watched_paths(news))
             self._pace.due(now)
-        self._seen = news
+        self._seen = [line.lasting for line in news]
         return Look(news, "; ".join(problems))
 
 

@@ -11,6 +11,7 @@ from ...lazy import dataclass
 from ...monitor.job_status import JobStatus
 from ...monitor.last_attempt import ended_at, expected_start_at, node_list, started_at
 from ...monitor.poll import final_state, open_job
+from ...monitor.transition import without_countdown
 from ...monitor.waits import advice
 from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
@@ -63,6 +64,11 @@ class Line:
     def begun_at(self) -> int:
         """When the last attempt was submitted, or else the job was made; 0 where that is not known."""
         return self.submitted_at or self.created_at
+
+    @property
+    def lasting(self) -> Line:
+        """The line without what changes by itself while the job stands as it does."""
+        return replace(self, reason=without_countdown(self.reason))
 
     @property
     def short_name(self) -> str:

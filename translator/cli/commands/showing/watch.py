@@ -78,8 +78,8 @@ def _print_changes(names: Sequence[str], *, as_json: bool) -> bool:
                 log(f"states are those that were known last; a backend does not answer: {look.problem}")
             told = look.problem
             for line in look.found:
-                if before.get(line.name) != line:
-                    before[line.name] = line
+                if before.get(line.name) != line.lasting:
+                    before[line.name] = line.lasting
                     if as_json:
                         print_json_line(line.as_dict())
                     else:
