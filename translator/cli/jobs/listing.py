@@ -66,11 +66,6 @@ class Line:
         return self.submitted_at or self.created_at
 
     @property
-    def lasting(self) -> Line:
-        """The line without what changes by itself while the job stands as it does."""
-        return replace(self, reason=without_countdown(self.reason))
-
-    @property
     def short_name(self) -> str:
         """The name, without the user's own before it."""
         return self.name.removeprefix(f"{user_name()}~")
@@ -81,6 +76,11 @@ class Line:
         found = {**vars(self), **{name: getattr(self, name) or None for name in nulls}}
         del found["parameters"]
         return found
+
+
+def lasting(line: Line) -> Line:
+    """Return a line without what changes by itself while the job stands as it does."""
+    return replace(line, reason=without_countdown(line.reason))
 
 
 def lines(
