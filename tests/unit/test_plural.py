@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from paislurm.translator.planning.slurm import over_limits
 from paislurm.translator.plural import counted, verb
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +27,14 @@ NEVER_ONE = {
 )
 def test_a_noun_and_its_verb(number: int, text: str) -> None:
     assert f"{counted(number, 'job')} {verb(number, 'is', 'are')} left" == text
+
+
+@pytest.mark.parametrize(
+    ("number", "key", "text"),
+    [(1, "gpus", "1 GPU"), (2, "cpus", "2 CPUs"), (1, "nodes", "1 node"), (2, "memory_mib", "2 MiB")],
+)
+def test_what_a_limit_counts(number: int, key: str, text: str) -> None:
+    assert over_limits._amount(number, key) == text
 
 
 def test_no_text_has_a_plural_behind_a_number_that_may_be_one() -> None:
