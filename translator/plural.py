@@ -10,3 +10,12 @@ def counted(number: int, noun: str) -> str:
     ('1 node', '2 nodes')
     """
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def verb(number: int, one: str, more: str) -> str:
+    """Return the verb that goes with a number of things.
+
+    >>> verb(1, "is", "are"), verb(2, "is", "are")
+    ('is', 'are')
+    """
+    return one if number == 1 else more

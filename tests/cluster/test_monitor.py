@@ -188,7 +188,7 @@ def test_a_journal_whose_last_line_is_cut_is_told_and_loses_nothing(jobs: dict[s
 def test_a_job_that_waits_for_its_retry_can_be_cancelled(jobs: dict[str, Watched]) -> None:
     job = jobs["cancel-between"]
     wait_until(lambda: any(record["kind"] == "retry" for record in job.journal()), "the first attempt's end", LONGEST)
-    assert "attempt 1 follows in" in job.status()["reason"]
+    assert "waiting for attempt 1, which is submitted in" in job.status()["reason"]
     job.run("cancel", job.name)
     check("cancelled before a retry", job, "STOPPED", -210, 1)
 

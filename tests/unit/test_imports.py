@@ -61,9 +61,9 @@ MAY_IMPORT = {
         "planning",
     },
     "backends": {"lazy", "sbatch_forms", "shipped", "errors"},
-    "state": {"lazy", "job", "errors", "exit_codes", "backends"},
+    "state": {"lazy", "plural", "job", "errors", "exit_codes", "backends"},
     "monitor": {"lazy", "folded_names", "job", "errors", "exit_codes", "state", "backends"},
-    "report": {"lazy", "exit_codes", "state", "monitor"},
+    "report": {"lazy", "plural", "exit_codes", "state", "monitor"},
     "convert": {"lazy", "job", "errors", "reading", "protocol", "rendering"},
     "pipeline": {"lazy", "job", "errors", "reading", "protocol", "site", "planning", "rendering"},
     "cli": {

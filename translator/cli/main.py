@@ -16,7 +16,7 @@ from paislurm import __version__
 
 from ..errors import Diagnostic, PaislurmError
 from .command_group import LazyGroup
-from .output.console import log, log_diagnostics, print_error
+from .output.console import forget_what_was_told, log, log_diagnostics, print_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,6 +70,7 @@ def cli() -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    forget_what_was_told()
     words = list(sys.argv[1:] if argv is None else argv)
     output_mode = OutputMode(words, json=_names_json(words))
     # What a terminal cannot show is escaped; a message must never fail because of its characters.

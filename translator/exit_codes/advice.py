@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from ..lazy import dataclass
 from ..shipped import shipped_table
+from .missing_file import STATUSES, is_looked_for_at_start, missing_file
 from .table import exit_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from .table import Behaviour, ExitCode
 
 BATCH = "batch"
+NO_FILE = 229
+"""The code of a file that could not be read. Source: OpenPAI exit specification, ContainerIncorrectDataModelError."""
+GENERAL, NO_IMPORT = 1, 232
+_NO_MODULE = ("ModuleNotFoundError:", "ImportError:")
+"""What Python, which ends with status 1, prints last, and the code that OpenPAI has for it."""
 UNEXPLAINED = 255
 """The code of all failures that no rule knows: the exit status tells more. Source: OpenPAI exit specification."""
 RETRY_RULES: dict[Behaviour, str] = {
@@ -50,17 +56,39 @@ def retry_rule(row: ExitCode) -> str:
     return "the job succeeded" if row.code == 0 else RETRY_RULES[row.behaviour]
 
 
-def advice(code: int, exit_status: int | None = None, *, kind: str = "") -> Advice:
+def advice(
+    code: int, exit_status: int | None = None, *, kind: str = "", last_lines: Sequence[str] = (), workdir: str = ""
+) -> Advice:
     """Return what to say of an exit code, by the exit status of its task where the code tells nothing.
 
     `kind` is the `type` of a code that only the site's profile lists, or BATCH for a failure that no task has had.
+    `last_lines` are those of a command, and `workdir` is where it starts, in the words of the job file.
     """
     if kind == BATCH:
         return _advice(_by_type(code, kind))
     number = exit_status if code == UNEXPLAINED and exit_status else code
+    if number == GENERAL and last_lines and last_lines[-1].startswith(_NO_MODULE):
+        return _advice(_by_code()[NO_IMPORT])
+    missing = missing_file(last_lines) if number in STATUSES else None
+    if missing is not None:
+        return _of_missing_file(missing, workdir)
     row = _by_code().get(number) or _in_range(number) or _by_type(number, kind)
     name = _SIGNALS.get(number - 128, str(number - 128))
     return _advice(row, name)
+
+
+def _of_missing_file(path: str, workdir: str) -> Advice:
+    """Return what to say where a file is not there: of one that is looked for where commands start, where that is."""
+    if not workdir or not is_looked_for_at_start(path):
+        return _advice(_by_code()[NO_FILE])
+    rows = {row["missing"]: row for row in _rows() if "missing" in row}
+    if workdir == "task":
+        return _advice(rows["task"])
+    below = workdir.removeprefix("./")
+    where = workdir if workdir.startswith("/") else "the folder of the submit"
+    where = f"{where}/{below}" if below != workdir else where
+    said = _advice(rows["elsewhere"])
+    return replace(said, meaning=said.meaning.replace("{workdir}", where))
 
 
 def _advice(row: Mapping[str, Any], signal: str = "") -> Advice:

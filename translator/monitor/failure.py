@@ -12,9 +12,11 @@ from ..lazy import dataclass
 if TYPE_CHECKING:
     from ..exit_codes.advice import Advice
     from ..exit_codes.table import ExitCode
+    from ..state.history import History
     from .poll import View
     from .task_status import TaskView
 
+OF_COMMANDS = ("stderr", "stdout")
 MAX_CONDITIONS = 2
 """Of a code that more failures become, `explain-exit` has the list."""
 
@@ -23,13 +25,15 @@ MAX_CONDITIONS = 2
 class CommandPlace:
     """Name the line of the job file (from 1) at which commands begin, and its text there.
 
-    `is_named` is whether it is that of the command that failed, as bash says.
+    `is_named` is whether it is that of the command that failed, as bash says. `workdir` is where the commands start, in
+    the words of the job file, "" where the plan does not tell.
     """
 
     file: str
     line: int
     text: str
     is_named: bool
+    workdir: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +88,13 @@ class Failure:
             exit_code=code,
             rule=_rule(row, view, status),
             retry_rule=_retry_rule(row, view),
-            advice=advice(code, status, kind=kind).of_job(view.history.job_id),
+            advice=advice(
+                code,
+                status,
+                kind=kind,
+                last_lines=last_lines if stream in OF_COMMANDS else (),
+                workdir=command.workdir if command else "",
+            ).of_job(view.history.job_id),
             command=command,
             stream=stream,
             last_lines=last_lines,
@@ -109,6 +119,15 @@ def deciding_task(view: View) -> TaskView | None:
     return min(of_that_code or (failed if code > 0 else []), key=_when, default=None)
 
 
+def advice_between(known: History) -> Advice | None:
+    """Return what to say of the attempt that ended before the one that is due; None where its code tells nothing."""
+    retry = known.retry
+    if retry is None or known.ended is not None or retry.exit_code in (0, UNEXPLAINED):
+        return None
+    row = ExitTable(known.exit_rows).describe(retry.exit_code)
+    return advice(row.code, kind=row.type).of_job(known.job_id)
+
+
 def _when(task: TaskView) -> int:
     return task.ended_at or 0
 
@@ -129,5 +148,7 @@ def _rule(row: ExitCode, view: View, exit_status: int | None) -> str:
 
 
 def _retry_rule(row: ExitCode, view: View) -> str:
-    limit = f", which is {view.history.retry_policy.retry_limit}" if row.behaviour == "unknown" else ""
-    return retry_rule(row) + limit
+    if row.behaviour != "unknown":
+        return retry_rule(row)
+    limit = view.history.retry_policy.retry_limit
+    return f"{retry_rule(row)}, which is {limit}" if limit else "not retried, because `jobRetryCount` is 0"

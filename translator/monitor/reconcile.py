@@ -22,7 +22,7 @@ from .after import may_begin
 from .attempt import is_settled, new_intent, prepare, submit_attempt
 from .job_status import JobStatus
 from .poll import held_back, open_job, poll_jobs
-from .transition import abandoned, attempt_text
+from .transition import abandoned, attempt_text, waits_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -186,11 +186,11 @@ def held_up(view: View, now: int, room_at: Callable[[str], int], ahead: int = 0)
     """
     number = _next(view, now + ahead)
     room = room_at(view.history.backend) if number is not None else 0
-    if room <= now:
+    if number is None or room <= now:
         return view
     retry = view.history.retry
-    before = f"{attempt_text(retry)}; " if retry is not None else ""
-    reason = f"{before}attempt {number} follows in {room - now} s: {FULL_HOUR}"
+    before = f"; {attempt_text(retry)}" if retry is not None else ""
+    reason = f"{waits_for(number)} held back for {room - now} s: {FULL_HOUR}{before}"
     return replace(view, room_at=room, job_status=replace(view.job_status, reason=reason))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..folded_names import folded
+from ..lazy import regex
 from ..state.records import Ended, Observed, Retry
 from .job_status import JobStatus, state_of
 from .retry import STOPPED, AttemptEnd, RetryAfter, decide_retry
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from .job_status import Evidence
 
 MAX_NODE_LIST = 4000
+_COUNTDOWN = regex(r"^(waiting for attempt \d+, which is (?:submitted|held back)) (?:in|for) \d+ s")
 
 
 def transition(evidence: Evidence, job_status: JobStatus, *, completed: int) -> tuple[JobStatus, tuple[Record, ...]]:
@@ -63,9 +65,23 @@ def abandoned(known: History, now: int, code: int, reason: str) -> Ended:
 
 def waiting_status(retry: Retry, now: int) -> JobStatus:
     """Return how a job stands between two attempts. Source: OpenPAI job states, AttemptCompleted."""
-    wait = f" in {retry.retry_at - now} s" if retry.retry_at > now else ""
-    reason = f"{attempt_text(retry)}; attempt {retry.attempt + 1} follows{wait} ({retry.retry_rule})"
+    when = f"in {retry.retry_at - now} s" if retry.retry_at > now else "next"
+    reason = f"{waits_for(retry.attempt + 1)} submitted {when}; {attempt_text(retry)}; {retry.retry_rule}"
     return JobStatus(state="RUNNING", code=None, reason=reason, ended=False)
+
+
+def waits_for(attempt: int) -> str:
+    """Return the beginning of what is said of a job whose next attempt has not been submitted."""
+    return f"waiting for attempt {attempt}, which is"
+
+
+def without_countdown(reason: str) -> str:
+    """Return the reason of a job that waits for its next attempt as it stays while the seconds pass.
+
+    >>> without_countdown("waiting for attempt 1, which is submitted in 25 s; attempt 0 ended with 1: no")
+    'waiting for attempt 1, which is submitted later; attempt 0 ended with 1: no'
+    """
+    return _COUNTDOWN.sub(r"\1 later", reason, count=1)
 
 
 def attempt_text(retry: Retry) -> str:
@@ -74,7 +90,7 @@ def attempt_text(retry: Retry) -> str:
 
 
 def _cancelled(user: str, retry: Retry) -> JobStatus:
-    reason = f"cancelled by {user} before another attempt; {attempt_text(retry)}"
+    reason = f"cancelled by {user} before attempt {retry.attempt + 1} was submitted; {attempt_text(retry)}"
     return JobStatus(state=state_of(STOPPED), code=STOPPED, reason=reason, ended=True)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..job import NEVER
 from ..planning.containers import is_of_submit
-from ..plural import counted
+from ..plural import counted, verb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,4 +133,4 @@ def _tasks_have(number: int) -> str:
 
 
 def _have(number: int) -> str:
-    return "has" if number == 1 else "have"
+    return verb(number, "has", "have")

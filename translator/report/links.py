@@ -6,6 +6,7 @@ from collections import defaultdict
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from ..plural import counted, verb
 from .model import LinkedSource, SourceLine
 
 if TYPE_CHECKING:
@@ -55,7 +56,10 @@ def linked(
     # Comments name the file that was submitted, which here has the name that its copy has.
     differ = sum(number not in there_too and not text.startswith("# ") for number, text in enumerate(script, 1))
     if compiled and differ:
-        notes.append(f"{differ} lines of the script are not what the job file gives now, and have no links")
+        are, have = verb(differ, "is", "are"), verb(differ, "has", "have")
+        notes.append(
+            f"{counted(differ, 'line')} of the script {are} not what the job file gives now, and {have} no links"
+        )
     if max(len(job), len(script)) > MAX_LINES:
         notes.append(f"of each file only the first {MAX_LINES} lines are shown")
     no_origin: tuple[tuple[int, ...], str] = ((), "")

@@ -98,6 +98,11 @@ class History:
         return self.retries[-1] if self.retries and self.retries[-1].attempt == self.attempt else None
 
     @property
+    def is_between_attempts(self) -> bool:
+        """Whether its last attempt has ended and another one is due, which has not been submitted."""
+        return self.retry is not None and self.ended is None
+
+    @property
     def counters(self) -> RetryCounters:
         """How often the job has been retried."""
         last = self.retries[-1] if self.retries else None

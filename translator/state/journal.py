@@ -9,6 +9,7 @@ from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from ..lazy import dataclass, regex
+from ..plural import counted
 from .records import Created, Ended, Submitted, dump, parse
 from .safe_read import CorruptDataError, open_regular, read_end
 from .submit_environment import forget_environment
@@ -113,6 +114,6 @@ def _records(data: bytes, *, first: int) -> Read:
                 break
     if bad > TOLD:
         read_errors.append(
-            f"{bad - TOLD} more lines cannot be read" + ("; the rest was not tried" * (bad == MAX_DAMAGE))
+            f"{counted(bad - TOLD, 'more line')} cannot be read" + ("; the rest was not tried" * (bad == MAX_DAMAGE))
         )
     return Read(records=tuple(records), read_errors=tuple(read_errors))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from paislurm.translator.monitor.failure import Failure, deciding_task
+from paislurm.translator.monitor.failure import CommandPlace, Failure, deciding_task
 from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.poll import View
 from paislurm.translator.monitor.task_status import task_views
 from paislurm.translator.state.history import history
 from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.records import RetryPolicy
 from paislurm.translator.state.safe_read import CorruptDataError
 
 from .jobs import CREATED, INTENT, NOW, SUBMITTED, left, task
@@ -109,3 +113,103 @@ def test_a_failure_before_any_task_is_of_the_batch_script() -> None:
     stopped = [task(k, state="STOPPED", exit_status=None, exit_code=-220, started_at=None) for k in (0, 1)]
     assert "batch script" in of(255, stopped).advice.meaning
     assert of(255, stopped).as_dict()["task"] is None
+
+
+def missed(path_says: str, workdir: str, status: int = 2, code: int = 255, stream: str = "stderr") -> str:
+    """Return what is advised where these are the last lines of a command that starts in this folder."""
+    place = CommandPlace(file="job.yaml", line=1, text="", is_named=False, workdir=workdir)
+    seen = view(code, [task(0, exit_status=status, exit_code=code, **FAILED), task(1)])
+    lines = tuple(path_says.split("\n"))
+    found = Failure.of(seen, code, deciding_task(seen), command=place, stream=stream, last_lines=lines)
+    return f"{found.advice.meaning}; {found.advice.text}"
+
+
+PYTHON = "python3: can't open file '/j/x/attempts/0/work/0-main/0/train.py': [Errno 2] No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("says", "status", "code"),
+    [
+        (PYTHON, 2, 255),
+        ("bash: train.sh: No such file or directory", 127, 255),
+        ("/j/commands/0-w.sh: line 2: ./run.sh: No such file or directory", 127, 220),
+        ("cat: data.txt: No such file or directory", 1, 255),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'data.csv'", 1, 229),
+        ("ls: cannot access 'a': No such file or directory", 2, 255),
+        ("sh: 0: cannot open train.sh: No such file", 2, 255),
+        ("make: *** No targets specified and no makefile found.  Stop.", 2, 255),
+        ("cc: error: a.c: No such file or directory\ncompilation terminated.\nmake: *** [all] Error 1", 2, 255),
+    ],
+)
+def test_a_file_that_is_not_in_the_tasks_own_folder(says: str, status: int, code: int) -> None:
+    said = missed(says, "task", status, code)
+    assert "commands start in the task's own folder" in said
+    assert "extras: {slurm: {workdir: submit}}" in said
+
+
+@pytest.mark.parametrize(
+    ("workdir", "where"), [("submit", "the folder of the submit"), ("./a", "the folder of the submit/a"), ("/d", "/d")]
+)
+def test_a_job_that_starts_elsewhere_is_told_where_and_not_to_move(workdir: str, where: str) -> None:
+    said = missed("cat: data.txt: No such file or directory", workdir)
+    assert f"commands start in {where};" in said
+    assert "workdir: submit" not in said
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "cat: /data/x: No such file or directory",
+        "FileNotFoundError: [Errno 2] No such file or directory: '/data/x'",
+    ],
+)
+def test_a_whole_path_is_looked_for_from_nowhere(says: str) -> None:
+    assert "workdir" not in missed(says, "task")
+    assert "the path in the last lines" in missed(says, "task")
+
+
+@pytest.mark.parametrize(
+    ("says", "status"),
+    [
+        (
+            "x: error while loading: a.so: cannot open shared object file: No such file or directory",
+            127,
+        ),
+        ("/usr/bin/env: 'python': No such file or directory", 127),
+        ("bash: ./run.sh: /bin/no: bad interpreter: No such file or directory", 126),
+        ("bash: nosuch: command not found", 127),
+        ("cat: data.txt: No such file or directory\n" + "more\n" * 5, 1),
+        ("cat: data.txt: No such file or directory", 137),
+    ],
+)
+def test_what_misses_no_file_keeps_the_advice_of_its_status(says: str, status: int) -> None:
+    assert missed(says, "task", status) == missed("", "task", status)
+
+
+def test_the_batch_script_and_scripts_of_prerequisites_start_elsewhere() -> None:
+    says = "cat: data.txt: No such file or directory"
+    assert missed(says, "task", stream="runtime") == missed("", "task", stream="runtime")
+    assert "workdir: submit" not in missed(says, "")
+
+
+@given(st.lists(st.text(), max_size=6))
+def test_lines_of_any_kind_have_advice(lines: list[str]) -> None:
+    assert missed("\n".join(lines), "task")
+
+
+@pytest.mark.parametrize("says", ["ModuleNotFoundError: No module named 'x'", "ImportError: cannot import name 'x'"])
+def test_a_module_that_is_not_there_is_told_whatever_the_exit_specification_says(says: str) -> None:
+    assert "a Python module could not be imported" in missed(f"Traceback\n{says}", "task", 1)
+    assert "a Python module could not be imported" not in missed(f"{says}\nmore", "task", 1)
+    assert "a Python module could not be imported" not in missed(says, "task", 3)
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [(0, "not retried, because `jobRetryCount` is 0"), (2, "as often as `jobRetryCount` says, which is 2")],
+)
+def test_how_often_it_is_retried(limit: int, words: str) -> None:
+    seen = view(255, [task(0, exit_status=3, exit_code=255, **FAILED), task(1)])
+    seen = replace(seen, history=replace(seen.history, retry_policy=RetryPolicy(retry_limit=limit)))
+    found = Failure.of(seen, 255, deciding_task(seen), command=None, stream="stderr", last_lines=())
+    assert words in found.retry_rule

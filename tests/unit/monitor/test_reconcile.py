@@ -75,7 +75,7 @@ def test_an_hour_that_is_full_is_full_for_those_that_begin_later_too(tmp_path: P
     folder.result(1).write_bytes(folder.result(0).read_bytes())
     view = stepped(folder, backend, NOW, ahead=60, room_at=NOW + 50)
     assert (len(backend.submissions), view.room_at) == (1, NOW + 50)
-    assert "attempt 2 follows in 50 s" in view.job_status.reason
+    assert "waiting for attempt 2, which is held back for 50 s: " in view.job_status.reason
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_transient_failures_come_to_a_ceiling_that_is_told(tmp_path: Path) -> No
         waiting = stepped(folder, backend, now)
         if delay:
             assert (waiting.job_status.state, waiting.history.job_id) == ("RUNNING", "101")
-            assert f"attempt 2 follows in {delay} s" in waiting.job_status.reason
+            assert f"attempt 2, which is submitted in {delay} s" in waiting.job_status.reason
             assert stepped(folder, backend, now + delay - 1).history.attempt == 1
             now += delay
             stepped(folder, backend, now)
@@ -202,12 +202,12 @@ def test_an_attempt_that_finds_the_hour_full_waits_for_room(tmp_path: Path) -> N
     full = stepped(folder, backend, NOW, room_at=NOW + 500)
     assert (full.job_status.state, full.job_status.ended, full.room_at) == ("RUNNING", False, NOW + 500)
     assert full.job_status.reason == (
-        "attempt 0 ended with 255: worker-0 failed; attempt 1 follows in 500 s: as many retries were submitted in the "
-        "last hour as the site allows (`retry.maxAttemptsPerHour`)"
+        "waiting for attempt 1, which is held back for 500 s: as many retries were submitted in the last hour as the "
+        "site allows (`retry.maxAttemptsPerHour`); attempt 0 ended with 255: worker-0 failed"
     )
     assert kinds(folder) == ["Retry"]
     again = stepped(folder, backend, NOW + 4000, room_at=NOW + 4001)
-    assert "attempt 1 follows in 1 s" in again.job_status.reason
+    assert "waiting for attempt 1, which is held back for 1 s: " in again.job_status.reason
     assert stepped(folder, backend, NOW + 4001, room_at=NOW + 4001).history.job_id == "101"
     assert kinds(folder) == ["Retry", "Intent", "Submitted"]
 

@@ -89,7 +89,7 @@ def test_who_is_not_the_owner_any_more_does_nothing(tmp_path: Path) -> None:
     folder, backend = failed_job(tmp_path)
     before = folder.journal.read_bytes()
     view = stepped(folder, backend, NOW, held=lambda: False)
-    assert "attempt 1 follows" in view.job_status.reason
+    assert "waiting for attempt 1, which is " in view.job_status.reason
     assert (folder.journal.read_bytes(), backend.submissions) == (before, [])
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...reading.decode import MAX_FILE
 from ...site.profile import Partition, RetrySettings, Shape, Site
 from ..caller import setting
-from ..output.console import log
+from ..output.console import log_once
 
 if TYPE_CHECKING:
     from ...reading.document import Document
@@ -83,7 +83,7 @@ def read_at_most(path: Path) -> bytes:
 def hint_at_profile(site: Site) -> None:
     """Say what a profile would be good for, where there is none."""
     if not site.known:
-        log(
+        log_once(
             "hint: no site profile, so nothing is known of the cluster's nodes and partitions; "
             f"`paislurm site detect --output {user_path()}` describes them"
         )

@@ -105,8 +105,9 @@ def _settled(view: View) -> Done | None:
 
 def _asked(view: View, job_id: str) -> Done:
     known, name = view.history, view.folder.name
-    if view.job_status.ended and not known.job_id:
-        return Done(f"{name} is cancelled", view)
+    if view.job_status.ended and not job_id:
+        when = f" before attempt {known.attempt + 1} was submitted" if known.retry is not None else ""
+        return Done(f"{name} is cancelled{when}", view)
     which = f"job {known.job_id}" if job_id else f"as soon as it is known whether it reached {known.backend_label}"
     return Done(f"{name} is being cancelled ({which})", view)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...state.job_folder import JobFolder
 from ..context import store
 from .asking import BY_A_PERSON, interval
-from .listing import lines
+from .listing import lasting, lines
 from .waiting import Pace
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ class JobLines:
         if not named:
             self._shown |= {line.name for line in found if line.readable and not line.ended}
         news = [line for line in found if line.name in self._shown]
-        if news != self._seen:
+        if [lasting(line) for line in news] != self._seen:
             self._pace = Pace(MIN_INTERVAL, *_watched_paths(news))
             self._pace.due(now)
-        self._seen = news
+        self._seen = [lasting(line) for line in news]
         return Look(news, "; ".join(problems))
 
 

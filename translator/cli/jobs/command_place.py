@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...lazy import regex
@@ -10,7 +11,7 @@ from ...monitor.failure import CommandPlace
 from ...state.safe_read import CorruptDataError, json_object, read_end, require_int, require_objects, require_str
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 MAX_PLAN = 64 << 20
@@ -26,8 +27,10 @@ def command_place(folder: Path, role: str, printed: Sequence[str]) -> CommandPla
     try:
         data, whole = read_end(folder / "plan.json", MAX_PLAN)
         plan = json_object(data) if whole else {}
-        command = next(each["command"] for each in require_objects(plan, "roles") if each.get("name") == role)
-        return _place(require_str(plan, "file"), command, _line_named(printed)) if isinstance(command, dict) else None
+        found = next(each for each in require_objects(plan, "roles") if each.get("name") == role)
+        place = _place(require_str(plan, "file"), found["command"], _line_named(printed))
+        workdir = found.get("workdir")
+        return replace(place, workdir=workdir) if place is not None and isinstance(workdir, str) else place
     except (OSError, CorruptDataError, StopIteration, KeyError):
         return None
 
@@ -38,7 +41,9 @@ def _line_named(printed: Sequence[str]) -> int:
     return max(0, int(found[-1][1]) - 1) if found else 0
 
 
-def _place(file: str, command: Mapping[str, object], number: int) -> CommandPlace | None:
+def _place(file: str, command: object, number: int) -> CommandPlace | None:
+    if not isinstance(command, dict):
+        return None
     lines = require_str(command, "text").split("\n")
     pairs = command.get("item_lines")
     starts = [_pair(pair) for pair in pairs] if isinstance(pairs, list) else []

@@ -11,6 +11,7 @@ from ...lazy import dataclass
 from ...monitor.job_status import JobStatus
 from ...monitor.last_attempt import ended_at, expected_start_at, node_list, started_at
 from ...monitor.poll import final_state, open_job
+from ...monitor.transition import without_countdown
 from ...monitor.waits import advice
 from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
@@ -75,6 +76,11 @@ class Line:
         found = {**vars(self), **{name: getattr(self, name) or None for name in nulls}}
         del found["parameters"]
         return found
+
+
+def lasting(line: Line) -> Line:
+    """Return a line without what changes by itself while the job stands as it does."""
+    return replace(line, reason=without_countdown(line.reason))
 
 
 def lines(

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import gc
-import math
 import time
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, InterruptedWaitError, NotFoundError
 from ...monitor.poll import open_job
-from ...monitor.waits import SETTLED_SECONDS, advice, sentence, waits_by_journal
+from ...monitor.waits import waits_by_journal
 from ...monitor.watching.job_files import needs_answer
 from ...state.shared_files import time_written
 from ..output.console import log
-from ..output.times import format_time
 from ..progress.shown import ShownProgress
+from ..progress.told import ToldAttempts, ToldWaits
 from .asking import BY_A_PERSON, interval
 from .fetching import Fetcher
 from .refresh import monitor_lock, refresh
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...monitor.poll import View
-    from ...monitor.waits import Wait
+    from ...state.history import History
     from ...state.job_folder import JobFolder
     from ...state.records import JobRole
 
@@ -58,29 +57,6 @@ class Pace:
         self._written[self._watched_paths.index(own)] = time_written(own)
 
 
-class _Progress:
-    """Say why a job waits, once for each reason; to wait for one's turn is one reason, whatever Slurm calls it.
-
-    A reason that comes again is not said more than once in a while: Slurm's words come and go.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._last: frozenset[object] = frozenset()
-        self._told: dict[frozenset[object], float] = {}
-
-    def report(self, found: Sequence[Wait], since: int | None) -> None:
-        """Say it if it is not what was said last; that nothing is known now has no effect."""
-        other = frozenset((wait.role_names, wait.backend_reason) for wait in found if wait.kind != "turn")
-        reasons: frozenset[object] = other or frozenset(["turn"])
-        now = time.monotonic()
-        if not found or reasons == self._last or now - self._told.get(reasons, -math.inf) < SETTLED_SECONDS:
-            return
-        self._last, self._told[reasons] = reasons, now
-        log(f"{self._name} waits, since {format_time(since)}: {sentence(found)}")
-        log(f"what helps: {advice(found)}")
-
-
 def wait_for_end(
     folder: JobFolder,
     *,
@@ -88,8 +64,11 @@ def wait_for_end(
     shortest: float = TICK,
     between: Callable[[], object] | None = None,
     tasks: Sequence[tuple[JobRole, int]] = (),
+    quiet: bool = False,
 ) -> View:
     """Return how the job ended. `between`, which prints, is called about twice a second meanwhile.
+
+    Why the job waits is told, and without `quiet` each attempt that ends before the last one.
 
     A terminal that is standard error shows how far the job is, unless `between` prints there what the tasks print.
 
@@ -100,7 +79,7 @@ def wait_for_end(
     A backend that does not answer is waited for. Raises `InterruptedWaitError` on Ctrl-C, and `NotFoundError`
     for a job of which nobody knows anything any more.
     """
-    [end] = wait_for_ends([folder], max_age=max_age, shortest=shortest, between=between, tasks=tasks)
+    [end] = wait_for_ends([folder], max_age=max_age, shortest=shortest, between=between, tasks=tasks, quiet=quiet)
     if isinstance(end, NotFoundError):
         raise end
     return end
@@ -115,6 +94,7 @@ def wait_for_ends(
     between: Callable[[], object] | None = None,
     tasks: Sequence[tuple[JobRole, int]] = (),
     told: Callable[[View], object] = lambda _: None,
+    quiet: bool = False,
 ) -> list[View | NotFoundError]:
     """Return how jobs ended, in their order, as `wait_for_end` does; an error for a job of which nobody knows anything.
 
@@ -125,7 +105,12 @@ def wait_for_ends(
     ends: dict[str, View | NotFoundError] = {}
     progress = ShownProgress(folders, between)
     try:
-        waiting = [_Waiter(folder, max_age, shortest, tasks, progress.clear) for folder in folders]
+        # Who shows what tasks print says between two attempts that another one begins.
+        attempts = [ToldAttempts(folder.name, quiet=quiet, starts=between is None) for folder in folders]
+        waiting = [
+            _Waiter(folder, max_age, shortest, tasks, progress.clear, told_attempts)
+            for folder, told_attempts in zip(folders, attempts, strict=True)
+        ]
         while waiting:
             for waiter in list(waiting):
                 end = waiter.look()
@@ -173,11 +158,12 @@ class _Waiter:
         shortest: float,
         tasks: Sequence[tuple[JobRole, int]],
         clear: Callable[[], None],
+        attempts: ToldAttempts,
     ) -> None:
-        self._clear = clear
+        self._clear, self._attempts = clear, attempts
         self._folder, self._max_age, self._shortest = folder, max_age, shortest
         self.fetch = Fetcher(folder, tasks)
-        self._progress = _Progress(folder.name)
+        self._waits = ToldWaits(folder.name)
         self._outage, self._state, self._expects_news = "", "", False
         self._follow(folder.history().attempt)
 
@@ -192,11 +178,14 @@ class _Waiter:
         if not self._pace.due(time.monotonic()):
             return None
         self._clear()
-        view = _refresh(self._folder, self._progress, age)
+        known = open_job(self._folder).history
+        self._attempts.report(known)
+        view = _refresh(self._folder, known, self._waits, age)
         if view is None:
             return None
+        self._attempts.report(view.history)
         self._expects_news = needs_answer(view)
-        self._progress.report(view.job_status.waits, view.job_status.since)
+        self._waits.report(view.job_status.waits, view.job_status.since)
         if view.job_status.state == self._state == "WAITING" and view.history.attempt == self._attempt:
             self._pace.settle(self._folder.journal)
         self._state = view.job_status.state
@@ -223,16 +212,15 @@ class _Waiter:
         self._outage = view.backend_error
 
 
-def _refresh(folder: JobFolder, progress: _Progress, max_age: float) -> View | None:
+def _refresh(folder: JobFolder, known: History, told: ToldWaits, max_age: float) -> View | None:
     """Return how the job stands; None while a monitor is at work, which writes down why it waits, and its end.
 
     A monitor may ask for the end of a job that was cancelled before it began minutes later: so who waits asks.
     """
-    known = open_job(folder).history
     if known.cancelled is not None:
         return refresh(folder, max_age=min(max_age, BY_A_PERSON))
     if known.ended is None and _is_watched():
-        progress.report(waits_by_journal(known), known.observed.happened_at if known.observed else None)
+        told.report(waits_by_journal(known), known.observed.happened_at if known.observed else None)
         return None
     return refresh(folder, max_age=max_age)
 

@@ -134,17 +134,52 @@ def print_schema(value: Mapping[str, object]) -> None:
     click.echo(json.dumps(value, indent=2))
 
 
+class _Told:
+    """What this call of the program has told its user: hints and warnings once, and whether a diagnostic was last."""
+
+    def __init__(self) -> None:
+        self.once: set[object] = set()
+        self.diagnostic_is_last = False
+
+    def is_new(self, what: object) -> bool:
+        """Tell whether it was not told yet, and take it for told. A client of the API is told everything."""
+        if caller() is not None:
+            return True
+        new = what not in self.once
+        self.once.add(what)
+        return new
+
+
+_told = _Told()
+
+
+def forget_what_was_told() -> None:
+    """Begin another call of the program."""
+    _told.once.clear()
+    _told.diagnostic_is_last = False
+
+
 def log(text: str) -> None:
     """Tell the user something that is no result."""
+    _told.diagnostic_is_last = False
     _tell(escape_control(text))
 
 
+def log_once(text: str) -> None:
+    """Tell the user something that is no result, unless this call of the program has done so."""
+    if _told.is_new(text):
+        log(text)
+
+
 def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Tell the user what is wrong, with a blank line between two diagnostics."""
+    """Tell the user what is wrong, warnings once, with a blank line between two diagnostics, whenever they come."""
     colours = caller() is None and colourful(sys.stderr)
-    texts = [_diagnostic(diagnostic, colours=colours) for diagnostic in diagnostics]
+    new = [each for each in diagnostics if each.severity is Severity.ERROR or _told.is_new(each)]
+    texts = [_diagnostic(diagnostic, colours=colours) for diagnostic in new]
     if texts:
-        _tell("\n\n".join(texts), colours=colours)
+        before = "\n" if _told.diagnostic_is_last and caller() is None else ""
+        _tell(before + "\n\n".join(texts), colours=colours)
+        _told.diagnostic_is_last = True
 
 
 def _tell(text: str, *, colours: bool | None = None) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .console import log, one_line
 from .failure import failure_text
+from .task_table import task_name
 
 if TYPE_CHECKING:
     from ...monitor.failure import Failure
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from ...monitor.poll import View
 
 FAILED = 1
-LOG_OPTIONS = {"runtime": "--runtime", "batch": "--batch"}
-"""The options of `logs` for the logs that are not of the commands."""
+LOG_OPTIONS = {"runtime": "--runtime", "batch": "--batch", "stderr": "--stderr", "stdout": ""}
+"""The options of `logs` for the logs that a failure is told from."""
 
 
 def exit_code(view: View) -> int:
@@ -45,5 +46,11 @@ def log_ending(view: View, failure: Failure | None) -> None:
     if view.job_status.state == "FAILED":
         if failure is not None:
             log(failure_text(failure))
-        option = LOG_OPTIONS.get(failure.stream if failure else "", "--stderr")
-        log(f"see: paislurm status {view.folder.name}; paislurm logs {option} {view.folder.name}")
+        log(f"see: paislurm status {view.folder.name}; {_logs_command(view.folder.name, failure)}")
+
+
+def _logs_command(job: str, failure: Failure | None) -> str:
+    """Return the command that shows the log of which the last lines were shown, whole."""
+    option = LOG_OPTIONS[failure.stream if failure else "stderr"]
+    task = task_name(failure.task) if failure and failure.task else ""
+    return " ".join(filter(None, ("paislurm logs", option, job, task)))

@@ -56,7 +56,7 @@ def _age(line: Line, now: int) -> int | None:
 COLUMNS: Mapping[str, Column] = {
     "name": Column(lambda line, _: line.short_name, lambda line, _: line.name),
     "state": _plain(lambda line: line.state),
-    "code": Column(lambda line, _: str(line.exit_code or "-"), lambda line, _: line.exit_code),
+    "code": _count(lambda line: line.exit_code),
     "id": Column(lambda line, _: line.job_id or "-", _id_key),
     "done": Column(_done, lambda line, _: line.completed),
     "tasks": _count(lambda line: line.task_count if line.readable else None),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...plural import counted
 from ..where.task_places import task_places
 from .console import one_line, print_result
 from .tables import print_table
@@ -56,7 +57,7 @@ def _print_pages(pages: Sequence[WebPage], *, every: bool) -> None:
     for page in pages if every else pages[:FEW]:
         print_result(page_line(page))
     if len(pages) > FEW and not every:
-        print_result(f"... and {len(pages) - FEW} more pages: --ports shows all")
+        print_result(f"... and {counted(len(pages) - FEW, 'more page')}: --ports shows all")
 
 
 def page_line(page: WebPage) -> str:

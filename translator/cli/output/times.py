@@ -20,6 +20,11 @@ def format_time(seconds: int | None) -> str:
         return str(seconds)
 
 
+def time_of_day(seconds: int) -> str:
+    """Return the time of a day for people, in their own time zone."""
+    return format_time(seconds).rpartition(" ")[2]
+
+
 def age(seconds: int) -> str:
     """Return how long ago something was, in the largest unit that fits: `3h`."""
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from ...monitor.failure import advice_between
 from ...monitor.last_attempt import ended_at, expected_start_at, node_list, started_at
 from ...monitor.status import Status
 from ...monitor.waits import advice
@@ -104,6 +105,8 @@ def backend_state(view: View) -> str:
         return view.observation.raw_state
     if view.history.ended is not None:
         return view.history.ended.backend_state
+    if view.history.retry is not None:
+        return view.history.retry.backend_state
     return view.history.observed.backend_state if view.history.observed else ""
 
 
@@ -120,15 +123,17 @@ def print_view(
 
     `every` shows each task in a row of its own, `ports` the addresses and ports of all that began.
     """
-    known = view.history
+    known, said = view.history, advice_between(view.history)
     rows = [
         ("job", view.folder.name),
-        ("state", state_text(view.job_status)),
+        ("state", _state_text(view)),
         ("reason", view.job_status.reason),
         ("since", format_time(view.job_status.since)),
         ("group", known.group),
         ("sweep", " ".join(f"{name}={value}" for name, value in known.sweep.items())),
         ("what helps", advice(view.job_status.waits)),
+        ("usually", said.meaning if said else ""),
+        ("try", said.remedy if said else ""),
         ("attempt", str(known.attempt)),
         (known.backend or "backend", _backend_text(view)),
         ("virtual cluster", known.virtual_cluster),
@@ -166,7 +171,7 @@ def print_compact(view: View, now: int) -> None:
     tasks = ", ".join(f"{counts[state]} {state.lower()}" for state in STATES if counts[state])
     rows = [
         ("job", view.folder.name),
-        ("state", state_text(view.job_status)),
+        ("state", _state_text(view)),
         ("reason", view.job_status.reason),
         ("what helps", advice(view.job_status.waits)),
         ("tasks", tasks),
@@ -182,11 +187,19 @@ def _print_pairs(rows: Sequence[tuple[str, str]]) -> None:
     print_result(pairs_text((name, "" if text == "-" else one_line(text)) for name, text in rows))
 
 
+def _state_text(view: View) -> str:
+    """Return the state, and where no attempt is under way because the next one is due, that."""
+    between = " (between two attempts)" if view.history.is_between_attempts else ""
+    return f"{state_text(view.job_status)}{between}"
+
+
 def _backend_text(view: View) -> str:
     if view.history.first_tag and not view.history.tag:
         return "not submitted"
     if not view.history.job_id:
         return "it is not known whether the job was taken"
+    if view.history.is_between_attempts:
+        return f"job {view.history.job_id} has ended"
     state = backend_state(view)
     heard = " (last heard)" if view.backend_error and state else ""
     reason = view.observation.reason if view.observation else ""

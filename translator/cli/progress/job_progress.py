@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...lazy import dataclass
 from ...monitor.poll import reports_of
 from ...monitor.task_status import task_views
+from ...plural import counted
 from ...state.shared_files import time_written
 
 if TYPE_CHECKING:
@@ -42,10 +43,12 @@ class Progress:
 
 
 def progress_of(folder: JobFolder, known: History, tasks: Sequence[TaskView]) -> Progress:
-    """Return how far the last attempt of a job is."""
+    """Return how far the last attempt of a job is, or for which one it waits."""
+    if known.is_between_attempts:
+        return Progress(words=f"waits for attempt {known.attempt + 1}")
     if any(task.started_at for task in tasks):
         done, failed = sum(task.completed for task in tasks), sum(task.state == "FAILED" for task in tasks)
-        words = f"{done} of {len(tasks)} tasks completed" + (f", {failed} failed" if failed else "")
+        words = f"{done} of {counted(len(tasks), 'task')} completed" + (f", {failed} failed" if failed else "")
         return Progress(words=words, done=done, total=len(tasks), failed=failed)
     stage = _stage(folder, known)
     if stage is None:

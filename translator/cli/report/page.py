@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from paislurm import __version__
 
+from ...plural import counted
 from ...report.build import DETAILED
 from ...report.chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, task_counts, tasks_gantt
 from ...report.durations import duration
@@ -49,7 +50,7 @@ def comparison_page(reports: Sequence[JobReport], group: str) -> str:
     names = dict.fromkeys(name for report in reports for name in report.run.sweep or report.run.parameters)
     return _render(
         "comparison.html.j2",
-        title=f"{group or 'Comparison'}: {len(reports)} jobs",
+        title=f"{group or 'Comparison'}: {counted(len(reports), 'job')}",
         group=group,
         reports=reports,
         names=[name for name in names if _differs(name, reports)] or list(names),
@@ -128,7 +129,7 @@ def _engine() -> jinja2.Environment:
         lstrip_blocks=True,
         autoescape=True,
     )
-    engine.filters |= {"time": format_time, "duration": duration, "by_role": by_role}
+    engine.filters |= {"time": format_time, "duration": duration, "by_role": by_role, "counted": counted}
     engine.globals |= {"span": span, "total": total, "in_phase": in_phase, "many": MAX_TASKS}
     return engine
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import chop_cells
 
+from ...plural import counted
 from ..output.exit_status import state_text
 from ..output.times import age, format_time, number
 from .jobs_page import short_name
@@ -149,4 +150,4 @@ def _log(tail: Tail, task: TaskView, state: State, brush: Brush, height: int) ->
     lines = [brush.line(text) for text in folded[max(0, end - (height - 1)) : end]]
     if not lines:
         lines = [brush.line(("nothing is printed yet" if task.started_at else "it has not begun", "dim"))]
-    return [brush.rule(title + (f", {back} lines before the end" if back else "")), *lines]
+    return [brush.rule(title + (f", {counted(back, 'line')} before the end" if back else "")), *lines]

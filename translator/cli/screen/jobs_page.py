@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...plural import counted
 from ..context import user_name
-from ..output.times import age
+from ..output.times import age, number
 from .paint import counts_pieces, state_style
 from .tasks import MARKS, counts_of, window
 
@@ -56,7 +57,7 @@ def short_name(job: str) -> str:
 
 
 def _totals(jobs: Sequence[Line]) -> list[str | tuple[str, str]]:
-    return [(f"{len(jobs)} {'job' if len(jobs) == 1 else 'jobs'}", "bold"), "   ", *counts_pieces(counts_of(jobs))]
+    return [(f"{counted(len(jobs), 'job')}", "bold"), "   ", *counts_pieces(counts_of(jobs))]
 
 
 def _name_width(jobs: Sequence[Line], width: int) -> int:
@@ -88,7 +89,7 @@ def _row(job: Line, name_width: int, brush: Brush, now: int, *, chosen: bool) ->
     texts = [
         (f"{'>' if chosen else ' '} {MARKS[job.state]} {short_name(job.name)}", "bold" if chosen else ""),
         (job.state, style),
-        (str(job.exit_code) if job.exit_code else "-", style if job.exit_code else ""),
+        (number(job.exit_code), style if job.exit_code else ""),
         (job.job_id or "-", ""),
         bar if isinstance(bar, tuple) else (bar, ""),
         (f"{'-' if job.completed is None else done}/{job.task_count if job.readable else '-'}", ""),

@@ -41,8 +41,9 @@ def finished_in(folder: JobFolder) -> View | None:
         )
         raise UnreachableError(Diagnostic(code="E513", message=message, hint=hint))
     known = view.history
-    what = view.job_status.reason if known.is_held_back else f"it may or may not have reached {known.backend_label}"
-    what = f"job {known.job_id}" if known.job_id else what
+    what = f"job {known.job_id}" if known.job_id else f"it may or may not have reached {known.backend_label}"
+    if known.is_held_back or known.is_between_attempts:
+        what = view.job_status.reason
     message = f"{folder.name} has not ended yet: {view.job_status.state}, {what}"
     hint = f"`paislurm cancel {known.job}` ends it; `--suffix TEXT` submits under another name"
     raise FolderError(Diagnostic(code="E511", message=message, hint=hint))

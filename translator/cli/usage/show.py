@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from ...plural import counted
 from ..output.tables import print_table
 from ..output.times import elapsed_text
 from .usage import SENTENCES
@@ -41,7 +42,8 @@ def measured_text(measured: Measured) -> str:
 
 
 def _row(usage: Usage) -> tuple[str, ...]:
-    name = f"{usage.role} ({usage.running_tasks} tasks)" if usage.index is None else f"{usage.role}-{usage.index}"
+    tasks = counted(usage.running_tasks, "task")
+    name = f"{usage.role} ({tasks})" if usage.index is None else f"{usage.role}-{usage.index}"
     return (
         name,
         usage.node or "-",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..layout.choose_layout import Allocation
     from .permitted import Asked
 
-_UNITS = {"nodes": "nodes", "cpus": "CPUs", "memory_mib": "MiB", "gpus": "GPUs"}
+_UNITS = {"nodes": "node", "cpus": "CPU", "memory_mib": "MiB", "gpus": "GPU"}
 _OTHERS = "another `account` or `qos` under extras.slurm may allow more"
 _ONE_IN_QUEUE = SlurmVersion(24, 12, 0)
 """22.05 and 24.11 count each component in the queue, 26.05 a whole job; of those between it is not known (observed)."""
@@ -138,10 +138,10 @@ def _over_counts(site: Site, owners: Sequence[_Owner], parts: Sequence[_Part]) -
 
 
 def _over_amounts(owners: Sequence[_Owner], part: _Part) -> Iterator[Diagnostic]:
-    for key, unit in _UNITS.items():
+    for key in _UNITS:
         owner, most = _bound(owners, "per_job", key)
         if most is not None and part.amounts[key] > most:
-            message = f"{_who(part)} {part.amounts[key]} {unit}, and {owner} allows {most} for one job"
+            message = f"{_who(part)} {_amount(part.amounts[key], key)}, and {owner} allows {most} for one job"
             yield Diagnostic(
                 code="E423", message=message, path=_path(part), hint=f"{_fewer(part, key, most)}; {_OTHERS}"
             )
@@ -150,13 +150,13 @@ def _over_amounts(owners: Sequence[_Owner], part: _Part) -> Iterator[Diagnostic]
 def _over_sums(owners: Sequence[_Owner], what: str, parts: Sequence[_Part]) -> Iterator[Diagnostic]:
     """Yield what is wrong where components are together more than all jobs of a user, or of all users, may have."""
     whose = "all jobs of a user" if what == "per_user" else "all jobs together"
-    for key, unit in _UNITS.items():
+    for key in _UNITS:
         owner, most = _bound(owners, what, key)
         total = sum(part.amounts[key] for part in parts)
         if most is None or total <= most:
             continue
-        hint = _fewer(parts[0], key, most) if len(parts) == 1 else f"ask for {most} {unit} at most in all roles"
-        message = f"the job asks for {total} {unit}, and {owner} allows {most} for {whose}"
+        hint = _fewer(parts[0], key, most) if len(parts) == 1 else f"ask for {_amount(most, key)} at most in all roles"
+        message = f"the job asks for {_amount(total, key)}, and {owner} allows {most} for {whose}"
         yield Diagnostic(code="E423", message=message, path="$.taskRoles", hint=f"{hint}; {_OTHERS}")
 
 
@@ -174,12 +174,16 @@ def _bound(owners: Sequence[_Owner], *names: str) -> tuple[str, int | None]:
 def _fewer(part: _Part, key: str, most: int) -> str:
     """Say how many tasks would fit."""
     if len(part.tasks) > 1:
-        return f"ask for {most} {_UNITS[key]} at most in all roles"
+        return f"ask for {_amount(most, key)} at most in all roles"
     ((role, tasks),) = part.tasks
     fit = most * tasks // part.amounts[key] if key == "nodes" else most // getattr(role.resources, key)
     if not fit:
-        return f"one task asks for more than that: {_UNITS[key]} of a task can be {most} at most"
+        return f"one task asks for more than that: a task can have {_amount(most, key)} at most"
     return f"at most {fit} of these {counted(tasks, 'task')} would fit"
+
+
+def _amount(number: int, key: str) -> str:
+    return f"{number} {_UNITS[key]}" if key == "memory_mib" else counted(number, _UNITS[key])
 
 
 def _who(part: _Part) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ...plural import counted
+from ...plural import counted, verb
 from .nodes import GPU
 
 if TYPE_CHECKING:
@@ -40,13 +40,13 @@ def _on_partitions(parsed: Parsed, site: Site) -> Iterator[str]:
     for record, partition in zip(parsed.partitions, site.partitions, strict=True):
         away = sum(node.away for node in parsed.nodes if record.name in node.partitions)
         if away * _MANY > partition.node_count:
-            are = "is" if away == 1 else "are"
+            are = verb(away, "is", "are")
             yield f"{record.name}: {away} of {counted(partition.node_count, 'node')} {are} down or drained now."
         if not record.is_up:
             yield f"{record.name}: the partition is not up now."
     several = sum(len(node.gpu_types) > 1 for node in parsed.nodes)
     if several:
-        have = "has" if several == 1 else "have"
+        have = verb(several, "has", "have")
         yield f"{counted(several, 'node')} {have} GPUs of several types: gpuType is left out there."
 
 

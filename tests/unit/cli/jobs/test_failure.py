@@ -13,6 +13,7 @@ from paislurm.translator.cli.jobs.logs.tail import last_lines
 from paislurm.translator.exit_codes.table import exit_codes
 
 from ...monitor.jobs import FakeBackend, leave_result, observed, task
+from ..running import ME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,8 +38,9 @@ def failed(slurm: FakeBackend, folder: JobFolder) -> JobFolder:
 
 
 def plan(folder: Path, **changes: Any) -> None:
+    workdir = changes.pop("workdir", "task")
     command = {"text": "\n".join(BOTH), "item_lines": [[0, 12], [1, 14], [2, 15], [3, 16]]} | changes
-    role = {"name": "worker", "command": command}
+    role = {"name": "worker", "command": command, "workdir": workdir}
     (folder / "plan.json").write_text(json.dumps({"file": "my.yaml", "roles": [role]}), encoding="utf-8")
 
 
@@ -74,6 +76,7 @@ def test_everything_is_said_of_the_task_that_decided(run: Runner, failed: JobFol
     assert "error 19" not in out
     assert "not this one" not in out
     assert "  | error 29\n" in run("wait", "demo").err
+    assert f"see: paislurm status {ME}; paislurm logs --stderr {ME} worker-1\n" in run("wait", "demo").err
 
 
 def test_the_line_that_bash_names_is_shown(run: Runner, failed: JobFolder) -> None:
@@ -82,10 +85,20 @@ def test_the_line_that_bash_names_is_shown(run: Runner, failed: JobFolder) -> No
     assert "command      my.yaml:15: nosuch\n" in run("status", "demo").out
 
 
+@pytest.mark.parametrize(("workdir", "helps"), [("task", True), ("submit", False), (1, False)])
+def test_a_file_that_is_missing(run: Runner, failed: JobFolder, workdir: object, helps: bool) -> None:
+    write_log(failed, "1.stderr.log", "cat: data.txt: No such file or directory\n")
+    plan(failed.path, workdir=workdir)
+    for said in (run("status", "demo").out, run("wait", "demo").err, failure(run)["advice"]):
+        assert ("extras: {slurm: {workdir: submit}}" in said) is helps
+        assert "the path" in said
+
+
 def test_where_there_are_no_errors_the_output_is_shown(run: Runner, failed: JobFolder) -> None:
     write_log(failed, "1.stderr.log", "")
     write_log(failed, "1.stdout.log", "said\n")
     assert (failure(run)["stream"], failure(run)["last_lines"]) == ("stdout", ["said"])
+    assert f"; paislurm logs {ME} worker-1\n" in run("wait", "demo").err
 
 
 def test_one_file_for_both(run: Runner, failed: JobFolder) -> None:

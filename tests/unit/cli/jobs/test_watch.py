@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from paislurm.backends.base import JobId
 from paislurm.translator.cli.commands.showing import watch
 from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.cli.jobs import changes
+from paislurm.translator.monitor.transition import without_countdown
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from paislurm.translator.cli.jobs.listing import Line
     from paislurm.translator.state.job_folder import JobFolder
 
     from ..running import Runner
@@ -128,3 +133,36 @@ def test_an_outage_is_told_once(run: Runner, slurm: FakeBackend, folder: JobFold
 def test_nothing_to_watch(run: Runner, slurm: FakeBackend) -> None:
     said = run("watch")
     assert (said.code, said.out, said.err, slurm.queries) == (0, "", "no job of yours is left to watch\n", 0)
+
+
+def test_seconds_that_pass_until_the_next_attempt_are_no_change(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert slurm
+    assert folder
+    look = changes.lines
+    reasons = [
+        "waiting for attempt 1, which is submitted in 30 s; attempt 0 ended with 1: no",
+        "waiting for attempt 1, which is submitted in 10 s; attempt 0 ended with 1: no",
+        "waiting for attempt 1, which is held back for 9 s: full; attempt 0 ended with 1: no",
+        "waiting for attempt 1, which is held back for 1 s: full; attempt 0 ended with 1: no",
+        "another 1 s",
+        "another 2 s",
+    ]
+    coming = iter(reasons)
+
+    def lines(*arguments: Any, **options: Any) -> tuple[list[Line], list[str]]:
+        found, problems = look(*arguments, **options)
+        reason = next(coming, reasons[-1])
+        return [replace(line, reason=reason) for line in found if line.name == f"{ME}~demo"], problems
+
+    monkeypatch.setattr(changes, "lines", lines)
+    then(*[lambda: None] * 20, interrupt)
+    shown = [line.rpartition("  ")[2] for line in run("watch").out.splitlines()]
+    assert shown == [reasons[0], reasons[2], reasons[4], reasons[5]]
+
+
+@given(st.text())
+def test_other_reasons_stay_as_they_are(reason: str) -> None:
+    assert without_countdown(reason) == reason
+    assert without_countdown(f"x {reason} submitted in 3 s") == f"x {reason} submitted in 3 s"

@@ -96,7 +96,7 @@ def test_where_tasks_are_and_were() -> None:
     ]
     shown = paislurm("status", "demo").stdout
     assert "TensorBoard: http://127.0.0.1:6161 (web-0)" in shown
-    assert "... and 1 more pages: --ports shows all" in shown
+    assert "... and 1 more page: --ports shows all" in shown
     assert f"web-1    localhost  127.0.0.1  jupyterLab {jupyter}, http {http}" in shown
     paislurm("cancel", "demo")
     ended = paislurm("wait", "demo", "--json")

@@ -45,6 +45,11 @@ def test_what_a_column_says(name: str, text: str) -> None:
     assert cells([line()], [name], NOW) == [(text,)]
 
 
+@pytest.mark.parametrize(("code", "text"), [(0, "0"), (None, "-"), (255, "255")])
+def test_a_job_that_succeeded_has_the_code_0(code: int | None, text: str) -> None:
+    assert cells([line(exit_code=code)], ["code"], NOW) == [(text,)]
+
+
 def test_an_unreadable_job_has_dashes() -> None:
     unknown = line(readable=False, submitted_at=None, created_at=0, started_at=None)
     assert cells([unknown], ["done", "tasks", "submitted", "age", "elapsed", "attempt"], NOW) == [("-",) * 6]

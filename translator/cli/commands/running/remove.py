@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ....plural import counted
 from ...options import examples, json_option
 from ...output.console import is_terminal, log, one_line, print_json, print_result
 from ...shell.candidates import Job
@@ -95,7 +96,7 @@ def _is_sure(words: tuple[str, ...], found: list[Opened], *, filtered: bool, yes
         return click.confirm(f"remove these {len(found)} jobs?", err=True)
     if filtered or any(map(is_pattern, words)):
         raise click.UsageError(
-            f"this removes {len(found)} jobs, and nobody can be asked: --yes does it, --dry-run shows them"
+            f"this removes {counted(len(found), 'job')}, and nobody can be asked: --yes does it, --dry-run shows them"
         )
     return True
 
@@ -127,7 +128,7 @@ def _remove(found: list[Opened], *, keep_logs: bool, dry_run: bool, as_json: boo
             continue
         removed.append({"name": name, **room_dict(room), "left_behind": left or None})
         if not as_json:
-            print_result(one_line(f"{verb} {name}{what} ({size_text(room.size)}, {room.inodes} files)"))
+            print_result(one_line(f"{verb} {name}{what} ({size_text(room.size)}, {counted(room.inodes, 'file')})"))
         if left:
             log(f"warning: {name}: {left}")
     if as_json:

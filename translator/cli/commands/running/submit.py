@@ -154,7 +154,7 @@ def _wait(submitted: Submitted, *, follow: bool, as_json: bool) -> int:
 
     max_age = submitted.compiled.site.monitor.max_poll_interval
     folder = submitted.folder
-    view = follow_job(folder, max_age=max_age) if follow else wait_for_end(folder, max_age=max_age)
+    view = follow_job(folder, max_age=max_age) if follow else wait_for_end(folder, max_age=max_age, quiet=as_json)
     failure = failure_of(view)
     if as_json:
         print_json(submitted.as_dict() | end_dict(view) | {"failure": failure.as_dict() if failure else None})

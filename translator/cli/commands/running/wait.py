@@ -40,7 +40,7 @@ def command(jobs: tuple[str, ...], *, last: bool, first: bool, as_json: bool) ->
 
     folders = select(store(), jobs, user=user_name(), last=last)
     several = len(folders) > 1 or asks_for_several(jobs, last=last)
-    ends = wait_for_ends(folders, first=first, told=tell if len(folders) > 1 else lambda _: None)
+    ends = wait_for_ends(folders, first=first, told=tell if len(folders) > 1 else lambda _: None, quiet=as_json)
     views = known_ends(ends)
     if as_json:
         documents = [view_dict(view, failure_of(view)) for view in views]

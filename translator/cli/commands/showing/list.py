@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ....plural import counted, verb
 from ...options import STATES, examples, json_option
 from ...output.console import is_terminal, log, print_json
 from ...shell.candidates import Columns, Group, Job
@@ -144,7 +145,8 @@ def _say_more(found: Sequence[Line], rest: Sequence[Line], problems: Sequence[st
     if rest:
         living = sum(not line.ended for line in rest)
         which = f", {living} of them not ended" if living else ""
-        log(f"{len(rest)} more of {len(found)} jobs are not shown{which}: --limit 0 shows all")
+        more = f"{len(rest)} more of {counted(len(found), 'job')} {verb(len(rest), 'is', 'are')} not shown{which}"
+        log(f"{more}: --limit 0 shows all")
     if any(not line.ended for line in found):
         from ...jobs.rounds import warn_of_overdue_round
 

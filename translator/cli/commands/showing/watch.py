@@ -68,6 +68,7 @@ def _log_nothing_left() -> None:
 def _print_changes(names: Sequence[str], *, as_json: bool) -> bool:
     """Print a line whenever a job stands in another way, until all have ended; False if there is none."""
     from ...jobs.changes import JobLines
+    from ...jobs.listing import lasting
     from ...jobs.waiting import TICK
 
     jobs, before, told = JobLines(names), dict[str, "Line"](), ""
@@ -78,8 +79,8 @@ def _print_changes(names: Sequence[str], *, as_json: bool) -> bool:
                 log(f"states are those that were known last; a backend does not answer: {look.problem}")
             told = look.problem
             for line in look.found:
-                if before.get(line.name) != line:
-                    before[line.name] = line
+                if before.get(line.name) != lasting(line):
+                    before[line.name] = lasting(line)
                     if as_json:
                         print_json_line(line.as_dict())
                     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ....plural import counted, verb
 from ...output.console import log, print_json, print_result
 from ..submit import taken_text
 from .submit import submit_sweep
@@ -40,16 +41,20 @@ def sweep_command(
     if dry_run:
         for each in sweep.submitted if not as_json else ():
             print_result(f"{each.folder.name} would be submitted")
-        return 0
     if not as_json:
-        _say_group(sweep)
+        _say_group(sweep, dry_run=dry_run)
+    if dry_run:
+        return 0
     return _wait(sweep, as_json=as_json) if wait else 0
 
 
-def _say_group(sweep: Sweep) -> None:
-    there = f", {len(sweep.present)} were there already" if sweep.present else ""
-    log(f"group {sweep.group}: {len(sweep.submitted)} jobs submitted{there}")
-    log(f"see them: paislurm list --group {sweep.group}")
+def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
+    present, number = len(sweep.present), len(sweep.submitted)
+    there = f", {present} {verb(present, 'was', 'were')} there already" if present else ""
+    which = f"dry run: {counted(number, 'job')} would be" if dry_run else counted(number, "job")
+    log(f"group {sweep.group}: {which} submitted{there}")
+    if present or not dry_run:
+        log(f"see them: paislurm list --group {sweep.group}")
     if sweep.present and not sweep.submitted:
         log("`--suffix TEXT` submits all of them again, under other names")
 
@@ -64,7 +69,7 @@ def _wait(sweep: Sweep, *, as_json: bool) -> int:
 
     names = [*sweep.present, *(each.folder.name for each in sweep.submitted)]
     folders: list[JobFolder] = [folder for folder in store().all() if folder.name in names]
-    views = [wait_for_end(folder) for folder in folders]
+    views = [wait_for_end(folder, quiet=as_json) for folder in folders]
     ends: dict[str, dict[str, object]] = {}
     for view in views:
         failure = failure_of(view)

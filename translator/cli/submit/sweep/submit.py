@@ -9,6 +9,7 @@ from paislurm.backends.runner import LocalRunner
 
 from ....errors import Diagnostic, PaislurmError, UsageError
 from ....lazy import dataclass
+from ....plural import counted, verb
 from ...context import store
 from ...output.console import log
 from ..prepare import prepare
@@ -95,7 +96,8 @@ def _submit(group: Group, *, dry_run: bool, say: Callable[[Submitted], None]) ->
             say(done[-1])
     except (PaislurmError, KeyboardInterrupt) as error:
         count = len(done) + len(group.present)
-        words = f"{count} of {len(group.missing) + len(group.present)} jobs of {group.name} are submitted"
+        total = len(group.missing) + len(group.present)
+        words = f"{count} of {counted(total, 'job')} of {group.name} {verb(total, 'is', 'are')} submitted"
         hint = "the same command submits the others"
         if not isinstance(error, PaislurmError):
             log(f"{words}; {hint}")

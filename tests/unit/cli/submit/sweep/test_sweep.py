@@ -78,6 +78,21 @@ def test_the_same_command_submits_only_what_is_missing(run: Runner, job: str, sl
     assert "`--suffix TEXT` submits all of them again" in third.err
 
 
+def test_a_dry_run_says_what_is_there_already(run: Runner, job: str, slurm: FakeBackend) -> None:
+    first = run("submit", job, "--sweep", "lr=1", "--dry-run")
+    assert (first.code, first.out) == (0, f"{ME}~train-lr1 would be submitted\n")
+    assert first.err.splitlines()[-1] == "group train: dry run: 1 job would be submitted"
+    assert "group train: 1 job submitted\n" in run("submit", job, "--sweep", "lr=1").err
+    more = run("submit", job, "--sweep", "lr=1,2", "--dry-run")
+    assert more.out == f"{ME}~train-lr2 would be submitted\n"
+    assert "group train: dry run: 1 job would be submitted, 1 was there already\n" in more.err
+    said = run("submit", job, "--sweep", "lr=1", "--dry-run")
+    assert (said.code, said.out) == (0, "")
+    assert "group train: dry run: 0 jobs would be submitted, 1 was there already\n" in said.err
+    assert "`--suffix TEXT` submits all of them again" in said.err
+    assert len(slurm.submissions) == 1
+
+
 def test_a_job_that_never_reached_slurm_is_missing(
     run: Runner, job: str, slurm: FakeBackend, surroundings: Path
 ) -> None:

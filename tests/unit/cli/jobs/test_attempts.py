@@ -1,0 +1,218 @@
+"""What users are told of a job that is retried: between two attempts, while they wait, and when they cancel it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from paislurm.backends.base import JobId
+from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.cli.jobs import waiting
+from paislurm.translator.state.records import Ended, Intent, Retry, RetryPolicy, Submitted
+
+from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
+from ..running import ME
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.translator.state.job_folder import JobFolder
+
+    from ..running import Runner
+
+FAILED = {"outcome": "failed", "exit_code": 255, "behaviour": "unknown", "reason": "worker-0 failed"}
+ATTEMPT_0 = f"attempt 0 of {ME} FAILED (exit code 255, PAIRuntimeUnknownFailed): worker-0 failed; attempt 1 follows"
+
+
+def retry(attempt: int = 0, **changes: Any) -> Retry:
+    values: dict[str, Any] = {
+        "happened_at": clock(), "attempt": attempt, "exit_code": 255, "behaviour": "unknown",
+        "reason": "worker-0 failed", "retry_rule": "retry 1 of 2", "retry_at": clock() + 500, "retries": attempt + 1,
+        "used_retries": attempt + 1, "transient_retries": 0, "blamed_nodes": (), "backend_state": "FAILED",
+        "started_at": clock() - 9, "ended_at": clock() - 1,
+    }  # fmt: skip
+    return Retry(**(values | changes))
+
+
+@pytest.fixture
+def retried(surroundings: Path, slurm: FakeBackend) -> JobFolder:
+    """Make a job of two retries, whose first attempt runs."""
+    recent, user = clock() - 10, user_name()
+    slurm.observations[JobId("7")] = observed("RUNNING")
+    folder = job_folder(
+        surroundings,
+        replace(CREATED, user=user, happened_at=recent, retry_policy=RetryPolicy(retry_limit=2)),
+        replace(INTENT, happened_at=recent),
+        replace(SUBMITTED, user=user, happened_at=recent),
+        name=ME,
+    )
+    folder.script(0).write_text("#!/bin/bash\n", encoding="utf-8")
+    return folder
+
+
+def test_between_two_attempts_nothing_is_said_to_run(run: Runner, retried: JobFolder) -> None:
+    run("status", "demo")
+    retried.append(retry())
+    out = run("status", "demo").out
+    assert re.search(r"^state +RUNNING \(between two attempts\)$", out, re.MULTILINE)
+    assert re.search(
+        r"^reason +waiting for attempt 1, which is submitted in \d{3} s; attempt 0 ended with 255: worker-0 failed; ",
+        out,
+        re.MULTILINE,
+    )
+    assert "job 7 has ended\n" in out
+    document = json.loads(run("status", "demo", "--json").out)
+    assert (document["state"], document["backend_state"], document["job_id"]) == ("RUNNING", "FAILED", "7")
+    assert "RUNNING  -     7   - of 2" in run("list").out
+    assert "waiting for attempt 1, which is submitted in " in run("list").out
+    assert "waiting for attempt 1, which is submitted in " in run("status", "demo", "demo").out
+
+
+def test_who_submits_it_again_is_told_for_what_it_waits(run: Runner, retried: JobFolder, job: str) -> None:
+    retried.append(retry())
+    said = run("submit", job)
+    assert said.code == 4
+    assert f"E511: {ME} has not ended yet: RUNNING, waiting for attempt 1, which is submitted in " in said.err
+
+
+def test_a_cancel_between_two_attempts_says_what_it_has_kept_from_being_submitted(
+    run: Runner, slurm: FakeBackend, retried: JobFolder
+) -> None:
+    retried.append(retry())
+    said = run("cancel", "demo")
+    assert (said.code, said.out) == (0, f"{ME} is cancelled before attempt 1 was submitted\n")
+    assert (slurm.cancelled, slurm.submissions) == ([], [])
+    reason = json.loads(run("status", "demo", "--json").out)["reason"]
+    assert reason.startswith(f"cancelled by {user_name()} before attempt 1 was submitted; attempt 0 ended with 255")
+
+
+def ends_after_a_retry(folder: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the job be retried while somebody waits, and the second attempt succeed, as a monitor writes it down."""
+    now = clock()
+    steps = iter(
+        [
+            lambda: folder.append(retry()),
+            lambda: folder.append(Intent(happened_at=now, attempt=1, tag="paislurm-1.1")),
+            lambda: folder.append(
+                Submitted(
+                    happened_at=now, attempt=1, job_id="8", job="demo", user=user_name(), backend="slurm", task_count=2
+                )
+            ),
+            lambda: folder.append(
+                Ended(
+                    happened_at=now, attempt=1, state="SUCCEEDED", exit_code=0, reason="well", backend_state="",
+                    started_at=now, ended_at=now, completed=2,
+                )
+            ),
+        ]
+    )  # fmt: skip
+    monkeypatch.setattr(waiting.time, "sleep", lambda _: next(steps, lambda: None)())
+    monkeypatch.setattr(waiting, "_is_watched", lambda: True)
+
+
+@pytest.mark.parametrize("words", [("demo",), ("demo", "other")])
+def test_who_waits_is_told_of_each_attempt(
+    run: Runner,
+    slurm: FakeBackend,
+    retried: JobFolder,
+    surroundings: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+) -> None:
+    assert slurm
+    other = replace(CREATED, user=user_name(), job="other")
+    end = Ended(
+        happened_at=1, attempt=0, state="SUCCEEDED", exit_code=0, reason="", backend_state="", started_at=1, ended_at=1,
+        completed=2,
+    )  # fmt: skip
+    job_folder(surroundings, other, INTENT, replace(SUBMITTED, job="other"), end, name=f"{user_name()}~other")
+    ends_after_a_retry(retried, monkeypatch)
+    said = run("wait", *words)
+    assert said.code == 0
+    told = [line for line in said.err.splitlines() if " attempt " in line]
+    assert len(told) == 2
+    assert re.fullmatch(r"\d\d:\d\d:\d\d " + re.escape(ATTEMPT_0) + r" in \d{3} s \(retry 1 of 2\)", told[0])
+    assert re.fullmatch(rf"\d\d:\d\d:\d\d attempt 1 of {ME} is job 8", told[1])
+    assert f"{ME} SUCCEEDED: well" in said.err
+
+
+def test_with_json_attempts_are_in_the_document_alone(
+    run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert slurm
+    ends_after_a_retry(retried, monkeypatch)
+    said = run("wait", "demo", "--json")
+    assert " attempt 0 of " not in said.err
+    assert [each["attempt"] for each in json.loads(said.out)["attempts"]] == [0]
+
+
+def test_of_many_attempts_that_had_ended_before_the_last_ones_are_told(
+    run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting.time, "sleep", lambda _: interrupt())
+    for attempt in range(5):
+        retried.append(retry(attempt))
+    assert slurm
+    told = [line for line in run("wait", "demo").err.splitlines() if " FAILED (exit code" in line]
+    assert [line.split()[2] for line in told] == ["2", "3", "4"]
+
+
+def test_nothing_of_a_reason_acts_on_a_terminal(
+    run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting.time, "sleep", lambda _: interrupt())
+    retried.append(retry(reason="\x1b[2J\nx"))
+    assert slurm
+    assert r"\x1b[2J\nx; attempt 1 follows" in run("wait", "demo").err
+
+
+def test_a_retry_that_this_process_decides_is_told_too(
+    run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a monitor, who waits takes its steps."""
+    ticks = iter(range(3))
+
+    def sleep(_: float) -> None:
+        if next(ticks) == 0:
+            leave_result(retried, **FAILED)
+            slurm.observations[JobId("7")] = observed("FAILED", final=True)
+        elif slurm.submissions:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    now = iter(range(10_000))
+    monkeypatch.setattr(waiting.time, "monotonic", lambda: next(now) * 30.0)
+    said = run("wait", "demo").err
+    assert f"{ATTEMPT_0} (retry 1 of 2)" in said
+    assert len(slurm.submissions) == 1
+    assert f"attempt 1 of {ME} is job {slurm.submissions and 101}" in said
+
+
+def test_what_an_end_means_is_said_while_the_next_attempt_can_be_kept_from_being_submitted(
+    run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for each code; of 255 nothing, which tells nothing."""
+    assert slurm
+    retried.append(retry())
+    assert "usually" not in run("status", "demo").out
+    retried.append(retry(1, exit_code=137, retry_rule="transient"))
+    out = run("status", "demo").out
+    assert re.search(r"^usually +signal KILL \(9\)", out, re.MULTILINE)
+    assert re.search(r"^try +raise `memoryMB`", out, re.MULTILINE)
+    later = iter([lambda: retried.append(retry(2, exit_code=137)), lambda: retried.append(retry(3, exit_code=-1001))])
+
+    def sleep(_: float) -> None:
+        next(later, interrupt)()
+
+    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    monkeypatch.setattr(waiting, "_is_watched", lambda: True)
+    told = [line for line in run("wait", "demo").err.splitlines() if line.startswith("usually: ")]
+    assert [line.split(";")[0].split(":")[1].split()[0] for line in told] == ["signal", "a"]
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,76 @@
+"""Diagnostics on standard error: a blank line between two, and warnings and hints once for each call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.caller import Caller, calling
+from paislurm.translator.cli.output.console import forget_what_was_told, log, log_diagnostics, log_once
+from paislurm.translator.errors import Diagnostic
+
+from ..running import JOB, job_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..running import Runner
+
+WARNING = Diagnostic(code="W402", message="no image")
+ERROR = Diagnostic(code="E350", message="no bash")
+
+
+@pytest.fixture(autouse=True)
+def afresh() -> None:
+    forget_what_was_told()
+
+
+def test_diagnostics_that_come_one_after_the_other_stand_apart(capfd: pytest.CaptureFixture[str]) -> None:
+    log_diagnostics([WARNING])
+    log_diagnostics([ERROR])
+    apart = capfd.readouterr().err
+    forget_what_was_told()
+    log_diagnostics([WARNING, ERROR])
+    assert capfd.readouterr().err == apart == "warning W402: no image\n\nerror E350: no bash\n"
+
+
+def test_nothing_stands_before_the_first_or_behind_other_words(capfd: pytest.CaptureFixture[str]) -> None:
+    log_diagnostics([ERROR])
+    log("hello")
+    log_diagnostics([ERROR])
+    log_diagnostics([])
+    assert capfd.readouterr().err == "error E350: no bash\nhello\nerror E350: no bash\n"
+
+
+def test_warnings_and_hints_are_said_once_a_call(capfd: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        log_diagnostics([WARNING])
+        log_once("hint: rest")
+    assert capfd.readouterr().err == "warning W402: no image\nhint: rest\n"
+    forget_what_was_told()
+    log_once("hint: rest")
+    assert capfd.readouterr().err == "hint: rest\n"
+
+
+def test_a_client_of_the_api_is_told_each_time() -> None:
+    told: list[str] = []
+    for _ in range(2):
+        with calling(Caller({}, told.append)):
+            log_diagnostics([WARNING])
+    assert told == ["warning W402: no image"] * 2
+
+
+def test_bash_that_is_wrong_stands_apart_from_the_warnings(run: Runner, tmp_path: Path, profile: Path) -> None:
+    assert profile
+    said = run("check", job_file(tmp_path, f"{JOB}      - if\n")).err
+    assert "warning W" in said
+    assert "\n\n" in said[said.index("warning W") : said.index("error E350")]
+
+
+def test_two_jobs_of_one_call_hint_once(run: Runner, tmp_path: Path) -> None:
+    file = job_file(tmp_path, JOB)
+    assert run("diff", file, file).err.count("hint: no site profile") <= 1
+    first, again = run("plan", file).err, run("plan", file).err
+    assert first == again
+    assert first.count("hint: no site profile") == 1
