@@ -21,6 +21,8 @@ UP = "up"
 _NOT_TO_HAVE = regex(r"(?<!powered_)(?<!powering_)down|drain|fail|err|unk|maint|reserved|reboot|inval|block|future")
 """Words of a state in which no other job can have the node now: out of order, or kept for some. Source: sinfo(1),
 NODE STATE CODES."""
+_NO_CPU = "alloc"
+"""How the state of a node begins whose CPUs are all taken."""
 _TOTAL = regex(r"(?:^|,)gres/gpu=(\d+)")
 _ASKED = regex(r"(?:^|,)gres[:/]gpu(?:[:/][^:=,\d][^:=,]*)?(?:[:=](\d+))?(?=,|$)")
 """`gres:gpu:v100:3` (22.05), `gres/gpu:v100:3` and `gres/gpu=2` (24.11, 26.05); without a number it is one."""
@@ -28,7 +30,7 @@ _ASKED = regex(r"(?:^|,)gres[:/]gpu(?:[:/][^:=,\d][^:=,]*)?(?:[:=](\d+))?(?=,|$)
 
 @dataclass(frozen=True, kw_only=True)
 class GpuType:
-    """Count the GPUs of one type, "" for those without; `free` are those that no job has, on nodes in order."""
+    """Count the GPUs of one type, "" for those without; `free` are those that a job could have now."""
 
     name: str
     total: int
@@ -39,7 +41,8 @@ class GpuType:
 class Pool:
     """Count the GPUs of a partition. `state` is `up`, or why it starts no jobs.
 
-    `away_nodes` are out of order or reserved, `away` are the GPUs on them. Jobs that wait and ask for GPUs are counted
+    `away_nodes` are out of order or reserved, `away` are the GPUs on them. `stranded` are GPUs that no job has, on nodes
+    whose CPUs are all taken. Jobs that wait and ask for GPUs are counted
     once with all their components; those that cannot start as they are do not count.
     """
 
@@ -49,6 +52,7 @@ class Pool:
     nodes: int = 0
     away_nodes: int = 0
     away: int = 0
+    stranded: int = 0
     types: tuple[GpuType, ...] = field(default_factory=tuple)
     waiting_jobs: int = 0
     waiting_gpus: int = 0
@@ -60,7 +64,7 @@ class Pool:
 
     @property
     def free(self) -> int:
-        """The GPUs that a job could have now."""
+        """The GPUs that a job could have now: no other has them, and their nodes have CPUs and are in order."""
         return sum(each.free for each in self.types)
 
     def as_dict(self) -> dict[str, object]:
@@ -68,11 +72,12 @@ class Pool:
         return {
             "partition": self.partition,
             "partition_state": self.state,
-            "node_count": self.nodes,
+            "partition_node_count": self.nodes,
             "unavailable_node_count": self.away_nodes,
             "gpu_count": self.total,
             "free_gpu_count": self.free,
             "unavailable_gpu_count": self.away,
+            "stranded_gpu_count": self.stranded,
             "gpu_types": [
                 {"gpu_type": each.name or None, "gpu_count": each.total, "free_gpu_count": each.free}
                 for each in self.types
@@ -88,7 +93,7 @@ class _Count:
     def __init__(self) -> None:
         self.is_default = False
         self.state = UP
-        self.nodes = self.away_nodes = self.away = 0
+        self.nodes = self.away_nodes = self.away = self.stranded = 0
         self.total: Counter[str] = Counter()
         self.free: Counter[str] = Counter()
 
@@ -96,12 +101,15 @@ class _Count:
         self.is_default = self.is_default or node["Partition"].endswith("*")
         self.state = node["Available"].lower() or UP
         has, used = _gpus(node["Gres"]), _gpus(node["GresUsed"])
-        is_away = _NOT_TO_HAVE.search(node["StateLong"].lower()) is not None
+        state = node["StateLong"].lower()
+        is_away = _NOT_TO_HAVE.search(state) is not None
         self.nodes += 1
         self.away_nodes += is_away
         self.total += has
         if is_away:
             self.away += has.total()
+        elif state.startswith(_NO_CPU):
+            self.stranded += (has - used).total()
         else:
             self.free += has - used
 
@@ -125,6 +133,7 @@ def _pool(name: str, count: _Count, jobs: Sequence[tuple[str, tuple[str, ...], i
         nodes=count.nodes,
         away_nodes=count.away_nodes,
         away=count.away,
+        stranded=count.stranded,
         types=tuple(types),
         waiting_jobs=len({job for job, _ in asks}),
         waiting_gpus=sum(gpus for _, gpus in asks),

@@ -40,6 +40,7 @@ def gpus_text(pool: Pool) -> str:
     types = ", ".join(f"{each.name} {each.free} of {each.total}" for each in pool.types if each.name)
     parts = [
         f"{pool.free} of {pool.total} free" + (f" ({types})" if types else ""),
+        *([f"{pool.stranded} more on nodes without a free CPU"] if pool.stranded else []),
         *([f"{pool.away} on nodes that are out of order or reserved"] if pool.away else []),
         _waiting(pool),
     ]
@@ -50,6 +51,8 @@ def gpu_rows(pool: Pool) -> list[tuple[str, ...]]:
     """Return a row of a table for each type of GPU of a partition; who waits is said once, in the first."""
     waits = f"{pool.waiting_jobs} for {pool.waiting_gpus}" if pool.waiting_jobs else "-"
     notes = [] if pool.state == UP else [f"partition is {pool.state}"]
+    if pool.stranded:
+        notes.append(f"{counted(pool.stranded, 'GPU')} without a free CPU")
     if pool.away:
         notes.append(f"{counted(pool.away, 'GPU')} out of order or reserved")
     last = (waits, "; ".join(notes))
