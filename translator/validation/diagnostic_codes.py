@@ -234,8 +234,8 @@ PROGRAM = {
     "E595": "a report needs a library that is not installed",
     "E596": "a chart of a report cannot be drawn",
     "E597": "no job has the group that is named",
-    "E630": "Slurm shows no partition of this name",
     "E599": "internal error: please report it",
+    "E630": "Slurm shows no partition of this name",
 }
 """What goes wrong around job files. Source: this project's command line."""
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 UP = "up"
-_NOT_TO_HAVE = regex(r"(?<!powered_)(?<!powering_)down|drain|fail|err|unk|maint|reserved|reboot|inval|block|future")
-"""Words of a state in which no other job can have the node now: out of order, or kept for some. Source: sinfo(1),
-NODE STATE CODES."""
+_NOT_TO_HAVE = regex(r"(?<!powered_)(?<!powering_)down|drain|fail|err|unk|maint|reserved|reboot|inval|block|future|\*")
+"""Words of a state in which no other job can have the node now: out of order, without an answer (`idle*`), or kept for
+some. Source: sinfo(1), NODE STATE CODES."""
 _NO_CPU = "alloc"
 """How the state of a node begins whose CPUs are all taken."""
 _TOTAL = regex(r"(?:^|,)gres/gpu=(\d+)")
@@ -41,9 +41,9 @@ class GpuType:
 class Pool:
     """Count the GPUs of a partition. `state` is `up`, or why it starts no jobs.
 
-    `away_nodes` are out of order or reserved, `away` are the GPUs on them. `stranded` are GPUs that no job has, on nodes
-    whose CPUs are all taken. Jobs that wait and ask for GPUs are counted
-    once with all their components; those that cannot start as they are do not count.
+    `away_nodes` are out of order or reserved, `away` are the GPUs on them. `stranded` are GPUs that no job has, on
+    nodes whose CPUs are all taken. Jobs that wait and ask for GPUs are counted once with all their components; those
+    that cannot start as they are do not count.
     """
 
     partition: str
