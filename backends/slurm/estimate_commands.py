@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-TEST_ONLY = "--test-only"
-
 NODE_COLUMNS = ("NodeList", "Partition", "Available", "StateLong", "Gres", "GresUsed")
 """Source: sinfo(1), --Format."""
 
@@ -22,25 +20,39 @@ WAITING_COLUMNS = (
 
 def sbatch_test_only() -> list[str]:
     """Return the command that says when the script on its standard input would start, and submits nothing."""
-    return ["sbatch", TEST_ONLY]
+    return ["sbatch", "--test-only"]
+
+
+def is_test(argv: Sequence[str]) -> bool:
+    """Tell whether a command of `sbatch` submits nothing."""
+    return "--test-only" in argv
 
 
 def sinfo_gpus(partitions: Sequence[str] = (), cluster: str = "") -> list[str]:
     """Return the query for the GPUs of nodes, of all partitions without a name: a line for each node and partition."""
-    return ["sinfo", "--noheader", "--Node", *_where(partitions, cluster), _format(NODE_COLUMNS)]
+    return [
+        "sinfo",
+        "--noheader",
+        "--Node",
+        *([f"--partition={','.join(partitions)}"] if partitions else []),
+        f"--clusters={cluster}" if cluster else "--local",
+        f"--Format={_wide(NODE_COLUMNS)}",
+    ]
 
 
 def squeue_waiting(partitions: Sequence[str] = (), cluster: str = "") -> list[str]:
     """Return the query for what jobs that wait ask for: a line for each component, and each task of an array."""
-    pending = ["--noheader", "--array", "--states=PENDING"]
-    return ["squeue", *pending, *_where(partitions, cluster), _format(WAITING_COLUMNS)]
+    return [
+        "squeue",
+        "--noheader",
+        "--array",
+        "--states=PENDING",
+        *([f"--partition={','.join(partitions)}"] if partitions else []),
+        f"--clusters={cluster}" if cluster else "--local",
+        f"--Format={_wide(WAITING_COLUMNS)}",
+    ]
 
 
-def _where(partitions: Sequence[str], cluster: str) -> list[str]:
-    named = [f"--partition={','.join(partitions)}"] if partitions else []
-    return [*named, f"--clusters={cluster}" if cluster else "--local"]
-
-
-def _format(columns: Sequence[str]) -> str:
-    """Return the option for columns of any width, each with a bar behind it."""
-    return f"--Format={','.join(f'{column}:|' for column in columns)}"
+def _wide(columns: Sequence[str]) -> str:
+    """Return columns of any width, each with a bar behind it."""
+    return ",".join(f"{column}:|" for column in columns)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, ThrottledError, UnreachableError
 from paislurm.translator.lazy import regex
 
-from .estimate_commands import TEST_ONLY
+from .estimate_commands import is_test
 from .refusal_table import REFUSALS
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _unreachable(argv: Sequence[str], done: Completed, words: str) -> Unreachabl
             code="E506", message=f"Slurm cannot be reached: {words}", hint=f"try again later: {asked}"
         )
     else:
-        submits = argv[0] == "sbatch" and TEST_ONLY not in argv
+        submits = argv[0] == "sbatch" and not is_test(argv)
         unsure = "; it may have taken the job all the same" if submits else ""
         diagnostic = Diagnostic(
             code="E502",
