@@ -37,7 +37,7 @@ VALUES = {
 }  # fmt: skip
 """What is given to options that have a value."""
 ALONE = {"--version", "--test-only", "--pty", "--distribution"}
-"""Options that end the program, or submit nothing, that need a terminal, or a host file: other cases of the suite have them."""
+"""Options that end the program, or submit nothing, or need a terminal or a host file: other cases have them."""
 APART = {"--mem-per-cpu", "--gpus-per-task", "--hint"}
 """Options that contradict others; each has a command of its own."""
 

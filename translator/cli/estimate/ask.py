@@ -12,6 +12,7 @@ from paislurm.backends.slurm.refusals import failure, is_unanswered, slurm_words
 
 from ...errors import BackendError, RejectedError
 from ...plural import counted
+from ...site.detection.nodes import GPU
 from ..output.console import log
 from .gpus import UP, pools
 from .start import WAITS, WAITS_FOR_NODES, Start, as_of_submit, start_of
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def ask_start(
-    runner: CommandRunner, script: str, partitions: Sequence[str], cluster: str = ""
+    runner: CommandRunner, script: str, partitions: Sequence[str], cluster: str = "", gres_name: str = GPU
 ) -> tuple[Start, tuple[Pool, ...]]:
     """Return when a script would start, and the GPUs of its partitions; of Slurm's default one if it names none.
 
@@ -40,31 +41,33 @@ def ask_start(
             WAITS_FOR_NODES.search(done.stderr) or WAITS.search(done.stderr)
         ):
             raise error
-        found = _pools(runner, partitions, cluster)
+        found = _pools(runner, partitions, cluster, gres_name)
         return _waits(done, found, error), found
     start = start_of(done)
-    found = _pools(runner, partitions or tuple(filter(None, [start.partition])), cluster)
+    found = _pools(runner, partitions or tuple(filter(None, [start.partition])), cluster, gres_name)
     return _as_partitions_are(start, found), found
 
 
-def ask_gpus(runner: CommandRunner, partitions: Sequence[str] = (), cluster: str = "") -> tuple[Pool, ...]:
+def ask_gpus(
+    runner: CommandRunner, partitions: Sequence[str] = (), cluster: str = "", gres_name: str = GPU
+) -> tuple[Pool, ...]:
     """Return the GPUs of partitions, all that the user sees without a name. BackendError if Slurm does not answer.
 
     Who waits for some is asked only where there are any.
     """
     nodes = _answer(runner, estimate_commands.sinfo_gpus(partitions, cluster))
-    found = pools(nodes)
+    found = pools(nodes, gres_name=gres_name)
     with_gpus = [each.partition for each in found if each.total]
     if not with_gpus:
         return found
     waiting = _answer(runner, estimate_commands.squeue_waiting(with_gpus if partitions else (), cluster))
-    return pools(nodes, waiting)
+    return pools(nodes, waiting, gres_name)
 
 
-def _pools(runner: CommandRunner, partitions: Sequence[str], cluster: str) -> tuple[Pool, ...]:
+def _pools(runner: CommandRunner, partitions: Sequence[str], cluster: str, gres_name: str) -> tuple[Pool, ...]:
     """Return the GPUs of a job's partitions; none, and a word to the user, where Slurm does not tell."""
     try:
-        found = ask_gpus(runner, partitions, cluster)
+        found = ask_gpus(runner, partitions, cluster, gres_name)
     except BackendError as error:
         log(f"Slurm does not say which GPUs are free: {error.diagnostics[0].message}")
         return ()

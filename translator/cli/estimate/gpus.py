@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import field
+from functools import cache
 from typing import TYPE_CHECKING
 
 from paislurm.backends.slurm.estimate_commands import NODE_COLUMNS, WAITING_COLUMNS
@@ -23,9 +24,6 @@ _NOT_TO_HAVE = regex(r"(?<!powered_)(?<!powering_)down|drain|fail|err|unk|maint|
 some. Source: sinfo(1), NODE STATE CODES."""
 _NO_CPU = "alloc"
 """How the state of a node begins whose CPUs are all taken."""
-_TOTAL = regex(r"(?:^|,)gres/gpu=(\d+)")
-_ASKED = regex(r"(?:^|,)gres[:/]gpu(?:[:/][^:=,\d][^:=,]*)?(?:[:=](\d+))?(?=,|$)")
-"""`gres:gpu:v100:3` (22.05), `gres/gpu:v100:3` and `gres/gpu=2` (24.11, 26.05); without a number it is one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,10 +95,10 @@ class _Count:
         self.total: Counter[str] = Counter()
         self.free: Counter[str] = Counter()
 
-    def add(self, node: dict[str, str]) -> None:
+    def add(self, node: dict[str, str], gres_name: str) -> None:
         self.is_default = self.is_default or node["Partition"].endswith("*")
         self.state = node["Available"].lower() or UP
-        has, used = _gpus(node["Gres"]), _gpus(node["GresUsed"])
+        has, used = _gpus(node["Gres"], gres_name), _gpus(node["GresUsed"], gres_name)
         state = node["StateLong"].lower()
         is_away = _NOT_TO_HAVE.search(state) is not None
         self.nodes += 1
@@ -114,12 +112,12 @@ class _Count:
             self.free += has - used
 
 
-def pools(nodes: str, waiting: str = "") -> tuple[Pool, ...]:
-    """Return the partitions in the order in which sinfo has them, each once."""
+def pools(nodes: str, waiting: str = "", gres_name: str = GPU) -> tuple[Pool, ...]:
+    """Return the partitions in the order in which sinfo has them, each once; Slurm calls the GPUs `gres_name`."""
     counts: dict[str, _Count] = {}
     for node in _rows(nodes, NODE_COLUMNS):
-        counts.setdefault(node["Partition"].rstrip("*"), _Count()).add(node)
-    jobs = list(_waiting(waiting))
+        counts.setdefault(node["Partition"].rstrip("*"), _Count()).add(node, gres_name)
+    jobs = list(_waiting(waiting, gres_name))
     return tuple(_pool(name, count, jobs) for name, count in counts.items())
 
 
@@ -140,33 +138,41 @@ def _pool(name: str, count: _Count, jobs: Sequence[tuple[str, tuple[str, ...], i
     )
 
 
-def _gpus(text: str) -> Counter[str]:
+def _gpus(text: str, gres_name: str) -> Counter[str]:
     """Return the GPUs of `gpu:v100:4(S:0-1),hca:2` or `gpu:(null):1(IDX:0)` by type."""
     found: Counter[str] = Counter()
     for each in () if text in NOTHING else gres(text):
-        if each.name == GPU and each.count:
+        if each.name == gres_name and each.count:
             found[each.type] += each.count
     return found
 
 
-def _waiting(text: str) -> Iterator[tuple[str, tuple[str, ...], int]]:
+def _waiting(text: str, gres_name: str) -> Iterator[tuple[str, tuple[str, ...], int]]:
     """Yield for each job, or component, that asks for GPUs and can start some day: its job, partitions and GPUs."""
+    total, asked = _patterns(gres_name)
     for row in _rows(text, WAITING_COLUMNS):
-        asked = _asked(row)
-        if asked and explained(row["Reason"]).kind != "stuck":
-            yield row["JobArrayID"].partition("+")[0], tuple(row["Partition"].split(",")), asked
+        counted = total.search(row["tres-alloc"])
+        gpus = int(counted[1]) if counted else _asked(row, asked)
+        if gpus and explained(row["Reason"]).kind != "stuck":
+            yield row["JobArrayID"].partition("+")[0], tuple(row["Partition"].split(",")), gpus
 
 
-def _asked(row: dict[str, str]) -> int:
-    if total := _TOTAL.search(row["tres-alloc"]):
-        return int(total[1])
+@cache
+def _patterns(gres_name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what finds the GPUs of a whole job, and those of a part of it.
+
+    These are `gres:gpu:v100:3` (22.05), `gres/gpu:v100:3` and `gres/gpu=2` (24.11, 26.05); without a number it is one.
+    """
+    name = re.escape(gres_name)
+    part = rf"(?:^|,)gres[:/]{name}(?:[:/][^:=,\d][^:=,]*)?(?:[:=](\d+))?(?=,|$)"
+    return re.compile(rf"(?:^|,)gres/{name}=(\d+)"), re.compile(part)
+
+
+def _asked(row: dict[str, str], pattern: re.Pattern[str]) -> int:
+    """Return the GPUs of a job by those of its nodes, of itself or of its tasks: where the site counts none."""
     nodes, tasks = number(row["NumNodes"]) or 1, number(row["NumTasks"]) or 1
     each = (("tres-per-node", nodes), ("tres-per-job", 1), ("tres-per-task", tasks))
-    return max(_count(row[column]) * times for column, times in each)
-
-
-def _count(text: str) -> int:
-    return sum(int(found[1] or 1) for found in _ASKED.finditer(text))
+    return max(times * sum(int(found[1] or 1) for found in pattern.finditer(row[column])) for column, times in each)
 
 
 def _rows(text: str, columns: Sequence[str]) -> Iterator[dict[str, str]]:

@@ -8,6 +8,7 @@ from paislurm.backends.registry import SSH, is_elsewhere
 
 from ...errors import Diagnostic, NotFoundError, RejectedError
 from ..context import clock, slurm_runner
+from ..input.sites import find_site
 from ..output.console import log, print_json, print_result
 from ..output.tables import print_table
 from ..submit.after import text_of
@@ -48,7 +49,8 @@ def show_start(submitted: Submitted, *, as_json: bool) -> int:
 
 def show_gpus(partitions: tuple[str, ...], host: str | None, *, as_json: bool) -> int:
     """Print the GPUs of partitions, all of them without a name. BackendError if Slurm does not answer."""
-    found = ask_gpus(slurm_runner(f"{SSH}{host}" if host else "slurm"), partitions)
+    runner = slurm_runner(f"{SSH}{host}" if host else "slurm")
+    found = ask_gpus(runner, partitions, gres_name=find_site(None).gpus.gres)
     missing = [name for name in partitions if name not in [pool.partition for pool in found]]
     if missing:
         message = f"Slurm shows no partition '{missing[0]}', or no node of it"
@@ -70,7 +72,7 @@ def _asked(submitted: Submitted, partitions: tuple[str, ...]) -> tuple[Start, tu
     compiled = submitted.compiled
     runner = slurm_runner(submitted.backend if is_elsewhere(submitted.backend) else "slurm")
     try:
-        return ask_start(runner, compiled.script, partitions, compiled.plan.slurm.cluster)
+        return ask_start(runner, compiled.script, partitions, compiled.plan.slurm.cluster, compiled.site.gpus.gres)
     except RejectedError as error:
         raise located(error, compiled, submitted.backend) from None
 

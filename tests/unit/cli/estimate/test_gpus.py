@@ -89,6 +89,12 @@ def test_what_waiting_jobs_ask_for_also_where_the_site_counts_no_gpus(row: str, 
     assert (pool.waiting_jobs, pool.waiting_gpus) == (bool(asked), asked)
 
 
+def test_gpus_of_another_name() -> None:
+    text, jobs = node(has="accel:4,gpu:1", used="accel:1"), waiting(node="gres/accel:2") + waiting(node="gres/gpu:1")
+    (pool,) = pools(text, jobs, "accel")
+    assert (pool.total, pool.free, pool.waiting_gpus) == (4, 3, 4)
+
+
 def test_components_are_one_job() -> None:
     rows = waiting("gres/gpu=2").replace("7|", "7+0|", 1) + waiting("gres/gpu=3").replace("7|", "7+1|", 1)
     pool = only(node(), rows)
