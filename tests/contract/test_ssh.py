@@ -150,5 +150,5 @@ def test_when_it_would_start(ann: Ann) -> None:
     assert "GPUs in partition normal now: " in done.stdout
     assert not ann.folder.exists()
     assert not list(ann.laptop.cluster.home("alice").glob(f".paislurm/remote/{ann.name}.*"))
-    table = ann.paislurm("site", "gpus", "--host", "login1").stdout
+    table = ann.paislurm("site", "gpus").stdout
     assert "watched" in [line.split()[0] for line in table.splitlines()]

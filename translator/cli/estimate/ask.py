@@ -30,9 +30,11 @@ def ask_start(
 ) -> tuple[Start, tuple[Pool, ...]]:
     """Return when a script would start, and the GPUs of its partitions; of Slurm's default one if it names none.
 
+    `partitions` are those of each component, with commas between several of which Slurm takes one.
     Raises RejectedError if Slurm would not take it or could never start it, and UnreachableError without an answer.
     """
     argv = estimate_commands.sbatch_test_only()
+    each = tuple(dict.fromkeys(name for names in partitions for name in names.split(",")))
     done = runner.run(argv, stdin=script, env=TIMES, timeout=SUBMIT_SECONDS)
     if done.status:
         done = replace(done, stderr=as_of_submit(done.stderr))
@@ -41,11 +43,11 @@ def ask_start(
             WAITS_FOR_NODES.search(done.stderr) or WAITS.search(done.stderr)
         ):
             raise error
-        found = _pools(runner, partitions, cluster, gres_name)
+        found = _pools(runner, each, cluster, gres_name)
         return _waits(done, found, error), found
     start = start_of(done)
-    found = _pools(runner, partitions or tuple(filter(None, [start.partition])), cluster, gres_name)
-    return _as_partitions_are(start, found), found
+    found = _pools(runner, each or tuple(filter(None, [start.partition])), cluster, gres_name)
+    return _as_partitions_are(start, partitions, found), found
 
 
 def ask_gpus(
@@ -96,12 +98,14 @@ def _waits(done: Completed, found: Sequence[Pool], error: BackendError) -> Start
     return Start(reason=words.removeprefix("Batch job submission failed: "))
 
 
-def _as_partitions_are(start: Start, found: Sequence[Pool]) -> Start:
-    """Return the start, unless a partition starts no jobs now: of that `sbatch --test-only` knows nothing."""
-    meant = [each for each in found if each.partition == start.partition or not start.partition]
-    closed = [each for each in meant if each.state != UP]
+def _as_partitions_are(start: Start, partitions: Sequence[str], found: Sequence[Pool]) -> Start:
+    """Return the start, unless the partitions of a component start no jobs now, which sbatch does not look at."""
+    states = {each.partition: each.state for each in found}
+    meant = [start.partition] if start.partition else partitions or list(states)
+    closed = [names for names in meant if all(states.get(name, UP) != UP for name in names.split(","))]
     if start.at is None or not closed:
         return start
-    return Start(
-        reason="; ".join(f"partition {each.partition} is {each.state}: it starts no jobs now" for each in closed)
+    words = (
+        f"partition {name} is {states[name]}: it starts no jobs now" for names in closed for name in names.split(",")
     )
+    return Start(reason="; ".join(dict.fromkeys(words)))

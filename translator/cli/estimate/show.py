@@ -48,9 +48,13 @@ def show_start(submitted: Submitted, *, as_json: bool) -> int:
 
 
 def show_gpus(partitions: tuple[str, ...], host: str | None, *, as_json: bool) -> int:
-    """Print the GPUs of partitions, all of them without a name. BackendError if Slurm does not answer."""
-    runner = slurm_runner(f"{SSH}{host}" if host else "slurm")
-    found = ask_gpus(runner, partitions, gres_name=find_site(None).gpus.gres)
+    """Print the GPUs of partitions, all of them without a name. BackendError if Slurm does not answer.
+
+    It is asked at the login node `host`, or at that of the site profile.
+    """
+    site = find_site(None)
+    runner = slurm_runner(f"{SSH}{host or site.host}" if host or site.host else "slurm")
+    found = ask_gpus(runner, partitions, site.cluster, site.gpus.gres)
     missing = [name for name in partitions if name not in [pool.partition for pool in found]]
     if missing:
         message = f"Slurm shows no partition '{missing[0]}', or no node of it"
@@ -78,10 +82,13 @@ def _asked(submitted: Submitted, partitions: tuple[str, ...]) -> tuple[Start, tu
 
 
 def _partitions(compiled: Compiled) -> tuple[str, ...]:
-    """Return the partitions of all components; none if one goes to Slurm's default one, which nobody has named."""
+    """Return the partitions of each component, each once, `a,b` for one that may go to either.
+
+    There are none if one goes to Slurm's default partition, which nobody has named.
+    """
     default = compiled.site.default_partition or ""
     named = [dict(component.directives).get("partition") or default for component in compiled.plan.components]
-    return tuple(dict.fromkeys(name for words in named for name in words.split(","))) if all(named) else ()
+    return tuple(dict.fromkeys(named)) if all(named) else ()
 
 
 def _document(

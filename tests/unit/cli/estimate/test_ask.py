@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.backends.runner import Completed
+from paislurm.backends.slurm.commands import submits_retry
+from paislurm.backends.slurm.estimate_commands import sbatch_test_only
 from paislurm.translator.cli.estimate.ask import ask_gpus, ask_start
 from paislurm.translator.cli.estimate.start import Start, as_of_submit, start_of
 from paislurm.translator.cli.estimate.words import gpus_text, span, start_text
@@ -83,6 +85,18 @@ def test_a_partition_that_is_down_starts_nothing_whatever_sbatch_says(version: s
     assert start == Start(reason="partition watched is down: it starts no jobs now")
 
 
+def test_a_component_that_may_go_elsewhere_is_not_kept_by_one_partition() -> None:
+    """Of a heterogeneous job Slurm names no partition."""
+    sbatch, sinfo, squeue = read("estimate_busy", "24.11")
+    down = Completed(status=0, stdout=sinfo.completed.stdout.replace("watched|up", "watched|down"), stderr="")
+
+    def asked(*partitions: str) -> Start:
+        return ask_start(Replay([sbatch, Recording(sinfo.argv, down), squeue]), SCRIPT, partitions)[0]
+
+    assert asked("pair,watched").at is not None
+    assert asked("pair", "watched").reason == "partition watched is down: it starts no jobs now"
+
+
 @ANY_VERSION
 @pytest.mark.parametrize(
     ("case", "says"),
@@ -124,6 +138,10 @@ def test_busy_nodes_are_no_refusal(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     assert ask_start(Replay(answers), SCRIPT, ["pair"]) == (Start(reason="Requested nodes are busy"), ())
     assert "Slurm does not say which GPUs are free: " in capsys.readouterr().err
+
+
+def test_a_question_is_no_retry_on_the_bill() -> None:
+    assert not submits_retry(sbatch_test_only())
 
 
 def test_words_of_a_site_are_no_start() -> None:

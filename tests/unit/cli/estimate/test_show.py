@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,8 +17,6 @@ from ...site.detection.answered import VERSIONS
 from ..running import JOB, job_file
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ...monitor.jobs import FakeBackend
     from ..running import Runner
 
@@ -104,7 +104,10 @@ def test_at_a_login_node_it_is_asked_there(run: Runner, job: str, monkeypatch: p
     monkeypatch.setattr(show, "slurm_runner", runner)
     assert run("submit", job, "--test-only", "--host", "login1").code == 0
     assert run("site", "gpus", "--host", "login1").code == 0
-    assert asked == ["ssh:login1", "ssh:login1"]
+    profile = Path(os.environ["PAISLURM_SITE"])
+    profile.write_text(f"host: login2\n{profile.read_text(encoding='utf-8')}", encoding="utf-8")
+    assert run("site", "gpus").code == 0
+    assert asked == ["ssh:login1", "ssh:login1", "ssh:login2"]
 
 
 def test_without_slurm(run: Runner, job: str, monkeypatch: pytest.MonkeyPatch) -> None:

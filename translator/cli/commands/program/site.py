@@ -205,7 +205,7 @@ def check(jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
     epilog=examples("paislurm site gpus", "paislurm site gpus --partition gpu", "paislurm site gpus --json")
 )
 @click.option("--partition", "partitions", multiple=True, metavar="NAME", help="Of this partition; can be repeated.")
-@click.option("--host", metavar="HOST", help="Ask at this login node, by SSH, instead of on this machine.")
+@click.option("--host", metavar="HOST", help="Ask at this login node, by SSH. Default: the site profile's, or here.")
 @json_option
 def gpus(partitions: tuple[str, ...], *, host: str | None, as_json: bool) -> int:
     """Show the GPUs of each partition by type: how many there are, how many are free, how many jobs wait for some.
