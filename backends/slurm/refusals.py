@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, ThrottledError, UnreachableError
 from paislurm.translator.lazy import regex
 
+from .estimate_commands import is_test
 from .refusal_table import REFUSALS
 
 if TYPE_CHECKING:
@@ -159,7 +160,8 @@ def _unreachable(argv: Sequence[str], done: Completed, words: str) -> Unreachabl
             code="E506", message=f"Slurm cannot be reached: {words}", hint=f"try again later: {asked}"
         )
     else:
-        unsure = "; it may have taken the job all the same" if argv[0] == "sbatch" else ""
+        submits = argv[0] == "sbatch" and not is_test(argv)
+        unsure = "; it may have taken the job all the same" if submits else ""
         diagnostic = Diagnostic(
             code="E502",
             message=f"Slurm does not respond: {words}{unsure}",

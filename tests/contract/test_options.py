@@ -36,8 +36,8 @@ VALUES = {
     },
 }  # fmt: skip
 """What is given to options that have a value."""
-ALONE = {"--version", "--pty", "--distribution"}
-"""Options that end the program, that need a terminal, or a host file: other cases of the suite have them."""
+ALONE = {"--version", "--test-only", "--pty", "--distribution"}
+"""Options that end the program, or submit nothing, or need a terminal or a host file: other cases have them."""
 APART = {"--mem-per-cpu", "--gpus-per-task", "--hint"}
 """Options that contradict others; each has a command of its own."""
 
@@ -93,9 +93,14 @@ QUESTIONS = {
     "squeue": [
         "--noheader --states=all --format=%i --jobs=NUMBER --local",
         "--noheader --me --format=%i --clusters=paislurm",
+        "--noheader --array --states=all --partition=normal --Format=JobArrayID:|,tres-alloc:| --local",
     ],
     "sacct": ["--parsable2 --allocations --format=JobID --jobs=NUMBER --starttime=now-1hour --clusters=paislurm"],
-    "sinfo": ["--noheader --Node --nodes=n1 --format=%N"],
+    "sinfo": [
+        "--noheader --Node --nodes=n1 --format=%N",
+        "--noheader --Node --partition=normal --Format=NodeList:|,GresUsed:| --local",
+        "--noheader --Node --clusters=paislurm --Format=NodeList:|",
+    ],
 }
 
 

@@ -140,3 +140,15 @@ def test_a_pending_job_says_why_and_is_cancelled(ann: Ann) -> None:
     assert ann.paislurm("cancel", ann.name).returncode == 0
     assert ann.paislurm("wait", ann.name).returncode == 1
     assert ann.status()["state"] == "STOPPED"
+
+
+def test_when_it_would_start(ann: Ann) -> None:
+    """It is asked there, and nothing is left, here or there."""
+    done = ann.submit(role("worker", 1, "true"), "--test-only")
+    assert done.returncode == 0, done.stderr
+    assert f"{ann.name} would start at" in done.stdout
+    assert "GPUs in partition normal now: " in done.stdout
+    assert not ann.folder.exists()
+    assert not list(ann.laptop.cluster.home("alice").glob(f".paislurm/remote/{ann.name}.*"))
+    table = ann.paislurm("site", "gpus").stdout
+    assert "watched" in [line.split()[0] for line in table.splitlines()]

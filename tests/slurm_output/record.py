@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.cluster.cluster import Cluster
 from tests.cluster.instance import BOOKWORM, SUITES, default_instance
+from tests.slurm_output import estimates
 from tests.unit.backends.recording import Recording, transcript
 
 from paislurm.backends.base import JobId, Observation, Submission
@@ -101,7 +102,7 @@ class Case:
             time.sleep(0.1)
         raise TimeoutError(f"{self.name}: {job_id} does not end")
 
-    def is_running(self, job_id: JobId) -> bool:
+    def is_running(self, job_id: str) -> bool:
         rows = self.cluster.squeue(job_id)
         return bool(rows) and all(row["State"] == "RUNNING" for row in rows)
 
@@ -277,6 +278,7 @@ CASES: dict[str, Callable[[Case], None]] = {
     )
 }  # fmt: skip
 CASES |= {f"refused_{name}": partial(refused, directives=f"#SBATCH {option}\n") for name, option in REFUSED.items()}
+CASES |= estimates.CASES
 
 
 def main() -> None:

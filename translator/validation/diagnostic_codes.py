@@ -235,6 +235,7 @@ PROGRAM = {
     "E596": "a chart of a report cannot be drawn",
     "E597": "no job has the group that is named",
     "E599": "internal error: please report it",
+    "E630": "Slurm shows no partition of this name",
 }
 """What goes wrong around job files. Source: this project's command line."""
 

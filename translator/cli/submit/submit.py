@@ -159,7 +159,7 @@ def _submit(prepared: Prepared, finished: View | None) -> str:
     except BackendError as error:
         if isinstance(error, RejectedError) or error.diagnostics[0].code in NEVER_SENT:
             undo(folder, old)
-            raise (_located(error, compiled, source) if isinstance(error, RejectedError) else error) from None
+            raise (located(error, compiled, source.backend) if isinstance(error, RejectedError) else error) from None
         raise _unsure(error, folder, known) from None
     except KeyboardInterrupt:
         raise _unsure_by_user(folder, known) from None
@@ -171,13 +171,13 @@ def _submit(prepared: Prepared, finished: View | None) -> str:
     return job_id
 
 
-def _located(error: RejectedError, compiled: Compiled, source: Source) -> RejectedError:
+def located(error: RejectedError, compiled: Compiled, backend_name: str) -> RejectedError:
     """Return a refusal with its place in the job file, and with what the site has instead.
 
     Of a refusal that ends by itself, Slurm is not asked more.
     """
     ends_by_itself = error.diagnostics[0].code == LIMIT_REACHED
-    site = compiled.site if ends_by_itself else site_now(source.backend, compiled.site)
+    site = compiled.site if ends_by_itself else site_now(backend_name, compiled.site)
     return locate_refusal(error, compiled.document, site_values(error.options, site))
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ..running import Runner, Said
 
-NAMES = (*(name for name in COMMANDS if name != "site"), "site detect", "site show", "site check")
+NAMES = (*(name for name in COMMANDS if name != "site"), "site detect", "site show", "site check", "site gpus")
 NEEDED = {
     "cancel": ["demo"],
     "check": ["FILE"],

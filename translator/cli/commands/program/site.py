@@ -20,10 +20,11 @@ if TYPE_CHECKING:
         "paislurm site detect --output ~/.config/paislurm/site.yaml",
         "paislurm site show --json",
         "paislurm site check jobs/*.yaml",
+        "paislurm site gpus",
     ),
 )
 def command() -> None:
-    """Write a site profile by what Slurm says, show the one in force, or check jobs against it."""
+    """Write a site profile by what Slurm says, show the one in force, check jobs against it; show free GPUs."""
 
 
 @command.command(
@@ -198,6 +199,23 @@ def check(jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
     else:
         print_result(f"{path}: {_stands(len(gone), reachable=reachable)}")
     return CANNOT_RUN if gone else 0
+
+
+@command.command(
+    epilog=examples("paislurm site gpus", "paislurm site gpus --partition gpu", "paislurm site gpus --json")
+)
+@click.option("--partition", "partitions", multiple=True, metavar="NAME", help="Of this partition; can be repeated.")
+@click.option("--host", metavar="HOST", help="Ask at this login node, by SSH. Default: the site profile's, or here.")
+@json_option
+def gpus(partitions: tuple[str, ...], *, host: str | None, as_json: bool) -> int:
+    """Show the GPUs of each partition by type: how many there are, how many are free, how many jobs wait for some.
+
+    Slurm is asked twice, by sinfo and squeue. Nodes that are out of order or reserved have no free GPUs; a node that
+    is in several partitions counts in each. `submit --test-only` shows the same of the partitions of one job.
+    """
+    from ...estimate.show import show_gpus
+
+    return show_gpus(partitions, host, as_json=as_json)
 
 
 def _stands(gone: int, *, reachable: bool) -> str:

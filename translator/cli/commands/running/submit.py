@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         "paislurm submit job.yaml",
         "paislurm submit job.yaml --suffix -2 --set lr=0.1 --follow",
         "paislurm submit job.yaml --wait && echo it worked",
+        "paislurm submit job.yaml --test-only                 # when would it start?",
         "paislurm submit job.yaml --sweep lr=0.1,0.01 --sweep seed=1..5",
         "paislurm submit next.yaml --after my-job",
         "paislurm submit job.yaml --backend local --follow    # on this machine, without Slurm",
@@ -55,6 +56,11 @@ if TYPE_CHECKING:
     help="Begin when JOB has succeeded, or with JOB:ended when it has ended in any way; can be repeated.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+@click.option(
+    "--test-only",
+    is_flag=True,
+    help="Ask Slurm when it would start and which GPUs are free, and submit nothing.",
+)
 @json_option
 def command(
     source: Source,
@@ -68,6 +74,7 @@ def command(
     yes: bool,
     after: tuple[str, ...],
     dry_run: bool,
+    test_only: bool,
     as_json: bool,
 ) -> int:
     """Compile a job file and submit it.
@@ -82,6 +89,9 @@ def command(
     With --sweep it is a group of jobs, each with an ending of its own to its name; those that are there already are
     not submitted again. A job that waits for others (--after) is submitted when they have ended, retries and all.
 
+    With --test-only Slurm says when the job would start if it were submitted now, and how many GPUs of its partitions
+    are free: `sbatch --test-only`, sinfo and squeue. What Slurm would refuse is an error as without it.
+
     Ctrl-C while waiting leaves the job alone.
     """
     from ...submit.submit import submit, taken_text
@@ -90,6 +100,10 @@ def command(
         raise click.UsageError("--follow prints logs, --json one document: use --wait --json")
     if host is not None and backend not in (None, "slurm"):
         raise click.UsageError(f"--host is for Slurm, and goes not with --backend {backend}")
+    if test_only and (sweep or wait or follow or dry_run):
+        raise click.UsageError(
+            "--test-only submits nothing and is about one job: it goes not with --dry-run, --sweep, --wait or --follow"
+        )
     source = _what_is_meant(source, again, backend, host)
     before = _jobs_before(after)
     if sweep:
@@ -98,7 +112,11 @@ def command(
         from ...submit.sweep.command import sweep_command
 
         return sweep_command(source, sweep, dry_run=dry_run, after=before, yes=yes, wait=wait, as_json=as_json)
-    submitted = submit(source, dry_run=dry_run, after=before)
+    submitted = submit(source, dry_run=dry_run or test_only, after=before)
+    if test_only:
+        from ...estimate.show import show_start
+
+        return show_start(submitted, as_json=as_json)
     if dry_run:
         if as_json:
             print_json(submitted.as_dict())
@@ -107,6 +125,7 @@ def command(
 
             print_result(escape_control(plan_text(submitted.compiled.plan)).rstrip("\n"))
             log(f"dry run: {submitted.folder.path} would be made, and its script submitted to {submitted.backend}")
+            log("`--test-only` says when it would start")
         return 0
     if not (wait or follow):
         if as_json:

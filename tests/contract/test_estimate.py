@@ -1,0 +1,151 @@
+"""When would it start, and which GPUs are free: what `submit --test-only` and `site gpus` say is so."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.jobs import ONE_ATTEMPT, job_text, role
+from tests.cluster.processes import wait_until
+from tests.contract.site import merged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.cluster.cluster import Cluster
+    from tests.contract.site import Site
+
+pytestmark = pytest.mark.exclusive
+
+GPUS = role("worker", 1, "sleep 600").replace("gpu: 0", "gpu: 2")
+HET = role("server", 1, "true").replace("cpu: 1", "cpu: 16") + role("worker", 2, "true").replace("cpu: 1", "cpu: 16")
+"""Two roles whose tasks have nodes of their own: a component for each."""
+
+
+@pytest.fixture
+def idle(site: Site) -> Iterator[Cluster]:
+    """A cluster without a job before and after, in which all nodes are in order again."""
+    cluster = site.administrator
+    cluster.cancel_all()
+    cluster.wait_idle()
+    yield cluster
+    cluster.cancel_all()
+    cluster.wait_idle()
+
+
+def asked(
+    site: Site, folder: Path, roles: str, *words: str, extras: str = "", partition: str = "", status: int = 0
+) -> tuple[str, dict[str, Any]]:
+    """Ask when a job would start; return the words, and the document; nothing of the job is left."""
+    profile = site.profile.replace("normal", partition) if partition else site.profile
+    site.write(folder, "site.yaml", merged(profile, ONE_ATTEMPT))
+    site.write(folder, "job.yaml", job_text("tried", roles, extras))
+    home = folder / "home"
+    env = {"PAISLURM_HOME": str(home), "PAISLURM_SITE": str(folder / "site.yaml")}
+    told = site.run("paislurm", "submit", "--test-only", *words, "job.yaml", cwd=folder, env=env)
+    document = site.run("paislurm", "submit", "--test-only", "--json", *words, "job.yaml", cwd=folder, env=env)
+    assert (told.returncode, document.returncode) == (status, status), told.stderr
+    assert not (home / "jobs").exists()
+    return told.stdout if not status else told.stderr, json.loads(document.stdout)
+
+
+def fill(cluster: Cluster, *options: str) -> str:
+    """Submit a job that lasts, without paislurm; return its number when Slurm has put it where it goes."""
+    script = "#!/bin/bash\nsleep 600\n"
+    done = cluster.run(["sbatch", "--parsable", "--mem=100", "--time=100", *options], stdin=script, check=True)
+    return str(done.stdout.strip())
+
+
+def state(cluster: Cluster, number: str) -> str:
+    return "".join(row["State"] for row in cluster.squeue(number))
+
+
+def test_an_idle_cluster(site: Site, folder: Path, idle: Cluster) -> None:
+    text, document = asked(site, folder, GPUS)
+    start, gpus = text.splitlines()
+    assert start == "tried would start at once on n1 in partition normal, says Slurm"
+    assert gpus == "GPUs in partition normal now: 16 of 16 free (v100 16 of 16), no waiting job asks for any"
+    assert (document["at_once"], document["expected_wait"], document["reason"]) == (True, 0, None)
+    assert (document["expected_nodes"], document["expected_partition"]) == ("n1", "normal")
+    assert [each["gpu_types"] for each in document["partitions"]] == [
+        [{"gpu_type": "v100", "gpu_count": 16, "free_gpu_count": 16}]
+    ]
+    assert not idle.squeue()
+
+
+def test_a_full_cluster(site: Site, folder: Path, idle: Cluster) -> None:
+    running = [
+        fill(idle, f"--ntasks={tasks}", "--nodes=1", "--gres=gpu:v100:3", "--partition=pair") for tasks in (16, 15)
+    ]
+    wait_until(lambda: all(state(idle, each) == "RUNNING" for each in running), "the partition to be full")
+    fill(idle, "--partition=pair", "--nodes=2", "--gres=gpu:1")
+    fill(idle, "--partition=pair,normal", "--nodes=4", "--ntasks=4", "--exclusive", "--gpus-per-task=2")
+    fill(idle, "--partition=pair", "--gres=gpu:1", "--hold")
+    text, document = asked(site, folder, GPUS, partition="pair")
+    start, gpus = text.splitlines()
+    assert start.startswith("tried would start at 20")
+    assert "partition pair, says Slurm" in start
+    free = "1 of 8 free (v100 1 of 8), 1 more on nodes without a free CPU"
+    assert gpus == f"GPUs in partition pair now: {free}, 2 waiting jobs ask for 10"
+    assert 5000 < document["expected_wait"] < 13000
+    assert not document["at_once"]
+
+
+def test_what_could_never_start_is_refused_as_by_submit(site: Site, folder: Path, idle: Cluster) -> None:
+    assert idle
+    text, document = asked(site, folder, GPUS, extras="{slurm: {account: nope}}", status=4)
+    assert "error E503: sbatch refuses --account: Batch job submission failed: Invalid account" in text
+    assert [each["code"] for each in document["diagnostics"] if each["severity"] == "error"] == ["E503"]
+
+
+def test_a_job_of_components(site: Site, folder: Path, idle: Cluster) -> None:
+    number = fill(idle, "--exclusive", "--nodelist=n1")
+    wait_until(lambda: state(idle, number) == "RUNNING", "a node to be taken")
+    text, document = asked(site, folder, HET, extras="{slurm: {layout: het}}")
+    assert text.startswith("tried would start at once on n[2-")
+    assert "in partition normal, says Slurm; it looks at each of the 2 components by itself" in text
+    assert (document["component_count"], document["expected_partition"]) == (2, None)
+
+
+def test_nodes_that_are_out_of_order(site: Site, folder: Path, idle: Cluster) -> None:
+    idle.admin(["scontrol", "update", "nodename=n6", "state=drain", "reason=test"])
+    try:
+        text, document = asked(
+            site, folder, role("worker", 2, "true").replace("cpu: 1", "cpu: 16"), partition="watched"
+        )
+    finally:
+        idle.admin(["scontrol", "update", "nodename=n6", "state=resume"])
+    start, gpus = text.splitlines()
+    words = "Slurm cannot say when tried would start: Requested node configuration is not available; "
+    assert start == f"{words}1 of 2 nodes of partition watched is out of order or reserved, and a job may wait for them"
+    assert gpus.startswith("GPUs in partition watched now: 4 of 8 free (v100 4 of 8), 4 on nodes that are out of order")
+    assert (document["expected_start_at"], document["at_once"]) == (None, False)
+    assert document["reason"] in start
+
+
+def test_a_partition_that_is_down(site: Site, folder: Path, idle: Cluster) -> None:
+    idle.admin(["scontrol", "update", "partitionname=watched", "state=down"])
+    try:
+        text, _ = asked(site, folder, GPUS, partition="watched")
+    finally:
+        idle.admin(["scontrol", "update", "partitionname=watched", "state=up"])
+    assert "Slurm cannot say when tried would start: partition watched is down: it starts no jobs now" in text
+
+
+def test_the_gpus_of_the_site(site: Site, folder: Path, idle: Cluster) -> None:
+    number = fill(idle, "--partition=watched", "--nodelist=n5", "--gres=gpu:v100:3")
+    wait_until(lambda: state(idle, number) == "RUNNING", "the GPUs to be taken")
+    done = site.run("paislurm", "site", "gpus", cwd=folder)
+    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
+    assert rows["PARTITION"] == ["TYPE", "GPUS", "FREE", "JOBS", "WAITING", "NOTE"]
+    assert rows["watched"] == ["v100", "8", "5", "-"]
+    assert rows["normal"] == ["v100", "16", "16", "-"]
+    one = site.run("paislurm", "site", "gpus", "--partition", "watched", "--json", cwd=folder)
+    assert [(each["partition"], each["free_gpu_count"]) for each in json.loads(one.stdout)["partitions"]] == [
+        ("watched", 5)
+    ]
+    wrong = site.run("paislurm", "site", "gpus", "--partition", "nope", cwd=folder)
+    assert (wrong.returncode, "error E630" in wrong.stderr) == (5, True)

@@ -1,0 +1,114 @@
+"""The GPUs of partitions by what sinfo and squeue print: sites of other kinds than the recorded ones."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.backends.slurm.estimate_commands import sinfo_gpus, squeue_waiting
+from paislurm.translator.cli.estimate.gpus import GpuType, Pool, pools
+from paislurm.translator.cli.estimate.words import gpu_rows, gpus_text
+
+
+def node(state: str = "idle", has: str = "gpu:a100:4", used: str = "gpu:a100:1(IDX:0)", available: str = "up") -> str:
+    return f"n1|gpu*|{available}|{state}|{has}|{used}|\n"
+
+
+def waiting(tres: str = "", node: str = "", job: str = "", task: str = "", reason: str = "Priority") -> str:
+    shown = (each or "N/A" for each in (tres, node, job, task))
+    return f"7|gpu|2|3|{'|'.join(shown)}|{reason}|\n"
+
+
+def only(text: str, jobs: str = "") -> Pool:
+    (pool,) = pools(text, jobs)
+    return pool
+
+
+@pytest.mark.parametrize(
+    "state", ["idle", "mixed", "idle~", "idle~*".rstrip("*"), "planned", "completing", "powered_down"]
+)
+def test_gpus_that_a_job_could_have(state: str) -> None:
+    pool = only(node(state))
+    assert (pool.free, pool.total, pool.away, pool.away_nodes, pool.stranded) == (3, 4, 0, 0, 0)
+
+
+@pytest.mark.parametrize("state", ["drained", "draining@", "down*", "idle*", "maint", "reserved", "failing", "unknown"])
+def test_gpus_of_nodes_that_are_out_of_order_or_kept_for_others(state: str) -> None:
+    pool = only(node(state))
+    assert (pool.free, pool.total, pool.away, pool.away_nodes, pool.stranded) == (0, 4, 4, 1, 0)
+    assert gpus_text(pool).startswith(
+        "GPUs in partition gpu now: 0 of 4 free (a100 0 of 4), 4 on nodes that are out of"
+    )
+
+
+def test_gpus_without_a_free_cpu() -> None:
+    pool = only(node("allocated"))
+    assert (pool.free, pool.stranded) == (0, 3)
+    assert gpu_rows(pool) == [("gpu", "a100", "4", "0", "-", "3 GPUs without a free CPU")]
+
+
+def test_types() -> None:
+    text = node(
+        has="gpu:v100:2(S:0),gpu:a100:2(S:1),shard:8", used="gpu:v100:2(IDX:0-1),gpu:a100:1(IDX:2),shard:0(0/8)"
+    )
+    assert only(text).types == (GpuType(name="a100", total=2, free=1), GpuType(name="v100", total=2, free=0))
+    plain = only(node(has="gpu:4", used="gpu:(null):3(IDX:0-2)"))
+    assert plain.types == (GpuType(name="", total=4, free=1),)
+    assert gpus_text(plain) == "GPUs in partition gpu now: 1 of 4 free, no waiting job asks for any"
+    assert gpu_rows(plain) == [("gpu", "-", "4", "1", "-", "")]
+    assert only(node(has="(null)", used="gpu:0")).types == ()
+
+
+def test_a_row_for_each_type_says_once_who_waits() -> None:
+    text = node(has="gpu:v100:2,gpu:a100:2", used="", available="down")
+    assert gpu_rows(only(text, waiting("gres/gpu=6"))) == [
+        ("gpu", "a100", "2", "2", "1 for 6", "partition is down"),
+        ("gpu", "v100", "2", "2", "", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "asked"),
+    [
+        (waiting("cpu=2,node=2,gres/gpu=6,gres/gpu:a100=6", node="gres/gpu:a100:3"), 6),
+        (waiting("cpu=2,node=2", node="gres/gpu:a100:3"), 6),
+        (waiting("cpu=2,node=2", node="gres:gpu:2,gres:hca:1"), 4),
+        (waiting("cpu=2,node=2", node="gres:gpu"), 2),
+        (waiting("cpu=2,node=2", node="gres/gpu:a100"), 2),
+        (waiting(job="gres/gpu=5"), 5),
+        (waiting(task="gres/gpu:a100=2"), 6),
+        (waiting("cpu=2,node=2,gres/gpumem=5"), 0),
+        (waiting(node="gres:gpumem:5"), 0),
+        (waiting("gres/gpu=6", reason="JobHeldAdmin"), 0),
+        (waiting("gres/gpu=6", reason="Dependency"), 6),
+    ],
+)
+def test_what_waiting_jobs_ask_for_also_where_the_site_counts_no_gpus(row: str, asked: int) -> None:
+    pool = only(node(), row)
+    assert (pool.waiting_jobs, pool.waiting_gpus) == (bool(asked), asked)
+
+
+def test_gpus_of_another_name() -> None:
+    text, jobs = node(has="accel:4,gpu:1", used="accel:1"), waiting(node="gres/accel:2") + waiting(node="gres/gpu:1")
+    (pool,) = pools(text, jobs, "accel")
+    assert (pool.total, pool.free, pool.waiting_gpus) == (4, 3, 4)
+
+
+def test_components_are_one_job() -> None:
+    rows = waiting("gres/gpu=2").replace("7|", "7+0|", 1) + waiting("gres/gpu=3").replace("7|", "7+1|", 1)
+    pool = only(node(), rows)
+    assert (pool.waiting_jobs, pool.waiting_gpus) == (1, 5)
+
+
+def test_another_cluster_is_named_in_a_line_of_its_own() -> None:
+    assert only(f"CLUSTER: far\n{node()}").total == 4
+    assert "--clusters=far" in sinfo_gpus(["gpu"], "far")
+    assert "--clusters=far" in squeue_waiting(["gpu"], "far")
+    assert "--local" in sinfo_gpus()
+
+
+@given(st.text(alphabet="gpu:|,()a1/=*\n ", max_size=80), st.text(alphabet="gpures:/|,=1 \nN", max_size=80))
+def test_any_text_is_read(nodes: str, jobs: str) -> None:
+    for pool in pools(nodes, jobs):
+        assert 0 <= pool.free <= pool.total

@@ -1,0 +1,161 @@
+"""`submit --test-only` and `site gpus`: what they print, and that nothing is left or submitted."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from paislurm.translator.cli.estimate import show
+from paislurm.translator.errors import Diagnostic, UnreachableError
+
+from ...backends.recording import Replay, read
+from ...site.detection.answered import VERSIONS
+from ..running import JOB, job_file
+
+if TYPE_CHECKING:
+    from ...monitor.jobs import FakeBackend
+    from ..running import Runner
+
+
+class Slurm:
+    """A Slurm that answers as recorded, whatever the partitions are called; it keeps what it was asked."""
+
+    def __init__(self, case: str, version: str = "24.11") -> None:
+        self.answers = {each.argv[0]: each.completed for each in read(f"estimate_{case}", version)}
+        self.asked: list[list[str]] = []
+        self.script = ""
+
+    def run(self, argv: list[str], *, stdin: str = "", **_: Any) -> Any:
+        self.asked.append(argv)
+        self.script = self.script or stdin
+        return self.answers[argv[0]]
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch, slurm: FakeBackend) -> Slurm:
+    assert not slurm.submissions
+    answering = Slurm("busy")
+    monkeypatch.setattr(show, "slurm_runner", lambda _: answering)
+    return answering
+
+
+def test_the_very_script_is_asked_about_and_nothing_is_left(
+    run: Runner, job: str, answers: Slurm, slurm: FakeBackend, surroundings: Path
+) -> None:
+    said = run("submit", job, "--test-only")
+    assert (said.code, slurm.submissions, surroundings.exists()) == (0, [], False)
+    assert said.out.startswith("demo would start at 2026-11-2")
+    assert "GPUs in partition pair now: 1 of 8 free" in said.out
+    assert answers.script == run("script", job).out
+    assert [each[0] for each in answers.asked] == ["sbatch", "sinfo", "squeue"]
+    assert "--partition=batch" in answers.asked[1]
+
+
+def test_as_json(run: Runner, job: str, answers: Slurm) -> None:
+    document = json.loads(run("submit", job, "--test-only", "--json").out)
+    assert (document["job"], document["backend"], document["at_once"], document["reason"]) == (
+        "demo",
+        "slurm",
+        False,
+        None,
+    )
+    assert document["expected_start_at"].startswith("2026-11-2")
+    assert [each["partition"] for each in document["partitions"]] == ["pair", "watched"]
+    assert "job_id" not in document
+    assert len(answers.asked) == 3
+
+
+def test_a_refusal_is_that_of_submit(run: Runner, tmp_path: Path, job: str, answers: Slurm) -> None:
+    assert job
+    answers.answers |= Slurm("refused").answers
+    file = job_file(tmp_path, f"{JOB}extras: {{slurm: {{account: nosuch}}}}\n", name="other.yaml")
+    said = run("submit", file, "--test-only")
+    assert said.code == 4
+    assert "$.extras.slurm.account\nerror E503: sbatch refuses --account" in said.err
+    assert [each[0] for each in answers.asked] == ["sbatch"]
+
+
+def test_one_that_waits_for_others_says_so(run: Runner, job: str, answers: Slurm) -> None:
+    assert answers
+    assert run("submit", job).code == 0
+    said = run("submit", job, "--suffix", "-2", "--after", "demo", "--test-only")
+    assert "it waits first: it is submitted after" in said.err
+
+
+def test_this_machine_has_no_queue(run: Runner, job: str, surroundings: Path) -> None:
+    said = run("submit", job, "--test-only", "--backend", "local")
+    assert said.out == "demo would start at once on this machine: the backend local has no queue\n"
+    document = json.loads(run("submit", job, "--test-only", "--backend", "local", "--json").out)
+    assert (document["at_once"], document["expected_wait"], document["partitions"]) == (True, 0, [])
+    assert not surroundings.exists()
+
+
+def test_at_a_login_node_it_is_asked_there(run: Runner, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def runner(name: str) -> Slurm:
+        asked.append(name)
+        return Slurm("idle")
+
+    monkeypatch.setattr(show, "slurm_runner", runner)
+    assert run("submit", job, "--test-only", "--host", "login1").code == 0
+    assert run("site", "gpus", "--host", "login1").code == 0
+    profile = Path(os.environ["PAISLURM_SITE"])
+    profile.write_text(f"host: login2\n{profile.read_text(encoding='utf-8')}", encoding="utf-8")
+    assert run("site", "gpus").code == 0
+    assert asked == ["ssh:login1", "ssh:login1", "ssh:login2"]
+
+
+def test_without_slurm(run: Runner, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class NoSlurm:
+        def run(self, argv: list[str], **_: Any) -> Any:
+            raise UnreachableError(Diagnostic(code="E501", message=f"there is no `{argv[0]}` here"))
+
+    monkeypatch.setattr(show, "slurm_runner", lambda _: NoSlurm())
+    for words in (("submit", job, "--test-only"), ("site", "gpus")):
+        said = run(*words)
+        assert (said.code, "error E501: there is no `s" in said.err) == (6, True)
+
+
+@pytest.mark.parametrize("option", ["--wait", "--follow", "--dry-run", "--sweep=lr=1,2"])
+def test_what_it_does_not_go_with(run: Runner, job: str, option: str) -> None:
+    said = run("submit", job, "--test-only", option)
+    assert (said.code, "--test-only submits nothing" in said.err) == (2, True)
+
+
+def test_a_dry_run_names_it(run: Runner, job: str, slurm: FakeBackend) -> None:
+    assert not slurm.submissions
+    assert "`--test-only` says when it would start" in run("submit", job, "--dry-run").err
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_gpus_of_a_site(run: Runner, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sinfo, squeue = read("estimate_busy", version)[1:]
+    monkeypatch.setattr(show, "slurm_runner", lambda _: Replay([sinfo, squeue]))
+    words = ("site", "gpus", "--partition", "pair", "--partition", "watched")
+    rows = [line.split(maxsplit=4) for line in run(*words).out.splitlines()]
+    assert rows == [
+        ["PARTITION", "TYPE", "GPUS", "FREE", "JOBS WAITING  NOTE"],
+        ["pair", "v100", "8", "1", "4 for 16      1 GPU without a free CPU"],
+        ["watched", "v100", "8", "8", "1 for 8"],
+    ]
+    document = json.loads(run(*words, "--json").out)
+    assert [(each["free_gpu_count"], each["waiting_gpu_count"]) for each in document["partitions"]] == [(1, 16), (8, 8)]
+
+
+def test_a_partition_that_there_is_not(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(show, "slurm_runner", lambda _: Slurm("busy"))
+    said = run("site", "gpus", "--partition", "nope")
+    assert (said.code, "error E630: Slurm shows no partition 'nope'" in said.err) == (5, True)
+
+
+def test_a_site_without_gpus(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    slurm = Slurm("busy")
+    slurm.answers["sinfo"] = slurm.answers["sbatch"]
+    monkeypatch.setattr(show, "slurm_runner", lambda _: slurm)
+    said = run("site", "gpus")
+    assert (said.code, said.out, "Slurm shows no GPUs" in said.err) == (0, "", True)

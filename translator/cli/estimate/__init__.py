@@ -1,0 +1,1 @@
+"""Say before a submit when a job would start, and which GPUs are free."""
