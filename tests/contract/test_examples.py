@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from tests.contract.site import Site
 
-EXAMPLES = sorted(path.name for path in (ROOT / "examples").iterdir() if path.stem != "site")
+JOB_FILES = (".json", ".yaml")
+EXAMPLES = sorted(
+    path.name for path in (ROOT / "examples").iterdir() if path.suffix in JOB_FILES and path.name != "site.yaml"
+)
 SAYS = {
     "checkpoint": ("0-trainer/0", "resumed after step 3\n"),
     "container": ("0-worker/0", "Python 3."),
