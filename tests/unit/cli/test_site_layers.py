@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from paislurm.translator.cli.context import _transport
 from paislurm.translator.cli.input.sites import find_site, profile_files
 from paislurm.translator.cli.site import ask as ask_module
 from paislurm.translator.errors import Diagnostic, SiteError, UnreachableError
@@ -97,6 +98,13 @@ def test_no_profile_that_is_named_passes_a_lock_by(
     monkeypatch.setenv("PAISLURM_SITE", str(named))
     with pytest.raises(SiteError, match="E466"):
         find_site(None)
+
+
+def test_a_variable_passes_no_lock_by(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAISLURM_TRANSPORT", "fabric")
+    for text, wanted in (("transport: ssh\n", "fabric"), ("transport: ssh\nlocked: [transport]\n", "ssh")):
+        written(system, text)
+        assert _transport() == wanted
 
 
 def test_an_organisations_locks_hold_below_a_profile_that_is_named(system: Path, named: Path, tmp_path: Path) -> None:
