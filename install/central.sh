@@ -3,7 +3,8 @@
 # FOLDER/modulefiles/paislurm/VERSION its module file, for Environment Modules and Lmod. With WHEELHOUSE, which
 # install/wheelhouse.sh makes, no network is needed. FOLDER must be on a file system that all nodes see under this path.
 #
-#   install/central.sh FOLDER [WHEELHOUSE]         PYTHON=/usr/bin/python3.11 names the Python
+#   install/central.sh FOLDER [WHEELHOUSE]         PYTHON=/usr/bin/python3.11 names the Python; without a WHEELHOUSE,
+#                                                  EXTRAS=report,ssh adds what install/wheelhouse.sh says
 set -euo pipefail
 shopt -s nullglob
 umask 022
@@ -30,6 +31,10 @@ make_module() {
 }
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+if (($# < 1 || $# > 2)); then
+  echo "usage: install/central.sh FOLDER [WHEELHOUSE]" >&2
+  exit 2
+fi
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 readonly root folder
@@ -42,6 +47,9 @@ if [[ -z $wheelhouse ]]; then
   wheelhouse=$(mktemp -d)/wheels
   trap 'rm -rf "${wheelhouse%/wheels}"' EXIT
   "$root/install/wheelhouse.sh" "$wheelhouse" "${PYTHON-}" >/dev/null
+fi
+if [[ $(find "$folder" -maxdepth 0 -perm /022) ]]; then
+  echo "warning: others than its owner can write to $folder, and so replace what all users run: chmod go-w $folder" >&2
 fi
 wheels=("$wheelhouse"/paislurm-*.whl)
 if [[ ${#wheels[@]} -ne 1 || ! -f $wheelhouse/requirements.txt ]]; then

@@ -5,6 +5,10 @@
 #   install/venv.sh FOLDER [PYTHON]
 set -euo pipefail
 
+if (($# < 1 || $# > 2)); then
+  echo "usage: install/venv.sh FOLDER [PYTHON]" >&2
+  exit 2
+fi
 readonly folder=$1 named=${2-}
 readonly least=3.10
 candidates=(/usr/bin/python3 python3 python3.{10..20} python)

@@ -2,10 +2,14 @@
 # Make the folder WHEELHOUSE for machines without a network: paislurm and all that it needs as wheels, for this platform
 # and the Python that install/venv.sh finds, or PYTHON, and a requirements.txt that pins each by its SHA-256. Needs an index of packages, once.
 #
-#   install/wheelhouse.sh WHEELHOUSE [PYTHON]
+#   install/wheelhouse.sh WHEELHOUSE [PYTHON]      EXTRAS=report,ssh takes along what `report` draws with, and fabric
 set -euo pipefail
 shopt -s nullglob
 
+if (($# < 1 || $# > 2)); then
+  echo "usage: install/wheelhouse.sh WHEELHOUSE [PYTHON]" >&2
+  exit 2
+fi
 readonly wheelhouse=$1
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 work=$(mktemp -d)
@@ -28,7 +32,7 @@ fi
 # The build leaves files beside the source, which may belong to somebody else.
 mkdir "$work/source" "$work/wheels"
 tar -C "$root" --exclude-vcs --exclude=./.venv --exclude=./build --exclude=./dist -cf - . | tar -C "$work/source" -xf -
-"$work/venv/bin/pip" wheel -q --wheel-dir "$work/wheels" "$work/source"
+"$work/venv/bin/pip" wheel -q --wheel-dir "$work/wheels" "$work/source${EXTRAS:+[$EXTRAS]}"
 (cd "$work/wheels" && pinned) >"$work/requirements.txt"
 mv "$work/requirements.txt" "$work/wheels"
 mkdir -p "$(dirname "$wheelhouse")"

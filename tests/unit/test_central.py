@@ -20,7 +20,8 @@ ALONE = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--
 def install(*argv: str | Path, alone: bool = True) -> subprocess.CompletedProcess[str]:
     script, *others = argv
     words = [*(ALONE if alone else []), str(ROOT / "install" / script), *map(str, others)]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    env = {**os.environ, "EXTRAS": "report"}
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, env=env)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ def test_each_wheel_is_pinned_by_its_hash(wheelhouse: Path) -> None:
     assert len(pins) == len(list(wheelhouse.glob("*.whl")))
     assert all(re.fullmatch(r"[A-Za-z0-9_.]+==\S+ --hash=sha256:[0-9a-f]{64}", pin) for pin in pins)
     names = {pin.partition("==")[0] for pin in pins}
-    assert {"paislurm", "click", "jinja2", "pydantic", "pyyaml", "rich"} <= names
+    assert {"paislurm", "click", "jinja2", "pydantic", "pyyaml", "rich", "vl_convert_python"} <= names
     assert install("wheelhouse.sh", wheelhouse, alone=False).stderr.endswith("name a new folder\n")
 
 
@@ -90,6 +91,8 @@ def test_versions_are_installed_beside_each_other_without_a_network(wheelhouse: 
             check=True,
         )
         assert said.stdout == f"paislurm {number}\n"
+    python = tmp_path / "opt" / version / "bin" / "python"
+    subprocess.run([python, "-c", "import vl_convert"], check=True, timeout=60)
     writable = [path for path in (tmp_path / "opt").rglob("*") if not path.is_symlink() and path.stat().st_mode & 0o022]
     assert writable == []
     modules = tmp_path / "opt" / "modulefiles" / "paislurm"
@@ -105,6 +108,34 @@ def test_versions_are_installed_beside_each_other_without_a_network(wheelhouse: 
             check=True,
         )
         assert said.stdout.splitlines() == ["paislurm 9.9.9", "/usr/bin/python3"]
+        # As the guide says to uninstall: without its default the highest version that is left is loaded.
+        for gone in ("9.9.9", ".version"):
+            (modules / gone).unlink()
+        said = subprocess.run(
+            ["bash", "-c", loads],
+            env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "MODULEPATH": str(modules.parent)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert said.stdout.splitlines()[0] == f"paislurm {version}"
+
+
+@pytest.mark.parametrize("script", ["central.sh", "wheelhouse.sh", "venv.sh"])
+@pytest.mark.parametrize("words", [(), ("a", "b", "c")])
+def test_a_wrong_call_is_told_the_right_one(script: str, words: tuple[str, ...]) -> None:
+    done = install(script, *words, alone=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"usage: install/{script} ")
+    assert not Path("a").exists()
+
+
+def test_a_folder_that_others_can_write_to_is_warned_of(tmp_path: Path) -> None:
+    tmp_path.chmod(0o775)
+    done = install("central.sh", tmp_path, tmp_path, alone=False)
+    assert f"others than its owner can write to {tmp_path}" in done.stderr
+    tmp_path.chmod(0o755)
+    assert "warning" not in install("central.sh", tmp_path, tmp_path, alone=False).stderr
 
 
 def test_a_wheel_that_is_another_one_is_not_installed(wheelhouse: Path, tmp_path: Path) -> None:

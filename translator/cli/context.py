@@ -104,10 +104,12 @@ def _choose(name: str, *_home: str) -> Backend:
 
 
 def _transport() -> str:
-    """Return how the user wants login nodes to be reached."""
+    """Return how the user wants login nodes to be reached, or how the site locks that."""
     from .input.sites import find_site
 
-    return os.environ.get("PAISLURM_TRANSPORT") or find_site(None).transport
+    site = find_site(None)
+    wanted = "" if "transport" in site.locked else os.environ.get("PAISLURM_TRANSPORT", "")
+    return wanted or site.transport
 
 
 def _run_folders(backend_name: str, ids: Collection[JobId], tags: Collection[str]) -> list[RunFolder]:

@@ -52,7 +52,10 @@ def check_private(folder: Path) -> None:
     uid = folder.stat().st_uid
     if uid not in (os.geteuid(), TRUSTED):
         message = f"{folder} belongs to {owner_name(uid)}, and PAISLURM_HOME must be a folder of your own"
-        raise FolderError(Diagnostic(code="E542", message=message, hint='export PAISLURM_HOME="$HOME/.paislurm"'))
+        hint = 'export PAISLURM_HOME="$HOME/.paislurm"'
+        if os.geteuid() == TRUSTED:
+            hint += f"; to look at jobs of {owner_name(uid)}: `runuser -u {owner_name(uid)} -- paislurm status`"
+        raise FolderError(Diagnostic(code="E542", message=message, hint=hint))
     if mode & OTHERS_WRITE:
         message = f"others can write to {folder} (mode {mode:04o}), and PAISLURM_HOME must be yours alone"
         raise FolderError(Diagnostic(code="E542", message=message, hint=f"chmod go-w {quote(str(folder))}"))

@@ -47,7 +47,8 @@ def _sentences(plan: Plan) -> Iterator[str]:
         )
     yield (
         "It runs as the user who submits it. The script itself writes to the run folder, which all nodes must see, and "
-        f"to folders of its own, /tmp/paislurm-* of its nodes{_more_writes(plan)}; {_may_write(plan)}"
+        "to folders of its own, /tmp/paislurm-* and /dev/shm/paislurm-* of its nodes"
+        f"{_more_writes(plan)}; {_may_write(plan)}"
     )
     if plan.secrets:
         yield "Values of secrets are not in it: tasks read them from files that only the user can read."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, get_origin
 
 from ..errors import Severity
@@ -65,6 +66,20 @@ def locks_of(layer: Document) -> tuple[str, ...]:
     return tuple(text for _, text in layer.texts((LOCKED,)))
 
 
+def only_locked(layers: Sequence[Document]) -> tuple[Document, ...]:
+    """Return of profiles what any of them locks, and the locks themselves: that holds below any other profile."""
+    locks = [LOCKED, *(lock for layer in layers for lock in locks_of(layer))]
+    return tuple(replace(layer, root=_under_locks(layer.root, (), locks)) for layer in layers)
+
+
+def _under_locks(value: Value, path: tuple[str, ...], locks: Sequence[str]) -> Value:
+    """Return of a value at a path what locks are of."""
+    if any(covers(lock, path) for lock in locks) or not isinstance(value, Mapping):
+        return value
+    above = {tuple(lock.split(".")[: len(path) + 1]) for lock in locks}
+    return {key: _under_locks(inner, (*path, key), locks) for key, inner in value.items() if (*path, key) in above}
+
+
 def covers(lock: str, key: Sequence[str]) -> bool:
     """Tell whether a lock is of a key, or of a table around it."""
     steps = lock.split(".")
@@ -101,7 +116,7 @@ def _broken_locks(
             "E466",
             path,
             f"`{'.'.join(map(str, path))}` is locked by {where.file}, line {where.line}",
-            hint="leave it out here, or name a whole profile of your own with --site",
+            hint="leave it out here: the lock holds whichever profile is named",
             key=True,
         )
     yield from collector.of(Severity.ERROR)

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from .profile import Site
 
 _EXTRAS: Path = ("extras", "slurm")
+_CLUSTERS = "virtualClusters"
+_NAMES: tuple[Path, ...] = (("defaults", "virtualCluster"), ("virtualCluster",))
+"""Where a job of protocol v2, and one of v1, names its virtual cluster."""
 _OF_CLUSTERS = ("partition", "account", "qos", "reservation")
 
 
 def locked_wishes(document: Document, site: Site, virtual_cluster: str) -> tuple[Diagnostic, ...]:
-    """Return a diagnostic for each key of `extras.slurm` that stands for something else than what the site locks.
+    """Return a diagnostic for each wish of a job, `extras.slurm` or a virtual cluster, that the site locks otherwise.
 
     What the profile leaves open in a locked table is open to jobs, too.
     """
@@ -33,6 +36,11 @@ def locked_wishes(document: Document, site: Site, virtual_cluster: str) -> tuple
             shown = str(wanted).lower() if isinstance(wanted, bool) else wanted
             message = f"the site locks `{'.'.join(key)}`, which is {shown}"
             collector.add("E467", path, message, hint=f"leave `{path[-1]}` out")
+    if _CLUSTERS in site.locked and site.virtual_clusters and site.virtual_cluster(virtual_cluster) is None:
+        # It would be a partition of that name, with nothing of what the site has its virtual clusters ask for.
+        hint = f"name one of {', '.join(site.virtual_clusters)}"
+        for path in (path for path in _NAMES if document.at(path) is not None):
+            collector.add("E467", path, f"the site locks `{_CLUSTERS}`, which has no `{virtual_cluster}`", hint=hint)
     return collector.of(Severity.ERROR)
 
 
@@ -49,4 +57,4 @@ def _targets(document: Document, site: Site, name: str) -> Iterator[tuple[Path, 
     for option in _OF_CLUSTERS:
         value = getattr(cluster, option, None)
         if value is not None:
-            yield from (((*table, option), ("virtualClusters", name, option), value) for table in tables)
+            yield from (((*table, option), (_CLUSTERS, name, option), value) for table in tables)

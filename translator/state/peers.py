@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .safe_read import parse_int, read_end
+from .safe_read import host_or_empty, parse_int, read_end
 from .task_reports import MAX_BYTES
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def apply_peers(found: dict[tuple[int, int], Peer], lines: Iterable[bytes]) -> N
             case [int(role), int(index), int(attempt)], [address, slot, *ports]:
                 known, number = found.get((role, index)), parse_int(slot)
                 if number is not None and (known is None or known.attempt <= attempt):
-                    found[role, index] = Peer(address, _ports(ports), number, attempt)
+                    found[role, index] = Peer(host_or_empty(address), _ports(ports), number, attempt)
             case _:
                 pass
 

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from ..lazy import dataclass
 from .peers import is_port
-from .safe_read import CorruptDataError, json_object, optional_int, read_end, require_int, require_objects, require_str
+from .safe_read import (
+    CorruptDataError,
+    host_or_empty,
+    json_object,
+    optional_int,
+    read_end,
+    require_int,
+    require_objects,
+    require_str,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,7 +139,7 @@ def _task(raw: Mapping[str, object]) -> TaskResult:
         node=_text_or_empty(raw, "node"),
         started_at=optional_int(raw, "started_at"),
         ended_at=optional_int(raw, "ended_at"),
-        address=_text_or_empty(raw, "node_address"),
+        address=host_or_empty(_text_or_empty(raw, "node_address")),
         ports=_ports(raw.get("ports_by_label")),
     )
 

@@ -20,6 +20,8 @@ MAX_NUMBER = 1 << 53
 MAX_JOB_ID = (1 << 31) - 1
 MAX_DIGITS = 16
 """Digits."""
+_HOST = regex(r"[A-Za-z0-9_:][A-Za-z0-9_.:%-]{0,254}")
+"""A name or an address, also one of IPv6 with its zone."""
 _CLUSTER = regex(r"[A-Za-z0-9_-]{1,100}")
 
 
@@ -110,6 +112,11 @@ def is_job_number(word: str) -> bool:
         return False
     number = parse_int(digits)
     return number is not None and 0 < number <= MAX_JOB_ID
+
+
+def host_or_empty(word: str) -> str:
+    """Return the name or the address of a node, "" for any other text, such as `-oProxyCommand=...`."""
+    return word if _HOST.fullmatch(word) else ""
 
 
 def parse_int(word: str) -> int | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from paislurm.translator.cli.context import _transport
 from paislurm.translator.cli.input.sites import find_site, profile_files
 from paislurm.translator.cli.site import ask as ask_module
 from paislurm.translator.errors import Diagnostic, SiteError, UnreachableError
@@ -65,13 +66,75 @@ def test_what_the_system_locks_is_said_with_both_places(run: Runner, system: Pat
     assert f"error E466: `retry.submitWait` is locked by {system}, line 3" in said.err
 
 
-def test_a_profile_that_is_named_stands_alone(system: Path, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    named = written(own, "retry: {submitWait: 5}\n")
-    assert find_site(str(named)).name == ""
-    assert profile_files(str(named)) == (named,)
+@pytest.fixture
+def named(tmp_path: Path) -> Path:
+    """Return where a profile is that is named for a call."""
+    return tmp_path / "my" / "site.yaml"
+
+
+def test_a_profile_that_is_named_stands_alone_but_for_locks(
+    system: Path, named: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(named, "retry: {maxTransientRetries: 5}\n")
     monkeypatch.setenv("PAISLURM_SITE", str(named))
-    assert find_site(None).retry.submit_wait == 5
-    assert find_site(str(system)).retry.submit_wait == 60
+    for option in (str(named), None):
+        site = find_site(option)
+        assert (site.name, site.retry.max_transient_retries, site.retry.submit_wait) == ("", 5, 60)
+        assert site.locked == ("retry.submitWait",)
+        assert profile_files(option) == (named, system)
+    assert find_site(str(system)).retry.max_transient_retries == 3
+
+
+@pytest.mark.parametrize("lock", ["retry", "retry.submitWait", "monitor", "groupHome"])
+def test_no_profile_that_is_named_passes_a_lock_by(
+    run: Runner, system: Path, named: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: str
+) -> None:
+    written(system, f"retry: {{submitWait: 60}}\nlocked: [{lock}]\n")
+    written(named, "retry: {submitWait: 5}\nmonitor: {maxPollInterval: 20}\ngroupHome: true\n")
+    said = run("submit", "--dry-run", "--site", str(named), job_file(tmp_path))
+    assert said.code == 4
+    assert "error E466: " in said.err
+    assert f"is locked by {system}, line 2" in said.err
+    monkeypatch.setenv("PAISLURM_SITE", str(named))
+    with pytest.raises(SiteError, match="E466"):
+        find_site(None)
+
+
+def test_a_variable_passes_no_lock_by(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAISLURM_TRANSPORT", "fabric")
+    for text, wanted in (("transport: ssh\n", "fabric"), ("transport: ssh\nlocked: [transport]\n", "ssh")):
+        written(system, text)
+        assert _transport() == wanted
+
+
+def test_an_organisations_locks_hold_below_a_profile_that_is_named(system: Path, named: Path, tmp_path: Path) -> None:
+    organisation = written(tmp_path / "org.yaml", "monitor: none\nstorages: {a: {path: /a}}\nlocked: [storages.a]\n")
+    written(system, f"extends: {organisation}\n{SYSTEM}locked: [monitor]\n".replace("locked: [retry.submitWait]\n", ""))
+    site = find_site(str(written(named, "name: mine\nstorages: {b: {path: /b}}\n")))
+    assert (site.name, site.monitor.at_end, site.retry.submit_wait) == ("mine", True, 600)
+    assert sorted(site.storages) == ["a", "b"]
+
+
+def test_what_is_beside_the_systems_profile_is_the_administrators(system: Path) -> None:
+    other = written(system.with_name("debug.yaml"), "retry: {submitWait: 5}\n")
+    assert find_site(str(other)).retry.submit_wait == 5
+    around = system.parent / ".." / "etc" / "debug.yaml"
+    with pytest.raises(SiteError, match="E466"):
+        find_site(str(around))
+
+
+@pytest.mark.usefixtures("silent")
+def test_a_profile_that_is_to_take_the_systems_place_is_checked_alone(run: Runner, system: Path, named: Path) -> None:
+    written(named, "retry: {submitWait: 5}\n")
+    assert system.is_file()
+    said = run("site", "check", "--site", str(named))
+    assert (said.code, said.out) == (0, f"{named}: is valid\n")
+    assert "E466" in run("site", "show", "--site", str(named)).err
+    written(named, "name: mine\n")
+    shown = run("site", "show", "--site", str(named))
+    assert shown.err == f"the profile is {named}, named by --site; what {system} locks holds\n"
+    rows = {line.split()[0]: line.split()[1:] for line in shown.out.splitlines()}
+    assert rows["retry.submitWait"] == ["60", "system,", "locked", f"{system}:2"]
 
 
 def test_a_profile_that_is_named_extends_what_it_says(run: Runner, system: Path, tmp_path: Path) -> None:

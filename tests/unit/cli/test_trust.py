@@ -168,6 +168,7 @@ def test_a_home_of_another_is_refused(world: World, argv: tuple[str, ...]) -> No
         assert done.returncode == 4
         assert "error E542" in done.stderr
         assert 'export PAISLURM_HOME="$HOME/.paislurm"' in done.stderr
+        assert ("-- paislurm status`" in done.stderr) == (user == 0)
     assert list(world.home.iterdir()) == []
 
 

@@ -94,6 +94,27 @@ def test_the_page_is_written_for_its_owner_alone_and_has_what_matters(jobs: Path
         assert said in words
 
 
+@pytest.mark.parametrize("kind", ["link", "dangling", "pipe"])
+def test_what_somebody_else_put_under_its_name_is_not_written_to(
+    jobs: Path, run: Runner, tmp_path: Path, kind: str
+) -> None:
+    retried(jobs, user_name())
+    path, victim = Path("resnet-a100.report.html"), tmp_path / "victim"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(victim)
+    if kind == "link":
+        victim.write_text("mine\n", encoding="utf-8")
+    done = run("report", "resnet-a100")
+    assert (done.code, "E544" in done.err) == (2, True)
+    assert victim.exists() == (kind == "link")
+    if kind == "link":
+        assert victim.read_text(encoding="utf-8") == "mine\n"
+        assert run("report", "resnet-a100", "-o", str(path)).code == 0
+        assert "resnet-a100" in victim.read_text(encoding="utf-8")
+
+
 def test_the_policy_of_a_page_allows_its_own_style_and_script_and_nothing_else(jobs: Path, run: Runner) -> None:
     retried(jobs, user_name())
     assert run("report", "resnet-a100").code == 0

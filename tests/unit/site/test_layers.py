@@ -201,6 +201,22 @@ def test_a_job_changes_nothing_that_is_locked(extras: str, said: list[tuple[str,
     assert found[0].location.line == JOB.count("\n") + 1
 
 
+def test_a_job_goes_to_no_partition_by_a_virtual_cluster_that_a_locked_table_lacks() -> None:
+    job = JOB + "defaults: {virtualCluster: gpu}\n"
+    with pytest.raises(PlanError) as caught:
+        compile_job(job, site=load_site(WITH_CLUSTERS, file="site.yaml"))
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.path) == ("E467", "$.defaults.virtualCluster")
+    assert (found.message, found.hint) == (
+        "the site locks `virtualClusters`, which has no `gpu`",
+        "name one of default",
+    )
+    plan = compile_job(job, site=load_site(OPEN, file="site.yaml")).plan
+    assert dict(plan.components[0].directives)["partition"] == "gpu"
+    listed = JOB + "defaults: {virtualCluster: default}\n"
+    assert compile_job(listed, site=load_site(WITH_CLUSTERS, file="site.yaml")).job.virtual_cluster == "default"
+
+
 @pytest.mark.parametrize("extras", ["qos: long", "account: research", "compat: {nounset: true}", "time: 1:00:00"])
 def test_what_is_open_or_says_the_same_is_the_jobs(extras: str) -> None:
     site = load_site(WITH_CLUSTERS, file="site.yaml")

@@ -27,6 +27,14 @@ def test_the_last_attempt_of_a_task_counts(tmp_path: Path) -> None:
     assert read_peers(tmp_path / "none") == {}
 
 
+def test_an_address_is_none_that_ssh_takes_for_an_option(tmp_path: Path) -> None:
+    words = ["-oProxyCommand=x", "10.0.0.1\x1b[31m", "a;b", "$(x)", "fe80::1%ib0", "::1", "node-1.site", "a" * 256]
+    lines = [f"peer 0 {index} 0 {word} 0 http:5000" for index, word in enumerate(words)]
+    (tmp_path / "n1.log").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    found = [peer.address for _, peer in sorted(read_peers(tmp_path).items())]
+    assert found == ["", "", "", "", "fe80::1%ib0", "::1", "node-1.site", ""]
+
+
 @given(st.lists(st.binary(max_size=60)))
 def test_nonsense_names_no_port_that_is_none(lines: list[bytes]) -> None:
     found: dict[tuple[int, int], Peer] = {}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, SiteError
-from ...site.layers import EXTENDS, layered, locks_of
+from ...site.layers import EXTENDS, layered, locks_of, only_locked
 from ...site.load import read_layer
 from .sites import read_at_most
 
@@ -21,8 +21,12 @@ _ONE_CLUSTER = ("host", "cluster")
 """Keys by which a profile says which cluster it is of."""
 
 
-def layers_of(path: Path, below: Path | None, why_named: str = "") -> tuple[Document, ...]:
+def layers_of(
+    path: Path, below: Path | None, why_named: str = "", *, locks_alone: bool = False
+) -> tuple[Document, ...]:
     """Return a profile and all to which it adds, the lowest first; `below` is under them all where it may be.
+
+    With `locks_alone` nothing of `below` counts but what it locks.
 
     Raises `SiteError` where one cannot be read, or extends itself.
     """
@@ -30,7 +34,9 @@ def layers_of(path: Path, below: Path | None, why_named: str = "") -> tuple[Docu
     if below is None or _identity(below) in {_identity(Path(each.file)) for each in upper}:
         return upper
     lower = _chain(below)
-    return (*lower, *upper) if _is_of_one_cluster(lower, upper) else upper
+    if not _is_of_one_cluster(lower, upper):
+        return upper
+    return (*(only_locked(lower) if locks_alone else lower), *upper)
 
 
 def _chain(path: Path, hint: str = "") -> tuple[Document, ...]:

@@ -22,13 +22,14 @@ UNLIMITED = 1_000_000
 """CPUs, GPUs and MiB * 1000 of this machine: a job is tried out here whatever it asks for."""
 
 
-def find_site(option: str | None, *, host: str | None = None) -> Site:
+def find_site(option: str | None, *, host: str | None = None, alone: bool = False) -> Site:
     """Load the profile that is to be used; without one, the safe defaults.
 
-    One that was not named is of the cluster here, unless it says of which `host` it is.
+    One that was not named is of the cluster here, unless it says of which `host` it is. One that was named is held to
+    the locks of the system's, but for `alone`.
     """
     path = site_path(option)
-    site = _load(path, option) if path is not None else Site()
+    site = _load(path, option, alone=alone) if path is not None else Site()
     if _is_for(site, option, host):
         return site
     detected = detected_path(host)
@@ -49,24 +50,29 @@ def _is_for(site: Site, option: str | None, host: str | None) -> bool:
     return host is None or site.host == host or is_named(option)
 
 
-def _load(path: Path, option: str | None) -> Site:
+def _load(path: Path, option: str | None, *, alone: bool = False) -> Site:
     from ...site.load import load_layers
-    from .extended import layers_of
 
-    return load_layers(layers_of(path, _below(path, option), _why_named(option)))
+    return load_layers(_layers(path, option, alone=alone))
 
 
-def profile_layers(option: str | None) -> tuple[Document, ...]:
+def profile_layers(option: str | None, *, alone: bool = False) -> tuple[Document, ...]:
     """Return the profiles that are in force together, the lowest first; none where there is none."""
+    path = site_path(option)
+    return _layers(path, option, alone=alone) if path is not None else ()
+
+
+def _layers(path: Path, option: str | None, *, alone: bool) -> tuple[Document, ...]:
+    """Return a profile over the system's: a user's own adds to that, one that is named keeps what that locks.
+
+    Those beside the system's are the administrator's, and stand alone.
+    """
     from .extended import layers_of
 
-    path = site_path(option)
-    return layers_of(path, _below(path, option), _why_named(option)) if path is not None else ()
-
-
-def _below(path: Path, option: str | None) -> Path | None:
-    """Return the system's profile, to which a user's own adds; one that is named stands alone."""
-    return SYSTEM if not is_named(option) and path == user_path() and SYSTEM.is_file() else None
+    is_held = is_named(option) and not alone and path.parent != SYSTEM.parent
+    is_above = is_held or (not is_named(option) and path == user_path())
+    below = SYSTEM if is_above and SYSTEM.is_file() else None
+    return layers_of(path, below, _why_named(option), locks_alone=is_held)
 
 
 def is_named(option: str | None) -> bool:

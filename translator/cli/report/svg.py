@@ -32,7 +32,10 @@ def converter() -> ModuleType:
         import vl_convert
     except ImportError:
         message = "a report needs the library vl-convert, which is not installed"
-        hint = "pip install 'paislurm[report]', or vl-convert-python, where paislurm is installed"
+        hint = (
+            "pip install 'paislurm[report]', or vl-convert-python, where paislurm is installed; "
+            "where it is installed for all users, an administrator does: EXTRAS=report install/central.sh"
+        )
         raise ReportError(Diagnostic(code="E595", message=message, hint=hint)) from None
     return vl_convert  # type: ignore[no-any-return, unused-ignore]
 

@@ -69,7 +69,8 @@ class Checked:
 def site_to_check(option: str | None) -> Site:
     """Return the site of the profile, and without one that which Slurm describes; SiteError if there is neither."""
     if site_path(option) is not None:
-        return find_site(option)
+        # A profile that is to take the place of the system's may lock something else.
+        return find_site(option, alone=True)
     try:
         return detect_from_here().site
     except BackendError as error:

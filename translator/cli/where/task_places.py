@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...lazy import dataclass
 from ...state.peers import read_peers
+from ...state.safe_read import host_or_empty
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +54,12 @@ def task_places(view: View) -> dict[tuple[str, int], TaskPlace]:
         is_running = task.state in ("RUNNING", "STOPPING") and not view.job_status.ended
         address, ports = (place.address, place.ports) if place else ("", {})
         found[key] = TaskPlace(
-            role=task.role, index=task.index, node=task.node, address=address, ports=ports, is_running=is_running
+            role=task.role,
+            index=task.index,
+            node=host_or_empty(task.node),
+            address=address,
+            ports=ports,
+            is_running=is_running,
         )
     return found
 

@@ -147,6 +147,21 @@ def test_the_ssh_line_to_a_port() -> None:
 
 
 @pytest.mark.usefixtures("running")
+def test_what_a_job_writes_is_no_option_of_that_ssh() -> None:
+    (log,) = Path(document("status", "demo")["folder"]).glob("attempts/0/tasks/*.log")
+    text = log.read_text(encoding="utf-8")
+    start = next(line for line in text.splitlines() if line.startswith("start 0 0 "))
+    words = start.split()
+    words[5] = "-oProxyCommand=x"
+    log.write_text(text.replace(start, " ".join(words)), encoding="utf-8")
+    known = document("port-forward", "demo", "web-0", "http", "--login", "login1")
+    assert (known["node"], known["node_address"], known["argv_by_node"][-1]) == ("127.0.0.1",) * 3
+    shown = paislurm("port-forward", "demo", "web-0", "http", "--login", "login1")
+    assert shown.returncode == 0
+    assert "ProxyCommand" not in shown.stdout + shown.stderr
+
+
+@pytest.mark.usefixtures("running")
 def test_a_port_is_forwarded_here() -> None:
     port = int(paislurm("exec", "demo", "web-0", "--", "printenv", "PAI_CURRENT_CONTAINER_PORT").stdout)
     with socket.create_server(("127.0.0.1", 0)) as taken:

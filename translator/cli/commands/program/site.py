@@ -134,8 +134,10 @@ def show(site: str | None, *, as_json: bool) -> int:
         ]
         print_json({"file": str(path) if path else None, "found_by": found_by(site) or None, "in_force": rows})
         return 0
-    below = [layer.file for layer in reversed(layers[:-1])]
-    adds = f"; it adds to {', then '.join(below)}" if below else ""
+    extended = [layer.file for layer in reversed(profile_layers(site, alone=True)[:-1])]
+    held = [layer.file for layer in reversed(layers[:-1]) if layer.file not in extended]
+    adds = f"; it adds to {', then '.join(extended)}" if extended else ""
+    adds += f"; what {' and '.join(held)} locks holds" if held else ""
     log(f"the profile is {path}, {found_by(site)}{adds}" if path else "there is no profile: all is default")
     print_table(
         ("SETTING", "VALUE", "ORIGIN", "FROM"),
@@ -189,7 +191,7 @@ def check(jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
         elif not jobs:
             print_result("there is no profile; Slurm answers, and `paislurm site detect` writes one")
         return status
-    diagnostics, reachable = check_profile(profile_layers(site))
+    diagnostics, reachable = check_profile(profile_layers(site, alone=True))
     log_diagnostics(diagnostics)
     gone = [each for each in diagnostics if each.severity is Severity.ERROR]
     if as_json:

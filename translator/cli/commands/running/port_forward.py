@@ -74,7 +74,8 @@ def _forwarding(view: View, word: str, port: str, local_port: int | None) -> For
 
     place = _place(view, word)
     number = port_of(place, port, web_pages(view.folder, [place]))
-    return Forwarding(task=place.name, node=place.node, host=place.host, port=number, local_port=local_port or number)
+    node = place.node or place.host
+    return Forwarding(task=place.name, node=node, host=place.host, port=number, local_port=local_port or number)
 
 
 def _place(view: View, word: str) -> TaskPlace:

@@ -48,7 +48,7 @@ def command(
     reports = job_reports(folders, site=site, details=not several)
     page = comparison_page(reports, group or "") if several else job_page(reports[0])
     path = Path(output or f"{_name(folders, group)}.report.html")
-    write_output(path, page.encode("utf-8", "backslashreplace"))
+    write_output(path, page.encode("utf-8", "backslashreplace"), is_named=output is not None)
     for report in reports:
         for note in report.notes:
             log(f"warning: {one_line(report.name)}: {note}")
