@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..sbatch_forms import is_plain, seconds_of
 from .safe_read import parse_int
 
 if TYPE_CHECKING:
@@ -27,21 +26,8 @@ MAX_RETRIES = 1_000_000
 
 
 def changed_options(changes: Iterable[Changed]) -> dict[str, str]:
-    """Return the options that attempts to come have in place of the script's, the last word of each.
-
-    What could not stand in a line of a script is left out: a journal can hold anything.
-    """
-    found: dict[str, str] = {}
-    for change in changes:
-        found |= {name: value for name in OPTIONS if _fits(name, value := change.values.get(name, ""))}
-    return found
-
-
-def _fits(name: str, value: str) -> bool:
-    try:
-        return bool(value) and is_plain(value) and (name != "time" or seconds_of(value) > 0)
-    except ValueError:
-        return False
+    """Return the options that attempts to come have in place of the script's, the last word of each."""
+    return {name: change.values[name] for change in changes for name in OPTIONS if name in change.values}
 
 
 def retry_limit(values: Mapping[str, str]) -> int | None:

@@ -46,5 +46,5 @@ def change_dict(change: Changed) -> dict[str, object]:
         "attempt": change.attempt,
         "job_id": change.job_id or None,
         "values": dict(change.values),
-        "old_values": dict(change.old_values),
+        "old_values": {name: value or None for name, value in change.old_values.items()},
     }

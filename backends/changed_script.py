@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from ..lazy import regex
-from ..planning.slurm.options import WARNED_FROM
-from ..sbatch_forms import seconds_of
-from .shell import sbatch_line
+from paislurm.translator.lazy import regex
+from paislurm.translator.sbatch_forms import WARNED_FROM, is_plain, seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,19 +20,18 @@ def with_options(script: str, options: Mapping[str, str]) -> str:
     """Return a script that asks Slurm for other options; of those of a component, each one has them.
 
     On the command line of sbatch, options would be those of the first component alone. Where the limit is too short for
-    a warning before it, which sbatch sends up to a minute early, there is none. Raises ValueError for a value that
-    cannot stand in an `#SBATCH` line, and for a time that is none.
+    a warning before it, which sbatch sends up to a minute early, there is none. A value that cannot stand in an
+    `#SBATCH` line is left out: what was kept of a change can be anything.
     """
+    options = {name: value for name, value in options.items() if _fits(name, value)}
     head, rest = _split(script)
-    dropped = {*options, *(("signal",) if _is_short(options.get("time")) else ())}
+    dropped = {*options, *(("signal",) if _is_short(options) else ())}
     new: list[str] = []
     for position, lines in enumerate(_components(head)):
         kept = [line for line in lines if _name(line) not in dropped]
         last = max((number for number, line in enumerate(kept, 1) if line.startswith("#SBATCH")), default=len(kept))
         added = [
-            f"#SBATCH {sbatch_line(name, value)}\n"
-            for name, value in options.items()
-            if not (position and name in _OF_THE_JOB)
+            f"#SBATCH --{name}={value}\n" for name, value in options.items() if not (position and name in _OF_THE_JOB)
         ]
         new += [*kept[:last], *added, *kept[last:]]
     return "".join(new) + rest
@@ -66,5 +62,12 @@ def _name(line: str) -> str:
     return match[1] if match else ""
 
 
-def _is_short(limit: str | None) -> bool:
-    return limit is not None and timedelta(seconds=seconds_of(limit)) <= WARNED_FROM
+def _is_short(options: Mapping[str, str]) -> bool:
+    return "time" in options and seconds_of(options["time"]) <= WARNED_FROM.total_seconds()
+
+
+def _fits(name: str, value: str) -> bool:
+    try:
+        return bool(value) and is_plain(value) and (name != "time" or seconds_of(value) > 0)
+    except ValueError:
+        return False
