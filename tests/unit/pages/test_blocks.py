@@ -31,9 +31,11 @@ NOT_RUN = {
     "docs/administrator/install.md": 4,
     "docs/administrator/operations.md": 2,
     "docs/administrator/site-profile.md": 1,
+    "docs/user/faq.md": 1,
     "docs/user/ports.md": 3,
     "docs/user/recipes.md": 1,
     "docs/user/ssh.md": 2,
+    "docs/user/update.md": 1,
     "docs/user/watch.md": 1,
 }
 """How many blocks of a page cannot be run here."""
