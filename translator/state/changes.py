@@ -37,9 +37,14 @@ def retry_limit(values: Mapping[str, str]) -> int | None:
 
 
 def changed(known: History, record: Changed) -> History:
-    """Return a history that has taken in a change. A hold of no job of the backend is one of the attempt to come."""
+    """Return a history that has taken in a change. A hold of no job of the backend is one of the attempt to come.
+
+    Of another partition it is not known how many nodes an attempt can leave out and still start.
+    """
     limit, held = retry_limit(record.values), record.values.get(HELD)
     policy = known.retry_policy if limit is None else replace(known.retry_policy, retry_limit=limit)
+    if "partition" in record.values:
+        policy = replace(policy, spare_nodes=0)
     return replace(
         known,
         changes=(*known.changes, record),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...errors import PaislurmError, PlanError
 from ...state.changes import changed_options
 from ..input.job_input import SLURM_OPTIONS, compile_source
+from ..input.sites import read_at_most
 from ..output.console import log
 from ..runs.again import source_of
 
@@ -22,14 +23,17 @@ if TYPE_CHECKING:
 def check_permitted(view: View, values: Mapping[str, str]) -> None:
     """Raise PlanError where the site locks what is to be changed, or has no room for it.
 
-    What was wrong before, as by a profile of today, does not keep a job from being changed. A job whose journal does
-    not tell what it was submitted with is left to Slurm's own checks.
+    What was wrong before, as by a profile of today, does not keep a job from being changed. A job of which it is not
+    known any more what it was submitted with is left to Slurm's own checks.
     """
     wanted = {name: value for name, value in values.items() if name in SLURM_OPTIONS}
     created = view.folder.created() if wanted else None
     if created is None or created.run is None:
         return
-    text = (view.folder.path / "job.yaml").read_bytes()
+    try:
+        text = read_at_most(view.folder.path / "job.yaml")
+    except OSError:
+        return
     source = replace(source_of(created, created.run), file="job.yaml", text=text)
     earlier = {name: value for name, value in changed_options(view.history.changes).items() if name in SLURM_OPTIONS}
     now = {**dict(source.slurm), **earlier}

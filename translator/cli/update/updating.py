@@ -12,7 +12,7 @@ from paislurm.backends.batch_script import components
 from paislurm.backends.slurm.states import Phase, phase
 from paislurm.backends.slurm_emulator.files import read_text
 
-from ...errors import Diagnostic, PaislurmError, RejectedError
+from ...errors import Diagnostic, FolderError, PaislurmError, RejectedError
 from ...monitor.attempt import is_unsettled
 from ...monitor.poll import open_job
 from ...state.changes import HELD, RETRIES, changed_options
@@ -69,6 +69,7 @@ def update_jobs(
 
 def _update(view: View, values: Mapping[str, str]) -> Done:
     """Change a job; what its backend refuses of one that is between two attempts by then is tried again."""
+    _check(view, values)
     check_permitted(view, values)
     written: list[Changed] = []
     for part in _parts(values):
@@ -84,7 +85,7 @@ def _update(view: View, values: Mapping[str, str]) -> Done:
                     raise
                 continue
             change = _record(view, part, target)
-            view.folder.append(change)
+            _append(view, change)
             written.append(change)
             _wake(view)
             view = replace(view, history=open_job(view.folder).history)
@@ -161,6 +162,15 @@ def _old_values(view: View, part: Mapping[str, str]) -> dict[str, str]:
     old |= {name: value for name, value in earlier.items() if name in part}
     old.pop(HELD, None)
     return old | ({RETRIES: str(known.retry_policy.retry_limit)} if RETRIES in part else {})
+
+
+def _append(view: View, change: Changed) -> None:
+    try:
+        view.folder.append(change)
+    except OSError as error:
+        done = f"; job {change.job_id} is changed, attempts to come are not" if change.job_id else ""
+        message = f"{view.folder.journal} cannot be written ({error.strerror or error}){done}"
+        raise FolderError(Diagnostic(code="E510", message=message)) from None
 
 
 def _wake(view: View) -> None:

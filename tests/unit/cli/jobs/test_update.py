@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from dataclasses import replace
@@ -11,14 +12,26 @@ import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.errors import Diagnostic, RejectedError
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Changed, Dependency, Retry
 
-from ...monitor.jobs import CREATED, ENDED, INTENT, FakeBackend, job_folder, observed
+from ...monitor.jobs import (
+    CREATED,
+    ENDED,
+    FAILED,
+    INTENT,
+    FakeBackend,
+    ended,
+    job_folder,
+    leave_result,
+    observed,
+)
 from ..running import JOB, ME, SITE, job_file
 from .test_many import make
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from paislurm.translator.state.job_folder import JobFolder
@@ -95,6 +108,45 @@ def test_no_answer_changes_nothing(run: Runner, slurm: FakeBackend, waiting: Job
     # How often it is retried is no question to Slurm.
     assert run("update", "--retries", "2").code == 0
     assert changes(waiting) == [({"retries": "2"}, {"retries": "0"}, "")]
+
+
+def test_an_attempt_that_ends_meanwhile_is_followed_by_one_that_is_changed(
+    run: Runner, slurm: FakeBackend, waiting: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slurm says of the first that it has ended; by then there is another one."""
+    assert run("update", "--retries", "1").code == 0
+    change = slurm.change
+
+    def late(job_id: JobId, values: Mapping[str, str]) -> None:
+        if job_id == "101":
+            leave_result(waiting, **FAILED)
+            ended(slurm, "101")
+            raise RejectedError(Diagnostic(code="E621", message="Job has already finished"))
+        change(job_id, values)
+
+    monkeypatch.setattr(slurm, "change", late)
+    said = run("update", "--time", "30")
+    assert said.out == f"{ME}: time 00:30:00 (before: 01:00:00) (job 102)\n", said.err
+    assert slurm.changed == [(JobId("102"), {"time": "00:30:00"})]
+    assert [job_id for _, _, job_id in changes(waiting)] == ["", "102"]
+
+
+def test_a_journal_that_cannot_be_written(
+    run: Runner, slurm: FakeBackend, waiting: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("paislurm.translator.state.job_folder.append", full)
+    said = run("update", "--time", "30")
+    assert (said.code, len(slurm.changed)) == (4, 1)
+    assert f"error E510: {waiting.journal} cannot be written (No space left on device); job 101 is changed" in said.err
+
+
+def test_a_job_whose_file_is_gone_is_left_to_slurm(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
+    (waiting.path / "job.yaml").unlink()
+    assert run("update", "--time", "30").code == 0
+    assert len(slurm.changed) == 1
 
 
 def test_a_job_that_runs_is_not_held(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
