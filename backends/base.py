@@ -19,8 +19,8 @@ class Submission:
     """Hand a script over: `script` is a file, `folder` the job folder, `tag` names this attempt everywhere.
 
     `job` is the name of the job. The backend runs `script` with the arguments FOLDER ATTEMPT TAG and sends its output
-    to `log`; `exclude` are nodes on which it is not to run. It begins no earlier than in `delay` seconds. `environment`
-    is what it is submitted in, None for that of the caller.
+    to `log`; `exclude` are nodes on which it is not to run. It begins no earlier than in `delay` seconds, and if it is
+    `held` not before somebody releases it. `environment` is what it is submitted in, None for that of the caller.
     """
 
     script: Path
@@ -32,6 +32,7 @@ class Submission:
     exclude: tuple[str, ...] = ()
     delay: int = 0
     environment: Mapping[str, str] | None = None
+    held: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +107,13 @@ class Backend(Protocol):
 
     def cancel(self, *job_ids: JobId) -> None:
         """Ask for the end of jobs; a job that has ended is no error. After an error some may have been cancelled."""
+        ...
+
+    def change(self, job_id: JobId, values: Mapping[str, str]) -> None:
+        """Change options of a job that waits or runs, by the names of sbatch; a refusal is RejectedError.
+
+        `held` is `yes` for a job that is to wait until it is `no`.
+        """
         ...
 
     def fetch(self, run_folders: Collection[RunFolder]) -> bool:

@@ -99,6 +99,10 @@ class LocalBackend:
         for job_id in job_ids:
             self._cancel(job_id)
 
+    def change(self, job_id: JobId, values: Mapping[str, str]) -> None:  # noqa: ARG002 - as in Backend
+        """Refuse: a job here has begun at once, with no limit and on no partition."""
+        raise RejectedError(Diagnostic(code="E622", message=f"nothing can be changed of local job {job_id}"))
+
     def _cancel(self, job_id: JobId) -> None:
         folder = (self._jobs / job_id).absolute()
         state = records.read_json(folder / "state.json")

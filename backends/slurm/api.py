@@ -60,7 +60,7 @@ class SlurmApi(Protocol):
 
 
 class ApiBackend:
-    """Observe and cancel by an API; submit and find by Slurm's programs.
+    """Observe and cancel by an API; submit, find and change by Slurm's programs.
 
     Where the API cannot be asked, because it is gone or does not fit, `say` is told so once, and the programs
     answer: a job that was submitted with it stays readable.
@@ -141,6 +141,10 @@ class ApiBackend:
         for job_id in job_ids:
             if job_id not in far:
                 self._either(partial(self._api.cancel, job_id), partial(self._programs.cancel, job_id))
+
+    def change(self, job_id: JobId, values: Mapping[str, str]) -> None:
+        """Change a job, by scontrol."""
+        self._programs.change(job_id, values)
 
     def close(self) -> None:
         """Leave nothing open."""

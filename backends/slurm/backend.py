@@ -13,6 +13,7 @@ from ..base import JobId, Observation
 from ..environment import scrubbed
 from ..runner import become
 from . import commands
+from .changing import change
 from .observation import MANY, observed
 from .output import (
     accounting_records,
@@ -136,6 +137,10 @@ class SlurmBackend:
                 said = [done.stderr] if len(job_ids) == 1 else done.stderr.splitlines()
                 if done.status and not (said and all("already completing" in line for line in said)):
                     raise failure(argv, done)
+
+    def change(self, job_id: JobId, values: Mapping[str, str]) -> None:
+        """Change a job with all its components, by one scontrol, and one more to hold or release it."""
+        change(self._runner, job_id, values)
 
     def unaccounted(self, job_id: JobId, seen: Observation | None) -> Observation:
         """Return what is known of the end of a job of which nobody but the controller knows, and that not for long."""

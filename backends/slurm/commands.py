@@ -49,6 +49,7 @@ def sbatch(submission: Submission, *, own_script: Path | None = None) -> list[st
         "sbatch",
         "--parsable",
         *([f"--begin=now+{submission.delay}"] if submission.delay else []),
+        *(["--hold"] if submission.held else []),
         *([f"--exclude={','.join(exclude)}"] if exclude else []),
         f"--output={_file_name(str(submission.log))}",
         f"--comment={submission.tag}",

@@ -162,6 +162,19 @@ def test_a_pending_job_says_why_and_is_cancelled(site: Site, folder: Path, way: 
     assert job.over()[0] == "STOPPED"
 
 
+def test_a_pending_job_is_changed_and_held(site: Site, folder: Path, way: Way) -> None:
+    job = submit(site, folder, way, role("w", 1, "true"), "{slurm: {options: [--begin=now+1hour]}}")
+    done = job.paislurm("update", job.name, "--time", "7", "--hold")
+    assert done.returncode == 0, done.stderr
+    wait_until(lambda: observed(job, way)["reason"] == "JobHeldUser", "the hold")
+    shown = job.site.run("scontrol", "--oneliner", "show", "job", job.number, host=job.host).stdout
+    assert " TimeLimit=00:07:00 " in shown
+    assert job.paislurm("update", job.name, "--release").returncode == 0
+    wait_until(lambda: observed(job, way)["reason"] != "JobHeldUser", "the release")
+    assert job.paislurm("cancel", job.name).returncode == 0
+    assert job.over()[0] == "STOPPED"
+
+
 def test_a_tag_finds_the_job(site: Site, folder: Path, way: Way) -> None:
     job = submit(site, folder, way, role("w", 1, SAVES))
     records = [json.loads(line) for line in (job.path / "journal.jsonl").read_text().splitlines()]

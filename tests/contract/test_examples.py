@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.jobs import ROOT
+from tests.example_jobs import EXAMPLES
 from tests.standins import FOLDER, with_standins
 
 if TYPE_CHECKING:
@@ -15,10 +16,7 @@ if TYPE_CHECKING:
 
     from tests.contract.site import Site
 
-JOB_FILES = (".json", ".yaml")
-EXAMPLES = sorted(
-    path.name for path in (ROOT / "examples").iterdir() if path.suffix in JOB_FILES and path.name != "site.yaml"
-)
+NAMES = [file.name for file in EXAMPLES]
 SAYS = {
     "checkpoint": ("0-trainer/0", "resumed after step 3\n"),
     "container": ("0-worker/0", "Python 3."),
@@ -38,7 +36,7 @@ SAYS = {
 ATTEMPTS = {"checkpoint": 2}
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", NAMES)
 def test_example(site: Site, folder: Path, name: str) -> None:
     example = name.partition(".")[0]
     shutil.copytree(FOLDER, folder / "standins")

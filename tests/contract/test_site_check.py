@@ -11,7 +11,7 @@ import pytest
 from tests.cluster.jobs import ROOT, job_text, role
 from tests.cluster.sharing import small_file_system
 from tests.contract.limits import limits
-from tests.contract.test_examples import EXAMPLES
+from tests.contract.test_examples import NAMES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,9 +80,9 @@ def test_impossible_jobs_are_refused_and_examples_are_not(site: Site, folder: Pa
             assert [one["code"] for one in errors] == [code], each
             assert words in errors[0]["message"]
             assert errors[0]["hint"]
-        for name in EXAMPLES:
+        for name in NAMES:
             site.write(folder, name, (ROOT / "examples" / name).read_text())
-        fit = checked(site, folder, *EXAMPLES, status=0)
+        fit = checked(site, folder, *NAMES, status=0)
         assert all(each["asks"] for each in fit)
     # What is gone again is told, and where in the profile it is.
     gone = site.run("paislurm", "site", "check", "--site", "site.yaml", cwd=folder)

@@ -11,7 +11,7 @@ import pytest
 
 from paislurm.translator.site.load import load_site
 from tests.cluster.jobs import ROOT
-from tests.contract.test_examples import EXAMPLES
+from tests.contract.test_examples import NAMES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +58,7 @@ def test_it_asks_seven_questions_at_most(site: Site, folder: Path) -> None:
 
 
 def test_examples_are_right_with_it(site: Site, profile: Path) -> None:
-    for name in EXAMPLES:
+    for name in NAMES:
         file = site.write(profile.parent, name, (ROOT / "examples" / name).read_text())
         done = site.run("paislurm", "check", "--site", str(profile), str(file))
         assert done.returncode == 0, done.stderr

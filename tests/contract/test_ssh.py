@@ -152,3 +152,18 @@ def test_when_it_would_start(ann: Ann) -> None:
     assert not list(ann.laptop.cluster.home("alice").glob(f".paislurm/remote/{ann.name}.*"))
     table = ann.paislurm("site", "gpus").stdout
     assert "watched" in [line.split()[0] for line in table.splitlines()]
+
+
+def test_the_next_attempt_has_what_was_changed(ann: Ann) -> None:
+    """Its script, which is sent to the login node, has other options than the first."""
+    limit = "squeue --noheader --jobs=$SLURM_JOB_ID --format=%l"
+    first = "until [ -e go ]; do sleep 0.2; done; exit 3"
+    command = f'{limit}; [ "$FC_FRAMEWORK_ATTEMPT_ID" = 1 ] || {{ {first}; }}'
+    assert ann.submit(role("worker", 1, command), extras="{slurm: {time: 20}}").returncode == 0
+    wait_until(lambda: ann.paislurm("logs", ann.name).stdout == "20:00\n", "the first attempt to run")
+    done = ann.paislurm("update", ann.name, "--time", "8", "--retries", "1")
+    assert (done.returncode, "time 00:08:00, retries 1 (before: time 00:20:00, retries 0)" in done.stdout) == (0, True)
+    assert ann.paislurm("exec", ann.name, "worker", "--", "touch", "go").returncode == 0
+    assert ann.paislurm("wait", ann.name).returncode == 0
+    wait_until(lambda: ann.paislurm("logs", ann.name).stdout == "8:00\n", "the log of the second attempt")
+    assert ann.paislurm("update", ann.name, "--time", "9").returncode == 4

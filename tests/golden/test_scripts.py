@@ -15,11 +15,11 @@ import pytest
 
 from paislurm.translator.errors import ProtocolError
 from paislurm.translator.pipeline import compile_job
+from tests.example_jobs import EXAMPLES
 
 from .lint import complaints
 from .remake import CASES
 
-EXAMPLES = sorted(file for file in (Path(__file__).parents[2] / "examples").iterdir() if file.stem != "site")
 FOLDER = os.environ.get("PAISLURM_OPENPAI_JOBS")
 PUBLISHED = sorted([*Path(FOLDER).glob("v2/*.yaml"), *Path(FOLDER).glob("v1/*.json")]) if FOLDER else []
 COMPILE = """\

@@ -45,7 +45,18 @@ MAY_IMPORT = {
         "validation",
         "protocol",
     },
-    "planning": {"lazy", "plural", "shipped", "text_tables", "job", "slurm_options", "errors", "validation", "site"},
+    "planning": {
+        "lazy",
+        "plural",
+        "sbatch_forms",
+        "shipped",
+        "text_tables",
+        "job",
+        "slurm_options",
+        "errors",
+        "validation",
+        "site",
+    },
     "rendering": {
         "lazy",
         "plural",
@@ -110,7 +121,7 @@ PURE = (
     "planning",
     "rendering",
     "report",
-    *(f"state/{name}.py" for name in ("history", "records", "run_record")),
+    *(f"state/{name}.py" for name in ("changes", "history", "records", "run_record")),
     *(
         f"monitor/{name}.py"
         for name in ("job_status", "task_status", "retry", "transition", "notification", "waits", "failure")

@@ -26,6 +26,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "exec": "Open a shell in a task that runs, or run a command there.",
         "ssh": "The same as exec.",
         "port-forward": "Reach a port of a task from elsewhere.",
+        "update": "Change a job that waits or runs: its time limit, partition, retries.",
         "cancel": "End a job.",
         "remove": "Remove jobs that have ended.",
         "monitor": "Look after your jobs: retry what is to be retried.",
@@ -62,20 +63,27 @@ COMMANDS: Mapping[str, str] = {name: line for group in GROUPS.values() for name,
 
 ALIASES: Mapping[str, str] = {"describe": "status", "ls": "list", "ps": "list", "rm": "remove"}
 """What people type who know other programs."""
+_UPDATE = "paislurm update JOB changes time, partition, retries; for all else change FILE and paislurm submit FILE"
 HINTS: Mapping[str, str] = {
     "apply": "paislurm submit FILE",
     "delete": "paislurm cancel JOB ends a job, paislurm remove JOB removes its folder",
     "download": "paislurm status JOB shows the job's folder, which has all its files",
+    "edit": _UPDATE,
     "get": "paislurm list or paislurm status JOB",
+    "hold": "paislurm update JOB --hold",
     "info": "paislurm status JOB",
     "kill": "paislurm cancel JOB",
     "logs-follow": "paislurm logs -f JOB",
+    "modify": _UPDATE,
+    "patch": _UPDATE,
     "queue": "paislurm list",
+    "release": "paislurm update JOB --release",
     "render": "paislurm script FILE",
     "rerun": "paislurm submit --again JOB",
     "resubmit": "paislurm submit --again JOB",
     "retry": "paislurm submit --again JOB",
     "run": "paislurm submit FILE --follow",
+    "scale": _UPDATE,
     "shell": "paislurm exec JOB TASK",
     "start": "paislurm submit FILE",
     "stop": "paislurm cancel JOB",
@@ -84,6 +92,9 @@ HINTS: Mapping[str, str] = {
     "validate": "paislurm check FILE",
 }
 """What to type instead of words that would mean more than one thing here, or need something else behind them."""
+
+OTHER_CHANGES = "Commands, images, tasks and resources stay as they are: change the job file and `paislurm submit` it."
+"""What to do where `update` cannot change what somebody wants to."""
 
 
 class LazyGroup(click.Group):

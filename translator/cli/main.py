@@ -15,7 +15,7 @@ import click
 from paislurm import __version__
 
 from ..errors import Diagnostic, PaislurmError
-from .command_group import LazyGroup
+from .command_group import OTHER_CHANGES, LazyGroup
 from .output.console import forget_what_was_told, log, log_diagnostics, print_error
 
 if TYPE_CHECKING:
@@ -137,9 +137,13 @@ def _run(words: Sequence[str], output_mode: OutputMode) -> int:
 
 
 def _explained(error: click.ClickException) -> click.ClickException:
-    """Say what stands for the `-o json` of other programs where a command has no such option."""
-    if isinstance(error, click.NoSuchOption) and error.option_name in ("-o", "--output"):
+    """Say what stands for the `-o json` of other programs where a command has no such option, and for other wishes."""
+    if not isinstance(error, click.NoSuchOption):
+        return error
+    if error.option_name in ("-o", "--output"):
         return click.UsageError(f"No such option '{error.option_name}'; for a JSON document there is --json", error.ctx)
+    if error.ctx is not None and error.ctx.info_name == "update":
+        return click.UsageError(f"{error.format_message()} {OTHER_CHANGES}", error.ctx)
     return error
 
 

@@ -18,7 +18,7 @@ from .retry import STOPPED
 from .transition import abandoned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from paislurm.backends.base import Backend, JobId
 
@@ -48,17 +48,29 @@ def new_intent(attempt: int, now: int, *, before: str = "", cluster: str = "") -
     return Intent(happened_at=now, attempt=attempt, tag=f"{job}.{attempt}" if attempt else job)
 
 
-def prepare(folder: JobFolder, attempt: int) -> None:
-    """Give a fresh attempt its folder, with the script of the first; OSError if it cannot be written."""
+def prepare(folder: JobFolder, attempt: int, options: Mapping[str, str]) -> None:
+    """Give a fresh attempt its folder, with the script of the first; OSError if it cannot be written.
+
+    `options` of sbatch take the place of the script's: those that the user changed.
+    """
     path = folder.attempt(attempt)
     path.mkdir(mode=0o700, exist_ok=True)
     script = folder.script(attempt)
-    if not script.exists():
-        data, whole = read_end(folder.script(0), MAX_SCRIPT)
-        if not whole:
-            raise OSError(errno.EFBIG, "it is too large for a script", str(folder.script(0)))
-        write_durably(script, data)
+    is_there = script.exists()
+    if is_there and not options:
+        return
+    data, whole = read_end(folder.script(0), MAX_SCRIPT)
+    if not whole:
+        raise OSError(errno.EFBIG, "it is too large for a script", str(folder.script(0)))
+    write_durably(script, _with_options(data, options) if options else data)
+    if not is_there:
         sync_folder(path.parent)
+
+
+def _with_options(script: bytes, options: Mapping[str, str]) -> bytes:
+    from paislurm.backends.changed_script import with_options
+
+    return with_options(script.decode(errors="surrogateescape"), options).encode(errors="surrogateescape")
 
 
 def submit_attempt(
@@ -87,6 +99,7 @@ def submit_attempt(
         exclude=exclude,
         delay=max(0, delay),
         environment=kept_environment(folder.path) if known.attempt or known.dependencies else None,
+        held=known.holds_next,
     )
     try:
         job_id = backend.submit(submission)

@@ -14,6 +14,7 @@ from paislurm.backends.slurm.states import Phase, phase
 
 from ..errors import BackendError, PaislurmError, RejectedError
 from ..lazy import dataclass
+from ..state.changes import changed_options
 from ..state.history import apply
 from ..state.publish import remove
 from ..state.records import Cancelled, Ended, Intent, Retry
@@ -197,7 +198,8 @@ def held_up(view: View, now: int, room_at: Callable[[str], int], ahead: int = 0)
 def _submit(view: View, number: int, dependencies: Dependencies) -> View:
     """Submit a fresh attempt, unless somebody else has, or it has been cancelled meanwhile."""
     folder, now = view.folder, dependencies.clock()
-    prepare(folder, number)
+    before = open_job(folder).history
+    prepare(folder, number, changed_options(before.changes))
     if not dependencies.holds_lock():
         return view
     before = open_job(folder).history

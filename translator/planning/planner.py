@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ..errors import PlanError
 from ..job import RESTART_ALWAYS
+from ..sbatch_forms import WARNED_FROM
 from .containers import container_plan, container_warnings, workdir
 from .directories import path_variables
 from .environment import job_variables, role_variables, variable_names
@@ -24,7 +25,6 @@ from .plan_parts import EnvironmentPlan, NodePlan, RetryPlan, SlurmPlan, TimePla
 from .slurm.hazards import met, reason
 from .slurm.hazards import warnings as hazard_warnings
 from .slurm.options import (
-    WARNED_FROM,
     batch_memory_mib,
     first_component,
     is_uneven,

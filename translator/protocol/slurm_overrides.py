@@ -21,7 +21,7 @@ def with_slurm_options(document: Document, given: Mapping[str, str]) -> Document
     """
     if not given or not all(isinstance(document.at(path) or {}, Mapping) for path in (TABLE[:1], TABLE)):
         return document
-    faults = [fault for name, value in given.items() if (fault := _fault(name, value))]
+    faults = [fault for name, value in given.items() if (fault := value_fault(name, value))]
     if faults:
         raise UsageError(faults)
     root, extras, slurm = (dict(document.mapping(path)) for path in ((), TABLE[:1], TABLE))
@@ -39,7 +39,7 @@ def _without(role: Value, names: Mapping[str, str]) -> Value:
     return {key: value for key, value in role.items() if key not in names} if isinstance(role, Mapping) else role
 
 
-def _fault(name: str, value: str) -> Diagnostic | None:
+def value_fault(name: str, value: str) -> Diagnostic | None:
     """Return what is wrong with a value, in the words of what checks the same key of a file."""
     from pydantic_core import PydanticCustomError
 

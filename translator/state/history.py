@@ -9,7 +9,20 @@ from paislurm.backends.base import RunFolder
 from paislurm.backends.slurm.reasons import code_of, explained
 
 from ..lazy import dataclass
-from .records import NO_RETRIES, Cancelled, Created, Ended, Intent, Notified, Observed, Retry, RetryCounters, Submitted
+from .changes import changed
+from .records import (
+    NO_RETRIES,
+    Cancelled,
+    Changed,
+    Created,
+    Ended,
+    Intent,
+    Notified,
+    Observed,
+    Retry,
+    RetryCounters,
+    Submitted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -59,6 +72,9 @@ class History:
     created: int = 0
     retries: tuple[Retry, ...] = ()
     cancelled: Cancelled | None = None
+    changes: tuple[Changed, ...] = ()
+    holds_next: bool = False
+    """Whether the attempt that is submitted next is to be held until its user releases it."""
     ran: bool = False
     attempt: int = 0
     tag: str = ""
@@ -133,6 +149,8 @@ def apply(known: History, records: Iterable[Record]) -> History:
             notified.add(record.key)
         elif isinstance(record, Cancelled):
             known = replace(known, cancelled=record)
+        elif isinstance(record, Changed):
+            known = changed(known, record)
         elif record.attempt < known.attempt:
             continue
         elif isinstance(record, Retry):
@@ -195,7 +213,7 @@ def _next(known: History, record: Intent | Submitted | Observed | Ended) -> Hist
             return replace(
                 known, job_id=record.job_id, submitted=record.happened_at, job=record.job, user=record.user,
                 backend=record.backend, tasks=record.task_count, created=known.created or record.happened_at,
-                group=known.group or record.group,
+                group=known.group or record.group, holds_next=False,
             )  # fmt: skip
         case Observed():
             if len(known.waited) < MAX_REASONS:

@@ -141,6 +141,21 @@ class Cancelled:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Changed:
+    """Say what a job's user changed while it waited or ran, and what was before; see `state/changes.py`.
+
+    `job_id` is the backend's job that was changed, "" where only attempts to come are: then the `attempt` is the last.
+    """
+
+    happened_at: int
+    attempt: Count
+    user: str
+    values: Mapping[str, str]
+    old_values: Mapping[str, str]
+    job_id: JobNumber = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Retry:
     """Say how an attempt ended, and that the next one is due at `retry_at`; the counts of retries are those after it.
 
@@ -193,8 +208,8 @@ class Notified:
     delivered: bool
 
 
-Record: TypeAlias = Created | Intent | Submitted | Observed | Cancelled | Retry | Ended | Notified
-_KINDS: tuple[type[Record], ...] = (Created, Intent, Submitted, Observed, Cancelled, Retry, Ended, Notified)
+Record: TypeAlias = Created | Intent | Submitted | Observed | Cancelled | Changed | Retry | Ended | Notified
+_KINDS: tuple[type[Record], ...] = (Created, Intent, Submitted, Observed, Cancelled, Changed, Retry, Ended, Notified)
 
 
 def dump(record: Record) -> bytes:

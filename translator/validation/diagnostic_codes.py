@@ -235,6 +235,10 @@ PROGRAM = {
     "E596": "a chart of a report cannot be drawn",
     "E597": "no job has the group that is named",
     "E599": "internal error: please report it",
+    "E620": "a job that is to be changed has ended, or is being cancelled",
+    "E621": "Slurm refuses a change of a job; its words, and what it allows",
+    "E622": "a change that means nothing for the job: it has begun, or its backend has no such thing",
+    "E623": "a job that is to be changed, of which it is not known whether Slurm took it",
     "E630": "Slurm shows no partition of this name",
 }
 """What goes wrong around job files. Source: this project's command line."""

@@ -26,7 +26,7 @@ from paislurm.translator.pipeline import compile_job
 from paislurm.translator.planning.plan_text import plan_dict
 from paislurm.translator.site.profile import Site
 from paislurm.translator.state.history import history
-from paislurm.translator.state.records import Cancelled, Dependency, Notified, Observed, Retry, dump
+from paislurm.translator.state.records import Cancelled, Changed, Dependency, Notified, Observed, Retry, dump
 from tests.documents import faults
 from tests.golden.remake import CASES, compiled
 
@@ -43,7 +43,17 @@ if TYPE_CHECKING:
     from .running import Runner
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "json.md"
-WORDS = ("states", "backend_states", "parameters", "overrides", "slurm_options", "sweep", "ports_by_label")
+WORDS = (
+    "states",
+    "backend_states",
+    "parameters",
+    "overrides",
+    "slurm_options",
+    "sweep",
+    "ports_by_label",
+    "values",
+    "old_values",
+)
 """Objects whose keys are data: states, parameters."""
 TYPES = {str: "text", int: "number", float: "number", bool: "boolean", list: "list", dict: "object"}
 SAME = {"wait": "status", "watch": "list"}
@@ -65,6 +75,7 @@ RECORDS = (
     SUBMITTED,
     Observed(happened_at=NOW, attempt=0, backend_state="PENDING", backend_reason="a", backend_reasons=("a", "b")),
     Cancelled(happened_at=NOW, attempt=0, user="alice"),
+    Changed(happened_at=NOW, attempt=0, user="alice", values={"time": "02:00:00"}, old_values={"time": ""}),
     RETRY,
     ENDED,
     Notified(happened_at=NOW, attempt=0, key="k", delivered=True),
@@ -146,7 +157,12 @@ def documents(
     sstat.chmod(0o755)
     monkeypatch.setenv("PATH", f"{sstat.parent}:{os.environ['PATH']}")
     context.bill().add(Call(time=time.time(), program="squeue", cpu=0.25, failed=False))
-    for line in (("status", ours), ("port-forward", ours, "worker-0", "http"), ("top", ours)):
+    for line in (
+        ("update", ours, "--retries", "2"),
+        ("status", ours),
+        ("port-forward", ours, "worker-0", "http"),
+        ("top", ours),
+    ):
         read(*line)
     for line in (("exec", ours, "worker-0"), ("cancel", ours), ("monitor", "--once"), ("monitor", "--bill")):
         read(*line)

@@ -144,6 +144,8 @@ class FakeBackend:
         self.submissions: list[Submission] = []
         self.cancelled: list[JobId] = []
         self.cancel_calls = 0
+        self.changed: list[tuple[JobId, dict[str, str]]] = []
+        self.refuses_change = ""
         self.forgotten: list[str] = []
         self.tags: dict[str, JobId] = {}
         self.queries = 0
@@ -201,6 +203,13 @@ class FakeBackend:
         self.node_queries += 1
         self._fail()
         return {node: self.lost[node] for node in nodes.split(",") if node in self.lost}
+
+    def change(self, job_id: JobId, values: Mapping[str, str]) -> None:
+        """Remember what was changed of a job, or refuse it."""
+        self._fail()
+        if self.refuses_change:
+            raise RejectedError(Diagnostic(code="E621", message=self.refuses_change))
+        self.changed.append((job_id, dict(values)))
 
     def cancel(self, *job_ids: JobId) -> None:
         """Remember what was cancelled, and by how many calls."""

@@ -35,6 +35,7 @@ NOT_RUN = {
     "docs/user/ports.md": 3,
     "docs/user/recipes.md": 1,
     "docs/user/ssh.md": 2,
+    "docs/user/update.md": 1,
     "docs/user/waiting.md": 2,
     "docs/user/watch.md": 1,
 }

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from paislurm.translator.exit_codes.table import BEHAVIOURS, SiteRow
 from paislurm.translator.state.records import (
     Cancelled,
+    Changed,
     Created,
     Dependency,
     Ended,
@@ -87,6 +88,7 @@ any_record = st.one_of(
         backend_reasons=st.lists(words, max_size=3).map(tuple),
     ),
     st.builds(Cancelled, happened_at=numbers, attempt=counts, user=words, job_id=ids),
+    st.builds(Changed, happened_at=numbers, attempt=counts, user=words, values=maps, old_values=maps, job_id=ids),
     st.builds(Notified, happened_at=numbers, attempt=counts, key=words, delivered=st.booleans()),
     st.builds(
         Retry,

@@ -76,7 +76,7 @@ _OPTIONS = (
         help="Secrets of the job, a YAML mapping in a file of mode 0600 or 0400; they go before the job file's own.",
     ),
 )
-_SLURM_OPTIONS = ("time", "partition", "account", "qos")
+SLURM_OPTIONS = ("time", "partition", "account", "qos")
 """Keys of `extras.slurm` that are options of the command line, too, which go before the job file and the profile."""
 _SLURM_ARGUMENTS = (
     click.option("--time", metavar="LIMIT", help="The job's time limit: minutes, HH:MM:SS or D-HH:MM:SS."),
@@ -96,6 +96,13 @@ def optional_job_file(command: Callable[..., int]) -> Callable[..., int]:
     return click.argument("file", metavar="[FILE]", default="", type=click.Path())(_with_source(command))
 
 
+def slurm_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the options that stand for keys of `extras.slurm`, for a command that takes no job file."""
+    for add in reversed(_SLURM_ARGUMENTS):
+        command = add(command)
+    return command
+
+
 def _with_source(command: Callable[..., int]) -> Callable[..., int]:
     @wraps(command)
     def with_source(
@@ -107,7 +114,7 @@ def _with_source(command: Callable[..., int]) -> Callable[..., int]:
         secrets: str | None,
         **others: Any,
     ) -> int:
-        given = {name: others.pop(name) for name in _SLURM_OPTIONS}
+        given = {name: others.pop(name) for name in SLURM_OPTIONS}
         slurm = tuple((name, value) for name, value in given.items() if value is not None)
         source = Source(file=file, site=site, parameters=parameters, suffix=suffix, secrets=secrets, slurm=slurm)
         return command(source, **others)

@@ -47,7 +47,7 @@ def cancel_jobs(folders: Sequence[JobFolder]) -> tuple[list[Done], list[Paislurm
 
     One query for all tells how they stand.
     """
-    refusals = {folder.name: _refusal(folder) for folder in folders}
+    refusals = {folder.name: refusal(folder, "cancel") for folder in folders}
     errors = [error for error in refusals.values() if error is not None]
     known = [folder for folder in folders if refusals[folder.name] is None]
     done: list[Done] = []
@@ -78,10 +78,10 @@ def joined(errors: Sequence[PaislurmError]) -> PaislurmError:
     return type(errors[0])(dict.fromkeys(each for error in errors for each in error.diagnostics))
 
 
-def _refusal(folder: JobFolder) -> PaislurmError | None:
-    """Return why a job cannot be cancelled by this user, None if it can."""
+def refusal(folder: JobFolder, what: str) -> PaislurmError | None:
+    """Return why a job cannot be cancelled, or `what` else is to be done, by this user; None if it can."""
     try:
-        check_own(folder, "cancel")
+        check_own(folder, what)
         folder.journal.stat()
     except PaislurmError as error:
         return error

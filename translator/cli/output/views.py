@@ -15,6 +15,7 @@ from ...state.script_reports import read_scripts
 from ...text_tables import pairs_text
 from ..options import STATES
 from ..where.task_places import place_dict, task_places
+from .change_rows import change_dict, change_rows
 from .console import one_line, print_result
 from .exit_status import state_text
 from .failure import failure_text
@@ -59,6 +60,7 @@ def view_dict(view: View, failure: Failure | None, wanted: TaskFilter = EVERY_TA
         "sweep": dict(known.sweep),
         "dependencies": [{"name": each.name, "until": each.until} for each in known.dependencies],
         "attempts": [attempt_dict(retry) for retry in known.retries],
+        "changes": [change_dict(change) for change in known.changes],
         "excluded_nodes": list(known.excluded_nodes(int(time.time()))),
         "roles": [
             {"name": role.name, "instances": role.instances, "states": dict(states[role.name])} for role in known.roles
@@ -138,6 +140,7 @@ def print_view(
         (known.backend or "backend", _backend_text(view)),
         ("virtual cluster", known.virtual_cluster),
         ("partition", known.partition),
+        *change_rows(known.changes),
         ("submitted", format_time(known.submitted)),
         ("expected start", format_time(expected_start_at(view))),
         ("started", format_time(started_at(view))),

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 Options = tuple[tuple[str, str | None], ...]
 
-WARNED_FROM = timedelta(minutes=5)
-"""Jobs of this time limit or less get no warning signal: it comes up to a minute early. Source: sbatch(1), --signal."""
-
 
 def batch_memory_mib(roles: int) -> int:
     """Return the memory that the batch script and its sruns need beside the tasks of the first node.

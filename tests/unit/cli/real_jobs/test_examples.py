@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.example_jobs import EXAMPLES
 from tests.standins import with_standins
 
 if TYPE_CHECKING:
     from ..running import Runner
 
-FOLDER = Path(__file__).parents[4] / "examples"
-EXAMPLES = sorted(file for file in FOLDER.iterdir() if file.stem != "site")
 PRINTED = {
     "checkpoint": {"trainer-0": "resumed after step 3\nstep 4\nstep 5\nstep 6\ndone: model 3.0\n"},
     "container": {"worker-0": "Python 3."},

@@ -1,0 +1,128 @@
+"""Jobs that are changed while they wait or run, and what Slurm lets users change."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, job_text, role
+from tests.cluster.processes import wait_until
+from tests.contract.site import LONGEST, Job, merged
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.contract.site import Site
+
+FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
+PAIR = """\
+partitions:
+  normal: {nodes: [{count: 4, cpus: 16, memoryMB: 1000000}], timeLimit: 1-00:00:00}
+  pair: {nodes: [{count: 2, cpus: 16, memoryMB: 1000000}], timeLimit: 1-00:00:00}
+"""
+"""The project's own clusters, as far as jobs are changed to them."""
+UNTIL = "until [ -e go ]; do sleep 0.2; done"
+
+
+def of_slurm(job: Job, *names: str) -> list[tuple[str, ...]]:
+    """Return what Slurm says of each component of a job's last attempt."""
+    shown = job.site.run("scontrol", "--oneliner", "show", "job", job.number).stdout.splitlines()
+    return [tuple(re.findall(rf"\b{name}=(\S+)", line)[0] for name in names) for line in shown]
+
+
+def updated(job: Job, *words: str) -> str:
+    """Change a job, and return what that said."""
+    done = job.paislurm("update", job.name, *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refused(job: Job, *words: str) -> str:
+    """Let a change of a job be refused, and return the words."""
+    done = job.paislurm("update", job.name, *words)
+    assert (done.returncode, done.stdout) == (4, "")
+    return done.stderr
+
+
+@BOTH
+def test_a_job_that_waits_is_changed_with_all_its_components(site: Site, folder: Path, layout: str) -> None:
+    assert site.administrator
+    extras = f"{{slurm: {{layout: {layout}, options: [--begin=now+1hour]}}}}"
+    job = site.submit(folder, role("a", 1, "true") + role("b", 1, "true"), extras, ONE_ATTEMPT + PAIR)
+    count = 2 if layout == "het" else 1
+    said = updated(job, "--time", "7", "--partition", "pair", "--nice", "9")
+    assert said.startswith(f"{site.user}~{job.name}: time 00:07:00, partition pair, nice 9 (before: ")
+    assert of_slurm(job, "TimeLimit", "Partition", "Nice") == [("00:07:00", "pair", "9")] * count
+    assert job.status()["partition"] == "pair"
+    updated(job, "--hold")
+    assert of_slurm(job, "Priority", "Reason") == [("0", "JobHeldUser")] * count
+    updated(job, "--release")
+    assert "0" not in {priority for (priority,) in of_slurm(job, "Priority")}
+    said = refused(job, "--nice", "-5")
+    assert "error E621: Slurm refuses --nice of job" in said
+    assert "a nice of 0 or more" in said
+    assert "error E403: a time limit of 30-00:00:00 is more than partition" in refused(job, "--time", "30-0")
+    assert "error E402: the site has no partition 'nowhere'" in refused(job, "--partition", "nowhere")
+    assert len(job.status()["changes"]) == 3
+    assert job.paislurm("cancel", job.name).returncode == 0
+    assert "error E620" in refused(job, "--time", "5")
+
+
+@BOTH
+def test_a_job_that_runs_may_have_less_time(site: Site, folder: Path, layout: str) -> None:
+    roles = role("a", 1, "echo ready; sleep 600") + role("b", 1, "echo ready; sleep 600")
+    job = site.submit(
+        folder, roles, f"{{slurm: {{layout: {layout}, time: 20}}}}", ONE_ATTEMPT + PAIR * bool(site.cluster)
+    )
+    job.wait_for("ready", "0-a/0", "1-b/0")
+    assert "time 00:10:00 (before: 00:20:00)" in updated(job, "--time", "10")
+    assert {limit for (limit,) in of_slurm(job, "TimeLimit")} == {"00:10:00"}
+    said = refused(job, "--time", "30")
+    assert "error E621: Slurm refuses --time of job" in said
+    assert "a user may lower the time limit of a job that runs" in said
+    if site.cluster:
+        said = refused(job, "--partition", "pair")
+        assert "Job is no longer pending execution" in said
+        assert "only while it waits" in said
+    assert {limit for (limit,) in of_slurm(job, "TimeLimit")} == {"00:10:00"}
+    wait_until(lambda: job.status()["backend_state"] == "RUNNING", "status to know that the job runs", LONGEST)
+    assert "error E622" in refused(job, "--hold")
+    assert [change["values"] for change in job.status()["changes"]] == [{"time": "00:10:00"}]
+    assert job.paislurm("cancel", job.name).returncode == 0
+
+
+@BOTH
+def test_the_next_attempt_has_what_was_changed(site: Site, folder: Path, layout: str) -> None:
+    """A retry that the job did not have, of another time limit and another nice value."""
+    command = f"echo ready; {UNTIL}; ! {FIRST} || exit 3; echo again; {UNTIL.replace('go', 'go2')}"
+    extras = f"{{slurm: {{layout: {layout}, time: 20, workdir: submit}}}}"
+    job = site.submit(folder, role("a", 1, command) + role("b", 1, UNTIL), extras)
+    job.wait_for("ready", "0-a/0")
+    updated(job, "--time", "8", "--retries", "1", "--nice", "3")
+    site.write(job.folder, "go", "")
+    wait_until(lambda: job.status()["attempt"] == 1 and job.status()["job_id"], "the second attempt", LONGEST)
+    assert set(of_slurm(job, "TimeLimit", "Nice")) == {("00:08:00", "3")}
+    site.write(job.folder, "go2", "")
+    assert job.ended(attempt=1)[0] == 0
+    (attempt,) = job.status()["attempts"]
+    assert (attempt["exit_code"], attempt["retry_rule"]) == (255, "retry 1 of 1")
+    assert "error E620" in refused(job, "--retries", "3")
+
+
+@BOTH
+def test_a_job_that_waits_for_another_is_changed_and_held(site: Site, folder: Path, layout: str) -> None:
+    site.write(folder, "site.yaml", merged(site.profile, ONE_ATTEMPT))
+    first = Job(
+        site, folder, site.write(folder, "first.yaml", job_text("first", role("w", 1, "sleep 600"))), name="first"
+    )
+    text = job_text("next", role("a", 1, "true") + role("b", 1, "true"), f"{{slurm: {{layout: {layout}}}}}")
+    job = Job(site, folder, site.write(folder, "next.yaml", text), name="next")
+    for words in (("first.yaml",), ("next.yaml", "--after", "first:ended")):
+        done = job.paislurm("submit", *words)
+        assert done.returncode == 0, done.stderr
+    assert updated(job, "--time", "9", "--hold").endswith("held (when it is submitted)\n")
+    assert first.paislurm("cancel", "first").returncode == 0
+    wait_until(lambda: job.status()["job_id"], "the second job to be submitted", LONGEST)
+    assert set(of_slurm(job, "TimeLimit", "Reason")) == {("00:09:00", "JobHeldUser")}
+    updated(job, "--release")
+    assert job.ended()[0] == 0

@@ -1,0 +1,132 @@
+"""What `update` wrote into a journal: how it changes what the monitor does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.backends.batch_script import components
+from paislurm.translator.state.changes import changed_options, retry_limit
+from paislurm.translator.state.history import history
+from paislurm.translator.state.records import Changed, Dependency
+
+from ..state.any_record import maps
+from .jobs import (
+    CREATED,
+    ENDED,
+    INTENT,
+    NOW,
+    SUBMITTED,
+    FakeBackend,
+    ended,
+    failed_job,
+    job,
+    job_folder,
+    leave_result,
+    stepped,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.translator.state.job_folder import JobFolder
+
+SCRIPT = "#!/bin/bash -p\n#SBATCH --time=01:00:00\n#SBATCH --partition=old\ntrue\n"
+
+
+def changed(attempt: int = 0, job_id: str = "", **values: str) -> Changed:
+    """Return a change by the job's user."""
+    return Changed(happened_at=NOW, attempt=attempt, user="alice", values=values, old_values={}, job_id=job_id)
+
+
+def options(folder: JobFolder, attempt: int) -> dict[str, str]:
+    """Return what the script of an attempt asks of Slurm."""
+    return dict(components(folder.script(attempt).read_text(encoding="utf-8"))[0].options)
+
+
+def test_a_retry_has_what_was_changed(tmp_path: Path) -> None:
+    folder, backend = failed_job(tmp_path)
+    folder.script(0).write_text(SCRIPT, encoding="utf-8")
+    folder.append(changed(time="02:00:00", job_id="7"))
+    folder.append(changed(time="03:00:00", account="lab", job_id="7"))
+    assert stepped(folder, backend, NOW).history.attempt == 1
+    assert options(folder, 1) == {"time": "03:00:00", "partition": "old", "account": "lab"}
+    assert folder.script(0).read_text(encoding="utf-8") == SCRIPT
+    assert not backend.submissions[0].held
+
+
+def test_retries_that_are_added_while_it_runs_are_taken(tmp_path: Path) -> None:
+    folder, backend = job(tmp_path), FakeBackend()
+    folder.append(changed(retries="1"))
+    leave_result(folder, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")
+    ended(backend)
+    assert stepped(folder, backend, NOW).history.attempt == 1
+
+
+def test_retries_that_are_taken_away_are_not(tmp_path: Path) -> None:
+    folder, backend = failed_job(tmp_path)
+    folder.append(changed(retries="0"))
+    assert stepped(folder, backend, NOW).job_status.ended
+
+
+def test_a_hold_between_attempts_is_of_the_next_one_alone(tmp_path: Path) -> None:
+    folder, backend = failed_job(tmp_path)
+    folder.append(changed(held="yes", retries="2"))
+    stepped(folder, backend, NOW)
+    folder.result(1).write_bytes(folder.result(0).read_bytes())
+    ended(backend, "101")
+    assert stepped(folder, backend, NOW).history.attempt == 2
+    assert [submission.held for submission in backend.submissions] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("records", "held"),
+    [
+        ([changed(held="yes")], True),
+        ([changed(held="yes"), changed(held="no")], False),
+        ([changed(held="yes", job_id="7")], False),
+        ([changed(held="perhaps")], False),
+        ([changed(time="1")], False),
+    ],
+)
+def test_when_the_attempt_to_come_is_held(records: list[Changed], held: bool) -> None:
+    assert history([CREATED, INTENT, SUBMITTED, *records]).holds_next is held
+
+
+def test_a_job_that_waits_for_another_is_submitted_as_it_was_changed(tmp_path: Path) -> None:
+    """The first attempt's script is there already: its options are replaced in it."""
+    first = Dependency(name="alice~first", created_at=NOW, until="ended")
+    created = replace(CREATED, dependencies=(first,), first_tag="paislurm-1")
+    folder = job_folder(tmp_path, created, changed(time="02:00:00", held="yes"))
+    folder.script(0).write_text(SCRIPT, encoding="utf-8")
+    job_folder(tmp_path, replace(CREATED, happened_at=NOW), ENDED, name="alice~first")
+    backend = FakeBackend()
+    assert stepped(folder, backend, NOW).history.job_id == "101"
+    assert options(folder, 0)["time"] == "02:00:00"
+    assert backend.submissions[0].held
+
+
+def test_the_partition_is_where_it_goes_now_of_which_no_node_is_known() -> None:
+    known = history([CREATED, changed(partition="new")])
+    assert (known.partition, known.retry_policy.spare_nodes) == ("new", 0)
+
+
+@given(st.lists(maps, max_size=4))
+def test_whatever_a_change_says_it_is_read(several: list[dict[str, str]]) -> None:
+    records = [Changed(happened_at=NOW, attempt=0, user="a", values=values, old_values={}) for values in several]
+    known = history([CREATED, *records])
+    assert known.changes == tuple(records)
+    assert known.retry_policy == CREATED.retry_policy or any(
+        {"retries", "partition"} & set(values) for values in several
+    )
+    assert set(changed_options(records)) <= {"time", "partition", "account", "qos", "nice"}
+
+
+@given(st.text(max_size=8) | st.integers().map(str))
+def test_a_number_of_retries_is_a_small_count_or_nothing(text: str) -> None:
+    limit = retry_limit({"retries": text})
+    assert limit is None or (0 <= limit <= 1_000_000 and int(text) == limit)

@@ -1,0 +1,91 @@
+"""`paislurm update`: change jobs that wait or run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ...command_group import OTHER_CHANGES
+from ...input.job_input import slurm_options
+from ...options import examples, jobs_arguments, json_option
+from ...output.console import log, one_line, print_json, print_result
+
+if TYPE_CHECKING:
+    from ...update.updating import Done
+
+MAX_RETRIES = 1_000_000
+
+
+@click.command(
+    epilog=examples(
+        "paislurm update my-job --time 2:00:00",
+        "paislurm update my-job --partition gpu2 --account lab",
+        "paislurm update 'train-*' --hold               # and --release later",
+        "paislurm update my-job --retries 3",
+        "paislurm update --last --nice 100 --json",
+    )
+)
+@jobs_arguments
+@slurm_options
+@click.option("--nice", type=int, metavar="NUMBER", help="By how much the job is put behind others.")
+@click.option("--hold/--release", default=None, help="Keep a job that waits from beginning, or let it begin.")
+@click.option(
+    "--retries",
+    type=click.IntRange(0, MAX_RETRIES),
+    metavar="NUMBER",
+    help="How often the job is retried after a failure, in all (jobRetryCount).",
+)
+@json_option
+def command(
+    jobs: tuple[str, ...],
+    *,
+    last: bool,
+    time: str | None,
+    partition: str | None,
+    account: str | None,
+    qos: str | None,
+    nice: int | None,
+    hold: bool | None,
+    retries: int | None,
+    as_json: bool,
+) -> int:
+    """Change jobs that wait or run.
+
+    JOB is a job's name, user~name, its Slurm id, a group, or a pattern as 'train-*'; without one it is the job that you
+    submitted last. Slurm is asked at once, and what it takes also holds for later attempts of the job. Of a job that
+    runs, Slurm lets users lower the time limit; its partition and account stay.
+
+    Commands, images, tasks and their resources cannot be changed: change the job file and submit it again.
+    """
+    from ...context import store, user_name
+    from ...jobs.cancelling import joined
+    from ...jobs.selecting import asks_for_several, select
+    from ...update.updating import update_jobs
+    from ...update.values import values_of
+
+    options = {"time": time, "partition": partition, "account": account, "qos": qos}
+    values = values_of(options, nice=nice, hold=hold, retries=retries)
+    if not values:
+        raise click.UsageError(f"say what to change: --time, --partition, --retries ... {OTHER_CHANGES}")
+    folders = select(store(), jobs, user=user_name(), last=last)
+    several = len(folders) > 1 or asks_for_several(jobs, last=last)
+    done, errors = update_jobs(folders, values, several=several)
+    if errors:
+        for each in done:
+            log(one_line(each.message))
+        raise joined(errors)
+    if as_json:
+        documents = [_document(each) for each in done]
+        print_json({"jobs": documents} if several else documents[0])
+        return 0
+    for each in done:
+        print_result(one_line(each.message))
+    return 0
+
+
+def _document(done: Done) -> dict[str, object]:
+    from ...output.change_rows import change_dict
+    from ...output.views import end_dict
+
+    return end_dict(done.view) | {"message": done.message, "changes": [change_dict(each) for each in done.changes]}

@@ -1,0 +1,1 @@
+"""Change jobs that wait or run."""
