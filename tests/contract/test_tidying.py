@@ -19,9 +19,9 @@ SLEEPS = "echo up; sleep 600"
 
 def test_a_job_of_one_task_keeps_12_inodes_and_40_kb(site: Site, folder: Path) -> None:
     job = site.submit(folder, role("w", 1, "echo ran; echo $PAI_TASK_INDEX"))
-    assert job.ended()[0] == 0
     script = (job.attempt() / "job.sbatch").read_bytes()
-    wait_until(lambda: job.status()["state"] == "SUCCEEDED" and is_tidied(job.attempt()), "the folder to be tidied")
+    assert job.ended()[0] == 0
+    assert is_tidied(job.attempt())
     (task,) = job.status()["tasks"]
     assert (task["state"], task["exit_code"]) == ("SUCCEEDED", 0)
     inodes, size = taken(job.path)
