@@ -19,6 +19,7 @@ from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
 from ...state.submit_environment import ENVIRONMENT, as_bytes
 from ..context import backend, clock, store, user_name
+from ..input.typed_options import with_options
 from ..output.console import log
 from ..runs.recording import current_folder, run_record
 from .after import text_of
@@ -178,7 +179,9 @@ def _located(error: RejectedError, compiled: Compiled, source: Source) -> Reject
     """
     ends_by_itself = error.diagnostics[0].code == LIMIT_REACHED
     site = compiled.site if ends_by_itself else site_now(source.backend, compiled.site)
-    return locate_refusal(error, compiled.document, site_values(error.options, site))
+    located = locate_refusal(error, compiled.document, site_values(error.options, site))
+    located.diagnostics = with_options(located.diagnostics, source.typed)
+    return located
 
 
 def _unsure(error: BackendError, folder: JobFolder, known: History) -> UnreachableError:
