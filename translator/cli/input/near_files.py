@@ -16,7 +16,7 @@ _ENDINGS = (".yaml", ".yml", ".json")
 
 
 def hint_at_files(file: str, error: OSError) -> str:
-    """Return the hint at a file that cannot be read: one of a near name, or those in it if it is a folder; "" for none."""
+    """Return the hint at a file that cannot be read: a near name, or one in it if it is a folder; "" for none."""
     path = Path(file)
     if error.errno == errno.EISDIR:
         inside = [name for name in _names(path) if name.endswith(_ENDINGS)]
@@ -26,7 +26,7 @@ def hint_at_files(file: str, error: OSError) -> str:
     if error.errno != errno.ENOENT:
         return ""
     rows = sorted(
-        ((each.suffix in _ENDINGS, each.suffix == path.suffix, each) for each in map(Path, _names(path.parent)))
+        (each.suffix in _ENDINGS, each.suffix == path.suffix, each) for each in map(Path, _names(path.parent))
     )
     stems = {each.stem: each for *_, each in rows}
     near = nearest(path.stem, stems)

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import errno
 import stat
 from typing import TYPE_CHECKING
 
-from ...errors import Diagnostic, UsageError
+from ...errors import Diagnostic, FolderError, UsageError
 from ...state.publish import write_durably
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+_DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
+
 
 def write_output(path: Path, data: bytes, mode: int = 0o600) -> None:
-    """Write a file; a pipe, a terminal, and what a link such as `/dev/stdout` leads to, get the text."""
+    """Write a file; a pipe, a terminal, and what a link such as `/dev/stdout` leads to, get the text.
+
+    Raises `FolderError` that names the file where it cannot be written.
+    """
+    try:
+        _write(path, data, mode)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        message = f"cannot write {path}: {error.strerror or error}"
+        raise FolderError(Diagnostic(code="E500", message=message, hint=_hint(path, error))) from None
+
+
+def _write(path: Path, data: bytes, mode: int) -> None:
     kind = path.stat().st_mode if path.exists() else stat.S_IFREG
     if stat.S_ISREG(kind) and not path.is_symlink():
         write_durably(path, data)
@@ -26,3 +42,14 @@ def write_output(path: Path, data: bytes, mode: int = 0o600) -> None:
         raise UsageError(
             Diagnostic(code="E544", message=f"{path} is {what}: nothing is written there", hint="name a file")
         )
+
+
+def _hint(path: Path, error: OSError) -> str:
+    """Return what to do about a file that cannot be written."""
+    above = path.parent
+    if not above.is_dir():
+        what = f"`{above}` is no folder" if above.exists() else f"there is no folder `{above}`"
+        return f"{what}: name a file elsewhere with `-o`"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "make room there, or name a file elsewhere with `-o`"
+    return f"you may not write in `{above}`: name a file elsewhere with `-o`" if error.errno in _DENIED else ""
