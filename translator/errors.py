@@ -27,13 +27,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the hint at the name that is nearest to an unknown one, "" where none is near; case is passed over."""
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the name that is nearest to an unknown one, "" where none is near; case is passed over."""
     import difflib
 
     folded = {each.lower(): each for each in known}
     near = difflib.get_close_matches(name.lower(), folded, n=1)
-    return f"did you mean `{folded[near[0]]}`?" if near else ""
+    return folded[near[0]] if near else ""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the hint at the nearest name, "" where none is near."""
+    near = nearest(name, known)
+    return f"did you mean `{near}`?" if near else ""
 
 
 class Severity(str, Enum):

@@ -136,4 +136,4 @@ def _placed(diagnostic: Diagnostic, document: Document) -> Diagnostic:
     """Return the planner's diagnostic with its line: the planner knows paths only."""
     if diagnostic.location is not None or not diagnostic.path.startswith("$."):
         return diagnostic
-    return replace(diagnostic, location=document.location(path_of(diagnostic.path), key=True))
+    return replace(diagnostic, location=document.place(path_of(diagnostic.path), key=True))

@@ -16,6 +16,7 @@ from ..sbatch_forms import is_plain, seconds_of
 from ..slurm_options import PASS_THROUGH, CompatOptions, Mpi, RoleSlurmOptions, SlurmOptions
 from ..validation.marks import NOT_EMPTY, Key, Validator
 from ..validation.strict_model import Boolean, StrictModel, Text, choice, expected, int_range, pattern
+from ..validation.value_hints import hint_at_time
 
 _RESERVED_REASONS = """
     array chdir clusters comment container container-id cpus-per-gpu cpus-per-task distribution error export
@@ -45,7 +46,7 @@ def time_limit(value: object) -> timedelta:
     try:
         total = seconds_of(text)
     except ValueError:
-        raise expected(_TIME_FORMS) from None
+        raise expected(_TIME_FORMS, hint_at_time(text)) from None
     if not 0 < total <= _MAX_TIME:
         raise expected("a time limit from one second to 3650 days")
     return timedelta(seconds=total)

@@ -48,5 +48,6 @@ def value_fault(name: str, value: str) -> Diagnostic | None:
     try:
         (time_limit if name == "time" else sbatch_value)(value)
     except PydanticCustomError as error:
-        return Diagnostic(code="E585", message=f"--{name} {value!r}: {error.message()}")
+        hint = (error.context or {}).get("hint", "")
+        return Diagnostic(code="E585", message=f"--{name} {value!r}: {error.message()}", hint=hint)
     return None

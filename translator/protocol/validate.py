@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import Diagnostic, ProtocolError, Severity
 from ..job import Job
 from ..lazy import dataclass
+from ..reading.other_kinds import error_of_mapping
 from ..slurm_options import CompatOptions
 from ..validation.diagnostics import DiagnosticCollector, near_hint
 from ..validation.partial_model import placed
@@ -24,6 +25,7 @@ from .v2.schema import DeploymentRole, JobFile
 from .v2.semantic_checks import check_semantics
 from .v2.v1_extras import with_v1
 from .versions import draft_error, is_v1
+from .wording import WORDING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,9 +71,8 @@ def validate(
     read it there. `defaults` are the site's choices, which `extras.slurm.compat` overrules.
     Raises `ProtocolError` with all that is wrong. Source: PAI protocol, v1 and v2.
     """
-    draft = draft_error(document)
-    if draft:
-        raise ProtocolError(draft)
+    if error := draft_error(document) or error_of_mapping(document.root, document.file):
+        raise ProtocolError(error)
     document, diagnostics = apply_overrides(document, parameters=parameters, name=name, secrets=secrets)
     collector = DiagnosticCollector(document)
     collector.extend([*document.warnings, *diagnostics])
@@ -80,7 +81,7 @@ def validate(
 
         job = validate_v1(collector, defaults or CompatOptions())
         return Checked(job=job, warnings=collector.of(Severity.WARNING))
-    file = parse_model(JobFile, collector)
+    file = parse_model(JobFile, collector, wording=WORDING)
     index = PrerequisiteIndex(file)
     check_semantics(file, index, collector)
     switches = defaults or CompatOptions()

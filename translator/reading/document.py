@@ -106,6 +106,10 @@ class Document:
                 return self.location_at(span.line, span.column)
         return Location(file=self.file)
 
+    def place(self, path: Path, *, key: bool = False) -> Location | None:
+        """Return the place of the value at `path` for a message; None for what an option of the command line gave."""
+        return None if path in self.given else self.location(path, key=key)
+
     def location_in(self, path: Path, text: str, occurrence: int) -> Location:
         """Return the place of the n-th (from 0) `text` inside the scalar at `path`, or that of the scalar."""
         span = self.spans.get(path)

@@ -45,13 +45,13 @@ def read(text: str | bytes, *, file: str) -> Document:
         roots.extend(composer.documents(json.events() if json else yaml_events(source)))
     except yaml.YAMLError as error:
         found = [*composer.diagnostics, yaml_error(error, lines, file=file)]
-        raise ProtocolError(with_sources(found, shown_of_text(lines))) from None
+        raise _refusal(found, source, lines, file) from None
     except FatalReadError as error:
         found = [*composer.diagnostics, error.diagnostic]
-        raise ProtocolError(with_sources(found, shown_of_text(lines))) from None
+        raise _refusal(found, source, lines, file) from None
     diagnostics = composer.diagnostics + _root_errors(roots, file)
     if diagnostics:
-        raise ProtocolError(with_sources(diagnostics, shown_of_text(lines)))
+        raise _refusal(diagnostics, source, lines, file)
     secrets = roots[1].value if len(roots) > 1 else None
     return Document(
         file=file,
@@ -62,6 +62,13 @@ def read(text: str | bytes, *, file: str) -> Document:
         secrets_line=roots[1].line if len(roots) > 1 else 0,
         warnings=(*(json.warnings if json else ()), *(_secrets_warning(root, file) for root in roots[1:])),
     )
+
+
+def _refusal(found: Sequence[Diagnostic], text: str, lines: tuple[str, ...], file: str) -> ProtocolError:
+    """Return what is wrong with a text; of a script, that it is one."""
+    from .other_kinds import error_of_text
+
+    return ProtocolError(error_of_text(text, file) or with_sources(found, shown_of_text(lines)))
 
 
 def _undecoded_lines(text: str | bytes) -> Sequence[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..errors import ProtocolError, Severity, SiteError
+from ..errors import Diagnostic, Location, ProtocolError, Severity, SiteError
 from ..reading.read import read
 from ..validation.diagnostics import DiagnosticCollector
-from ..validation.schema_errors import parse_model
+from ..validation.schema_errors import Wording, parse_model
 from .layers import layered
 from .policies import check_exit_spec, check_notifications
 from .schema import SiteFile
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 _FIRST_CODE = 450
 """Faults of a profile's form are numbered from here on: E450, E451 and so on."""
+_OF_JOBS = ("protocolVersion", "taskRoles", "jobName")
+_WORDING = Wording(
+    missing={"memoryMB": "add `memoryMB: 1024`, which is in MiB", "cpus": "add `cpus: 1`"},
+    elsewhere={
+        **dict.fromkeys(("nodes", "timeLimit"), "it stands in one of the `partitions`"),
+        **dict.fromkeys(("cpus", "memoryMB", "gpuType", "features"), "it stands under `nodes` of a partition"),
+    },
+)
 
 
 def load_site(text: str | bytes, *, file: str) -> Site:
@@ -42,10 +50,12 @@ def read_layer(text: str | bytes, *, file: str) -> Document:
 
 def load_layers(layers: Sequence[Document]) -> Site:
     """Return the site that profiles describe together, the lowest first. Raises `SiteError` with all that is wrong."""
+    if layers and any(key in layers[-1].mapping(()) for key in _OF_JOBS):
+        raise SiteError(_job_file(layers[-1]))
     document, faults = layered(layers)
     collector = DiagnosticCollector(document)
     collector.extend(faults)
-    profile = parse_model(SiteFile, collector, codes=_FIRST_CODE)
+    profile = parse_model(SiteFile, collector, codes=_FIRST_CODE, wording=_WORDING)
     for layer in layers:
         if layer.secrets is not None:
             where = layer.location(())
@@ -60,6 +70,15 @@ def load_layers(layers: Sequence[Document]) -> Site:
     if errors := collector.of(Severity.ERROR):
         raise SiteError(errors)
     return profile.settings()
+
+
+def _job_file(document: Document) -> Diagnostic:
+    return Diagnostic(
+        code="E641",
+        message="this looks like a job file, not like a site profile",
+        location=Location(file=document.file),
+        hint="`paislurm site detect --output FILE` writes a site profile",
+    )
 
 
 def _check_partitions(profile: SiteFile, collector: DiagnosticCollector) -> None:

@@ -18,6 +18,8 @@ READING = {
     "E113": "too many documents, or a second one that is no mapping",
     "E114": "the file is not JSON",
     "E122": "a job file of a draft that OpenPAI gave up",
+    "E640": "a file of another kind: a site profile, a batch script, a manifest of Kubernetes",
+    "E641": "a job file that is given for a site profile",
     "W101": "a second document is read as secrets",
     "W102": "a comma after the last value",
 }

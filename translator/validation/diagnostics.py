@@ -51,7 +51,7 @@ class DiagnosticCollector:
             return
         if near and not hint:
             hint = near_hint(*near)
-        where = location or self.document.location(path, key=key)
+        where = location or self.document.place(path, key=key)
         self.extend([Diagnostic(code=code, message=message, location=where, path=path_text(path), hint=hint)])
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:

@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic_core import ValidationError
 
+from ..errors import nearest
 from ..lazy import dataclass
 from ..reading.document import path_text
 from .diagnostics import MAX_FAULTS, near_hint
 from .model import Model, tag_of
 from .partial_model import partial_model
+from .value_hints import hint_at_value
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydantic_core import ErrorDetails
 
     from ..reading.document import Path
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from .model import Field
 
 _Model = TypeVar("_Model", bound=Model)
+_Loc = tuple[int | str, ...]
 _MAX_SHOWN = 40
 _TYPES = "`dockerimage`, `data`, `script` or `output`"
 
@@ -38,32 +43,7 @@ class Wording:
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
 
-_HOMES = {
-    **dict.fromkeys(("cpu", "gpu", "memoryMB", "ports"), "resourcePerInstance"),
-    **dict.fromkeys(("shmMB", "infiniband"), "extraContainerOptions"),
-    **dict.fromkeys(("minFailedInstances", "minSucceededInstances"), "completion"),
-    **dict.fromkeys(("virtualCluster", "deployment"), "defaults"),
-    **dict.fromkeys(("preCommands", "postCommands"), "deployments"),
-    **dict.fromkeys(("time", "layout", "onTimeout", "exportEnv", "workdir", "compat"), "extras.slurm"),
-    "gangAllocation": "extras",
-}
-"""Where keys stand that are easily written one level too high or too low."""
-V2_WORDING = Wording(
-    missing={
-        "protocolVersion": "begin the file with `protocolVersion: 2`",
-        "$.type": "add `type: job`",
-        "type": "say which kind of prerequisite this is: `type: dockerimage`, or data, script, output",
-        "taskRoles": "add a role with its `dockerImage`, `resourcePerInstance` and `commands`",
-        "dockerImage": "name a prerequisite of type dockerimage: `dockerImage: my_image`",
-        "resourcePerInstance": "say what a task needs: `resourcePerInstance: {cpu: 4, memoryMB: 8192, gpu: 1}`",
-        "cpu": "add `cpu: 1`",
-        "gpu": "add `gpu: 0` for a role without GPUs",
-        "memoryMB": "add `memoryMB: 1024`, which is in MiB",
-        "commands": "list what the role runs, a command an item: `- python train.py`",
-        "uri": "name the image: `uri: repository/image:tag`",
-    },
-    elsewhere={key: f"it stands under `{home}`" for key, home in _HOMES.items()},
-)
+_NO_WORDING = Wording()
 
 
 def parse_model(
@@ -71,7 +51,7 @@ def parse_model(
     collector: DiagnosticCollector,
     *,
     codes: int = 200,
-    wording: Wording = V2_WORDING,
+    wording: Wording = _NO_WORDING,
     inside: tuple[Path, Mapping[str, object]] | None = None,
 ) -> _Model:
     """Return the document's root as a `model`; a partial one when there are faults, which the collector gets.
@@ -83,8 +63,12 @@ def parse_model(
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        for detail in error.errors(include_url=False)[:MAX_FAULTS]:
-            _add(detail, model, collector, codes, wording, start)
+        details = error.errors(include_url=False)[:MAX_FAULTS]
+        meant = _meant(details)
+        for detail in details:
+            if detail["type"] == "missing" and detail["loc"] in meant.values():
+                continue  # it is there, misspelt
+            _add(detail, model, collector, codes, wording, start, meant)
     return partial_model(model, value)
 
 
@@ -95,6 +79,7 @@ def _add(
     codes: int,
     wording: Wording,
     start: Path,
+    meant: Mapping[_Loc, _Loc],
 ) -> None:
     """Add the diagnostic for one of pydantic's errors."""
     loc, kind, value = detail["loc"], detail["type"], detail["input"]
@@ -104,7 +89,8 @@ def _add(
     if kind == "extra_forbidden":
         known = [name for each in models for name in _fields(each)]
         number, message, key = 1, f"unknown key `{_shortened(str(path[-1]))}`", True
-        hint = _misplaced(path, wording) or near_hint(str(path[-1]), known)
+        near = near_hint(str(meant[loc][-1]) if loc in meant else str(path[-1]), known)
+        hint = _misplaced(path, wording) or near
     elif kind in ("missing", "union_tag_not_found"):
         path = path if kind == "missing" else (*path, "type")
         number, message, key = 2, f"`{path[-1]}` is missing", True
@@ -123,8 +109,24 @@ def _add(
         number, message = context.get("number", 3), f"expected {what}"
         hint, key = context.get("hint", ""), key or context.get("key", False)
         if not context.get("bare"):
-            message, hint = f"{message}, found {found}", hint or _hint(what, value)
+            message, hint = f"{message}, found {found}", hint or hint_at_value(str(path[-1]), what, value)
     collector.add(f"E{codes + number}", (*start, *path), message, hint=hint, key=key)
+
+
+def _meant(details: Sequence[ErrorDetails]) -> dict[_Loc, _Loc]:
+    """Return which missing keys are there under a name that is near: where each of these stands, and should."""
+    missing: dict[_Loc, list[str]] = {}
+    for detail in details:
+        if detail["type"] == "missing":
+            missing.setdefault(detail["loc"][:-1], []).append(str(detail["loc"][-1]))
+    found: dict[_Loc, _Loc] = {}
+    for detail in details:
+        loc = detail["loc"]
+        names = missing.get(loc[:-1])
+        if detail["type"] == "extra_forbidden" and names and (near := nearest(str(loc[-1]), names)):
+            names.remove(near)
+            found[loc] = (*loc[:-1], near)
+    return found
 
 
 def _walk(loc: tuple[int | str, ...], model: type[Model]) -> tuple[Path, list[type[Model]]]:
@@ -180,22 +182,7 @@ def _misplaced(path: Path, wording: Wording) -> str:
     """Return the hint for a key that exists, but elsewhere."""
     if "\u00a0" in str(path[-1]):
         return "replace the no-break space (U+00A0) in front of it or in it by an ordinary one"
-    return wording.elsewhere.get(str(path[-1]), "")
-
-
-def _hint(what: str, value: object) -> str:
-    """Return what helps with a value of the wrong kind."""
-    if isinstance(value, str) and "number" in what and value.strip().lstrip("-").isdigit():
-        return f"write it without quotes: `{value.strip()}`"
-    if isinstance(value, (bool, int, float)) and what.startswith("text"):
-        return "put it in quotes"
-    if isinstance(value, str) and what == "a list":
-        return "write it as a list, each item on a line of its own: `- item`"
-    if isinstance(value, str) and what == "true or false" and value.lower() in ("yes", "no", "on", "off"):
-        return f"write `{'true' if value.lower() in ('yes', 'on') else 'false'}`"
-    if isinstance(value, dict) and what == "text":
-        return "text that contains `: ` needs quotes around all of it"
-    return ""
+    return wording.elsewhere.get(str(path[-1]), "") if path[0] != "deployments" else ""
 
 
 def _found(value: object) -> str:

@@ -62,7 +62,7 @@ def refused(roles: dict[str, Any], extras: dict[str, Any], profile: str = NODES 
     ("extras", "code", "path", "message", "hint"),
     [
         ({"account": "reserch"}, "E407", "account", "the site has no account 'reserch'; it has extra, research",
-         "did you mean `research`?; or `paislurm site detect` asks Slurm again what there is"),
+         "did you mean `research`? Or `paislurm site detect` asks Slurm again what there is"),
         ({"qos": "higher"}, "E408", "qos", "the site has no QOS 'higher'; it has high, none, normal, tiny", "`high`"),
         ({"qos": "none"}, "E408", "qos", "the account research does not have the QOS 'none'; it has high, normal, tiny",
          "write `qos: high`"),

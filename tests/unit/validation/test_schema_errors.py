@@ -38,6 +38,23 @@ defaults: {deployment: prod}
     assert error_codes(text) == ["E204", "E304", "E201", "E313", "E305"]
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("taskRoles", "taskRole"), ("commands", "command"), ("memoryMB", "memory"), ("type: job", "typ: job")],
+)
+def test_a_misspelt_key_is_not_missing_as_well(old: str, new: str) -> None:
+    text = yaml.safe_dump(JOB, sort_keys=False).replace(old, new, 1)
+    with pytest.raises(ProtocolError) as error:
+        check(text)
+    (found,) = error.value.diagnostics
+    assert (found.code, found.hint) == ("E201", f"did you mean `{old.partition(':')[0]}`?")
+
+
+def test_one_name_stands_for_one_key_that_is_missing() -> None:
+    text = yaml.safe_dump(JOB, sort_keys=False).replace("cpu: ", "gpux: ", 1).replace(" gpu: ", " other: ", 1)
+    assert sorted(error_codes(text)) == ["E201", "E201", "E202"]
+
+
 @pytest.mark.parametrize("value", [None, 5, "text", [1], {"a": [{"b": None}]}], ids=str)
 @pytest.mark.parametrize(
     "path",

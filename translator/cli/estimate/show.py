@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import SSH, is_elsewhere
@@ -19,17 +20,18 @@ from .words import GPU_COLUMNS, gpu_rows, gpus_text, start_text
 
 if TYPE_CHECKING:
     from ...pipeline import Compiled
+    from ..input.job_input import Source
     from ..submit.submit import Submitted
     from .gpus import Pool
 
 LOCAL = "local"
 
 
-def show_start(submitted: Submitted, *, as_json: bool) -> int:
+def show_start(submitted: Submitted, source: Source, *, as_json: bool) -> int:
     """Print when a job that was looked at in a dry run would start. BackendError as a submit has it."""
     compiled, components = submitted.compiled, len(submitted.compiled.plan.components)
     partitions = _partitions(compiled)
-    start, found = _asked(submitted, partitions)
+    start, found = _asked(submitted, source, partitions)
     now = clock()
     if as_json:
         print_json(_document(submitted, start, found, components, now))
@@ -70,7 +72,7 @@ def show_gpus(partitions: tuple[str, ...], host: str | None, *, as_json: bool) -
     return 0
 
 
-def _asked(submitted: Submitted, partitions: tuple[str, ...]) -> tuple[Start, tuple[Pool, ...]]:
+def _asked(submitted: Submitted, source: Source, partitions: tuple[str, ...]) -> tuple[Start, tuple[Pool, ...]]:
     if submitted.backend == LOCAL:
         return Start(at=clock()), ()
     compiled = submitted.compiled
@@ -78,7 +80,7 @@ def _asked(submitted: Submitted, partitions: tuple[str, ...]) -> tuple[Start, tu
     try:
         return ask_start(runner, compiled.script, partitions, compiled.plan.slurm.cluster, compiled.site.gpus.gres)
     except RejectedError as error:
-        raise located(error, compiled, submitted.backend) from None
+        raise located(error, compiled, replace(source, backend=submitted.backend)) from None
 
 
 def _partitions(compiled: Compiled) -> tuple[str, ...]:

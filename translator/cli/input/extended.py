@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...errors import Diagnostic, SiteError
 from ...site.layers import EXTENDS, layered, locks_of, only_locked
 from ...site.load import read_layer
+from .near_files import hint_at_files
 from .sites import read_at_most
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def _read(path: Path, code: str, hint: str, above: Document | None = None) -> Do
         text = read_at_most(path)
     except OSError as error:
         message = f"cannot read the site profile {path}: {error.strerror or error}"
-        raise SiteError(_refusal(code, message, above, hint)) from None
+        hints = (hint, hint_at_files(str(path), error))
+        raise SiteError(_refusal(code, message, above, "; ".join(filter(None, hints)))) from None
     return read_layer(text, file=str(path))
 
 

@@ -30,7 +30,7 @@ class Source:
     """Say what to compile: a job file (`-` is standard input), for which site, with what changed.
 
     `text` is what the job file is taken to hold, None to read it; `submit_folder` is where the job is submitted from,
-    "" for the current folder.
+    "" for the current folder. `typed` has the options that messages name, by the paths of what they take the place of.
     """
 
     file: str
@@ -43,6 +43,7 @@ class Source:
     host: str | None = None
     text: bytes | None = field(default=None, repr=False)
     submit_folder: str = ""
+    typed: Mapping[str, str] = field(default_factory=dict)
 
 
 def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -116,7 +117,17 @@ def _with_source(command: Callable[..., int]) -> Callable[..., int]:
     ) -> int:
         given = {name: others.pop(name) for name in SLURM_OPTIONS}
         slurm = tuple((name, value) for name, value in given.items() if value is not None)
-        source = Source(file=file, site=site, parameters=parameters, suffix=suffix, secrets=secrets, slurm=slurm)
+        from .typed_options import typed_options
+
+        source = Source(
+            file=file,
+            site=site,
+            parameters=parameters,
+            suffix=suffix,
+            secrets=secrets,
+            slurm=slurm,
+            typed=typed_options(parameters, slurm, suffix),
+        )
         return command(source, **others)
 
     for add in reversed((*_OPTIONS, *_SLURM_ARGUMENTS)):
@@ -139,6 +150,7 @@ def compile_source(
     from ...pipeline import compile_job
     from .sites import hint_at_profile
     from .template_folder import template_folder
+    from .typed_options import options_named
 
     text = read_source(source.file) if source.text is None else source.text
     site = site or site_of(source)
@@ -148,16 +160,17 @@ def compile_source(
         site = replace(site, slurm_version=version(source.backend))
     secrets = _secrets_of(source)
     try:
-        compiled = compile_job(
-            text,
-            file=shown_name(source.file),
-            site=site,
-            parameters=dict(source.parameters),
-            suffix=source.suffix,
-            secrets=secrets,
-            slurm=dict(source.slurm),
-            templates=template_folder(),
-        )
+        with options_named(source.typed):
+            compiled = compile_job(
+                text,
+                file=shown_name(source.file),
+                site=site,
+                parameters=dict(source.parameters),
+                suffix=source.suffix,
+                secrets=secrets,
+                slurm=dict(source.slurm),
+                templates=template_folder(),
+            )
     except PlanError:
         if not quiet:
             hint_at_profile(site)
@@ -171,16 +184,19 @@ def compile_source(
 def load_source(source: Source) -> Job:
     """Return what a job file means, whether the site can run it or not."""
     from ...pipeline import load_job
+    from .typed_options import options_named
 
-    return load_job(
-        read_source(source.file) if source.text is None else source.text,
-        file=shown_name(source.file),
-        site=site_of(source),
-        parameters=dict(source.parameters),
-        suffix=source.suffix,
-        secrets=_secrets_of(source),
-        slurm=dict(source.slurm),
-    )
+    text = read_source(source.file) if source.text is None else source.text
+    with options_named(source.typed):
+        return load_job(
+            text,
+            file=shown_name(source.file),
+            site=site_of(source),
+            parameters=dict(source.parameters),
+            suffix=source.suffix,
+            secrets=_secrets_of(source),
+            slurm=dict(source.slurm),
+        )
 
 
 def _secrets_of(source: Source) -> Mapping[str, Value]:
@@ -221,14 +237,15 @@ def read_source(file: str) -> bytes:
     from pathlib import Path
 
     from ...reading.decode import MAX_FILE
+    from .near_files import hint_at_files
     from .sites import read_at_most
 
     try:
         return sys.stdin.buffer.read(MAX_FILE + 1) if file == STDIN else read_at_most(Path(file))
     except OSError as error:
         message = f"the job file cannot be read: {error.strerror or error}"
-        diagnostic = Diagnostic(code="E100", message=message, location=Location(file=shown_name(file)))
-        raise ProtocolError(diagnostic) from None
+        location, hint = Location(file=shown_name(file)), hint_at_files(file, error)
+        raise ProtocolError(Diagnostic(code="E100", message=message, location=location, hint=hint)) from None
 
 
 def shown_name(file: str) -> str:

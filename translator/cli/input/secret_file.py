@@ -11,6 +11,7 @@ from ...errors import Diagnostic, Location, ProtocolError
 from ...reading.decode import MAX_FILE
 from ...reading.read import read
 from ...validation.diagnostic_codes import CODES
+from .near_files import hint_at_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +28,8 @@ def read_secrets(file: str) -> Mapping[str, Value]:
             status = os.fstat(stream.fileno())
             text = stream.read(MAX_FILE + 1) if stat.S_ISREG(status.st_mode) else b""
     except OSError as error:
-        raise _refusal(file, f"the secrets cannot be read: {error.strerror or error}") from None
+        message = f"the secrets cannot be read: {error.strerror or error}"
+        raise _refusal(file, message, hint=hint_at_files(file, error)) from None
     mode = stat.S_IMODE(status.st_mode)
     if not stat.S_ISREG(status.st_mode):
         raise _refusal(file, "the secrets are not in a file")

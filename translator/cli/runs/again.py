@@ -39,6 +39,7 @@ def source_again(folder: JobFolder, given: Source, *, backend: str | None, host:
         site=given.site or _site(run),
         parameters=_parameters(folder, run, given),
         suffix=given.suffix or run.suffix,
+        typed=given.typed,
         secrets=secrets,
         slurm=tuple({**run.slurm_options, **dict(given.slurm)}.items()),
         submit_folder=_submit_folder(run),

@@ -41,7 +41,7 @@ def locate_refusal(error: RejectedError, document: Document, values: str = "") -
     also = f"or it is about {', '.join(map(path_text, others))}" if others else ""
     diagnostic = replace(
         diagnostic,
-        location=document.location(first),
+        location=document.place(first),
         path=path_text(first),
         hint="; ".join(part for part in (diagnostic.hint, also) if part),
     )

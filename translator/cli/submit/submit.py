@@ -19,6 +19,7 @@ from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
 from ...state.submit_environment import ENVIRONMENT, as_bytes
 from ..context import backend, clock, store, user_name
+from ..input.typed_options import with_options
 from ..output.console import log
 from ..runs.recording import current_folder, run_record
 from .after import text_of
@@ -159,7 +160,7 @@ def _submit(prepared: Prepared, finished: View | None) -> str:
     except BackendError as error:
         if isinstance(error, RejectedError) or error.diagnostics[0].code in NEVER_SENT:
             undo(folder, old)
-            raise (located(error, compiled, source.backend) if isinstance(error, RejectedError) else error) from None
+            raise (located(error, compiled, source) if isinstance(error, RejectedError) else error) from None
         raise _unsure(error, folder, known) from None
     except KeyboardInterrupt:
         raise _unsure_by_user(folder, known) from None
@@ -171,14 +172,16 @@ def _submit(prepared: Prepared, finished: View | None) -> str:
     return job_id
 
 
-def located(error: RejectedError, compiled: Compiled, backend_name: str) -> RejectedError:
+def located(error: RejectedError, compiled: Compiled, source: Source) -> RejectedError:
     """Return a refusal with its place in the job file, and with what the site has instead.
 
     Of a refusal that ends by itself, Slurm is not asked more.
     """
     ends_by_itself = error.diagnostics[0].code == LIMIT_REACHED
-    site = compiled.site if ends_by_itself else site_now(backend_name, compiled.site)
-    return locate_refusal(error, compiled.document, site_values(error.options, site))
+    site = compiled.site if ends_by_itself else site_now(source.backend, compiled.site)
+    refusal = locate_refusal(error, compiled.document, site_values(error.options, site))
+    refusal.diagnostics = with_options(refusal.diagnostics, source.typed)
+    return refusal
 
 
 def _unsure(error: BackendError, folder: JobFolder, known: History) -> UnreachableError:

@@ -183,8 +183,8 @@ def _unknown(code: str, option: str, name: str, known: Iterable[str], path: tupl
 def _hint(option: str, name: str, known: Iterable[str], of_site: bool) -> str:
     """Say what to write instead: the nearest name, else any that there is."""
     names = sorted(known)
-    near = did_you_mean(name, names) or (f"write `{option}: {names[0]}` under extras.slurm" if names else "")
-    return (_OF_SITE if of_site else "") + (f"{near}; or {_OUT_OF_DATE}" if near else _OUT_OF_DATE)
+    near = did_you_mean(name, names) or (f"write `{option}: {names[0]}` under extras.slurm." if names else "")
+    return (_OF_SITE if of_site else "") + (f"{near} Or {_OUT_OF_DATE}" if near else _OUT_OF_DATE)
 
 
 def _listed(names: Iterable[str]) -> str:

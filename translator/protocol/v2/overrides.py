@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic
+from ...reading.document import path_text
 from ...reading.scalars import plain_value
 from ...validation.diagnostics import near_hint
 from ..versions import NAME_PATTERN_V1, NAME_V1, is_v1
@@ -30,12 +31,15 @@ def apply_overrides(
     own = document.mapping(("parameters",))
     for key in parameters:
         if key not in own:
-            message = f"--set {key}: the job has no parameter of that name"
-            diagnostics.append(Diagnostic(code="E309", message=message, hint=near_hint(key, own)))
+            path = path_text(("parameters", key))
+            hint = near_hint(key, own) or ("" if own else "its file has no `parameters`")
+            message = f"the job has no parameter `{key}`"
+            diagnostics.append(Diagnostic(code="E309", message=message, path=path, hint=hint))
     v1 = is_v1(document)
     pattern, form = (NAME_PATTERN_V1, NAME_V1) if v1 else (r"[a-zA-Z0-9_-]{1,255}", NAME)
     if name is not None and not re.fullmatch(pattern, name, re.ASCII):
-        diagnostics.append(Diagnostic(code="E309", message=f"--name {name!r}: expected {form}"))
+        path = f"$.{'jobName' if v1 else 'name'}"
+        diagnostics.append(Diagnostic(code="E309", message=f"the job's name {name!r}: expected {form}", path=path))
     root = dict(document.mapping(()))
     if parameters and not diagnostics:
         root["parameters"] = {**own, **{key: value_of(text) for key, text in parameters.items()}}

@@ -14,6 +14,7 @@ from ...job import Script
 from ...lazy import dataclass
 from ...validation.partial_model import placed
 from ...validation.schema_errors import parse_model
+from ..wording import WORDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -57,7 +58,7 @@ class PluginUse:
             key: self.context.resolved((*self.path, key), value) if key in model.RESOLVED else value
             for key, value in self.parameters.items()
         }
-        return parse_model(model, self.collector, inside=(self.path, values))
+        return parse_model(model, self.collector, wording=WORDING, inside=(self.path, values))
 
     def text(self, key: str, value: str | None) -> str:
         """Return the text of a parameter with its references resolved, "" for none."""

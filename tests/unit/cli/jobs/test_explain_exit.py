@@ -82,6 +82,10 @@ def test_words_that_mean_nothing(run: Runner) -> None:
     said = run("explain-exit", "NODE_FALL")
     assert said.code == 5
     assert "did you mean `NODE_FAIL`?" in said.err
+    hint = run("explain-exit", "FOO").err.partition("hint: ")[2]
+    assert "numbers such as 137 or -1001" in hint
+    assert "NODE_FAIL" in hint
+    assert "PREEMPTED" in hint
 
 
 def test_a_site_changes_a_row(run: Runner, tmp_path: Path) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import click
 
-from ....lazy import regex
-from ...input.job_input import job_file
+from ....plural import counted
+from ...input.job_input import job_file, read_source, shown_name
 from ...options import examples, json_option
 from ...output.console import log, print_json
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 MAX_WIDTH = 70
 """Characters of a line of the script that are shown, enough to know it by."""
-_WITH_LINE = regex(r"(?P<file>.+):(?P<line>[1-9]\d{0,8})", re.DOTALL)
 
 
 @click.command(
@@ -42,27 +40,40 @@ def command(source: Source, *, as_json: bool) -> int:
     from ...output.tables import print_table
 
     name, line = _split(source.file)
-    _, compiled = compile_source(replace(source, file=name))
+    text = read_source(name)
+    if line:
+        _check_line(name, line, text)
+    _, compiled = compile_source(replace(source, file=name, text=text))
     found = origins(compiled.plan, compiled.document)
     if line:
-        found = [origin for origin in found if line in origin.job_lines]
+        found = [origin for origin in found if int(line) in origin.job_lines]
     if as_json:
         print_json({"lines": [asdict(origin) for origin in found]})
     elif found:
         print_table(("SCRIPT", "JOB FILE", "LINE", "RULE"), [_row(origin) for origin in found])
     else:
-        log(f"nothing in the script comes from line {line} of {name}")
+        log(f"nothing in the script comes from line {line} of {shown_name(name)}")
     return 0
 
 
-def _split(file: str) -> tuple[str, int]:
-    """Return the file, and the line that is asked about, or 0."""
+def _split(file: str) -> tuple[str, str]:
+    """Return the file, and the line that is asked about, "" for none."""
     from pathlib import Path
 
-    match = _WITH_LINE.fullmatch(file)
-    if match is None or Path(file).exists():
-        return file, 0
-    return match["file"], int(match["line"])
+    name, colon, line = file.rpartition(":")
+    if not colon or Path(file).exists() or not (line.isdecimal() or Path(name).is_file()):
+        return file, ""
+    return name, line or "0"
+
+
+def _check_line(name: str, line: str, text: bytes) -> None:
+    """Raise `UsageError` for what is no line of the file."""
+    from ....reading.decode import lines_of
+
+    lines = lines_of(text.decode("utf-8", "replace"))
+    count = len(lines) - (not lines[-1])
+    if not line.isdecimal() or not 1 <= int(line[:9]) <= count:
+        raise click.UsageError(f"{line!r} is no line of {shown_name(name)}, which has {counted(count, 'line')}")
 
 
 def _row(origin: Origin) -> tuple[str, str, str, str]:

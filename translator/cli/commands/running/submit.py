@@ -116,7 +116,7 @@ def command(
     if test_only:
         from ...estimate.show import show_start
 
-        return show_start(submitted, as_json=as_json)
+        return show_start(submitted, source, as_json=as_json)
     if dry_run:
         if as_json:
             print_json(submitted.as_dict())

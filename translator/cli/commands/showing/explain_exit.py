@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....errors import Diagnostic, NotFoundError
+from ....errors import Diagnostic, NotFoundError, did_you_mean
 from ....lazy import dataclass
 from ...options import examples, json_option
 from ...output.console import print_json, print_result
@@ -63,8 +63,6 @@ def explain(what: str, table: ExitTable) -> Explanation:
     """Return what a code, a phrase or a state means; NotFoundError for what is none of them."""
     from paislurm.backends.slurm.states import STATES, normalize, phase
 
-    from ....validation.diagnostics import near_hint
-
     if what.removeprefix("-").isdecimal() and len(what) < 10:
         return Explanation(row=table.describe(int(what)))
     named = table.named(what)
@@ -77,10 +75,9 @@ def explain(what: str, table: ExitTable) -> Explanation:
     if word in STATES:
         return Explanation(row=None, state=word, meaning=LIVING[phase(word).name])
     known = [*STATES, *(row.phrase for row in table.codes.values())]
-    diagnostic = Diagnostic(
-        code="E524", message=f"`{what}` is no exit code and no state of Slurm", hint=near_hint(what, known)
-    )
-    raise NotFoundError(diagnostic)
+    valid = f"exit codes are numbers such as 137 or -1001; states are {', '.join(sorted(STATES))}"
+    hint = did_you_mean(what, known) or valid
+    raise NotFoundError(Diagnostic(code="E524", message=f"`{what}` is no exit code and no state of Slurm", hint=hint))
 
 
 _OF_CODES = (

@@ -11,6 +11,7 @@ from ....errors import Diagnostic, PaislurmError, UsageError
 from ....lazy import dataclass
 from ....plural import counted, verb
 from ...context import store
+from ...input.typed_options import typed_options
 from ...output.console import log
 from ..prepare import prepare
 from ..room import check_room
@@ -79,7 +80,9 @@ def submit_sweep(
 
 
 def _source(source: Source, point: Point, ending: str) -> Source:
-    return replace(source, parameters=(*source.parameters, *point.items()), suffix=f"{source.suffix}{ending}")
+    typed = {**source.typed, **typed_options(point.items(), (), "", "--sweep")}
+    parameters = (*source.parameters, *point.items())
+    return replace(source, parameters=parameters, suffix=f"{source.suffix}{ending}", typed=typed)
 
 
 def _submit(group: Group, *, dry_run: bool, say: Callable[[Submitted], None]) -> list[Submitted]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from itertools import product
 from math import prod
+from re import DOTALL
 from typing import TYPE_CHECKING
 
 from ....errors import Diagnostic, UsageError
@@ -18,6 +19,8 @@ MAX_JOBS = 10_000
 _FORM = "`--sweep NAME=VALUES`, as in `lr=0.1,0.01`, `seed=1..5` or `rate=0..1..0.25`"
 _NUMBER = r"[+-]?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})"
 _RANGE = regex(rf"({_NUMBER})\.\.({_NUMBER})(?:\.\.({_NUMBER}))?")
+_LIKE_A_RANGE = regex(rf"\s*{_NUMBER}\s*\.\..*|.*\.\.\s*{_NUMBER}\s*", DOTALL)
+"""A number beside `..`, which is hardly meant as text."""
 _WORD = regex(r"""(?:"[^"]*"|'[^']*')(?=,|$)|[^,]*""")
 
 Point = dict[str, str]
@@ -63,6 +66,8 @@ def values(text: str) -> list[str]:
     found: list[str] = []
     for word in _split(text):
         match = _RANGE.fullmatch(word)
+        if "..." in word or not match:
+            _check_text(word)
         found += _range(*match.groups()) if match else [word]
         if len(found) > MAX_JOBS:
             raise ValueError(f"these are more than {MAX_JOBS} values")
@@ -82,6 +87,12 @@ def _split(text: str) -> list[str]:
         words.append(word)
         position = match.end() + 1
     return words
+
+
+def _check_text(word: str) -> None:
+    """Raise ValueError in words for what looks like a range and is none; in quotes it is a text."""
+    if word[0] not in "'\"" and _LIKE_A_RANGE.fullmatch(word):
+        raise ValueError(f"{word} is no range FIRST..LAST or FIRST..LAST..STEP")
 
 
 def _range(first: str, last: str, step: str | None) -> list[str]:
@@ -113,4 +124,4 @@ def _is_whole(number: Decimal) -> bool:
 
 
 def _fault(message: str) -> Diagnostic:
-    return Diagnostic(code="E580", message=message, hint=f"write {_FORM}")
+    return Diagnostic(code="E580", message=message, hint=f"write {_FORM}; text with `..` in quotes: `\"tag='1..5'\"`")

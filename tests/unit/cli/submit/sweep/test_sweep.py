@@ -116,7 +116,7 @@ def test_nothing_is_submitted_if_any_job_is_wrong_or_its_name_taken(
 ) -> None:
     said = run("submit", job, "--sweep", "lr=1,2", "--sweep", "sed=1,2")
     assert (said.code, said.err.count("E309")) == (3, 1)
-    assert "--set sed: the job has no parameter of that name" in said.err
+    assert "--sweep sed: the job has no parameter `sed`" in said.err
     other = job_file(tmp_path, TEXT.replace("name: train", "name: train-lr2"), name="other.yaml")
     assert run("submit", other).code == 0
     taken = run("submit", job, "--sweep", "lr=1,2,3")

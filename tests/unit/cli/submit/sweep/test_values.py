@@ -35,6 +35,7 @@ whole = st.integers(-40, 40)
         ("\"a,b\",'c,d',e", ['"a,b"', "'c,d'", "e"]),
         ("''", ["''"]),
         ("a..b", ["a..b"]),
+        ("../data/5,v..x", ["../data/5", "v..x"]),
         ("it's", ["it's"]),
     ],
 )
@@ -60,6 +61,21 @@ def test_a_text_means_values(text: str, found: list[str]) -> None:
 def test_a_text_that_means_none_is_refused(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=re.escape(why)):
         values(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["1..", "..5", "1...5", "1..x", "x..5", "1 .. 5", "1..2..3..4", "1..5..", "0...5...1", "-1..", "3,1.."]
+)
+def test_half_a_range_is_no_text_unless_it_stands_in_quotes(text: str) -> None:
+    word = text.rpartition(",")[2]
+    with pytest.raises(ValueError, match=f"^{re.escape(word)} is no range FIRST..LAST or FIRST..LAST..STEP$"):
+        values(text)
+    assert values(f"'{word}'") == [f"'{word}'"]
+    with pytest.raises(UsageError) as error:
+        points([f"tag={text}"])
+    assert [each.code for each in error.value.diagnostics] == ["E580"]
+    assert "`seed=1..5`" in error.value.diagnostics[0].hint
+    assert "in quotes" in error.value.diagnostics[0].hint
 
 
 @given(st.lists(any_text.filter(lambda text: '"' not in text), min_size=1, max_size=4))

@@ -1,0 +1,60 @@
+"""Names of files that cannot be read, and what is meant by them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.input.near_files import hint_at_files
+
+from ..running import job_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..running import Runner
+
+
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder of job files, the current one."""
+    for name in ("job.yaml", "job.txt", "train-resnet.yaml", ".hidden.yaml", "notes"):
+        (tmp_path / name).touch()
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "sweep.json").touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def hint(name: str) -> str:
+    with pytest.raises(OSError, match=name or "Is a directory") as error:
+        open(name).close()  # noqa: PTH123 - a name as it is typed
+    return hint_at_files(name, error.value)
+
+
+@pytest.mark.usefixtures("there")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("job.yml", "did you mean `job.yaml`?"),
+        ("Job.yaml", "did you mean `job.yaml`?"),
+        ("train-resnt.json", "did you mean `train-resnet.yaml`?"),
+        ("more/swep.json", "did you mean `more/sweep.json`?"),
+        ("abcd.yaml", ""),
+        ("hidden.yaml", ""),
+        ("nowhere/job.yaml", "there is no folder `nowhere`"),
+        ("notes/job.yaml", "there is no folder `notes`"),
+        ("more", "it is a folder: name a file in it, such as `more/sweep.json`"),
+    ],
+)
+def test_what_is_meant(name: str, said: str) -> None:
+    assert hint(name) == said
+
+
+def test_job_files_profiles_and_secrets_have_the_hint(run: Runner, there: Path) -> None:
+    job = job_file(there)
+    for words in (("check", "job.yml"), ("convert", "job.yml"), ("explain", "job.yml:3"), ("submit", "job.yml")):
+        assert "did you mean `job.yaml`?" in run(*words).err
+    assert "it was named by --site; did you mean `train-resnet.yaml`?" in run("check", job, "--site", "trainresnet").err
+    assert "did you mean `notes`?" in run("check", job, "--secrets", "note").err

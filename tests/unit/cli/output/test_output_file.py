@@ -1,0 +1,55 @@
+"""Files that cannot be written: the error names the file that was named, and not what it is made of."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.output import output_file
+from paislurm.translator.cli.output.output_file import write_output
+from paislurm.translator.errors import FolderError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..running import Runner
+
+
+def refusal(path: Path) -> tuple[str, str]:
+    with pytest.raises(FolderError) as error:
+        write_output(path, b"text")
+    (found,) = error.value.diagnostics
+    assert found.code == "E500"
+    return found.message, found.hint
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "page.html"
+    message, hint = refusal(path)
+    assert message == f"cannot write {path}: No such file or directory"
+    assert hint == f"there is no folder `{path.parent}`: name a file elsewhere with `-o`"
+    (tmp_path / "nowhere").touch()
+    assert refusal(path)[1].startswith(f"`{path.parent}` is no folder")
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"),
+    [(errno.EACCES, "you may not write in"), (errno.EROFS, "you may not write in"), (errno.ENOSPC, "make room there")],
+)
+def test_the_name_of_the_file_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, hint: str) -> None:
+    def refuse(path: Path, _: bytes) -> None:
+        raise OSError(number, "refused", str(path.with_name(".page.html.new-1234")))
+
+    monkeypatch.setattr(output_file, "write_durably", refuse)
+    message, said = refusal(tmp_path / "page.html")
+    assert message == f"cannot write {tmp_path / 'page.html'}: refused"
+    assert said.startswith(hint)
+
+
+def test_commands_that_write_files_say_it_so(run: Runner, job: str, tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "job.sbatch"
+    said = run("script", job, "-o", str(path))
+    assert said.code == 4
+    assert f"error E500: cannot write {path}: No such file or directory" in said.err

@@ -1,0 +1,50 @@
+"""What is wrong with a value of the command line is said of the option that was typed, not of a key of the job file."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...errors import PlanError, ProtocolError
+from ...lazy import regex
+from ...protocol.slurm_overrides import TABLE
+from ...reading.document import path_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from ...errors import Diagnostic
+
+_IN_THE_FILE = regex(r"write `(\w+): ([^`]*)` under extras\.slurm")
+
+
+def typed_options(
+    parameters: Iterable[tuple[str, str]], slurm: Iterable[tuple[str, str]], suffix: str, parameter: str = "--set"
+) -> dict[str, str]:
+    """Return the options that were typed, by the paths of the values that they take the place of."""
+    typed = {path_text(("parameters", name)): f"{parameter} {name}" for name, _ in parameters}
+    typed |= {path_text((*TABLE, name)): f"--{name}" for name, _ in slurm}
+    return typed | (dict.fromkeys(("$.name", "$.jobName"), "--suffix") if suffix else {})
+
+
+@contextmanager
+def options_named(typed: Mapping[str, str]) -> Iterator[None]:
+    """Have errors name options; `typed` has them by the paths of the values that they take the place of."""
+    try:
+        yield
+    except (ProtocolError, PlanError) as error:
+        error.diagnostics = with_options(error.diagnostics, typed)
+        raise
+
+
+def with_options(diagnostics: Iterable[Diagnostic], typed: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """Return diagnostics that name options where they are about their values; others are as they were."""
+    return tuple(_named(each, typed.get(each.path, "")) for each in diagnostics)
+
+
+def _named(diagnostic: Diagnostic, option: str) -> Diagnostic:
+    if not option or diagnostic.location is not None:
+        return diagnostic
+    hint = _IN_THE_FILE.sub(r"write `--\1 \2`", diagnostic.hint)
+    return replace(diagnostic, message=f"{option}: {diagnostic.message}", path="", hint=hint)

@@ -1,0 +1,57 @@
+"""What helps with a value of the wrong kind: the same in the form that is expected."""
+
+from __future__ import annotations
+
+import re
+from math import ceil
+
+from ..lazy import regex
+
+_AMOUNT = regex(r"(\d{1,9}(?:\.\d{1,9})?)\s*([kmgtp])?(?:i?b(?:ytes?)?)?", re.IGNORECASE)
+_MIB = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2, "p": 1024**3}
+_DURATION = regex(
+    r"(?:(\d{1,5})\s*d(?:ays?)?)?\s*(?:(\d{1,5})\s*h(?:(?:ou)?rs?)?)?\s*(?:(\d{1,5})\s*m(?:in(?:ute)?s?)?)?"
+    r"\s*(?:(\d{1,5})\s*s(?:ec(?:ond)?s?)?)?",
+    re.IGNORECASE,
+)
+
+
+def hint_at_value(key: str, what: str, value: object) -> str:
+    """Return what to write in place of a value of `key`, where `what` is expected; "" where nothing helps."""
+    if isinstance(value, str) and "number" in what and value.strip().lstrip("-").isdigit():
+        return f"write it without quotes: `{value.strip()}`"
+    if isinstance(value, str) and "number" in what and key.endswith("MB") and (hint := _in_mib(value)):
+        return hint
+    if isinstance(value, (bool, int, float)) and what.startswith("text"):
+        return "put it in quotes"
+    if isinstance(value, str) and what == "a list":
+        return "write it as a list, each item on a line of its own: `- item`"
+    if isinstance(value, str) and what == "true or false" and value.lower() in ("yes", "no", "on", "off"):
+        return f"write `{'true' if value.lower() in ('yes', 'on') else 'false'}`"
+    if isinstance(value, dict) and what == "text":
+        return "text that contains `: ` needs quotes around all of it"
+    return ""
+
+
+def hint_at_time(text: str) -> str:
+    """Return the hint at a time limit in words, `2h` or `90 minutes`; "" for what is none.
+
+    >>> hint_at_time("1.5"), hint_at_time("90min"), hint_at_time("1 day 2h")
+    ('', 'write `01:30:00`', 'write `1-02:00:00`')
+    """
+    match = _DURATION.fullmatch(text.strip())
+    if match is None or not any(match.groups()):
+        return ""
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    total = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    days, rest = divmod(total, 24 * 3600)
+    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+    return f"write `{days}-{clock}`" if days else f"write `{clock}`"
+
+
+def _in_mib(text: str) -> str:
+    """Return the hint at an amount of memory with a unit, "" for what is none."""
+    match = _AMOUNT.fullmatch(text.strip())
+    if match is None or not match[2]:
+        return ""
+    return f"write `{ceil(float(match[1]) * _MIB[match[2].lower()])}`: the unit is MiB"
