@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from paislurm.translator.cli.context import user_name
@@ -174,15 +174,17 @@ def test_names_are_no_expressions_of_a_chart(jobs: Path, width: int) -> None:
         texts = re.findall(r'"labelExpr": "(.*?)(?<!\\)"', json.dumps(spec))
         assert texts
         for text in texts:
-            literal, lookup = json.loads(f'"{text}"').rsplit(")", 1)
-            assert lookup == "[datum.value]"
-            assert all(key.isdecimal() for key in json.loads(literal.removeprefix("(")))
+            literal = json.loads(f'"{text}"').removeprefix("slice((").removesuffix(")[datum.value], 1)")
+            labels = json.loads(literal)
+            assert all(key.isdecimal() and label.startswith("=") for key, label in labels.items())
 
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">{}</svg>'
 
 
 @given(st.text(max_size=30), st.text(max_size=60))
+@example("if", "")
+@example("constructor", "toString")
 @settings(max_examples=30)
 def test_any_names_can_be_drawn(name: str, title: str) -> None:
     bar = Bar(row=name, phase="running", begins=0, ends=5, says=f"{name}: running")

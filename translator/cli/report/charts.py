@@ -149,10 +149,14 @@ def _short(text: str, width: int) -> str:
 
 
 def _lookup(labels: dict[str, str]) -> str:
-    """Return an expression of Vega for the label of a value: its text is a literal of JSON, whatever is in it."""
+    """Return an expression of Vega for the label of a value: its text is a literal of JSON, whatever is in it.
+
+    Vega takes a literal that is the name of one of its functions, such as `if`, for a call of it: none here is.
+    """
     import json
 
-    return f"({json.dumps(labels)})[datum.value]"
+    literal = json.dumps({value: f"={label}" for value, label in labels.items()})
+    return f"slice(({literal})[datum.value], 1)"
 
 
 def _page(layer: dict[str, Any], width: int, height: int) -> dict[str, Any]:

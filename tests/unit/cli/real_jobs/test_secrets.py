@@ -74,7 +74,7 @@ def test_a_secret_is_in_the_command_and_nowhere_else(
     go = tmp_path / "go"
     seen: list[Seen] = []
 
-    def look(folder: JobFolder, *, max_age: float) -> View:
+    def look(folder: JobFolder, *, max_age: float, quiet: bool) -> View:
         ready = [folder.attempt(0) / "work" / "0-worker" / str(index) / "ready" for index in range(2)]
         wait_until(lambda: all(path.exists() for path in ready), "the commands to run")
         status = run("status", "demo", "--json")
@@ -87,7 +87,7 @@ def test_a_secret_is_in_the_command_and_nowhere_else(
             )
         )
         go.touch()
-        return wait(folder, max_age=max_age)
+        return wait(folder, max_age=max_age, quiet=quiet)
 
     wait = waiting.wait_for_end
     monkeypatch.setattr(waiting, "wait_for_end", look)
