@@ -62,7 +62,7 @@ def frame(world: World, state: State, width: int, height: int, now: int, *, unic
 def _page(world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
     if state.question == "help":
         marks = ", ".join(f"{mark} {state.lower()}" for state, mark in MARKS.items())
-        keys = [brush.columns([(keys, 12, "bold"), (what, brush.width - 14, "")]) for keys, what in HELP]
+        keys = [line for keys, what in HELP for line in brush.entry(keys, 12, what)]
         return [brush.line(("Keys", "bold")), *keys, brush.line(), *brush.paragraph(f"marks: {marks}", 3)]
     if state.page == "jobs":
         if not world.looked:

@@ -67,7 +67,7 @@ def task_page(world: World, state: State, brush: Brush, height: int, now: int) -
         rows.append(("held", f"until {format_time(task.hold_ends_at)} (isDebug)"))
     if tail and tail.path:
         rows.append(("log", tail.path))
-    lines = [brush.columns([(name, 8, "bold"), (text, brush.width - 10, "")]) for name, text in rows]
+    lines = [line for name, text in rows for line in brush.entry(name, 8, text)]
     return lines + _log(world.tail, task, state, brush, height - len(lines))
 
 
@@ -88,12 +88,21 @@ def _head(view: View, world: World, brush: Brush, now: int) -> list[Text]:
     title = brush.line(
         name, "  ", (state_text(status), state_style(status.state)), "  ", "  ".join(filter(None, about))
     )
-    lines = [title, *brush.paragraph(status.reason, 2)]
+    lines = [title, *brush.paragraph(status.reason or _last_end(view), 2)]
     if world.progress is not None and world.progress.words:
         progress = world.progress
         bar = [brush.bar(progress.done, progress.total, BAR), " "] if progress.total else []
         lines.append(brush.line(*bar, progress.words))
     return lines
+
+
+def _last_end(view: View) -> str:
+    """Return why there is another attempt; "" of the first one."""
+    known = view.history
+    if not known.retries:
+        return ""
+    last = known.retries[-1]
+    return f"attempt {last.attempt} ended: {last.reason}; {last.retry_rule}"
 
 
 def _grid(tasks: Sequence[TaskView], chosen: TaskView, brush: Brush, height: int) -> list[Text]:
