@@ -79,7 +79,7 @@ def _page(world: World, state: State, brush: Brush, height: int, now: int) -> li
 
 
 def _footer(world: World, state: State, brush: Brush) -> list[Text]:
-    lines = [brush.line((f"states may be old: {world.problem}", "yellow"))] if world.problem else []
+    lines = brush.paragraph(f"states may be old: {world.problem}", 2, "yellow") if world.problem else []
     if state.question == "cancel":
         return [*lines, brush.line((f"cancel {short_name(state.job)}? y: yes, any other key: no", "bold reverse"))]
     if state.question == "words":

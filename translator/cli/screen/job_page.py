@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.cells import chop_cells
+from rich.cells import cell_len, chop_cells
 
 from ..output.exit_status import state_text
 from ..output.times import age, format_time, number
@@ -85,10 +85,11 @@ def _head(view: View, world: World, brush: Brush, now: int) -> list[Text]:
     about = [f"job {known.job_id}" if known.job_id else "", f"attempt {known.attempt}" if known.attempt else ""]
     about.append(f"submitted {age(now - begun)} ago" if begun else "")
     name: Piece = (short_name(view.folder.name), "bold")
-    title = brush.line(
-        name, "  ", (state_text(status), state_style(status.state)), "  ", "  ".join(filter(None, about))
-    )
-    lines = [title, *brush.paragraph(status.reason or _last_end(view), 2)]
+    state: Piece = (state_text(status), state_style(status.state))
+    rest = "  ".join(filter(None, about))
+    fits = sum(map(cell_len, (name[0], state[0], rest))) + 4 <= brush.width
+    title = [brush.line(name, "  ", state, "  ", rest)] if fits else [brush.line(name), brush.line(state, "  ", rest)]
+    lines = [*title, *brush.paragraph(status.reason or _last_end(view), 2)]
     if world.progress is not None and world.progress.words:
         progress = world.progress
         bar = [brush.bar(progress.done, progress.total, BAR), " "] if progress.total else []

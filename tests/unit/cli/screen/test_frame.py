@@ -91,6 +91,14 @@ def test_all_about_a_task() -> None:
     assert rows[-2] == "RuntimeError: CUDA out of memory"
 
 
+def test_a_long_name_leaves_the_state_to_be_seen() -> None:
+    name = "grid-" * 12
+    rows = shown(
+        World(looked=True, view=view([task(0, "RUNNING")], name)), State(page="job", job=f"{user_name()}~{name}")
+    )
+    assert rows[:2] == [name, "RUNNING  job 1234  submitted 1h ago"]
+
+
 def test_a_long_path_is_whole() -> None:
     path = "/home/jobs/" + "train/" * 30 + "33.stderr.log"
     world = training()
