@@ -12,11 +12,10 @@ import pytest
 
 from tests.cluster.jobs import role
 from tests.cluster.processes import wait_until
-from tests.cluster.tmux import windows
 from tests.contract.showing import FORWARD, LISTED, SERVES, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from tests.cluster.tmux import Tmux
     from tests.contract.site import Site
@@ -24,11 +23,6 @@ if TYPE_CHECKING:
 TRAINS = 'echo epoch 1; [ "$FC_FRAMEWORK_ATTEMPT_ID" = 1 ] || { echo CUDA out of memory >&2; exit 3; }; exec sleep 600'
 ROLES = role("web", 2, SERVES) + role("trainer", 1, TRAINS)
 WHY = "task trainer-0 failed with status 3"
-
-
-@pytest.fixture
-def window(tmp_path: Path) -> Iterator[Callable[..., Tmux]]:
-    yield from windows(tmp_path)
 
 
 def library(site: Site, folder: Path) -> dict[str, str]:
@@ -54,6 +48,7 @@ def test_a_job_that_is_retried_is_looked_at(site: Site, folder: Path, window: Ca
     env = {**job.env, "TERM": "tmux-256color"}
     screen = window(80, 24, *site.command(["paislurm", "watch", job.name], cwd=job.folder, env=env))
     wait_until(lambda: job.status()["attempt"] == 1, "the retry to be submitted")
+    screen.see("attempt 1  submitted")
     pane = screen.see("r 3 running")
     assert (len(pane), max(map(len, pane)) <= 80) == (24, True)
     assert pane[0] == job.name
