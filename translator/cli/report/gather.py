@@ -77,7 +77,7 @@ def _bring_logs(view: View, attempts: Sequence[AttemptFiles]) -> list[str]:
     folder, known = view.folder, view.history
     roles = {role.name: role for role in known.roles}
     try:
-        for files in attempts:
+        for files in attempts[-DETAILED:]:
             tasks = [(roles[task.role], task.index) for task in first_failed(files.result) if task.role in roles]
             if tasks:
                 fetch(known, run_folder_with_logs(folder, known, tasks, files.number))
