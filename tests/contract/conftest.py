@@ -18,6 +18,7 @@ import pytest
 from tests.cluster.checkout import install_checkout
 from tests.cluster.kinds import USUAL
 from tests.cluster.running import running
+from tests.cluster.tmux import windows
 from tests.contract.site import PROFILE, SLURMS, Site, profile_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from tests.cluster.cluster import Cluster
     from tests.cluster.kinds import Kind
+    from tests.cluster.tmux import Tmux
 
 COUNTER = itertools.count(1)
 
@@ -68,6 +70,12 @@ def folder(site: Site, request: pytest.FixtureRequest) -> Path:
     """A fresh folder of the user's, seen by all hosts."""
     name = "".join(letter if letter.isalnum() else "-" for letter in request.node.name.removeprefix("test_"))
     return site.own(site.folder / "contract" / f"{name[:50]}-{os.getpid()}-{next(COUNTER)}")
+
+
+@pytest.fixture
+def window(tmp_path: Path) -> Iterator[Callable[..., Tmux]]:
+    """What opens a window of tmux of a width and a height, in which a program runs."""
+    yield from windows(tmp_path)
 
 
 @pytest.fixture

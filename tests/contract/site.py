@@ -19,7 +19,7 @@ from tests.cluster.processes import wait_until
 from tests.documents import check_output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tests.cluster.cluster import Cluster
     from tests.contract.backends import Way
@@ -79,14 +79,18 @@ class Site:
         host: str = LOGIN,
     ) -> subprocess.CompletedProcess[str]:
         """Run a command as the user on the login node, or on another host of the project's own clusters."""
+        command = self.command(argv, cwd=cwd, env=env, host=host)
+        return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=LONGEST, check=False)
+
+    def command(
+        self, argv: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None, host: str = LOGIN
+    ) -> list[str]:
+        """Return the command line that runs a command so, by exec alone."""
+        where = cwd or self.folder
         if self.cluster:
-            where = cwd or self.folder
-            return self.cluster.run(list(argv), host=host, cwd=where, env=env, stdin=stdin, timeout=LONGEST)
-        variables = {**os.environ, **(env or {}), "PATH": f"{ROOT}/.venv/bin:{os.environ['PATH']}"}
-        return subprocess.run(
-            argv, cwd=cwd or self.folder, env=variables, input=stdin, capture_output=True, text=True,
-            timeout=LONGEST, check=False,
-        )  # fmt: skip
+            return self.cluster.command(argv, host=host, cwd=where, env=env)
+        variables = {**(env or {}), "PATH": f"{ROOT}/.venv/bin:{os.environ['PATH']}"}
+        return ["env", f"--chdir={where}", *(f"{name}={value}" for name, value in variables.items()), *argv]
 
     def environment(self) -> Mapping[str, str]:
         """Return what the user's commands have on the login node."""

@@ -14,12 +14,14 @@ from tests.cluster.jobs import role
 from tests.cluster.laptop import laptops
 from tests.cluster.processes import wait_until
 from tests.contract.backends import WAYS_OF_SSH
+from tests.contract.showing import FORWARD, LISTED, SERVES, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.cluster.cluster import Cluster
     from tests.cluster.laptop import Laptop
+    from tests.cluster.tmux import Tmux
     from tests.contract.site import Site
 
 SECRET = "hunter2-of-ann"
@@ -82,12 +84,20 @@ def test_followed_to_success(ann: Ann) -> None:
 
 def test_a_failure_has_its_exit_status(ann: Ann) -> None:
     extras = "{}"
-    done = ann.submit(role("worker", 1, "echo attempt; exit 7"), "--wait", extras=extras, more="jobRetryCount: 1\n")
+    fails = "echo attempt; echo out of memory >&2; exit 7"
+    done = ann.submit(role("worker", 1, fails), "--wait", extras=extras, more="jobRetryCount: 1\n")
     assert done.returncode == 1, done.stderr
     assert "exit code 7" in done.stderr or "7" in ann.status()["reason"]
     assert ann.status()["attempt"] == 1
     assert (ann.there / "attempts" / "1" / "result.json").exists()
-    assert ann.paislurm("logs", "--attempt", "0", ann.name).stdout == "attempt\n"
+    # The page has the last lines of both attempts, which nobody has brought before.
+    made = ann.paislurm("report", ann.name, "-o", f"{ann.name}.html")
+    assert (made.returncode, made.stderr) == (0, "")
+    words = words_of(ann.laptop.home / f"{ann.name}.html")
+    for attempt in (0, 1):
+        assert f"worker-0 stderr, attempt {attempt} out of memory" in words
+    assert re.search(r"worker-0 failed 7 \d+ n\d 10\.", words)
+    assert ann.paislurm("logs", "--attempt", "0", ann.name).stdout == "attempt\nout of memory\n"
 
 
 def test_remove(ann: Ann) -> None:
@@ -103,8 +113,9 @@ def test_remove(ann: Ann) -> None:
     assert not ann.folder.exists()
 
 
-def test_cancel(ann: Ann) -> None:
+def test_cancel(ann: Ann, window: Callable[..., Tmux]) -> None:
     waits = "trap 'echo saved; exit 0' TERM; echo up; while :; do sleep 1 & wait; done"
+    waits = f"({SERVES}) & {waits}"
     assert ann.submit(role("worker", 1, waits)).returncode == 0
     wait_until(lambda: ann.status()["tasks"][0]["state"] == "RUNNING", "the task to run")
     done = ann.paislurm(
@@ -113,10 +124,34 @@ def test_cancel(ann: Ann) -> None:
     assert (done.returncode, done.stdout) == (9, "in\n"), done.stderr
     assert re.search(r"^n\d$", done.stderr, re.MULTILINE)
     wait_until(lambda: ann.paislurm("logs", ann.name).stdout == "up\n", "the log to come")
+    _look_at(ann, window)
     assert ann.paislurm("cancel", ann.name).returncode == 0
     assert ann.paislurm("wait", ann.name).returncode == 1
     wait_until(lambda: "saved" in ann.paislurm("logs", ann.name).stdout, "the last line to come")
     assert ann.status()["state"] == "STOPPED"
+
+
+def _look_at(ann: Ann, window: Callable[..., Tmux]) -> None:
+    """Look at a job that runs as on the login node: by the screen, by what it uses, and through a tunnel."""
+    (task,) = ann.status()["tasks"]
+    env = {**ann.env, "TERM": "tmux-256color"}
+    screen = window(80, 24, *ann.laptop.command(["paislurm", "watch", ann.name], env))
+    screen.see("r 1 running")
+    screen.see("up")
+    screen.press("Enter")
+    screen.see(f"{task['node']} ({task['node_address']})")
+    screen.press("s")
+    screen.see(f"@{task['node']}")
+    screen.press(f"[ $SLURMD_NODENAME = {task['node']} ] && exit", "Enter")
+    screen.see("the shell in worker-0 ended with 0")
+    screen.press("q")
+    screen.see("left with 0")
+    for words in ((), ("worker",)):
+        (used,) = json.loads(ann.paislurm("top", "--json", ann.name, *words).stdout)["usages"]
+        assert (used["role"], used["node"]) == ("worker", task["node"])
+    port = str(task["ports_by_label"]["ssh"][0])
+    done = ann.laptop.run("bash", "-c", FORWARD, "forward", ann.name, "worker", port, env=ann.env)
+    assert LISTED in done.stdout, done.stdout + done.stderr
 
 
 def test_without_a_profile_the_login_node_is_asked(ann: Ann) -> None:

@@ -1,4 +1,4 @@
-"""Where tasks are, how their ports are reached from the login node, and what sstat says that they use."""
+"""Where tasks are, which line leads to their ports, and what sstat says that they use."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 
 from tests.cluster.jobs import role
 from tests.cluster.processes import wait_until
+from tests.contract.showing import SERVES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.contract.site import Job, Site
 
-SERVES = "python3 -m http.server $PAI_CURRENT_CONTAINER_PORT"
 BUSY = "python3 -c 'x = bytearray(40 << 20); any(False for _ in iter(int, 1))'"
 TWO = role("web", 2, SERVES) + role("busy", 1, BUSY)
 LAYOUTS = {
@@ -23,18 +23,6 @@ LAYOUTS = {
     "shared": "{slurm: {layout: shared}}",
     "slots": "{gangAllocation: false, slurm: {layout: het}}",
 }
-FORWARD = """
-paislurm port-forward "$1" web-1 http --run --local-port "$2" 2>said & forwarder=$!
-until grep -q Ctrl-C said; do read -r -t 0.1 <> <(:); done
-for try in {1..100}; do
-  exec 3<>"/dev/tcp/127.0.0.1/$2"
-  printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3
-  grep -m1 'Directory listing' <&3 && break
-  exec 3<&-
-  read -r -t 0.2 <> <(:)
-done
-kill "$forwarder"
-"""
 
 
 def document(job: Job, *words: str) -> Any:
@@ -72,13 +60,3 @@ def test_where_tasks_are_and_what_they_use(site: Site, folder: Path, extras: str
     assert [(task["node_address"], task["ports_by_label"]) for task in later] == [
         (task["node_address"], task["ports_by_label"]) for task in known
     ]
-
-
-def test_a_port_is_forwarded_to_the_login_node(site: Site, folder: Path) -> None:
-    """No node need let anybody log in."""
-    job = site.submit(folder, TWO)
-    wait_until(lambda: {task["state"] for task in job.status()["tasks"]} == {"RUNNING"}, "all tasks to run", 120)
-    number = job.status()["tasks"][1]["ports_by_label"]["ssh"][0]
-    done = site.run("bash", "-c", FORWARD, "forward", job.name, str(number), cwd=job.folder, env=job.env)
-    assert "Directory listing" in done.stdout, done.stdout + done.stderr
-    job.paislurm("cancel", job.name)

@@ -20,11 +20,12 @@ from hypothesis import strategies as st
 
 from paislurm.translator.cli.context import user_name
 from paislurm.translator.cli.output.console import one_line
-from paislurm.translator.cli.report import svg
+from paislurm.translator.cli.report import gather, svg
 from paislurm.translator.cli.report.charts import NARROW, WIDE, counts_spec, gantt_spec
 from paislurm.translator.cli.report.gather import job_reports
 from paislurm.translator.cli.report.page import job_page
 from paislurm.translator.cli.report.svg import ReportError, checked, draw
+from paislurm.translator.errors import BackendError, Diagnostic
 from paislurm.translator.report.build import DETAILED
 from paislurm.translator.report.chart_rows import Bar, Gantt, Mark, task_counts, tasks_gantt
 from paislurm.translator.state.task_reports import read_runs
@@ -69,6 +70,25 @@ def test_what_a_report_says_of_a_job_that_was_retried(jobs: Path, pytestconfig: 
         pytest.fail(f"{EXPECTED.name} was missing and has been made: read it")
     assert pytestconfig.rootpath in EXPECTED.parents
     assert text == EXPECTED.read_text()
+
+
+def test_the_logs_of_what_failed_are_brought_of_each_attempt_and_no_others(
+    jobs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brought: list[tuple[int, tuple[tuple[str, int], ...]]] = []
+    monkeypatch.setattr(gather, "fetch", lambda _, wanted: brought.append((wanted.attempt, wanted.tasks)))
+    job_reports([retried(jobs, user_name())], details=True)
+    assert brought == [(0, (("logs/1-role", 3),)), (1, (("logs/1-role", 4),))]
+
+
+def test_a_login_node_that_does_not_answer_is_a_note(jobs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object) -> None:
+        raise BackendError(Diagnostic(code="E550", message="login1 does not answer"))
+
+    monkeypatch.setattr(gather, "fetch", away)
+    (report,) = job_reports([retried(jobs, user_name())], details=True)
+    assert "lines of logs may be missing: login1 does not answer" in report.notes
+    assert report.tails
 
 
 def test_the_page_is_written_for_its_owner_alone_and_has_what_matters(jobs: Path, run: Runner) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...errors import BackendError
 from ...monitor.watching.job_files import result_of
 from ...report.build import DETAILED, AttemptFiles, Endpoint, JobEvidence, job_report
 from ...state.journal import read
@@ -11,11 +12,12 @@ from ...state.peers import read_peers
 from ...state.script_reports import read_scripts
 from ...state.task_reports import read_runs
 from ..context import clock
+from ..jobs.fetching import fetch, run_folder_with_logs
 from ..jobs.refresh import refresh_all
 from ..output.views import backend_state
 from .run_facts import run_facts
 from .source import linked_source
-from .tails import tails
+from .tails import first_failed, tails
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,8 +52,8 @@ def _report(view: View, site: str | None, *, details: bool) -> JobReport:
         attempts.append(files)
         notes += errors
     run = run_facts(folder)
-    if details and any(task.state == "FAILED" for task in view.tasks):
-        _bring_logs(view)
+    if details:
+        notes += _bring_logs(view, attempts)
     return job_report(
         JobEvidence(
             name=folder.name,
@@ -70,12 +72,18 @@ def _report(view: View, site: str | None, *, details: bool) -> JobReport:
     )
 
 
-def _bring_logs(view: View) -> None:
-    from ..jobs.logs.follow import bring_logs, targets
-    from ..jobs.logs.selection import ALL_LOGS
-
-    for target in targets([view.folder], ALL_LOGS):
-        bring_logs(target, ALL_LOGS)
+def _bring_logs(view: View, attempts: Sequence[AttemptFiles]) -> list[str]:
+    """Bring the logs of the tasks that failed, where they are at a login node; return in words why some are not."""
+    folder, known = view.folder, view.history
+    roles = {role.name: role for role in known.roles}
+    try:
+        for files in attempts[-DETAILED:]:
+            tasks = [(roles[task.role], task.index) for task in first_failed(files.result) if task.role in roles]
+            if tasks:
+                fetch(known, run_folder_with_logs(folder, known, tasks, files.number))
+    except BackendError as error:
+        return [f"lines of logs may be missing: {error.diagnostics[0].message}"]
+    return []
 
 
 def _attempt(view: View, number: int, *, details: bool) -> tuple[AttemptFiles, tuple[str, ...]]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ...report.build import AttemptFiles
     from ...state.history import History
     from ...state.job_folder import JobFolder
+    from ...state.result import Result, TaskResult
 
 MAX_TASKS, MAX_LINES, MAX_BYTES = 8, 40, 16 << 10
 """Of an attempt, of a log, and of a log."""
@@ -25,13 +26,18 @@ def tails(folder: JobFolder, known: History, attempts: Iterable[AttemptFiles]) -
     """Yield the last lines of the first tasks that failed of each attempt, the newest attempt first."""
     roles = {role.name: role for role in known.roles}
     for files in reversed(list(attempts)):
-        failed = [task for task in files.result.tasks if task.state == "FAILED"] if files.result else []
-        for task in sorted(failed, key=lambda task: task.ended_at or 0)[:MAX_TASKS]:
+        for task in first_failed(files.result):
             name = f"{task.role}-{task.index}"
             for stream in STREAMS if task.role in roles else ():
                 log = folder.log(files.number, roles[task.role], task.index, task.task_attempt, stream)
                 if text := _last(log, folder.path.stat().st_uid):
                     yield Tail(attempt=files.number, task=name, stream=stream, text=_settled(text[1]), whole=text[0])
+
+
+def first_failed(result: Result | None) -> list[TaskResult]:
+    """Return the tasks of an attempt that failed first, as many as a report shows lines of."""
+    failed = [task for task in result.tasks if task.state == "FAILED"] if result else []
+    return sorted(failed, key=lambda task: task.ended_at or 0)[:MAX_TASKS]
 
 
 def _last(log: Path, owner: int) -> tuple[bool, str] | None:

@@ -62,7 +62,7 @@ def frame(world: World, state: State, width: int, height: int, now: int, *, unic
 def _page(world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
     if state.question == "help":
         marks = ", ".join(f"{mark} {state.lower()}" for state, mark in MARKS.items())
-        keys = [brush.columns([(keys, 12, "bold"), (what, brush.width - 14, "")]) for keys, what in HELP]
+        keys = [line for keys, what in HELP for line in brush.entry(keys, 12, what)]
         return [brush.line(("Keys", "bold")), *keys, brush.line(), *brush.paragraph(f"marks: {marks}", 3)]
     if state.page == "jobs":
         if not world.looked:
@@ -79,7 +79,7 @@ def _page(world: World, state: State, brush: Brush, height: int, now: int) -> li
 
 
 def _footer(world: World, state: State, brush: Brush) -> list[Text]:
-    lines = [brush.line((f"states may be old: {world.problem}", "yellow"))] if world.problem else []
+    lines = brush.paragraph(f"states may be old: {world.problem}", 2, "yellow") if world.problem else []
     if state.question == "cancel":
         return [*lines, brush.line((f"cancel {short_name(state.job)}? y: yes, any other key: no", "bold reverse"))]
     if state.question == "words":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.cells import chop_cells
+from rich.cells import cell_len, chop_cells
 
 from ...plural import counted
 from ..output.exit_status import state_text
@@ -68,7 +68,7 @@ def task_page(world: World, state: State, brush: Brush, height: int, now: int) -
         rows.append(("held", f"until {format_time(task.hold_ends_at)} (isDebug)"))
     if tail and tail.path:
         rows.append(("log", tail.path))
-    lines = [brush.columns([(name, 8, "bold"), (text, brush.width - 10, "")]) for name, text in rows]
+    lines = [line for name, text in rows for line in brush.entry(name, 8, text)]
     return lines + _log(world.tail, task, state, brush, height - len(lines))
 
 
@@ -86,15 +86,25 @@ def _head(view: View, world: World, brush: Brush, now: int) -> list[Text]:
     about = [f"job {known.job_id}" if known.job_id else "", f"attempt {known.attempt}" if known.attempt else ""]
     about.append(f"submitted {age(now - begun)} ago" if begun else "")
     name: Piece = (short_name(view.folder.name), "bold")
-    title = brush.line(
-        name, "  ", (state_text(status), state_style(status.state)), "  ", "  ".join(filter(None, about))
-    )
-    lines = [title, *brush.paragraph(status.reason, 2)]
+    state: Piece = (state_text(status), state_style(status.state))
+    rest = "  ".join(filter(None, about))
+    fits = sum(map(cell_len, (name[0], state[0], rest))) + 4 <= brush.width
+    title = [brush.line(name, "  ", state, "  ", rest)] if fits else [brush.line(name), brush.line(state, "  ", rest)]
+    lines = [*title, *brush.paragraph(status.reason or _last_end(view), 2)]
     if world.progress is not None and world.progress.words:
         progress = world.progress
         bar = [brush.bar(progress.done, progress.total, BAR), " "] if progress.total else []
         lines.append(brush.line(*bar, progress.words))
     return lines
+
+
+def _last_end(view: View) -> str:
+    """Return why there is another attempt; "" of the first one."""
+    known = view.history
+    if not known.retries:
+        return ""
+    last = known.retries[-1]
+    return f"attempt {last.attempt} ended: {last.reason}; {last.retry_rule}"
 
 
 def _grid(tasks: Sequence[TaskView], chosen: TaskView, brush: Brush, height: int) -> list[Text]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.text import Text
 
 from ..output.console import one_line
@@ -63,14 +63,26 @@ class Brush(NamedTuple):
 
     def paragraph(self, text: str, lines: int, style: str = "") -> list[Text]:
         """Return a text in at most so many lines, the last of which is cut."""
-        words, found = self._safe(text).split(" "), [""]
-        for word in words:
+        rows = self._folded(text, self.width)
+        rows[lines - 1 :] = [" ".join(rows[lines - 1 :])]
+        return [self.line((row, style)) for row in rows if row]
+
+    def entry(self, name: str, width: int, text: str) -> list[Text]:
+        """Return a name in a column of its width, and all of a text beside it."""
+        first, *others = self._folded(text, max(1, self.width - width - 2))
+        pairs = [(name, first), *(("", other) for other in others)]
+        return [self.columns([(left, width, "bold"), (right, cell_len(right), "")]) for left, right in pairs]
+
+    def _folded(self, text: str, width: int) -> list[str]:
+        """Return a text in lines of no more than a width, broken between words unless one is too long."""
+        found = [""]
+        for word in self._safe(text).split(" "):
             longer = f"{found[-1]} {word}" if found[-1] else word
-            if cell_len(longer) > self.width and found[-1] and len(found) < lines:
-                found.append(word)
-            else:
+            if cell_len(longer) <= width:
                 found[-1] = longer
-        return [self.line((each, style)) for each in found if each][:lines]
+            else:
+                found += chop_cells(word, width)
+        return found[1:] if len(found) > 1 and not found[0] else found
 
     def columns(self, cells: Sequence[tuple[str, int, str]], *, style: str = "") -> Text:
         """Return a line of cells, each a text, its width and its style; two spaces between them."""

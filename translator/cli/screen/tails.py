@@ -37,6 +37,7 @@ class Tails:
     def __init__(self) -> None:
         self._stamp: tuple[object, ...] = ()
         self._last = Tail()
+        self._fetched = ""
         self._fetch_at = 0.0
 
     def read(self, view: View, state: State) -> Tail:
@@ -56,13 +57,13 @@ class Tails:
         return self._last
 
     def _bring(self, view: View, role: JobRole, index: int) -> None:
-        """Bring what a task at a login node printed; what cannot be brought is brought the next time."""
-        now = time.monotonic()
-        if now < self._fetch_at:
+        """Bring what a task at a login node printed, that of another one at once; what cannot be is the next time."""
+        name = f"{view.folder.name} {view.history.attempt} {role.name} {index}"
+        if name == self._fetched and time.monotonic() < self._fetch_at:
             return
         with suppress(BackendError):
             fetch(view.history, run_folder_with_logs(view.folder, view.history, [(role, index)]))
-        self._fetch_at = time.monotonic() + FETCH_SECONDS
+        self._fetched, self._fetch_at = name, time.monotonic() + FETCH_SECONDS
 
 
 def _log_of(view: View, role: JobRole, task: TaskView, stream: Stream) -> tuple[str, Path]:

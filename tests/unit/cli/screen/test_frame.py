@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,10 +12,11 @@ from rich.console import Console
 from rich.text import Text
 
 from paislurm.translator.cli.context import user_name
-from paislurm.translator.cli.screen.frame import frame
+from paislurm.translator.cli.screen.frame import HELP, frame
 from paislurm.translator.cli.screen.state import State
 from paislurm.translator.cli.screen.tails import shown_lines
 from paislurm.translator.cli.screen.world import Tail, World
+from paislurm.translator.state.records import Retry
 
 from .sights import NOW, line, many_jobs, task, training, view
 
@@ -89,6 +91,40 @@ def test_all_about_a_task() -> None:
     assert rows[-2] == "RuntimeError: CUDA out of memory"
 
 
+def test_a_long_name_leaves_the_state_to_be_seen() -> None:
+    name = "grid-" * 12
+    rows = shown(
+        World(looked=True, view=view([task(0, "RUNNING")], name)), State(page="job", job=f"{user_name()}~{name}")
+    )
+    assert rows[:2] == [name, "RUNNING  job 1234  submitted 1h ago"]
+
+
+def test_a_long_path_is_whole() -> None:
+    path = "/home/jobs/" + "train/" * 30 + "33.stderr.log"
+    world = training()
+    rows = shown(replace(world, tail=replace(world.tail, path=path)), State(page="task", job=JOB, task="worker-33"))
+    first = next(place for place, row in enumerate(rows) if row.startswith("log       "))
+    last = next(place for place, row in enumerate(rows) if row.startswith("──"))
+    assert last - first == 3
+    assert "".join(row[10:] for row in rows[first:last]) == path
+
+
+def test_an_attempt_that_runs_says_how_the_last_one_ended() -> None:
+    retry = Retry(
+        happened_at=NOW, attempt=0, exit_code=255, behaviour="unknown", reason="task worker-1 failed with status 3",
+        retry_rule="retry 1 of 2", retry_at=NOW, retries=1, used_retries=1, transient_retries=0, blamed_nodes=(),
+        backend_state="FAILED", started_at=NOW, ended_at=NOW,
+    )  # fmt: skip
+    now = view([task(0, "RUNNING")])
+    status = replace(now.job_status, reason="")
+    again = replace(now, history=replace(now.history, retries=(retry,), attempt=1), job_status=status)
+    rows = shown(World(looked=True, view=again), State(page="job", job=JOB))
+    assert rows[0] == "train  RUNNING  job 1234  attempt 1  submitted 1h ago"
+    assert rows[1] == "attempt 0 ended: task worker-1 failed with status 3; retry 1 of 2"
+    rows = shown(World(looked=True, view=replace(now, job_status=status)), State(page="job", job=JOB))
+    assert not any("ended" in row for row in rows)
+
+
 def test_a_log_is_scrolled_no_further_than_it_goes() -> None:
     state = State(page="log", job=JOB, task="worker-33", back=1 << 30)
     rows = shown(training(), state)
@@ -105,6 +141,12 @@ def test_help_explains_keys_and_marks() -> None:
     said = "\n".join(shown(World(looked=True), State(question="help")))
     for words in ("c             cancel the job", "s             a shell", "X failed", "r running"):
         assert words in said
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_help_is_whole(width: int) -> None:
+    said = " ".join(" ".join(shown(World(looked=True), State(question="help"), width)).split())
+    assert all(f"{keys} {what}" in said for keys, what in HELP)
 
 
 def test_what_is_asked_stands_at_the_bottom() -> None:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import shlex
-import shutil
 import subprocess
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from paislurm.translator.cli.context import user_name
 from tests.cluster.processes import wait_until
+from tests.cluster.tmux import windows
 
 from ..running import job_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tests.cluster.tmux import Tmux
 
 pytestmark = pytest.mark.slow("a job of twelve tasks, and a terminal for each size")
 
@@ -49,44 +51,9 @@ taskRoles:
 """
 
 
-class Tmux:
-    """A window of a tmux of its own."""
-
-    def __init__(self, socket: Path, width: int, height: int, *argv: str) -> None:
-        self._tmux = ("tmux", "-S", str(socket), "-f", "/dev/null")
-        size = ("-x", str(width), "-y", str(height))
-        self._run("new-session", "-d", "-s", "w", *size, f"{shlex.join(argv)}; echo left with $?; exec sleep 600")
-
-    def _run(self, *words: str) -> str:
-        return subprocess.run([*self._tmux, *words], check=True, capture_output=True, text=True, timeout=60).stdout
-
-    def press(self, *keys: str) -> None:
-        """Press keys by their names, or type text."""
-        self._run("send-keys", "-t", "w", *keys)
-
-    def resize(self, width: int, height: int) -> None:
-        """Give the window another size."""
-        self._run("resize-window", "-t", "w", "-x", str(width), "-y", str(height))
-
-    def pane(self) -> list[str]:
-        """Return what is to be seen."""
-        return self._run("capture-pane", "-p", "-t", "w").splitlines()
-
-    def see(self, words: str) -> list[str]:
-        """Wait until words are to be seen, and return all that is."""
-        wait_until(lambda: any(words in line for line in self.pane()), f"{words!r} to be seen")
-        return self.pane()
-
-    def close(self) -> None:
-        """End it."""
-        subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True, timeout=60)
-
-
 @pytest.fixture
 def training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Run a job, in which a task fails."""
-    if shutil.which("tmux") is None:
-        pytest.skip("tmux is not installed")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setenv("COLUMNS", "40")  # the window's own size counts
     file = job_file(tmp_path, JOB.format(workers=WORKERS))
@@ -98,15 +65,11 @@ def training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def tmux(tmp_path: Path) -> Iterator[Callable[..., Tmux]]:
     """Return what opens a window."""
-    opened: list[Tmux] = []
+    yield from (partial(_of_program, window) for window in windows(tmp_path))
 
-    def window(width: int, height: int, *argv: str) -> Tmux:
-        opened.append(Tmux(tmp_path / f"tmux{len(opened)}", width, height, *PROGRAM, *argv))
-        return opened[-1]
 
-    yield window
-    for each in opened:
-        each.close()
+def _of_program(window: Callable[..., Tmux], width: int, height: int, *argv: str) -> Tmux:
+    return window(width, height, *PROGRAM, *argv)
 
 
 @pytest.mark.usefixtures("training")

@@ -1,0 +1,91 @@
+"""A job of two roles, one of which failed and is retried, as its user looks at it: the screen, the report, its port."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.jobs import role
+from tests.cluster.processes import wait_until
+from tests.contract.showing import FORWARD, LISTED, SERVES, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cluster.tmux import Tmux
+    from tests.contract.site import Site
+
+TRAINS = 'echo epoch 1; [ "$FC_FRAMEWORK_ATTEMPT_ID" = 1 ] || { echo CUDA out of memory >&2; exit 3; }; exec sleep 600'
+ROLES = role("web", 2, SERVES) + role("trainer", 1, TRAINS)
+WHY = "task trainer-0 failed with status 3"
+
+
+def library(site: Site, folder: Path) -> dict[str, str]:
+    """Return what lets `report` draw: the checkout's vl-convert, where hosts have no registry to install it from."""
+    vl_convert = pytest.importorskip("vl_convert")
+    if site.cluster is None:
+        return {}
+    there = folder / "library" / "vl_convert"
+    shutil.copytree(Path(vl_convert.__file__).parent, there, copy_function=_link)
+    return {"PYTHONPATH": str(there.parent)}
+
+
+def _link(source: str, target: str) -> None:
+    """Have a file of 90 MB in another place, too; on another file system, a copy."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def test_a_job_that_is_retried_is_looked_at(site: Site, folder: Path, window: Callable[..., Tmux]) -> None:
+    job = site.submit(folder, ROLES, retries=1)
+    env = {**job.env, "TERM": "tmux-256color"}
+    screen = window(80, 24, *site.command(["paislurm", "watch", job.name], cwd=job.folder, env=env))
+    wait_until(lambda: job.status()["attempt"] == 1, "the retry to be submitted")
+    screen.see("attempt 1  submitted")
+    pane = screen.see("r 3 running")
+    assert (len(pane), max(map(len, pane)) <= 80) == (24, True)
+    assert pane[0] == job.name
+    assert pane[1].startswith(f"RUNNING  job {job.number}  attempt 1  submitted ")
+    assert pane[2].startswith(f"attempt 0 ended: {WHY}")
+    assert [line for line in pane if line.startswith(("web-0 ", "trainer-0 "))] == ["web-0      rr", "trainer-0  r"]
+    screen.press("Down", "Enter")
+    pane = screen.see(f"trainer-0 of {job.name}")
+    tasks = {f"{task['role']}-{task['index']}": task for task in job.status()["tasks"]}
+    trainer = tasks["trainer-0"]
+    screen.see(f"{trainer['node']} ({trainer['node_address']})")
+    screen.see("epoch 1")
+    screen.press("s")
+    screen.see(f"@{trainer['node']}")
+    screen.press(f"[ $SLURMD_NODENAME = {trainer['node']} ] && exit", "Enter")
+    screen.see("the shell in trainer-0 ended with 0")
+    screen.press("?")
+    screen.see("marks: X failed")
+    screen.press("x", "Escape")
+    screen.see("web-0      rr")
+
+    used = json.loads(job.paislurm("top", "--json", job.name).stdout)
+    assert {usage["role"] for usage in used["usages"]} == {"web", "trainer"}
+    port = str(tasks["web-1"]["ports_by_label"]["ssh"][0])
+    done = site.run("bash", "-c", FORWARD, "forward", job.name, "web-1", port, cwd=job.folder, env=job.env)
+    assert LISTED in done.stdout, done.stdout + done.stderr
+
+    job.more = library(site, folder)
+    made = job.paislurm("report", job.name, "-o", "page.html")
+    assert made.returncode == 0, made.stderr
+    words = words_of(job.folder / "page.html")
+    for said in ("web 2 running", "trainer 1 running", "Attempt 0", "Attempt 1", WHY, "Retried: retry 1 of 1"):
+        assert said in words
+    assert f"{tasks['web-1']['node']} {tasks['web-1']['node_address']}" in words
+    assert "trainer-0 stderr, attempt 0 CUDA out of memory" in words
+
+    screen.press("c", "y")
+    screen.see("STOPPED (exit code")
+    screen.press("q")
+    assert any(f"{job.name} STOPPED" in line for line in screen.see("left with 0"))
