@@ -138,6 +138,13 @@ def _words_and_sites(done: Completed) -> tuple[str, str]:
     return "; ".join(dict.fromkeys(own)), " ".join(line for line in dict.fromkeys(said) if line)
 
 
+_ELSEWHERE = {
+    True: "run this on a login node of the cluster, or use `--backend local` to run it on this machine",
+    False: "run this on a login node of the cluster; from elsewhere, `--host` or `host` of a site profile names one",
+}
+"""What helps on a machine without Slurm, where a job was to be submitted, and else."""
+
+
 def _throttled(argv: Sequence[str], done: Completed) -> ThrottledError:
     """Return the error for a controller that was asked too often: it did nothing of what it was asked for."""
     asked = "nothing was submitted" if argv[0] == "sbatch" else "nothing is lost"
@@ -152,7 +159,7 @@ def _unreachable(argv: Sequence[str], done: Completed, words: str) -> Unreachabl
         diagnostic = Diagnostic(
             code="E506",
             message=f"Slurm is not set up on this machine: `{argv[0]}` finds no slurm.conf and no controller",
-            hint="run this on a login node of the cluster, or use `--backend local` to run it on this machine",
+            hint=_ELSEWHERE[argv[0] == "sbatch"],
         )
     elif NOT_CONNECTED in done.stderr:
         asked = "nothing was submitted" if argv[0] == "sbatch" else "nothing is lost"

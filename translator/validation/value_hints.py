@@ -10,7 +10,7 @@ from ..lazy import regex
 _AMOUNT = regex(r"(\d{1,9}(?:\.\d{1,9})?)\s*([kmgtp])?(?:i?b(?:ytes?)?)?", re.IGNORECASE)
 _MIB = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2, "p": 1024**3}
 _DURATION = regex(
-    r"(?:(\d{1,5})\s*d(?:ays?)?)?\s*(?:(\d{1,5})\s*h(?:(?:ou)?rs?)?)?\s*(?:(\d{1,5})\s*m(?:in(?:ute)?s?)?)?"
+    r"(?:(\d{1,5})\s*w(?:eeks?)?)?\s*(?:(\d{1,5})\s*d(?:ays?)?)?\s*(?:(\d{1,5})\s*h(?:(?:ou)?rs?)?)?\s*(?:(\d{1,5})\s*m(?:in(?:ute)?s?)?)?"
     r"\s*(?:(\d{1,5})\s*s(?:ec(?:ond)?s?)?)?",
     re.IGNORECASE,
 )
@@ -42,8 +42,8 @@ def hint_at_time(text: str) -> str:
     match = _DURATION.fullmatch(text.strip())
     if match is None or not any(match.groups()):
         return ""
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    total = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    total = (((weeks * 7 + days) * 24 + hours) * 60 + minutes) * 60 + seconds
     days, rest = divmod(total, 24 * 3600)
     clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
     return f"write `{days}-{clock}`" if days else f"write `{clock}`"

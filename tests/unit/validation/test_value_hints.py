@@ -46,6 +46,7 @@ def test_a_unit_elsewhere_is_no_memory() -> None:
         ("2d", "2-00:00:00"),
         ("45s", "00:00:45"),
         ("36 Hours", "1-12:00:00"),
+        ("2weeks", "14-00:00:00"),
     ],
 )
 def test_a_time_in_words(text: str, time: str) -> None:

@@ -17,6 +17,8 @@ _ENDINGS = (".yaml", ".yml", ".json")
 
 def hint_at_files(file: str, error: OSError) -> str:
     """Return the hint at a file that cannot be read: a near name, or one in it if it is a folder; "" for none."""
+    if not file:
+        return "its name is empty: is a variable of the shell not set?"
     path = Path(file)
     if error.errno == errno.EISDIR:
         inside = [name for name in _names(path) if name.endswith(_ENDINGS)]
@@ -30,7 +32,11 @@ def hint_at_files(file: str, error: OSError) -> str:
     )
     stems = {each.stem: each for *_, each in rows}
     near = nearest(path.stem, stems)
-    return f"did you mean `{path.parent / stems[near]}`?" if near else ""
+    return (
+        f"did you mean `{path.parent / stems[near]}`?"
+        if near
+        else f"no file in `{path.parent.absolute()}` has such a name"
+    )
 
 
 def _names(folder: Path) -> list[str]:

@@ -41,8 +41,6 @@ def hint(name: str) -> str:
         ("Job.yaml", "did you mean `job.yaml`?"),
         ("train-resnt.json", "did you mean `train-resnet.yaml`?"),
         ("more/swep.json", "did you mean `more/sweep.json`?"),
-        ("abcd.yaml", ""),
-        ("hidden.yaml", ""),
         ("nowhere/job.yaml", "there is no folder `nowhere`"),
         ("notes/job.yaml", "there is no folder `notes`"),
         ("more", "it is a folder: name a file in it, such as `more/sweep.json`"),
@@ -50,6 +48,16 @@ def hint(name: str) -> str:
 )
 def test_what_is_meant(name: str, said: str) -> None:
     assert hint(name) == said
+
+
+@pytest.mark.parametrize("name", ["abcd.yaml", "hidden.yaml"])
+def test_a_name_that_no_file_is_near_to(there: Path, name: str) -> None:
+    assert hint(name) == f"no file in `{there}` has such a name"
+
+
+def test_a_name_that_is_empty(run: Runner, there: Path) -> None:
+    said = run("check", "")
+    assert (said.code, "its name is empty" in said.err) == (3, True), there
 
 
 def test_job_files_profiles_and_secrets_have_the_hint(run: Runner, there: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ....errors import Diagnostic, FolderError
 from ...options import examples, json_option
 from ...output.console import log, print_file, print_json
 from ...shell.candidates import Command
@@ -37,9 +38,14 @@ def command(name: str, folder: str | None, *, as_json: bool) -> int:
     from pathlib import Path
 
     into = Path(folder)
-    into.mkdir(parents=True, exist_ok=True)
-    for file, text in pages(cli):
-        (into / file).write_text(text, encoding="utf-8")
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        for file, text in pages(cli):
+            (into / file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        message = f"the manual pages cannot be written: {error.filename}: {error.strerror}"
+        hint = "name a folder in which you may write, such as ~/.local/share/man/man1"
+        raise FolderError(Diagnostic(code="E500", message=message, hint=hint)) from None
     if as_json:
         print_json({"folder": folder})
     log(f"the manual pages are in {into}: `man paislurm`, `man paislurm-submit`")
