@@ -143,7 +143,10 @@ def state_of(code: int) -> State:
 
 
 def _from_outside(word: str, row: ExitCode, sentence: str, evidence: Evidence) -> JobStatus:
-    by = f" by {evidence.canceller}" if word == "CANCELLED" and evidence.canceller else ""
+    asked = evidence.history.cancelled
+    # The backend need not say who it was, and the journal knows of the user's own.
+    canceller = evidence.canceller or (asked.user if asked is not None and _is_cancelled(evidence.history) else "")
+    by = f" by {canceller}" if word == "CANCELLED" and canceller else ""
     return JobStatus(state=state_of(row.code), code=row.code, reason=sentence + by, ended=True)
 
 

@@ -145,6 +145,14 @@ def test_a_job_that_is_being_cancelled_is_stopping_until_its_end() -> None:
     )
 
 
+def test_of_a_canceller_whom_nobody_names_the_journal_tells() -> None:
+    end = observed("CANCELLED", final=True)
+    asked = Cancelled(happened_at=NOW, attempt=0, user="alice", job_id=SUBMITTED.job_id)
+    assert job_status(end, None, asked).reason == "the job was cancelled by alice"
+    # Of another of the backend's jobs it says nothing.
+    assert job_status(end, None, replace(asked, job_id="99")).reason == "the job was cancelled"
+
+
 def test_a_clock_that_is_behind_does_not_wait_for_ever() -> None:
     ahead = observed("COMPLETED", final=True, ended=NOW + 3600)
     assert not job_status(ahead).ended
