@@ -9,7 +9,7 @@ JOBS := $(firstword $(wildcard $(PAISLURM_OPENPAI_JOBS) ../shared/openpai-jobs))
 unexport PYTHONDONTWRITEBYTECODE
 FUZZ_SECONDS ?= 600
 # Tests on the cluster wait more than they compute, so that there are more processes than processors.
-WORKERS ?= $(shell echo $$(($$(nproc) + 2)))
+WORKERS ?= $(shell echo $$(($$(nproc) + 4)))
 ROUNDS ?= 5
 FAULTS := tests/cluster/test_monitor.py tests/cluster/test_no_monitor.py tests/cluster/test_monitor_at_limits.py tests/unit/runtime/test_signals.py tests/cluster/test_large_job.py tests/contract/test_private_tmp.py
 

@@ -36,7 +36,7 @@ FOLDERS_OF_A_LIVING_ATTEMPT = ("bin", "commands")
 
 
 def is_tidy(folder: JobFolder) -> bool:
-    """Tell whether there is nothing to tidy in the first attempt of a job, by three questions to the file system."""
+    """Tell whether there is nothing to tidy in a job, by three questions: its first attempt is tidied last."""
     first = folder.attempt(0)
     return not any(path.exists() for path in (first / SCRIPT, first / CLAIM, folder.path / RETIRED))
 
@@ -56,8 +56,9 @@ def tidy(folder: JobFolder, known: History, now: int) -> bool:
         over, is_old = _over(known), now - known.ended.happened_at >= TIDY_AFTER
         complete = True
         with opened.folder("attempts") as attempts:
-            for number in range(known.attempt + 1):
-                if attempts.status(str(number)) is not None:
+            for number in reversed(range(known.attempt + 1)):
+                # By the first one it is known whether there is anything left to tidy.
+                if attempts.status(str(number)) is not None and (number or complete):
                     with attempts.folder(str(number)) as attempt:
                         complete &= _tidy_attempt(attempt, runtimes(folder.path), over=number in over, is_old=is_old)
         if complete:

@@ -114,19 +114,36 @@ def test_a_job_at_a_login_node_is_left_alone(tmp_path: Path) -> None:
     assert files(folder) == before
 
 
+RETRY = Retry(
+    happened_at=NOW, attempt=0, exit_code=1, behaviour="unknown", reason="a", retry_rule="b", retry_at=NOW,
+    retries=1, used_retries=1, transient_retries=0, blamed_nodes=(), backend_state="FAILED", started_at=NOW,
+    ended_at=NOW,
+)  # fmt: skip
+
+
 def test_attempts_before_the_last_are_tidied(tmp_path: Path) -> None:
-    retry = Retry(
-        happened_at=NOW, attempt=0, exit_code=1, behaviour="unknown", reason="a", retry_rule="b", retry_at=NOW,
-        retries=1, used_retries=1, transient_retries=0, blamed_nodes=(), backend_state="FAILED", started_at=NOW,
-        ended_at=NOW,
-    )  # fmt: skip
     second = [replace(record, attempt=1) for record in (SUBMITTED, replace(ENDED, backend_state="FAILED"))]
-    folder = left(tmp_path, retry, *second, result=False)
+    folder = left(tmp_path, RETRY, *second, result=False)
     folder.attempt(1).mkdir()
     folder.script(1).write_bytes(SCRIPT)
     assert tidied(folder)
+    assert is_tidy(folder)
     assert [read_script(folder, attempt) for attempt in (0, 1)] == [SCRIPT, SCRIPT]
     assert not folder.script(0).exists()
+    assert not folder.script(1).exists()
+
+
+def test_a_job_is_not_tidy_before_its_last_attempt_is(tmp_path: Path) -> None:
+    """Of the last attempt nothing tells yet that it has ended: the job is looked at again."""
+    second = [replace(record, attempt=1) for record in (SUBMITTED, replace(ENDED, backend_state=""))]
+    folder = left(tmp_path, RETRY, *second)
+    folder.attempt(1).mkdir()
+    folder.script(1).write_bytes(SCRIPT)
+    folder.result(1).write_bytes(folder.result(0).read_bytes())
+    assert not tidied(folder, ENDED.happened_at)
+    assert not is_tidy(folder)
+    assert tidied(folder)
+    assert is_tidy(folder)
     assert not folder.script(1).exists()
 
 
