@@ -6,17 +6,18 @@ import base64
 import hashlib
 from collections import Counter, defaultdict
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup
 
 from paislurm import __version__
 
-from ...plural import counted
+from ...plural import counted, some_of
 from ...report.build import DETAILED
 from ...report.chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, short_names, task_counts, tasks_gantt
 from ...report.durations import duration
+from ...report.reasons import by_reason
 from ...shipped import shipped_text
 from ..options import STATES
 from ..output.console import visible
@@ -25,7 +26,7 @@ from .charts import NARROW, WIDE, counts_spec, gantt_spec
 from .svg import ReportError, draw
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from ...report.chart_rows import Gantt
     from ...report.model import AttemptEntry, JobReport, TaskEntry
@@ -33,14 +34,6 @@ if TYPE_CHECKING:
 _FOLDER = "translator/cli/report/pages"
 NAMED = 6
 """So many jobs are named that stand as they do for the same reason; the others are counted."""
-
-
-class Reason(NamedTuple):
-    """Say why jobs stand as they do, and which."""
-
-    state: str
-    text: str
-    names: list[str]
 
 
 def job_page(report: JobReport) -> str:
@@ -70,19 +63,13 @@ def comparison_page(reports: Sequence[JobReport], group: str) -> str:
         names=[name for name in names if _differs(name, reports)] or list(names),
         short=short,
         states={state: states[state] for state in (*STATES, "UNKNOWN") if states[state]},
-        reasons=_reasons(reports, short),
+        reasons=by_reason(
+            (short[report.name], report.state, report.reason)
+            for report in reports
+            if report.state != "SUCCEEDED" and report.reason
+        ),
         chart=_gantt(runs_gantt(reports), "The jobs, each from when it was submitted"),
     )
-
-
-def _reasons(reports: Sequence[JobReport], short: Mapping[str, str]) -> list[Reason]:
-    """Return why jobs have not succeeded, the reason of most jobs first."""
-    found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    for report in reports:
-        if report.state != "SUCCEEDED" and report.reason:
-            found[report.state, report.reason].append(short[report.name])
-    reasons = [Reason(state, text, names) for (state, text), names in found.items()]
-    return sorted(reasons, key=lambda reason: -len(reason.names))
 
 
 def _differs(name: str, reports: Sequence[JobReport]) -> bool:
@@ -163,7 +150,7 @@ def _engine() -> jinja2.Environment:
         autoescape=True,
     )
     engine.filters |= {"time": format_time, "duration": duration, "by_role": by_role, "counted": counted}
-    engine.filters["retry_sentence"] = retry_sentence
+    engine.filters |= {"retry_sentence": retry_sentence, "some_of": some_of}
     engine.globals |= {"span": span, "total": total, "in_phase": in_phase, "many": MAX_TASKS, "named": NAMED}
     return engine
 
