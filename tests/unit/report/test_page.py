@@ -101,7 +101,7 @@ def test_the_page_is_written_for_its_owner_alone_and_has_what_matters(jobs: Path
     words = " ".join("".join(Elements(path.read_text()).words).split())
     for said in (
         "node gpu-07 was lost",
-        "Transient failures use none of the budget",
+        "Retried without using up a retry",
         "left out from then on: gpu-07",
         "Waited for: Resources",
         "ContainerSigKillReceived",
