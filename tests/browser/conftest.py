@@ -12,7 +12,7 @@ from paislurm.translator.cli import context
 from paislurm.translator.cli.context import user_name
 from paislurm.translator.cli.main import main
 
-from ..unit.report import made
+from ..unit.report import made, made_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the pages of four kinds of jobs."""
+    """A folder with the pages of four jobs, and of two groups."""
     folder = tmp_path_factory.mktemp("reports")
     jobs = folder / "home" / "jobs"
     jobs.mkdir(parents=True, mode=0o700)
@@ -52,11 +52,12 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
         patch.delenv("PAISLURM_SITE", raising=False)
         context._choose.cache_clear()
-        for make in (made.retried, made.large, made.hostile, made.sweep):
+        for make in (made.retried, made.large, made.hostile, made.sweep, made_groups.long_reason, made_groups.compared):
             make(jobs, user_name())
-        for job in ("resnet-a100", "large", "hostile"):
+        for job in ("resnet-a100", "large", "hostile", "long-reason"):
             assert main(["report", job, "-o", str(folder / f"{job}.html")]) == 0
         assert main(["report", "--group", "lr-sweep", "-o", str(folder / "sweep.html")]) == 0
+        assert main(["report", "--group", "resnet", "-o", str(folder / "compared.html")]) == 0
     return folder
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from ..unit.report.made_groups import LONG_NAME
 from .conftest import Watched
 
 if TYPE_CHECKING:
@@ -22,6 +23,21 @@ WIDTHS = {"wide": 1280, "phone": 390}
 Scheme = Literal["light", "dark"]
 CONTRAST = 4.5
 """Of text on its background. Source: WCAG 2.2, 1.4.3."""
+
+WORDS_IN_LINES = """(which) => [...document.querySelectorAll(which)].flatMap((element) => {
+  const found = [];
+  const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    for (const match of texts.currentNode.data.matchAll(/\\S+/g)) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, match.index);
+      range.setEnd(texts.currentNode, match.index + match[0].length);
+      found.push([match[0], new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size]);
+    }
+  }
+  return found;
+})"""
+"""Each word of the elements that a selector names, and in how many lines it stands."""
 
 
 @pytest.fixture
@@ -71,6 +87,24 @@ def test_a_page_fits_its_screen(
         assert box is not None
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= WIDTHS[screen]
+
+
+@pytest.mark.parametrize("width", [600, 1000, 1400])
+@pytest.mark.parametrize("name", ["long-reason", "compared"])
+def test_no_label_is_broken_within_a_word(look: Callable[..., Watched], pictures: Path, name: str, width: int) -> None:
+    page = look(name, "light", width).page
+    page.screenshot(path=pictures / f"{name}-{width}.png", full_page=True)
+    words = page.evaluate(WORDS_IN_LINES, "thead th, .facts dt, .pairs th, tbody .t, .state")
+    assert {"long-reason": "Submitted", "compared": "optimizer"}[name] in [word for word, _ in words]
+    assert [word for word, lines in words if lines > 1 and word != LONG_NAME] == []
+
+
+def test_what_a_comparison_says_is_seen_without_scrolling_aside(look: Callable[..., Watched]) -> None:
+    page = look("compared", "light", 1000).page
+    assert count(page, "document.querySelectorAll('.scroll').length") == 1
+    assert count(page, "[...document.querySelectorAll('.scroll')].map((one) => one.scrollWidth - one.clientWidth)") == [
+        0
+    ]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

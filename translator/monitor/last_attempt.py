@@ -17,6 +17,11 @@ def started_at(view: View) -> int | None:
     return view.observation.started if view.observation else view.result.started_at if view.result else None
 
 
+def runs_since(view: View) -> int | None:
+    """Return when the last attempt started, None as long as its job waits: for a node, or for its tasks to begin."""
+    return None if view.job_status.state == "WAITING" else started_at(view)
+
+
 def ended_at(view: View) -> int | None:
     """Return when the job ended, None where it has not."""
     return view.history.ended.ended_at if view.history.ended else None

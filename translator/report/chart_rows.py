@@ -107,15 +107,23 @@ def runs_gantt(reports: Sequence[JobReport]) -> Gantt:
     """Return the chart of several jobs, each from its own beginning, all attempts in a row."""
     bars: list[Bar] = []
     marks: list[Mark] = []
-    one_user = len({report.user for report in reports}) == 1
-    names = {report.name: report.name.partition("~")[2] if one_user else report.name for report in reports}
+    names = short_names(reports)
     for report in reports:
         row = names[report.name]
         parts = [part for attempt in report.attempts for part in attempt.segments]
         zero = min((part.begins for part in parts), default=0)
         bars += _bars(row, parts, zero)
         marks += _mark(row, parts, zero, report.state, report.exit_code)
+        if parts and not report.ended:
+            at = max(part.ends for part in parts) - zero
+            marks.append(Mark(row=row, at=at, text=report.state.lower(), failed=False))
     return _gantt(list(names.values()), bars, marks, "the submit")
+
+
+def short_names(reports: Sequence[JobReport]) -> dict[str, str]:
+    """Return what each job is called beside the others, by its name: jobs of one user without that user's name."""
+    one_user = len({report.user for report in reports}) == 1
+    return {report.name: report.name.partition("~")[2] if one_user else report.name for report in reports}
 
 
 def _zero(attempt: AttemptEntry) -> int:

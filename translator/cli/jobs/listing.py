@@ -66,6 +66,11 @@ class Line:
         return self.submitted_at or self.created_at
 
     @property
+    def runs_since(self) -> int | None:
+        """When the last attempt started; None as long as the job waits: for a node, or for its tasks to begin."""
+        return None if self.state == "WAITING" else self.started_at
+
+    @property
     def short_name(self) -> str:
         """The name, without the user's own before it."""
         return self.name.removeprefix(f"{user_name()}~")
@@ -121,7 +126,7 @@ def lines(
             found.append(_unreadable(folder, next(iter(opened.read_errors), "it is empty")))
     problems: set[str] = set()
     for view in refresh_all(living, max_age=max_age):
-        found.append(_of_view(view))
+        found.append(line_of(view))
         problems |= {view.backend_error} - {""}
     found.sort(key=lambda line: (line.begun_at, line.name), reverse=True)
     return found, sorted(problems)
@@ -188,7 +193,8 @@ def _ended(name: str, job: EndedJob, folder: str) -> Line:
     )
 
 
-def _of_view(view: View) -> Line:
+def line_of(view: View) -> Line:
+    """Return the line of a job that was looked at."""
     completed = sum(task.completed for task in view.tasks) if view.tasks else None
     return replace(
         _line(view.folder, view.history, view.job_status, completed),

@@ -71,14 +71,20 @@ def last_job(store: Store, *, user: str) -> JobFolder:
     return JobFolder(path=store.jobs / newest[1])
 
 
-def named_group(store: Store, word: str, *, user: str) -> str | None:
-    """Return the word if it is the name of a group of the user's, and no job's."""
-    if is_pattern(word):
-        return None
+def named_groups(store: Store, words: Sequence[str], *, user: str) -> dict[str, list[str]]:
+    """Return the words that are names of groups of the user's, and no job's, each with the names of its jobs."""
+    found: dict[str, list[str]] = {}
+    for word in words:
+        if not is_pattern(word) and not _is_job(store, word, user=user):
+            found[word] = [folder.name for folder in jobs_of_group(store, word, user=user)]
+    return {word: names for word, names in found.items() if names}
+
+
+def _is_job(store: Store, word: str, *, user: str) -> bool:
     with suppress(NotFoundError):
         store.find(word, user=user)
-        return None
-    return word if jobs_of_group(store, word, user=user) else None
+        return True
+    return False
 
 
 def _named(store: Store, word: str, *, user: str) -> list[JobFolder]:

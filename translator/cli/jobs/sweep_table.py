@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, NotFoundError
 from ...lazy import dataclass
-from ...monitor.last_attempt import ended_at, started_at
+from ...monitor.last_attempt import ended_at, runs_since
 from ...monitor.poll import open_job
 from ..context import clock, store, user_name
 from ..output.console import log, print_json
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupRow:
-    """Hold a job of a group. `elapsed` are the seconds for which its last attempt ran, None where it has not begun."""
+    """Hold a job of a group. `elapsed` are the seconds for which its last attempt ran, None before a task began."""
 
     name: str
     sweep: Mapping[str, str]
@@ -48,7 +48,7 @@ def group_rows(views: Sequence[View], now: int) -> list[GroupRow]:
             sweep=view.history.sweep,
             state=view.job_status.state,
             exit_code=view.job_status.code,
-            elapsed=elapsed_seconds(started_at(view), ended_at(view), now),
+            elapsed=elapsed_seconds(runs_since(view), ended_at(view), now),
             job_id=view.history.job_id,
             reason=view.job_status.reason,
         )

@@ -65,8 +65,8 @@ COLUMNS: Mapping[str, Column] = {
     "started": _moment(lambda line: line.started_at),
     "ended": _moment(lambda line: line.ended_at),
     "elapsed": Column(
-        lambda line, now: elapsed(line.started_at, line.ended_at, now),
-        lambda line, now: elapsed_seconds(line.started_at, line.ended_at, now),
+        lambda line, now: elapsed(line.runs_since, line.ended_at, now),
+        lambda line, now: elapsed_seconds(line.runs_since, line.ended_at, now),
     ),
     "start": _moment(lambda line: line.expected_start_at),
     "partition": _plain(lambda line: line.partition),

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ...monitor.failure import advice_between
-from ...monitor.last_attempt import ended_at, expected_start_at, node_list, started_at
+from ...monitor.last_attempt import ended_at, expected_start_at, node_list, runs_since, started_at
 from ...monitor.status import Status
 from ...monitor.waits import advice
 from ...state.script_reports import read_scripts
@@ -128,7 +128,7 @@ def print_view(
     known, said = view.history, advice_between(view.history)
     rows = [
         ("job", view.folder.name),
-        ("state", _state_text(view)),
+        ("state", state_of_view(view)),
         ("reason", view.job_status.reason),
         ("since", format_time(view.job_status.since)),
         ("group", known.group),
@@ -145,12 +145,12 @@ def print_view(
         ("expected start", format_time(expected_start_at(view))),
         ("started", format_time(started_at(view))),
         ("ended", format_time(ended_at(view))),
-        ("elapsed", elapsed(started_at(view), ended_at(view), now)),
+        ("elapsed", elapsed(runs_since(view), ended_at(view), now)),
         ("nodes", node_list(view)),
         ("folder", str(view.folder.path)),
         *(run_rows(known.run) if known.run else ()),
     ]
-    _print_pairs(rows)
+    print_pairs(rows)
     if known.retries:
         print_result("")
         _print_retries(known.retries)
@@ -168,29 +168,12 @@ def print_view(
         print_result(f"\n{failure_text(failure)}")
 
 
-def print_compact(view: View, now: int) -> None:
-    """Print a job as one of several: what matters most of it, and how many tasks are in each state."""
-    counts = Counter(task.state for task in view.tasks)
-    tasks = ", ".join(f"{counts[state]} {state.lower()}" for state in STATES if counts[state])
-    rows = [
-        ("job", view.folder.name),
-        ("state", _state_text(view)),
-        ("reason", view.job_status.reason),
-        ("what helps", advice(view.job_status.waits)),
-        ("tasks", tasks),
-        ("partition", view.history.partition),
-        ("expected start", format_time(expected_start_at(view))),
-        ("elapsed", elapsed(started_at(view), ended_at(view), now)),
-    ]
-    _print_pairs(rows)
-
-
-def _print_pairs(rows: Sequence[tuple[str, str]]) -> None:
+def print_pairs(rows: Sequence[tuple[str, str]]) -> None:
     """Print a line for each name of which something is known."""
     print_result(pairs_text((name, "" if text == "-" else one_line(text)) for name, text in rows))
 
 
-def _state_text(view: View) -> str:
+def state_of_view(view: View) -> str:
     """Return the state, and where no attempt is under way because the next one is due, that."""
     between = " (between two attempts)" if view.history.is_between_attempts else ""
     return f"{state_text(view.job_status)}{between}"

@@ -90,13 +90,17 @@ def _attempt(view: View, number: int, *, details: bool) -> tuple[AttemptFiles, t
     """Return the files of an attempt, and in words what cannot be read of them."""
     folder, roles = view.folder, view.history.roles
     result, errors = result_of(folder, number, late=False)
-    if not details:
+    if result is not None and not details:
         return AttemptFiles(number=number, result=result), errors
-    runs = read_runs(folder.reports(number))
+    # Without a result these alone tell when tasks began.
+    by_position = read_runs(folder.reports(number))
+    runs = {role.folder: by_position.get(position, {}) for position, role in enumerate(roles)}
+    if not details:
+        return AttemptFiles(number=number, runs=runs), errors
     return AttemptFiles(
         number=number,
         result=result,
-        runs={role.folder: runs.get(position, {}) for position, role in enumerate(roles)},
+        runs=runs,
         scripts={role.folder: read_scripts(folder.scripts(number, role)) for role in roles},
         endpoints=_endpoints(folder, number, roles, result),
     ), errors

@@ -13,14 +13,15 @@ from markupsafe import Markup
 
 from paislurm import __version__
 
-from ...plural import counted
+from ...plural import counted, some_of
 from ...report.build import DETAILED
-from ...report.chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, task_counts, tasks_gantt
+from ...report.chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, short_names, task_counts, tasks_gantt
 from ...report.durations import duration
+from ...report.reasons import by_reason
 from ...shipped import shipped_text
 from ..options import STATES
 from ..output.console import visible
-from ..output.times import format_time
+from ..output.times import by_size, format_time
 from .charts import NARROW, WIDE, counts_spec, gantt_spec
 from .svg import ReportError, draw
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from ...report.model import AttemptEntry, JobReport, TaskEntry
 
 _FOLDER = "translator/cli/report/pages"
+NAMED = 6
+"""So many jobs are named that stand as they do for the same reason; the others are counted."""
 
 
 def job_page(report: JobReport) -> str:
@@ -47,14 +50,24 @@ def job_page(report: JobReport) -> str:
 
 def comparison_page(reports: Sequence[JobReport], group: str) -> str:
     """Return the page that compares jobs; `group` is the name of what they belong to, or ""."""
+    if group:
+        reports = sorted(reports, key=lambda report: ([*map(by_size, report.run.sweep.values())], report.name))
     names = dict.fromkeys(name for report in reports for name in report.run.sweep or report.run.parameters)
+    short = short_names(reports)
+    states = Counter(report.state for report in reports)
     return _render(
         "comparison.html.j2",
         title=f"{group or 'Comparison'}: {counted(len(reports), 'job')}",
         group=group,
         reports=reports,
         names=[name for name in names if _differs(name, reports)] or list(names),
-        states=Counter(report.state for report in reports),
+        short=short,
+        states={state: states[state] for state in (*STATES, "UNKNOWN") if states[state]},
+        reasons=by_reason(
+            (short[report.name], report.state, report.reason)
+            for report in reports
+            if report.state != "SUCCEEDED" and report.reason
+        ),
         chart=_gantt(runs_gantt(reports), "The jobs, each from when it was submitted"),
     )
 
@@ -119,6 +132,13 @@ def span(begins: int | None, ends: int | None) -> str:
     return duration(None if begins is None or ends is None else ends - begins)
 
 
+def retry_sentence(rule: str) -> str:
+    """Return the rule by which an attempt was retried as a sentence, without the behaviour, which stands above it."""
+    behaviour, _, rest = rule.partition(": ")
+    text = rest if behaviour in ("transient", "conflict") else rule
+    return text[:1].upper() + text[1:]
+
+
 @cache
 def _engine() -> jinja2.Environment:
     engine = jinja2.Environment(
@@ -130,7 +150,8 @@ def _engine() -> jinja2.Environment:
         autoescape=True,
     )
     engine.filters |= {"time": format_time, "duration": duration, "by_role": by_role, "counted": counted}
-    engine.globals |= {"span": span, "total": total, "in_phase": in_phase, "many": MAX_TASKS}
+    engine.filters |= {"retry_sentence": retry_sentence, "some_of": some_of}
+    engine.globals |= {"span": span, "total": total, "in_phase": in_phase, "many": MAX_TASKS, "named": NAMED}
     return engine
 
 

@@ -9,6 +9,7 @@ from ...errors import Diagnostic, PaislurmError
 from ...lazy import regex
 from ..output.console import one_line
 from .charts import VEGA_LITE
+from .install_hint import install_hint
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -32,11 +33,7 @@ def converter() -> ModuleType:
         import vl_convert
     except ImportError:
         message = "a report needs the library vl-convert, which is not installed"
-        hint = (
-            "pip install 'paislurm[report]', or vl-convert-python, where paislurm is installed; "
-            "where it is installed for all users, an administrator does: EXTRAS=report install/central.sh"
-        )
-        raise ReportError(Diagnostic(code="E595", message=message, hint=hint)) from None
+        raise ReportError(Diagnostic(code="E595", message=message, hint=install_hint())) from None
     return vl_convert  # type: ignore[no-any-return, unused-ignore]
 
 

@@ -13,11 +13,12 @@ from ...monitor.watching.job_files import needs_answer
 from ..context import store, user_name
 from ..jobs.asking import BY_A_PERSON, interval
 from ..jobs.changes import MIN_INTERVAL, JobLines
+from ..jobs.listing import line_of
 from ..jobs.refresh import refresh
 from ..jobs.waiting import TICK, Pace
 from ..progress.job_progress import progress_of, report_files
 from .tails import Tails
-from .world import World
+from .world import World, with_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -76,8 +77,11 @@ class Watcher:
             self._start(partial(self._repeat, look))
 
     def aim(self, state: State) -> None:
-        """Say what is looked at from now on."""
+        """Say what is looked at from now on. A page of a job that is left is not shown again as it was."""
         self._state, before = state, self._state
+        if state.page == "jobs" and before.page != "jobs":
+            self._job = None
+            self._change(view=None)
         if (state.page == "jobs", state.job) != (before.page == "jobs", before.job):
             self._news.set()
 
@@ -139,12 +143,15 @@ class Watcher:
             if found is not None:
                 self._change(looked=True, jobs=tuple(found.found), problem=found.problem)
             return
-        if self._job is None or self._job[0] != state.job:
-            self._job = (state.job, _JobLook(state.job, asked=self.world.looked))
-        view = self._job[1].look(now)
-        if view is not None:
+        job = self._job
+        if job is None or job[0] != state.job:
+            job = self._job = (state.job, _JobLook(state.job, asked=self.world.looked))
+        view = job[1].look(now)
+        # Not where the page was left meanwhile.
+        if view is not None and self._job is job:
             progress = None if view.job_status.ended else progress_of(view.folder, view.history, view.tasks)
-            self._change(looked=True, view=view, progress=progress, problem=view.backend_error)
+            jobs = with_line(self.world.jobs, line_of(view))
+            self._change(looked=True, jobs=jobs, view=view, progress=progress, problem=view.backend_error)
 
     def _read_tail(self) -> None:
         view, state = self.world.view, self._state

@@ -36,3 +36,8 @@ class World:
     progress: Progress | None = None
     tail: Tail = field(default_factory=Tail)
     problem: str = ""
+
+
+def with_line(jobs: tuple[Line, ...], line: Line) -> tuple[Line, ...]:
+    """Return jobs with what is known now of one of them: the list has to say what the page of that job said."""
+    return tuple(line if each.name == line.name else each for each in jobs)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -73,3 +75,17 @@ def test_what_the_site_removes_is_told(run: Runner, two: Path, tmp_path: Path, m
 )
 def test_sizes_are_short(size: int, text: str) -> None:
     assert size_text(size) == text
+
+
+def test_a_group_has_the_room_of_all_its_jobs_in_a_line(run: Runner, two: Path) -> None:
+    for name in ("train-1", "train-2"):
+        created = replace(CREATED, user=ME, job=name, group="train")
+        sent = replace(SUBMITTED, user=ME, job=name, group="train")
+        job_folder(two, created, INTENT, sent, ENDED, name=f"{ME}~{name}")
+    rows = [re.split(" {2,}", line) for line in run("du", "train", "sm*").out.splitlines()]
+    assert [row[0] for row in rows[1:]] == ["small", "train-1", "train-2", "group train, 2 jobs", "total"]
+    by_name = {name: int(files) for name, _, files in rows[1:]}
+    assert by_name["group train, 2 jobs"] == by_name["train-1"] + by_name["train-2"]
+    assert by_name["total"] == by_name["group train, 2 jobs"] + by_name["small"]
+    assert "group" not in run("du", "train-*").out
+    assert len(json.loads(run("du", "train", "--json").out)["jobs"]) == 2

@@ -11,8 +11,10 @@ import pytest
 
 from paislurm.translator.cli.context import clock, user_name
 from paislurm.translator.cli.jobs.folders import removing
+from paislurm.translator.cli.jobs.folders.sizes import size_text
 from paislurm.translator.state.publish import RETIRED
 from paislurm.translator.state.tidying import removal
+from paislurm.translator.state.tidying.room_taken import room_taken
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder, leave_result
 
@@ -34,11 +36,12 @@ pytestmark = pytest.mark.usefixtures("slurm")
 def ended(surroundings: Path) -> Callable[..., JobFolder]:
     """Make jobs that have ended."""
 
-    def make(name: str, *, age: int = 0, state: str = "SUCCEEDED", job: str = "") -> JobFolder:
+    def make(name: str, *, age: int = 0, state: str = "SUCCEEDED", job: str = "", group: str = "") -> JobFolder:
         at = clock() - age
         created, submitted = (
             replace(record, job=job or name, user=ME, happened_at=at - 9) for record in (CREATED, SUBMITTED)
         )
+        created = replace(created, group=group)
         end = replace(ENDED, state=state, happened_at=at, ended_at=at)
         folder = job_folder(surroundings, created, INTENT, submitted, end, name=f"{ME}~{name}")
         leave_result(folder)
@@ -276,3 +279,19 @@ def test_a_job_that_ended_a_moment_ago_is_known_to_have(run: Runner, folder: Job
     slurm.observations.clear()
     assert run("remove", "demo").code == 0
     assert not folder.path.exists()
+
+
+def test_of_a_group_it_is_said_what_all_its_jobs_took(
+    run: Runner, ended: Callable[..., JobFolder], surroundings: Path
+) -> None:
+    ended("one")
+    rooms = [room_taken(str(ended(f"train-{number}", group="train").path)) for number in range(3)]
+    files, size = sum(room.inodes for room in rooms), size_text(sum(room.size for room in rooms))
+    said = run("remove", "train", "--dry-run")
+    assert said.out.splitlines()[-1] == f"would remove 3 jobs of group train ({size}, {files} files)"
+    assert len(json.loads(run("remove", "train", "--dry-run", "--json").out)["removed"]) == 3
+    said = run("remove", "train", "one", "--yes")
+    lines = said.out.splitlines()
+    assert (said.code, len(lines)) == (0, 5)
+    assert lines[-1] == f"removed 3 jobs of group train ({size}, {files} files)"
+    assert there(surroundings) == set()

@@ -55,6 +55,12 @@ def test_an_unreadable_job_has_dashes() -> None:
     assert cells([unknown], ["done", "tasks", "submitted", "age", "elapsed", "attempt"], NOW) == [("-",) * 6]
 
 
+def test_a_job_whose_tasks_have_not_begun_has_not_run() -> None:
+    waits = line(state="WAITING", reason="the nodes are there, the tasks are being started")
+    assert cells([waits], ["elapsed"], NOW) == [("-",)]
+    assert sorted_lines([waits, line(name="alice~runs")], "elapsed", NOW)[0].name == "alice~runs"
+
+
 def test_there_is_no_other_column() -> None:
     assert [column(name) for name in ("", "nme", "param.", "param")] == [None] * 4
 

@@ -13,7 +13,7 @@ from paislurm.translator.cli.screen.state import State
 from paislurm.translator.cli.screen.watcher import Watcher
 from tests.cluster.processes import wait_until
 
-from ...monitor.jobs import observed
+from ...monitor.jobs import leave_result, observed, task
 from ..running import ME
 
 if TYPE_CHECKING:
@@ -68,6 +68,37 @@ def test_all_jobs_are_looked_at_and_then_one(watching: Callable[[State], Watcher
     assert watcher.world.progress.words == "1 of 2 tasks completed, 1 failed"
     assert (tail.task, tail.stream, tail.lines) == ("worker-1", "stderr", ("no such file",))
     assert (tail.address, tail.ports) == ("10.0.0.1", (("ssh", "1,2"),))
+
+
+def test_the_list_says_what_the_page_of_a_job_said(
+    watching: Callable[[State], Watcher], slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_reports(folder, REPORTS)
+    watcher = watching(State())
+    wait_until(lambda: watcher.world.looked, "jobs to be looked at")
+    assert [line.state for line in watcher.world.jobs] == ["RUNNING"]
+    watcher.aim(State(page="job", job=ME))
+    wait_until(lambda: watcher.world.view, "the job to be looked at")
+    leave_result(folder, outcome="failed", exit_code=255, reason="too bad", tasks=[task(0), task(1, state="FAILED")])
+    slurm.observations[JobId("7")] = observed("FAILED", final=True)
+    wait_until(lambda: watcher.world.view and watcher.world.view.job_status.ended, "the end to be seen")
+    never_again = threading.Event()
+    monkeypatch.setattr(watcher._jobs, "look", lambda _: never_again.wait(60) and None)
+    watcher.aim(State(job=ME))
+    assert [(line.state, line.reason) for line in watcher.world.jobs] == [("FAILED", "too bad")]
+    assert watcher.world.view is None, "nor does the page come back as it was"
+    never_again.set()
+
+
+def test_a_page_that_was_left_is_looked_at_anew(watching: Callable[[State], Watcher], folder: JobFolder) -> None:
+    write_reports(folder, REPORTS)
+    watcher = watching(State(page="job", job=ME))
+    for _ in range(2):
+        wait_until(lambda: watcher.world.view, "the job to be looked at")
+        watcher.aim(State(job=ME))
+        wait_until(lambda: watcher.world.jobs, "jobs to be looked at")
+        watcher.aim(State(page="job", job=ME))
+    wait_until(lambda: watcher.world.view, "the job to be looked at again")
 
 
 def test_a_report_is_seen_at_once_and_nothing_else_is_read_again(

@@ -13,8 +13,11 @@ from ...output.console import is_terminal, log, one_line, print_json, print_resu
 from ...shell.candidates import Job
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from ....errors import Diagnostic
     from ....monitor.poll import Opened
+    from ....state.tidying.room_taken import RoomTaken
 
 ENDS = ("SUCCEEDED", "FAILED", "STOPPED")
 
@@ -68,19 +71,21 @@ def command(
     one by one.
     """
     from ....state.tidying.removal import finish_removals
-    from ...context import store
+    from ...context import store, user_name
     from ...jobs.folders.removing import matching, named
+    from ...jobs.selecting import named_groups
 
     filtered = older_than is not None or bool(states)
     if not jobs and not filtered:
         raise click.UsageError("which jobs? Name them, or say --older-than AGE or --state STATE")
+    groups = {} if as_json else named_groups(store(), jobs, user=user_name())
     found = matching(jobs, older_than, states) if filtered else named(jobs)
     if not dry_run:
         if not _is_sure(jobs, found, filtered=filtered, yes=yes):
             log("nothing was removed")
             return 1
         finish_removals(store().jobs)
-    return _remove(found, keep_logs=keep_logs, dry_run=dry_run, as_json=as_json)
+    return _remove(found, groups, keep_logs=keep_logs, dry_run=dry_run, as_json=as_json)
 
 
 def _is_sure(words: tuple[str, ...], found: list[Opened], *, filtered: bool, yes: bool) -> bool:
@@ -101,22 +106,27 @@ def _is_sure(words: tuple[str, ...], found: list[Opened], *, filtered: bool, yes
     return True
 
 
-def _remove(found: list[Opened], *, keep_logs: bool, dry_run: bool, as_json: bool) -> int:
-    """Remove jobs and say so; the exit code is that of the last error, and other jobs are removed all the same."""
+def _remove(
+    found: list[Opened], groups: Mapping[str, Collection[str]], *, keep_logs: bool, dry_run: bool, as_json: bool
+) -> int:
+    """Remove jobs and say so, of groups also what it came to.
+
+    The exit code is that of the last error, and other jobs are removed all the same.
+    """
     from ....errors import PaislurmError
     from ....state.publish import writing
     from ....state.tidying.room_taken import room_taken
     from ...jobs.folders.removing import remove_job
-    from ...jobs.folders.sizes import room_dict, size_text
+    from ...jobs.folders.sizes import JobSize, total
     from ...output.console import log_diagnostics
 
     removed: list[dict[str, object]] = []
+    sizes: list[JobSize] = []
     diagnostics: list[Diagnostic] = []
     status = 0
     verb = "would remove" if dry_run else "removed"
-    what = " but its records and logs" if keep_logs else ""
     for job in found:
-        name, room = job.folder.name, room_taken(str(job.folder.path))
+        size = JobSize(job.folder.name, room_taken(str(job.folder.path)))
         left = ""
         try:
             if not dry_run:
@@ -126,11 +136,16 @@ def _remove(found: list[Opened], *, keep_logs: bool, dry_run: bool, as_json: boo
             diagnostics += error.diagnostics
             status = error.exit_code
             continue
-        removed.append({"name": name, **room_dict(room), "left_behind": left or None})
+        sizes.append(size)
+        removed.append({**size.as_dict(), "left_behind": left or None})
         if not as_json:
-            print_result(one_line(f"{verb} {name}{what} ({size_text(room.size)}, {counted(room.inodes, 'file')})"))
+            _say(verb, f"{size.name}{' but its records and logs' if keep_logs else ''}", size.room)
         if left:
-            log(f"warning: {name}: {left}")
+            log(f"warning: {size.name}: {left}")
+    for group, members in groups.items():
+        done = [size for size in sizes if size.name in members]
+        what = f"{counted(len(done), 'job')} of group {group}{' but their records and logs' if keep_logs else ''}"
+        _say(verb, what, total(done))
     if as_json:
         told = [diagnostic.as_dict() for diagnostic in diagnostics]
         print_json({"removed": removed, "dry_run": dry_run, "diagnostics": told})
@@ -139,3 +154,9 @@ def _remove(found: list[Opened], *, keep_logs: bool, dry_run: bool, as_json: boo
     if not as_json:
         log_diagnostics(diagnostics)
     return status
+
+
+def _say(verb: str, what: str, room: RoomTaken) -> None:
+    from ...jobs.folders.sizes import size_text
+
+    print_result(one_line(f"{verb} {what} ({size_text(room.size)}, {counted(room.inodes, 'file')})"))

@@ -15,14 +15,15 @@ from ...shell.candidates import Job
 def command(jobs: tuple[str, ...], *, as_json: bool) -> int:
     """Show how much room jobs take on the disk, and how many files and folders they are; the largest first.
 
-    JOB is a job's name, user~name, its Slurm id, or a pattern; without one it is all of your jobs, also those whose
-    name was used again.
+    JOB is a job's name, user~name, its Slurm id, a group, or a pattern; without one it is all of your jobs, also those
+    whose name was used again. A group has a line with the room of all its jobs.
     """
     from ....ages import age_text
+    from ....plural import counted
     from ...context import store, user_name
     from ...input.sites import find_site
     from ...jobs.folders.sizes import room_dict, size_text, sizes, total
-    from ...jobs.selecting import select
+    from ...jobs.selecting import named_groups, select
     from ...output.tables import print_table
 
     user = user_name()
@@ -37,8 +38,12 @@ def command(jobs: tuple[str, ...], *, as_json: bool) -> int:
     if not found:
         log(f"no jobs in {store().jobs}")
         return 0
-    rows = [(job.name.removeprefix(f"{user}~"), size_text(job.room.size), str(job.room.inodes)) for job in found]
-    print_table(("job", "size", "files"), [*rows, ("total", size_text(room.size), str(room.inodes))])
+    rooms = [(job.name.removeprefix(f"{user}~"), job.room) for job in found]
+    for group, members in named_groups(store(), jobs, user=user).items():
+        of_group = [job for job in found if job.name in members]
+        rooms.append((f"group {group}, {counted(len(of_group), 'job')}", total(of_group)))
+    rows = [(name, size_text(each.size), str(each.inodes)) for name, each in [*rooms, ("total", room)]]
+    print_table(("job", "size", "files"), rows)
     if remove_after is None:
         log("`paislurm remove --older-than 30d` removes jobs that ended so long ago")
     else:

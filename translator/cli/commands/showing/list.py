@@ -70,11 +70,12 @@ def command(
     """
     from ...context import clock, store, user_name
     from ...jobs.listing import lines, with_parameters
-    from ...jobs.selecting import named_group, select
+    from ...jobs.selecting import named_groups, select
     from ...output.job_table import DEFAULT_COLUMNS, parameters_in, sorted_lines
+    from ...output.several import print_lines
 
     if group is None and len(words) == 1:
-        group = named_group(store(), words[0], user=user_name())
+        group = next(iter(named_groups(store(), words, user=user_name())), None)
     if group is not None:
         from ...jobs.sweep_table import show_group
 
@@ -100,7 +101,7 @@ def command(
     if as_json:
         print_json({"jobs": [line.as_dict() for line in chosen]})
     elif chosen:
-        _print(chosen, shown, now)
+        print_lines(chosen, shown, now, fit=is_terminal(sys.stdout))
     else:
         log("no such jobs" if states or earliest is not None else f"no jobs in {store().jobs}")
     _say_more(found, rest, problems)
@@ -127,17 +128,6 @@ def _since(text: str, now: int) -> int:
     if found is None:
         raise click.UsageError(f"--since {text!r} is no time: it is {FORMS}")
     return found
-
-
-def _print(found: Sequence[Line], columns: tuple[str, ...], now: int) -> None:
-    """Print a table; on a terminal, what is too long for it is cut."""
-    from ...output.job_table import cells, fitted
-    from ...output.tables import print_table, terminal_width
-
-    rows = cells(found, columns, now)
-    if is_terminal(sys.stdout):
-        columns, rows = fitted(columns, rows, terminal_width())
-    print_table(columns, rows)
 
 
 def _say_more(found: Sequence[Line], rest: Sequence[Line], problems: Sequence[str]) -> None:

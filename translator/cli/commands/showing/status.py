@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from ...options import STATES, examples, jobs_arguments, json_option
-from ...output.console import log, print_json, print_result
+from ...output.console import is_terminal, log, print_json, print_result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ....monitor.poll import View
 
@@ -50,16 +51,17 @@ def command(
 ) -> int:
     """Show how a job and its tasks stand, or in short how several jobs do.
 
-    JOB is a job's name, user~name, its Slurm id, or a pattern as 'train-*'; without one it is the job that you
-    submitted last. Many tasks that are alike share a row. For an exit code that tells a failure: `wait`.
+    JOB is a job's name, user~name, its Slurm id, a group, or a pattern as 'train-*'; without one it is the job that
+    you submitted last. Many tasks that are alike share a row. More than five jobs have a row each, and below them
+    stands why some failed. For an exit code that tells a failure: `wait`.
     """
     from ....monitor.poll import open_job
     from ...context import clock, store, user_name
     from ...jobs.failure import failure_of
     from ...jobs.refresh import refresh_all
-    from ...jobs.selecting import asks_for_several, select
+    from ...jobs.selecting import asks_for_several, named_groups, select
     from ...output.task_table import TaskFilter
-    from ...output.views import print_compact, print_view, view_dict
+    from ...output.views import print_view, view_dict
 
     folders = select(store(), jobs, user=user_name(), last=last)
     wanted = TaskFilter(states=(*states, *(["FAILED"] if failed else [])), patterns=patterns)
@@ -69,14 +71,29 @@ def command(
         documents = [view_dict(view, failure_of(view), wanted) for view in views]
         print_json({"jobs": documents} if several else documents[0])
     elif len(views) > 1:
-        for position, view in enumerate(views):
-            if position:
-                print_result("")
-            print_compact(view, clock())
+        _print_several(views, named_groups(store(), jobs, user=user_name()))
     else:
         print_view(views[0], failure_of(views[0]), clock(), wanted, every=every, ports=ports)
     _say_more(views)
     return 0
+
+
+def _print_several(views: Sequence[View], groups: Mapping[str, Sequence[str]]) -> None:
+    """Print a few jobs in short, or many in a row each, and how many of them, or of each group, are in each state."""
+    from ...context import clock
+    from ...jobs.failure import failure_of
+    from ...jobs.listing import line_of
+    from ...output.several import A_FEW, print_few, print_many, print_totals
+
+    if len(views) <= A_FEW:
+        print_few(views, clock())
+    else:
+        by_name = {view.folder.name: view for view in views}
+        fit = is_terminal(sys.stdout)
+        print_many([line_of(view) for view in views], clock(), lambda name: failure_of(by_name[name]), fit=fit)
+    if groups or len(views) > A_FEW:
+        print_result("")
+        print_totals(views, groups)
 
 
 def _say_more(views: Sequence[View]) -> None:

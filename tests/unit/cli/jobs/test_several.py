@@ -1,0 +1,120 @@
+"""`status` of many jobs: a row each, why some failed, and how many there are; a few are told in short."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.base import JobId
+from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.cli.output import several
+from paislurm.translator.cli.output.several import A_FEW, NAMES, REASONS
+
+from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed, task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from ..running import Runner
+
+ME = user_name()
+LOSS = "task worker-1 failed: 1 failed of role worker complete the job"
+
+
+@pytest.fixture
+def train(surroundings: Path, slurm: FakeBackend) -> Callable[..., None]:
+    """Make jobs of the group `train`: those that failed with their reasons, others that succeeded, and one runs."""
+
+    def make(*reasons: str, succeeded: int = 0, runs: bool = False) -> None:
+        at = clock() - 100
+        count = len(reasons) + succeeded + runs
+        for number in range(count):
+            name, job_id = f"train-{number}", str(100 + number)
+            created = replace(CREATED, job=name, user=ME, group="train", happened_at=at - number)
+            sent = replace(SUBMITTED, job=name, user=ME, job_id=job_id, happened_at=at - number)
+            records = [created, INTENT, sent]
+            if number < len(reasons):
+                records.append(replace(ENDED, reason=reasons[number], ended_at=at))
+            elif number < count - runs:
+                records.append(replace(ENDED, reason="all is well", state="SUCCEEDED", exit_code=0, ended_at=at))
+            folder = job_folder(surroundings, *records, name=f"{ME}~{name}")
+            if number < len(reasons):
+                leave_result(folder, outcome="failed", exit_code=255, reason=reasons[number], tasks=[
+                    task(0, state="STOPPED"), task(1, state="FAILED", exit_status=3, exit_code=255),
+                ])  # fmt: skip
+                log = folder.log(0, created.roles[0], 1, 0, "stderr")
+                log.parent.mkdir(parents=True)
+                log.write_text(f"epoch 1\nlost at \x1b[1m{number}\n", encoding="utf-8")
+            slurm.observations[JobId(job_id)] = observed("RUNNING", job_id=job_id, started=at)
+
+    return make
+
+
+def test_many_jobs_have_a_row_each_and_the_reasons_of_failures_once(
+    run: Runner, train: Callable[..., None], slurm: FakeBackend
+) -> None:
+    train(LOSS, LOSS, "node n7 was lost", succeeded=56, runs=True)
+    said = run("status", "train")
+    table, *rest = said.out.removesuffix("\n").split("\n\n")
+    rows = [line.split()[:2] for line in table.splitlines()]
+    assert rows[0] == ["name", "state"]
+    assert rows[1:4] == [["train-0", "FAILED"], ["train-1", "FAILED"], ["train-10", "SUCCEEDED"]]
+    assert len(rows) == 1 + 60
+    assert rest == [
+        f"train-0, train-1 failed: {LOSS}\n  | lost at \\x1b[1m0",
+        "train-2 failed: node n7 was lost\n  | lost at \\x1b[1m2",
+        "group train: 60 jobs, 1 waiting, 56 succeeded, 3 failed",
+    ]
+    assert said.err == "a job is shown whole by its name alone: paislurm status train-0\n"
+    assert slurm.queries == 1
+
+
+def test_of_many_reasons_and_many_jobs_no_more_is_shown_than_fits_a_screen(
+    run: Runner, train: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    print_many = several.print_many
+
+    def counting(lines: object, now: object, failure_of: Callable[[str], object], **options: object) -> None:
+        def looking(name: str) -> object:
+            looked.append(name)
+            return failure_of(name)
+
+        print_many(lines, now, looking, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(several, "print_many", counting)
+    train(*(f"reason {number}" for number in range(20)), *([LOSS] * 30))
+    below = run("status", "train-*").out.partition("\n\n")[2]
+    assert len(below.splitlines()) < 24
+    assert below.startswith("train-20, train-21, train-22, train-23 and 26 more failed: task worker-1")
+    assert below.count("\n  | lost at ") == REASONS
+    assert f"and {20 - (REASONS - 1)} more failed: paislurm list --state failed" in below
+    assert below.endswith("\n50 jobs, 50 failed\n")
+    assert len(looked) == REASONS, "no other logs are read"
+
+
+def test_a_few_jobs_are_told_in_short_and_their_group_in_a_line(run: Runner, train: Callable[..., None]) -> None:
+    train(LOSS, succeeded=A_FEW - 1)
+    said = run("status", "train").out.removesuffix("\n").split("\n\n")
+    assert len(said) == A_FEW + 1
+    assert said[0].split()[:2] == ["job", f"{ME}~train-0"]
+    assert said[-1] == "group train: 5 jobs, 4 succeeded, 1 failed"
+    assert "5 jobs" not in run("status", "train-*").out
+
+
+def test_jobs_that_all_succeeded_have_no_reasons(run: Runner, train: Callable[..., None]) -> None:
+    train(succeeded=A_FEW + 1)
+    table, total = run("status", "train-*").out.split("\n\n")
+    assert len(table.splitlines()) == 1 + 6
+    assert total == "6 jobs, 6 succeeded\n"
+
+
+def test_programs_are_told_the_same_of_few_and_of_many(run: Runner, train: Callable[..., None]) -> None:
+    train(LOSS, succeeded=A_FEW + NAMES)
+    jobs = json.loads(run("status", "train-*", "--json").out)["jobs"]
+    assert len(jobs) == 1 + A_FEW + NAMES
+    assert set(jobs[0]) == set(json.loads(run("status", "train-0", "--json").out)) - {"schemaVersion"}

@@ -1,0 +1,60 @@
+"""Job folders whose pages are hard to lay out: a long reason, and a group of jobs that ended in different ways."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from paislurm.translator.state.records import Retry
+
+from .made import Made, T, task
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LONG_REASON = f"task worker-0 failed on gpu-rack17-node-0042: /a/path/{'x' * 150}/train.py was not found"
+LOST = "task worker-1 failed: 1 failed of role worker complete the job"
+LONG_NAME = "a_rather_long_parameter_name_that_has_no_end_in_sight"
+
+
+def long_reason(jobs: Path, user: str) -> None:
+    """Make a job of two attempts that failed for a long reason, with a long name and a long value among parameters."""
+    made = Made(jobs, user, "long-reason", [("worker", 2)], parameters={"lr": "0.1", LONG_NAME: "s3://" + "y" * 90})
+    for attempt, at in enumerate((T, T + 500)):
+        made.submitted(attempt, at + 2, starts=at + 9)
+        rows = [
+            task("worker", 0, "FAILED", 1, "gpu-rack17-node-0042", at + 12, at + 300),
+            task("worker", 1, "STOPPED", -220, "gpu-rack17-node-0042", at + 12, at + 300),
+        ]
+        made.result(attempt, at + 9, at + 300, "failed", 1, LONG_REASON, rows)
+        if attempt:
+            made.ends(attempt, "FAILED", 1, LONG_REASON, at + 9, at + 300)
+            continue
+        made.add(
+            Retry(
+                happened_at=at + 303, attempt=attempt, exit_code=1, behaviour="transient", reason=LONG_REASON,
+                retry_rule="transient: retried without using up a retry", retry_at=at + 303, retries=1,
+                transient_retries=1, used_retries=0, backend_state="FAILED", blamed_nodes=("gpu-rack17-node-0042",),
+                started_at=at + 9, ended_at=at + 300,
+            )
+        )  # fmt: skip
+
+
+def compared(jobs: Path, user: str, count: int = 12) -> None:
+    """Make the jobs of a group: two failed for the same reason, the last one runs for ten minutes, of 15."""
+    for number in range(count):
+        values = {"lr": f"{0.1 / (number + 1):.4g}", "optimizer": "adam" if number % 2 else "sgd"}
+        made = Made(jobs, user, f"resnet-{number}", [("worker", 2)], group="resnet", sweep=values)
+        if number == count - 1:
+            now = int(time.time())
+            made.submitted(0, now - 900, starts=now - 700)
+            made.file(0, "tasks/n1.log", "".join(f"start 0 {k} {k} 0 n1 {k} {now - 600}\n" for k in range(2)))
+            continue
+        began, ended = T + 5 + 40 * number, T + 505 + 130 * number
+        made.submitted(0, T + 2 + number, starts=began)
+        failed = number in (3, 7)
+        state, code = ("FAILED", 1) if failed else ("SUCCEEDED", 0)
+        rows = [task("worker", index, state, code, f"n{index}", began + 8, ended) for index in range(2)]
+        reason = LOST if failed else "all tasks have ended"
+        made.result(0, began, ended, state.lower(), code, reason, rows)
+        made.ends(0, state, code, reason, began, ended)

@@ -1,0 +1,94 @@
+"""Pages that compare jobs: their order, what they are called, and why some have not succeeded."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.context import user_name
+from paislurm.translator.cli.jobs.sweep_table import folders_of_group
+from paislurm.translator.cli.report.gather import job_reports
+from paislurm.translator.cli.report.page import NAMED, comparison_page, in_phase, retry_sentence
+from paislurm.translator.report.chart_rows import runs_gantt
+
+from .made import Made, T, task
+from .made_groups import LONG_REASON, LOST, compared, long_reason
+
+if TYPE_CHECKING:
+    from ..cli.running import Runner
+
+ROWS = re.compile(r'<th scope="row">(.*?)</th>')
+
+
+def test_jobs_of_a_group_stand_in_the_order_of_their_parameters(jobs: Path, run: Runner) -> None:
+    compared(jobs, user_name())
+    assert run("report", "--group", "resnet").code == 0
+    page = Path("resnet.report.html").read_text()
+    table = page.partition('<section id="jobs"')[2].partition("</section>")[0]
+    assert ROWS.findall(table) == [f"resnet-{number}" for number in reversed(range(12))]
+    assert f"{user_name()}~" not in page
+
+
+def test_jobs_of_the_same_reason_are_told_together_and_those_that_succeeded_not(jobs: Path, run: Runner) -> None:
+    compared(jobs, user_name())
+    assert run("report", "--group", "resnet").code == 0
+    page = Path("resnet.report.html").read_text()
+    reasons = page.partition('<section id="reasons"')[2].partition("</section>")[0]
+    assert "resnet-7, resnet-3" in ROWS.findall(reasons)
+    assert page.count(LOST) == 1
+    assert "all tasks have ended" not in page
+
+
+def test_of_many_jobs_with_the_same_reason_some_are_named(jobs: Path) -> None:
+    folders = []
+    for number in range(NAMED + 3):
+        made = Made(jobs, user_name(), f"bad-{number}", [("worker", 1)])
+        made.submitted(0, T + 2, starts=T + 5)
+        made.result(0, T + 5, T + 50, "failed", 1, LOST, [task("worker", 0, "FAILED", 1, "n1", T + 6, T + 50)])
+        made.ends(0, "FAILED", 1, LOST, T + 5, T + 50)
+        folders.append(made.folder)
+    page = comparison_page(job_reports(folders, details=False), "")
+    assert f"bad-{NAMED - 1} and 3 more</th>" in page
+    assert page.count(LOST) == 1
+
+
+def test_a_page_without_failures_has_no_such_section(jobs: Path) -> None:
+    compared(jobs, user_name(), 3)
+    reports = [report for report in job_reports(folders_of_group("resnet"), details=False) if report.ended]
+    assert 'id="reasons"' not in comparison_page(reports, "resnet")
+
+
+def test_a_job_that_runs_has_run_since_its_tasks_began(jobs: Path) -> None:
+    compared(jobs, user_name(), 2)
+    done, runs = job_reports(folders_of_group("resnet"), details=False)
+    assert done.ended
+    assert not runs.ended
+    assert in_phase(runs.attempts[0], "staging") == 100
+    assert in_phase(runs.attempts[0], "running") >= 600
+    (mark,) = runs_gantt([done, runs]).marks
+    assert (mark.row, mark.text, mark.failed) == ("resnet-1", runs.state.lower(), False)
+
+
+def test_the_rule_of_a_retry_is_said_once(jobs: Path, run: Runner) -> None:
+    long_reason(jobs, user_name())
+    assert run("report", "long-reason").code == 0
+    page = Path("long-reason.report.html").read_text()
+    assert '<div class="more">Retried without using up a retry</div>' in page
+    assert LONG_REASON in page
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("transient: retried without using up a retry", "Retried without using up a retry"),
+        ("conflict: retried after a random delay", "Retried after a random delay"),
+        ("retry 1 of 2", "Retry 1 of 2"),
+        ("restarted for ever (retry count -2)", "Restarted for ever (retry count -2)"),
+        ("of old: as it was", "Of old: as it was"),
+    ],
+)
+def test_rules_of_retries_are_sentences(rule: str, said: str) -> None:
+    assert retry_sentence(rule) == said
