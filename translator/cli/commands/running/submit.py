@@ -112,11 +112,11 @@ def command(
         from ...submit.sweep.command import sweep_command
 
         return sweep_command(source, sweep, dry_run=dry_run, after=before, yes=yes, wait=wait, as_json=as_json)
-    submitted = submit(source, dry_run=dry_run or test_only, after=before)
     if test_only:
         from ...estimate.show import show_start
 
-        return show_start(submitted, source, as_json=as_json)
+        return show_start(source, before, as_json=as_json)
+    submitted = submit(source, dry_run=dry_run, after=before)
     if dry_run:
         if as_json:
             print_json(submitted.as_dict())
