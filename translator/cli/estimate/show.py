@@ -14,7 +14,8 @@ from ..output.console import log, print_json, print_result
 from ..output.tables import print_table
 from ..submit.after import text_of
 from ..submit.prepare import prepare
-from ..submit.submit import described, located
+from ..submit.refusal_location import located
+from ..submit.submit import described
 from .ask import ask_gpus, ask_start
 from .start import Start
 from .words import GPU_COLUMNS, gpu_rows, gpus_text, start_text
