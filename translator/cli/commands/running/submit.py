@@ -9,7 +9,7 @@ import click
 from ...input.job_input import optional_job_file
 from ...options import examples, json_option
 from ...output.console import escape_control, log, print_json, print_result
-from ...shell.candidates import Assignment, Backend, Job
+from ...shell.candidates import Assignment, Backend, Job, JobOrGroup
 
 if TYPE_CHECKING:
     from ....state.records import Dependency
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     "after",
     multiple=True,
     metavar="JOB[:END]",
-    type=Job(),
+    type=JobOrGroup(),
     help="Begin when JOB has succeeded, or with JOB:ended when it has ended in any way; can be repeated.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
