@@ -36,7 +36,7 @@ _BOUND_NODES = (
     "threads-per-core", "extra-node-info", "contiguous", "switches",
 )  # fmt: skip
 """Options that leave a job fewer of a partition's nodes. Source: sbatch(1)."""
-MOST_OTHERS = 4
+MAX_OTHERS = 4
 """So many fields that can be meant, too, are named."""
 
 
@@ -62,7 +62,8 @@ def with_suspects(error: RejectedError, document: Document) -> RejectedError:
     options, diagnostic = (*bounds, *error.options), error.diagnostics[0]
     message = diagnostic.message.replace(named_options(error.options), named_options(options), 1)
     words = " and ".join(f"`{option}`" for option in bounds)
-    hint = f"{words} {verb(len(bounds), 'leaves', 'leave')} the job fewer nodes: look there first; {diagnostic.hint}"
+    leaves = f"{words} {verb(len(bounds), 'leaves', 'leave')} the job fewer nodes: look there first"
+    hint = f"{leaves}; else ask for less: `instances`, `cpu`, `memoryMB` or `gpu`"
     return _again(error, replace(diagnostic, message=message, hint=hint), options)
 
 
@@ -80,9 +81,11 @@ def locate_refusal(error: RejectedError, document: Document, values: str = "") -
     first, *others = fields
     if str(document.at(first)) in words:
         others = []
+    elif first[0] == "extras":
+        others = [path for path in others if path[0] != "taskRoles"]
     diagnostic = error.diagnostics[0]
-    more = f" and {len(others) - MOST_OTHERS} more" if len(others) > MOST_OTHERS else ""
-    also = f"or it is about {', '.join(map(path_text, others[:MOST_OTHERS]))}{more}" if others else ""
+    more = f" and {len(others) - MAX_OTHERS} more" if len(others) > MAX_OTHERS else ""
+    also = f"or it is about {', '.join(map(path_text, others[:MAX_OTHERS]))}{more}" if others else ""
     diagnostic = replace(
         diagnostic,
         location=document.place(first),

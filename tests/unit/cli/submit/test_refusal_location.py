@@ -96,15 +96,16 @@ def test_what_bounds_the_nodes_is_suspected_first(slurm: str, named: str, path: 
     assert diagnostic.message.startswith(f"sbatch refuses --{named} or --nodes or --cpus-per-task or --mem or --gres: ")
     assert (diagnostic.path, str(diagnostic.location)) == (path, f"job.yaml:{location}")
     assert diagnostic.hint.startswith(f"`{named.partition(' ')[0]}` ")
-    assert "the job fewer nodes: look there first; no node of the partition has what is asked" in diagnostic.hint
-    assert "; or it is about $." in diagnostic.hint
+    less = "else ask for less: `instances`, `cpu`, `memoryMB` or `gpu`"
+    assert f"the job fewer nodes: look there first; {less}" in diagnostic.hint
+    assert "taskRoles.worker.resource" not in diagnostic.hint
 
 
 def test_many_fields_that_can_be_meant_are_counted() -> None:
     roles = "".join(f"{name}: {{exclude: n1}}, " for name in "abcdef")
     hint = suspected(f"extras: {{slurm: {{exclude: n1, taskRoles: {{{roles}}}}}}}\n").hint
     assert hint.count("$.") == 4
-    assert hint.endswith(" and 6 more")
+    assert hint.endswith(" and 2 more")
 
 
 def test_without_bounds_and_for_other_refusals_nothing_else_is_suspected() -> None:
