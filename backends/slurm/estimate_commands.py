@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NODE_COLUMNS = ("NodeList", "Partition", "Available", "StateLong", "Gres", "GresUsed")
+NODE_COLUMNS = (
+    "NodeList",
+    "Partition",
+    "Available",
+    "StateLong",
+    "Gres",
+    "GresUsed",
+    "CPUsState",
+    "Memory",
+    "AllocMem",
+)
 """Source: sinfo(1), --Format."""
 
 WAITING_COLUMNS = (

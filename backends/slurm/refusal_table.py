@@ -24,6 +24,10 @@ LIMIT_REACHED = "E508"
 """The code of a refusal that ends by itself, when other jobs have left the queue."""
 
 
+NODE_OPTIONS = ("nodes", "cpus-per-task", "mem", "gres")
+"""What a message is about that no node has what is asked for; options that bound the nodes can be meant as well."""
+
+
 def _refusal(says: str, options: str, hint: str, code: str = "E503") -> Refusal:
     return Refusal(regex(says, re.IGNORECASE), tuple(options.split()), hint, code)
 
@@ -166,7 +170,7 @@ REFUSALS = (
     ),
     _refusal(
         r"Requested (?:node|topology) configuration is not available|Required node not available",
-        "nodes cpus-per-task mem gres",
+        " ".join(NODE_OPTIONS),
         "no node of the partition has what is asked: change `instances`, `cpu`, `memoryMB` or `gpu`; "
         "`sinfo -o '%P %N %c %m %G'` shows what they have",
     ),

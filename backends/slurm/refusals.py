@@ -99,11 +99,16 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
         hint = _hint_of_rule(sites, options)
     else:
         options, hint = (), ""
-    named = " or ".join(f"--{option}" for option in options)
+    named = named_options(options)
     said = f'; the site says: "{sites}"' if sites else ""
     message = f"{argv[0]} refuses{f' {named}' if named else ''}: {words}{said}"
     diagnostic = Diagnostic(code=code, message=message, hint=hint)
     return RejectedError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr, options=options)
+
+
+def named_options(options: Sequence[str]) -> str:
+    """Return options as a message names them: `--mem or --gres`."""
+    return " or ".join(f"--{option}" for option in options)
 
 
 def _hint_of_rule(sites: str, options: Sequence[str]) -> str:

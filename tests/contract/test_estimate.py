@@ -92,6 +92,10 @@ def test_a_full_cluster(site: Site, folder: Path, idle: Cluster) -> None:
     assert gpus == f"GPUs in partition pair now: {free}, 2 waiting jobs ask for 10"
     assert 5000 < document["expected_wait"] < 13000
     assert not document["at_once"]
+    assert document["resources_free"] is False
+    text, document = asked(site, folder, GPUS.replace("gpu: 2", "gpu: 1"), partition="pair")
+    assert text.startswith("resources for tried are free now: by backfill it may start at once, if its time limit ")
+    assert (document["resources_free"], document["at_once"]) == (True, False)
 
 
 def test_what_could_never_start_is_refused_as_by_submit(site: Site, folder: Path, idle: Cluster) -> None:

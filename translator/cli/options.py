@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .shell.candidates import Job
+from .shell.candidates import Job, JobOrGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ def job_argument(command: F) -> F:
 def jobs_arguments(command: F) -> F:
     """Add the jobs that are meant, any number of them, and `--last`; `select` says which they are."""
     last = click.option("--last", is_flag=True, help="The job that you submitted last, as without any JOB.")
-    return click.argument("jobs", metavar="[JOB]...", nargs=-1, type=Job())(last(command))
+    return click.argument("jobs", metavar="[JOB]...", nargs=-1, type=JobOrGroup())(last(command))
 
 
 def examples(*lines: str) -> str:

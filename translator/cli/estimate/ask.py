@@ -14,6 +14,7 @@ from ...errors import BackendError, RejectedError
 from ...plural import counted
 from ...site.detection.nodes import GPU
 from ..output.console import log
+from .fits import fits_now
 from .gpus import UP, pools
 from .start import WAITS, WAITS_FOR_NODES, Start, as_of_submit, start_of
 
@@ -26,11 +27,17 @@ if TYPE_CHECKING:
 
 
 def ask_start(
-    runner: CommandRunner, script: str, partitions: Sequence[str], cluster: str = "", gres_name: str = GPU
+    runner: CommandRunner,
+    script: str,
+    partitions: Sequence[str],
+    cluster: str = "",
+    gres_name: str = GPU,
+    components: Sequence[Sequence[tuple[str, str | None]]] = (),
 ) -> tuple[Start, tuple[Pool, ...]]:
     """Return when a script would start, and the GPUs of its partitions; of Slurm's default one if it names none.
 
-    `partitions` are those of each component, with commas between several of which Slurm takes one.
+    `partitions` are those of each component, with commas between several of which Slurm takes one, `components` have
+    the sbatch options of each.
     Raises RejectedError if Slurm would not take it or could never start it, and UnreachableError without an answer.
     """
     argv = estimate_commands.sbatch_test_only()
@@ -47,6 +54,7 @@ def ask_start(
         return _waits(done, found, error), found
     start = start_of(done)
     found = _pools(runner, each or tuple(filter(None, [start.partition])), cluster, gres_name)
+    start = replace(start, resources_free=fits_now(components, found))
     return _as_partitions_are(start, partitions, found), found
 
 

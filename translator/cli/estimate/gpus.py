@@ -16,7 +16,7 @@ from ...site.detection.nodes import GPU, gres
 from ...site.detection.records import NOTHING, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 UP = "up"
 _NOT_TO_HAVE = regex(r"(?<!powered_)(?<!powering_)down|drain|fail|err|unk|maint|reserved|reboot|inval|block|future|\*")
@@ -36,12 +36,26 @@ class GpuType:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FreeNode:
+    """Hold what no job has of a node that is in order, memory in MiB; generic resources by name and type.
+
+    `is_empty` tells that no job has a CPU of it.
+    """
+
+    name: str
+    cpus: int
+    memory_mib: int
+    gres: Mapping[tuple[str, str], int]
+    is_empty: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class Pool:
     """Count the GPUs of a partition. `state` is `up`, or why it starts no jobs.
 
     `away_nodes` are out of order or reserved, `away` are the GPUs on them. `stranded` are GPUs that no job has, on
     nodes whose CPUs are all taken. Jobs that wait and ask for GPUs are counted once with all their components; those
-    that cannot start as they are do not count.
+    that cannot start as they are do not count. `free_nodes` have a CPU left.
     """
 
     partition: str
@@ -54,6 +68,7 @@ class Pool:
     types: tuple[GpuType, ...] = field(default_factory=tuple)
     waiting_jobs: int = 0
     waiting_gpus: int = 0
+    free_nodes: tuple[FreeNode, ...] = ()
 
     @property
     def total(self) -> int:
@@ -94,6 +109,7 @@ class _Count:
         self.nodes = self.away_nodes = self.away = self.stranded = 0
         self.total: Counter[str] = Counter()
         self.free: Counter[str] = Counter()
+        self.free_nodes: list[FreeNode] = []
 
     def add(self, node: dict[str, str], gres_name: str) -> None:
         self.is_default = self.is_default or node["Partition"].endswith("*")
@@ -110,6 +126,7 @@ class _Count:
             self.stranded += (has - used).total()
         else:
             self.free += has - used
+            self.free_nodes.append(_free_node(node))
 
 
 def pools(nodes: str, waiting: str = "", gres_name: str = GPU) -> tuple[Pool, ...]:
@@ -135,15 +152,33 @@ def _pool(name: str, count: _Count, jobs: Sequence[tuple[str, tuple[str, ...], i
         types=tuple(types),
         waiting_jobs=len({job for job, _ in asks}),
         waiting_gpus=sum(gpus for _, gpus in asks),
+        free_nodes=tuple(count.free_nodes) if count.state == UP else (),
+    )
+
+
+def _free_node(node: Mapping[str, str]) -> FreeNode:
+    """Return what is free of a node: `CPUsState` has its CPUs as `allocated/idle/other/total`."""
+    allocated, idle, *_ = (*map(number, node["CPUsState"].split("/")), 0, 0)
+    return FreeNode(
+        name=node["NodeList"],
+        cpus=idle,
+        memory_mib=max(0, number(node["Memory"]) - number(node["AllocMem"])),
+        gres=_counts(node["Gres"]) - _counts(node["GresUsed"]),
+        is_empty=not allocated,
     )
 
 
 def _gpus(text: str, gres_name: str) -> Counter[str]:
-    """Return the GPUs of `gpu:v100:4(S:0-1),hca:2` or `gpu:(null):1(IDX:0)` by type."""
-    found: Counter[str] = Counter()
+    """Return the GPUs of a node by type."""
+    return Counter({kind: count for (name, kind), count in _counts(text).items() if name == gres_name})
+
+
+def _counts(text: str) -> Counter[tuple[str, str]]:
+    """Return what stands in `gpu:v100:4(S:0-1),hca:2` or `gpu:(null):1(IDX:0)`, by name and type."""
+    found: Counter[tuple[str, str]] = Counter()
     for each in () if text in NOTHING else gres(text):
-        if each.name == gres_name and each.count:
-            found[each.type] += each.count
+        if each.count:
+            found[each.name, each.type] += each.count
     return found
 
 

@@ -13,13 +13,16 @@ from ..input.sites import find_site
 from ..output.console import log, print_json, print_result
 from ..output.tables import print_table
 from ..submit.after import text_of
-from ..submit.submit import located
+from ..submit.prepare import prepare
+from ..submit.refusal_location import located
+from ..submit.submit import described
 from .ask import ask_gpus, ask_start
 from .start import Start
 from .words import GPU_COLUMNS, gpu_rows, gpus_text, start_text
 
 if TYPE_CHECKING:
     from ...pipeline import Compiled
+    from ...state.records import Dependency
     from ..input.job_input import Source
     from ..submit.submit import Submitted
     from .gpus import Pool
@@ -27,8 +30,10 @@ if TYPE_CHECKING:
 LOCAL = "local"
 
 
-def show_start(submitted: Submitted, source: Source, *, as_json: bool) -> int:
-    """Print when a job that was looked at in a dry run would start. BackendError as a submit has it."""
+def show_start(source: Source, after: tuple[Dependency, ...] = (), *, as_json: bool) -> int:
+    """Print when a job would start, whatever has its name or its folder's room now. BackendError as a submit has it."""
+    (prepared,) = prepare([source], keep=False, after=after)
+    submitted = described(prepared, None)
     compiled, components = submitted.compiled, len(submitted.compiled.plan.components)
     partitions = _partitions(compiled)
     start, found = _asked(submitted, source, partitions)
@@ -74,11 +79,18 @@ def show_gpus(partitions: tuple[str, ...], host: str | None, *, as_json: bool) -
 
 def _asked(submitted: Submitted, source: Source, partitions: tuple[str, ...]) -> tuple[Start, tuple[Pool, ...]]:
     if submitted.backend == LOCAL:
-        return Start(at=clock()), ()
+        return Start(at=clock(), resources_free=True), ()
     compiled = submitted.compiled
     runner = slurm_runner(submitted.backend if is_elsewhere(submitted.backend) else "slurm")
     try:
-        return ask_start(runner, compiled.script, partitions, compiled.plan.slurm.cluster, compiled.site.gpus.gres)
+        return ask_start(
+            runner,
+            compiled.script,
+            partitions,
+            compiled.plan.slurm.cluster,
+            compiled.site.gpus.gres,
+            _options(compiled),
+        )
     except RejectedError as error:
         raise located(error, compiled, replace(source, backend=submitted.backend)) from None
 
@@ -93,6 +105,13 @@ def _partitions(compiled: Compiled) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named)) if all(named) else ()
 
 
+def _options(compiled: Compiled) -> list[tuple[tuple[str, str | None], ...]]:
+    """Return the sbatch options of each component, with the partition that the profile has for those without."""
+    default = compiled.site.default_partition
+    first = (("partition", default),) if default else ()
+    return [(*first, *component.directives) for component in compiled.plan.components]
+
+
 def _document(
     submitted: Submitted, start: Start, found: tuple[Pool, ...], components: int, now: int
 ) -> dict[str, object]:
@@ -104,6 +123,7 @@ def _document(
         "expected_start_at": start.at,
         "expected_wait": seconds,
         "at_once": seconds == 0,
+        "resources_free": start.resources_free,
         "reason": start.reason,
         "expected_nodes": start.nodes or None,
         "expected_partition": start.partition or None,

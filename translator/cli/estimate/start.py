@@ -38,7 +38,7 @@ class Start:
     """Say when a job would start: at seconds since 1970, None where that is not known for a `reason`.
 
     `nodes` is a host list, `partition` the one that Slurm names, "" if none; `preempts` are the jobs that would give
-    way.
+    way. `resources_free` tells whether nodes have free now what the job asks for, None where nobody knows.
     """
 
     at: int | None = None
@@ -46,6 +46,7 @@ class Start:
     partition: str = ""
     preempts: tuple[str, ...] = ()
     reason: str = ""
+    resources_free: bool | None = None
 
     def seconds_from(self, now: int) -> int | None:
         """Return in how many seconds it would start, 0 for at once."""

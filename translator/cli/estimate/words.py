@@ -18,15 +18,25 @@ if TYPE_CHECKING:
 
 
 def start_text(name: str, start: Start, partitions: Sequence[str], *, components: int, now: int) -> str:
-    """Say when a job would start, where, and who says so."""
+    """Say when a job would start, where, and who says so.
+
+    `sbatch --test-only` leaves backfill out of its estimate: of a job for which there is room now it can say much later
+    (observed on 24.11), and such a job may start at once.
+    """
     seconds = start.seconds_from(now)
     if start.at is None or seconds is None:
         return f"Slurm cannot say when {name} would start: {start.reason}"
-    when = f"at {format_time(start.at)} (in {span(seconds)})" if seconds else "at once"
     named = [start.partition] if start.partition else [*partitions]
     where = f" in partition{'s' * (len(named) > 1)} {' and '.join(named)}" if named else ""
-    nodes = f" on {start.nodes}" if start.nodes else ""
-    said = f"{name} would start {when}{nodes}{where}, says Slurm"
+    place = f"{f' on {start.nodes}' if start.nodes else ''}{where}"
+    when = f"{format_time(start.at)} (in {span(seconds)})"
+    if seconds and start.resources_free:
+        said = (
+            f"resources for {name} are free now: by backfill it may start at once, if its time limit ends before jobs "
+            f"ahead of it need them; Slurm's own estimate, without backfill, is {when}{place}"
+        )
+    else:
+        said = f"{name} would start {f'at {when}' if seconds else 'at once'}{place}, says Slurm"
     if start.preempts:
         jobs = "job" if len(start.preempts) == 1 else "jobs"
         said += f"; {jobs} {', '.join(start.preempts)} would give way"

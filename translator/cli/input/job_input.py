@@ -13,6 +13,7 @@ from ...errors import Diagnostic, Location, PlanError, ProtocolError, Severity
 from ...lazy import dataclass
 from ..output.console import log_diagnostics
 from ..shell.candidates import Assignment
+from ..shell.known_names import OfSite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,9 +82,9 @@ SLURM_OPTIONS = ("time", "partition", "account", "qos")
 """Keys of `extras.slurm` that are options of the command line, too, which go before the job file and the profile."""
 _SLURM_ARGUMENTS = (
     click.option("--time", metavar="LIMIT", help="The job's time limit: minutes, HH:MM:SS or D-HH:MM:SS."),
-    click.option("--partition", metavar="NAME", help="The partition, of all task roles."),
-    click.option("--account", metavar="NAME", help="The account that is charged."),
-    click.option("--qos", metavar="NAME", help="The quality of service."),
+    click.option("--partition", metavar="NAME", type=OfSite("partition"), help="The partition, of all task roles."),
+    click.option("--account", metavar="NAME", type=OfSite("account"), help="The account that is charged."),
+    click.option("--qos", metavar="NAME", type=OfSite("qos"), help="The quality of service."),
 )
 
 

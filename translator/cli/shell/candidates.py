@@ -1,4 +1,4 @@
-"""What words of the command line can become: jobs, their tasks, parameters of a job file.
+"""What words of the command line can become: jobs, their tasks and ports, parameters of a job file.
 
 Everything is read from files of the user's: TAB asks Slurm for nothing, and makes no folder.
 """
@@ -32,7 +32,17 @@ class Job(StringParamType):
 
         own, names = f"{user_name()}~", store().names()
         short = (name.removeprefix(own) for name in names if name.startswith(own))
-        return _items([*short, *(name for name in names if "~" in incomplete)], incomplete)
+        return items([*short, *(name for name in names if "~" in incomplete)], incomplete)
+
+
+class JobOrGroup(Job):
+    """A job, or all jobs of a group."""
+
+    def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the jobs that have folders, then the groups of the user's that are called otherwise."""
+        jobs = super().shell_complete(ctx, param, incomplete)
+        names = {item.value for item in jobs}
+        return [*jobs, *(item for item in Group().shell_complete(ctx, param, incomplete) if item.value not in names)]
 
 
 class Task(StringParamType):
@@ -43,7 +53,7 @@ class Task(StringParamType):
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return roles, then `ROLE-INDEX`."""
         named = ctx.params.get("job") or next(iter(ctx.params.get("jobs") or ()), None)
-        return _items(_tasks(named), incomplete)
+        return items(_tasks(named), incomplete)
 
 
 class JobOrFile(Path):
@@ -65,19 +75,35 @@ class Assignment(StringParamType):
         values = _parameters(ctx.params.get("file") or next(iter(ctx.args), None))
         name, given, _ = incomplete.partition("=")
         if given:
-            return _items([f"{name}={values[name]}"] if name in values else [], incomplete)
-        return _items([f"{name}=" for name in values], incomplete)
+            return items([f"{name}={values[name]}"] if name in values else [], incomplete)
+        return items([f"{name}=" for name in values], incomplete)
 
 
-class JobThenTask(Job):
-    """A job, and behind it its tasks."""
+class JobThenTask(JobOrGroup):
+    """A job or a group, and behind a job its tasks."""
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return jobs for the first word, and roles and tasks of that job for all others."""
+        """Return jobs and groups for the first word, and roles and tasks of that job for all others."""
         given = (ctx.params.get(param.name or "") or ()) or ctx.args
         if not given:
             return super().shell_complete(ctx, param, incomplete)
-        return _items(_tasks(str(given[0])), incomplete)
+        return items(_tasks(str(given[0])), incomplete)
+
+
+class PortLabel(StringParamType):
+    """Labels of the ports of the task that stands before."""
+
+    name = "port"
+
+    def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        """Return the labels, and `tensorboard` where the task runs that plugin."""
+        from ..context import store, user_name
+        from ..jobs.logs.selection import chosen
+        from ..where.web_pages import port_labels
+
+        folder = store().find(str(ctx.params.get("job")), user=user_name())
+        role, index = chosen(folder.history().roles, (str(ctx.params.get("task")),))[0]
+        return items(port_labels(folder, role.name, index), incomplete)
 
 
 class Group(StringParamType):
@@ -90,7 +116,7 @@ class Group(StringParamType):
         from ..context import store, user_name
         from ..jobs.groups import groups
 
-        return _items(groups(store(), user=user_name()), incomplete)
+        return items(groups(store(), user=user_name()), incomplete)
 
 
 class Columns(StringParamType):
@@ -104,7 +130,7 @@ class Columns(StringParamType):
 
         before, comma, _ = incomplete.rpartition(",")
         taken = before.split(",")
-        return _items([f"{before}{comma}{word}" for word in COLUMNS if word not in taken], incomplete)
+        return items([f"{before}{comma}{word}" for word in COLUMNS if word not in taken], incomplete)
 
 
 class Command(StringParamType):
@@ -116,7 +142,7 @@ class Command(StringParamType):
         """Return the commands of the program."""
         from ..command_group import COMMANDS
 
-        return _items(COMMANDS, incomplete)
+        return items(COMMANDS, incomplete)
 
 
 class Backend(StringParamType):
@@ -126,7 +152,7 @@ class Backend(StringParamType):
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return the backends that need nothing behind their name."""
-        return _items(("slurm", "pyslurm", "slurmrestd", "auto", "local"), incomplete)
+        return items(("slurm", "pyslurm", "slurmrestd", "auto", "local"), incomplete)
 
 
 def _tasks(job: str | None) -> list[str]:
@@ -151,7 +177,8 @@ def _parameters(file: object) -> dict[str, str]:
     return {str(name): str(value) for name, value in found.items()} if isinstance(found, Mapping) else {}
 
 
-def _items(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
+def items(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    """Return the words that begin with what is typed, each as a shell is handed it."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(word) for word in words if word.startswith(incomplete) and word.isprintable()]

@@ -7,6 +7,8 @@ nothing: an error would be printed into the middle of the user's line.
 from __future__ import annotations
 
 import os
+from contextlib import redirect_stderr
+from io import StringIO
 from typing import TYPE_CHECKING
 
 from click.shell_completion import BashComplete, FishComplete, ZshComplete, split_arg_string
@@ -114,7 +116,9 @@ def complete(program: click.Command) -> str:
     if shell not in SHELLS or wanted != "complete":
         return ""
     try:
-        return SHELLS[shell](program, {}, PROGRAM, VARIABLE).complete()
+        # zsh would show what is said on standard error.
+        with redirect_stderr(StringIO()):
+            return SHELLS[shell](program, {}, PROGRAM, VARIABLE).complete()
     except Exception:  # noqa: BLE001 - the edge: nothing may be printed into a line that is being typed
         return ""
 

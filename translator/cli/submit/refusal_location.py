@@ -5,13 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from paislurm.backends.slurm.refusal_table import NODE_OPTIONS
+from paislurm.backends.slurm.refusals import named_options
+
 from ...errors import RejectedError
+from ...plural import verb
 from ...reading.document import path_text
+from ..input.typed_options import with_options
+from .back_off import LIMIT_REACHED
+from .site_values import partitions_of, site_now, site_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ...errors import Diagnostic
+    from ...pipeline import Compiled
     from ...reading.document import Document, Path
+    from ..input.job_input import Source
 
 _ROLE_FIELDS: dict[str, Path] = {
     "nodes": ("instances",),
@@ -21,6 +31,40 @@ _ROLE_FIELDS: dict[str, Path] = {
 }
 _ROLE_FIELDS_V1 = {"nodes": "taskNumber", "cpus-per-task": "cpuNumber", "mem": "memoryMB", "gres": "gpuNumber"}
 _OF_VIRTUAL_CLUSTER = ("partition", "account", "qos", "reservation")
+_BOUND_NODES = (
+    "exclude", "nodelist", "constraint", "reservation", "mincpus", "tmp", "cores-per-socket", "sockets-per-node",
+    "threads-per-core", "extra-node-info", "contiguous", "switches",
+)  # fmt: skip
+"""Options that leave a job fewer of a partition's nodes. Source: sbatch(1)."""
+MAX_OTHERS = 4
+"""So many fields that can be meant, too, are named."""
+
+
+def located(error: RejectedError, compiled: Compiled, source: Source) -> RejectedError:
+    """Return a refusal with its place in the job file, and with what the site has instead.
+
+    Of a refusal that ends by itself, Slurm is not asked more.
+    """
+    ends_by_itself = error.diagnostics[0].code == LIMIT_REACHED
+    site = compiled.site if ends_by_itself else site_now(source.backend, compiled.site)
+    error = with_suspects(error, compiled.document)
+    values = site_values(error.options, site, partitions_of(compiled))
+    refusal = locate_refusal(error, compiled.document, values)
+    refusal.diagnostics = with_options(refusal.diagnostics, source.typed)
+    return refusal
+
+
+def with_suspects(error: RejectedError, document: Document) -> RejectedError:
+    """Return a refusal for want of nodes with the options, first, by which the job itself leaves out nodes."""
+    bounds = [option for option in _BOUND_NODES if any(_own_fields(option, document))]
+    if error.options != NODE_OPTIONS or not bounds:
+        return error
+    options, diagnostic = (*bounds, *error.options), error.diagnostics[0]
+    message = diagnostic.message.replace(named_options(error.options), named_options(options), 1)
+    words = " and ".join(f"`{option}`" for option in bounds)
+    leaves = f"{words} {verb(len(bounds), 'leaves', 'leave')} the job fewer nodes: look there first"
+    hint = f"{leaves}; else ask for less: `instances`, `cpu`, `memoryMB` or `gpu`"
+    return _again(error, replace(diagnostic, message=message, hint=hint), options)
 
 
 def locate_refusal(error: RejectedError, document: Document, values: str = "") -> RejectedError:
@@ -37,50 +81,52 @@ def locate_refusal(error: RejectedError, document: Document, values: str = "") -
     first, *others = fields
     if str(document.at(first)) in words:
         others = []
+    elif first[0] == "extras":
+        others = [path for path in others if path[0] != "taskRoles"]
     diagnostic = error.diagnostics[0]
-    also = f"or it is about {', '.join(map(path_text, others))}" if others else ""
+    more = f" and {len(others) - MAX_OTHERS} more" if len(others) > MAX_OTHERS else ""
+    also = f"or it is about {', '.join(map(path_text, others[:MAX_OTHERS]))}{more}" if others else ""
     diagnostic = replace(
         diagnostic,
         location=document.place(first),
         path=path_text(first),
         hint="; ".join(part for part in (diagnostic.hint, also) if part),
     )
-    located = RejectedError(
-        diagnostic, argv=error.argv, status=error.status, stderr=error.stderr, options=error.options
-    )
-    return _with(located, values)
+    return _with(_again(error, diagnostic, error.options), values)
 
 
 def _with(error: RejectedError, values: str) -> RejectedError:
     """Return a refusal with more in its hint."""
     diagnostic = error.diagnostics[0]
     hint = "; ".join(part for part in (diagnostic.hint, values) if part)
-    return RejectedError(
-        replace(diagnostic, hint=hint),
-        argv=error.argv,
-        status=error.status,
-        stderr=error.stderr,
-        options=error.options,
-    )
+    return _again(error, replace(diagnostic, hint=hint), error.options)
 
 
-def _fields(option: str, document: Document) -> Iterator[Path]:
-    """Yield the fields of the job file that an option can come from, those of the whole job first."""
+def _again(error: RejectedError, diagnostic: Diagnostic, options: tuple[str, ...]) -> RejectedError:
+    return RejectedError(diagnostic, argv=error.argv, status=error.status, stderr=error.stderr, options=options)
+
+
+def _own_fields(option: str, document: Document) -> Iterator[Path]:
+    """Yield the fields below `extras.slurm` that an option can come from, those of the whole job first."""
     slurm_options: Path = ("extras", "slurm")
     homes = [
         slurm_options,
         *((*slurm_options, "taskRoles", role) for role in document.mapping((*slurm_options, "taskRoles"))),
     ]
-    found = False
     for home in homes:
         if document.at((*home, option)) is not None:
-            found = True
             yield (*home, option)
         for path, text in document.texts((*home, "options")):
             if text.partition("=")[0] == f"--{option}":
                 yield path
+
+
+def _fields(option: str, document: Document) -> Iterator[Path]:
+    """Yield the fields of the job file that an option can come from, those of the whole job first."""
+    own = list(_own_fields(option, document))
+    yield from own
     names: tuple[Path, ...] = (("defaults", "virtualCluster"), ("virtualCluster",))
-    if option in _OF_VIRTUAL_CLUSTER and not found:
+    if option in _OF_VIRTUAL_CLUSTER and not any(path[-1] == option for path in own):
         yield from (name for name in names if document.at(name) is not None)
     if option in _ROLE_FIELDS_V1:
         for role_path, _ in document.mappings(("taskRoles",)):

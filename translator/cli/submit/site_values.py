@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import PaislurmError
@@ -11,6 +12,7 @@ from ...plural import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from ...pipeline import Compiled
     from ...site.limits import Amounts, Limits
     from ...site.profile import Site
 
@@ -27,10 +29,23 @@ def site_now(backend: str, site: Site) -> Site:
         return site
 
 
-def site_values(options: Sequence[str], site: Site) -> str:
-    """Return what the site has for options of sbatch, "" where that is not known."""
-    texts = (text for option in options if option in _VALUES for text in _VALUES[option](site))
-    return "; ".join(dict.fromkeys(texts))
+def partitions_of(compiled: Compiled) -> tuple[str, ...]:
+    """Return the partitions that the components of a job go to, as far as they, or the site profile, name them."""
+    default = compiled.site.default_partition
+    asked = (dict(component.directives).get("partition") or default for component in compiled.plan.components)
+    return tuple(dict.fromkeys(filter(None, asked)))
+
+
+def site_values(options: Sequence[str], site: Site, partitions: Sequence[str] = ()) -> str:
+    """Return what the site has for options of sbatch, "" where that is not known.
+
+    Of nodes it is what the job's `partitions` have, as far as the site knows them; else what all have.
+    """
+    names = {each for words in partitions for each in words.split(",")}
+    own = tuple(each for each in site.partitions if each.name in names)
+    near = replace(site, partitions=own) if own else site
+    pairs = ((option, near if option in _OF_NODES else site) for option in options if option in _VALUES)
+    return "; ".join(dict.fromkeys(text for option, each in pairs for text in _VALUES[option](each)))
 
 
 def _accounts(site: Site) -> Iterator[str]:
@@ -99,6 +114,7 @@ _VALUES: dict[str, Callable[[Site], Iterator[str]]] = {
     "cpus-per-task": _nodes,
     "nodes": _nodes,
 }
+_OF_NODES = frozenset({"constraint", "gres", "mem", "cpus-per-task", "nodes"})
 
 
 def _with_limits(name: str, limits: Limits) -> str:

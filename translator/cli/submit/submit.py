@@ -19,20 +19,19 @@ from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
 from ...state.submit_environment import ENVIRONMENT, as_bytes
 from ..context import backend, clock, store, user_name
-from ..input.typed_options import with_options
 from ..output.console import log
 from ..runs.recording import current_folder, run_record
 from .after import text_of
-from .back_off import LIMIT_REACHED, with_back_off
+from .back_off import with_back_off
 from .background import leave_monitor
 from .masking import hidden_texts, kept_text
 from .monitor_call import MONITOR_CALL, monitor_call, say_who_looks_after
 from .prepare import prepare
-from .refusal_location import locate_refusal
+from .refusal_location import located
 from .replace_job import finished_in, put_in_place, undo
 from .retry_policy import retry_policy
 from .room import check_room
-from .site_values import site_now, site_values
+from .site_values import partitions_of
 
 if TYPE_CHECKING:
     from ...monitor.poll import View
@@ -172,18 +171,6 @@ def _submit(prepared: Prepared, finished: View | None) -> str:
     return job_id
 
 
-def located(error: RejectedError, compiled: Compiled, source: Source) -> RejectedError:
-    """Return a refusal with its place in the job file, and with what the site has instead.
-
-    Of a refusal that ends by itself, Slurm is not asked more.
-    """
-    ends_by_itself = error.diagnostics[0].code == LIMIT_REACHED
-    site = compiled.site if ends_by_itself else site_now(source.backend, compiled.site)
-    refusal = locate_refusal(error, compiled.document, site_values(error.options, site))
-    refusal.diagnostics = with_options(refusal.diagnostics, source.typed)
-    return refusal
-
-
 def _unsure(error: BackendError, folder: JobFolder, known: History) -> UnreachableError:
     """Return the error for no answer: the job may have been taken, and its tag will tell."""
     diagnostic = Diagnostic(
@@ -199,13 +186,6 @@ def _unsure_by_user(folder: JobFolder, known: History) -> InterruptedWaitError:
     message = f"interrupted while {folder.name} was being submitted: whether it was taken is not known"
     hint = f"`paislurm status {known.job}` finds out, `paislurm cancel {known.job}` ends it"
     return InterruptedWaitError(Diagnostic(code="E531", message=message, hint=hint))
-
-
-def _partition(compiled: Compiled) -> str:
-    """Return the partitions that the components of a job go to, as far as they, or the site profile, name them."""
-    default = compiled.site.default_partition
-    asked = (dict(component.directives).get("partition") or default for component in compiled.plan.components)
-    return ",".join(dict.fromkeys(filter(None, asked)))
 
 
 def _files(prepared: Prepared) -> tuple[dict[str, bytes], History]:
@@ -225,7 +205,7 @@ def _files(prepared: Prepared) -> tuple[dict[str, bytes], History]:
         exit_rows=compiled.site.exit_rows,
         notify=compiled.job.notify,
         virtual_cluster=compiled.plan.virtual_cluster,
-        partition=_partition(compiled),
+        partition=",".join(partitions_of(compiled)),
         run=run_record(source, prepared.text, kept, compiled, hidden_texts(compiled.document)),
         group=prepared.group,
         sweep=prepared.sweep,

@@ -52,6 +52,14 @@ def web_pages(folder: JobFolder, places: Iterable[TaskPlace]) -> list[WebPage]:
     return list(found.values())
 
 
+def port_labels(folder: JobFolder, role: str, index: int) -> list[str]:
+    """Return the labels by which a task's ports are asked for, as the plan has them; `tensorboard` for the plugin's."""
+    planned = _roles_of_plan(folder).get(role, {})
+    labels = [str(port.get("label")) for port in _objects(planned.get("ports"))]
+    has_plugin = index == 0 and _port_of_plugin(planned) is not None
+    return list(dict.fromkeys([*labels, *(["tensorboard"] if has_plugin else [])]))
+
+
 def _ports(place: TaskPlace, role: Mapping[str, object], *, has_http: bool) -> Iterator[tuple[str, int]]:
     if place.index == 0 and (port := _port_of_plugin(role)) is not None:
         yield "TensorBoard", port

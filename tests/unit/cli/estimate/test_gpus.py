@@ -12,7 +12,7 @@ from paislurm.translator.cli.estimate.words import gpu_rows, gpus_text
 
 
 def node(state: str = "idle", has: str = "gpu:a100:4", used: str = "gpu:a100:1(IDX:0)", available: str = "up") -> str:
-    return f"n1|gpu*|{available}|{state}|{has}|{used}|\n"
+    return f"n1|gpu*|{available}|{state}|{has}|{used}|4/12/0/16|64000|16000|\n"
 
 
 def waiting(tres: str = "", node: str = "", job: str = "", task: str = "", reason: str = "Priority") -> str:

@@ -55,6 +55,17 @@ def test_the_very_script_is_asked_about_and_nothing_is_left(
     assert "--partition=batch" in answers.asked[1]
 
 
+def test_a_job_of_the_same_name_that_lives_is_no_hindrance(
+    run: Runner, job: str, answers: Slurm, slurm: FakeBackend
+) -> None:
+    assert run("submit", job).code == 0
+    said = run("submit", job, "--test-only")
+    assert (said.code, len(slurm.submissions)) == (0, 1)
+    assert said.out.startswith("demo would start at 2026-11-2")
+    assert [each[0] for each in answers.asked] == ["sbatch", "sinfo", "squeue"]
+    assert "error E511" in run("submit", job, "--dry-run").err
+
+
 def test_as_json(run: Runner, job: str, answers: Slurm) -> None:
     document = json.loads(run("submit", job, "--test-only", "--json").out)
     assert (document["job"], document["backend"], document["at_once"], document["reason"]) == (

@@ -54,6 +54,27 @@ def test_a_command_runs_in_the_task() -> None:
     assert (argv[:2], argv[3], argv[5:]) == (["bash", "-p"], "--exec", ["0", "1", "1", "'it'\\''s'"])
 
 
+def test_of_a_job_of_one_task_the_task_can_be_left_out(tmp_path: Path) -> None:
+    one = JOB.replace("instances: 2", "instances: 1").replace("echo and bye", "sleep 600")
+    assert paislurm("submit", job_file(tmp_path, one), "--backend", "local").returncode == 0
+    wait_until(lambda: states() == {"RUNNING"}, "the task to run")
+    try:
+        for words in (("--", "echo", "a  b"), ("worker", "echo", "a  b"), ("worker-0", "--", "echo", "a  b")):
+            done = paislurm("exec", "demo", *words)
+            assert (done.returncode, done.stdout) == (0, "a  b\n")
+        done = paislurm("ssh", "demo", "--", "echo", "--", "x")
+        assert (done.returncode, done.stdout) == (0, "-- x\n")
+        done = paislurm("exec", "demo", stdin="echo from a shell\n")
+        assert (done.returncode, done.stdout) == (0, "from a shell\n")
+        document = json.loads(paislurm("exec", "--json", "demo").stdout)
+        assert (document["task"], document["argv"][-1]) == ("worker-0", "")
+        done = paislurm("exec", "demo", "echo", "x")
+        assert (done.returncode, done.stdout) == (5, "")
+        assert "it has worker, which can be left out: a command stands behind `--` then" in done.stderr
+    finally:
+        paislurm("cancel", "demo")
+
+
 @pytest.mark.usefixtures("running")
 def test_a_shell_has_a_terminal_and_gives_it_back() -> None:
     terminal = Terminal([*PROGRAM, "ssh", "demo", "other-0"], rows=30, columns=90)
@@ -73,6 +94,8 @@ def test_tasks_that_do_not_run_or_are_not_there() -> None:
         (("none", "other-0"), 5, "E520"),
         (("demo", "other-2"), 5, "E521"),
         (("demo", "other"), 2, "other has 2 tasks: say which, other-0 to other-1"),
+        (("demo",), 2, "~demo has 3 tasks: say which, worker, other-0 to other-1"),
+        (("demo", "--", "true"), 2, "~demo has 3 tasks: say which, worker, other-0 to other-1"),
     ):
         done = paislurm("exec", *words)
         assert (done.returncode, done.stdout) == (code, "")

@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 PROGRAM = Path(sys.executable).parent
 ME = DEMO.partition("~")[0]
 JOB = "protocolVersion: 2\nname: a\ntype: job\nparameters: {lr: 0.1, late: 5, text: it's}\ntaskRoles: {}\n"
+PLAN = '{"roles": [{"name": "worker", "ports": [{"label": "ssh"}, {"label": "http"}, {"label": "metrics"}]}]}'
+SITE = """
+partitions: {alpha: {}, beta: {}}
+accounts: {lab: {}}
+virtualClusters: {fast: {partition: alpha, qos: high}}
+exitSpec: [{code: 41, phrase: OurOwnCode, behaviour: permanent}]
+"""
 SECONDS = 20
 
 
@@ -63,6 +70,11 @@ def place(surroundings: Path, tmp_path: Path) -> Path:
     for name in ("train-one", "train-two", "other"):
         job_folder(surroundings, replace(CREATED, user=ME, job=name), name=f"{ME}~{name}")
     job_folder(surroundings, replace(CREATED, user="bob", job="his"), name="bob~his")
+    served = job_folder(surroundings, replace(CREATED, user=ME, job="wave-1", group="waves"), name=f"{ME}~wave-1")
+    (served.path / "plan.json").write_text(PLAN, encoding="utf-8")
+    profile = tmp_path / ".config" / "paislurm" / "site.yaml"
+    profile.parent.mkdir(parents=True)
+    profile.write_text(SITE, encoding="utf-8")
     folder = tmp_path / "files"
     folder.mkdir()
     for name in ("my job.yaml", "job.yaml"):
@@ -109,6 +121,22 @@ COMPLETED = [
     ("paislurm list --columns name,ela", "paislurm list --columns name,elapsed "),
     ("paislurm help stat", "paislurm help status "),
     ("paislurm submit job.yaml --backend lo", "paislurm submit job.yaml --backend local "),
+    ("paislurm submit job.yaml --partition be", "paislurm submit job.yaml --partition beta "),
+    ("paislurm update other --partition al", "paislurm update other --partition alpha "),
+    ("paislurm check job.yaml --account l", "paislurm check job.yaml --account lab "),
+    ("paislurm submit job.yaml --qos h", "paislurm submit job.yaml --qos high "),
+    ("paislurm site gpus --partition al", "paislurm site gpus --partition alpha "),
+    ("paislurm check --site nowhere.yaml --partition al", "paislurm check --site nowhere.yaml --partition al"),
+    ("paislurm cancel waves", "paislurm cancel waves "),
+    ("paislurm logs waves", "paislurm logs waves "),
+    ("paislurm list wav", "paislurm list wave"),
+    ("paislurm port-forward wave-1 worker-0 me", "paislurm port-forward wave-1 worker-0 metrics "),
+    ("paislurm port-forward wave-1 worker-0 t", "paislurm port-forward wave-1 worker-0 t"),
+    ("paislurm explain-exit NODE", "paislurm explain-exit NODE_FAIL "),
+    ("paislurm explain-exit node_f", "paislurm explain-exit node_fail "),
+    ("paislurm explain-exit -1001", "paislurm explain-exit -1001 "),
+    ("paislurm explain-exit --site nowhere.yaml TIMEO", "paislurm explain-exit --site nowhere.yaml TIMEOUT "),
+    ("paislurm explain-exit OurOwn", "paislurm explain-exit OurOwnCode "),
     ("paislurm nothing jo", "paislurm nothing jo"),
     ("paislurm check nowhere.yaml --set l", "paislurm check nowhere.yaml --set l"),
 ]
@@ -138,6 +166,8 @@ def test_fish_completes(place: Path, tmp_path: Path) -> None:
     assert complete("paislurm status train-") == ["train-one", "train-two"]
     assert complete("paislurm check job.yaml --set l") == ["late=", "lr="]
     assert "job.yaml" in complete("paislurm check jo")
+    assert complete("paislurm port-forward wave-1 worker ") == ["http", "metrics", "ssh"]
+    assert complete("paislurm wait wav") == ["waves", "wave-1"]
 
 
 def test_zsh_completes(place: Path, tmp_path: Path) -> None:
@@ -151,6 +181,8 @@ def test_zsh_completes(place: Path, tmp_path: Path) -> None:
     for typed, completed in [
         ("status oth", "status other "),
         ("check job.yaml --set la", "check job.yaml --set late="),
+        ("port-forward wave-1 worker ht", "port-forward wave-1 worker http "),
+        ("status waves", "status waves "),
     ]:
         shell.type(f"paislurm {typed}\t")
         shell.read_until(completed)

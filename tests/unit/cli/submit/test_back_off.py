@@ -140,6 +140,16 @@ def test_what_the_site_has(options: str, values: str) -> None:
     assert site_values(options.split(), VALUES) == values
 
 
+def test_of_nodes_only_those_of_the_job_s_partitions_are_told() -> None:
+    nodes = "{nodes: [{count: 2, cpus: %s, memoryMB: 100, features: [%s]}]}"
+    text = f"partitions: {{a: {nodes % (8, 'ib')}, b: {nodes % (16, 'eth')}, c: {{}}}}\n"
+    site = load_site(text, file="site.yaml")
+    assert site_values(["nodes"], site, ["b"]) == "b has 2 nodes of up to 16 CPUs and 100 MiB"
+    assert site_values(["mem"], site, ["b,a"]) == site_values(["mem"], site) == site_values(["mem"], site, ["nowhere"])
+    assert site_values(["constraint"], site, ["a"]) == "nodes have the features ib"
+    assert site_values(["partition"], site, ["a"]) == "partitions are a, b, c"
+
+
 def test_what_is_not_known_is_not_told() -> None:
     nothing = load_site("name: nothing\n", file="site.yaml")
     for option in ("account", "qos", "partition", "time", "reservation", "constraint", "gres", "nodes"):

@@ -6,7 +6,7 @@ import pytest
 
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm.refusals import failure
-from paislurm.translator.cli.submit.refusal_location import locate_refusal
+from paislurm.translator.cli.submit.refusal_location import locate_refusal, with_suspects
 from paislurm.translator.errors import Diagnostic, RejectedError
 from paislurm.translator.reading.read import read
 
@@ -64,6 +64,55 @@ def test_other_fields_that_can_be_meant_are_named() -> None:
     diagnostic = refused(ACCOUNT, "extras: {slurm: {account: a, taskRoles: {worker: {account: b}}}}\n")
     assert diagnostic.path == "$.extras.slurm.account"
     assert diagnostic.hint.endswith("; or it is about $.extras.slurm.taskRoles.worker.account")
+
+
+NO_NODE = "sbatch: error: Batch job submission failed: Requested node configuration is not available\n"
+
+
+def suspected(more: str, stderr: str = NO_NODE) -> Diagnostic:
+    error = failure(["sbatch"], Completed(status=1, stdout="", stderr=stderr))
+    assert isinstance(error, RejectedError)
+    document = read((JOB + more).encode(), file="job.yaml")
+    return locate_refusal(with_suspects(error, document), document).diagnostics[0]
+
+
+@pytest.mark.parametrize(
+    ("slurm", "named", "path", "location"),
+    [
+        ('{exclude: "n[1-4]"}', "exclude", "$.extras.slurm.exclude", "15:27"),
+        ("{constraint: fast, time: 5}", "constraint", "$.extras.slurm.constraint", "15:30"),
+        ("{nodelist: n1, exclude: n1}", "exclude or --nodelist", "$.extras.slurm.exclude", "15:41"),
+        (
+            "{taskRoles: {worker: {reservation: r}}}",
+            "reservation",
+            "$.extras.slurm.taskRoles.worker.reservation",
+            "15:52",
+        ),
+        ("{options: [--hint=x, --mincpus=99]}", "mincpus", "$.extras.slurm.options[1]", "15:38"),
+    ],
+)
+def test_what_bounds_the_nodes_is_suspected_first(slurm: str, named: str, path: str, location: str) -> None:
+    diagnostic = suspected(f"extras: {{slurm: {slurm}}}\n")
+    assert diagnostic.message.startswith(f"sbatch refuses --{named} or --nodes or --cpus-per-task or --mem or --gres: ")
+    assert (diagnostic.path, str(diagnostic.location)) == (path, f"job.yaml:{location}")
+    assert diagnostic.hint.startswith(f"`{named.partition(' ')[0]}` ")
+    less = "else ask for less: `instances`, `cpu`, `memoryMB` or `gpu`"
+    assert f"the job fewer nodes: look there first; {less}" in diagnostic.hint
+    assert "taskRoles.worker.resource" not in diagnostic.hint
+
+
+def test_many_fields_that_can_be_meant_are_counted() -> None:
+    roles = "".join(f"{name}: {{exclude: n1}}, " for name in "abcdef")
+    hint = suspected(f"extras: {{slurm: {{exclude: n1, taskRoles: {{{roles}}}}}}}\n").hint
+    assert hint.count("$.") == 4
+    assert hint.endswith(" and 2 more")
+
+
+def test_without_bounds_and_for_other_refusals_nothing_else_is_suspected() -> None:
+    assert suspected("").message.startswith("sbatch refuses --nodes or --cpus-per-task or --mem or --gres: ")
+    other = suspected("extras: {slurm: {exclude: n1}}\n", ACCOUNT)
+    assert other.message.startswith("sbatch refuses --account: ")
+    assert "`exclude`" not in other.hint
 
 
 JOB_V1 = """\

@@ -8,6 +8,7 @@ import click
 
 from ...options import examples, json_option
 from ...output.console import log, log_diagnostics, print_file, print_json, print_result
+from ...shell.known_names import OfSite
 
 if TYPE_CHECKING:
     from ...site.profile_file import Written
@@ -40,8 +41,16 @@ def command() -> None:
 @click.option("--force", is_flag=True, help="Write over a FILE that says something else, and keep it as FILE.old.")
 @click.option("--host", metavar="HOST", help="Ask at this login node, by SSH, instead of on this machine.")
 @click.option("--probe", is_flag=True, help="Look at one node, too, by a job of a second or so.")
-@click.option("--partition", default="", metavar="NAME", help="With --probe: of which partition the node is.")
-@click.option("--account", default="", metavar="NAME", help="With --probe: the account of the job.")
+@click.option(
+    "--partition",
+    default="",
+    metavar="NAME",
+    type=OfSite("partition"),
+    help="With --probe: of which partition the node is.",
+)
+@click.option(
+    "--account", default="", metavar="NAME", type=OfSite("account"), help="With --probe: the account of the job."
+)
 @click.option("--sysfs", default="/sys/class", metavar="DIR", help="With --probe: where nodes have infiniband and net.")
 @json_option
 def detect(
@@ -206,7 +215,14 @@ def check(jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
 @command.command(
     epilog=examples("paislurm site gpus", "paislurm site gpus --partition gpu", "paislurm site gpus --json")
 )
-@click.option("--partition", "partitions", multiple=True, metavar="NAME", help="Of this partition; can be repeated.")
+@click.option(
+    "--partition",
+    "partitions",
+    multiple=True,
+    metavar="NAME",
+    type=OfSite("partition"),
+    help="Of this partition; can be repeated.",
+)
 @click.option("--host", metavar="HOST", help="Ask at this login node, by SSH. Default: the site profile's, or here.")
 @json_option
 def gpus(partitions: tuple[str, ...], *, host: str | None, as_json: bool) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from ....monitor.poll import View
     from ....state.records import JobRole
 
+END_OF_OPTIONS = "--"
+
 
 @click.command(
     context_settings={"allow_interspersed_args": False},
@@ -26,16 +29,18 @@ if TYPE_CHECKING:
         "paislurm exec my-job worker-0 -- nvidia-smi",
         "paislurm exec my-job worker-0 -- bash -c 'ps aux | grep python'",
         "paislurm exec my-job worker-0 -- tar c . > work.tar",
+        "paislurm exec my-job -- nvidia-smi              # a job of one task",
     ),
 )
 @json_option
 @job_argument
-@click.argument("task", metavar="ROLE-INDEX", type=Task())
+@click.argument("task", metavar="[ROLE-INDEX]", type=Task(), required=False)
 @click.argument("words", metavar="[--] [COMMAND...]", nargs=-1, type=click.UNPROCESSED)
-def command(job: str, task: str, words: tuple[str, ...], *, as_json: bool) -> int:
+def command(job: str, task: str | None, words: tuple[str, ...], *, as_json: bool) -> int:
     """Open a shell in a task that runs, or run a command there; nothing of ssh is needed on the nodes.
 
-    JOB is a job's name, user~name, or its Slurm id. It runs beside the task's own command: in its container, with its
+    JOB is a job's name, user~name, or its Slurm id. Of a job of one task ROLE-INDEX can be left out; a command then
+    stands behind `--`. The shell or command runs beside the task's own command: in its container, with its
     devices, within its limits, in its working directory and with its variables. It has a terminal if standard input
     and output are one here. The exit code is that of the command, 255 if the way to the task fails later than this
     command can tell. With --json nothing is run: what would be is printed.
@@ -48,7 +53,8 @@ def command(job: str, task: str, words: tuple[str, ...], *, as_json: bool) -> in
 
     view = refresh(store().find(job, user=user_name()))
     check_own(view.folder, "exec")
-    role, index = _one(view, task)
+    named, words = _task_and_command(task, words)
+    role, index = _one(view, named)
     _check_that_it_runs(view, role, index)
     check_script(view.folder, view.history.attempt, "exec")
     home = backend(view.history.backend)
@@ -59,11 +65,32 @@ def command(job: str, task: str, words: tuple[str, ...], *, as_json: bool) -> in
     return home.attach(argv, JobId(view.history.job_id), terminal=os.isatty(0) and os.isatty(1))
 
 
-def _one(view: View, word: str) -> tuple[JobRole, int]:
-    """Return the task that is meant; the name of a role is enough for its only task."""
-    from ...jobs.logs.selection import chosen
+def _task_and_command(task: str | None, words: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+    """Return the word for the task, None for the job's only one, and the command.
 
-    tasks = chosen(view.history.roles, (word,))
+    Of options that stand after arguments click makes nothing, the first `--` among them.
+    """
+    if task in (None, END_OF_OPTIONS):
+        return None, words
+    return task, words[1:] if words[:1] == (END_OF_OPTIONS,) else words
+
+
+def _one(view: View, word: str | None) -> tuple[JobRole, int]:
+    """Return the task that is meant; the name of a role is enough for its only task, none for a job's only one."""
+    from ...jobs.logs.selection import chosen, task_names
+
+    roles = view.history.roles
+    try:
+        tasks = chosen(roles, (word,) if word is not None else ())
+    except NotFoundError as error:
+        if sum(role.instances for role in roles) == 1:
+            error.diagnostics = tuple(
+                replace(each, hint=f"{each.hint}, which can be left out: a command stands behind `--` then")
+                for each in error.diagnostics
+            )
+        raise
+    if len(tasks) > 1 and word is None:
+        raise click.UsageError(f"{view.folder.name} has {len(tasks)} tasks: say which, {task_names(roles)}")
     if len(tasks) > 1:
         raise click.UsageError(f"{word} has {len(tasks)} tasks: say which, {word}-0 to {word}-{len(tasks) - 1}")
     return tasks[0]
@@ -85,6 +112,5 @@ def _argv(view: View, folder: Path, role: JobRole, index: int, words: tuple[str,
 
     attempt, position = view.history.attempt, view.history.roles.index(role)
     script = JobFolder(path=folder).script(attempt)
-    # Of options that stand after arguments click makes nothing, the first `--` among them.
-    text = " ".join(quote(word) for word in (words[1:] if words[:1] == ("--",) else words))
+    text = " ".join(map(quote, words))
     return ["bash", "-p", str(script), "--exec", str(folder), str(attempt), str(position), str(index), text]

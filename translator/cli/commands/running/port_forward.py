@@ -8,7 +8,7 @@ import click
 
 from ...options import examples, job_argument, json_option
 from ...output.console import log, print_json, print_result
-from ...shell.candidates import Task
+from ...shell.candidates import PortLabel, Task
 
 if TYPE_CHECKING:
     from paislurm.backends.ssh.address import Address
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 )
 @job_argument
 @click.argument("task", metavar="ROLE-INDEX", type=Task())
-@click.argument("port", metavar="LABEL|PORT")
+@click.argument("port", metavar="LABEL|PORT", type=PortLabel())
 @click.option(
     "--local-port", type=click.IntRange(1, 65535), metavar="N", help="The port of your own machine; default: the same."
 )

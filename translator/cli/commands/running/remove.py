@@ -10,7 +10,7 @@ import click
 from ....plural import counted
 from ...options import examples, json_option
 from ...output.console import is_terminal, log, one_line, print_json, print_result
-from ...shell.candidates import Job
+from ...shell.candidates import JobOrGroup
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -39,7 +39,7 @@ def _age(_: click.Context, __: click.Parameter, value: str | None) -> int | None
         "paislurm remove --older-than 30d --dry-run",
     )
 )
-@click.argument("jobs", metavar="[JOB]...", nargs=-1, type=Job())
+@click.argument("jobs", metavar="[JOB]...", nargs=-1, type=JobOrGroup())
 @click.option("--older-than", metavar="AGE", callback=_age, help="Only jobs that ended so long ago, such as `30d`.")
 @click.option(
     "--state",

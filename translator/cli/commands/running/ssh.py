@@ -13,5 +13,5 @@ command = click.Command(
     params=execute.params,
     callback=execute.callback,
     help=f"The same as exec.\n\n{(execute.help or '').partition(chr(10) * 2)[2]}",
-    epilog=examples("paislurm ssh my-job worker-0", "paislurm ssh my-job worker-0 hostname"),
+    epilog=examples("paislurm ssh my-job worker-0", "paislurm ssh my-job worker-0 hostname", "paislurm ssh my-job"),
 )

@@ -9,7 +9,7 @@ import click
 from ...input.job_input import optional_job_file
 from ...options import examples, json_option
 from ...output.console import escape_control, log, print_json, print_result
-from ...shell.candidates import Assignment, Backend, Job
+from ...shell.candidates import Assignment, Backend, Job, JobOrGroup
 
 if TYPE_CHECKING:
     from ....state.records import Dependency
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     "after",
     multiple=True,
     metavar="JOB[:END]",
-    type=Job(),
+    type=JobOrGroup(),
     help="Begin when JOB has succeeded, or with JOB:ended when it has ended in any way; can be repeated.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
@@ -112,11 +112,11 @@ def command(
         from ...submit.sweep.command import sweep_command
 
         return sweep_command(source, sweep, dry_run=dry_run, after=before, yes=yes, wait=wait, as_json=as_json)
-    submitted = submit(source, dry_run=dry_run or test_only, after=before)
     if test_only:
         from ...estimate.show import show_start
 
-        return show_start(submitted, source, as_json=as_json)
+        return show_start(source, before, as_json=as_json)
+    submitted = submit(source, dry_run=dry_run, after=before)
     if dry_run:
         if as_json:
             print_json(submitted.as_dict())

@@ -6,11 +6,11 @@ import click
 
 from ...options import examples, json_option
 from ...output.console import log, print_json
-from ...shell.candidates import Job
+from ...shell.candidates import JobOrGroup
 
 
 @click.command(epilog=examples("paislurm du", "paislurm du my-job", "paislurm du 'sweep-*'", "paislurm du --json"))
-@click.argument("jobs", metavar="[JOB]...", nargs=-1, type=Job())
+@click.argument("jobs", metavar="[JOB]...", nargs=-1, type=JobOrGroup())
 @json_option
 def command(jobs: tuple[str, ...], *, as_json: bool) -> int:
     """Show how much room jobs take on the disk, and how many files and folders they are; the largest first.

@@ -10,6 +10,7 @@ from ....errors import Diagnostic, NotFoundError, did_you_mean
 from ....lazy import dataclass
 from ...options import examples, json_option
 from ...output.console import print_json, print_result
+from ...shell.known_names import Exit, ExitCommand
 
 if TYPE_CHECKING:
     from ....exit_codes.advice import Advice
@@ -32,6 +33,7 @@ class Explanation:
 
 
 @click.command(
+    cls=ExitCommand,
     context_settings={"ignore_unknown_options": True},
     epilog=examples(
         "paislurm explain-exit 137",
@@ -39,7 +41,7 @@ class Explanation:
         "paislurm explain-exit NODE_FAIL --json",
     ),
 )
-@click.argument("what", metavar="CODE|STATE")
+@click.argument("what", metavar="CODE|STATE", type=Exit())
 @click.option("--site", metavar="FILE", help="The site profile, which may change what codes and states mean.")
 @json_option
 def command(what: str, site: str | None, *, as_json: bool) -> int:

@@ -10,7 +10,7 @@ import click
 from ....plural import counted, verb
 from ...options import STATES, examples, json_option
 from ...output.console import is_terminal, log, print_json
-from ...shell.candidates import Columns, Group, Job
+from ...shell.candidates import Columns, Group, JobOrGroup
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ ON_A_TERMINAL = 30
         "paislurm list --limit 0 --json",
     )
 )
-@click.argument("words", metavar="[JOB]...", nargs=-1, type=Job())
+@click.argument("words", metavar="[JOB]...", nargs=-1, type=JobOrGroup())
 @click.option("--all", "everything", is_flag=True, help="Also jobs whose name was used again.")
 @click.option(
     "--state",

@@ -10,7 +10,7 @@ import click
 
 from ...options import examples, json_option
 from ...output.console import log, one_line, print_json_line, print_result, takes_a_screen
-from ...shell.candidates import Job
+from ...shell.candidates import JobOrGroup
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ MAX_LINES = 10
 @click.command(
     epilog=examples("paislurm watch", "paislurm watch my-job", "paislurm watch 'sweep-*'", "paislurm watch --json")
 )
-@click.argument("jobs", metavar="[JOB]...", nargs=-1, type=Job())
+@click.argument("jobs", metavar="[JOB]...", nargs=-1, type=JobOrGroup())
 @json_option
 def command(jobs: tuple[str, ...], *, as_json: bool) -> int:
     """Show how jobs stand, as it changes: all that have not ended, or those that are named.

@@ -132,9 +132,13 @@ def _meant(roles: Sequence[JobRole], word: str) -> list[tuple[JobRole, int]]:
             return [(role, int(number))]
     if found:
         return found
-    names = ", ".join(
-        role.name if role.instances == 1 else f"{role.name}-0 to {role.name}-{role.instances - 1}" for role in roles
-    )
     raise NotFoundError(
-        Diagnostic(code="E521", message=f"the job has no task or role `{word}`", hint=f"it has {names}")
+        Diagnostic(code="E521", message=f"the job has no task or role `{word}`", hint=f"it has {task_names(roles)}")
+    )
+
+
+def task_names(roles: Sequence[JobRole]) -> str:
+    """Return what users call the tasks of a job: `ps, worker-0 to worker-3`."""
+    return ", ".join(
+        role.name if role.instances == 1 else f"{role.name}-0 to {role.name}-{role.instances - 1}" for role in roles
     )
