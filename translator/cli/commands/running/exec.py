@@ -89,10 +89,9 @@ def _one(view: View, word: str | None) -> tuple[JobRole, int]:
                 for each in error.diagnostics
             )
         raise
-    if len(tasks) > 1 and word is None:
-        raise click.UsageError(f"{view.folder.name} has {len(tasks)} tasks: say which, {task_names(roles)}")
     if len(tasks) > 1:
-        raise click.UsageError(f"{word} has {len(tasks)} tasks: say which, {word}-0 to {word}-{len(tasks) - 1}")
+        what, which = word or view.folder.name, f"{word}-0 to {word}-{len(tasks) - 1}" if word else task_names(roles)
+        raise click.UsageError(f"{what} has {len(tasks)} tasks: say which, {which}")
     return tasks[0]
 
 
