@@ -57,7 +57,8 @@ def test_the_very_script_is_asked_about_and_nothing_is_left(
 ) -> None:
     said = run("submit", job, "--test-only")
     assert (said.code, slurm.submissions, surroundings.exists()) == (0, [], False)
-    assert said.out.startswith("demo would start at 20") and "(in 10 min)" in said.out
+    assert said.out.startswith("demo would start at 20")
+    assert "(in 10 min)" in said.out
     assert "GPUs in partition pair now: 1 of 8 free" in said.out
     assert answers.script == run("script", job).out
     assert [each[0] for each in answers.asked] == ["sbatch", "sinfo", "squeue"]
@@ -70,7 +71,8 @@ def test_a_job_of_the_same_name_that_lives_is_no_hindrance(
     assert run("submit", job).code == 0
     said = run("submit", job, "--test-only")
     assert (said.code, len(slurm.submissions)) == (0, 1)
-    assert said.out.startswith("demo would start at 20") and "(in 10 min)" in said.out
+    assert said.out.startswith("demo would start at 20")
+    assert "(in 10 min)" in said.out
     assert [each[0] for each in answers.asked] == ["sbatch", "sinfo", "squeue"]
     assert "error E511" in run("submit", job, "--dry-run").err
 
