@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, NotFoundError
+from ...folded_names import by_numbers
 from ...state.job_folder import JobFolder, Living
 from .groups import jobs_of_group
 
@@ -19,10 +20,11 @@ PATTERN_CHARACTERS = frozenset("*?[")
 
 
 def select(store: Store, words: Sequence[str], *, user: str, last: bool = False) -> list[JobFolder]:
-    """Return the jobs that words mean, each once, in the order of the words; a pattern's jobs by name.
+    """Return the jobs that words mean, each once, in the order of the words.
 
-    Without a word, or with `last`, it is the user's job that was submitted last. Raises `NotFoundError` that
-    names every word that means nothing.
+    The jobs of a pattern or a group are in the order of their names, `seed2` before `seed10`. Without a word, or with
+    `last`, it is the user's job that was submitted last. Raises `NotFoundError` that names every word that means
+    nothing.
     """
     found: dict[str, JobFolder] = {}
     missing: list[Diagnostic] = []
@@ -97,7 +99,7 @@ def _matching(store: Store, pattern: str, *, user: str) -> list[JobFolder]:
     own = f"{user}~"
     found = [
         JobFolder(path=store.jobs / name)
-        for name in store.names()
+        for name in sorted(store.names(), key=by_numbers)
         if fnmatchcase(name, pattern if "~" in pattern else own + pattern)
     ]
     if not found:

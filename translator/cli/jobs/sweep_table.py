@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, NotFoundError
+from ...folded_names import by_numbers
 from ...lazy import dataclass
 from ...monitor.last_attempt import ended_at, started_at
 from ...monitor.poll import open_job
@@ -54,7 +55,7 @@ def group_rows(views: Sequence[View], now: int) -> list[GroupRow]:
         )
         for view in views
     ]
-    return sorted(rows, key=lambda row: ([by_size(value) for value in row.sweep.values()], row.name))
+    return sorted(rows, key=lambda row: ([by_size(value) for value in row.sweep.values()], by_numbers(row.name)))
 
 
 def folders_of_group(group: str) -> list[JobFolder]:

@@ -27,6 +27,17 @@ def _jobs(surroundings: Path) -> None:
         job_folder(surroundings, created, name=f"{user}~{job}")
 
 
+@pytest.mark.parametrize("words", [["seed*"], ["sweep"]])
+def test_jobs_of_a_pattern_and_of_a_group_are_in_the_order_of_their_numbers(
+    surroundings: Path, words: list[str]
+) -> None:
+    for number in (10, 2, 1, 11):
+        created = replace(CREATED, user=ME, job=f"seed{number}", group="sweep")
+        job_folder(surroundings, created, name=f"{ME}~seed{number}")
+    found = [folder.name for folder in select(store(), words, user=ME)]
+    assert found == [f"{ME}~seed{number}" for number in (1, 2, 10, 11)]
+
+
 @pytest.mark.parametrize(
     ("words", "meant"),
     [

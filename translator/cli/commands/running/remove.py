@@ -61,11 +61,12 @@ def command(
 ) -> int:
     """Remove jobs that have ended, with all that they left in their folders. There is no way back.
 
-    JOB is a job's name, user~name, its Slurm id, or a pattern such as 'sweep-*'; name.1 is the job whose name was used
-    again. Without JOB, --older-than or --state says which. A job that has not ended is refused: cancel it first.
+    JOB is a job's name, user~name, its Slurm id, a group, or a pattern such as 'sweep-*'; name.1 is the job whose name
+    was used again. Without JOB, --older-than or --state says which. A job that has not ended is refused: cancel it
+    first.
 
     On a terminal it asks before it removes more than one job. Elsewhere --yes is needed where the jobs are not named
-    one by one.
+    one by one, but by a group, a pattern or an option.
     """
     from ....state.tidying.removal import finish_removals
     from ...context import store
@@ -85,8 +86,6 @@ def command(
 
 def _is_sure(words: tuple[str, ...], found: list[Opened], *, filtered: bool, yes: bool) -> bool:
     """Tell whether the user wants these jobs removed; a usage error where nobody can be asked."""
-    from ...jobs.selecting import is_pattern
-
     if yes or not found:
         return True
     if is_terminal(sys.stdin) and is_terminal(sys.stderr):
@@ -94,11 +93,19 @@ def _is_sure(words: tuple[str, ...], found: list[Opened], *, filtered: bool, yes
             return True
         log("\n".join(one_line(job.folder.name) for job in found))
         return click.confirm(f"remove these {len(found)} jobs?", err=True)
-    if filtered or any(map(is_pattern, words)):
+    if filtered or any(map(_means_several, words)):
         raise click.UsageError(
             f"this removes {counted(len(found), 'job')}, and nobody can be asked: --yes does it, --dry-run shows them"
         )
     return True
+
+
+def _means_several(word: str) -> bool:
+    """Tell whether a word is a pattern, or a group of more than one job."""
+    from ...context import store, user_name
+    from ...jobs.selecting import is_pattern, select
+
+    return is_pattern(word) or len(select(store(), [word], user=user_name())) > 1
 
 
 def _remove(found: list[Opened], *, keep_logs: bool, dry_run: bool, as_json: bool) -> int:

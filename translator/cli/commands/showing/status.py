@@ -50,8 +50,8 @@ def command(
 ) -> int:
     """Show how a job and its tasks stand, or in short how several jobs do.
 
-    JOB is a job's name, user~name, its Slurm id, or a pattern as 'train-*'; without one it is the job that you
-    submitted last. Many tasks that are alike share a row. For an exit code that tells a failure: `wait`.
+    JOB is a job's name, user~name, its Slurm id, a group, or a pattern as 'train-*'; without one it is the job that
+    you submitted last. Many tasks that are alike share a row. For an exit code that tells a failure: `wait`.
     """
     from ....monitor.poll import open_job
     from ...context import clock, store, user_name
