@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from ...errors import Diagnostic, NotFoundError
+from ...errors import Diagnostic, NotFoundError, nearest
 from ...folded_names import by_numbers
 from ...state.job_folder import JobFolder, Living
-from .groups import jobs_of_group
+from .groups import groups, jobs_of_group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,11 +88,28 @@ def _named(store: Store, word: str, *, user: str) -> list[JobFolder]:
     """Return the job of a name or an id, else all jobs of the group that the word names."""
     try:
         return [store.find(word, user=user)]
-    except NotFoundError:
+    except NotFoundError as error:
         found = jobs_of_group(store, word, user=user)
         if not found:
-            raise
+            raise _with_near_group(error, nearest(word, groups(store, user=user))) from None
         return found
+
+
+def _with_near_group(error: NotFoundError, near: str) -> NotFoundError:
+    """Return the error for a word that means nothing, with the name of a group that is near, "" for none."""
+    if not near:
+        return error
+    asks = "did you mean "
+    told = [
+        replace(
+            each,
+            hint=f"{each.hint[:-1]} or the group `{near}`?"
+            if each.hint.startswith(asks)
+            else f"{asks}the group `{near}`?",
+        )
+        for each in error.diagnostics
+    ]
+    return NotFoundError(told)
 
 
 def _matching(store: Store, pattern: str, *, user: str) -> list[JobFolder]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...errors import RejectedError
+from paislurm.backends.slurm.refusal_table import OTHER_OPTIONS, UNKNOWN_OPTION
+
+from ...errors import RejectedError, nearest
 from ...reading.document import path_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ...errors import Diagnostic
     from ...reading.document import Document, Path
 
 _ROLE_FIELDS: dict[str, Path] = {
@@ -37,7 +40,7 @@ def locate_refusal(error: RejectedError, document: Document, values: str = "") -
     first, *others = fields
     if str(document.at(first)) in words:
         others = []
-    diagnostic = error.diagnostics[0]
+    diagnostic = _with_near_option(error)
     also = f"or it is about {', '.join(map(path_text, others))}" if others else ""
     diagnostic = replace(
         diagnostic,
@@ -49,6 +52,25 @@ def locate_refusal(error: RejectedError, document: Document, values: str = "") -
         diagnostic, argv=error.argv, status=error.status, stderr=error.stderr, options=error.options
     )
     return _with(located, values)
+
+
+def _with_near_option(error: RejectedError) -> Diagnostic:
+    """Return the diagnostic of a refusal, with an option that is near to one that sbatch does not know."""
+    from ...protocol.extras_slurm import OWN_KEYS, RESERVED
+
+    diagnostic = error.diagnostics[0]
+    unknown = UNKNOWN_OPTION.search(error.stderr)
+    near = nearest(unknown[1], (*RESERVED, *OTHER_OPTIONS)) if unknown else ""
+    if not near:
+        return diagnostic
+    where = (
+        f" Write `{near}` under `extras.slurm`"
+        if near in OWN_KEYS
+        else " paislurm sets it itself"
+        if near in RESERVED
+        else ""
+    )
+    return replace(diagnostic, hint=f"{diagnostic.hint}; did you mean `--{near}`?{where}")
 
 
 def _with(error: RejectedError, values: str) -> RejectedError:

@@ -334,6 +334,24 @@ def test_commands_have_jobs_in_the_order_of_their_numbers(
     assert order("cancel", *words) == numbers
 
 
+def test_a_near_group_and_a_near_state_are_told(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+    assert slurm
+    created = replace(CREATED, user=user_name(), job="seed1", group="sweep")
+    sent = replace(SUBMITTED, user=user_name(), job="seed1")
+    job_folder(surroundings, created, INTENT, sent, ENDED, name=f"{ME}~seed1")
+    said = run("list", "--group", "swep")
+    assert (said.code, "error E597: there is no group `swep`" in said.err) == (5, True)
+    assert "hint: did you mean `sweep`?" in said.err
+    assert "hint: `paislurm submit --sweep` makes one" in run("list", "--group", "qqq").err
+    assert "did you mean the group `sweep`?" in run("list", "swep").err
+    for words in (("list", "--state", "runing"), ("status", "seed1", "--state", "Runing")):
+        said = run(*words)
+        assert (said.code, "Did you mean `RUNNING`?" in said.err) == (2, True)
+    assert "Did you mean `STOPPED`?" in run("remove", "--state", "stoped").err
+    assert "Did you mean" not in run("list", "--state", "qqq").err
+    assert run("list", "--state", "failed").out.count("seed1") == 1
+
+
 @pytest.mark.parametrize("nodes", ["n5,n6", "n[5-6]"])
 def test_nodes_of_components_are_shown_as_one_list(
     run: Runner, slurm: FakeBackend, surroundings: Path, nodes: str

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ....plural import counted
-from ...options import examples, json_option
+from ...options import NearChoice, examples, json_option
 from ...output.console import is_terminal, log, one_line, print_json, print_result
 from ...shell.candidates import Job
 
@@ -42,7 +42,7 @@ def _age(_: click.Context, __: click.Parameter, value: str | None) -> int | None
     "--state",
     "states",
     multiple=True,
-    type=click.Choice(ENDS, case_sensitive=False),
+    type=NearChoice(ENDS),
     help="Only jobs that ended so; can be repeated.",
 )
 @click.option("--keep-logs", is_flag=True, help="Only working directories and code; records and logs stay.")
