@@ -1,4 +1,4 @@
-"""Names that differ in a number at their end, as one text: `n[1-3,7],login`, as Slurm writes lists of nodes. Pure."""
+"""Names with numbers in them: their order, and many as one text, `n[1-3,7],login`, as Slurm lists nodes. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,18 @@ from .lazy import regex
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+_DIGITS = regex(r"([0-9]+)")
 _NUMBERED = regex(r"(.*?)([0-9]{1,15})")
+
+
+def by_numbers(name: str) -> tuple[str | tuple[int, int, str], ...]:
+    """Return what puts names in order: numbers in them count by their size, behind those with zeros in front.
+
+    >>> sorted(["seed10", "seed2", "seed1-b", "seed1-a10", "lr0_1", "lr0_05"], key=by_numbers)
+    ['lr0_05', 'lr0_1', 'seed1-a10', 'seed1-b', 'seed2', 'seed10']
+    """
+    # Every second part is a number, so that a text is never compared with one.
+    return tuple(_size(part) if place % 2 else part for place, part in enumerate(_DIGITS.split(name)))
 
 
 def folded(names: Iterable[str]) -> str:
@@ -47,6 +58,11 @@ def ranges(numbers: Collection[int], width: int = 0) -> str:
         first, last = (str(value).zfill(width) for value in (values[0], values[-1]))
         found.append(first if first == last else f"{first}-{last}")
     return ",".join(found)
+
+
+def _size(digits: str) -> tuple[int, int, str]:
+    """Return what puts numbers in order: `05` and `1` can be 0.05 and 0.1, or 05 and 10 of one width."""
+    return (0, 0, digits) if digits[0] == "0" and len(digits) > 1 else (1, int(digits), "")
 
 
 def _by_width(digits: set[str]) -> dict[int, set[int]]:

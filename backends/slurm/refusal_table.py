@@ -32,8 +32,17 @@ def _refusal(says: str, options: str, hint: str, code: str = "E503") -> Refusal:
     return Refusal(regex(says, re.IGNORECASE), tuple(options.split()), hint, code)
 
 
+_OTHERS = """
+    acctg-freq batch bb bbf begin cluster-constraint contiguous core-spec cores-per-socket cpu-freq deadline
+    delay-boot dependency exclusive extra extra-node-info gpu-freq hint kill-on-invalid-dep licenses mail-type
+    mail-user mcs-label mincpus network nice oversubscribe power prefer priority profile propagate reboot
+    segment sockets-per-node spread-job stepmgr switches thread-spec threads-per-core tmp use-min-nodes wckey
+"""
+OTHER_OPTIONS = frozenset(_OTHERS.split())
+"""Options of sbatch beside those that a job file cannot have raw; plugins of a site add more. Source: sbatch(1)."""
+UNKNOWN_OPTION = regex(r"unrecognized option '--?([\w-]+)", re.IGNORECASE)
 REFUSALS = (
-    _refusal(r"unrecognized option '--?([\w-]+)", "", "this version of Slurm does not know the option"),
+    Refusal(UNKNOWN_OPTION, (), "this version of Slurm does not know the option"),
     _refusal(r"invalid option -- '(\w)'", "", "this version of Slurm does not know the option"),
     _refusal(r"Invalid --([\w-]+) specification", "", "see sbatch(1) for what the option accepts"),
     _refusal(r"Invalid numeric value \S+ for --([\w-]+)", "", "see sbatch(1) for what the option accepts"),

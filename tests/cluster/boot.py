@@ -63,13 +63,19 @@ def up(instance: Instance) -> bool:
 
 
 def down(instance: Instance, purge: bool = False) -> None:
-    """Stop everything; logs stay until the next boot, or until `purge` removes the folder."""
-    if not instance.folder.exists():
-        return
-    with locked(instance):
-        clear(instance)
-        if purge:
-            shutil.rmtree(instance.folder)
+    """Stop everything; logs stay until the next boot, or until `purge` removes the folder.
+
+    What clusters of one Slurm or of one checkout share goes with the last of them.
+    """
+    if instance.folder.exists():
+        with locked(instance):
+            clear(instance)
+            if purge:
+                shutil.rmtree(instance.folder)
+    if purge:
+        for shared in (instance.base, instance.shared):
+            with contextlib.suppress(OSError):  # it is not empty, or not there
+                shared.rmdir()
 
 
 def clear(instance: Instance) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.cluster.boot import made_once
 from tests.cluster.instance import CHECKOUT
-from tests.cluster.packages import fingerprint
+from tests.cluster.packages import build_wheel, fingerprint
 from tests.cluster.processes import read
 
 if TYPE_CHECKING:
@@ -48,9 +47,7 @@ def install(instance: Instance, folder: Path) -> None:
             shutil.copytree(CHECKOUT / name, sources / name, symlinks=True, ignore=ignored)
         else:
             shutil.copy(CHECKOUT / name, sources / name)
-    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(sources)]
-    subprocess.run(pip, check=True, capture_output=True)
-    (wheel,) = folder.glob("*.whl")
+    wheel = build_wheel(sources, folder)
     tool = ["/usr/bin/python3", str(CHECKOUT / "tests/cluster/cluster.py"), "--slurm", instance.slurm]
     tool.append(f"--kind={instance.kind.name}")
     subprocess.run([*tool, "install-package", str(wheel)], check=True, capture_output=True)

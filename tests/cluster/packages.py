@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,14 +89,43 @@ def install_package(instance: Instance, source: Path) -> bool:
         return False
     stamp.unlink(missing_ok=True)
     pip = [*inside(instance), str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--force-reinstall", "--no-deps", str(source)], check=True)
-    complete = subprocess.run(
-        [*inside(instance), str(python), "-m", "pip", "check"], stdout=subprocess.DEVNULL, check=False
-    )
-    if complete.returncode != 0:
-        subprocess.run([*pip, str(source)], check=True)
+    with seen_by_hosts(instance, source) as package:
+        subprocess.run([*pip, "--force-reinstall", "--no-deps", str(package)], check=True)
+        complete = subprocess.run(
+            [*inside(instance), str(python), "-m", "pip", "check"], stdout=subprocess.DEVNULL, check=False
+        )
+        if complete.returncode != 0:
+            subprocess.run([*pip, str(package)], check=True)
     stamp.write_text(wanted)
     return True
+
+
+@contextlib.contextmanager
+def seen_by_hosts(instance: Instance, source: Path) -> Iterator[Path]:
+    """Return a wheel or a source folder as the cluster's own Python finds it.
+
+    Hosts with a root tree of their own see few folders of the machine's, and build nothing: that needs a registry.
+    """
+    if not instance.has_own_tree:
+        yield source
+        return
+    with tempfile.TemporaryDirectory(dir=instance.base) as name:
+        folder = Path(name)
+        if source.is_file():
+            yield Path(shutil.copy(source, folder))
+        else:
+            ignored = shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__")
+            yield build_wheel(shutil.copytree(source, folder / "sources", symlinks=True, ignore=ignored), folder)
+
+
+def build_wheel(sources: Path, folder: Path) -> Path:
+    """Build a wheel into a folder and return it; the build leaves files beside the sources."""
+    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(sources)]
+    done = subprocess.run(pip, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ClusterError(f"{sources}: no wheel can be built\n{done.stderr}".rstrip())
+    (wheel,) = folder.glob("*.whl")
+    return wheel
 
 
 def fingerprint(source: Path) -> str:

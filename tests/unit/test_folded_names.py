@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.backends.slurm_emulator.hostlist import expand
-from paislurm.translator.folded_names import folded, ranges
+from paislurm.translator.folded_names import by_numbers, folded, ranges
 
 names = st.from_regex(r"[a-z][a-z.-]{0,3}[0-9]{0,4}", fullmatch=True)
 
@@ -39,3 +39,20 @@ def test_ranges_name_every_number(numbers: set[int]) -> None:
         first, _, last = part.partition("-")
         found |= set(range(int(first), int(last or first) + 1))
     assert found == numbers
+
+
+@given(st.lists(st.from_regex(r"[a-c._-]{0,2}([0-9]{1,20}[a-c._-]{0,2}){0,3}", fullmatch=True), max_size=20))
+def test_names_are_told_apart_by_what_puts_them_in_order(given_names: list[str]) -> None:
+    found = sorted(given_names, key=by_numbers)
+    assert len({by_numbers(name) for name in found}) == len(set(given_names))
+
+
+@given(st.lists(st.integers(0, 10**6), max_size=20))
+def test_numbers_in_names_count_by_their_size(numbers: list[int]) -> None:
+    found = sorted((f"train-seed{number}-lr2" for number in numbers), key=by_numbers)
+    assert found == [f"train-seed{number}-lr2" for number in sorted(numbers)]
+
+
+def test_numbers_of_one_width_and_fractions_keep_their_order() -> None:
+    for given_names in (["n08", "n09", "n10", "n11"], ["lr0_001-seed2", "lr0_01-seed1", "lr0_05", "lr0_1"]):
+        assert sorted(set(given_names), key=by_numbers) == given_names

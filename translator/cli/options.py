@@ -6,16 +6,37 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ..errors import nearest
 from .shell.candidates import Job, JobOrGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ..monitor.job_status import State
 
 STATES: tuple[State, ...] = ("WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED")
 """In the order in which tables have them."""
+if TYPE_CHECKING:
+    _Choice = click.Choice[str]
+else:  # a click before 8.2 has no types of choices
+    _Choice = click.Choice
 F = TypeVar("F", bound="Callable[..., Any]")
+
+
+class NearChoice(_Choice):
+    """One of a few words, in any case; the error for another one has the nearest of them."""
+
+    def __init__(self, choices: Sequence[str]) -> None:
+        super().__init__(choices, case_sensitive=False)
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word that is meant."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            near = nearest(str(value), self.choices)
+            hint = f" Did you mean `{near}`?" if near else ""
+            raise click.BadParameter(error.message + hint, ctx=ctx, param=param) from None
 
 
 def _remember_json(context: click.Context, _: click.Parameter, value: bool) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .table import Behaviour, ExitCode
 
-BATCH = "batch"
+BATCH, UNLISTED = "batch", "unlisted"
 NO_FILE = 229
 """The code of a file that could not be read. Source: OpenPAI exit specification, ContainerIncorrectDataModelError."""
 GENERAL, NO_IMPORT = 1, 232
@@ -61,7 +61,8 @@ def advice(
 ) -> Advice:
     """Return what to say of an exit code, by the exit status of its task where the code tells nothing.
 
-    `kind` is the `type` of a code that only the site's profile lists, or BATCH for a failure that no task has had.
+    `kind` is the `type` of a code that only the site's profile lists, BATCH for a failure that no task has had, or
+    UNLISTED for a code that nobody lists.
     `last_lines` are those of a command, and `workdir` is where it starts, in the words of the job file.
     """
     if kind == BATCH:

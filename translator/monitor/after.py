@@ -78,7 +78,7 @@ def _look(folder: JobFolder, after: Dependency) -> Awaited:
     place, other = found
     end = other.ended
     if end is None:
-        wanted = "; it is being cancelled" if other.cancelled is not None else ""
+        wanted = f"; {after.name} was cancelled" if other.cancelled is not None else ""
         return Awaited(
             dependency=after, fulfilment="unfulfilled", text=f"after {after.name}{must}{wanted}", folder=place
         )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from paislurm.backends.slurm_emulator.hostlist import expand
 
 from ..folded_names import folded
 
@@ -36,5 +39,17 @@ def expected_start_at(view: View) -> int | None:
 def node_list(view: View) -> str:
     """Return the nodes of the last attempt, as Slurm writes them; "" while it has none."""
     end = view.history.ended
-    seen = end.node_list if end else view.observation.nodes if view.observation else ""
+    seen = end.node_list if end else folded_nodes(view.observation.nodes) if view.observation else ""
     return seen or folded(task.node for task in view.tasks if task.node)
+
+
+def folded_nodes(nodes: str) -> str:
+    """Return a list of nodes as one: those of the components of a heterogeneous job come as `n5,n6`.
+
+    >>> folded_nodes("n5,n6"), folded_nodes("n[1-3,7]")
+    ('n[5-6]', 'n[1-3,7]')
+    """
+    if "," in nodes:
+        with suppress(ValueError):
+            return folded(expand(nodes))
+    return nodes

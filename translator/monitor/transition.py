@@ -8,6 +8,7 @@ from ..folded_names import folded
 from ..lazy import regex
 from ..state.records import Ended, Observed, Retry
 from .job_status import JobStatus, state_of
+from .last_attempt import folded_nodes
 from .retry import STOPPED, AttemptEnd, RetryAfter, decide_retry
 from .waits import is_news
 
@@ -171,5 +172,5 @@ def _node_list(evidence: Evidence) -> str:
     """Return the nodes of the attempt by its tasks, or else by the backend; "" where they would fill the journal."""
     tasks = evidence.result.tasks if evidence.result else ()
     found = folded({task.node for task in tasks if task.node})
-    found = found or (evidence.observation.nodes if evidence.observation else "")
+    found = found or (folded_nodes(evidence.observation.nodes) if evidence.observation else "")
     return found if len(found) <= MAX_NODE_LIST else ""

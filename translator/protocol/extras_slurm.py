@@ -28,7 +28,7 @@ _RESERVED_REASONS = """
 """
 RESERVED = frozenset((*_RESERVED_REASONS.split(), *PASS_THROUGH))
 """The sbatch options that the planner writes, or that would take the script from it. Source: sbatch(1)."""
-_OWN_KEYS = ("time", *PASS_THROUGH)
+OWN_KEYS = ("time", *PASS_THROUGH)
 _MAX_TIME = 3650 * 24 * 3600
 _TIME_FORMS = "a time limit: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*\*?"
@@ -80,7 +80,7 @@ def raw_option(value: object) -> str:
         full = name[2:] if name[2:] in owned else owned[0]
         hint = (
             f"write `{full}` under `extras.slurm` instead"
-            if full in _OWN_KEYS
+            if full in OWN_KEYS
             else "leave it out"
             if full == name[2:]
             else f"sbatch reads it as `--{full}`"

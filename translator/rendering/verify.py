@@ -17,6 +17,7 @@ _SEAL = regex(
     rf"{re.escape(SEAL)}(\S+), sha256 ([0-9a-f]{{64}}): the same in every job(?: that uses: ([a-z0-9, -]+))? ----\n"
     r"# ---- head as compiled, sha256 ([0-9a-f]{64}) ----\n"
 )
+_JOB_FILE = regex(r"""^[ \t{]*["']?(?:protocolVersion|taskRoles|jobName)["']?[ \t]*:""", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,9 +67,19 @@ def verify(script: str, version: str) -> Verdict:
 
 
 def _refused(script: str, start: int) -> Verdict:
-    what = "the seal is not of the form that paislurm writes" if start else "there is no seal of a paislurm runtime"
+    what = "the seal is not of the form that paislurm writes" if start else _other_file(script)
     diagnostic = (script.count("\n", 0, start) + 1, what)
     return Verdict(version="", uses=(), edited=True, diagnostics=(diagnostic,), to_read=())
+
+
+def _other_file(text: str) -> str:
+    """Return what is said of a file without a seal."""
+    seal = "there is no seal of a paislurm runtime"
+    if text.startswith("#!"):
+        return seal
+    if _JOB_FILE.search(text):
+        return "this is a job file, no script: `paislurm check` looks at it, `paislurm script` makes the script of it"
+    return f"{seal}, and no `#!` at the beginning of a script: `paislurm script` makes one of a job file"
 
 
 def _unreadable(script: str) -> list[tuple[int, str]]:

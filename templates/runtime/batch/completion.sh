@@ -143,7 +143,12 @@ decide() {
   read_clock
   PSL_OUTCOME=$1 PSL_OUTCOME_CODE=$2 PSL_OUTCOME_BEHAVIOUR=$3 PSL_OUTCOME_REASON=$4
   PSL_DECIDED_AT=$PSL_NOW
-  log "$PSL_OUTCOME (code $PSL_OUTCOME_CODE): $PSL_OUTCOME_REASON"
+  if [[ $PSL_OUTCOME == interrupted ]]; then
+    # Which code that is depends on what ended the job, and Slurm alone knows that.
+    log "$PSL_OUTCOME: $PSL_OUTCOME_REASON"
+  else
+    log "$PSL_OUTCOME (code $PSL_OUTCOME_CODE): $PSL_OUTCOME_REASON"
+  fi
   if ((PSL_SUPERVISING)); then
     write_result
     stop_tasks

@@ -131,6 +131,16 @@ def test_a_cancel_ends_a_job_that_waits(tmp_path: Path) -> None:
     assert backend.submissions == []
 
 
+def test_a_job_that_was_cancelled_is_said_to_be_so_before_its_journal_has_the_end(tmp_path: Path) -> None:
+    one, two = first(tmp_path), second(tmp_path)
+    append(one.journal, Cancelled(happened_at=NOW, attempt=0, user="alice"))
+    view = stepped(two, FakeBackend(), NOW)
+    assert (view.job_status.state, view.job_status.reason) == (
+        "WAITING",
+        "after alice~first has succeeded; alice~first was cancelled",
+    )
+
+
 def test_an_attempt_that_was_never_taken_is_submitted_again_under_its_tag(tmp_path: Path) -> None:
     """As after kill -9 between the intent and the answer: the tag tells whether the backend took it."""
     first(tmp_path, replace(ENDED, state="SUCCEEDED", exit_code=0))

@@ -243,3 +243,22 @@ def test_a_runtime_has_only_what_is_asked_for() -> None:
 def test_the_help_of_runtime_names_all_parts() -> None:
     named = (runtime_command.help or "").partition("names it: ")[2].partition(".")[0]
     assert tuple(" ".join(named.split()).split(", ")) == ALL_USES
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("protocolVersion: 2\nname: demo\n", "this is a job file, no script: `paislurm check`"),
+        ('{\n  "jobName": "demo"\n}\n', "this is a job file, no script"),
+        ('{"protocolVersion": 2}', "this is a job file, no script"),
+        (
+            "partitions:\n  batch: {}\n",
+            "there is no seal of a paislurm runtime, and no `#!` at the beginning of a script: `paislurm script`",
+        ),
+        ("", "there is no seal of a paislurm runtime, and no `#!`"),
+        ("#!/bin/bash\n# protocolVersion: 2\n", "there is no seal of a paislurm runtime"),
+    ],
+)
+def test_a_file_of_another_kind_is_told_as_such(text: str, says: str) -> None:
+    [(line, message)] = verify(text, VERSION).diagnostics
+    assert (line, message[: len(says)]) == (1, says)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -149,3 +150,18 @@ def test_a_line_that_comes_when_the_second_is_up_is_whole(tmp_path: Path) -> Non
         ["bash", "-c", script, tmp_path / "events"], capture_output=True, text=True, check=True, timeout=30
     )
     assert done.stdout == "exit 0 0 0 0 7 255 unknown 1\nfree 0 0\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("TERM", "interrupted: the job was told to end from outside: see Slurm's accounting for the reason"),
+        ("USR1", "failed (code -1004): the time limit is near: tasks were told to end"),
+    ],
+)
+def test_the_log_names_a_code_only_where_the_script_knows_it(name: str, says: str) -> None:
+    """Of a time limit that comes without a warning Slurm alone knows: the job has its code, not that of a cancel."""
+    script = f'set -u\n{sourced()}\nfinish() {{ echo "$PSL_OUTCOME_CODE"; }}; on_signal {name}'
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, timeout=30)
+    assert done.stderr == f"paislurm: {says}\n"
+    assert done.stdout in ("-210\n", "-1004\n")

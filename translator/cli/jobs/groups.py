@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ...folded_names import by_numbers
 from ...state.job_folder import JobFolder, Living
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def jobs_of_group(store: Store, group: str, *, user: str) -> list[JobFolder]:
-    """Return the user's jobs of a group by name, without those whose names were used again."""
+    """Return the user's jobs of a group by name, `seed2` before `seed10`, without those whose names were used again."""
     found: list[JobFolder] = []
     for name, job in store.look():
         if group and name.startswith(f"{user}~"):
@@ -20,7 +21,7 @@ def jobs_of_group(store: Store, group: str, *, user: str) -> list[JobFolder]:
                 known = job.read() if isinstance(job, Living) else job
                 if known.group == group and known.full_name == name:
                     found.append(JobFolder(path=store.jobs / name))
-    return found
+    return sorted(found, key=lambda folder: by_numbers(folder.name))
 
 
 def groups(store: Store, *, user: str) -> list[str]:
@@ -30,4 +31,4 @@ def groups(store: Store, *, user: str) -> list[str]:
         if name.startswith(f"{user}~"):
             with suppress(OSError):
                 found.add((job.read() if isinstance(job, Living) else job).group)
-    return sorted(found - {""})
+    return sorted(found - {""}, key=by_numbers)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from ...folded_names import by_numbers
 from ...lazy import dataclass
 from ...monitor.job_status import JobStatus
 from ...monitor.last_attempt import ended_at, expected_start_at, node_list, started_at
@@ -128,7 +129,7 @@ def lines(
     for view in refresh_all(living, max_age=max_age):
         found.append(line_of(view))
         problems |= {view.backend_error} - {""}
-    found.sort(key=lambda line: (line.begun_at, line.name), reverse=True)
+    found.sort(key=lambda line: (line.begun_at, by_numbers(line.name)), reverse=True)
     return found, sorted(problems)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from ...errors import Diagnostic, NotFoundError
+from ...errors import Diagnostic, NotFoundError, nearest
+from ...folded_names import by_numbers
 from ...state.job_folder import JobFolder, Living
-from .groups import jobs_of_group
+from .groups import groups, jobs_of_group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,10 +21,11 @@ PATTERN_CHARACTERS = frozenset("*?[")
 
 
 def select(store: Store, words: Sequence[str], *, user: str, last: bool = False) -> list[JobFolder]:
-    """Return the jobs that words mean, each once, in the order of the words; a pattern's jobs by name.
+    """Return the jobs that words mean, each once, in the order of the words.
 
-    Without a word, or with `last`, it is the user's job that was submitted last. Raises `NotFoundError` that
-    names every word that means nothing.
+    The jobs of a pattern or a group are in the order of their names, `seed2` before `seed10`. Without a word, or with
+    `last`, it is the user's job that was submitted last. Raises `NotFoundError` that names every word that means
+    nothing.
     """
     found: dict[str, JobFolder] = {}
     missing: list[Diagnostic] = []
@@ -91,11 +94,28 @@ def _named(store: Store, word: str, *, user: str) -> list[JobFolder]:
     """Return the job of a name or an id, else all jobs of the group that the word names."""
     try:
         return [store.find(word, user=user)]
-    except NotFoundError:
+    except NotFoundError as error:
         found = jobs_of_group(store, word, user=user)
         if not found:
-            raise
+            raise _with_near_group(error, nearest(word, groups(store, user=user))) from None
         return found
+
+
+def _with_near_group(error: NotFoundError, near: str) -> NotFoundError:
+    """Return the error for a word that means nothing, with the name of a group that is near, "" for none."""
+    if not near:
+        return error
+    asks = "did you mean "
+    told = [
+        replace(
+            each,
+            hint=f"{each.hint[:-1]} or the group `{near}`?"
+            if each.hint.startswith(asks)
+            else f"{asks}the group `{near}`?",
+        )
+        for each in error.diagnostics
+    ]
+    return NotFoundError(told)
 
 
 def _matching(store: Store, pattern: str, *, user: str) -> list[JobFolder]:
@@ -103,7 +123,7 @@ def _matching(store: Store, pattern: str, *, user: str) -> list[JobFolder]:
     own = f"{user}~"
     found = [
         JobFolder(path=store.jobs / name)
-        for name in store.names()
+        for name in sorted(store.names(), key=by_numbers)
         if fnmatchcase(name, pattern if "~" in pattern else own + pattern)
     ]
     if not found:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...errors import Diagnostic, NotFoundError
+from ...errors import Diagnostic, NotFoundError, did_you_mean
+from ...folded_names import by_numbers
 from ...lazy import dataclass
 from ...monitor.last_attempt import ended_at, runs_since
 from ...monitor.poll import open_job
@@ -12,7 +13,7 @@ from ..context import clock, store, user_name
 from ..output.console import log, print_json
 from ..output.tables import print_table
 from ..output.times import by_size, elapsed_seconds, elapsed_text, number
-from .groups import jobs_of_group
+from .groups import groups, jobs_of_group
 from .refresh import refresh_all
 from .rounds import warn_of_overdue_round
 
@@ -54,7 +55,7 @@ def group_rows(views: Sequence[View], now: int) -> list[GroupRow]:
         )
         for view in views
     ]
-    return sorted(rows, key=lambda row: ([by_size(value) for value in row.sweep.values()], row.name))
+    return sorted(rows, key=lambda row: ([by_size(value) for value in row.sweep.values()], by_numbers(row.name)))
 
 
 def folders_of_group(group: str) -> list[JobFolder]:
@@ -62,7 +63,8 @@ def folders_of_group(group: str) -> list[JobFolder]:
     folders = jobs_of_group(store(), group, user=user_name())
     if not folders:
         message = f"there is no group `{group}` in {store().jobs}"
-        raise NotFoundError(Diagnostic(code="E597", message=message, hint="`paislurm submit --sweep` makes one"))
+        hint = did_you_mean(group, groups(store(), user=user_name())) or "`paislurm submit --sweep` makes one"
+        raise NotFoundError(Diagnostic(code="E597", message=message, hint=hint))
     return folders
 
 

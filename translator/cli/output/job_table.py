@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...folded_names import by_numbers
 from .times import age, by_size, elapsed, elapsed_seconds, format_time, number
 
 if TYPE_CHECKING:
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
     from ..jobs.listing import Line
 
-    SortKey = str | int | tuple[int, int] | tuple[int, float, str] | None
+    SortKey = str | int | tuple[int, int] | tuple[int, float, str] | tuple[str | tuple[int, int, str], ...] | None
 
 PARAMETER = "param."
 """What goes before the name of a parameter of the job file, as a column."""
@@ -54,7 +55,7 @@ def _age(line: Line, now: int) -> int | None:
 
 
 COLUMNS: Mapping[str, Column] = {
-    "name": Column(lambda line, _: line.short_name, lambda line, _: line.name),
+    "name": Column(lambda line, _: line.short_name, lambda line, _: by_numbers(line.name)),
     "state": _plain(lambda line: line.state),
     "code": _count(lambda line: line.exit_code),
     "id": Column(lambda line, _: line.job_id or "-", _id_key),
@@ -86,7 +87,7 @@ def column(name: str) -> Column | None:
     if name.startswith(PARAMETER) and name != PARAMETER:
         parameter = name.removeprefix(PARAMETER)
 
-        def key(line: Line, _: int) -> tuple[int, float, str] | None:
+        def key(line: Line, _: int) -> tuple[int, float, str] | tuple[str | tuple[int, int, str], ...] | None:
             value = line.parameters.get(parameter)
             return None if value is None else by_size(value)
 

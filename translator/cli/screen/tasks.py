@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from ...folded_names import by_numbers
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -28,7 +30,9 @@ GROUP = 10
 
 def urgent_first(jobs: Iterable[Line]) -> list[Line]:
     """Return jobs with the most urgent state first, and of those of one state the newest."""
-    return sorted(jobs, key=lambda job: (URGENCY[job.state], -(job.submitted_at or job.created_at), job.name))
+    return sorted(
+        jobs, key=lambda job: (URGENCY[job.state], -(job.submitted_at or job.created_at), by_numbers(job.name))
+    )
 
 
 def filtered(jobs: Iterable[Line], words: str) -> list[Line]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from paislurm.backends.slurm.refusal_table import NODE_OPTIONS
+from paislurm.backends.slurm.refusal_table import NODE_OPTIONS, OTHER_OPTIONS, UNKNOWN_OPTION
 from paislurm.backends.slurm.refusals import named_options
 
-from ...errors import RejectedError
+from ...errors import RejectedError, nearest
 from ...plural import verb
 from ...reading.document import path_text
 from ..input.typed_options import with_options
@@ -83,7 +83,7 @@ def locate_refusal(error: RejectedError, document: Document, values: str = "") -
         others = []
     elif first[0] == "extras":
         others = [path for path in others if path[0] != "taskRoles"]
-    diagnostic = error.diagnostics[0]
+    diagnostic = _with_near_option(error)
     more = f" and {len(others) - MAX_OTHERS} more" if len(others) > MAX_OTHERS else ""
     also = f"or it is about {', '.join(map(path_text, others[:MAX_OTHERS]))}{more}" if others else ""
     diagnostic = replace(
@@ -93,6 +93,25 @@ def locate_refusal(error: RejectedError, document: Document, values: str = "") -
         hint="; ".join(part for part in (diagnostic.hint, also) if part),
     )
     return _with(_again(error, diagnostic, error.options), values)
+
+
+def _with_near_option(error: RejectedError) -> Diagnostic:
+    """Return the diagnostic of a refusal, with an option that is near to one that sbatch does not know."""
+    from ...protocol.extras_slurm import OWN_KEYS, RESERVED
+
+    diagnostic = error.diagnostics[0]
+    unknown = UNKNOWN_OPTION.search(error.stderr)
+    near = nearest(unknown[1], (*RESERVED, *OTHER_OPTIONS)) if unknown else ""
+    if not near:
+        return diagnostic
+    where = (
+        f" Write `{near}` under `extras.slurm`"
+        if near in OWN_KEYS
+        else " paislurm sets it itself"
+        if near in RESERVED
+        else ""
+    )
+    return replace(diagnostic, hint=f"{diagnostic.hint}; did you mean `--{near}`?{where}")
 
 
 def _with(error: RejectedError, values: str) -> RejectedError:

@@ -73,6 +73,10 @@ def port_of(place: TaskPlace, word: str, pages: Iterable[WebPage] = ()) -> int:
             if (page.task, page.title.lower()) == (place.name, word.lower()):
                 return int(page.url.rpartition(":")[2])
     labels = ", ".join(f"{label} ({', '.join(map(str, ports))})" for label, ports in place.ports.items() if ports)
-    message = f"task {place.name} has no port `{word}`"
-    hint = f"it has {labels}; any other port can be given as a number" if labels else "give the number of the port"
+    if number is None:
+        message = f"task {place.name} has no port `{word}`"
+        hint = f"it has {labels}; any other port can be given as a number" if labels else "give the number of the port"
+    else:
+        message = f"`{word}` is no port: ports are 1 to {MAX_PORT}"
+        hint = f"task {place.name} has {labels}" if labels else ""
     raise NotFoundError(Diagnostic(code="E567", message=message, hint=hint))

@@ -37,7 +37,16 @@ Label = Annotated[
     str, pattern("a port label of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD, number=4)
 ]
 ImageUri = Annotated[str, pattern("an image such as `repository/image:tag`, without blanks", r"[^\s\x00-\x20\x7f]+")]
-Version = Annotated[Any, choice(2, "2")]
+
+
+def _version(value: object) -> object:
+    if value not in (2, "2") or isinstance(value, bool):
+        hint = "OpenPAI has the protocols 1 and 2: a job of protocol 1 has `jobName`, and no `protocolVersion`"
+        raise expected("2", hint)
+    return value
+
+
+Version = Annotated[Any, Validator(_version, {"enum": [2, "2"]})]
 Int = Annotated[int, int_range()]
 TextList = Annotated[list[Text], NOT_EMPTY]
 

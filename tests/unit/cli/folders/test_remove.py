@@ -111,6 +111,32 @@ def test_where_nobody_can_be_asked_a_pattern_needs_yes(
     assert there(surroundings) == {"b"}
 
 
+def test_where_nobody_can_be_asked_a_group_needs_yes(
+    run: Runner, ended: Callable[..., JobFolder], surroundings: Path
+) -> None:
+    for name in ("seed10", "seed2"):
+        ended(name, group="sweep")
+    ended("only", group="alone")
+    for words in (["sweep"], ["seed2", "sweep"]):
+        said = run("remove", *words)
+        assert (said.code, "this removes 2 jobs, and nobody can be asked: --yes does it" in said.err) == (2, True)
+    assert there(surroundings) == {"seed10", "seed2", "only"}
+    shown = run("remove", "sweep", "--dry-run")
+    assert [line.split()[2] for line in shown.out.splitlines()] == [f"{ME}~seed2", f"{ME}~seed10"]
+    assert run("remove", "alone").code == 0
+    assert run("remove", "sweep", "--yes").code == 0
+    assert there(surroundings) == set()
+
+
+def test_jobs_that_are_named_one_by_one_need_no_yes(
+    run: Runner, ended: Callable[..., JobFolder], surroundings: Path
+) -> None:
+    for name in ("seed10", "seed2"):
+        ended(name, group="sweep")
+    assert run("remove", "seed10", f"{ME}~seed2").code == 0
+    assert there(surroundings) == set()
+
+
 @pytest.mark.parametrize(("answer", "stays"), [("n\n", {"a", "b"}), ("y\n", set())])
 def test_a_person_is_asked_where_it_is_more_than_one(
     run: Runner,

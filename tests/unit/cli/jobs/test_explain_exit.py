@@ -66,6 +66,23 @@ def test_codes_without_a_row_keep_their_number(run: Runner) -> None:
     assert "ContainerUndefinedNegativeExitCode" in run("explain-exit", "-77").out
 
 
+@pytest.mark.parametrize("code", ["9999", "-9999"])
+def test_a_code_that_nobody_has_is_no_failure_of_the_cluster(run: Runner, tmp_path: Path, code: str) -> None:
+    shown = run("explain-exit", code).out
+    assert "usually      a code that no rule knows" in shown
+    assert "behaviour    unknown: retried as often as `jobRetryCount` says" in shown
+    assert not any(word in shown for word in ("cluster", "platform", "RUNTIME"))
+    assert json.loads(run("explain-exit", code, "--json").out)["meaning"].startswith("a code that no rule knows")
+    site = tmp_path / "own.yaml"
+    site.write_text(f"exitSpec: [{{code: {code}, phrase: Ours, behaviour: transient}}]\n")
+    assert "no rule knows" not in run("explain-exit", code, "--site", str(site)).out
+
+
+def test_an_exit_status_without_a_code_is_a_commands_own(run: Runner) -> None:
+    assert "a failure of which the exit specification knows no more" in run("explain-exit", "200").out
+    assert "an exit status that the command chose itself" in run("explain-exit", "42").out
+
+
 @pytest.mark.parametrize(
     ("word", "code"), [("NF", -1001), ("node_fail", -1001), ("podnodelost", -1001), ("OOM", -1200)]
 )

@@ -309,3 +309,54 @@ def test_of_many_jobs_that_had_ended_their_number_is_told(run: Runner, slurm: Fa
         make(surroundings, f"old-{number}", str(number), ENDED)
     assert run("cancel", "old-*").out == "5 jobs have already ended\n"
     assert slurm.cancel_calls == 0
+
+
+@pytest.mark.parametrize("words", [["seed*"], ["sweep"]])
+def test_commands_have_jobs_in_the_order_of_their_numbers(
+    run: Runner, slurm: FakeBackend, surroundings: Path, words: list[str]
+) -> None:
+    at, numbers = clock() - 5, ["1", "2", "10", "11"]
+    for number in reversed(numbers):
+        job, job_id = f"seed{number}", f"20{number}"
+        created = replace(CREATED, user=user_name(), job=job, group="sweep", happened_at=at)
+        sent = replace(SUBMITTED, user=user_name(), job=job, job_id=job_id, happened_at=at)
+        job_folder(surroundings, created, replace(INTENT, happened_at=at), sent, name=f"{ME}~{job}")
+        slurm.observations[JobId(job_id)] = observed("RUNNING", job_id=job_id)
+
+    def order(*command: str) -> list[str]:
+        return list(dict.fromkeys(re.findall(r"\bseed([0-9]+)", run(*command).out)))
+
+    assert order("status", *words) == numbers
+    assert order("du", *words) == numbers
+    assert order("list", "seed*") == [*reversed(numbers)]
+    assert order("list", "--sort", "name") == order("list", "--group", "sweep") == numbers
+    assert order("update", *words, "--retries", "1") == numbers
+    assert order("cancel", *words) == numbers
+
+
+def test_a_near_group_and_a_near_state_are_told(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+    assert slurm
+    created = replace(CREATED, user=user_name(), job="seed1", group="sweep")
+    sent = replace(SUBMITTED, user=user_name(), job="seed1")
+    job_folder(surroundings, created, INTENT, sent, ENDED, name=f"{ME}~seed1")
+    said = run("list", "--group", "swep")
+    assert (said.code, "error E597: there is no group `swep`" in said.err) == (5, True)
+    assert "hint: did you mean `sweep`?" in said.err
+    assert "hint: `paislurm submit --sweep` makes one" in run("list", "--group", "qqq").err
+    assert "did you mean the group `sweep`?" in run("list", "swep").err
+    for words in (("list", "--state", "runing"), ("status", "seed1", "--state", "Runing")):
+        said = run(*words)
+        assert (said.code, "Did you mean `RUNNING`?" in said.err) == (2, True)
+    assert "Did you mean `STOPPED`?" in run("remove", "--state", "stoped").err
+    assert "Did you mean" not in run("list", "--state", "qqq").err
+    assert run("list", "--state", "failed").out.count("seed1") == 1
+
+
+@pytest.mark.parametrize("nodes", ["n5,n6", "n[5-6]"])
+def test_nodes_of_components_are_shown_as_one_list(
+    run: Runner, slurm: FakeBackend, surroundings: Path, nodes: str
+) -> None:
+    make(surroundings, "het", "11")
+    slurm.observations[JobId("11")] = observed("RUNNING", job_id="11", nodes=nodes)
+    assert run("list", "--columns", "nodes").out.split() == ["nodes", "n[5-6]"]
+    assert json.loads(run("status", "het", "--json").out)["node_list"] == "n[5-6]"

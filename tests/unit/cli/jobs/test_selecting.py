@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,31 @@ def _jobs(surroundings: Path) -> None:
     for at, (user, job) in enumerate([(ME, "train-2"), (ME, "train-1"), ("bob", "train-9"), (ME, "other")]):
         created = replace(CREATED, happened_at=1000 + at % 3, user=user, job=job)
         job_folder(surroundings, created, name=f"{user}~{job}")
+
+
+def test_a_near_group_is_told_beside_near_jobs(surroundings: Path) -> None:
+    for name, group in (("train-7", "trains"), ("seed1", "sweep")):
+        job_folder(surroundings, replace(CREATED, user=ME, job=name, group=group), name=f"{ME}~{name}")
+    hints = {}
+    for word in ("swep", "trans", "qqq"):
+        with pytest.raises(NotFoundError) as error:
+            select(store(), [word], user=ME)
+        [diagnostic] = error.value.diagnostics
+        hints[word] = diagnostic.hint
+    assert hints["swep"] == "did you mean the group `sweep`?"
+    assert re.fullmatch(r"did you mean `train-.` or .* or the group `trains`\?", hints["trans"])
+    assert hints["qqq"] == "`paislurm list` shows your jobs"
+
+
+@pytest.mark.parametrize("words", [["seed*"], ["sweep"]])
+def test_jobs_of_a_pattern_and_of_a_group_are_in_the_order_of_their_numbers(
+    surroundings: Path, words: list[str]
+) -> None:
+    for number in (10, 2, 1, 11):
+        created = replace(CREATED, user=ME, job=f"seed{number}", group="sweep")
+        job_folder(surroundings, created, name=f"{ME}~seed{number}")
+    found = [folder.name for folder in select(store(), words, user=ME)]
+    assert found == [f"{ME}~seed{number}" for number in (1, 2, 10, 11)]
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,14 @@ def test_the_ssh_line_to_a_port() -> None:
 
 
 @pytest.mark.usefixtures("running")
+def test_what_is_no_port_is_told_which_are() -> None:
+    said = paislurm("port-forward", "demo", "web-0", "99999").stderr
+    assert "error E567: `99999` is no port: ports are 1 to 65535" in said
+    assert "hint: task web-0 has " in said
+    assert "any other port can be given as a number" in paislurm("port-forward", "demo", "web-0", "htp").stderr
+
+
+@pytest.mark.usefixtures("running")
 def test_what_a_job_writes_is_no_option_of_that_ssh() -> None:
     (log,) = Path(document("status", "demo")["folder"]).glob("attempts/0/tasks/*.log")
     text = log.read_text(encoding="utf-8")

@@ -127,3 +127,11 @@ def test_a_slurm_that_does_not_answer_leaves_no_profile(
     assert (said.code, asked) == (0, [])
     assert HINT in said.err
     assert not detected_path().exists()
+
+
+def test_a_check_knows_from_then_on_what_slurm_said(run: Runner, tmp_path: Path, asked: list[str]) -> None:
+    large = job_file(tmp_path, JOB.replace("gpu: 0", "gpu: 800"))
+    assert run("check", large).code == 0
+    submit(run, job_file(tmp_path, name="small.yaml"))
+    said = run("check", large)
+    assert (said.code, "error E4" in said.err, len(asked)) == (4, True, 1)

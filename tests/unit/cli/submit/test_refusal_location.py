@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from paislurm.backends.runner import Completed
+from paislurm.backends.slurm.refusal_table import OTHER_OPTIONS
 from paislurm.backends.slurm.refusals import failure
 from paislurm.translator.cli.submit.refusal_location import locate_refusal, with_suspects
 from paislurm.translator.errors import Diagnostic, RejectedError
+from paislurm.translator.protocol.extras_slurm import RESERVED
 from paislurm.translator.reading.read import read
 
 from ..running import JOB
@@ -113,6 +115,28 @@ def test_without_bounds_and_for_other_refusals_nothing_else_is_suspected() -> No
     other = suspected("extras: {slurm: {exclude: n1}}\n", ACCOUNT)
     assert other.message.startswith("sbatch refuses --account: ")
     assert "`exclude`" not in other.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("tme", "; did you mean `--time`? Write `time` under `extras.slurm`"),
+        ("nodess", "; did you mean `--nodes`? paislurm sets it itself"),
+        ("licences", "; did you mean `--licenses`?"),
+        ("qqqqq", "does not know the option"),
+    ],
+)
+def test_the_option_that_may_be_meant_is_named(name: str, hint: str) -> None:
+    diagnostic = refused(
+        f"sbatch: unrecognized option '--{name}=5'\n", f"extras: {{slurm: {{options: [--{name}=5]}}}}\n"
+    )
+    assert diagnostic.path == "$.extras.slurm.options[0]"
+    assert diagnostic.hint.endswith(hint)
+
+
+def test_no_option_is_both_for_the_job_file_and_refused_there() -> None:
+    assert "begin" in OTHER_OPTIONS
+    assert OTHER_OPTIONS.isdisjoint(RESERVED)
 
 
 JOB_V1 = """\

@@ -24,8 +24,8 @@ MAX_ENDED = 3
 def command(jobs: tuple[str, ...], *, last: bool, as_json: bool) -> int:
     """End jobs. A job that has ended already is no error.
 
-    JOB is a job's name, user~name, its Slurm id, or a pattern as 'train-*'; `--last` is the job that you submitted
-    last. Tasks get TERM and some seconds to save what they have.
+    JOB is a job's name, user~name, its Slurm id, a group, or a pattern as 'train-*'; `--last` is the job that you
+    submitted last. Tasks get TERM and some seconds to save what they have.
     """
     from ...context import store, user_name
     from ...jobs.cancelling import cancel_jobs, joined

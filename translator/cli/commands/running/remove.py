@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ....plural import counted
-from ...options import examples, json_option
+from ...options import NearChoice, examples, json_option
 from ...output.console import is_terminal, log, one_line, print_json, print_result
 from ...shell.candidates import JobOrGroup
 
@@ -45,7 +45,7 @@ def _age(_: click.Context, __: click.Parameter, value: str | None) -> int | None
     "--state",
     "states",
     multiple=True,
-    type=click.Choice(ENDS, case_sensitive=False),
+    type=NearChoice(ENDS),
     help="Only jobs that ended so; can be repeated.",
 )
 @click.option("--keep-logs", is_flag=True, help="Only working directories and code; records and logs stay.")
@@ -64,11 +64,12 @@ def command(
 ) -> int:
     """Remove jobs that have ended, with all that they left in their folders. There is no way back.
 
-    JOB is a job's name, user~name, its Slurm id, or a pattern such as 'sweep-*'; name.1 is the job whose name was used
-    again. Without JOB, --older-than or --state says which. A job that has not ended is refused: cancel it first.
+    JOB is a job's name, user~name, its Slurm id, a group, or a pattern such as 'sweep-*'; name.1 is the job whose name
+    was used again. Without JOB, --older-than or --state says which. A job that has not ended is refused: cancel it
+    first.
 
     On a terminal it asks before it removes more than one job. Elsewhere --yes is needed where the jobs are not named
-    one by one.
+    one by one, but by a group, a pattern or an option.
     """
     from ....state.tidying.removal import finish_removals
     from ...context import store, user_name
@@ -90,8 +91,6 @@ def command(
 
 def _is_sure(words: tuple[str, ...], found: list[Opened], *, filtered: bool, yes: bool) -> bool:
     """Tell whether the user wants these jobs removed; a usage error where nobody can be asked."""
-    from ...jobs.selecting import is_pattern
-
     if yes or not found:
         return True
     if is_terminal(sys.stdin) and is_terminal(sys.stderr):
@@ -99,11 +98,19 @@ def _is_sure(words: tuple[str, ...], found: list[Opened], *, filtered: bool, yes
             return True
         log("\n".join(one_line(job.folder.name) for job in found))
         return click.confirm(f"remove these {len(found)} jobs?", err=True)
-    if filtered or any(map(is_pattern, words)):
+    if filtered or any(map(_means_several, words)):
         raise click.UsageError(
             f"this removes {counted(len(found), 'job')}, and nobody can be asked: --yes does it, --dry-run shows them"
         )
     return True
+
+
+def _means_several(word: str) -> bool:
+    """Tell whether a word is a pattern, or a group of more than one job."""
+    from ...context import store, user_name
+    from ...jobs.selecting import is_pattern, select
+
+    return is_pattern(word) or len(select(store(), [word], user=user_name())) > 1
 
 
 def _remove(

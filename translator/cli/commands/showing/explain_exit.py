@@ -25,9 +25,13 @@ LIVING = {
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """Hold a row, and the state that led to it; no row for a state that is no end."""
+    """Hold a row, and the state that led to it; no row for a state that is no end.
+
+    `is_listed` is false for a code that neither the exit specification nor the site has.
+    """
 
     row: ExitCode | None
+    is_listed: bool = True
     state: str = ""
     meaning: str = ""
 
@@ -66,7 +70,7 @@ def explain(what: str, table: ExitTable) -> Explanation:
     from paislurm.backends.slurm.states import STATES, normalize, phase
 
     if what.removeprefix("-").isdecimal() and len(what) < 10:
-        return Explanation(row=table.describe(int(what)))
+        return Explanation(row=table.describe(int(what)), is_listed=int(what) in table.codes)
     named = table.named(what)
     if named is not None:
         return Explanation(row=named)
@@ -100,8 +104,8 @@ def _as_dict(explanation: Explanation) -> dict[str, object]:
         "exit_code": row.code,
         "phrase": row.phrase,
         "behaviour": row.behaviour,
-        "meaning": explanation.meaning or _advice(row).meaning,
-        "advice": _advice(row).text,
+        "meaning": explanation.meaning or _advice(explanation, row).meaning,
+        "advice": _advice(explanation, row).text,
         "retry_rule": retry_rule(row),
         "type": row.type,
         "issuer": row.issuer,
@@ -113,10 +117,11 @@ def _as_dict(explanation: Explanation) -> dict[str, object]:
     }
 
 
-def _advice(row: ExitCode) -> Advice:
-    from ....exit_codes.advice import advice
+def _advice(explanation: Explanation, row: ExitCode) -> Advice:
+    from ....exit_codes.advice import UNLISTED, advice
 
-    return advice(row.code, kind=row.type)
+    kind = row.type if explanation.is_listed else "unknown" if _of_status(row.code) else UNLISTED
+    return advice(row.code, kind=kind)
 
 
 def _of_status(code: int) -> str:
@@ -137,7 +142,8 @@ def _as_text(explanation: Explanation) -> str:
     row = explanation.row
     if row is None:
         return f"{explanation.state}  {explanation.meaning}"
-    said = _advice(row)
+    said = _advice(explanation, row)
+    listed = row if explanation.is_listed else None
     rows = [
         ("state", f"{explanation.state}: {explanation.meaning}" if explanation.state else ""),
         ("code", str(row.code)),
@@ -148,10 +154,10 @@ def _as_text(explanation: Explanation) -> str:
         ("try", said.remedy),
         ("behaviour", f"{row.behaviour}: {retry_rule(row)}" if row.code else retry_rule(row)),
         ("node", "left out of the next attempts" if row.exclude_node else ""),
-        ("type", row.type),
-        ("reported by", row.issuer),
-        ("caused by", row.causer),
-        ("when", row.stage),
+        ("type", listed.type if listed else ""),
+        ("reported by", listed.issuer if listed else ""),
+        ("caused by", listed.causer if listed else ""),
+        ("when", listed.stage if listed else ""),
         ("states", ", ".join(row.states)),
         *(("found by", condition) for condition in conditions(row.code)),
     ]

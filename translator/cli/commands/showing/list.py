@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ....plural import counted, verb
-from ...options import STATES, examples, json_option
+from ...options import STATES, NearChoice, examples, json_option
 from ...output.console import is_terminal, log, print_json
 from ...shell.candidates import Columns, Group, JobOrGroup
 
@@ -37,7 +37,7 @@ ON_A_TERMINAL = 30
     "--state",
     "states",
     multiple=True,
-    type=click.Choice([*STATES, "UNKNOWN"], case_sensitive=False),
+    type=NearChoice([*STATES, "UNKNOWN"]),
     help="Only jobs in this state; can be repeated.",
 )
 @click.option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import STATES, examples, jobs_arguments, json_option
+from ...options import STATES, NearChoice, examples, jobs_arguments, json_option
 from ...output.console import is_terminal, log, print_json, print_result
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "--state",
     "states",
     multiple=True,
-    type=click.Choice(STATES, case_sensitive=False),
+    type=NearChoice(STATES),
     help="Of the tasks, those in this state; can be repeated.",
 )
 @click.option("--task", "patterns", multiple=True, metavar="PATTERN", help="Of the tasks, those of a role or name.")

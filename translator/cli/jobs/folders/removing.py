@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from paislurm.backends.registry import is_elsewhere
 
 from ....errors import Diagnostic, FolderError, NotFoundError
+from ....folded_names import by_numbers
 from ....monitor.poll import open_job
 from ....state.tidying.removal import BULKY, check_removable, delete, hide, hide_bulk
 from ...context import backend, clock, store, user_name
@@ -55,7 +56,7 @@ def matching(words: Sequence[str], older_than: int | None, states: Collection[st
             old = end is not None and (older_than is None or clock() - end >= older_than)
             if old and is_own(job) and (not states or (job.history.ended and job.history.ended.state in states)):
                 found.append(job)
-    return found
+    return found if words else sorted(found, key=lambda job: by_numbers(job.folder.name))
 
 
 def remove_job(job: Opened, *, keep_logs: bool = False) -> str:

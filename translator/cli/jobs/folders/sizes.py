@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ....folded_names import by_numbers
 from ....state.tidying.room_taken import RoomTaken, room_taken
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class JobSize(NamedTuple):
 def sizes(folders: Iterable[JobFolder]) -> list[JobSize]:
     """Return what jobs take, the largest first."""
     found = [JobSize(folder.name, room_taken(str(folder.path))) for folder in folders]
-    return sorted(found, key=lambda job: (-job.room.size, -job.room.inodes, job.name))
+    return sorted(found, key=lambda job: (-job.room.size, -job.room.inodes, by_numbers(job.name)))
 
 
 def total(jobs: Iterable[JobSize]) -> RoomTaken:
