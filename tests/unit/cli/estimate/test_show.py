@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ...monitor.jobs import FakeBackend
     from ..running import Runner
 
+RECORDED_AT = 1795440000
+"""A time before the start that was expected when the answers were recorded."""
+
 
 class Slurm:
     """A Slurm that answers as recorded, whatever the partitions are called; it keeps what it was asked."""
@@ -40,6 +43,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, slurm: FakeBackend) -> Slurm:
     assert not slurm.submissions
     answering = Slurm("busy")
     monkeypatch.setattr(show, "slurm_runner", lambda _: answering)
+    monkeypatch.setattr(show, "clock", lambda: RECORDED_AT)
     return answering
 
 
