@@ -62,7 +62,8 @@ def test_many_jobs_have_a_row_each_and_the_reasons_of_failures_once(
     table, *rest = said.out.removesuffix("\n").split("\n\n")
     rows = [line.split()[:2] for line in table.splitlines()]
     assert rows[0] == ["name", "state"]
-    assert rows[1:4] == [["train-0", "FAILED"], ["train-1", "FAILED"], ["train-10", "SUCCEEDED"]]
+    assert rows[1:4] == [["train-0", "FAILED"], ["train-1", "FAILED"], ["train-2", "FAILED"]]
+    assert rows[10:12] == [["train-9", "SUCCEEDED"], ["train-10", "SUCCEEDED"]]
     assert len(rows) == 1 + 60
     assert rest == [
         f"train-0, train-1 failed: {LOSS}\n  | lost at \\x1b[1m0",
