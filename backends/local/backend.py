@@ -23,7 +23,7 @@ from .records import is_state, optional_int
 from .script import job_record
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from ..base import RunFolder, Submission
 
@@ -99,7 +99,11 @@ class LocalBackend:
         for job_id in job_ids:
             self._cancel(job_id)
 
-    def change(self, job_id: JobId, values: Mapping[str, str]) -> None:  # noqa: ARG002 - as in Backend
+    def options(self, ids: Collection[JobId]) -> Mapping[JobId, Sequence[Mapping[str, str]]]:  # noqa: ARG002 - as in Backend
+        """Return nothing: none of them means anything here."""
+        return {}
+
+    def change(self, job_id: JobId, values: Mapping[str, str], before: Sequence[Mapping[str, str]] = ()) -> None:  # noqa: ARG002 - as in Backend
         """Refuse: a job here has begun at once, with no limit and on no partition."""
         raise RejectedError(Diagnostic(code="E622", message=f"nothing can be changed of local job {job_id}"))
 

@@ -142,9 +142,13 @@ class ApiBackend:
             if job_id not in far:
                 self._either(partial(self._api.cancel, job_id), partial(self._programs.cancel, job_id))
 
-    def change(self, job_id: JobId, values: Mapping[str, str]) -> None:
+    def options(self, ids: Collection[JobId]) -> Mapping[JobId, Sequence[Mapping[str, str]]]:
+        """Return what jobs have of options that can be changed, by squeue."""
+        return self._programs.options(ids)
+
+    def change(self, job_id: JobId, values: Mapping[str, str], before: Sequence[Mapping[str, str]] = ()) -> None:
         """Change a job, by scontrol."""
-        self._programs.change(job_id, values)
+        self._programs.change(job_id, values, before)
 
     def close(self) -> None:
         """Leave nothing open."""
