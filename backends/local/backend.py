@@ -23,9 +23,9 @@ from .records import is_state, optional_int
 from .script import job_record
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
-    from ..base import RunFolder, Submission
+    from ..base import Options, RunFolder, Submission
 
 PROGRAMS = ("srun", "scontrol", "scancel")
 
@@ -99,11 +99,11 @@ class LocalBackend:
         for job_id in job_ids:
             self._cancel(job_id)
 
-    def options(self, ids: Collection[JobId]) -> Mapping[JobId, Sequence[Mapping[str, str]]]:  # noqa: ARG002 - as in Backend
+    def options(self, ids: Collection[JobId]) -> Mapping[JobId, Options]:  # noqa: ARG002 - as in Backend
         """Return nothing: none of them means anything here."""
         return {}
 
-    def change(self, job_id: JobId, values: Mapping[str, str], before: Sequence[Mapping[str, str]] = ()) -> None:  # noqa: ARG002 - as in Backend
+    def change(self, job_id: JobId, values: Mapping[str, str], before: Options = ()) -> None:  # noqa: ARG002 - as in Backend
         """Refuse: a job here has begun at once, with no limit and on no partition."""
         raise RejectedError(Diagnostic(code="E622", message=f"nothing can be changed of local job {job_id}"))
 

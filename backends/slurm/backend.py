@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from ..base import RunFolder, Submission
+    from ..base import Options, RunFolder, Submission
     from ..runner import CommandRunner, Completed
     from .output import Row
 
@@ -139,15 +139,15 @@ class SlurmBackend:
                 if done.status and not (said and all("already completing" in line for line in said)):
                     raise failure(argv, done)
 
-    def options(self, ids: Collection[JobId]) -> Mapping[JobId, Sequence[Mapping[str, str]]]:
+    def options(self, ids: Collection[JobId]) -> Mapping[JobId, Options]:
         """Return what jobs have of options that can be changed: one query of the queue."""
-        found: dict[JobId, Sequence[Mapping[str, str]]] = {}
+        found: dict[JobId, Options] = {}
         for cluster, wanted in by_cluster(set(ids), commands.cluster_of).items():
             rows = option_rows(self._queue_answer(wanted, commands.OPTION_FIELDS), cluster)
             found |= {job_id: rows[job_id] for job_id in wanted if job_id in rows}
         return found
 
-    def change(self, job_id: JobId, values: Mapping[str, str], before: Sequence[Mapping[str, str]] = ()) -> None:
+    def change(self, job_id: JobId, values: Mapping[str, str], before: Options = ()) -> None:
         """Change a job with all its components, by one scontrol, and one more to hold or release it."""
         change(self._runner, job_id, values, before, lambda: self.options([job_id]).get(job_id, ()))
 

@@ -14,11 +14,8 @@ from .refused import HELD, is_over, option_name, refused
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from ...base import JobId
+    from ...base import JobId, Options
     from ...runner import CommandRunner
-
-    Options = Sequence[Mapping[str, str]]
-    """What each component has, by the names of sbatch."""
 
 FIELDS = {"time": "TimeLimit", "partition": "Partition", "account": "Account", "qos": "QOS", "nice": "Nice"}
 """What scontrol calls options of sbatch. Source: scontrol(1), SPECIFICATIONS FOR UPDATE COMMAND."""

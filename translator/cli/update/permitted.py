@@ -58,9 +58,7 @@ def _of_update(diagnostic: Diagnostic, wanted: Mapping[str, str]) -> Diagnostic:
     given = " ".join(f"--{name} {value}" for name, value in wanted.items())
     hint = hint_with_options(diagnostic.hint)
     if hint == diagnostic.hint:
-        hint = (
-            "the job file stays as it was submitted: give other options, or submit a changed one"
-        )
+        hint = "the job file stays as it was submitted: give other options, or submit a changed one"
     return replace(diagnostic, message=f"{given}: {diagnostic.message}", location=None, path="", hint=hint)
 
 

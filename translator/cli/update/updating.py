@@ -24,11 +24,12 @@ from .writing import write_down
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from paislurm.backends.base import Options
+
     from ...monitor.poll import View
     from ...state.history import History
     from ...state.job_folder import JobFolder
     from ...state.records import Changed
-    from .writing import Options
 
 TRIES = 3
 """While one attempt is being changed, it may end and another one begin."""

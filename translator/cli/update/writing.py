@@ -13,12 +13,11 @@ from ..context import clock, user_name
 from .limit import options_of_script
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
+
+    from paislurm.backends.base import Options
 
     from ...monitor.poll import View
-
-    Options = Sequence[Mapping[str, str]]
-    """What each component of a job has, by the names of sbatch."""
 
 
 def write_down(view: View, values: Mapping[str, str], target: str, had: Options) -> Changed:

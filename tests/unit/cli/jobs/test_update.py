@@ -50,14 +50,6 @@ def changes(folder: JobFolder) -> list[tuple[dict[str, str], dict[str, str], str
     return [(dict(r.values), dict(r.old_values), r.job_id) for r in records if isinstance(r, Changed)]
 
 
-@pytest.fixture
-def waiting(run: Runner, slurm: FakeBackend, job: str, demo: JobFolder) -> JobFolder:
-    """Submit the small job, which waits; Slurm has it as job 101."""
-    assert run("submit", job, "--time", "60").code == 0
-    assert slurm.submissions
-    return demo
-
-
 def test_slurm_is_asked_and_the_journal_keeps_it(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
     said = run("update", "demo", "--time", "2:00:00", "--account", "lab", "--nice", "5")
     before = "(before: time 01:00:00, account as Slurm has it, nice as Slurm has it)"

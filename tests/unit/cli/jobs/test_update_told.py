@@ -16,7 +16,7 @@ from paislurm.translator.cli.output.times import time_of_day
 from ...monitor.jobs import ENDED, FakeBackend, observed
 from ..running import JOB, ME, SITE, job_file
 from .test_many import make
-from .test_update import changes, waiting
+from .test_update import changes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from ..running import Runner
 
-assert waiting
 SLURM_HAS = {"time": "04:00:00", "partition": "batch", "account": "research", "qos": "normal", "nice": "0"}
 
 
