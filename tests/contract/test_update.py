@@ -63,8 +63,8 @@ def test_a_job_that_waits_is_changed_with_all_its_components(site: Site, folder:
     assert "error E621: Slurm refuses --nice of job" in said
     assert "; it took --time\nhint: a user may only put a job behind others: a nice of 0 or more" in said
     assert of_slurm(job, "TimeLimit", "Nice") == [("00:06:00", "9")] * count
-    assert "error E403: a time limit of 30-00:00:00 is more than partition" in refused(job, "--time", "30-0")
-    assert "error E402: the site has no partition 'nowhere'" in refused(job, "--partition", "nowhere")
+    assert "error E403: --time: a time limit of 30-00:00:00 is more than partition" in refused(job, "--time", "30-0")
+    assert "error E402: --partition: the site has no partition 'nowhere'" in refused(job, "--partition", "nowhere")
     taken = job.status()["changes"]
     assert (len(taken), taken[3]["values"], taken[3]["old_values"]) == (4, {"time": "00:06:00"}, {"time": "00:07:00"})
     assert None not in taken[0]["old_values"].values()

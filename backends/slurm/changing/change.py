@@ -48,39 +48,49 @@ def change(
     Source: observed on 22.05, 24.11 and 26.05.
     """
     for options, argv in commands(job_id, values):
-        done = runner.run(argv, timeout=SECONDS)
-        if not done.status:
+        error = _error(runner, options, job_id, values, argv)
+        if error is None:
             continue
-        error = refused(options, job_id, values, argv, done)
-        is_simple = len(options) == 1 and len(before) < 2
-        now = () if is_simple or not isinstance(error, RejectedError) or is_over(done) else _asked(ask)
-        if not now:
+        is_alone = len(options) == 1 and len(before) < 2
+        if is_alone or not isinstance(error, RejectedError) or is_over(error):
             raise error
-        wanted = {name: values[name] for name in options}
-        lacking = [name for name in wanted if not _has(now, name, wanted[name])]
-        if len(lacking) == 1:
-            errors = {lacking[0]: refused(lacking, job_id, values, argv, done)}
-        else:
-            errors = _one_by_one(runner, job_id, {name: wanted[name] for name in lacking})
+        now, wanted = _asked(ask), {name: values[name] for name in options}
+        if not now:
+            raise _joined(dict.fromkeys(options, error), ["it may have taken some"])
+        errors = _one_by_one(runner, job_id, wanted, now)
         if errors:
+            taken = [option_name(name, wanted) for name in wanted if name not in errors]
             kept = _set_back(runner, job_id, {name: wanted[name] for name in errors}, before, ask)
-            raise _joined(errors, [option_name(name, wanted) for name in wanted if name not in errors], kept)
+            raise _joined(errors, [*([f"it took {' and '.join(taken)}"] if taken else []), *kept])
 
 
-def _one_by_one(runner: CommandRunner, job_id: JobId, wanted: Mapping[str, str]) -> dict[str, BackendError]:
-    """Change options, each by a call of its own; return why some are not changed. Who is silent is not asked again."""
+def _error(
+    runner: CommandRunner, options: Sequence[str], job_id: JobId, values: Mapping[str, str], argv: Sequence[str]
+) -> BackendError | None:
+    """Run a change of these options; return why it failed, None where it did not."""
+    try:
+        done = runner.run(argv, timeout=SECONDS)
+    except BackendError as error:
+        return error
+    return refused(options, job_id, values, argv, done) if done.status else None
+
+
+def _one_by_one(
+    runner: CommandRunner, job_id: JobId, wanted: Mapping[str, str], now: Options
+) -> dict[str, BackendError]:
+    """Change what a job lacks of some options, each by a call; return why some are not changed, by their names.
+
+    Who is silent is not asked again.
+    """
     errors: dict[str, BackendError] = {}
     silence: BackendError | None = None
     for name, value in wanted.items():
-        if silence is None:
-            argv = _update(job_id, {name: value})
-            done = runner.run(argv, timeout=SECONDS)
-            if not done.status:
-                continue
-            errors[name] = refused([name], job_id, wanted, argv, done)
-            silence = None if isinstance(errors[name], RejectedError) else errors[name]
-        else:
-            errors[name] = silence
+        if _has(now, name, value):
+            continue
+        error = silence or _error(runner, [name], job_id, wanted, _update(job_id, {name: value}))
+        if error is not None:
+            errors[name] = error
+            silence = None if isinstance(error, RejectedError) else error
     return errors
 
 
@@ -91,19 +101,18 @@ def _set_back(
     now = _asked(ask) if len(before) > 1 else ()
     kept: list[str] = []
     for component, (had, has) in enumerate(zip(before, now, strict=False)):
-        taken = [name for name, value in refusals.items() if _has([has], name, value) and not _has([had], name, value)]
-        for name in taken:
-            argv = _update(job_id, {name: had.get(name, "")}, f"+{component}")
-            if name not in had or runner.run(argv, timeout=SECONDS).status:
-                kept.append(f"component {component} has --{name} {refusals[name]} all the same")
+        for name, value in refusals.items():
+            if _has([has], name, value) and not _has([had], name, value):
+                argv = _update(job_id, {name: had.get(name, "")}, f"+{component}")
+                if name not in had or _error(runner, [name], job_id, refusals, argv):
+                    kept.append(f"component {component} has --{name} {value} all the same")
     return kept
 
 
-def _joined(errors: Mapping[str, BackendError], taken: Sequence[str], kept: Sequence[str]) -> BackendError:
-    """Return one error for all options that are not changed, which says what else there is to know."""
+def _joined(errors: Mapping[str, BackendError], more: Sequence[str]) -> BackendError:
+    """Return one error for all options that are not changed, which says what `more` there is to know."""
     first = next((each for each in errors.values() if not isinstance(each, RejectedError)), next(iter(errors.values())))
     diagnostics = list(dict.fromkeys(each for error in errors.values() for each in error.diagnostics))
-    more = [*([f"it took {' and '.join(taken)}"] if taken else []), *kept]
     said = "; ".join([diagnostics[-1].message, *more])
     diagnostics[-1] = replace(diagnostics[-1], message=said)
     return type(first)(diagnostics, argv=first.argv, status=first.status, stderr=first.stderr, options=tuple(errors))

@@ -75,6 +75,6 @@ def option_name(name: str, values: Mapping[str, str]) -> str:
     return f"--{name}" if name != HELD else "--hold" if values[name] == "yes" else "--release"
 
 
-def is_over(done: Completed) -> bool:
+def is_over(error: BackendError) -> bool:
     """Tell whether Slurm refuses because the job has ended: nothing of it can be changed."""
-    return _ENDED.search(done.stderr) is not None
+    return _ENDED.search(error.stderr) is not None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from paislurm.backends.batch_script import components
 from paislurm.backends.slurm_emulator.files import read_text
 
-from ...sbatch_forms import seconds_of, slurm_time
+from ...sbatch_forms import WARNED_FROM, seconds_of, slurm_time
 from ...state.safe_read import parse_int
 from ..output.times import elapsed_text, time_of_day
 from .possible import is_running, not_possible, target_of
@@ -42,12 +42,13 @@ def check_limit(view: View, values: Mapping[str, str], now: int) -> None:
 
 
 def end_text(view: View, values: Mapping[str, str]) -> str:
-    """Say when the tasks of a job that runs are told to end by its new limit, "" where they are not."""
+    """Say when the tasks of a job are told to end by its new limit: where it runs, or is to run for minutes alone."""
     began, before = _began(view), _warning(view) if "time" in values else 0
-    if began is None or not before:
+    limit = seconds_of(values["time"]) if before else 0
+    if not before or (began is None and limit > WARNED_FROM.total_seconds()):
         return ""
-    at = time_of_day(began + seconds_of(values["time"]) - before)
-    return f"; tasks are told to end {before} s before the limit, at {at} or up to a minute earlier"
+    at = "" if began is None else f", at {time_of_day(began + limit - before)}"
+    return f"; tasks are told to end {before} s before the limit{at} or up to a minute earlier"
 
 
 def _began(view: View) -> int | None:

@@ -145,7 +145,8 @@ def _taken(part: Mapping[str, str], error: BackendError) -> dict[str, str]:
 def _said(view: View, written: Sequence[Changed]) -> str:
     """Say what was done to a job."""
     said = "; ".join(dict.fromkeys(map(change_text, written)))
-    values = {name: value for change in written if change.job_id for name, value in change.values.items()}
+    here = (change.values for change in written if change.job_id and change.attempt == view.history.attempt)
+    values = {name: value for values in here for name, value in values.items()}
     return f"{view.folder.name}: {said}{_when(view, written)}{end_text(view, values)}"
 
 

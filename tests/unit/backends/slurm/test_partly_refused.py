@@ -12,7 +12,7 @@ from paislurm.backends.base import JobId
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm.backend import SlurmBackend
 from paislurm.backends.slurm.changing.change import FIELDS
-from paislurm.translator.errors import BackendError, RejectedError, UnreachableError
+from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, UnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -133,11 +133,8 @@ def test_a_component_that_keeps_what_it_took_is_told_of() -> None:
     controller = Controller(refuses=("partition",), at=(1,), components=2, away=2)
     error = change(controller, {"partition": "pair"})
     assert error is not None
-    assert "component 0 has --partition pair all the same" not in error.diagnostics[-1].message
-    controller = Controller(refuses=("partition",), at=(1,), components=2, away=1)
-    error = change(controller, {"partition": "pair"})
-    assert error is not None
-    assert "component 0 has --partition pair all the same" in error.diagnostics[-1].message
+    assert len(controller.updates) == 3
+    assert "; component 0 has --partition pair all the same" in error.diagnostics[-1].message
 
 
 def test_who_falls_silent_is_not_asked_again() -> None:
@@ -160,3 +157,31 @@ def test_options_of_jobs_come_in_the_order_of_components_and_in_the_form_of_sbat
         ]
     }
     assert controller.queries == 1
+
+
+def test_where_it_cannot_be_asked_what_slurm_took_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    controller = Controller(refuses=("nice",))
+    monkeypatch.setattr(controller, "_rows", lambda: "")
+    with pytest.raises(RejectedError) as caught:
+        SlurmBackend(controller).change(JobId("7"), {"time": "00:09:00", "nice": "-3"})
+    assert caught.value.options == ("time", "nice")
+    assert caught.value.diagnostics[0].message.endswith("denied for job 7; it may have taken some")
+    assert len(controller.updates) == 1
+
+
+def test_no_answer_to_one_of_several_keeps_what_was_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    controller = Controller(refuses=("account",))
+    run, silent = controller.run, UnreachableError(Diagnostic(code="E502", message="timed out"))
+
+    def late(argv: Sequence[str], **more: object) -> Completed:
+        if argv[3:] == ["Nice=-3"]:
+            raise silent
+        return run(argv, **more)
+
+    monkeypatch.setattr(
+        controller, "run", lambda argv, **more: run(argv, **more) if len(argv) > 4 else late(argv, **more)
+    )
+    error = change(controller, {name: WANTED[name] for name in ("time", "account", "nice")})
+    assert isinstance(error, UnreachableError)
+    assert error.options == ("account", "nice")
+    assert "it took --time" in error.diagnostics[-1].message

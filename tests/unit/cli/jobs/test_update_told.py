@@ -108,7 +108,9 @@ def test_a_job_that_waits_is_not_told_to_end_as_it_begins(run: Runner, slurm: Fa
     said = run("update", "--time", "2")
     assert (said.code, slurm.changed) == (4, [])
     assert f"error E624: a limit of 00:02:00 would end {ME} as soon as it begins" in said.err
-    assert run("update", "--time", "5").out == f"{ME}: time 00:05:00 (before: 01:00:00) (job 101)\n"
+    told = "; tasks are told to end 120 s before the limit or up to a minute earlier"
+    assert run("update", "--time", "5").out == f"{ME}: time 00:05:00 (before: 01:00:00) (job 101){told}\n"
+    assert run("update", "--time", "6").out == f"{ME}: time 00:06:00 (before: 00:05:00) (job 101)\n"
 
 
 def test_a_job_without_a_warning_has_its_whole_time(run: Runner, slurm: FakeBackend, job: str) -> None:
