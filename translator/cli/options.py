@@ -32,6 +32,10 @@ class WholeNumber(click.IntRange):
         assert isinstance(number, int)
         return number
 
+    def _describe_range(self) -> str:
+        """Return the range for the help of click, which would write `x<=None` where there is none."""
+        return "" if self.min is None and self.max is None else super()._describe_range()
+
     def _range(self) -> str:
         if self.min is None:
             return "" if self.max is None else f" up to {self.max}"

@@ -249,3 +249,9 @@ def test_a_hint_is_a_line_of_its_own(run: Runner, words: tuple[str, ...]) -> Non
 def test_what_is_no_number_of_the_range(run: Runner, words: tuple[str, ...], says: str) -> None:
     said = run(*words)
     assert (said.code, says in said.err) == (2, True), said.err
+
+
+def test_the_help_has_the_ranges_that_there_are(run: Runner) -> None:
+    said = " ".join(run("update", "--help").out.split())
+    assert "the job is put behind others. --hold" in said
+    assert "(jobRetryCount). [0<=x<=1000000]" in said
