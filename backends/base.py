@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, NewType, Protocol
 from paislurm.translator.lazy import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
+
+    Options = Sequence[Mapping[str, str]]
+    """What each component of a job has, by the names of sbatch."""
 
 JobId = NewType("JobId", str)
 """What names a submitted script: for Slurm the leader's job id, `123`, or of another cluster `123;far`."""
@@ -109,10 +112,19 @@ class Backend(Protocol):
         """Ask for the end of jobs; a job that has ended is no error. After an error some may have been cancelled."""
         ...
 
-    def change(self, job_id: JobId, values: Mapping[str, str]) -> None:
+    def options(self, ids: Collection[JobId]) -> Mapping[JobId, Options]:
+        """Return what jobs have of the options that `change` takes, for each component: by the names of sbatch.
+
+        Of what the backend does not know there is nothing.
+        """
+        ...
+
+    def change(self, job_id: JobId, values: Mapping[str, str], before: Options = ()) -> None:
         """Change options of a job that waits or runs, by the names of sbatch; a refusal is RejectedError.
 
-        `held` is `yes` for a job that is to wait until it is `no`.
+        `held` is `yes` for a job that is to wait until it is `no`. Of several that were to be changed, the `options` of
+        an error are those that the job does not have now: it has the others. An error without them has changed nothing,
+        as far as is known. `before` is what the job has had: of what only some components take, these get that back.
         """
         ...
 

@@ -42,3 +42,11 @@ def seconds_of(limit: str) -> int:
     else:
         hours, minutes, seconds = 0, first, second
     return (hours * 60 + minutes) * 60 + seconds
+
+
+def slurm_time(limit: timedelta) -> str:
+    """Return a time limit as sbatch reads it, rounded up to whole minutes: `1-02:30:00`. Source: sbatch(1), --time."""
+    minutes = -(-int(limit.total_seconds()) // 60)
+    days, rest = divmod(minutes, 24 * 60)
+    clock = f"{rest // 60:02d}:{rest % 60:02d}:00"
+    return f"{days}-{clock}" if days else clock

@@ -25,7 +25,7 @@ from .script import job_record
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from ..base import RunFolder, Submission
+    from ..base import Options, RunFolder, Submission
 
 PROGRAMS = ("srun", "scontrol", "scancel")
 
@@ -99,7 +99,11 @@ class LocalBackend:
         for job_id in job_ids:
             self._cancel(job_id)
 
-    def change(self, job_id: JobId, values: Mapping[str, str]) -> None:  # noqa: ARG002 - as in Backend
+    def options(self, ids: Collection[JobId]) -> Mapping[JobId, Options]:  # noqa: ARG002 - as in Backend
+        """Return nothing: none of them means anything here."""
+        return {}
+
+    def change(self, job_id: JobId, values: Mapping[str, str], before: Options = ()) -> None:  # noqa: ARG002 - as in Backend
         """Refuse: a job here has begun at once, with no limit and on no partition."""
         raise RejectedError(Diagnostic(code="E622", message=f"nothing can be changed of local job {job_id}"))
 

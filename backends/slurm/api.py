@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from ..base import JobId, Observation, RunFolder, Submission
+    from ..base import JobId, Observation, Options, RunFolder, Submission
     from .backend import SlurmBackend
     from .output import Row
 
@@ -142,9 +142,13 @@ class ApiBackend:
             if job_id not in far:
                 self._either(partial(self._api.cancel, job_id), partial(self._programs.cancel, job_id))
 
-    def change(self, job_id: JobId, values: Mapping[str, str]) -> None:
+    def options(self, ids: Collection[JobId]) -> Mapping[JobId, Options]:
+        """Return what jobs have of options that can be changed, by squeue."""
+        return self._programs.options(ids)
+
+    def change(self, job_id: JobId, values: Mapping[str, str], before: Options = ()) -> None:
         """Change a job, by scontrol."""
-        self._programs.change(job_id, values)
+        self._programs.change(job_id, values, before)
 
     def close(self) -> None:
         """Leave nothing open."""

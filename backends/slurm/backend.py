@@ -13,13 +13,14 @@ from ..base import JobId, Observation
 from ..environment import scrubbed
 from ..runner import become
 from . import commands
-from .changing import change
+from .changing.change import change
 from .observation import MANY, observed
 from .output import (
     accounting_records,
     accounting_rows,
     exit_of,
     job_id_at,
+    option_rows,
     queue_rows,
     submitted_id,
     unavailable_nodes,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from ..base import RunFolder, Submission
+    from ..base import Options, RunFolder, Submission
     from ..runner import CommandRunner, Completed
     from .output import Row
 
@@ -138,9 +139,17 @@ class SlurmBackend:
                 if done.status and not (said and all("already completing" in line for line in said)):
                     raise failure(argv, done)
 
-    def change(self, job_id: JobId, values: Mapping[str, str]) -> None:
+    def options(self, ids: Collection[JobId]) -> Mapping[JobId, Options]:
+        """Return what jobs have of options that can be changed: one query of the queue."""
+        found: dict[JobId, Options] = {}
+        for cluster, wanted in by_cluster(set(ids), commands.cluster_of).items():
+            rows = option_rows(self._queue_answer(wanted, commands.OPTION_FIELDS), cluster)
+            found |= {job_id: rows[job_id] for job_id in wanted if job_id in rows}
+        return found
+
+    def change(self, job_id: JobId, values: Mapping[str, str], before: Options = ()) -> None:
         """Change a job with all its components, by one scontrol, and one more to hold or release it."""
-        change(self._runner, job_id, values)
+        change(self._runner, job_id, values, before, lambda: self.options([job_id]).get(job_id, ()))
 
     def unaccounted(self, job_id: JobId, seen: Observation | None) -> Observation:
         """Return what is known of the end of a job of which nobody but the controller knows, and that not for long."""
@@ -197,12 +206,15 @@ class SlurmBackend:
         return done.stdout
 
     def _queue(self, ids: Sequence[JobId]) -> list[Row]:
-        argv = commands.squeue(ids)
+        return queue_rows(self._queue_answer(ids, commands.QUEUE_FIELDS), commands.cluster_of(ids[0]))
+
+    def _queue_answer(self, ids: Sequence[JobId], columns: Mapping[str, str]) -> str:
+        argv = commands.squeue(ids, columns)
         done = self._runner.run(argv, env=commands.TIMES, timeout=QUERY_SECONDS)
         # A single job that the controller has forgotten is an error for squeue.
         if is_unanswered(done) and "Invalid job id" not in done.stderr:
             raise failure(argv, done)
-        return queue_rows(done.stdout, commands.cluster_of(ids[0]))
+        return done.stdout
 
     def _find_in_accounts(self, tags: Collection[str], cluster: str) -> dict[str, JobId]:
         argv = commands.sacct_tags(FIND_DAYS, cluster)

@@ -9,7 +9,7 @@ from ..slurm_emulator.files import read_text
 from .estimate_commands import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from ..base import JobId, Submission
@@ -29,7 +29,8 @@ QUEUE_FIELDS = {
 }
 """The columns of a queue query. `%i` is `100+1` for a component. Source: squeue(1), --format."""
 
-_QUEUE_COLUMNS = "|".join(QUEUE_FIELDS.values())
+OPTION_FIELDS = {"id": "%i", "time": "%l", "partition": "%P", "account": "%a", "qos": "%q", "nice": "%y"}
+"""The columns of a query for options that can be changed, by their names of sbatch. Source: squeue(1), --format."""
 
 ACCOUNTING_FIELDS = ("JobID", "JobIDRaw", "State", "ExitCode", "Submit", "Start", "End", "NodeList", "Reason")
 """Source: sacct(1), --format."""
@@ -103,7 +104,7 @@ def cluster_of_tag(tag: str) -> str:
     return tag.partition(".")[0].partition("@")[2]
 
 
-def squeue(ids: Sequence[JobId]) -> list[str]:
+def squeue(ids: Sequence[JobId], columns: Mapping[str, str] = QUEUE_FIELDS) -> list[str]:
     """Return the query for jobs that the controller knows: those of the last minutes (MinJobAge) included.
 
     All are of one cluster.
@@ -119,7 +120,7 @@ def squeue(ids: Sequence[JobId]) -> list[str]:
         "--noheader",
         "--states=all",
         *([f"--jobs={number_of(ids[0])}"] if len(ids) == 1 else ["--me"]),
-        f"--format={_QUEUE_COLUMNS}",
+        f"--format={'|'.join(columns.values())}",
         *([f"--clusters={cluster}"] if cluster else []),
         *([] if any(is_federated(job_id) for job_id in ids) else ["--local"]),
     ]

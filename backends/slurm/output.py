@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import Diagnostic, UnreachableError
 from paislurm.translator.lazy import dataclass, regex
+from paislurm.translator.sbatch_forms import seconds_of, slurm_time
 
 from ..base import JobId
-from .commands import ACCOUNTING_FIELDS, QUEUE_FIELDS
+from ..batch_script import UNLIMITED
+from .commands import ACCOUNTING_FIELDS, OPTION_FIELDS, QUEUE_FIELDS
 from .states import normalize
 
 if TYPE_CHECKING:
@@ -54,6 +58,27 @@ def job_id_at(number: str, cluster: str) -> JobId:
 def queue_rows(stdout: str, cluster: str = "") -> list[Row]:
     """Read the answer to a queue query; that of another cluster begins with a line of its name."""
     return [_row(values, cluster) for values in _records(stdout, QUEUE_FIELDS)]
+
+
+def option_rows(stdout: str, cluster: str = "") -> dict[JobId, list[dict[str, str]]]:
+    """Read the answer to a query for options: those of each component in order, a time as `slurm_time` writes it."""
+    found: dict[JobId, list[tuple[int, dict[str, str]]]] = {}
+    for values in _records(stdout, OPTION_FIELDS):
+        leader, _, offset = values.pop("id").partition("+")
+        said = {name: _option(name, value) for name, value in values.items()}
+        known = {name: value for name, value in said.items() if value}
+        found.setdefault(job_id_at(leader, cluster), []).append((_whole(offset) or 0, known))
+    return {job_id: [known for _, known in sorted(parts, key=itemgetter(0))] for job_id, parts in found.items()}
+
+
+def _option(name: str, value: str) -> str:
+    """Return the value of an option as sbatch takes it, "" where there is none, or none that can be understood."""
+    if name != "time" or value in UNLIMITED:
+        return text(value)
+    try:
+        return slurm_time(timedelta(seconds=seconds_of(value)))
+    except (ValueError, OverflowError):
+        return ""
 
 
 def accounting_rows(stdout: str, cluster: str = "") -> list[Row]:

@@ -20,7 +20,7 @@ class Reason:
 
     `turn`: the job starts when its turn comes; `later`: once something else has happened that nobody needs to see to;
     `stuck`: it does not start before somebody changes something; `unknown` words came after this table. JOBID stands
-    for the job's number.
+    for the job's number, JOBNAME for the name by which its user calls it.
     """
 
     kind: Kind
@@ -60,7 +60,7 @@ _ROWS: tuple[tuple[str, Kind, str, str], ...] = (
     ),
     ("Reservation", "later", "its reservation has not begun", "`scontrol show reservation` says when it does"),
     ("ReservationDeleted|ResvDel.*", "stuck", "its reservation is no more", f"{_CANCEL} without that reservation"),
-    ("JobHeldUser", "stuck", "its user holds it", "`scontrol release JOBID` lets it go"),
+    ("JobHeldUser", "stuck", "its user holds it", "`paislurm update JOBNAME --release` lets it go"),
     ("JobHeldAdmin", "stuck", "an administrator holds it", f"{_ASK}: only they can release it"),
     ("JobHoldMaxRequeue|.*requeued.* held.*", "stuck", "its start failed, and Slurm holds it", f"{_ASK}, or cancel it"),
     ("JobLaunchFailure|SystemFailure", "stuck", "its start failed", _ASK),

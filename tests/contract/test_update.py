@@ -56,14 +56,18 @@ def test_a_job_that_waits_is_changed_with_all_its_components(site: Site, folder:
     assert job.status()["partition"] == "pair"
     updated(job, "--hold")
     assert of_slurm(job, "Priority", "Reason") == [("0", "JobHeldUser")] * count
+    assert "its user holds it" in job.status()["reason"]
     updated(job, "--release")
     assert "0" not in {priority for (priority,) in of_slurm(job, "Priority")}
-    said = refused(job, "--nice", "-5")
+    said = refused(job, "--time", "6", "--nice", "-5")
     assert "error E621: Slurm refuses --nice of job" in said
-    assert "a nice of 0 or more" in said
-    assert "error E403: a time limit of 30-00:00:00 is more than partition" in refused(job, "--time", "30-0")
-    assert "error E402: the site has no partition 'nowhere'" in refused(job, "--partition", "nowhere")
-    assert len(job.status()["changes"]) == 3
+    assert "; it took --time\nhint: a user may only put a job behind others: a nice of 0 or more" in said
+    assert of_slurm(job, "TimeLimit", "Nice") == [("00:06:00", "9")] * count
+    assert "error E403: --time: a time limit of 30-00:00:00 is more than partition" in refused(job, "--time", "30-0")
+    assert "error E402: --partition: the site has no partition 'nowhere'" in refused(job, "--partition", "nowhere")
+    taken = job.status()["changes"]
+    assert (len(taken), taken[3]["values"], taken[3]["old_values"]) == (4, {"time": "00:06:00"}, {"time": "00:07:00"})
+    assert None not in taken[0]["old_values"].values()
     assert job.paislurm("cancel", job.name).returncode == 0
     assert "error E620" in refused(job, "--time", "5")
 
@@ -75,7 +79,10 @@ def test_a_job_that_runs_may_have_less_time(site: Site, folder: Path, layout: st
         folder, roles, f"{{slurm: {{layout: {layout}, time: 20}}}}", ONE_ATTEMPT + PAIR * bool(site.cluster)
     )
     job.wait_for("ready", "0-a/0", "1-b/0")
-    assert "time 00:10:00 (before: 00:20:00)" in updated(job, "--time", "10")
+    assert "would end it at once, for its tasks are told to end 120 s before" in refused(job, "--time", "2")
+    said = updated(job, "--time", "10")
+    assert "time 00:10:00 (before: 00:20:00)" in said
+    assert "; tasks are told to end 120 s before the limit, at " in said
     assert {limit for (limit,) in of_slurm(job, "TimeLimit")} == {"00:10:00"}
     said = refused(job, "--time", "30")
     assert "error E621: Slurm refuses --time of job" in said

@@ -84,6 +84,7 @@ MAY_IMPORT = {
         "shipped",
         "text_tables",
         "folded_names",
+        "sbatch_forms",
         "job",
         "errors",
         "exit_codes",

@@ -143,7 +143,7 @@ def _explained(error: click.ClickException) -> click.ClickException:
     if error.option_name in ("-o", "--output"):
         return click.UsageError(f"No such option '{error.option_name}'; for a JSON document there is --json", error.ctx)
     if error.ctx is not None and error.ctx.info_name == "update":
-        return click.UsageError(f"{error.format_message()} {OTHER_CHANGES}", error.ctx)
+        return click.UsageError(f"{error.format_message()}\nhint: {OTHER_CHANGES}", error.ctx)
     return error
 
 

@@ -39,6 +39,30 @@ class NearChoice(_Choice):
             raise click.BadParameter(error.message + hint, ctx=ctx, param=param) from None
 
 
+class WholeNumber(click.IntRange):
+    """A number without a fraction, in a range or not; what is none is refused in plain words."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number; BadParameter says which ones there are."""
+        try:
+            number = super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"expected a whole number{self._range()}, found '{value}'", param, ctx)
+        assert isinstance(number, int)
+        return number
+
+    def _describe_range(self) -> str:
+        """Return the range for the help of click, which would write `x<=None` where there is none."""
+        return "" if self.min is None and self.max is None else super()._describe_range()
+
+    def _range(self) -> str:
+        if self.min is None:
+            return "" if self.max is None else f" up to {self.max}"
+        return f" from {self.min} on" if self.max is None else f" from {self.min} to {self.max}"
+
+
 def _remember_json(context: click.Context, _: click.Parameter, value: bool) -> bool:
     if context.obj is not None:
         context.obj.json = value

@@ -42,7 +42,7 @@ def waits(reasons: Sequence[str], known: History) -> tuple[Wait, ...]:
             found.setdefault(reason, []).append(component)
     alone = len(found) == 1 and len(reasons) in (1, *map(len, found.values()))
     return tuple(
-        _wait(reason, () if alone else _roles(components, len(reasons), known.roles), known.job_id, len(reasons))
+        _wait(reason, () if alone else _roles(components, len(reasons), known.roles), known, len(reasons))
         for reason, components in found.items()
     )
 
@@ -53,9 +53,9 @@ def _roles(components: Iterable[int], number: int, roles: Sequence[JobRole]) -> 
     return tuple(roles[k].name if named else f"component {k}" for k in components)
 
 
-def _wait(reason: str, roles: tuple[str, ...], job_id: str, components: int) -> Wait:
+def _wait(reason: str, roles: tuple[str, ...], known: History, components: int) -> Wait:
     row = explained(reason)
-    what = row.help.replace("JOBID", job_id)
+    what = row.help.replace("JOBID", known.job_id).replace("JOBNAME", known.job)
     if code_of(reason) == "Resources" and components > 1:
         what += f"; its {components} components share no node: they never start where there are too few"
     return Wait(role_names=roles, backend_reason=reason, kind=row.kind, meaning=row.meaning, advice=what)

@@ -18,7 +18,7 @@ from paislurm.translator.state.records import Created, Ended, Intent, JobRole, R
 from paislurm.translator.state.result import parse_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from paislurm.backends.base import RunFolder, Submission
     from paislurm.translator.monitor.poll import View
@@ -146,6 +146,9 @@ class FakeBackend:
         self.cancel_calls = 0
         self.changed: list[tuple[JobId, dict[str, str]]] = []
         self.refuses_change = ""
+        self.refused_options: tuple[str, ...] = ()
+        self.has: dict[JobId, Sequence[Mapping[str, str]]] = {}
+        self.option_queries = 0
         self.forgotten: list[str] = []
         self.tags: dict[str, JobId] = {}
         self.queries = 0
@@ -204,12 +207,23 @@ class FakeBackend:
         self._fail()
         return {node: self.lost[node] for node in nodes.split(",") if node in self.lost}
 
-    def change(self, job_id: JobId, values: Mapping[str, str]) -> None:
-        """Remember what was changed of a job, or refuse it."""
+    def options(self, ids: Collection[JobId]) -> Mapping[JobId, Sequence[Mapping[str, str]]]:
+        """Tell what jobs have, of those that are asked for."""
+        self.option_queries += 1
         self._fail()
+        return {job_id: self.has[job_id] for job_id in ids if job_id in self.has}
+
+    def change(self, job_id: JobId, values: Mapping[str, str], before: Sequence[Mapping[str, str]] = ()) -> None:  # noqa: ARG002 - as in Backend
+        """Remember what was changed of a job, or refuse it, or some options of it."""
+        self._fail()
+        refused = tuple(name for name in values if name in self.refused_options)
+        taken = {name: value for name, value in values.items() if name not in refused}
         if self.refuses_change:
             raise RejectedError(Diagnostic(code="E621", message=self.refuses_change))
-        self.changed.append((job_id, dict(values)))
+        if taken:
+            self.changed.append((job_id, taken))
+        if refused:
+            raise RejectedError(Diagnostic(code="E621", message=f"no {' and '.join(refused)}"), options=refused)
 
     def cancel(self, *job_ids: JobId) -> None:
         """Remember what was cancelled, and by how many calls."""

@@ -42,7 +42,7 @@ def test_one_reason_of_all_needs_no_names() -> None:
     assert (found[0].role_names, sentence(found)) == ((), "Resources: what it asks for is in use by other jobs")
     assert "its 3 components share no node" in advice(found)
     assert "share no node" not in advice(waits(("Resources",), THREE))
-    assert "`scontrol release 7`" in advice(waits(("JobHeldUser",), THREE))
+    assert "`paislurm update demo --release`" in advice(waits(("JobHeldUser",), THREE))
 
 
 def test_a_job_of_another_number_of_components_names_them_by_number() -> None:

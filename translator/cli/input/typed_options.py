@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...errors import Diagnostic
 
 _IN_THE_FILE = regex(r"write `(\w+): ([^`]*)` under extras\.slurm")
+_OTHER_KEYS = regex(r"another `(\w+)` or `(\w+)` under extras\.slurm")
 
 
 def typed_options(
@@ -46,5 +47,10 @@ def with_options(diagnostics: Iterable[Diagnostic], typed: Mapping[str, str]) ->
 def _named(diagnostic: Diagnostic, option: str) -> Diagnostic:
     if not option or diagnostic.location is not None:
         return diagnostic
-    hint = _IN_THE_FILE.sub(r"write `--\1 \2`", diagnostic.hint)
+    hint = hint_with_options(diagnostic.hint)
     return replace(diagnostic, message=f"{option}: {diagnostic.message}", path="", hint=hint)
+
+
+def hint_with_options(hint: str) -> str:
+    """Return a hint that names options in the place of keys of a job file."""
+    return _OTHER_KEYS.sub(r"another `--\1` or `--\2`", _IN_THE_FILE.sub(r"write `--\1 \2`", hint))

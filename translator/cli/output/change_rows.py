@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...plural import counted
 from ...state.changes import HELD, NO, OPTIONS, RETRIES, YES
 from .times import format_time
 
@@ -13,13 +14,16 @@ if TYPE_CHECKING:
     from ...state.records import Changed
 
 SHOWN = 5
-"""So many changes of a job are shown, the last ones: `status --json` has all of them."""
+"""So many changes of a job are shown, the last ones."""
 _UNSAID = "as Slurm has it"
 _HELD_WORDS = {YES: "held", NO: "released"}
 
 
 def change_rows(changes: Sequence[Changed]) -> Iterator[tuple[str, str]]:
-    """Yield names and texts of the last changes."""
+    """Yield names and texts of the last changes, and how many there were before these."""
+    earlier = len(changes) - SHOWN
+    if earlier > 0:
+        yield "changed", f"{counted(earlier, 'earlier change')}: `paislurm status --json` has all of them"
     for change in changes[-SHOWN:]:
         yield "changed", f"{format_time(change.happened_at)}: {change_text(change)}"
 

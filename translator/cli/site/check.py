@@ -14,7 +14,7 @@ from paislurm.backends.runner import LocalRunner
 from ...errors import BackendError, Diagnostic, Location, PaislurmError, PlanError, ProtocolError, Severity, SiteError
 from ...lazy import dataclass
 from ...pipeline import compile_job
-from ...planning.slurm.options import slurm_time
+from ...sbatch_forms import slurm_time
 from ...site.differences import differences
 from ...site.layers import layered
 from ...site.load import load_layers

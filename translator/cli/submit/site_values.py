@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import PaislurmError
-from ...planning.slurm.options import slurm_time
 from ...plural import counted
+from ...sbatch_forms import slurm_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from paislurm.backends.base import JobId
-from paislurm.backends.batch_script import components
-from paislurm.backends.slurm.states import Phase, phase
-from paislurm.backends.slurm_emulator.files import read_text
 
-from ...errors import Diagnostic, FolderError, PaislurmError, RejectedError
-from ...monitor.attempt import is_unsettled
+from ...errors import BackendError, PaislurmError, RejectedError
 from ...monitor.poll import open_job
-from ...state.changes import HELD, RETRIES, changed_options
-from ...state.records import Changed
-from ..context import backend, clock, user_name
-from ..jobs.cancelling import refusal
+from ...state.changes import HELD, OPTIONS, RETRIES
+from ..context import backend, clock
+from ..jobs.asking import BY_A_PERSON
+from ..jobs.cancelling import joined, refusal
 from ..jobs.refresh import refresh, refresh_all
 from ..output.change_rows import change_text
+from .limit import check_limit, end_text
 from .permitted import check_permitted
+from .possible import check_possible, ended_text, target_of
+from .writing import write_down
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from paislurm.backends.base import Options
 
     from ...monitor.poll import View
     from ...state.history import History
     from ...state.job_folder import JobFolder
+    from ...state.records import Changed
 
 TRIES = 3
 """While one attempt is being changed, it may end and another one begin."""
@@ -47,52 +48,106 @@ def update_jobs(
 ) -> tuple[list[Done], list[PaislurmError]]:
     """Change jobs, one by one; return what was done, and what was not possible. One query tells how all stand.
 
-    Of `several`, those that have ended are passed over, unless all have.
+    Of `several`, those that have ended are passed over, unless all have. Of one job some may be done, and some not.
     """
     refusals = [refusal(folder, "update") for folder in folders]
     errors = [error for error in refusals if error is not None]
     known = [folder for folder, error in zip(folders, refusals, strict=True) if error is None]
-    views = refresh_all([open_job(folder) for folder in known])
+    # Whether a job has begun decides about these two.
+    views = refresh_all(
+        [open_job(folder) for folder in known], max_age=0 if {"time", HELD} & {*values} else BY_A_PERSON
+    )
     passes_over = several and any(not view.job_status.ended for view in views)
+    before = _options_of([view for view in views if not view.job_status.ended], values)
     done: list[Done] = []
     for view in views:
         if passes_over and view.job_status.ended:
-            done.append(Done(_ended_text(view), view))
+            done.append(Done(ended_text(view), view))
             continue
+        written: list[Changed] = []
         try:
-            done.append(_update(view, values))
+            check_possible(view, values)
+            check_limit(view, values, clock())
+            check_permitted(view, values)
+            for change in _changes(view, values, before):
+                written.append(change)  # noqa: PERF402 - what comes before an error counts
         except PaislurmError as error:
             errors.append(error)
-    now = refresh_all([open_job(each.view.folder) for each in done])
+        if written:
+            done.append(Done(_said(view, written), view, tuple(written)))
+    # What Slurm said before is not true any more.
+    fresh = any(change.job_id for each in done for change in each.changes)
+    now = refresh_all([open_job(each.view.folder) for each in done], max_age=0 if fresh else BY_A_PERSON)
     return [each._replace(view=view) for each, view in zip(done, now, strict=True)], errors
 
 
-def _update(view: View, values: Mapping[str, str]) -> Done:
-    """Change a job; what its backend refuses of one that is between two attempts by then is tried again."""
-    _check(view, values)
-    check_permitted(view, values)
-    written: list[Changed] = []
+def _options_of(views: Sequence[View], values: Iterable[str]) -> dict[tuple[str, str], Options]:
+    """Return what jobs have until now, by their backends and numbers: one query of each, nothing if it is silent."""
+    wanted: dict[str, list[JobId]] = {}
+    for view in views:
+        if {*OPTIONS} & {*values} and (target := target_of(view.history, values)):
+            wanted.setdefault(view.history.backend, []).append(JobId(target))
+    found: dict[tuple[str, str], Options] = {(name, job_id): () for name, ids in wanted.items() for job_id in ids}
+    for name, ids in wanted.items():
+        with suppress(BackendError):
+            found |= {(name, job_id): options for job_id, options in backend(name).options(ids).items()}
+    return found
+
+
+def _changes(view: View, values: Mapping[str, str], before: dict[tuple[str, str], Options]) -> Iterator[Changed]:
+    """Change a job, and yield each change when it is in the journal; the error at the end is for what was refused.
+
+    What its backend refuses of one that is between two attempts by then is tried again.
+    """
+    errors: list[PaislurmError] = []
     for part in _parts(values):
         for tries_left in reversed(range(TRIES)):
-            _check(view, part)
-            target = _target(view.history, part)
-            try:
-                if target:
-                    backend(view.history.backend).change(JobId(target), part)
-            except RejectedError:
-                before, view = view, refresh(view.folder, max_age=0)
-                if not tries_left or _is_as_before(before.history, view.history):
-                    raise
-                continue
-            change = _record(view, part, target)
-            _append(view, change)
-            written.append(change)
-            _wake(view)
-            view = replace(view, history=open_job(view.folder).history)
-            if target or not _target(view.history, part):
+            check_possible(view, part)
+            target = target_of(view.history, part)
+            key = (view.history.backend, target)
+            if target and key not in before:
+                before |= _options_of([view], part)
+            had = before.get(key, ())
+            error = _ask(view.history.backend, target, part, had) if target else None
+            taken = part if error is None else _taken(part, error)
+            if isinstance(error, RejectedError):
+                earlier, view = view, refresh(view.folder, max_age=0)
+                if tries_left and not _is_as_before(earlier.history, view.history):
+                    continue
+            if taken:
+                yield write_down(view, taken, target, had)
+            if error is not None:
+                errors.append(error)
                 break
+            view = replace(view, history=open_job(view.folder).history)
+            if target or not target_of(view.history, part):
+                break
+        if errors and not isinstance(errors[-1], RejectedError):
+            break
+    if errors:
+        raise joined(errors)
+
+
+def _ask(name: str, target: str, part: Mapping[str, str], had: Options) -> BackendError | None:
+    """Ask a backend to change a job, and return why it did not, or not all of it."""
+    try:
+        backend(name).change(JobId(target), part, had)
+    except BackendError as error:
+        return error
+    return None
+
+
+def _taken(part: Mapping[str, str], error: BackendError) -> dict[str, str]:
+    """Return what is changed all the same: nothing where the error does not say what is not."""
+    return {name: value for name, value in part.items() if name not in error.options} if error.options else {}
+
+
+def _said(view: View, written: Sequence[Changed]) -> str:
+    """Say what was done to a job."""
     said = "; ".join(dict.fromkeys(map(change_text, written)))
-    return Done(f"{view.folder.name}: {said}{_when(view, written)}", view, tuple(written))
+    here = (change.values for change in written if change.job_id and change.attempt == view.history.attempt)
+    values = {name: value for values in here for name, value in values.items()}
+    return f"{view.folder.name}: {said}{_when(view, written)}{end_text(view, values)}"
 
 
 def _parts(values: Mapping[str, str]) -> Iterator[dict[str, str]]:
@@ -104,79 +159,8 @@ def _parts(values: Mapping[str, str]) -> Iterator[dict[str, str]]:
         yield {HELD: values[HELD]}
 
 
-def _target(known: History, part: Mapping[str, str]) -> str:
-    """Return the backend's job that is to be changed, "" where only attempts to come are."""
-    return "" if known.retry is not None or set(part) == {RETRIES} else known.job_id
-
-
 def _is_as_before(before: History, now: History) -> bool:
     return (before.attempt, before.job_id) == (now.attempt, now.job_id) and now.retry is None and now.ended is None
-
-
-def _check(view: View, part: Mapping[str, str]) -> None:
-    """Raise an error where nothing can be changed of a job, or not this."""
-    known, name, seen = view.history, view.folder.name, view.observation
-    if view.job_status.ended:
-        hint = f"`paislurm submit --again {known.job} --time ...` submits it once more, with these options"
-        raise _error("E620", _ended_text(view), hint)
-    if known.cancelled is not None:
-        raise _error(
-            "E620", f"{name} is being cancelled", f"`paislurm submit --again {known.job}` submits it once more"
-        )
-    if is_unsettled(known) and set(part) != {RETRIES}:
-        message = f"it is not known yet whether {name} reached {known.backend_label}"
-        raise _error("E623", message, f"try again when `paislurm status {known.job}` shows its number")
-    if known.backend == "local" and set(part) != {RETRIES}:
-        message = f"{name} is a job of the local backend, which begins at once, with no limit and on no partition"
-        raise _error("E622", message, "of such a job `--retries` can be changed")
-    if HELD in part and _target(known, part) and seen is not None and phase(seen.state) is Phase.RUNNING:
-        message = f"{name} has begun, and only a job that waits can be held or released"
-        raise _error("E622", message, f"`paislurm cancel {known.job}` ends it")
-
-
-def _error(code: str, message: str, hint: str) -> RejectedError:
-    return RejectedError(Diagnostic(code=code, message=message, hint=hint))
-
-
-def _ended_text(view: View) -> str:
-    return f"{view.folder.name} has already ended: {view.job_status.state}"
-
-
-def _record(view: View, part: Mapping[str, str], target: str) -> Changed:
-    return Changed(
-        happened_at=clock(),
-        attempt=view.history.attempt,
-        user=user_name(),
-        values=dict(part),
-        old_values=_old_values(view, part),
-        job_id=target,
-    )
-
-
-def _old_values(view: View, part: Mapping[str, str]) -> dict[str, str]:
-    """Return what a job had until now: "" for what Slurm has, names with commas where components differ."""
-    known = view.history
-    earlier = changed_options(known.changes)
-    script = components(read_text(view.folder.script(0))) if set(part) - {HELD, RETRIES} - earlier.keys() else ()
-    old = {name: ",".join(dict.fromkeys(filter(None, (c.options.get(name) for c in script)))) for name in part}
-    old |= {name: value for name, value in earlier.items() if name in part}
-    old.pop(HELD, None)
-    return old | ({RETRIES: str(known.retry_policy.retry_limit)} if RETRIES in part else {})
-
-
-def _append(view: View, change: Changed) -> None:
-    try:
-        view.folder.append(change)
-    except OSError as error:
-        done = f"; job {change.job_id} is changed, attempts to come are not" if change.job_id else ""
-        message = f"{view.folder.journal} cannot be written ({error.strerror or error}){done}"
-        raise FolderError(Diagnostic(code="E510", message=message)) from None
-
-
-def _wake(view: View) -> None:
-    """Have the monitor look: of a job that has not begun no other file tells it."""
-    with suppress(OSError):
-        os.utime(view.folder.attempt(view.history.attempt))
 
 
 def _when(view: View, written: Sequence[Changed]) -> str:

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def values_of(
-    options: Mapping[str, str | None], *, nice: int | None, hold: bool | None, retries: int | None
+    options: Mapping[str, str | None], *, nice: int | None, held: bool | None, retries: int | None
 ) -> dict[str, str]:
     """Return the values to be changed; UsageError with all that cannot be meant. A time has the form that a script has.
 
     `options` are those that `submit` has, too, None for what is not given.
     """
-    from ...planning.slurm.options import slurm_time
     from ...protocol.extras_slurm import time_limit
+    from ...sbatch_forms import slurm_time
 
     given = {name: value for name, value in options.items() if value is not None}
     faults = [fault for name, value in given.items() if (fault := value_fault(name, value))]
@@ -28,5 +28,5 @@ def values_of(
         raise UsageError(faults)
     if "time" in given:
         given["time"] = slurm_time(time_limit(given["time"]))
-    others = {"nice": nice, RETRIES: retries, HELD: None if hold is None else YES if hold else NO}
+    others = {"nice": nice, RETRIES: retries, HELD: None if held is None else YES if held else NO}
     return given | {name: str(value) for name, value in others.items() if value is not None}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from ...sbatch_forms import slurm_time
 from ...slurm_options import PASS_THROUGH
 from ..infiniband import infiniband_gres, infiniband_options, joined_constraint
 from ..layout.capacity import ceil_div
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import timedelta
 
     from ...job import Job, Role
     from ...site.profile import InfinibandSettings, Site
@@ -176,11 +177,3 @@ def step_options(role: Role, site: Site, *, shared: bool, tasks_per_node: int = 
         memory = ceil_div(wanted.memory_mib, cpus_of_rank * ranks)
         options += [("exact", None), ("mem-per-cpu", f"{memory}M") if memory else ("mem", "0")]
     return tuple(options)
-
-
-def slurm_time(limit: timedelta) -> str:
-    """Return a time limit as sbatch reads it, rounded up to whole minutes: `1-02:30:00`. Source: sbatch(1), --time."""
-    minutes = ceil_div(int(limit.total_seconds()), 60)
-    days, rest = divmod(minutes, 24 * 60)
-    clock = f"{rest // 60:02d}:{rest % 60:02d}:00"
-    return f"{days}-{clock}" if days else clock

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from ...errors import Diagnostic
 from ...lazy import dataclass
 from ...plural import counted
+from ...sbatch_forms import slurm_time
 from ...site.limits import Limits
 from ...site.slurm_version import SlurmVersion, slurm_version
-from .options import slurm_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, PlanError, did_you_mean
 from ...lazy import dataclass
+from ...sbatch_forms import slurm_time
 from ...site.profile import NodeType, Partition, Priority, VirtualCluster
 from ...slurm_options import PASS_THROUGH
-from .options import slurm_time
 
 if TYPE_CHECKING:
     from ...job import Job, Role
@@ -165,6 +165,9 @@ def ignored_hints(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     return tuple(dict.fromkeys(diagnostics))
 
 
+_ONE_PARTITION = "name one partition, not a list: a job is planned for the nodes of one"
+
+
 def partition_of(target: SlurmTarget, site: Site) -> Partition:
     """Return what the site knows of a place's partition; nothing but the name where it knows none."""
     found = site.partition(target.partition)
@@ -177,7 +180,9 @@ def partition_of(target: SlurmTarget, site: Site) -> Partition:
                 code="E402",
                 message=f"the site has no partition {target.partition!r}; it has {', '.join(names)}",
                 path="$.extras.slurm.partition",
-                hint=did_you_mean(target.partition, names)
+                hint=_ONE_PARTITION
+                if "," in target.partition
+                else did_you_mean(target.partition, names)
                 or f"write `partition: {site.default_partition or names[0]}` under extras.slurm",
             )
         )

@@ -113,7 +113,7 @@ def test_a_parameter_is_read_from_the_journal_when_its_column_is_asked_for(
         (("--columns", "-name"), "there is no column '-name'"),
         (("--sort", "frob"), "there is no column 'frob'"),
         (("--since", "yesterday"), "--since 'yesterday' is no time: it is 30m"),
-        (("--limit", "-1"), "-1 is not in the range"),
+        (("--limit", "-1"), "expected a whole number from 0 on, found '-1'"),
     ],
 )
 def test_what_is_not_understood(run: Runner, words: tuple[str, ...], says: str) -> None:

@@ -61,7 +61,7 @@ def test_why_a_job_waits_for_programs(run: Runner, slurm: FakeBackend, folder: J
     assert (wait["backend_reason"], wait["kind"], wait["advice"]) == (
         "JobHeldUser",
         "stuck",
-        "`scontrol release 7` lets it go",
+        "`paislurm update demo --release` lets it go",
     )
     assert (document["reason"], document["backend_reason"]) == (
         "it cannot start as it is: JobHeldUser: its user holds it",

@@ -31,7 +31,7 @@ from ..running import JOB, ME, SITE, job_file
 from .test_many import make
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from paislurm.translator.state.job_folder import JobFolder
@@ -48,14 +48,6 @@ def changes(folder: JobFolder) -> list[tuple[dict[str, str], dict[str, str], str
     """Return what the journal says of changes: values, those before, and the job of Slurm."""
     records = read(folder.journal).records
     return [(dict(r.values), dict(r.old_values), r.job_id) for r in records if isinstance(r, Changed)]
-
-
-@pytest.fixture
-def waiting(run: Runner, slurm: FakeBackend, job: str, demo: JobFolder) -> JobFolder:
-    """Submit the small job, which waits; Slurm has it as job 101."""
-    assert run("submit", job, "--time", "60").code == 0
-    assert slurm.submissions
-    return demo
 
 
 def test_slurm_is_asked_and_the_journal_keeps_it(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
@@ -117,12 +109,12 @@ def test_an_attempt_that_ends_meanwhile_is_followed_by_one_that_is_changed(
     assert run("update", "--retries", "1").code == 0
     change = slurm.change
 
-    def late(job_id: JobId, values: Mapping[str, str]) -> None:
+    def late(job_id: JobId, values: Mapping[str, str], before: Sequence[Mapping[str, str]] = ()) -> None:
         if job_id == "101":
             leave_result(waiting, **FAILED)
             ended(slurm, "101")
             raise RejectedError(Diagnostic(code="E621", message="Job has already finished"))
-        change(job_id, values)
+        change(job_id, values, before)
 
     monkeypatch.setattr(slurm, "change", late)
     said = run("update", "--time", "30")
@@ -293,8 +285,8 @@ def test_what_was_wrong_before_keeps_nobody_from_a_change(
         (("--command", "true"), "change the job file and `paislurm submit` it"),
         (("--time", "soon"), "E585"),
         (("--partition", "a b"), "E585"),
-        (("--retries", "-1"), "-1 is not in the range"),
-        (("--nice", "much"), "'much' is not a valid integer"),
+        (("--retries", "-1"), "expected a whole number from 0 to 1000000, found '-1'"),
+        (("--nice", "much"), "expected a whole number, found 'much'"),
     ],
 )
 def test_what_is_not_understood(run: Runner, words: tuple[str, ...], says: str) -> None:

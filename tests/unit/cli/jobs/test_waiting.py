@@ -128,7 +128,7 @@ def test_why_a_job_waits_is_told_once_for_each_reason(
         "Resources: what it asks for is in use by other jobs",
         "a job with a shorter time limit (`extras.slurm.time`), or one that asks for less, may start earlier",
         "it cannot start as it is: JobHeldUser: its user holds it",
-        "`scontrol release 7` lets it go",
+        "`paislurm update demo --release` lets it go",
     ]
     assert slurm.queries - queries <= (1 if watched else 9)
 

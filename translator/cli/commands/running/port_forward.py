@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import examples, job_argument, json_option
+from ...options import WholeNumber, examples, job_argument, json_option
 from ...output.console import log, print_json, print_result
 from ...shell.candidates import PortLabel, Task
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.argument("task", metavar="ROLE-INDEX", type=Task())
 @click.argument("port", metavar="LABEL|PORT", type=PortLabel())
 @click.option(
-    "--local-port", type=click.IntRange(1, 65535), metavar="N", help="The port of your own machine; default: the same."
+    "--local-port", type=WholeNumber(1, 65535), metavar="N", help="The port of your own machine; default: the same."
 )
 @click.option(
     "--login", metavar="[USER@]HOST[:PORT]", help="The login node, as your machine knows it; default: this machine."

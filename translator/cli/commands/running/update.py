@@ -8,7 +8,7 @@ import click
 
 from ...command_group import OTHER_CHANGES
 from ...input.job_input import slurm_options
-from ...options import examples, jobs_arguments, json_option
+from ...options import WholeNumber, examples, jobs_arguments, json_option
 from ...output.console import log, one_line, print_json, print_result
 
 if TYPE_CHECKING:
@@ -28,11 +28,12 @@ MAX_RETRIES = 1_000_000
 )
 @jobs_arguments
 @slurm_options
-@click.option("--nice", type=int, metavar="NUMBER", help="By how much the job is put behind others.")
-@click.option("--hold/--release", default=None, help="Keep a job that waits from beginning, or let it begin.")
+@click.option("--nice", type=WholeNumber(), metavar="NUMBER", help="By how much the job is put behind others.")
+@click.option("--hold", is_flag=True, help="Keep a job that waits from beginning.")
+@click.option("--release", is_flag=True, help="Let a job that is held begin.")
 @click.option(
     "--retries",
-    type=click.IntRange(0, MAX_RETRIES),
+    type=WholeNumber(0, MAX_RETRIES),
     metavar="NUMBER",
     help="How often the job is retried after a failure, in all (jobRetryCount).",
 )
@@ -46,7 +47,8 @@ def command(
     account: str | None,
     qos: str | None,
     nice: int | None,
-    hold: bool | None,
+    hold: bool,
+    release: bool,
     retries: int | None,
     as_json: bool,
 ) -> int:
@@ -64,10 +66,12 @@ def command(
     from ...update.updating import update_jobs
     from ...update.values import values_of
 
+    if hold and release:
+        raise click.UsageError("--hold and --release cannot go together")
     options = {"time": time, "partition": partition, "account": account, "qos": qos}
-    values = values_of(options, nice=nice, hold=hold, retries=retries)
+    values = values_of(options, nice=nice, held=hold if hold or release else None, retries=retries)
     if not values:
-        raise click.UsageError(f"say what to change: --time, --partition, --retries ... {OTHER_CHANGES}")
+        raise click.UsageError(f"say what to change: --time, --partition, --retries ...\nhint: {OTHER_CHANGES}")
     folders = select(store(), jobs, user=user_name(), last=last)
     several = len(folders) > 1 or asks_for_several(jobs, last=last)
     done, errors = update_jobs(folders, values, several=several)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ....plural import counted, verb
-from ...options import STATES, NearChoice, examples, json_option
+from ...options import STATES, NearChoice, WholeNumber, examples, json_option
 from ...output.console import is_terminal, log, print_json
 from ...shell.candidates import Columns, Group, JobOrGroup
 
@@ -44,7 +44,7 @@ ON_A_TERMINAL = 30
     "--group", metavar="GROUP", type=Group(), help="The jobs of a sweep, with its parameters and how each job ended."
 )
 @click.option("--since", metavar="TIME", help="Only jobs submitted since: 12h or 2d ago, or a date and time.")
-@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N jobs; 0 is all. A terminal has 30.")
+@click.option("--limit", type=WholeNumber(min=0), metavar="N", help="At most N jobs; 0 is all. A terminal has 30.")
 @click.option("--sort", "by", metavar="COLUMN", type=Columns(), help="Sort by a column; -COLUMN has the largest first.")
 @click.option(
     "--columns", metavar="A,B,...", type=Columns(), help="Show these columns; a wrong one tells which there are."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import examples, json_option
+from ...options import WholeNumber, examples, json_option
 from ...output.console import log, print_json
 from ...shell.candidates import JobThenTask
 
@@ -57,7 +57,7 @@ def _since(_: click.Context, __: click.Parameter, value: str | None) -> float | 
 @click.option("--stdout", is_flag=True, help="Standard output alone.")
 @click.option("--stderr", is_flag=True, help="Standard error alone; a site can have one file for both.")
 @click.option("--runtime", is_flag=True, help="What prerequisites and plugins print, instead of the commands.")
-@click.option("-n", "--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N lines of each stream.")
+@click.option("-n", "--tail", type=WholeNumber(min=0), metavar="N", help="Only the last N lines of each stream.")
 @click.option(
     "--since",
     callback=_since,
@@ -74,7 +74,7 @@ def _since(_: click.Context, __: click.Parameter, value: str | None) -> float | 
 @click.option("--attempt", callback=_attempt, metavar="N|all", help="Of the job's attempt N; default: the last.")
 @click.option(
     "--task-attempt",
-    type=click.IntRange(min=0),
+    type=WholeNumber(min=0),
     metavar="N",
     help="Of the task's attempt N; default: the newest.",
 )

@@ -1,0 +1,1 @@
+"""Change a job that waits or runs, through scontrol."""

@@ -1,0 +1,187 @@
+"""What becomes of several options of a job of which Slurm refuses some: the others are changed, and an error tells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.backends.base import JobId
+from paislurm.backends.runner import Completed
+from paislurm.backends.slurm.backend import SlurmBackend
+from paislurm.backends.slurm.changing.change import FIELDS
+from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, UnreachableError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+NAMES = {field: name for name, field in FIELDS.items()}
+WANTED = {"time": "00:09:00", "partition": "pair", "account": "Extra", "qos": "long", "nice": "-3"}
+HAS = {"time": "20:00", "partition": "normal", "account": "research", "qos": "normal", "nice": "0"}
+DENIED = "Access/permission denied for job 7\n"
+AWAY = "slurm_update error: Unable to contact slurm controller (connect failure)\n"
+
+
+class Controller:
+    """Slurm as far as jobs are changed: it takes settings in its own order until one is refused, in each component.
+
+    `refuses` are options, and `at` the components that do; after `away` changes it answers no more.
+    """
+
+    def __init__(
+        self, *, refuses: Collection[str], at: Sequence[int] = (0,), components: int = 1, away: int = 99
+    ) -> None:
+        self.has = [dict(HAS) for _ in range(components)]
+        self.refuses, self.at, self.away = refuses, at, away
+        self.updates: list[str] = []
+        self.queries = 0
+
+    def run(self, argv: Sequence[str], **_: object) -> Completed:
+        """Answer scontrol update, and the squeue that asks for options."""
+        if argv[0] == "squeue":
+            self.queries += 1
+            return Completed(status=0, stdout=self._rows(), stderr="")
+        assert argv[:2] == ["scontrol", "update"]
+        self.updates.append(" ".join(argv[2:]))
+        if len(self.updates) > self.away:
+            return Completed(status=1, stdout="", stderr=AWAY)
+        _, _, one = argv[2].partition("+")
+        settings = dict(word.split("=", 1) for word in argv[3:])
+        failed = [self._change(int(k), settings) for k in (one or range(len(self.has)))]
+        return Completed(status=int(any(failed)), stdout="", stderr=DENIED * any(failed))
+
+    def _change(self, component: int, settings: Mapping[str, str]) -> bool:
+        for field in sorted(settings):
+            if NAMES[field] in self.refuses and component in self.at and settings[field] not in HAS.values():
+                return True
+            self.has[component][NAMES[field]] = _as_slurm_says(settings[field])
+        return False
+
+    def _rows(self) -> str:
+        """Return what squeue prints: components in any order."""
+        ids = [f"7+{k}" for k in range(len(self.has))] if len(self.has) > 1 else ["7"]
+        rows = [
+            "|".join([i, *(h[n] for n in ("time", "partition", "account", "qos", "nice"))])
+            for i, h in zip(ids, self.has, strict=True)
+        ]
+        return "\n".join(reversed(rows)) + "\n"
+
+
+def _as_slurm_says(value: str) -> str:
+    return {"00:09:00": "9:00"}.get(value, value.lower())
+
+
+def change(controller: Controller, wanted: Mapping[str, str]) -> BackendError | None:
+    """Change the job; return the error."""
+    backend = SlurmBackend(controller)
+    before = backend.options([JobId("7")])[JobId("7")]
+    controller.queries = 0
+    try:
+        backend.change(JobId("7"), wanted, before)
+    except BackendError as error:
+        return error
+    return None
+
+
+@given(st.sets(st.sampled_from(sorted(WANTED)), min_size=1), st.sets(st.sampled_from(sorted(WANTED))))
+def test_the_job_has_what_the_error_does_not_name(names: set[str], refuses: set[str]) -> None:
+    controller = Controller(refuses=refuses)
+    wanted = {name: WANTED[name] for name in names}
+    error = change(controller, wanted)
+    assert set(error.options if error else ()) == names & refuses
+    changed = {name for name in WANTED if controller.has[0][name] != HAS[name]}
+    assert changed == names - refuses
+    assert len(controller.updates) <= (1 if not names & refuses else 1 + len(names))
+    if error:
+        said = "; ".join(each.message for each in error.diagnostics)
+        assert all((f"refuses --{name} of job 7" in said) is (name in refuses) for name in names)
+        assert ("it took" in said) is bool(changed)
+        assert {name for name in names if f"--{name}" in said.partition("it took ")[2]} == changed
+
+
+def test_one_call_where_nothing_is_refused() -> None:
+    controller = Controller(refuses=())
+    assert change(controller, WANTED) is None
+    assert controller.updates == ["JobId=7 TimeLimit=00:09:00 Partition=pair Account=Extra QOS=long Nice=-3"]
+    assert controller.queries == 0
+
+
+def test_the_hint_is_that_of_the_option_that_is_refused() -> None:
+    controller = Controller(refuses=("nice",))
+    error = change(controller, {"time": "00:09:00", "nice": "-3"})
+    assert isinstance(error, RejectedError)
+    (diagnostic,) = error.diagnostics
+    assert diagnostic.message == "Slurm refuses --nice of job 7: Access/permission denied for job 7; it took --time"
+    assert "a nice of 0 or more" in diagnostic.hint
+
+
+@pytest.mark.parametrize("refused_by", [0, 1])
+def test_what_only_some_components_take_is_set_back(refused_by: int) -> None:
+    controller = Controller(refuses=("partition",), at=(refused_by,), components=2)
+    error = change(controller, {"time": "00:09:00", "partition": "pair"})
+    assert error is not None
+    assert error.options == ("partition",)
+    assert [has["partition"] for has in controller.has] == ["normal", "normal"]
+    assert [has["time"] for has in controller.has] == ["9:00", "9:00"]
+    assert controller.updates[-1] == f"JobId=7+{1 - refused_by} Partition=normal"
+    assert "all the same" not in error.diagnostics[-1].message
+
+
+def test_a_component_that_keeps_what_it_took_is_told_of() -> None:
+    controller = Controller(refuses=("partition",), at=(1,), components=2, away=2)
+    error = change(controller, {"partition": "pair"})
+    assert error is not None
+    assert len(controller.updates) == 3
+    assert "; component 0 has --partition pair all the same" in error.diagnostics[-1].message
+
+
+def test_who_falls_silent_is_not_asked_again() -> None:
+    controller = Controller(refuses=("account", "partition"), away=2)
+    error = change(controller, WANTED)
+    assert isinstance(error, UnreachableError)
+    assert len(controller.updates) == 3
+    changed = {name for name in WANTED if controller.has[0][name] != HAS[name]}
+    assert changed == set(WANTED) - set(error.options)
+
+
+def test_options_of_jobs_come_in_the_order_of_components_and_in_the_form_of_sbatch() -> None:
+    controller = Controller(refuses=(), components=2)
+    controller.has[1] |= {"time": "UNLIMITED", "account": "(null)"}
+    found = SlurmBackend(controller).options([JobId("7"), JobId("8")])
+    assert found == {
+        "7": [
+            {"time": "00:20:00", "partition": "normal", "account": "research", "qos": "normal", "nice": "0"},
+            {"time": "UNLIMITED", "partition": "normal", "qos": "normal", "nice": "0"},
+        ]
+    }
+    assert controller.queries == 1
+
+
+def test_where_it_cannot_be_asked_what_slurm_took_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    controller = Controller(refuses=("nice",))
+    monkeypatch.setattr(controller, "_rows", lambda: "")
+    with pytest.raises(RejectedError) as caught:
+        SlurmBackend(controller).change(JobId("7"), {"time": "00:09:00", "nice": "-3"})
+    assert caught.value.options == ("time", "nice")
+    assert caught.value.diagnostics[0].message.endswith("denied for job 7; it may have taken some")
+    assert len(controller.updates) == 1
+
+
+def test_no_answer_to_one_of_several_keeps_what_was_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    controller = Controller(refuses=("account",))
+    run, silent = controller.run, UnreachableError(Diagnostic(code="E502", message="timed out"))
+
+    def late(argv: Sequence[str], **more: object) -> Completed:
+        if argv[3:] == ["Nice=-3"]:
+            raise silent
+        return run(argv, **more)
+
+    monkeypatch.setattr(
+        controller, "run", lambda argv, **more: run(argv, **more) if len(argv) > 4 else late(argv, **more)
+    )
+    error = change(controller, {name: WANTED[name] for name in ("time", "account", "nice")})
+    assert isinstance(error, UnreachableError)
+    assert error.options == ("account", "nice")
+    assert "it took --time" in error.diagnostics[-1].message
