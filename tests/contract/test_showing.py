@@ -80,7 +80,7 @@ def test_a_job_that_is_retried_is_looked_at(site: Site, folder: Path, window: Ca
     made = job.paislurm("report", job.name, "-o", "page.html")
     assert made.returncode == 0, made.stderr
     words = words_of(job.folder / "page.html")
-    for said in ("web 2 running", "trainer 1 running", "Attempt 0", "Attempt 1", WHY, "Retried: retry 1 of 1"):
+    for said in ("web 2 running", "trainer 1 running", "Attempt 0", "Attempt 1", WHY, "Retry 1 of 1"):
         assert said in words
     assert f"{tasks['web-1']['node']} {tasks['web-1']['node_address']}" in words
     assert "trainer-0 stderr, attempt 0 CUDA out of memory" in words
