@@ -36,17 +36,20 @@ def print_lines(lines: Sequence[Line], columns: tuple[str, ...], now: int, *, fi
     print_table(columns, rows)
 
 
-def print_few(views: Sequence[View], now: int) -> None:
-    """Print what matters most of each job, and how many of its tasks are in each state."""
+def print_few(views: Sequence[View], now: int, failure_of: Callable[[str], Failure | None]) -> None:
+    """Print what matters most of each job, and how many of its tasks are in each state; `failure_of` as print_many."""
     from .views import print_pairs, state_of_view
 
     for position, view in enumerate(views):
         if position:
             print_result("")
+        failure = failure_of(view.folder.name) if view.job_status.state == "FAILED" else None
+        last = failure.last_lines[-1:] if failure is not None else ()
         rows = [
             ("job", view.folder.name),
             ("state", state_of_view(view)),
             ("reason", view.job_status.reason),
+            ("last line", "".join(last)),
             ("what helps", advice(view.job_status.waits)),
             ("tasks", _counts_text(task.state for task in view.tasks)),
             ("partition", view.history.partition),

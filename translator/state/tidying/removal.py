@@ -102,15 +102,21 @@ def hide(folder: JobFolder, known: History) -> Path | None:
 def hide_bulk(folder: JobFolder) -> list[Path]:
     """Give the working directories and the code of a job's attempts hidden names, and return these."""
     found = []
-    attempts = folder.path / "attempts"
-    for attempt in sorted(attempts.iterdir()) if attempts.is_dir() and not attempts.is_symlink() else ():
-        for name in BULKY:
-            path = attempt / name
-            if not attempt.is_symlink() and path.is_dir() and not path.is_symlink():
-                hidden = _hidden(folder)
-                path.rename(hidden)
-                found.append(hidden)
+    for path in bulk(folder):
+        hidden = _hidden(folder)
+        path.rename(hidden)
+        found.append(hidden)
     return found
+
+
+def bulk(folder: JobFolder) -> list[Path]:
+    """Return the working directories and the code of a job's attempts; none that a symbolic link leads to."""
+    attempts = folder.path / "attempts"
+    if attempts.is_symlink() or not attempts.is_dir():
+        return []
+    own = [attempt for attempt in sorted(attempts.iterdir()) if not attempt.is_symlink()]
+    found = [attempt / name for attempt in own for name in BULKY]
+    return [path for path in found if path.is_dir() and not path.is_symlink()]
 
 
 def _hidden(folder: JobFolder) -> Path:

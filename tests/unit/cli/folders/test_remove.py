@@ -94,8 +94,10 @@ def test_a_job_that_has_not_ended_is_refused_and_nothing_goes(
     assert "E591" in said.err
     assert "paislurm cancel two" in said.err
     assert there(surroundings) == {"one", "two"}
+    assert "`--older-than 1s` removes those that have ended" in said.err
     assert run("remove", "*", "--older-than", "1s", "--yes").code == 0
     assert "two" in there(surroundings)
+    assert "--older-than" not in run("remove", "two").err
 
 
 def test_where_nobody_can_be_asked_a_pattern_needs_yes(
@@ -178,7 +180,12 @@ def test_age_and_state_choose(run: Runner, ended: Callable[..., JobFolder], surr
 
 def test_logs_and_records_can_stay(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
     folder = ended("one")
-    assert run("remove", "one", "--keep-logs").code == 0
+    before = json.loads(run("du", "one", "--json").out)["total"]
+    would, done = (json.loads(run("remove", "one", "--keep-logs", "--json", *more).out) for more in (["--dry-run"], []))
+    after = json.loads(run("du", "one", "--json").out)["total"]
+    assert would["removed"] == done["removed"]
+    assert 0 < done["removed"][0]["inodes"] == before["inodes"] - after["inodes"]
+    assert done["removed"][0]["size_bytes"] == before["size_bytes"] - after["size_bytes"]
     assert not (folder.attempt(0) / "work").exists()
     assert run("logs", "one", "worker-0").out == "x\n"
     assert run("status", "one").code == 0

@@ -103,6 +103,8 @@ def test_a_few_jobs_are_told_in_short_and_their_group_in_a_line(run: Runner, tra
     said = run("status", "train").out.removesuffix("\n").split("\n\n")
     assert len(said) == A_FEW + 1
     assert said[0].split()[:2] == ["job", f"{ME}~train-0"]
+    assert [line.split(None, 2) for line in said[0].splitlines()][3] == ["last", "line", "lost at \\x1b[1m0"]
+    assert all("last line" not in each for each in said[1:])
     assert said[-1] == "group train: 5 jobs, 4 succeeded, 1 failed"
     assert "5 jobs" not in run("status", "train-*").out
 
@@ -119,3 +121,31 @@ def test_programs_are_told_the_same_of_few_and_of_many(run: Runner, train: Calla
     jobs = json.loads(run("status", "train-*", "--json").out)["jobs"]
     assert len(jobs) == 1 + A_FEW + NAMES
     assert set(jobs[0]) == set(json.loads(run("status", "train-0", "--json").out)) - {"schemaVersion"}
+
+
+def test_of_many_jobs_those_are_shown_that_have_such_tasks(run: Runner, train: Callable[..., None]) -> None:
+    train(LOSS, LOSS, succeeded=6)
+    said = run("status", "train", "--failed")
+    assert [line.split()[0] for line in said.out.splitlines() if line.startswith("job ")] == ["job", "job"]
+    assert "train-0" in said.out
+    assert "train-2" not in said.out
+    assert "group train" not in said.out
+    none = run("status", "train-*", "--state", "running")
+    assert (none.code, none.out, none.err) == (0, "", "no job has such tasks\n")
+
+
+def test_a_group_has_other_columns_and_another_order_where_they_are_asked_for(
+    run: Runner, train: Callable[..., None]
+) -> None:
+    train(LOSS, succeeded=11)
+    for words in (["train"], ["--group", "train"]):
+        said = run("list", *words, "--columns", "name,state", "--sort", "name", "--limit", "2")
+        assert [line.split() for line in said.out.splitlines()] == [
+            ["name", "state"],
+            ["train-0", "FAILED"],
+            ["train-1", "SUCCEEDED"],
+        ]
+        assert "10 more of 12 jobs are not shown: --limit 0 shows all" in said.err
+    jobs = json.loads(run("list", "train", "--since", "1h", "--sort", "-name", "--json").out)["jobs"]
+    assert [job["name"] for job in jobs[:2]] == [f"{ME}~train-11", f"{ME}~train-10"]
+    assert run("list", "--group", "tran", "--limit", "2").code == 5

@@ -124,7 +124,7 @@ def _remove(
     from ....state.publish import writing
     from ....state.tidying.room_taken import room_taken
     from ...jobs.folders.removing import remove_job
-    from ...jobs.folders.sizes import JobSize, total
+    from ...jobs.folders.sizes import JobSize, bulk_of, total
     from ...output.console import log_diagnostics
 
     removed: list[dict[str, object]] = []
@@ -133,7 +133,7 @@ def _remove(
     status = 0
     verb = "would remove" if dry_run else "removed"
     for job in found:
-        size = JobSize(job.folder.name, room_taken(str(job.folder.path)))
+        size = bulk_of(job.folder) if keep_logs else JobSize(job.folder.name, room_taken(str(job.folder.path)))
         left = ""
         try:
             if not dry_run:

@@ -65,8 +65,8 @@ def command(
     """List your jobs, the newest first.
 
     JOB is a job's name, user~name, its Slurm id, or a pattern as 'train-*'; without one, all jobs. The name of a sweep
-    shows its jobs as --group does. A terminal shows the newest 30, as far as they fit; a pipe and --json get all of
-    them, whole.
+    shows its jobs as --group does; with --columns, --sort, --limit or --since they are shown as any others. A terminal
+    shows the newest 30, as far as they fit; a pipe and --json get all of them, whole.
     """
     from ...context import clock, store, user_name
     from ...jobs.listing import lines, with_parameters
@@ -76,7 +76,7 @@ def command(
 
     if group is None and len(words) == 1:
         group = next(iter(named_groups(store(), words, user=user_name())), None)
-    if group is not None:
+    if group is not None and (since, limit, by, columns) == (None,) * 4:
         from ...jobs.sweep_table import show_group
 
         return show_group(group, states, as_json=as_json)
@@ -84,8 +84,13 @@ def command(
     order = _named([by.removeprefix("-")]) if by is not None else ()
     now = clock()
     earliest = None if since is None else _since(since, now)
-    names = {folder.name for folder in select(store(), words, user=user_name())} if words else None
-    found, problems = lines(store(), everything=everything or bool(words), names=names)
+    folders = select(store(), words, user=user_name()) if words else []
+    if group is not None:
+        from ...jobs.sweep_table import folders_of_group
+
+        folders = folders_of_group(group)
+    names = {folder.name for folder in folders} if words or group is not None else None
+    found, problems = lines(store(), everything=everything or names is not None, names=names)
     if states:
         found = [line for line in found if line.state in states]
     if earliest is not None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ....monitor.poll import View
+    from ...output.task_table import TaskFilter
 
 
 @click.command(
@@ -71,24 +72,32 @@ def command(
         documents = [view_dict(view, failure_of(view), wanted) for view in views]
         print_json({"jobs": documents} if several else documents[0])
     elif len(views) > 1:
-        _print_several(views, named_groups(store(), jobs, user=user_name()))
+        _print_several(views, named_groups(store(), jobs, user=user_name()), wanted)
     else:
         print_view(views[0], failure_of(views[0]), clock(), wanted, every=every, ports=ports)
     _say_more(views)
     return 0
 
 
-def _print_several(views: Sequence[View], groups: Mapping[str, Sequence[str]]) -> None:
-    """Print a few jobs in short, or many in a row each, and how many of them, or of each group, are in each state."""
+def _print_several(views: Sequence[View], groups: Mapping[str, Sequence[str]], wanted: TaskFilter) -> None:
+    """Print a few jobs in short, or many in a row each, and how many of them, or of each group, are in each state.
+
+    Where not all tasks are wanted, only jobs that have some of those are.
+    """
     from ...context import clock
     from ...jobs.failure import failure_of
     from ...jobs.listing import line_of
     from ...output.several import A_FEW, print_few, print_many, print_totals
 
+    if wanted.states or wanted.patterns:
+        views, groups = [view for view in views if wanted.chosen(view.tasks)], {}
+    if not views:
+        log("no job has such tasks")
+        return
+    by_name = {view.folder.name: view for view in views}
     if len(views) <= A_FEW:
-        print_few(views, clock())
+        print_few(views, clock(), lambda name: failure_of(by_name[name]))
     else:
-        by_name = {view.folder.name: view for view in views}
         fit = is_terminal(sys.stdout)
         print_many([line_of(view) for view in views], clock(), lambda name: failure_of(by_name[name]), fit=fit)
     if groups or len(views) > A_FEW:

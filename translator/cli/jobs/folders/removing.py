@@ -40,7 +40,8 @@ def named(words: Sequence[str]) -> list[Opened]:
         check_own(job.folder, "remove")
     living = [view for view in refresh_all(jobs) if not view.job_status.ended]
     if living:
-        raise FolderError([_has_not_ended(view) for view in living])
+        several = len(jobs) > len(living)
+        raise FolderError([_has_not_ended(view, several=several) for view in living])
     return [open_job(job.folder) for job in jobs]
 
 
@@ -102,7 +103,9 @@ def _opened(folder: JobFolder) -> Opened:
     return job
 
 
-def _has_not_ended(view: View) -> Diagnostic:
+def _has_not_ended(view: View, *, several: bool) -> Diagnostic:
     name = view.history.job or view.folder.name
     message = f"{view.folder.name} has not ended: {view.job_status.state}"
-    return Diagnostic(code="E591", message=message, hint=f"`paislurm cancel {name}` ends it; nothing was removed")
+    ended = ", and `--older-than 1s` removes those that have ended" if several else ""
+    hint = f"`paislurm cancel {name}` ends it; nothing was removed{ended}"
+    return Diagnostic(code="E591", message=message, hint=hint)

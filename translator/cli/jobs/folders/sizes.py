@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 from ....folded_names import by_numbers
+from ....state.tidying.removal import bulk
 from ....state.tidying.room_taken import RoomTaken, room_taken
 
 if TYPE_CHECKING:
@@ -33,12 +35,18 @@ def sizes(folders: Iterable[JobFolder]) -> list[JobSize]:
     return sorted(found, key=lambda job: (-job.room.size, -job.room.inodes, by_numbers(job.name)))
 
 
+def bulk_of(folder: JobFolder) -> JobSize:
+    """Return what goes of a job where its records and logs stay."""
+    return JobSize(folder.name, _together(room_taken(str(path)) for path in bulk(folder)))
+
+
 def total(jobs: Iterable[JobSize]) -> RoomTaken:
     """Return what jobs take together."""
-    room = RoomTaken()
-    for job in jobs:
-        room = room.plus(job.room)
-    return room
+    return _together(job.room for job in jobs)
+
+
+def _together(rooms: Iterable[RoomTaken]) -> RoomTaken:
+    return reduce(RoomTaken.plus, rooms, RoomTaken())
 
 
 def room_dict(room: RoomTaken) -> dict[str, object]:
