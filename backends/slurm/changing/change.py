@@ -25,8 +25,8 @@ SECONDS = 60.0
 def commands(job_id: JobId, values: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], list[str]]]:
     """Yield the command lines that change a job, with the options that each is about.
 
-    The leader of a heterogeneous job stands for all its components, but for the QOS, which it alone gets; see
-    `_in_components`. Source: observed on 22.05, 24.11 and 26.05.
+    The leader of a heterogeneous job stands for all its components, but since some version it alone gets the QOS; see
+    `_in_components`. Source: observed on 22.05 (all get it), 24.11 and 26.05.
     """
     options = tuple(name for name in FIELDS if name in values)
     if options:

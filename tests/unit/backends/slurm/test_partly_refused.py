@@ -54,7 +54,7 @@ class Controller:
 
     @staticmethod
     def _of(component: int, one: str, settings: Mapping[str, str]) -> dict[str, str]:
-        """Return what a component gets: the QOS of a job is that of its leader alone, as on 22.05, 24.11 and 26.05."""
+        """Return what a component gets: the QOS of a job is that of its leader alone, as on 24.11 and 26.05."""
         return {field: value for field, value in settings.items() if one or not component or field != "QOS"}
 
     def _change(self, component: int, settings: Mapping[str, str]) -> bool:
