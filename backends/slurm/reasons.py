@@ -156,8 +156,8 @@ _THINGS = {
 }  # fmt: skip
 """What limits are of, by the part of a word that says so."""
 
-
 _HELD = regex(r"^JobHeld|^JobHold| held\b")
+"""Words for a job that waits until somebody releases it."""
 
 
 def code_of(reason: str) -> str:

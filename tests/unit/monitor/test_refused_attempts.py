@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from paislurm.backends.base import JobId
 from paislurm.translator.errors import Diagnostic, RejectedError
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
+from paislurm.translator.monitor.loop import Monitor
+from paislurm.translator.monitor.notify import NotificationSender
 from paislurm.translator.monitor.poll import open_job, poll_jobs
+from paislurm.translator.monitor.reconcile import Dependencies
+from paislurm.translator.state.job_folder import Store
 from paislurm.translator.state.records import Cancelled, Changed, Dependency, Refused
 
-from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, failed_job, job_folder, kinds, stepped
+from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, failed_job, job_folder, kinds, observed, stepped
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from paislurm.backends.base import JobId, Submission
+    from paislurm.backends.base import Submission
     from paislurm.translator.monitor.poll import View
     from paislurm.translator.state.job_folder import JobFolder
 
@@ -153,3 +158,33 @@ def test_a_retry_that_is_to_be_held_says_so(tmp_path: Path) -> None:
     stepped(folder, backend, NOW, room_at=NOW + 500)
     folder.append(change(held="yes"))
     assert seen(folder, backend).job_status.reason.endswith("; its user holds it when it is submitted")
+
+
+def test_the_monitor_tries_again_in_time_whenever_backends_are_asked(tmp_path: Path) -> None:
+    """A change wakes it at once; else it tries after three minutes, where backends are asked every two hours."""
+    tries: list[int] = []
+    backend, seconds = Refusing(LIMIT), 0.0
+    folder = after_another(tmp_path / "jobs")
+
+    def submit(submission: Submission) -> JobId:
+        tries.append(int(seconds))
+        return Refusing.submit(backend, submission)
+
+    def sleep(pause: float) -> None:
+        nonlocal seconds
+        seconds += pause
+        if seconds >= 400 and not folder.history().changes:
+            folder.append(change(NOW + int(seconds), time="00:30:00"))
+            backend.says = ""
+            backend.observations[JobId("101")] = observed("COMPLETED", final=True, job_id="101")
+
+    backend.submit = submit  # type: ignore[method-assign]
+    means = Dependencies(
+        backend=lambda _: backend, clock=lambda: NOW + int(seconds), holds_lock=lambda: True, owns=lambda _: True
+    )
+    said: list[str] = []
+    Monitor(Store(tmp_path), means, NotificationSender(), said.append).run(
+        7200, sleep=sleep, spent=lambda: seconds > 1000
+    )
+    assert [second // 10 for second in tries] == [0, 18, 36, 40]
+    assert any(WORDS in line for line in said)
