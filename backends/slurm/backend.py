@@ -148,7 +148,7 @@ class SlurmBackend:
         return found
 
     def change(self, job_id: JobId, values: Mapping[str, str], before: Options = ()) -> None:
-        """Change a job with all its components, by one scontrol, and one more to hold or release it."""
+        """Change a job with all its components, by one scontrol where that does; one more holds or releases it."""
         change(self._runner, job_id, values, before, lambda: self.options([job_id]).get(job_id, ()))
 
     def unaccounted(self, job_id: JobId, seen: Observation | None) -> Observation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..base import JobId, Observation
+from .reasons import is_held
 from .states import Phase, phase, precedence
 
 if TYPE_CHECKING:
@@ -142,7 +143,12 @@ def _from_row(row: Row, rows: Sequence[Row], *, final: bool) -> Observation:
 
 
 def _expected_start(row: Row, rows: Sequence[Row]) -> int | None:
-    """Return when Slurm expects to start a job of which nothing runs: all of its components, or it says nothing."""
+    """Return when Slurm expects to start a job of which nothing runs: all of its components, or it says nothing.
+
+    Of one that is held it keeps what it said before, or the time of --begin. Source: observed on 24.11.
+    """
+    if any(is_held(other.reason) for other in rows):
+        return None
     starts = [other.started for other in rows if not other.nodes and phase(other.state) is Phase.PENDING]
     known = [start for start in starts if start is not None]
     return max(known) if phase(row.state) is Phase.PENDING and known and len(known) == len(rows) else None

@@ -156,10 +156,18 @@ _THINGS = {
 }  # fmt: skip
 """What limits are of, by the part of a word that says so."""
 
+_HELD = regex(r"^JobHeld|^JobHold| held\b")
+"""Words for a job that waits until somebody releases it."""
+
 
 def code_of(reason: str) -> str:
     """Return the word of a reason without what follows it: `ReqNodeNotAvail, UnavailableNodes:n1`."""
     return reason.partition(",")[0].replace("_", " ").strip()
+
+
+def is_held(reason: str) -> bool:
+    """Tell whether somebody, or Slurm itself, keeps the job from beginning."""
+    return _HELD.search(code_of(reason)) is not None
 
 
 @lru_cache(maxsize=256)

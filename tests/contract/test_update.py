@@ -57,8 +57,12 @@ def test_a_job_that_waits_is_changed_with_all_its_components(site: Site, folder:
     updated(job, "--hold")
     assert of_slurm(job, "Priority", "Reason") == [("0", "JobHeldUser")] * count
     assert "its user holds it" in job.status()["reason"]
+    assert job.status()["expected_start_at"] is None
     updated(job, "--release")
     assert "0" not in {priority for (priority,) in of_slurm(job, "Priority")}
+    if site.cluster:
+        assert "qos high (before: normal)" in updated(job, "--qos", "high")
+        assert of_slurm(job, "QOS", "Nice") == [("high", "9")] * count
     said = refused(job, "--time", "6", "--nice", "-5")
     assert "error E621: Slurm refuses --nice of job" in said
     assert "; it took --time\nhint: a user may only put a job behind others: a nice of 0 or more" in said
@@ -66,7 +70,8 @@ def test_a_job_that_waits_is_changed_with_all_its_components(site: Site, folder:
     assert "error E403: --time: a time limit of 30-00:00:00 is more than partition" in refused(job, "--time", "30-0")
     assert "error E402: --partition: the site has no partition 'nowhere'" in refused(job, "--partition", "nowhere")
     taken = job.status()["changes"]
-    assert (len(taken), taken[3]["values"], taken[3]["old_values"]) == (4, {"time": "00:06:00"}, {"time": "00:07:00"})
+    assert len(taken) == (5 if site.cluster else 4)
+    assert (taken[-1]["values"], taken[-1]["old_values"]) == ({"time": "00:06:00"}, {"time": "00:07:00"})
     assert None not in taken[0]["old_values"].values()
     assert job.paislurm("cancel", job.name).returncode == 0
     assert "error E620" in refused(job, "--time", "5")
@@ -128,8 +133,33 @@ def test_a_job_that_waits_for_another_is_changed_and_held(site: Site, folder: Pa
         done = job.paislurm("submit", *words)
         assert done.returncode == 0, done.stderr
     assert updated(job, "--time", "9", "--hold").endswith("held (when it is submitted)\n")
+    assert "its user holds it when it is submitted" in job.status()["reason"]
+    assert "error E625" in refused(job, "--nice", "-4")
     assert first.paislurm("cancel", "first").returncode == 0
     wait_until(lambda: job.status()["job_id"], "the second job to be submitted", LONGEST)
     assert set(of_slurm(job, "TimeLimit", "Reason")) == {("00:09:00", "JobHeldUser")}
+    assert job.status()["expected_start_at"] is None
     updated(job, "--release")
     assert job.ended()[0] == 0
+
+
+@BOTH
+def test_a_job_that_slurm_refuses_when_it_is_submitted_ends_with_its_words(
+    site: Site, folder: Path, layout: str
+) -> None:
+    site.write(folder, "site.yaml", merged(site.profile, ONE_ATTEMPT))
+    first = Job(
+        site, folder, site.write(folder, "first.yaml", job_text("first", role("w", 1, "sleep 600"))), name="first"
+    )
+    extras = f"{{slurm: {{layout: {layout}, options: [--nice=-4]}}}}"
+    text = job_text("next", role("a", 1, "true") + role("b", 1, "true"), extras)
+    job = Job(site, folder, site.write(folder, "next.yaml", text), name="next")
+    for words in (("first.yaml",), ("next.yaml", "--after", "first:ended")):
+        done = job.paislurm("submit", *words)
+        assert done.returncode == 0, done.stderr
+    assert first.paislurm("cancel", "first").returncode == 0
+    wait_until(lambda: job.status()["ended"], "the second job to be refused", LONGEST)
+    status = job.status()
+    assert (status["state"], status["exit_code"], status["job_id"]) == ("FAILED", -200, None)
+    assert status["reason"].startswith("attempt 0 cannot be submitted: sbatch refuses")
+    assert "Invalid --nice value" in status["reason"]

@@ -13,7 +13,7 @@ from ..lazy import dataclass
 from ..state.job_folder import JobFolder
 from .job_status import JobStatus
 from .retry import STOPPED
-from .transition import abandoned
+from .transition import abandoned, held_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ def before_first(folder: JobFolder, known: History, now: int) -> tuple[JobStatus
     elif failed:
         reason = f"never submitted: {'; '.join(failed)}"
     else:
-        reason = "; ".join(waits) or "what it waited for has ended; it is submitted next"
+        reason = ("; ".join(waits) or "what it waited for has ended; it is submitted next") + held_text(known)
         return JobStatus(state="WAITING", code=None, reason=reason, ended=False), ()
     end = abandoned(known, now, STOPPED, reason)
     return JobStatus(state="STOPPED", code=STOPPED, reason=reason, ended=True), (end,)

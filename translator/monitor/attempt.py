@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..state.history import History
     from ..state.job_folder import JobFolder
-    from ..state.records import Record
+    from ..state.records import Record, Refused
     from .asking.answer import Answer
 
 NEVER_SENT = ("E501", "E506", "E507", "E550", "E551", "E552", "E553")
@@ -130,7 +130,13 @@ def submitted(known: History, job_id: JobId, now: int) -> Submitted:
 
 def is_unsettled(known: History) -> bool:
     """Tell whether only the intent of an attempt is known: its tag tells whether the backend took it."""
-    return bool(known.tag) and not known.job_id and known.ended is None
+    return bool(known.tag) and not known.job_id and known.ended is None and known.refused is None
+
+
+def again_at(known: History, refused: Refused) -> int:
+    """Return from when on an attempt that was refused is submitted again: at once if it was changed meanwhile."""
+    changed = bool(known.changes) and known.changes[-1].happened_at >= refused.happened_at
+    return refused.happened_at + (0 if changed else SETTLED_SECONDS)
 
 
 def recover(known: History, answer: Answer, now: int) -> tuple[History, tuple[Record, ...], str]:

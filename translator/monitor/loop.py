@@ -11,6 +11,7 @@ from paislurm.backends.slurm.states import Phase, phase
 
 from ..state.job_folder import JobFolder
 from .asking.answer import NOT_ASKED, asking
+from .attempt import again_at
 from .job_status import RESULT_LAG
 from .poll import Opened, open_job
 from .reconcile import is_unknown, reconcile
@@ -238,6 +239,8 @@ class Monitor:
             wait = 0 if self._sender.busy else None
         elif known.is_held_back:
             wait = AFTER_SECONDS
+        elif known.refused is not None:
+            wait = again_at(known, known.refused) - now
         elif known.retry is not None:
             wait = max(known.retry.retry_at, view.room_at or 0) - now
         else:

@@ -23,7 +23,7 @@ from .asking.answer import NOT_ASKED, asking
 from .attempt import recover, submitted
 from .job_status import FINAL, Evidence, JobStatus, State, determine_status, has_just_ended, tells_all
 from .task_status import TaskView, task_views
-from .transition import between_attempts, transition
+from .transition import between_attempts, transition, while_refused
 from .unbegun import may_be_slurms_own, node_failure
 from .watching.job_files import begun, claimed_by, questions, read_files, result_of
 
@@ -114,19 +114,17 @@ def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str],
     if known.is_held_back:
         return held_back(folder, known, now, read_errors)
     if known.retry is not None:
-        job_status, news = between_attempts(known, known.retry, now)
-        return View(
-            folder=folder, history=apply(known, news), job_status=job_status, news=news, read_errors=read_errors
-        )
+        return _unasked(folder, known, read_errors, between_attempts(known, known.retry, now))
+    if known.refused is not None:
+        return _unasked(folder, known, read_errors, while_refused(known, known.refused, now))
     observation, backend_error = None, ""
     if known.job_id and not tells_all(result):
         observation, backend_error = answer.observations.get(JobId(known.job_id)), answer.error
         observation = begun(folder, known, observation, heard)
     owner = _owner_of_duplicate(folder, known, observation)
     if owner is not None:
-        news = (submitted(known, owner, now),)
         job_status = JobStatus(state="WAITING", code=None, reason=f"it is job {owner} that runs it", ended=False)
-        return View(folder=folder, history=apply(known, news), job_status=job_status, news=news)
+        return _unasked(folder, known, (), (job_status, (submitted(known, owner, now),)))
     if result is None and observation is not None and observation.final:
         result, read_errors = result_of(folder, known.attempt, late=True)
         read_errors += files.read_errors
@@ -171,7 +169,14 @@ def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str],
 
 def held_back(folder: JobFolder, known: History, now: int, read_errors: tuple[str, ...]) -> View:
     """Return how a job stands that has not been submitted because it waits for others; no backend is asked."""
-    job_status, news = before_first(folder, known, now)
+    return _unasked(folder, known, read_errors, before_first(folder, known, now))
+
+
+def _unasked(
+    folder: JobFolder, known: History, read_errors: tuple[str, ...], found: tuple[JobStatus, tuple[Record, ...]]
+) -> View:
+    """Return how a job stands by what is `found` without the backend, and what is new about it."""
+    job_status, news = found
     return View(folder=folder, history=apply(known, news), job_status=job_status, news=news, read_errors=read_errors)
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId
+from paislurm.backends.slurm.refusals import is_lasting
 from paislurm.backends.slurm.states import Phase, phase
 
 from ..errors import BackendError, PaislurmError, RejectedError
@@ -17,13 +18,13 @@ from ..lazy import dataclass
 from ..state.changes import changed_options
 from ..state.history import apply
 from ..state.publish import remove
-from ..state.records import Cancelled, Ended, Intent, Retry
+from ..state.records import Cancelled, Ended, Intent, Refused, Retry
 from ..state.submit_environment import forget_environment
 from .after import may_begin
-from .attempt import is_settled, new_intent, prepare, submit_attempt
+from .attempt import again_at, is_settled, new_intent, prepare, submit_attempt
 from .job_status import JobStatus
 from .poll import held_back, open_job, poll_jobs
-from .transition import abandoned, attempt_text, waits_for
+from .transition import abandoned, attempt_text, waits_for, while_refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -177,6 +178,8 @@ def _next(view: View, now: int) -> int | None:
         return known.attempt + 1 if now >= known.retry.retry_at else None
     if known.is_held_back:
         return 0 if may_begin(view.folder, known) else None
+    if known.refused is not None:
+        return known.attempt if now >= again_at(known, known.refused) else None
     return known.attempt if (known.attempt or known.first_tag) and is_settled(known, view.heard) else None
 
 
@@ -236,11 +239,14 @@ def _after(view: View, known: History, backend_error: str) -> View:
 
 
 def _refused(view: View, known: History, error: BackendError, dependencies: Dependencies) -> View:
-    """Give up after a time; until then the attempt is tried again as one that was never taken."""
+    """Give up at once what will not be taken later either, anything else after a time; until then it is tried again."""
     words = "; ".join(diagnostic.message for diagnostic in error.diagnostics)
     now = dependencies.clock()
-    if now - known.first_asked < REFUSED_SECONDS:
-        return _after(view, known, words)
+    if now - known.first_asked < REFUSED_SECONDS and not is_lasting(error):
+        refused = Refused(happened_at=now, attempt=known.attempt, reason=words)
+        view.folder.append(refused)
+        job_status, _ = while_refused(known, refused, now)
+        return replace(_after(view, apply(known, [refused]), words), job_status=job_status)
     end = abandoned(known, now, REFUSED, f"attempt {known.attempt} cannot be submitted: {words}")
     view.folder.append(end)
     dependencies.backend(known.backend).forget(known.run_folder(view.folder.path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..folded_names import folded
@@ -14,7 +15,7 @@ from .waits import is_news
 
 if TYPE_CHECKING:
     from ..state.history import History
-    from ..state.records import Record
+    from ..state.records import Record, Refused
     from .job_status import Evidence
 
 MAX_NODE_LIST = 4000
@@ -44,9 +45,21 @@ def transition(evidence: Evidence, job_status: JobStatus, *, completed: int) -> 
 def between_attempts(known: History, retry: Retry, now: int) -> tuple[JobStatus, tuple[Record, ...]]:
     """Return how a job stands whose next attempt is due, or was until somebody cancelled it."""
     if known.cancelled is None:
-        return waiting_status(retry, now), ()
+        job_status = waiting_status(retry, now)
+        return replace(job_status, reason=job_status.reason + held_text(known)), ()
     job_status = _cancelled(known.cancelled.user, retry)
     return job_status, (abandoned(known, now, STOPPED, job_status.reason),)
+
+
+def while_refused(known: History, refused: Refused, now: int) -> tuple[JobStatus, tuple[Record, ...]]:
+    """Return how a job stands whose attempt the backend did not take, until it is submitted again, or cancelled."""
+    if known.cancelled is None:
+        reason = f"attempt {known.attempt} is not submitted yet: {refused.reason}; it is tried again for an hour"
+        reason += held_text(known)
+        return JobStatus(state="WAITING", code=None, reason=reason, ended=False), ()
+    reason = f"cancelled by {known.cancelled.user} before attempt {known.attempt} was submitted: {refused.reason}"
+    job_status = JobStatus(state=state_of(STOPPED), code=STOPPED, reason=reason, ended=True)
+    return job_status, (abandoned(known, now, STOPPED, reason),)
 
 
 def abandoned(known: History, now: int, code: int, reason: str) -> Ended:
@@ -69,6 +82,11 @@ def waiting_status(retry: Retry, now: int) -> JobStatus:
     when = f"in {retry.retry_at - now} s" if retry.retry_at > now else "next"
     reason = f"{waits_for(retry.attempt + 1)} submitted {when}; {attempt_text(retry)}; {retry.retry_rule}"
     return JobStatus(state="RUNNING", code=None, reason=reason, ended=False)
+
+
+def held_text(known: History) -> str:
+    """Say of an attempt that is still to be submitted that its user holds it, "" where that is not so."""
+    return "; its user holds it when it is submitted" if known.holds_next else ""
 
 
 def waits_for(attempt: int) -> str:

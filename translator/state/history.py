@@ -19,6 +19,7 @@ from .records import (
     Intent,
     Notified,
     Observed,
+    Refused,
     Retry,
     RetryCounters,
     Submitted,
@@ -82,6 +83,8 @@ class History:
     first_asked: int = 0
     """When the backend was asked to take the last attempt: `asked` last, `first_asked` for the first time."""
     job_id: str = ""
+    refused: Refused | None = None
+    """Why the backend did not take the last attempt, which is still to be submitted; None while it is asked again."""
     submitted: int | None = None
     observed: Observed | None = None
     waited: frozenset[tuple[str, ...]] = frozenset()
@@ -196,6 +199,7 @@ def _of_attempt(known: History, attempt: int) -> History:
         asked=0,
         first_asked=0,
         job_id="",
+        refused=None,
         submitted=None,
         observed=None,
         waited=frozenset(),
@@ -203,18 +207,20 @@ def _of_attempt(known: History, attempt: int) -> History:
     )
 
 
-def _next(known: History, record: Intent | Submitted | Observed | Ended) -> History:
+def _next(known: History, record: Intent | Submitted | Refused | Observed | Ended) -> History:
     """Take in a record of the last attempt. How an attempt ended is said once; later words are none."""
     match record:
         case Intent():
             asked = record.happened_at
-            return replace(known, tag=record.tag, asked=asked, first_asked=known.first_asked or asked)
+            return replace(known, tag=record.tag, asked=asked, first_asked=known.first_asked or asked, refused=None)
         case Submitted():
             return replace(
                 known, job_id=record.job_id, submitted=record.happened_at, job=record.job, user=record.user,
                 backend=record.backend, tasks=record.task_count, created=known.created or record.happened_at,
-                group=known.group or record.group, holds_next=False,
+                group=known.group or record.group, holds_next=False, refused=None,
             )  # fmt: skip
+        case Refused():
+            return known if known.job_id else replace(known, refused=record)
         case Observed():
             if len(known.waited) < MAX_REASONS:
                 known = replace(known, waited=known.waited | {news_key(reasons_of(record))})

@@ -117,6 +117,15 @@ class Submitted:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Refused:
+    """Say that the backend did not take an attempt, which is submitted again later, and its `reason`."""
+
+    happened_at: int
+    attempt: Count
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Observed:
     """Keep the backend's own state of an attempt whenever it changed: what is known without an answer.
 
@@ -208,8 +217,19 @@ class Notified:
     delivered: bool
 
 
-Record: TypeAlias = Created | Intent | Submitted | Observed | Cancelled | Changed | Retry | Ended | Notified
-_KINDS: tuple[type[Record], ...] = (Created, Intent, Submitted, Observed, Cancelled, Changed, Retry, Ended, Notified)
+Record: TypeAlias = Created | Intent | Submitted | Refused | Observed | Cancelled | Changed | Retry | Ended | Notified
+_KINDS: tuple[type[Record], ...] = (
+    Created,
+    Intent,
+    Submitted,
+    Refused,
+    Observed,
+    Cancelled,
+    Changed,
+    Retry,
+    Ended,
+    Notified,
+)
 
 
 def dump(record: Record) -> bytes:

@@ -242,6 +242,7 @@ PROGRAM = {
     "E622": "a change that means nothing for the job: it has begun, or its backend has no such thing",
     "E623": "a job that is to be changed, of which it is not known whether Slurm took it",
     "E624": "a time limit by which the tasks of a job would be told to end at once",
+    "E625": "a nice below 0 for an attempt that is still to be submitted: Slurm takes that from root alone",
     "E630": "Slurm shows no partition of this name",
 }
 """What goes wrong around job files. Source: this project's command line."""

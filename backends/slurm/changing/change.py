@@ -1,4 +1,4 @@
-"""Change a job with all its components by one call, and find out what Slurm took where it refuses a part."""
+"""Change a job with all its components by as few calls as it takes, and find out what Slurm took of what was asked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ SECONDS = 60.0
 def commands(job_id: JobId, values: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], list[str]]]:
     """Yield the command lines that change a job, with the options that each is about.
 
-    The leader of a heterogeneous job stands for all its components. Source: observed on 22.05, 24.11 and 26.05.
+    The leader of a heterogeneous job stands for all its components, but since some version it alone gets the QOS; see
+    `_in_components`. Source: observed on 22.05 (all get it), 24.11 and 26.05.
     """
     options = tuple(name for name in FIELDS if name in values)
     if options:
@@ -49,19 +50,23 @@ def change(
     """
     for options, argv in commands(job_id, values):
         error = _error(runner, options, job_id, values, argv)
-        if error is None:
+        if error is None and options == (HELD,):
             continue
-        is_alone = len(options) == 1 and len(before) < 2
-        if is_alone or not isinstance(error, RejectedError) or is_over(error):
-            raise error
-        now, wanted = _asked(ask), {name: values[name] for name in options}
-        if not now:
-            raise _joined(dict.fromkeys(options, error), ["it may have taken some"])
-        errors = _one_by_one(runner, job_id, wanted, now)
+        errors, wanted = {}, {name: values[name] for name in options}
+        if error is not None:
+            is_alone = len(options) == 1 and len(before) < 2
+            if is_alone or not isinstance(error, RejectedError) or is_over(error):
+                raise error
+            now = _asked(ask)
+            if not now:
+                raise _joined(dict.fromkeys(options, error), ["it may have taken some"])
+            errors = _one_by_one(runner, job_id, wanted, now)
+        taken = {name: value for name, value in wanted.items() if name not in errors}
+        errors |= _in_components(runner, job_id, taken, before, ask)
         if errors:
-            taken = [option_name(name, wanted) for name in wanted if name not in errors]
+            names = [option_name(name, wanted) for name in wanted if name not in errors]
             kept = _set_back(runner, job_id, {name: wanted[name] for name in errors}, before, ask)
-            raise _joined(errors, [*([f"it took {' and '.join(taken)}"] if taken else []), *kept])
+            raise _joined(errors, [*([f"it took {' and '.join(names)}"] if names else []), *kept])
 
 
 def _error(
@@ -76,9 +81,9 @@ def _error(
 
 
 def _one_by_one(
-    runner: CommandRunner, job_id: JobId, wanted: Mapping[str, str], now: Options
+    runner: CommandRunner, job_id: JobId, wanted: Mapping[str, str], now: Options, component: str = ""
 ) -> dict[str, BackendError]:
-    """Change what a job lacks of some options, each by a call; return why some are not changed, by their names.
+    """Change what a job, or a component `+1`, lacks of some options, each by a call; return why some are not, by name.
 
     Who is silent is not asked again.
     """
@@ -87,10 +92,27 @@ def _one_by_one(
     for name, value in wanted.items():
         if _has(now, name, value):
             continue
-        error = silence or _error(runner, [name], job_id, wanted, _update(job_id, {name: value}))
+        error = silence or _error(runner, [name], job_id, wanted, _update(job_id, {name: value}, component))
         if error is not None:
             errors[name] = error
             silence = None if isinstance(error, RejectedError) else error
+    return errors
+
+
+def _in_components(
+    runner: CommandRunner, job_id: JobId, taken: Mapping[str, str], before: Options, ask: Callable[[], Options]
+) -> dict[str, BackendError]:
+    """Change those components of a heterogeneous job that lack what their leader took; return why some still do.
+
+    Where it cannot be asked what they have now, all that had something else `before` are changed, which does no harm.
+    """
+    if not taken or len(before) == 1:
+        return {}
+    errors: dict[str, BackendError] = {}
+    for component, has in enumerate(_asked(ask) or before):
+        if component:
+            left = {name: value for name, value in taken.items() if name not in errors}
+            errors |= _one_by_one(runner, job_id, left, [has], f"+{component}")
     return errors
 
 

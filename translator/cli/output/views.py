@@ -180,7 +180,7 @@ def state_of_view(view: View) -> str:
 
 
 def _backend_text(view: View) -> str:
-    if view.history.first_tag and not view.history.tag:
+    if (view.history.first_tag and not view.history.tag) or view.history.refused is not None:
         return "not submitted"
     if not view.history.job_id:
         return "it is not known whether the job was taken"

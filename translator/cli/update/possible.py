@@ -8,7 +8,9 @@ from paislurm.backends.slurm.states import Phase, phase
 
 from ...errors import Diagnostic, RejectedError
 from ...monitor.attempt import is_unsettled
+from ...monitor.retry import ROOT
 from ...state.changes import HELD, RETRIES
+from ..context import user_name
 from ..input.job_input import SLURM_OPTIONS
 
 if TYPE_CHECKING:
@@ -41,6 +43,11 @@ def check_possible(view: View, part: Mapping[str, str]) -> None:
     if known.backend == "local" and set(part) != {RETRIES}:
         message = f"{name} is a job of the local backend, which begins at once, with no limit and on no partition"
         raise not_possible("E622", message, "of such a job `--retries` can be changed")
+    if part.get("nice", "").startswith("-") and not target_of(known, part) and user_name() != ROOT:
+        message = (
+            f"{name} is not submitted yet, and {known.backend_label} will not take it with a nice of {part['nice']}"
+        )
+        raise not_possible("E625", message, "a user may only put a job behind others: a nice of 0 or more")
     if HELD in part and target_of(known, part) and is_running(view):
         message = f"{name} has begun, and only a job that waits can be held or released"
         raise not_possible("E622", message, f"`paislurm cancel {known.job}` ends it")

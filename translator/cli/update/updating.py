@@ -170,4 +170,5 @@ def _when(view: View, written: Sequence[Changed]) -> str:
         return f" (job {', '.join(targets)})"
     if set().union(*(each.values for each in written)) == {RETRIES}:
         return ""
-    return " (when it is submitted)" if view.history.is_held_back else " (from the next attempt on)"
+    is_to_come = view.history.is_held_back or view.history.refused is not None
+    return " (when it is submitted)" if is_to_come else " (from the next attempt on)"

@@ -45,7 +45,7 @@ class Scontrol:
 )
 def test_one_call_for_all_options_of_a_job(job_id: str, values: dict[str, str], said: list[str]) -> None:
     scontrol = Scontrol()
-    SlurmBackend(scontrol).change(JobId(job_id), values)
+    SlurmBackend(scontrol).change(JobId(job_id), values, [{}])
     assert [" ".join(argv) for argv in scontrol.called] == said
 
 

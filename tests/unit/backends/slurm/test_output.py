@@ -152,14 +152,17 @@ def test_a_component_each_has_a_reason() -> None:
 
 
 def test_when_slurm_expects_to_start_a_job() -> None:
-    def expected(*starts: str, state: str = "PENDING", nodes: str = "") -> int | None:
-        text = "".join(f"7+{k}|7|{state}|90|{start}|N/A|{nodes}|None\n" for k, start in enumerate(starts))
+    def expected(*starts: str, state: str = "PENDING", nodes: str = "", reason: str = "None") -> int | None:
+        text = "".join(f"7+{k}|7|{state}|90|{start}|N/A|{nodes}|{reason}\n" for k, start in enumerate(starts))
         seen = observation(queue_rows(text), (), components=len(starts), accounted=True)
         assert seen is not None
         assert seen.started is None or state == "RUNNING"
         return seen.expected_start
 
     assert expected("200") == 200
+    assert expected("200", reason="BeginTime") == 200
+    for reason in ("JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue", "job requeued in held state"):
+        assert expected("200", reason=reason) is None
     assert expected("N/A") is None
     assert expected("200", "300") == 300
     assert expected("200", "N/A") is None

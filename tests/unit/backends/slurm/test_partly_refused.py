@@ -49,8 +49,13 @@ class Controller:
             return Completed(status=1, stdout="", stderr=AWAY)
         _, _, one = argv[2].partition("+")
         settings = dict(word.split("=", 1) for word in argv[3:])
-        failed = [self._change(int(k), settings) for k in (one or range(len(self.has)))]
+        failed = [self._change(int(k), self._of(int(k), one, settings)) for k in (one or range(len(self.has)))]
         return Completed(status=int(any(failed)), stdout="", stderr=DENIED * any(failed))
+
+    @staticmethod
+    def _of(component: int, one: str, settings: Mapping[str, str]) -> dict[str, str]:
+        """Return what a component gets: the QOS of a job is that of its leader alone, as on 24.11 and 26.05."""
+        return {field: value for field, value in settings.items() if one or not component or field != "QOS"}
 
     def _change(self, component: int, settings: Mapping[str, str]) -> bool:
         for field in sorted(settings):
@@ -135,6 +140,48 @@ def test_a_component_that_keeps_what_it_took_is_told_of() -> None:
     assert error is not None
     assert len(controller.updates) == 3
     assert "; component 0 has --partition pair all the same" in error.diagnostics[-1].message
+
+
+def test_components_get_what_their_leader_keeps_to_itself() -> None:
+    controller = Controller(refuses=(), components=3)
+    controller.has[2]["qos"] = "long"
+    assert change(controller, WANTED) is None
+    assert [{name: has[name] for name in WANTED} for has in controller.has] == [
+        {name: _as_slurm_says(value) for name, value in WANTED.items()}
+    ] * 3
+    assert controller.updates[1:] == ["JobId=7+1 QOS=long"]
+    assert controller.queries == 1
+
+
+def test_where_components_are_not_known_before_they_are_asked_for() -> None:
+    controller = Controller(refuses=(), components=2)
+    SlurmBackend(controller).change(JobId("7"), {"qos": "long"})
+    assert [has["qos"] for has in controller.has] == ["long", "long"]
+
+
+def test_where_components_cannot_be_asked_after_the_change_those_that_differed_are_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    controller = Controller(refuses=(), components=2)
+    before = SlurmBackend(controller).options([JobId("7")])[JobId("7")]
+    monkeypatch.setattr(controller, "_rows", lambda: "")
+    SlurmBackend(controller).change(JobId("7"), {"qos": "long"}, before)
+    assert controller.updates == ["JobId=7 QOS=long", "JobId=7+1 QOS=long"]
+
+
+@pytest.mark.parametrize("others", [("time",), ("time", "nice")])
+def test_a_component_that_refuses_what_its_leader_took(others: tuple[str, ...]) -> None:
+    """What is set back, and what is told, is as where the leader refuses."""
+    controller = Controller(refuses=("qos",), at=(1,), components=3)
+    error = change(controller, {name: WANTED[name] for name in (*others, "qos")})
+    assert isinstance(error, RejectedError)
+    assert error.options == ("qos",)
+    (diagnostic,) = error.diagnostics
+    took = " and ".join(f"--{name}" for name in others)
+    assert diagnostic.message == f"Slurm refuses --qos of job 7: Access/permission denied for job 7; it took {took}"
+    assert [has["qos"] for has in controller.has] == ["normal"] * 3
+    assert [has["time"] for has in controller.has] == ["9:00"] * 3
+    assert controller.updates[1:] == ["JobId=7+1 QOS=long", "JobId=7+0 QOS=normal"]
 
 
 def test_who_falls_silent_is_not_asked_again() -> None:

@@ -14,8 +14,8 @@ from paislurm.backends.runner import Completed
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.backend import SlurmBackend
 from paislurm.backends.slurm.refusal_table import REFUSALS as TABLE
-from paislurm.backends.slurm.refusals import failure
-from paislurm.translator.errors import RejectedError, UnreachableError
+from paislurm.backends.slurm.refusals import failure, is_lasting
+from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 from paislurm.translator.monitor.attempt import NEVER_SENT
 from paislurm.translator.protocol.extras_slurm import RESERVED, SlurmExtras
 
@@ -181,6 +181,31 @@ def test_each_refusal_says_what_to_write(answer: str) -> None:
     assert hint in error.diagnostics[0].hint
     assert answer in error.diagnostics[0].message
     assert "the site says" not in error.diagnostics[0].message
+
+
+@pytest.mark.parametrize(
+    ("said", "lasting"),
+    [
+        (verdict("Invalid --nice value"), True),
+        (verdict("Invalid qos specification"), False),
+        (verdict("Invalid account or account/partition combination specified"), False),
+        ("sbatch: error: invalid partition specified: xx\n" + verdict("Invalid partition name specified"), False),
+        ("sbatch: unrecognized option '--nonsense'\n", True),
+        ("sbatch: error: Invalid --time specification\n", True),
+        ("sbatch: error: AssocMaxSubmitJobLimit\n" + verdict("Job violates accounting/QOS policy"), False),
+        (verdict("Requested node configuration is not available"), False),
+        (verdict("Required partition not available (inactive or drain)"), False),
+        ("sbatch: error: Invalid qos, says the site, for today\n" + verdict("Unspecified error"), False),
+        ("sbatch: error: something new\n", False),
+    ],
+)
+def test_what_will_not_be_taken_later_either(said: str, lasting: bool) -> None:
+    assert is_lasting(refused(said)) is lasting
+
+
+def test_no_answer_is_nothing_lasting() -> None:
+    said = "sbatch: error: Invalid qos\n"
+    assert not is_lasting(UnreachableError(Diagnostic(code="E502", message="timed out"), stderr=said))
 
 
 def test_what_is_to_be_written_can_be_written() -> None:

@@ -14,7 +14,7 @@ from paislurm.backends.base import JobId
 from paislurm.translator.cli.context import clock, user_name
 from paislurm.translator.errors import Diagnostic, RejectedError
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Cancelled, Changed, Dependency, Retry
+from paislurm.translator.state.records import Cancelled, Changed, Dependency, Refused, Retry
 
 from ...monitor.jobs import (
     CREATED,
@@ -31,10 +31,11 @@ from ..running import JOB, ME, SITE, job_file
 from .test_many import make
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from paislurm.translator.state.job_folder import JobFolder
+    from paislurm.translator.state.records import Record
 
     from ..running import Runner
 
@@ -172,6 +173,86 @@ def test_a_job_that_waits_for_another(run: Runner, slurm: FakeBackend, surroundi
     folder.script(0).write_text("#!/bin/bash -p\n", encoding="utf-8")
     assert run("update", "next", "--time", "30").out.endswith(" (when it is submitted)\n")
     assert (slurm.changed, changes(folder)) == ([], [({"time": "00:30:00"}, {"time": ""}, "")])
+
+
+def refused(words: str) -> tuple[Record, ...]:
+    """Return what the journal has of a first attempt that was refused just now."""
+    return replace(INTENT, happened_at=clock(), tag="paislurm-9"), Refused(happened_at=clock(), attempt=0, reason=words)
+
+
+def not_submitted(surroundings: Path, slurm: FakeBackend, *records: Record) -> JobFolder:
+    """Make the folder of a job that waits for another one, which runs."""
+    other = make(surroundings, "first", "11")
+    slurm.observations[JobId("11")] = observed("RUNNING", job_id="11")
+    me, first = user_name(), Dependency(name=f"{user_name()}~first", created_at=other.history().created)
+    created = replace(CREATED, user=me, job="next", happened_at=clock(), dependencies=(first,), first_tag="paislurm-9")
+    folder = job_folder(surroundings, created, *records, name=f"{me}~next")
+    folder.script(0).write_text("#!/bin/bash -p\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        lambda: (),
+        lambda: (RETRY,),
+        lambda: refused("no more jobs"),
+    ],
+)
+def test_what_slurm_would_refuse_when_it_is_submitted_is_refused_now(
+    run: Runner,
+    slurm: FakeBackend,
+    surroundings: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    records: Callable[[], tuple[Record, ...]],
+) -> None:
+    folder = not_submitted(surroundings, slurm, *records())
+    monkeypatch.setattr("paislurm.translator.cli.update.possible.user_name", lambda: "alice")
+    said = run("update", "next", "--nice", "-4", "--time", "30")
+    assert (said.code, changes(folder), slurm.changed) == (4, [], [])
+    assert "error E625: " in said.err
+    assert "will not take it with a nice of -4" in said.err
+    assert run("update", "next", "--nice", "4").code == 0
+    assert [values for values, _, _ in changes(folder)] == [{"nice": "4"}]
+    monkeypatch.setattr("paislurm.translator.cli.update.possible.user_name", lambda: "root")
+    assert run("update", "next", "--nice", "-4").code == 0
+
+
+def test_a_job_that_slurm_has_may_be_asked_for_any_nice(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
+    assert waiting
+    assert run("update", "--nice", "-4").code == 0
+    assert slurm.changed == [(JobId("101"), {"nice": "-4"})]
+
+
+def test_an_attempt_that_was_refused_is_shown_and_changed(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+    words = "sbatch refuses --account: \x1b[1mno more jobs"
+    folder = not_submitted(surroundings, slurm, *refused(words))
+    shown = run("status", "next").out
+    assert "attempt 0 is not submitted yet: sbatch refuses --account: " in shown
+    assert "not submitted\n" in shown
+    assert "\x1b[1m" not in shown
+    assert "did not say whether" not in shown
+    assert "is not submitted yet: sbatch refuses" in json.loads(run("list", "--json").out)["jobs"][0]["reason"]
+    assert run("update", "next", "--account", "lab").out.endswith(" (when it is submitted)\n")
+    assert [values for values, _, _ in changes(folder)] == [{"account": "lab"}]
+    # It is tried at once.
+    assert (slurm.changed, slurm.submissions[0].tag) == ([], "paislurm-9")
+
+
+def test_an_attempt_that_was_refused_is_cancelled_at_once(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+    folder = not_submitted(surroundings, slurm, *refused("no more jobs"))
+    assert run("cancel", "next").out == f"{user_name()}~next is cancelled\n"
+    assert "STOPPED" in run("status", "next").out
+    assert (slurm.submissions, slurm.cancelled) == ([], [])
+    assert folder.history().cancelled is not None
+
+
+def test_a_job_that_is_to_be_held_says_so(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+    not_submitted(surroundings, slurm)
+    assert run("update", "next", "--hold").out.endswith("held (when it is submitted)\n")
+    assert "; its user holds it when it is submitted" in run("status", "next").out
+    assert run("update", "next", "--release").code == 0
+    assert "its user holds it" not in run("status", "next").out
 
 
 def test_a_job_that_is_over(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:

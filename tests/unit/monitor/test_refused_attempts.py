@@ -1,0 +1,190 @@
+"""Attempts that the monitor submits and the backend refuses: how the job stands then, and when it is tried again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.backends.base import JobId
+from paislurm.translator.errors import Diagnostic, RejectedError
+from paislurm.translator.monitor.attempt import SETTLED_SECONDS
+from paislurm.translator.monitor.loop import Monitor
+from paislurm.translator.monitor.notify import NotificationSender
+from paislurm.translator.monitor.poll import open_job, poll_jobs
+from paislurm.translator.monitor.reconcile import Dependencies
+from paislurm.translator.state.job_folder import Store
+from paislurm.translator.state.records import Cancelled, Changed, Dependency, Refused
+
+from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, failed_job, job_folder, kinds, observed, stepped
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.backends.base import Submission
+    from paislurm.translator.monitor.poll import View
+    from paislurm.translator.state.job_folder import JobFolder
+
+NICE = "sbatch: error: Batch job submission failed: Invalid --nice value\n"
+LIMIT = NICE.replace("Invalid --nice value", "Job violates accounting/QOS policy")
+WORDS = "sbatch refuses --account: no more jobs"
+
+
+class Refusing(FakeBackend):
+    """A backend that takes no job as long as it `says` why."""
+
+    def __init__(self, says: str) -> None:
+        super().__init__()
+        self.says = says
+        self.tries = 0
+
+    def submit(self, submission: Submission) -> JobId:
+        """Refuse the script, or take it."""
+        self.tries += 1
+        if self.says:
+            raise RejectedError(Diagnostic(code="E503", message=WORDS), argv=("sbatch",), status=1, stderr=self.says)
+        return super().submit(submission)
+
+
+def after_another(path: Path) -> JobFolder:
+    """Make the folder of a job that waited for another one, which has ended."""
+    job_folder(path, CREATED, INTENT, SUBMITTED, ENDED, name="alice~first")
+    waits = Dependency(name="alice~first", created_at=CREATED.happened_at, until="ended")
+    created = replace(CREATED, job="next", dependencies=(waits,), first_tag="paislurm-9")
+    folder = job_folder(path, created, name="alice~next")
+    folder.script(0).write_text("#!/bin/bash\n#SBATCH --time=01:00:00\n", encoding="utf-8")
+    return folder
+
+
+def seen(folder: JobFolder, backend: FakeBackend, now: int = NOW) -> View:
+    """Look at a job as `status` does, which submits nothing."""
+    (view,) = poll_jobs([open_job(folder)], lambda _: backend, now)
+    return view
+
+
+def change(now: int = NOW, **values: str) -> Changed:
+    return Changed(happened_at=now, attempt=0, user="alice", values=values, old_values={})
+
+
+def test_a_first_attempt_that_is_wrong_by_itself_ends_the_job_as_a_submit_would(tmp_path: Path) -> None:
+    folder, backend = after_another(tmp_path), Refusing(NICE)
+    view = stepped(folder, backend, NOW)
+    assert (view.job_status.state, view.job_status.code, view.job_status.ended) == ("FAILED", -200, True)
+    assert view.job_status.reason == f"attempt 0 cannot be submitted: {WORDS}"
+    assert seen(folder, backend).job_status == view.job_status
+    assert backend.forgotten == ["paislurm-9"]
+    stepped(folder, backend, NOW + 9000)
+    assert backend.tries == 1
+
+
+def test_a_retry_that_is_wrong_by_itself_ends_the_job(tmp_path: Path) -> None:
+    folder, failing = failed_job(tmp_path)
+    backend = Refusing("sbatch: unrecognized option '--nonsense'\n")
+    backend.observations = failing.observations
+    view = stepped(folder, backend, NOW)
+    assert (view.job_status.state, view.job_status.reason) == ("FAILED", f"attempt 1 cannot be submitted: {WORDS}")
+
+
+def test_what_may_pass_is_waited_for_and_told(tmp_path: Path) -> None:
+    folder, backend = after_another(tmp_path), Refusing(LIMIT)
+    view = stepped(folder, backend, NOW)
+    says = f"attempt 0 is not submitted yet: {WORDS}; it is tried again for an hour"
+    for each in (view, seen(folder, backend)):
+        assert (each.job_status.state, each.job_status.ended, each.job_status.reason) == ("WAITING", False, says)
+    # What was refused was not taken: its tag is not looked up.
+    assert backend.queries == 0
+    stepped(folder, backend, NOW + SETTLED_SECONDS - 1)
+    assert backend.tries == 1
+    stepped(folder, backend, NOW + SETTLED_SECONDS)
+    assert backend.tries == 2
+    assert open_job(folder).history.refused == Refused(happened_at=NOW + SETTLED_SECONDS, attempt=0, reason=WORDS)
+    backend.says = ""
+    taken = stepped(folder, backend, NOW + 2 * SETTLED_SECONDS)
+    assert (taken.history.job_id, taken.history.refused) == ("101", None)
+    assert seen(folder, backend, NOW + 999).job_status.reason.startswith("Priority")
+
+
+def test_a_change_is_tried_at_once(tmp_path: Path) -> None:
+    folder, backend = after_another(tmp_path), Refusing(LIMIT)
+    stepped(folder, backend, NOW)
+    backend.says = ""
+    folder.append(change(NOW + 5, time="00:30:00", held="yes"))
+    assert seen(folder, backend, NOW + 5).job_status.reason.endswith("; its user holds it when it is submitted")
+    assert stepped(folder, backend, NOW + 6).history.job_id == "101"
+    assert "--time=00:30:00" in folder.script(0).read_text(encoding="utf-8")
+    assert backend.submissions[0].held
+
+
+def test_a_change_is_tried_once(tmp_path: Path) -> None:
+    folder, backend = after_another(tmp_path), Refusing(LIMIT)
+    stepped(folder, backend, NOW)
+    folder.append(change(NOW + 5, time="00:30:00"))
+    for second in range(6, 60):
+        stepped(folder, backend, NOW + second)
+    assert backend.tries == 2
+
+
+def test_a_cancel_ends_it_at_once(tmp_path: Path) -> None:
+    folder, backend = after_another(tmp_path), Refusing(LIMIT)
+    stepped(folder, backend, NOW)
+    folder.append(Cancelled(happened_at=NOW + 1, attempt=0, user="alice"))
+    view = stepped(folder, backend, NOW + 1)
+    assert (view.job_status.state, view.job_status.code) == ("STOPPED", -210)
+    assert view.job_status.reason == f"cancelled by alice before attempt 0 was submitted: {WORDS}"
+    assert kinds(folder) == ["Cancelled", "Ended"]
+    assert backend.tries == 1
+
+
+def test_a_refusal_that_comes_after_the_number_means_nothing(tmp_path: Path) -> None:
+    refused = Refused(happened_at=NOW, attempt=0, reason=WORDS)
+    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED, refused)
+    assert open_job(folder).history.refused is None
+
+
+@pytest.mark.parametrize("held", ["yes", "no"])
+def test_a_job_that_is_to_be_held_says_so_before_it_is_submitted(tmp_path: Path, held: str) -> None:
+    folder = after_another(tmp_path)
+    (tmp_path / "alice~first" / "journal.jsonl").unlink()
+    job_folder(tmp_path / "x", CREATED).journal.rename(tmp_path / "alice~first" / "journal.jsonl")
+    folder.append(change(held=held))
+    reason = stepped(folder, FakeBackend(), NOW).job_status.reason
+    expected = "after alice~first has ended" + "; its user holds it when it is submitted" * (held == "yes")
+    assert reason == expected
+
+
+def test_a_retry_that_is_to_be_held_says_so(tmp_path: Path) -> None:
+    folder, backend = failed_job(tmp_path)
+    stepped(folder, backend, NOW, room_at=NOW + 500)
+    folder.append(change(held="yes"))
+    assert seen(folder, backend).job_status.reason.endswith("; its user holds it when it is submitted")
+
+
+def test_the_monitor_tries_again_in_time_whenever_backends_are_asked(tmp_path: Path) -> None:
+    """A change wakes it at once; else it tries after three minutes, where backends are asked every two hours."""
+    tries: list[int] = []
+    backend, seconds = Refusing(LIMIT), 0.0
+    folder = after_another(tmp_path / "jobs")
+
+    def submit(submission: Submission) -> JobId:
+        tries.append(int(seconds))
+        return Refusing.submit(backend, submission)
+
+    def sleep(pause: float) -> None:
+        nonlocal seconds
+        seconds += pause
+        if seconds >= 400 and not folder.history().changes:
+            folder.append(change(NOW + int(seconds), time="00:30:00"))
+            backend.says = ""
+            backend.observations[JobId("101")] = observed("COMPLETED", final=True, job_id="101")
+
+    backend.submit = submit  # type: ignore[method-assign]
+    means = Dependencies(
+        backend=lambda _: backend, clock=lambda: NOW + int(seconds), holds_lock=lambda: True, owns=lambda _: True
+    )
+    said: list[str] = []
+    Monitor(Store(tmp_path), means, NotificationSender(), said.append).run(
+        7200, sleep=sleep, spent=lambda: seconds > 1000
+    )
+    assert [second // 10 for second in tries] == [0, 18, 36, 40]
+    assert any(WORDS in line for line in said)
