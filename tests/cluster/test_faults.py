@@ -37,7 +37,7 @@ def status(job: Submitted) -> dict[str, Any]:
 def wait_ready(job: Submitted, *tasks: str) -> None:
     """Wait until these tasks have printed their first line."""
     logs = [job.attempt / "logs" / f"{task}.stdout.log" for task in tasks]
-    wait_until(lambda: all(log.exists() and log.read_text() for log in logs), f"{job.name} to start", 60)
+    wait_until(lambda: all(log.exists() and log.read_text() for log in logs), f"{job.name} to start", 180)
 
 
 @contextmanager
@@ -217,7 +217,9 @@ def test_user_output_that_imitates_reports_changes_nothing(installed: Cluster, w
 
 def test_the_supervising_loop_touches_no_shared_file(installed: Cluster, workdir: Path) -> None:
     """While tasks run and report, the batch script and what it starts keep away from the job's folder."""
-    roles = role("w", 20, 'echo ready; sleep "$((3 + PAI_TASK_INDEX / 5))"') + role("v", 1, "echo ready; sleep 9")
+    seen = workdir / "seen"
+    until = f"echo ready; until [ -e {seen} ]; do sleep 0.5; done"
+    roles = role("w", 20, f'{until}; sleep "$((PAI_TASK_INDEX / 5))"') + role("v", 1, f"{until}; sleep 5")
     job = submit(installed, workdir, roles, "{slurm: {layout: shared}}")
     wait_ready(job, "1-v/0", *(f"0-w/{index}" for index in range(20)))
     node = installed.admin(["squeue", "--noheader", "--format=%B", f"--jobs={job_id(job)}"]).strip()
@@ -230,6 +232,7 @@ def test_the_supervising_loop_touches_no_shared_file(installed: Cluster, workdir
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as watching:
         assert watching.stderr is not None
         assert "attached" in watching.stderr.readline()
+        seen.touch()
         code, _ = job.ended()
         watching.send_signal(signal.SIGINT)
     lines = trace.read_text().splitlines()
