@@ -175,7 +175,8 @@ class InterruptedWaitError(PaislurmError):
 class BackendError(PaislurmError):
     """Report a tool that did not do as it was told; argv, status and stderr are kept.
 
-    `options` are the names of the options that it complains about, as far as its words tell.
+    `options` are the names of the options that it complains about, as far as its words tell. What is `lasting` would be
+    refused later, too: it is wrong by itself.
     """
 
     exit_code = 6
@@ -188,8 +189,10 @@ class BackendError(PaislurmError):
         status: int | None = None,
         stderr: str = "",
         options: tuple[str, ...] = (),
+        lasting: bool = False,
     ) -> None:
         super().__init__(diagnostics)
+        self.lasting = lasting
         self.argv = argv
         self.status = status
         self.stderr = stderr

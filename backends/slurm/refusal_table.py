@@ -11,13 +11,15 @@ from paislurm.translator.lazy import regex
 class Refusal(NamedTuple):
     """Name the sbatch options that a message is about (none: the message names it), and say what to do.
 
-    `code` is that of the diagnostic.
+    `code` is that of the diagnostic. A `lasting` refusal stays: the words themselves are wrong. An account, a QOS or a
+    partition may come back, with slurmdbd for one.
     """
 
     says: re.Pattern[str]
     options: tuple[str, ...]
     hint: str
     code: str = "E503"
+    lasting: bool = False
 
 
 LIMIT_REACHED = "E508"
@@ -32,6 +34,10 @@ def _refusal(says: str, options: str, hint: str, code: str = "E503") -> Refusal:
     return Refusal(regex(says, re.IGNORECASE), tuple(options.split()), hint, code)
 
 
+def _wrong_word(says: str, hint: str) -> Refusal:
+    return Refusal(regex(says, re.IGNORECASE), (), hint, lasting=True)
+
+
 _OTHERS = """
     acctg-freq batch bb bbf begin cluster-constraint contiguous core-spec cores-per-socket cpu-freq deadline
     delay-boot dependency exclusive extra extra-node-info gpu-freq hint kill-on-invalid-dep licenses mail-type
@@ -42,10 +48,10 @@ OTHER_OPTIONS = frozenset(_OTHERS.split())
 """Options of sbatch beside those that a job file cannot have raw; plugins of a site add more. Source: sbatch(1)."""
 UNKNOWN_OPTION = regex(r"unrecognized option '--?([\w-]+)", re.IGNORECASE)
 REFUSALS = (
-    Refusal(UNKNOWN_OPTION, (), "this version of Slurm does not know the option"),
-    _refusal(r"invalid option -- '(\w)'", "", "this version of Slurm does not know the option"),
-    _refusal(r"Invalid --([\w-]+) specification", "", "see sbatch(1) for what the option accepts"),
-    _refusal(r"Invalid numeric value \S+ for --([\w-]+)", "", "see sbatch(1) for what the option accepts"),
+    Refusal(UNKNOWN_OPTION, (), "this version of Slurm does not know the option", lasting=True),
+    _wrong_word(r"invalid option -- '(\w)'", "this version of Slurm does not know the option"),
+    _wrong_word(r"Invalid --([\w-]+) (?:specification|value)", "see sbatch(1) for what the option accepts"),
+    _wrong_word(r"Invalid numeric value \S+ for --([\w-]+)", "see sbatch(1) for what the option accepts"),
     _refusal(
         r"Time limit specification required",
         "time",

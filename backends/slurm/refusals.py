@@ -56,14 +56,6 @@ NOT_CONFIGURED = "Could not establish a configuration source"
 _VERDICT = regex(r"^\w+: error: Batch job submission failed: (.*)$", re.MULTILINE)
 """The controller's own answer, after what a rule of the site says. Source: observed on 22.05, 24.11, 26.05."""
 
-_LASTING = regex(
-    r"unrecognized option|invalid option -- |Invalid (?:--[\w-]+|numeric) (?:value|specification)", re.IGNORECASE
-)
-"""Refusals of words that Slurm never takes. An account, a QOS or a partition may come back: with slurmdbd, for one.
-
-Source: observed on 22.05, 24.11 and 26.05, `Invalid --nice value` among them.
-"""
-
 NO_REASON = "Unspecified error"
 """Its answer where a rule of the site (job_submit.lua) refuses. Source: observed on 22.05, 24.11, 26.05."""
 
@@ -87,7 +79,7 @@ def is_unanswered(done: Completed) -> bool:
 
 def failure(argv: Sequence[str], done: Completed) -> BackendError:
     """Return the error for a program that failed. No answer is never called a refusal."""
-    verdict = _verdict(done.stderr)
+    verdict = _verdict(done)
     # The words of a site may look like anything, so that the controller's own decide where there are any.
     if THROTTLED.search(verdict[1] if verdict else done.stderr):
         return _throttled(argv, done)
@@ -96,11 +88,12 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
     if done.status < 0 and not verdict:
         return _killed(argv, done)
     words, sites = _words_and_sites(done)
-    code = "E503"
+    code, lasting = "E503", False
     found = next(((refusal, match) for refusal in REFUSALS if (match := refusal.says.search(words))), None)
     if found is not None:
         refusal, match = found
-        options, hint, code = refusal.options or match.groups()[:1], refusal.hint, refusal.code
+        options, hint = refusal.options or match.groups()[:1], refusal.hint
+        code, lasting = refusal.code, refusal.lasting
     elif verdict and verdict[1] == NO_REASON:
         words = "a rule of the site (job_submit) refuses the job"
         options = tuple(dict.fromkeys(long or _SHORT[short] for long, short in _MENTIONED.findall(sites)))
@@ -111,13 +104,9 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
     said = f'; the site says: "{sites}"' if sites else ""
     message = f"{argv[0]} refuses{f' {named}' if named else ''}: {words}{said}"
     diagnostic = Diagnostic(code=code, message=message, hint=hint)
-    return RejectedError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr, options=options)
-
-
-def is_lasting(error: BackendError) -> bool:
-    """Tell whether sbatch would refuse the same thing later, too: it is wrong by itself."""
-    verdict = _verdict(error.stderr)
-    return isinstance(error, RejectedError) and _LASTING.search(verdict[1] if verdict else error.stderr) is not None
+    return RejectedError(
+        diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr, options=options, lasting=lasting
+    )
 
 
 def named_options(options: Sequence[str]) -> str:
@@ -136,9 +125,9 @@ def _hint_of_rule(sites: str, options: Sequence[str]) -> str:
     return "do as the site's words ask; an sbatch option without a key under `extras.slurm` goes into its `options`"
 
 
-def _verdict(stderr: str) -> re.Match[str] | None:
+def _verdict(done: Completed) -> re.Match[str] | None:
     """Return the controller's answer, the last one: a site's words may look like one, too."""
-    return max(_VERDICT.finditer(stderr), key=lambda found: found.start(), default=None)
+    return max(_VERDICT.finditer(done.stderr), key=lambda found: found.start(), default=None)
 
 
 def _words_and_sites(done: Completed) -> tuple[str, str]:
@@ -146,7 +135,7 @@ def _words_and_sites(done: Completed) -> tuple[str, str]:
 
     Of a heterogeneous job it begins with the number of the component, `0: `. Source: observed on 22.05, 24.11, 26.05.
     """
-    verdict = _verdict(done.stderr)
+    verdict = _verdict(done)
     if verdict is None:
         return slurm_words(done), ""
     lines = done.stderr[: verdict.start()].splitlines()

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId
-from paislurm.backends.slurm.refusals import is_lasting
 from paislurm.backends.slurm.states import Phase, phase
 
 from ..errors import BackendError, PaislurmError, RejectedError
@@ -242,7 +241,7 @@ def _refused(view: View, known: History, error: BackendError, dependencies: Depe
     """Give up at once what will not be taken later either, anything else after a time; until then it is tried again."""
     words = "; ".join(diagnostic.message for diagnostic in error.diagnostics)
     now = dependencies.clock()
-    if now - known.first_asked < REFUSED_SECONDS and not is_lasting(error):
+    if now - known.first_asked < REFUSED_SECONDS and not error.lasting:
         refused = Refused(happened_at=now, attempt=known.attempt, reason=words)
         view.folder.append(refused)
         job_status, _ = while_refused(known, refused, now)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
+from paislurm.backends.runner import Completed
+from paislurm.backends.slurm.refusals import failure
 from paislurm.translator.errors import Diagnostic, RejectedError
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.loop import Monitor
@@ -43,7 +45,8 @@ class Refusing(FakeBackend):
         """Refuse the script, or take it."""
         self.tries += 1
         if self.says:
-            raise RejectedError(Diagnostic(code="E503", message=WORDS), argv=("sbatch",), status=1, stderr=self.says)
+            read = failure(["sbatch"], Completed(status=1, stdout="", stderr=self.says))
+            raise RejectedError(Diagnostic(code="E503", message=WORDS), argv=("sbatch",), lasting=read.lasting)
         return super().submit(submission)
 
 

@@ -36,14 +36,14 @@ def print_lines(lines: Sequence[Line], columns: tuple[str, ...], now: int, *, fi
     print_table(columns, rows)
 
 
-def print_few(views: Sequence[View], now: int, failure_of: Callable[[str], Failure | None]) -> None:
-    """Print what matters most of each job, and how many of its tasks are in each state; `failure_of` as print_many."""
+def print_few(views: Sequence[View], now: int, failure_of: Callable[[View], Failure | None]) -> None:
+    """Print what matters most of each job, its last line, and how many of its tasks are in each state."""
     from .views import print_pairs, state_of_view
 
     for position, view in enumerate(views):
         if position:
             print_result("")
-        failure = failure_of(view.folder.name) if view.job_status.state == "FAILED" else None
+        failure = failure_of(view) if view.job_status.state == "FAILED" else None
         last = failure.last_lines[-1:] if failure is not None else ()
         rows = [
             ("job", view.folder.name),

@@ -9,7 +9,7 @@ from paislurm.backends.slurm.refusal_table import NODE_OPTIONS, OTHER_OPTIONS, U
 from paislurm.backends.slurm.refusals import named_options
 
 from ...errors import RejectedError, nearest
-from ...plural import verb
+from ...plural import some_of, verb
 from ...reading.document import path_text
 from ..input.typed_options import with_options
 from .back_off import LIMIT_REACHED
@@ -84,8 +84,7 @@ def locate_refusal(error: RejectedError, document: Document, values: str = "") -
     elif first[0] == "extras":
         others = [path for path in others if path[0] != "taskRoles"]
     diagnostic = _with_near_option(error)
-    more = f" and {len(others) - MAX_OTHERS} more" if len(others) > MAX_OTHERS else ""
-    also = f"or it is about {', '.join(map(path_text, others[:MAX_OTHERS]))}{more}" if others else ""
+    also = f"or it is about {some_of([*map(path_text, others)], MAX_OTHERS)}" if others else ""
     diagnostic = replace(
         diagnostic,
         location=document.place(first),
@@ -104,13 +103,11 @@ def _with_near_option(error: RejectedError) -> Diagnostic:
     near = nearest(unknown[1], (*RESERVED, *OTHER_OPTIONS)) if unknown else ""
     if not near:
         return diagnostic
-    where = (
-        f" Write `{near}` under `extras.slurm`"
-        if near in OWN_KEYS
-        else " paislurm sets it itself"
-        if near in RESERVED
-        else ""
-    )
+    where = ""
+    if near in OWN_KEYS:
+        where = f" Write `{near}` under `extras.slurm`"
+    elif near in RESERVED:
+        where = " paislurm sets it itself"
     return replace(diagnostic, hint=f"{diagnostic.hint}; did you mean `--{near}`?{where}")
 
 

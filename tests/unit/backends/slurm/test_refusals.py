@@ -14,8 +14,8 @@ from paislurm.backends.runner import Completed
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.backend import SlurmBackend
 from paislurm.backends.slurm.refusal_table import REFUSALS as TABLE
-from paislurm.backends.slurm.refusals import failure, is_lasting
-from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
+from paislurm.backends.slurm.refusals import failure
+from paislurm.translator.errors import RejectedError, UnreachableError
 from paislurm.translator.monitor.attempt import NEVER_SENT
 from paislurm.translator.protocol.extras_slurm import RESERVED, SlurmExtras
 
@@ -200,12 +200,18 @@ def test_each_refusal_says_what_to_write(answer: str) -> None:
     ],
 )
 def test_what_will_not_be_taken_later_either(said: str, lasting: bool) -> None:
-    assert is_lasting(refused(said)) is lasting
+    assert refused(said).lasting is lasting
 
 
 def test_no_answer_is_nothing_lasting() -> None:
-    said = "sbatch: error: Invalid qos\n"
-    assert not is_lasting(UnreachableError(Diagnostic(code="E502", message="timed out"), stderr=said))
+    said = "sbatch: error: Invalid --nice value\nsbatch: error: Unable to contact slurm controller (connect failure)\n"
+    error = failure(["sbatch"], Completed(status=1, stdout="", stderr=said))
+    assert isinstance(error, UnreachableError)
+    assert not error.lasting
+
+
+def test_a_wrong_value_names_its_option() -> None:
+    assert refused(verdict("Invalid --nice value")).options == ("nice",)
 
 
 def test_what_is_to_be_written_can_be_written() -> None:

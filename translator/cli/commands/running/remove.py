@@ -74,23 +74,24 @@ def command(
     from ....state.tidying.removal import finish_removals
     from ...context import store, user_name
     from ...jobs.folders.removing import matching, named
-    from ...jobs.selecting import named_groups
+    from ...jobs.selecting import is_pattern, named_groups
 
     filtered = older_than is not None or bool(states)
     if not jobs and not filtered:
         raise click.UsageError("which jobs? Name them, or say --older-than AGE or --state STATE")
-    groups = {} if as_json else named_groups(store(), jobs, user=user_name())
+    groups = named_groups(store(), jobs, user=user_name())
     found = matching(jobs, older_than, states) if filtered else named(jobs)
     if not dry_run:
-        if not _is_sure(jobs, found, filtered=filtered, yes=yes):
+        several = filtered or any(map(is_pattern, jobs)) or any(len(members) > 1 for members in groups.values())
+        if not _is_sure(found, several=several, yes=yes):
             log("nothing was removed")
             return 1
         finish_removals(store().jobs)
     return _remove(found, groups, keep_logs=keep_logs, dry_run=dry_run, as_json=as_json)
 
 
-def _is_sure(words: tuple[str, ...], found: list[Opened], *, filtered: bool, yes: bool) -> bool:
-    """Tell whether the user wants these jobs removed; a usage error where nobody can be asked."""
+def _is_sure(found: list[Opened], *, several: bool, yes: bool) -> bool:
+    """Return whether the user wants these jobs removed; a usage error for several jobs without a terminal."""
     if yes or not found:
         return True
     if is_terminal(sys.stdin) and is_terminal(sys.stderr):
@@ -98,19 +99,11 @@ def _is_sure(words: tuple[str, ...], found: list[Opened], *, filtered: bool, yes
             return True
         log("\n".join(one_line(job.folder.name) for job in found))
         return click.confirm(f"remove these {len(found)} jobs?", err=True)
-    if filtered or any(map(_means_several, words)):
+    if several:
         raise click.UsageError(
             f"this removes {counted(len(found), 'job')}, and nobody can be asked: --yes does it, --dry-run shows them"
         )
     return True
-
-
-def _means_several(word: str) -> bool:
-    """Tell whether a word is a pattern, or a group of more than one job."""
-    from ...context import store, user_name
-    from ...jobs.selecting import is_pattern, select
-
-    return is_pattern(word) or len(select(store(), [word], user=user_name())) > 1
 
 
 def _remove(
@@ -149,7 +142,7 @@ def _remove(
             _say(verb, f"{size.name}{' but its records and logs' if keep_logs else ''}", size.room)
         if left:
             log(f"warning: {size.name}: {left}")
-    for group, members in groups.items():
+    for group, members in () if as_json else groups.items():
         done = [size for size in sizes if size.name in members]
         what = f"{counted(len(done), 'job')} of group {group}{' but their records and logs' if keep_logs else ''}"
         _say(verb, what, total(done))

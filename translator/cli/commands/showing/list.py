@@ -15,6 +15,7 @@ from ...shell.candidates import Columns, Group, JobOrGroup
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ....state.job_folder import JobFolder
     from ...jobs.listing import Line
 
 ON_A_TERMINAL = 30
@@ -84,12 +85,13 @@ def command(
     order = _named([by.removeprefix("-")]) if by is not None else ()
     now = clock()
     earliest = None if since is None else _since(since, now)
-    folders = select(store(), words, user=user_name()) if words else []
     if group is not None:
         from ...jobs.sweep_table import folders_of_group
 
-        folders = folders_of_group(group)
-    names = {folder.name for folder in folders} if words or group is not None else None
+        folders: list[JobFolder] | None = folders_of_group(group)
+    else:
+        folders = select(store(), words, user=user_name()) if words else None
+    names = None if folders is None else {folder.name for folder in folders}
     found, problems = lines(store(), everything=everything or names is not None, names=names)
     if states:
         found = [line for line in found if line.state in states]

@@ -94,10 +94,10 @@ def _print_several(views: Sequence[View], groups: Mapping[str, Sequence[str]], w
     if not views:
         log("no job has such tasks")
         return
-    by_name = {view.folder.name: view for view in views}
     if len(views) <= A_FEW:
-        print_few(views, clock(), lambda name: failure_of(by_name[name]))
+        print_few(views, clock(), failure_of)
     else:
+        by_name = {view.folder.name: view for view in views}
         fit = is_terminal(sys.stdout)
         print_many([line_of(view) for view in views], clock(), lambda name: failure_of(by_name[name]), fit=fit)
     if groups or len(views) > A_FEW:
