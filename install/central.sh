@@ -4,7 +4,7 @@
 # install/wheelhouse.sh makes, no network is needed. FOLDER must be on a file system that all nodes see under this path.
 #
 #   install/central.sh FOLDER [WHEELHOUSE]         PYTHON=/usr/bin/python3.11 names the Python; without a WHEELHOUSE,
-#                                                  EXTRAS=report,ssh adds what install/wheelhouse.sh says
+#                                                  EXTRAS=ssh adds what install/wheelhouse.sh says
 set -euo pipefail
 shopt -s nullglob
 umask 022

@@ -2,7 +2,7 @@
 # Make the folder WHEELHOUSE for machines without a network: paislurm and all that it needs as wheels, for this platform
 # and the Python that install/venv.sh finds, or PYTHON, and a requirements.txt that pins each by its SHA-256. Needs an index of packages, once.
 #
-#   install/wheelhouse.sh WHEELHOUSE [PYTHON]      EXTRAS=report,ssh takes along what `report` draws with, and fabric
+#   install/wheelhouse.sh WHEELHOUSE [PYTHON]      EXTRAS=ssh takes fabric along
 set -euo pipefail
 shopt -s nullglob
 

@@ -148,7 +148,7 @@ def luminance(colour: str) -> float:
 
 
 def test_colours_of_charts_follow_the_page(look: Callable[..., Watched]) -> None:
-    fill = "getComputedStyle(document.querySelector('figure path[fill=\"var(--running)\"]')).fill"
+    fill = "getComputedStyle(document.querySelector('figure rect.running')).fill"
     assert look("resnet-a100", "light").page.evaluate(fill) != look("resnet-a100", "dark").page.evaluate(fill)
 
 

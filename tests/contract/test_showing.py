@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import pytest
 
 from tests.cluster.jobs import role
 from tests.cluster.processes import wait_until
@@ -23,24 +19,6 @@ if TYPE_CHECKING:
 TRAINS = 'echo epoch 1; [ "$FC_FRAMEWORK_ATTEMPT_ID" = 1 ] || { echo CUDA out of memory >&2; exit 3; }; exec sleep 600'
 ROLES = role("web", 2, SERVES) + role("trainer", 1, TRAINS)
 WHY = "task trainer-0 failed with status 3"
-
-
-def library(site: Site, folder: Path) -> dict[str, str]:
-    """Return what lets `report` draw: the checkout's vl-convert, where hosts have no registry to install it from."""
-    vl_convert = pytest.importorskip("vl_convert")
-    if site.cluster is None:
-        return {}
-    there = folder / "library" / "vl_convert"
-    shutil.copytree(Path(vl_convert.__file__).parent, there, copy_function=_link)
-    return {"PYTHONPATH": str(there.parent)}
-
-
-def _link(source: str, target: str) -> None:
-    """Have a file of 90 MB in another place, too; on another file system, a copy."""
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
 
 
 def test_a_job_that_is_retried_is_looked_at(site: Site, folder: Path, window: Callable[..., Tmux]) -> None:
@@ -76,7 +54,6 @@ def test_a_job_that_is_retried_is_looked_at(site: Site, folder: Path, window: Ca
     done = site.run("bash", "-c", FORWARD, "forward", job.name, "web-1", port, cwd=job.folder, env=job.env)
     assert LISTED in done.stdout, done.stdout + done.stderr
 
-    job.more = library(site, folder)
     made = job.paislurm("report", job.name, "-o", "page.html")
     assert made.returncode == 0, made.stderr
     words = words_of(job.folder / "page.html")

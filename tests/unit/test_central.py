@@ -20,7 +20,7 @@ ALONE = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--
 def install(*argv: str | Path, alone: bool = True) -> subprocess.CompletedProcess[str]:
     script, *others = argv
     words = [*(ALONE if alone else []), str(ROOT / "install" / script), *map(str, others)]
-    env = {**os.environ, "EXTRAS": "report"}
+    env = {**os.environ, "EXTRAS": "ssh"}
     return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, env=env)
 
 
@@ -63,7 +63,7 @@ def test_each_wheel_is_pinned_by_its_hash(wheelhouse: Path) -> None:
     assert len(pins) == len(list(wheelhouse.glob("*.whl")))
     assert all(re.fullmatch(r"[A-Za-z0-9_.]+==\S+ --hash=sha256:[0-9a-f]{64}", pin) for pin in pins)
     names = {pin.partition("==")[0] for pin in pins}
-    assert {"paislurm", "click", "jinja2", "pydantic", "pyyaml", "rich", "vl_convert_python"} <= names
+    assert {"paislurm", "click", "jinja2", "pydantic", "pyyaml", "rich", "fabric"} <= names
     assert install("wheelhouse.sh", wheelhouse, alone=False).stderr.endswith("name a new folder\n")
 
 
@@ -91,8 +91,6 @@ def test_versions_are_installed_beside_each_other_without_a_network(wheelhouse: 
             check=True,
         )
         assert said.stdout == f"paislurm {number}\n"
-    python = tmp_path / "opt" / version / "bin" / "python"
-    subprocess.run([python, "-c", "import vl_convert"], check=True, timeout=60)
     writable = [path for path in (tmp_path / "opt").rglob("*") if not path.is_symlink() and path.stat().st_mode & 0o022]
     assert writable == []
     modules = tmp_path / "opt" / "modulefiles" / "paislurm"

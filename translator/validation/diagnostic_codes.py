@@ -233,8 +233,6 @@ PROGRAM = {
     "E592": "a job's folder holds something that is not to be removed: another user's, or mounted there",
     "E593": "another process replaces or removes the job",
     "E594": "the journal of a job that is to be removed cannot be read",
-    "E595": "a report needs a library that is not installed",
-    "E596": "a chart of a report cannot be drawn",
     "E597": "no job has the group that is named",
     "E599": "internal error: please report it",
     "E620": "a job that is to be changed has ended, or is being cancelled",

@@ -6,7 +6,7 @@ import base64
 import hashlib
 from collections import Counter, defaultdict
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import jinja2
 from markupsafe import Markup
@@ -20,20 +20,34 @@ from ...report.durations import duration
 from ...report.reasons import by_reason
 from ...shipped import shipped_text
 from ..options import STATES
-from ..output.console import visible
+from ..output.console import one_line, visible
 from ..output.times import by_size, format_time
-from .charts import NARROW, WIDE, counts_spec, gantt_spec
-from .svg import ReportError, draw
+from .charts import NARROW, WIDE, drawn_counts, drawn_gantt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from ...report.chart_rows import Gantt
+    from ...report.chart_rows import Counts, Gantt
     from ...report.model import AttemptEntry, JobReport, TaskEntry
+    from .charts import DrawnCounts, DrawnGantt
 
 _FOLDER = "translator/cli/report/pages"
 NAMED = 6
 """So many jobs are named that stand as they do for the same reason; the others are counted."""
+
+
+class Chart(NamedTuple):
+    """Hold a chart for wide screens and one for narrow ones, of which the page's style shows one."""
+
+    title: str
+    drawings: tuple[DrawnGantt, ...] | tuple[DrawnCounts, ...]
+
+
+class TaskCharts(NamedTuple):
+    """Hold the charts of the tasks of an attempt, None where there is nothing to draw."""
+
+    gantt: Chart | None
+    counts: Chart | None
 
 
 def job_page(report: JobReport) -> str:
@@ -76,32 +90,24 @@ def _differs(name: str, reports: Sequence[JobReport]) -> bool:
     return len({(report.run.sweep or report.run.parameters).get(name) for report in reports}) > 1
 
 
-def _task_charts(attempt: AttemptEntry) -> list[Markup]:
+def _task_charts(attempt: AttemptEntry) -> TaskCharts:
     """Return the charts of the tasks of an attempt: in time, and of many also how many ran at once."""
-    if not any(task.segments for task in attempt.tasks):
-        return []
-    charts = [_gantt(tasks_gantt(attempt), f"Tasks of attempt {attempt.number} in time")]
     counts = task_counts(attempt)
-    if len(attempt.tasks) > MAX_TASKS and counts.seconds:
-        title = f"How many tasks of attempt {attempt.number} ran at a time"
-        charts.append(_two(lambda width: counts_spec(counts, width), title))
-    return charts
+    many = len(attempt.tasks) > MAX_TASKS and counts.seconds > 0
+    return TaskCharts(
+        gantt=_gantt(tasks_gantt(attempt), f"Tasks of attempt {attempt.number} in time"),
+        counts=_counts(counts, f"How many tasks of attempt {attempt.number} ran at a time") if many else None,
+    )
 
 
-def _gantt(gantt: Gantt, title: str) -> Markup:
-    return _two(lambda width: gantt_spec(gantt, width), title) if gantt.bars else Markup("")
+def _gantt(gantt: Gantt, title: str) -> Chart | None:
+    """Return the chart of bars; None where there is no bar."""
+    drawings = tuple(drawn_gantt(gantt, width) for width in (WIDE, NARROW))
+    return Chart(one_line(title), drawings) if gantt.bars else None
 
 
-def _two(spec: Callable[[int], dict[str, Any]], title: str) -> Markup:
-    """Return a chart for wide screens and one for narrow ones, of which the page's style shows one.
-
-    In the place of one that cannot be drawn stands why: the tables of the page have all that it would show.
-    """
-    try:
-        wide, narrow = (Markup(draw(spec(width), title)) for width in (WIDE, NARROW))  # noqa: S704 - `draw` checked it
-    except ReportError as error:
-        return Markup('<p class="note">{}</p>').format(visible(error.diagnostics[0].message))
-    return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(wide, narrow)
+def _counts(counts: Counts, title: str) -> Chart:
+    return Chart(one_line(title), tuple(drawn_counts(counts, width) for width in (WIDE, NARROW)))
 
 
 def by_role(tasks: Sequence[TaskEntry]) -> list[tuple[str, list[TaskEntry], str]]:
@@ -150,7 +156,7 @@ def _engine() -> jinja2.Environment:
         autoescape=True,
     )
     engine.filters |= {"time": format_time, "duration": duration, "by_role": by_role, "counted": counted}
-    engine.filters |= {"retry_sentence": retry_sentence, "some_of": some_of}
+    engine.filters |= {"retry_sentence": retry_sentence, "some_of": some_of, "one_line": one_line}
     engine.globals |= {"span": span, "total": total, "in_phase": in_phase, "many": MAX_TASKS, "named": NAMED}
     return engine
 

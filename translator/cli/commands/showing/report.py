@@ -40,9 +40,7 @@ def command(
     from ...output.output_file import write_output
     from ...report.gather import job_reports
     from ...report.page import comparison_page, job_page
-    from ...report.svg import converter
 
-    converter()
     folders = _folders(jobs, group, last=last)
     several = group is not None or len(folders) > 1
     reports = job_reports(folders, site=site, details=not several)
