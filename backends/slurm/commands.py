@@ -270,6 +270,22 @@ def sstat(ids: Iterable[str]) -> list[str]:
     ]
 
 
+def sacct_steps(ids: Iterable[JobId]) -> list[str]:
+    """Return the accounting query for what the steps of jobs of one cluster used, with the name of each step."""
+    wanted = sorted(ids)
+    numbers, cluster = ",".join(map(number_of, wanted)), cluster_of(wanted[0])
+    columns = ",".join(("JobIDRaw", *STEP_FIELDS[1:], "JobName"))
+    return [
+        "sacct",
+        "--parsable2",
+        "--noheader",
+        "--noconvert",
+        f"--jobs={numbers}",
+        f"--format={columns}",
+        *([f"--clusters={cluster}"] if cluster else []),
+    ]
+
+
 def srun_beside(number: str, nodes: Sequence[str], components: Sequence[int], argv: Sequence[str]) -> list[str]:
     """Return what runs a program once on each of some nodes of a job that runs, and takes none of its resources.
 

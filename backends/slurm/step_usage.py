@@ -1,4 +1,4 @@
-"""What sstat prints of steps: the CPU time, memory and GPUs of their tasks, on average and at most."""
+"""What sstat and sacct print of steps: the CPU time, memory and GPUs of their tasks, on average and at most."""
 
 from __future__ import annotations
 
@@ -39,6 +39,23 @@ def step_usages(text: str) -> dict[tuple[int, int], StepUsage]:
             usage = _usage(tasks, cpu, memory, most, tres)
             if usage is not None:
                 found[int(job), int(step)] = usage
+    return found
+
+
+def accounted_usages(text: str) -> list[tuple[int, str, StepUsage]]:
+    """Return the job number, the name and the usage of steps that sacct knows; nothing of those with no figures.
+
+    A component of a heterogeneous job is a job of its own number.
+    """
+    found = []
+    for line in text.splitlines():
+        words = line.split("|", len(STEP_FIELDS))
+        job, _, step = words[0].partition(".")
+        if len(words) == len(STEP_FIELDS) + 1 and job.isdecimal() and step.isdecimal():
+            _, tasks, cpu, memory, most, tres, name = words
+            usage = _usage(tasks, cpu, memory, most, tres)
+            if usage is not None:
+                found.append((int(job), name, usage))
     return found
 
 

@@ -74,7 +74,7 @@ MAY_IMPORT = {
     "backends": {"lazy", "sbatch_forms", "shipped", "errors"},
     "state": {"lazy", "plural", "job", "errors", "exit_codes", "backends"},
     "monitor": {"lazy", "folded_names", "job", "errors", "exit_codes", "state", "backends"},
-    "report": {"lazy", "plural", "exit_codes", "state", "monitor"},
+    "report": {"lazy", "plural", "exit_codes", "state", "monitor", "backends"},
     "convert": {"lazy", "job", "errors", "reading", "protocol", "rendering"},
     "pipeline": {"lazy", "job", "errors", "reading", "protocol", "site", "planning", "rendering"},
     "cli": {

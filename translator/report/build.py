@@ -18,6 +18,9 @@ from .timeline import segments, task_segments
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from paislurm.backends.slurm.step_usage import StepUsage
+
+    from ..monitor.failure import Failure
     from ..monitor.job_status import JobStatus, State
     from ..monitor.task_status import TaskView
     from ..state.history import History
@@ -50,6 +53,7 @@ class AttemptFiles:
     runs: Mapping[str, Mapping[int, tuple[Report, ...]]] = field(default_factory=dict)
     scripts: Mapping[str, Mapping[int, tuple[ScriptRun, ...]]] = field(default_factory=dict)
     endpoints: Mapping[tuple[str, int], Endpoint] = field(default_factory=dict)
+    usages: Mapping[str, StepUsage] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +69,7 @@ class JobEvidence:
     attempts: Sequence[AttemptFiles]
     backend_state: str = ""
     run: RunFacts = field(default_factory=RunFacts)
+    failure: Failure | None = None
     tails: tuple[Tail, ...] = ()
     source: LinkedSource | None = None
     notes: tuple[str, ...] = ()
@@ -93,6 +98,7 @@ def job_report(evidence: JobEvidence) -> JobReport:
         roles=known.roles,
         attempts=attempts,
         run=evidence.run,
+        failure=evidence.failure,
         tails=evidence.tails,
         source=evidence.source,
         notes=evidence.notes,
@@ -142,6 +148,7 @@ def _attempt(files: AttemptFiles, evidence: JobEvidence, table: ExitTable) -> At
             ends=ended_at if ended else evidence.now,
         ),
         tasks=tasks,
+        usages=files.usages,
     )
 
 

@@ -10,7 +10,10 @@ from ..lazy import dataclass
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from paislurm.backends.slurm.step_usage import StepUsage
+
     from ..exit_codes.table import ExitCode
+    from ..monitor.failure import Failure
     from ..monitor.job_status import State
     from ..state.records import JobRole
 
@@ -58,7 +61,8 @@ class TaskEntry:
 class AttemptEntry:
     """Say how an attempt went. `retry_rule` is why there was another one, "" where there was none.
 
-    `waited_for` are the backend's reasons for not starting it; `exit` is what its exit code means.
+    `waited_for` are the backend's reasons for not starting it; `exit` is what its exit code means. `usages` are what
+    the tasks of a role used, by its name, as Slurm's accounting has it.
     """
 
     number: int
@@ -76,6 +80,7 @@ class AttemptEntry:
     ended_at: int | None
     segments: tuple[Segment, ...]
     tasks: tuple[TaskEntry, ...]
+    usages: Mapping[str, StepUsage] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +144,7 @@ class JobReport:
     roles: tuple[JobRole, ...]
     attempts: tuple[AttemptEntry, ...]
     run: RunFacts = field(default_factory=RunFacts)
+    failure: Failure | None = None
     tails: tuple[Tail, ...] = ()
     source: LinkedSource | None = None
     notes: tuple[str, ...] = ()

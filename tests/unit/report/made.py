@@ -212,6 +212,17 @@ def retried(jobs: Path, user: str) -> JobFolder:
     return made.folder
 
 
+def failed(jobs: Path, user: str) -> JobFolder:
+    """Make a job whose only task missed a file."""
+    made = Made(jobs, user, "broken", [("worker", 1)])
+    made.submitted(0, T, starts=T + 5)
+    made.file(0, "logs/0-role/0.stderr.log", "FileNotFoundError: [Errno 2] No such file or directory: 'data.csv'\n")
+    rows = [task("worker", 0, "FAILED", 1, "n1", T + 6, T + 60)]
+    made.result(0, T + 5, T + 60, "failed", 1, "task worker-0 failed", rows)
+    made.ends(0, "FAILED", 1, "task worker-0 failed", T + 5, T + 60)
+    return made.folder
+
+
 def large(jobs: Path, user: str, count: int = 500) -> JobFolder:
     """Make a job of many tasks in two roles, a few of which failed."""
     chance = random.Random(7)

@@ -17,9 +17,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from paislurm.backends.runner import Completed
 from paislurm.translator.cli.context import user_name
 from paislurm.translator.cli.output.console import one_line
-from paislurm.translator.cli.report import gather, page
+from paislurm.translator.cli.report import gather, page, usage
 from paislurm.translator.cli.report.charts import NARROW, WIDE, drawn_counts, drawn_gantt
 from paislurm.translator.cli.report.gather import job_reports
 from paislurm.translator.cli.report.page import Chart, job_page
@@ -28,9 +29,11 @@ from paislurm.translator.report.build import DETAILED
 from paislurm.translator.report.chart_rows import Bar, Counts, Gantt, Mark, task_counts, tasks_gantt
 from paislurm.translator.state.task_reports import read_runs
 
-from .made import HOSTILE, Made, T, hostile, large, retried, sweep
+from .made import HOSTILE, Made, T, failed, hostile, large, retried, sweep
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..cli.running import Runner
 
 EXPECTED = Path(__file__).with_name("retried.json")
@@ -60,7 +63,7 @@ def test_what_a_report_says_of_a_job_that_was_retried(jobs: Path, pytestconfig: 
     """The expected file is made anew where it is missing: delete it, run this, read the difference."""
     (report,) = job_reports([retried(jobs, user_name())], details=True)
     said: dict[str, Any] = json.loads(json.dumps(asdict(report)))
-    for key in ("source", "folder", "now", "user", "name"):
+    for key in ("failure", "source", "folder", "now", "user", "name"):
         del said[key]
     text = json.dumps(said, indent=1) + "\n"
     if not EXPECTED.exists():
@@ -244,6 +247,55 @@ def test_a_group_is_compared(jobs: Path, run: Runner) -> None:
     assert "resnet" not in words
     assert "learning_rate" in words
     assert "epochs" not in words, "what all jobs have alike is no column"
+
+
+def test_a_failed_job_has_its_failure_as_the_terminal_has_it(jobs: Path, run: Runner) -> None:
+    failed(jobs, user_name())
+    status = run("status", "broken").out
+    assert run("report", "broken").code == 0
+    words = " ".join("".join(Elements(Path("broken.report.html").read_text()).words).split())
+    rows = [line for line in status.splitlines() if line.startswith(("failed task ", "exit rule ", "usually ", "try "))]
+    assert len(rows) == 4
+    for row in rows:
+        assert re.split(r"  +", row)[1] in words
+
+
+def test_a_comparison_has_the_last_line_of_each_failed_job(jobs: Path, run: Runner) -> None:
+    failed(jobs, user_name())
+    sweep(jobs, user_name(), 2)
+    assert run("report", "broken", "sweep-*", "-o", "page.html").code == 0
+    words = " ".join("".join(Elements(Path("page.html").read_text()).words).split())
+    assert "No such file or directory: 'data.csv'" in words
+
+
+@pytest.mark.parametrize("backend", ["slurm", "local"])
+def test_accounts_of_slurm_are_read_once_for_all_attempts(
+    jobs: Path, monkeypatch: pytest.MonkeyPatch, backend: str
+) -> None:
+    asked: list[Sequence[str]] = []
+
+    class Sacct:
+        def run(self, argv: Sequence[str], **_: object) -> Completed:
+            asked.append(argv)
+            lines = [
+                "4712.0|1|00:10:00|1073741824|2147483648||ps",
+                "4713.1|6|00:43:00|1073741824|2147483648|gres/gpuutil=87|worker",
+                "4713.2|1|00:00:01|1048576|1048576||worker",
+                "9999.0|1|00:10:00|1073741824|2147483648||ps",
+            ]
+            return Completed(status=0, stdout="\n".join(lines) + "\n", stderr="")
+
+    monkeypatch.setattr(usage, "slurm_runner", lambda _: Sacct())
+    folder = retried(jobs, user_name())
+    journal = folder.journal.read_text().replace('"backend": "slurm"', f'"backend": "{backend}"')
+    folder.journal.write_text(journal)
+    (report,) = job_reports([folder], details=True)
+    if backend == "local":
+        assert (asked, [attempt.usages for attempt in report.attempts]) == ([], [{}] * 3)
+        return
+    assert len(asked) == 1
+    assert [set(attempt.usages) for attempt in report.attempts] == [set(), {"ps"}, {"worker"}]
+    assert "0.50 CPUs, 1.0 GiB of memory (at most 2.0 GiB), 87 % of its GPUs" in job_page(report)
 
 
 def test_patterns_are_compared_too(jobs: Path, run: Runner) -> None:

@@ -21,22 +21,34 @@ STREAMS = {
 }
 
 
+def failure_rows(failure: Failure) -> list[tuple[str, str]]:
+    """Return the known facts of a failure, each with its name, without the last lines."""
+    return [(name, text) for name, text in [*_facts(failure), *_advice(failure)] if text]
+
+
 def failure_text(failure: Failure) -> str:
     """Return why a job failed: who decided and what that means, the last lines that were printed, what to do."""
-    before = [
+    before = _facts(failure)
+    rows = pairs_text((name, one_line(text)) for name, text in before + _advice(failure)).split("\n")
+    place = sum(bool(text) for _, text in before)
+    return "\n".join([*rows[:place], *_last_lines(failure), *rows[place:]])
+
+
+def _facts(failure: Failure) -> list[tuple[str, str]]:
+    return [
         ("failed task", _task_text(failure)),
         *_command_rows(failure),
         ("exit rule", failure.rule),
         ("retries", failure.retry_rule),
     ]
-    after = [
+
+
+def _advice(failure: Failure) -> list[tuple[str, str]]:
+    return [
         ("usually", failure.advice.meaning),
         ("look at", failure.advice.look),
         ("try", failure.advice.remedy),
     ]
-    rows = pairs_text((name, one_line(text)) for name, text in before + after).split("\n")
-    place = sum(bool(text) for _, text in before)
-    return "\n".join([*rows[:place], *_last_lines(failure), *rows[place:]])
 
 
 def _task_text(failure: Failure) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import BackendError
@@ -12,12 +13,14 @@ from ...state.peers import read_peers
 from ...state.script_reports import read_scripts
 from ...state.task_reports import read_runs
 from ..context import clock
+from ..jobs.failure import failure_of
 from ..jobs.fetching import fetch, run_folder_with_logs
 from ..jobs.refresh import refresh_all
 from ..output.views import backend_state
 from .run_facts import run_facts
 from .source import linked_source
 from .tails import first_failed, tails
+from .usage import usages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +45,8 @@ def job_reports(folders: Sequence[JobFolder], *, site: str | None = None, detail
 
 def _report(view: View, site: str | None, *, details: bool) -> JobReport:
     folder, known = view.folder, view.history
+    records = (*read(folder.journal).records, *view.news)
+    used = usages(known, records) if details else {}
     first = max(0, known.attempt - MAX_ATTEMPTS + 1)
     notes = [*view.read_errors, *([view.backend_error] if view.backend_error else [])]
     if first:
@@ -49,7 +54,7 @@ def _report(view: View, site: str | None, *, details: bool) -> JobReport:
     attempts = []
     for number in range(first, known.attempt + 1):
         files, errors = _attempt(view, number, details=details and number > known.attempt - DETAILED)
-        attempts.append(files)
+        attempts.append(replace(files, usages=used.get(number, {})))
         notes += errors
     run = run_facts(folder)
     if details:
@@ -60,11 +65,12 @@ def _report(view: View, site: str | None, *, details: bool) -> JobReport:
             folder=str(folder.path),
             now=clock(),
             history=known,
-            records=(*read(folder.journal).records, *view.news),
+            records=records,
             job_status=view.job_status,
             attempts=attempts,
             backend_state=backend_state(view),
             run=run,
+            failure=failure_of(view),
             tails=tuple(tails(folder, known, attempts)) if details else (),
             source=linked_source(folder, known, site, run.parameters) if details else None,
             notes=tuple(notes),

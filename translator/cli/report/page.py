@@ -21,11 +21,15 @@ from ...report.reasons import by_reason
 from ...shipped import shipped_text
 from ..options import STATES
 from ..output.console import one_line, visible
+from ..output.failure import failure_rows
 from ..output.times import by_size, format_time
+from ..usage.show import memory_text
 from .charts import NARROW, WIDE, drawn_counts, drawn_gantt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from paislurm.backends.slurm.step_usage import StepUsage
 
     from ...report.chart_rows import Counts, Gantt
     from ...report.model import AttemptEntry, JobReport, TaskEntry
@@ -138,6 +142,19 @@ def span(begins: int | None, ends: int | None) -> str:
     return duration(None if begins is None or ends is None else ends - begins)
 
 
+def usage_text(usage: StepUsage, tasks: Sequence[TaskEntry]) -> str:
+    """Return what each task of a role used: `1.8 CPUs, 2.1 GiB of memory (at most 2.4), 71 % of its GPUs`."""
+    lasted = [task.ended_at - task.started_at for task in tasks if task.started_at and task.ended_at]
+    seconds = sum(lasted) / len(lasted) if lasted else 0
+    parts = [f"{usage.cpu_seconds * usage.tasks / len(tasks) / seconds:.2f} CPUs"] if seconds else []
+    parts.append(f"{memory_text(usage.memory_mib)} of memory (at most {memory_text(usage.max_memory_mib)})")
+    if usage.gpu_percent is not None:
+        parts.append(f"{usage.gpu_percent} % of its GPUs")
+    if usage.gpu_memory_mib is not None:
+        parts.append(f"{memory_text(usage.gpu_memory_mib)} of GPU memory")
+    return ", ".join(parts)
+
+
 def retry_sentence(rule: str) -> str:
     """Return the rule by which an attempt was retried as a sentence, without the behaviour, which stands above it."""
     behaviour, _, rest = rule.partition(": ")
@@ -157,6 +174,7 @@ def _engine() -> jinja2.Environment:
     )
     engine.filters |= {"time": format_time, "duration": duration, "by_role": by_role, "counted": counted}
     engine.filters |= {"retry_sentence": retry_sentence, "some_of": some_of, "one_line": one_line}
+    engine.filters |= {"failure_rows": failure_rows, "usage": usage_text}
     engine.globals |= {"span": span, "total": total, "in_phase": in_phase, "many": MAX_TASKS, "named": NAMED}
     return engine
 

@@ -49,14 +49,14 @@ def _row(usage: Usage) -> tuple[str, ...]:
         usage.node or "-",
         "-" if usage.cpus_busy is None else f"{usage.cpus_busy:.2f}",
         elapsed_text(usage.cpu_time),
-        _size(usage.used_memory_mib),
-        _size(usage.max_memory_mib),
+        memory_text(usage.used_memory_mib),
+        memory_text(usage.max_memory_mib),
         "-" if usage.gpu_percent is None else f"{usage.gpu_percent} %",
-        _size(usage.gpu_memory_mib),
+        memory_text(usage.gpu_memory_mib),
     )
 
 
-def _size(mib: int | None) -> str:
+def memory_text(mib: int | None) -> str:
     """Return memory in the unit that fits: `512 MiB`, `1.5 GiB`."""
     if mib is None:
         return "-"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.backends.slurm.commands import srun_beside, sstat
-from paislurm.backends.slurm.step_usage import StepUsage, step_usages
+from paislurm.backends.slurm.step_usage import StepUsage, accounted_usages, step_usages
 
 LINES = """\
 3.batch|1|00:00:00|40316928|40316928|cpu=00:00:00,energy=0,mem=40316928
@@ -21,6 +21,16 @@ def test_steps_by_their_jobs() -> None:
         (3, 1): StepUsage(2, 3, 49, 49, None, None),
         (4, 0): StepUsage(1, 93784, 1536, 2048, 87, 1024),
     }
+
+
+def test_accounts_of_steps_with_their_names() -> None:
+    lines = "".join(
+        f"{line}|{name}\n" for line, name in zip(LINES.splitlines(), ("batch", "worker", "a|b"), strict=True)
+    )
+    assert accounted_usages(lines + "3|||||\n") == [
+        (3, "worker", StepUsage(2, 3, 49, 49, None, None)),
+        (4, "a|b", StepUsage(1, 93784, 1536, 2048, 87, 1024)),
+    ]
 
 
 @pytest.mark.parametrize(
