@@ -7,13 +7,14 @@ import os
 import shutil
 import subprocess
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.cluster.instance import BOOKWORM, SUITES, TOOL, ClusterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 CACHE = Path("/var/cache/paislurm-tests")
 """What all checkouts of the machine share; only root can write there."""
@@ -46,30 +47,57 @@ OPTIONS = (
     '--customize-hook=rm -rf "$1/usr/share/doc" "$1/usr/share/man" "$1/usr/share/locale"',
 )
 
-PINS = {"sid": {"libmariadb.so.3": "trixie"}}
-"""Files of libraries that are broken in a suite, and the suite that has them whole.
-
-With libmariadb3 11.8.9 slurmdbd stops: "error 5027", `_check_mysql_concat_is_sane`.
-"""
+TRIAL = TOOL / "try_slurmdbd.sh"
+LIBRARY = "usr/lib/*/libmariadb.so.3"
+CHOSEN = "libmariadb-of-slurmdbd"
+"""The file of a tree that says which library slurmdbd has, and why."""
 
 
 def tree(suite: str) -> Path:
     """Return the folder of a suite's root tree with Slurm, which the first process to come makes: half a minute."""
-    pins = PINS.get(suite, {})
-    # A library is taken from the tree of a suite in which it works.
-    hooks = [f'--customize-hook=cp -a {tree(other)}/usr/lib/*/{files} "$1"/usr/lib/*/' for files, other in pins.items()]
-    return make_tree(CACHE, suite, (*OPTIONS, *hooks, suite))
+    return make_tree(CACHE, suite, (*OPTIONS, suite), choose_library)
+
+
+def choose_library(root: Path) -> None:
+    """Leave the first libmariadb in a tree with which slurmdbd starts: the suite's own, else the machine's.
+
+    With libmariadb3 11.8.9, in Debian since 2026, slurmdbd stops: "error 5027", `_check_mysql_concat_is_sane`. Which
+    suite has which changes from day to day, so it is tried. ClusterError has the last lines of slurmdbd.
+    """
+    (own,) = root.glob(LIBRARY)
+    faults = {}
+    for owner, library in (("the suite", own), *(("this machine", path) for path in Path("/").glob(LIBRARY))):
+        if library != own:
+            shutil.copy2(library, own)
+        fault = fault_of_slurmdbd(root)
+        if not fault:
+            because = "".join(f"; with that of {other} slurmdbd says: {said}" for other, said in faults.items())
+            (root / CHOSEN).write_text(f"libmariadb of {owner}{because}\n")
+            return
+        faults[owner] = fault
+    said = "\n".join(f"with libmariadb of {owner}: {fault}" for owner, fault in faults.items())
+    raise ClusterError(f"slurmdbd does not start in {root}:\n{said}")
+
+
+def fault_of_slurmdbd(root: Path) -> str:
+    """Start slurmdbd once in a tree; return its last lines if it does not listen, else ""."""
+    alone = ["unshare", "--mount", "--propagation=private", "--net", "--ipc", "--pid", "--fork", "--kill-child"]
+    tried = subprocess.run(
+        [*alone, "bash", str(TRIAL), str(root)], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    return "" if tried.returncode == 0 else tried.stderr.strip() or f"exit status {tried.returncode}"
 
 
 def make_all() -> None:
-    """Make the tree of every suite whose Slurm is not the machine's."""
-    for slurm, suite in SUITES.items():
-        if slurm != BOOKWORM:
-            tree(suite)
+    """Make the tree of every suite whose Slurm is not the machine's, both at once; say which library each has."""
+    suites = [suite for slurm, suite in SUITES.items() if slurm != BOOKWORM]
+    with ThreadPoolExecutor() as pool:
+        for root in pool.map(tree, suites):
+            print(f"{root}: {(root / CHOSEN).read_text()}", end="")
 
 
-def make_tree(folder: Path, name: str, options: Sequence[str]) -> Path:
-    """Return a root tree below a folder; it is made by mmdebstrap unless it is there with the same options."""
+def make_tree(folder: Path, name: str, options: Sequence[str], finish: Callable[[Path], None] = lambda _: None) -> Path:
+    """Return a root tree below a folder; unless it exists with the same options, mmdebstrap and `finish` make it."""
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     path = folder / f"{name}-{zlib.crc32(' '.join(options).encode()):08x}"
     unfinished = folder / f"{name}.unfinished"
@@ -83,6 +111,7 @@ def make_tree(folder: Path, name: str, options: Sequence[str]) -> Path:
             )
             if made.returncode != 0:
                 raise ClusterError(f"mmdebstrap cannot make {path}:\n{made.stderr[-3000:]}")
+            finish(unfinished)
             unfinished.rename(path)
     return path
 
