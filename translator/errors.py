@@ -32,7 +32,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     import difflib
 
     folded = {each.lower(): each for each in known}
-    near = difflib.get_close_matches(name.lower(), folded, n=1)
+    near = difflib.get_close_matches(name.lower(), folded)
+    # Two letters that changed places are the likeliest slip: `lsit` is `list`, though `site` is as near.
+    near.sort(key=lambda each: sorted(each) != sorted(name.lower()))
     return folded[near[0]] if near else ""
 
 

@@ -132,9 +132,9 @@ class LazyGroup(click.Group):
 
 
 def _hint(word: str) -> str:
-    from difflib import get_close_matches
+    from ..errors import nearest
 
     if word in HINTS:
         return f"what you look for is: {HINTS[word]}"
-    near = get_close_matches(word, COMMANDS, n=1)
-    return f"did you mean '{near[0]}'?" if near else "there are: " + ", ".join(COMMANDS)
+    near = nearest(word, COMMANDS)
+    return f"did you mean '{near}'?" if near else "there are: " + ", ".join(COMMANDS)

@@ -14,7 +14,7 @@ from ..errors import BackendError, Diagnostic, FolderError, UsageError
 from ..state.ended_jobs import EndedJobs
 from ..state.job_folder import Living, Store
 from .caller import caller, setting
-from .ownership import check_group_home, check_home, check_private
+from .ownership import check_group_home, check_home, check_private, check_usable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -38,7 +38,14 @@ def user_name() -> str:
 
 
 def store() -> Store:
-    """Return the job folders of `$PAISLURM_HOME`; FolderError if others own it or can write to it."""
+    """Return the job folders of `$PAISLURM_HOME`; FolderError if it cannot be one, or if others can write to it."""
+    home = home_folder()
+    check_usable(home)
+    return Store(home, EndedJobs(monitor_folder))
+
+
+def home_folder() -> Path:
+    """Return `$PAISLURM_HOME`, whether it exists or not; FolderError if others own it or can write to it."""
     home = setting("PAISLURM_HOME") or "~/.paislurm"
     try:
         path = Path(home).expanduser()
@@ -57,7 +64,7 @@ def store() -> Store:
         if not find_site(None).group_home:
             raise
         check_group_home(path)
-    return Store(path, EndedJobs(monitor_folder))
+    return path
 
 
 def monitor_folder() -> Path:

@@ -35,6 +35,24 @@ def check_home(home: Path) -> None:
         check_private(folder)
 
 
+def check_usable(home: Path) -> None:
+    """Raise FolderError for a home that is no folder and can never be one, or that cannot be read.
+
+    A home that is missing has no jobs: the first submit makes it.
+    """
+    nearest = next((folder for folder in (home, *home.parents) if folder.exists()), home)
+    if not nearest.is_dir():
+        why = f"{nearest} is no folder"
+    elif nearest == home and not os.access(home, os.R_OK | os.X_OK):
+        why = "you may not read it"
+    elif nearest != home and not os.access(nearest, os.W_OK | os.X_OK):
+        why = f"it is missing, and you may not make it in {nearest}"
+    else:
+        return
+    hint = 'export PAISLURM_HOME="$HOME/.paislurm"'
+    raise FolderError(Diagnostic(code="E542", message=f"PAISLURM_HOME {home} cannot be used: {why}", hint=hint))
+
+
 def check_group_home(home: Path) -> None:
     """Raise FolderError where members of a group could replace what is not theirs: the sticky bit keeps them off."""
     for folder in (home, home / "jobs"):

@@ -21,6 +21,23 @@ UNLISTED_NEGATIVE = -8000
 """The rows that describe every code without a row of its own."""
 
 
+PARTIES: Mapping[str, str] = {
+    "ALLOC_TIMEOUT": "a time limit for the allocation",
+    "DB_CONTROLLER": "the cluster",
+    "DOCKER": "the container runtime",
+    "FC": "paislurm",
+    "HW": "the hardware",
+    "K8S": "Slurm",
+    "OS": "the operating system",
+    "RUNTIME": "the batch script",
+    "USER": "the job",
+    "USER_SCALEDOWN": "a user",
+    "USER_STOP": "a user",
+    "USER_SUBMISSION": "the job file",
+}
+"""Who reports or causes an exit code here, by OpenPAI's word; none for UNKNOWN."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExitCode:
     """Describe one exit code. `behaviour` decides about retries, `exclude_node` about where to; the rest is for people.
@@ -37,6 +54,16 @@ class ExitCode:
     stage: str
     states: Mapping[str, str] = field(default_factory=dict)
     exclude_node: bool = False
+
+    @property
+    def reported_by(self) -> str:
+        """Who reports it, in words for this cluster; "" where that is not known."""
+        return PARTIES.get(self.issuer, "")
+
+    @property
+    def caused_by(self) -> str:
+        """Who causes it, in words for this cluster; "" where that is not known."""
+        return PARTIES.get(self.causer, "")
 
 
 @dataclass(frozen=True, kw_only=True)

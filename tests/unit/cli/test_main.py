@@ -65,7 +65,7 @@ def test_every_command_has_help_with_examples_and_json(run: Runner, name: str) -
     [
         (["chekc"], "there is no command 'chekc'; did you mean 'check'?"),
         (["frobnicate"], "there is no command 'frobnicate'; there are: check, plan"),
-        (["check"], "Missing argument 'FILE'"),
+        (["check"], "Missing argument 'FILE...'"),
         (["check", "job.yaml", "--set", "lr"], "expected NAME=VALUE, found 'lr'"),
         (["check", "job.yaml", "--set", "=1"], "expected NAME=VALUE, found '=1'"),
         (["submit", "job.yaml", "--follow", "--json"], "use --wait --json"),
@@ -100,7 +100,7 @@ def test_with_json_a_failure_is_a_document_and_a_message(run: Runner) -> None:
         (["--json", "list"], "No such option"),
         (["list", "--frobnicate", "--json"], "No such option"),
         (["list", "--json", "--frobnicate"], "No such option"),
-        (["check", "--json"], "Missing argument 'FILE'."),
+        (["check", "--json"], "Missing argument 'FILE...'."),
         (["check", "job.yaml", "--json", "--site"], "Option '--site' requires an argument."),
         (["script", "--json", "a", "b"], "Got unexpected extra argument (b)"),
         (["logs", "x", "--tail", "-1", "--json"], "expected a whole number from 0 on, found '-1'"),
@@ -287,3 +287,18 @@ def test_help_for_what_there_is_not(run: Runner, words: tuple[str, ...]) -> None
 
 def test_the_version_is_a_command_too(run: Runner) -> None:
     assert run("version").out == run("--version").out
+
+
+def test_letters_that_changed_places_are_the_nearest_name(run: Runner) -> None:
+    assert "did you mean 'list'?" in run("lsit").err
+
+
+@pytest.mark.parametrize("command", [("list",), ("report", "nosuch"), ("status",)])
+def test_a_home_that_can_never_be_one_is_not_an_empty_one(
+    run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("PAISLURM_HOME", str(tmp_path / "file" / "home"))
+    done = run(*command)
+    assert (done.code, "E542" in done.err) == (4, True)
+    assert f"{tmp_path}/file is no folder" in done.err

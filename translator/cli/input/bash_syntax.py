@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from ...errors import Diagnostic
+from ...errors import Diagnostic, Severity
 from ...lazy import regex
+from ...protocol.expressions.command_builder import build_command
 from ...protocol.expressions.secrets import without_secrets
+from ...validation.diagnostics import DiagnosticCollector
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ...job import Command, Job, Script
     from ...reading.document import Document
+
+    Lines = Sequence[tuple[int, int]]
+    """Pairs of a line of a command (from 0) and its line in the job file (from 1)."""
 
 _LINE = regex(r"^bash: line (\d+): (.*)$")
 _ECHO = regex(r"^`.*'$")
@@ -34,8 +40,30 @@ def bash_syntax_errors(job: Job, document: Document) -> list[Diagnostic]:
     return list(found)
 
 
+def raw_syntax_errors(document: Document) -> list[Diagnostic]:
+    """Return what bash says of the commands of a job file that has other faults, with a word for each reference.
+
+    Only protocol v2 has them in this form.
+    """
+    collector = DiagnosticCollector(document)
+    roles = document.at(("taskRoles",))
+    found: list[Diagnostic] = []
+    for name, role in roles.items() if isinstance(roles, dict) else ():
+        texts = role.get("commands") if isinstance(role, dict) else None
+        where = ("taskRoles", str(name), "commands")
+        items = [((*where, number), text) for number, text in enumerate(texts if isinstance(texts, list) else ())]
+        built = build_command([(path, text) for path, text in items if isinstance(text, str)], {}, collector, keep=True)
+        text = re.sub(r"<%.*?%>", "x", built.text)
+        found += _said_of(text, built.lines, f"$.taskRoles.{name}.commands", document)
+    return [each for each in found if each.severity is Severity.ERROR]
+
+
 def _bash_errors(path: str, command: Command | Script, job: Job, document: Document) -> Iterable[Diagnostic]:
     text = without_secrets(command.text) if job.secrets else command.text
+    return _said_of(text, command.lines, path, document)
+
+
+def _said_of(text: str, lines: Lines, path: str, document: Document) -> Iterable[Diagnostic]:
     said = _bash_says(text)
     if said and "extglob" in text:
         # The commands may well switch it on themselves, which a bash that runs nothing does not see.
@@ -45,16 +73,16 @@ def _bash_errors(path: str, command: Command | Script, job: Job, document: Docum
         yield Diagnostic(
             code="W350" if warning else "E350",
             message=f"bash: {message[9:]}" if warning else f"bash cannot read the commands: {message}",
-            location=document.location_at(file_line(command, number), 1),
+            location=document.location_at(file_line(lines, number), 1),
             path=path,
         )
 
 
-def file_line(command: Command | Script, number: int) -> int:
-    """Return the line of the job file from which line `number` (from 1) of the command came, or 0."""
-    starts = [start for start, _ in command.lines]
+def file_line(lines: Lines, number: int) -> int:
+    """Return the line of the job file from which line `number` (from 1) of a command came, or 0."""
+    starts = [start for start, _ in lines]
     item = bisect_right(starts, number - 1) - 1
-    return command.lines[item][1] if item >= 0 else 0
+    return lines[item][1] if item >= 0 else 0
 
 
 def _bash_says(text: str, *options: str) -> list[tuple[int, str]]:

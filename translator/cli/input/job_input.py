@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import field
+from contextlib import suppress
+from dataclasses import field, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +94,17 @@ def job_file(command: Callable[..., int]) -> Callable[..., int]:
     return click.argument("file", metavar="FILE", type=click.Path())(_with_source(command))
 
 
+def job_files(command: Callable[..., int]) -> Callable[..., int]:
+    """Add one job file or several, and what changes their meaning; the command is handed a `Source` for each."""
+
+    def with_sources(source: Source, *, files: tuple[str, ...], **others: Any) -> int:
+        return command([replace(source, file=file) for file in files], **others)
+
+    return click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())(
+        _with_source(wraps(command)(with_sources))
+    )
+
+
 def optional_job_file(command: Callable[..., int]) -> Callable[..., int]:
     """Do the same where a command has another way to name the job: without a job file, `file` is ""."""
     return click.argument("file", metavar="[FILE]", default="", type=click.Path())(_with_source(command))
@@ -109,7 +121,7 @@ def _with_source(command: Callable[..., int]) -> Callable[..., int]:
     @wraps(command)
     def with_source(
         *,
-        file: str,
+        file: str = "",
         site: str | None,
         parameters: tuple[tuple[str, str], ...],
         suffix: str,
@@ -156,8 +168,6 @@ def compile_source(
     text = read_source(source.file) if source.text is None else source.text
     site = site or site_of(source)
     if version and not site.slurm_version:
-        from dataclasses import replace
-
         site = replace(site, slurm_version=version(source.backend))
     secrets = _secrets_of(source)
     try:
@@ -213,9 +223,19 @@ def check_source(source: Source, *, quiet: bool = False) -> tuple[Compiled, list
 
     Raises `ProtocolError` also for what bash cannot read; says warnings unless `quiet`.
     """
-    from .bash_syntax import bash_syntax_errors
+    from ...reading.read import read
+    from .bash_syntax import bash_syntax_errors, raw_syntax_errors
 
-    _, compiled = compile_source(source, quiet=quiet)
+    text = read_source(source.file) if source.text is None else source.text
+    source = replace(source, text=text)
+    try:
+        _, compiled = compile_source(source, quiet=quiet)
+    except (PlanError, ProtocolError) as error:
+        found: list[Diagnostic] = []
+        # A file without structure has no commands.
+        with suppress(ProtocolError):
+            found = raw_syntax_errors(read(text, file=shown_name(source.file)))
+        raise type(error)(dict.fromkeys([*error.diagnostics, *found])) from None
     found = bash_syntax_errors(compiled.job, compiled.document)
     if any(diagnostic.severity is Severity.ERROR for diagnostic in found):
         raise ProtocolError(found)

@@ -34,7 +34,7 @@ class Line:
     `readable` is false where the journal cannot be read: then the reason says why, and the rest is not known.
 
     That the time from which on it waits becomes known is no change, nor is another `expected_start_at`: when Slurm
-    expects to start it. `parameters` are those that were asked for.
+    expects to start it. `group` and `parameters` are known where `with_run` has read them.
     """
 
     name: str
@@ -59,6 +59,7 @@ class Line:
     waits_began_at: int | None = field(default=None, compare=False)
     advice: str = ""
     readable: bool = True
+    group: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -77,10 +78,10 @@ class Line:
         return self.name.removeprefix(f"{user_name()}~")
 
     def as_dict(self) -> dict[str, object]:
-        """Return the line for `--json`. Of parameters, `status --json` tells."""
+        """Return the line for `--json`, without what `with_run` adds."""
         nulls = ("job_id", "virtual_cluster", "partition", "node_list")
         found = {**vars(self), **{name: getattr(self, name) or None for name in nulls}}
-        del found["parameters"]
+        del found["group"], found["parameters"]
         return found
 
 
@@ -133,21 +134,19 @@ def lines(
     return found, sorted(problems)
 
 
-def with_parameters(found: Sequence[Line], names: Sequence[str]) -> list[Line]:
-    """Return lines with the parameters of these names that their jobs were submitted with; it reads their journals."""
+def with_run(found: Sequence[Line]) -> list[Line]:
+    """Return lines with the group and the parameters with which their jobs were submitted; it reads their journals."""
     from pathlib import Path
 
     from ...state.job_folder import JobFolder
-    from ...state.run_record import parameter
 
     def one(line: Line) -> Line:
         if not line.readable:
             return line
         with suppress(OSError):
             created = JobFolder(path=Path(line.folder)).created()
-            run = created.run if created else None
-            values = {name: value for name in names if (value := parameter(run, name)) is not None}
-            return replace(line, parameters=values)
+            if created is not None:
+                return replace(line, group=created.group, parameters=created.run.parameters if created.run else {})
         return line
 
     return [one(line) for line in found]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...monitor.failure import advice_between
 from ...monitor.last_attempt import ended_at, expected_start_at, node_list, runs_since, started_at
 from ...monitor.status import Status
 from ...monitor.waits import advice
+from ...sbatch_forms import seconds_of
+from ...state.kept_plan import directives, gpu_count, kept_plan
 from ...state.script_reports import read_scripts
 from ...text_tables import pairs_text
 from ..options import STATES
@@ -23,7 +25,7 @@ from .run_rows import run_rows
 from .tables import print_table
 from .task_places import pages_dicts, print_places
 from .task_table import COLUMNS, TaskFilter, task_name, task_rows
-from .times import elapsed, format_time
+from .times import elapsed, elapsed_text, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,6 +68,7 @@ def view_dict(view: View, failure: Failure | None, wanted: TaskFilter = EVERY_TA
             {"name": role.name, "instances": role.instances, "states": dict(states[role.name])} for role in known.roles
         ],
         "tasks": _tasks(view, wanted),
+        **asked_of(view)._asdict(),
         "pages": pages_dicts(view),
         "run": asdict(known.run) if known.run else None,
     }
@@ -140,6 +143,7 @@ def print_view(
         (known.backend or "backend", _backend_text(view)),
         ("virtual cluster", known.virtual_cluster),
         ("partition", known.partition),
+        *_asked_rows(asked_of(view)),
         *change_rows(known.changes),
         ("submitted", format_time(known.submitted)),
         ("expected start", format_time(expected_start_at(view))),
@@ -166,6 +170,35 @@ def print_view(
             print_result("no such tasks")
     if failure is not None:
         print_result(f"\n{failure_text(failure)}")
+
+
+class Asked(NamedTuple):
+    """Hold what a job asks of Slurm, after all changes: its time limit in seconds, and the GPUs of all its tasks."""
+
+    account: str | None
+    time_limit: int | None
+    job_gpus: int
+
+
+def asked_of(view: View) -> Asked:
+    """Return what a job asks of Slurm, as far as its folder tells."""
+    plan = kept_plan(view.folder)
+    now = dict(directives(plan))
+    for change in view.history.changes:
+        now |= change.values
+    try:
+        limit = seconds_of(now.get("time", ""))
+    except ValueError:
+        limit = None
+    return Asked(now.get("account") or None, limit, gpu_count(plan))
+
+
+def _asked_rows(asked: Asked) -> list[tuple[str, str]]:
+    return [
+        ("account", asked.account or ""),
+        ("time limit", elapsed_text(asked.time_limit)),
+        ("GPUs", str(asked.job_gpus or "")),
+    ]
 
 
 def print_pairs(rows: Sequence[tuple[str, str]]) -> None:

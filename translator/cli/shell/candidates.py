@@ -5,6 +5,7 @@ Everything is read from files of the user's: TAB asks Slurm for nothing, and mak
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -60,8 +61,18 @@ class JobOrFile(Path):
     """A job, or a file."""
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return jobs; where none fits, let the shell look for files."""
-        return Job().shell_complete(ctx, param, incomplete) or super().shell_complete(ctx, param, incomplete)
+        """Return jobs and the files of the same beginning; where no job fits, let the shell look for files."""
+        jobs = Job().shell_complete(ctx, param, incomplete)
+        # A shell looks for files by itself only where it is handed no words.
+        return jobs + items(_files(incomplete), incomplete) if jobs else super().shell_complete(ctx, param, incomplete)
+
+
+def _files(incomplete: str) -> list[str]:
+    """Return the files that begin with what is typed, folders with a slash."""
+    import glob
+
+    found = sorted(glob.glob(f"{glob.escape(incomplete)}*"))  # noqa: PTH207 - as typed, `./` included
+    return [f"{name}/" if os.path.isdir(name) else name for name in found]  # noqa: PTH112
 
 
 class Assignment(StringParamType):

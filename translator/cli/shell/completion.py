@@ -35,7 +35,7 @@ _BASH = """\
     case $type in
       plain)
         COMPREPLY+=("$value")
-        case $value in *[=,]) compopt -o nospace ;; esac
+        case $value in *[=,/]) compopt -o nospace ;; esac
         ;;
       # bash itself completes files: it knows about quotes, ~ and folders.
       dir) compopt -o dirnames ;;

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...errors import BackendError
 from ...site.slurm_version import slurm_version
 from ...state.publish import write_durably
-from ..context import backend, clock, store
+from ..context import backend, clock, home_folder
 from ..input.sites import this_host
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ DAY = 24 * 3600
 
 def installed_version(backend_name: str) -> str:
     """Return the version, "" where it cannot be found out: then nothing is known of its faults."""
-    file = store().home / "slurm-version" / f"{backend_name}@{this_host()}"
+    file = home_folder() / "slurm-version" / f"{backend_name}@{this_host()}"
     kept = _kept(file)
     if kept:
         return kept

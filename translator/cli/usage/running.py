@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...lazy import dataclass
+from ...state.kept_plan import kept_plan, objects
 from ...state.peers import read_peers
-from ...state.safe_read import CorruptDataError, json_object, read_end
 from ...state.task_reports import read_reports
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
     from ...state.job_folder import JobFolder
-
-MAX_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,13 +57,8 @@ def running_roles(view: View) -> list[RunningRole]:
 
 def _components(folder: JobFolder) -> dict[str, int]:
     """Return the components of roles, by the plan; none where the job is not heterogeneous."""
-    try:
-        plan = json_object(read_end(folder.path / "plan.json", MAX_BYTES)[0])
-    except (OSError, CorruptDataError):
-        return {}
-    roles, layout = plan.get("roles"), plan.get("layout")
+    plan = kept_plan(folder)
+    layout = plan.get("layout")
     kind = layout.get("kind") if isinstance(layout, dict) else layout
-    if kind != "het" or not isinstance(roles, list):
-        return {}
-    pairs = ((role.get("name"), role.get("component")) for role in roles if isinstance(role, dict))
-    return {str(name): number for name, number in pairs if isinstance(number, int)}
+    pairs = [(role.get("name"), role.get("component")) for role in objects(plan.get("roles"))]
+    return {str(name): number for name, number in pairs if isinstance(number, int)} if kind == "het" else {}

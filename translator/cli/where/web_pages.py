@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...lazy import regex
-from ...state.safe_read import CorruptDataError, json_object, parse_int, read_end
+from ...state.kept_plan import MAX_BYTES, kept_plan, objects
+from ...state.safe_read import parse_int, read_end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from ...state.job_folder import JobFolder
     from .task_places import TaskPlace
 
-MAX_BYTES = 16 << 20
 TITLES: Mapping[str, str] = {"tensorboard": "TensorBoard", "jupyter": "Jupyter", "notebook": "Jupyter"}
 """By what a label has in it."""
 _MENTIONS_HTTP = regex(rb"[\"']?http[\"']?\s*[:,}\n]")
@@ -31,7 +31,7 @@ class WebPage(NamedTuple):
 def may_have_pages(folder: JobFolder) -> bool:
     """Tell whether the job file asks for anything that serves a page."""
     roles = _roles_of_plan(folder).values()
-    labels = {str(port.get("label")).lower() for role in roles for port in _objects(role.get("ports"))}
+    labels = {str(port.get("label")).lower() for role in roles for port in objects(role.get("ports"))}
     named = any(word in label for word in TITLES for label in labels)
     return named or any(_port_of_plugin(role) is not None for role in roles) or bool(_roles_with_http(folder))
 
@@ -55,9 +55,17 @@ def web_pages(folder: JobFolder, places: Iterable[TaskPlace]) -> list[WebPage]:
 def port_labels(folder: JobFolder, role: str, index: int) -> list[str]:
     """Return the labels by which a task's ports are asked for, as the plan has them; `tensorboard` for the plugin's."""
     planned = _roles_of_plan(folder).get(role, {})
-    labels = [str(port.get("label")) for port in _objects(planned.get("ports"))]
+    labels = [str(port.get("label")) for port in objects(planned.get("ports"))]
     has_plugin = index == 0 and _port_of_plugin(planned) is not None
     return list(dict.fromkeys([*labels, *(["tensorboard"] if has_plugin else [])]))
+
+
+def labels_in_job_file(folder: JobFolder, role: str) -> list[str]:
+    """Return the labels of the ports that the job file asks for; each task has `ssh` and `http` unasked."""
+    planned = objects(_roles_of_plan(folder).get(role, {}).get("ports"))
+    labels = [str(port.get("label")) for port in planned]
+    unasked = {"ssh"} if role in _roles_with_http(folder) else {"ssh", "http"}
+    return [label for label in labels if label not in unasked]
 
 
 def _ports(place: TaskPlace, role: Mapping[str, object], *, has_http: bool) -> Iterator[tuple[str, int]]:
@@ -71,17 +79,12 @@ def _ports(place: TaskPlace, role: Mapping[str, object], *, has_http: bool) -> I
 
 def _roles_of_plan(folder: JobFolder) -> dict[str, Mapping[str, object]]:
     """Return the roles of the plan by name; none where it cannot be read."""
-    try:
-        plan = json_object(read_end(folder.path / "plan.json", MAX_BYTES)[0])
-    except (OSError, CorruptDataError):
-        return {}
-    roles = plan.get("roles")
-    return {str(role.get("name")): role for role in _objects(roles)}
+    return {str(role.get("name")): role for role in objects(kept_plan(folder).get("roles"))}
 
 
 def _port_of_plugin(role: Mapping[str, object]) -> int | None:
     """Return the port of the plugin tensorboard, which the first task of the first role runs."""
-    for script in _objects([hook.get("script") for hook in _objects(role.get("before"))]):
+    for script in objects([hook.get("script") for hook in objects(role.get("before"))]):
         if script.get("program") == "tensorboard":
             settings = script.get("settings")
             pairs = settings if isinstance(settings, list) else []
@@ -110,7 +113,7 @@ def _declaring(text: bytes) -> set[str]:
     roles = root.get("taskRoles") if isinstance(root, Mapping) else None
     if isinstance(roles, Mapping):
         return {name for name, role in roles.items() if _asks_for_http(role)}
-    return {str(role.get("name")) for role in _objects(roles) if _lists_http(role.get("portList"))}
+    return {str(role.get("name")) for role in objects(roles) if _lists_http(role.get("portList"))}
 
 
 def _asks_for_http(role: object) -> bool:
@@ -122,8 +125,4 @@ def _asks_for_http(role: object) -> bool:
 
 def _lists_http(ports: object) -> bool:
     """Tell whether a list of ports of protocol v1 has such a label."""
-    return any(port.get("label") == "http" for port in _objects(ports))
-
-
-def _objects(value: object) -> Sequence[Mapping[str, object]]:
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, (list, tuple)) else []
+    return any(port.get("label") == "http" for port in objects(ports))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -111,3 +112,9 @@ def test_a_site_changes_a_row(run: Runner, tmp_path: Path) -> None:
     assert "never retried" in run("explain-exit", "137", "--site", str(site)).out
     changed = json.loads(run("explain-exit", "CANCELLED", "--site", str(site), "--json").out)
     assert (changed["exit_code"], changed["meaning"], changed["behaviour"]) == (-1003, "taken", "transient")
+
+
+def test_a_job_that_was_preempted_is_no_matter_of_kubernetes(run: Runner) -> None:
+    shown = run("explain-exit", "PREEMPTED").out
+    assert re.search(r"^caused by +Slurm$", shown, re.MULTILINE)
+    assert "K8S" not in shown

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
+from paislurm.translator.state.records import Changed
 
 from ...monitor.jobs import (
     CREATED,
@@ -33,6 +34,23 @@ if TYPE_CHECKING:
     from paislurm.translator.state.job_folder import JobFolder
 
     from ..running import Runner
+
+
+def test_what_a_job_asks_for_is_shown_as_it_was_changed_last(
+    run: Runner, slurm: FakeBackend, folder: JobFolder
+) -> None:
+    slurm.observations[JobId("7")] = observed("PENDING", reason="Resources")
+    plan = {
+        "components": [{"directives": [["time", "01:30:00"], ["account", "deep"], ["no-requeue", None]]}],
+        "roles": [{"resources": {"gpus": 4}, "slots": 2}, {"resources": {"gpus": 1}, "slots": 3}],
+    }
+    (folder.path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    said = run("status", "demo").out
+    for name, value in (("account", "deep"), ("time limit", "01:30:00"), ("GPUs", "11")):
+        assert re.search(rf"^{name} +{value}$", said, re.MULTILINE)
+    folder.append(Changed(happened_at=NOW, attempt=0, user="me", job_id="7", values={"time": "2:00:00"}, old_values={}))
+    known = json.loads(run("status", "demo", "--json").out)
+    assert (known["time_limit"], known["account"], known["job_gpus"]) == (7200, "deep", 11)
 
 
 def test_a_job_that_waits(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:

@@ -120,6 +120,24 @@ def test_who_follows_a_job_is_told_of_its_pages(tmp_path: Path, tools: Path) -> 
     assert done.stderr.count("TensorBoard: http://127.0.0.1:6161 (web-0)\n") == 1
 
 
+def test_the_only_port_of_the_only_task_needs_no_name(tmp_path: Path) -> None:
+    text = SERVING[: SERVING.index("  other:")].replace("instances: 2", "instances: 1")
+    one = job_file(tmp_path, text.replace(", http: 2", "").replace("name: demo", "name: one"))
+    assert paislurm("submit", one, "--backend", "local").returncode == 0
+    wait_until(lambda: document("status", "one")["state"] == "RUNNING", "it to run")
+    port = document("status", "one")["tasks"][0]["ports_by_label"]["jupyterLab"][0]
+    assert document("port-forward", "one")["port"] == port
+    paislurm("cancel", "one")
+
+
+@pytest.mark.usefixtures("running")
+def test_of_several_tasks_or_ports_one_is_named() -> None:
+    task = paislurm("port-forward", "demo")
+    assert (task.returncode, "which task? " in task.stderr, "web-0, web-1, other-0" in task.stderr) == (2, True, True)
+    port = paislurm("port-forward", "demo", "web-0")
+    assert (port.returncode, "web-0 has jupyterLab, http, tensorboard" in port.stderr) == (2, True)
+
+
 @pytest.mark.usefixtures("running")
 def test_the_ssh_line_to_a_port() -> None:
     http = document("status", "demo")["tasks"][1]["ports_by_label"]["http"][0]

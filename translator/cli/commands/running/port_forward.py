@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog=examples(
+        "paislurm port-forward my-job",
         "paislurm port-forward my-job worker-0 http",
         "paislurm port-forward my-job worker-0 tensorboard --local-port 6006",
         "paislurm port-forward my-job worker-0 8888 --login alice@login.example.org",
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     )
 )
 @job_argument
-@click.argument("task", metavar="ROLE-INDEX", type=Task())
-@click.argument("port", metavar="LABEL|PORT", type=PortLabel())
+@click.argument("task", metavar="[ROLE-INDEX]", default="", type=Task())
+@click.argument("port", metavar="[LABEL|PORT]", default="", type=PortLabel())
 @click.option(
     "--local-port", type=WholeNumber(1, 65535), metavar="N", help="The port of your own machine; default: the same."
 )
@@ -43,8 +44,8 @@ def command(
     """Print the ssh command by which your own machine reaches a port of a task that runs.
 
     JOB is a job's name, user~name, or its Slurm id; the port is a label of the job file, `tensorboard` for that of
-    the plugin, or a number. The login node connects to the node of the task, where the program has to listen on all
-    addresses. Nobody logs in to the node.
+    the plugin, or a number. A job with one task needs no task here, and a task with one port no label. The login node
+    connects to the node of the task, where the program has to listen on all addresses. Nobody logs in to the node.
     """
     import shlex
 
@@ -70,10 +71,12 @@ def command(
 
 def _forwarding(view: View, word: str, port: str, local_port: int | None) -> Forwarding:
     from ...where.forwarding import Forwarding, port_of
+    from ...where.only_choice import only_port, only_task
     from ...where.web_pages import web_pages
 
-    place = _place(view, word)
-    number = port_of(place, port, web_pages(view.folder, [place]))
+    place = _place(view, word or only_task(view))
+    pages = web_pages(view.folder, [place])
+    number = port_of(place, port or only_port(view, place, pages), pages)
     node = place.node or place.host
     return Forwarding(task=place.name, node=node, host=place.host, port=number, local_port=local_port or number)
 

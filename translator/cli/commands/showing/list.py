@@ -70,7 +70,7 @@ def command(
     shows the newest 30, as far as they fit; a pipe and --json get all of them, whole.
     """
     from ...context import clock, store, user_name
-    from ...jobs.listing import lines, with_parameters
+    from ...jobs.listing import lines, with_run
     from ...jobs.selecting import named_groups, select
     from ...output.job_table import DEFAULT_COLUMNS, parameters_in, sorted_lines
     from ...output.several import print_lines
@@ -98,21 +98,26 @@ def command(
     if earliest is not None:
         found = [line for line in found if line.begun_at >= earliest]
     if parameters_in(order):
-        found = with_parameters(found, parameters_in(order))
+        found = with_run(found)
     if by is not None:
         found = sorted_lines(found, by, now)
     most = limit if limit is not None else ON_A_TERMINAL if is_terminal(sys.stdout) and not as_json else 0
     chosen, rest = (found[:most], found[most:]) if most else (found, [])
-    if parameters_in(shown):
-        chosen = with_parameters(chosen, parameters_in(shown))
+    if as_json or parameters_in(shown):
+        chosen = with_run(chosen)
     if as_json:
-        print_json({"jobs": [line.as_dict() for line in chosen]})
+        print_json({"jobs": [_listed_dict(line) for line in chosen]})
     elif chosen:
         print_lines(chosen, shown, now, fit=is_terminal(sys.stdout))
     else:
         log("no such jobs" if states or earliest is not None else f"no jobs in {store().jobs}")
     _say_more(found, rest, problems)
     return 0
+
+
+def _listed_dict(line: Line) -> dict[str, object]:
+    """Return a line and its run for `--json`."""
+    return line.as_dict() | {"group": line.group or None, "parameters": dict(line.parameters)}
 
 
 def _named(names: Sequence[str]) -> tuple[str, ...]:

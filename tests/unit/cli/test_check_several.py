@@ -1,0 +1,78 @@
+"""`check`: several files, and all faults of a file at once, those of bash among them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .running import Runner
+
+GOOD = """\
+protocolVersion: 2
+name: good
+type: job
+prerequisites: [{name: image, type: dockerimage, uri: debian}]
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}
+    commands:
+      - echo <% $parameters.lr %>
+      - |
+        if true
+        then echo hello
+        fi
+parameters: {lr: 0.1}
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """A good job file, and one with an unknown key, a wrong number and an `if` without its `fi`."""
+    bad = GOOD.replace("instances: 1", "instances: two\n    shared: true").replace("        fi\n", "")
+    for name, text in (("good.yaml", GOOD), ("bad.yaml", bad)):
+        (tmp_path / name).write_text(text)
+    return str(tmp_path / "good.yaml"), str(tmp_path / "bad.yaml")
+
+
+def test_a_fault_of_bash_is_told_beside_the_others(files: tuple[str, str], run: Runner) -> None:
+    done = run("check", files[1])
+    assert done.code == 3
+    assert [code for code in ("E201", "E203", "E350") if code in done.err] == ["E201", "E203", "E350"]
+    assert "bad.yaml:15:1" in done.err, "the line of the job file"
+
+
+def test_a_reference_is_no_fault_of_bash(run: Runner, tmp_path: Path) -> None:
+    bad = tmp_path / "key.yaml"
+    bad.write_text(GOOD.replace("instances: 1", "instances: two"))
+    assert "E350" not in run("check", str(bad)).err
+
+
+def test_a_fault_of_bash_is_told_beside_what_the_site_lacks(run: Runner, tmp_path: Path) -> None:
+    (tmp_path / "site.yaml").write_text("version: 1\nvirtualClusters: {gpu: {partition: gpu}}\n")
+    job = tmp_path / "job.yaml"
+    job.write_text(GOOD.replace("        fi\n", "") + "defaults: {virtualCluster: none}\n")
+    done = run("check", str(job), "--site", str(tmp_path / "site.yaml"))
+    assert [code for code in ("E401", "E350") if code in done.err] == ["E401", "E350"]
+
+
+def test_several_files_are_checked_and_the_worst_decides(files: tuple[str, str], run: Runner) -> None:
+    done = run("check", *files)
+    assert done.code == 3
+    assert "good.yaml: job good can be submitted" in done.out
+    assert "bad.yaml" not in done.out
+    assert "E203" in done.err
+
+
+def test_several_files_are_one_document(files: tuple[str, str], run: Runner) -> None:
+    done = run("check", "--json", *files)
+    good, bad = json.loads(done.out)["checked"]
+    assert (good["job"], good["exit_status"]) == ("good", 0)
+    assert (bad["job"], bad["exit_status"]) == (None, 3)
+    assert {"E201", "E203", "E350"} <= {each["code"] for each in bad["diagnostics"]}
