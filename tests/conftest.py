@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 # A machine that does much besides is slow at times, which says nothing of a property.
 settings.register_profile("paislurm", deadline=None)
 settings.load_profile("paislurm")
+
+# A shell that starts a command with `&` has it ignore these, and so do all that it starts: tests that interrupt a
+# program would wait for ever. Source: POSIX, Shell Command Language, Asynchronous Lists.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 CLUSTER = Path(__file__).parent / "cluster"
 CONTRACT = Path(__file__).parent / "contract"
