@@ -14,7 +14,7 @@ from ..errors import BackendError, Diagnostic, FolderError, UsageError
 from ..state.ended_jobs import EndedJobs
 from ..state.job_folder import Living, Store
 from .caller import caller, setting
-from .ownership import check_group_home, check_home, check_private, check_usable
+from .ownership import check_home, check_private, check_usable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -56,22 +56,13 @@ def home_folder() -> Path:
         raise UsageError(diagnostic) from None
     # Not resolved: where home folders are behind a link, the link is what all nodes have.
     path = Path(os.path.abspath(path))  # noqa: PTH100
-    try:
-        check_home(path)
-    except FolderError:
-        from .input.sites import find_site
-
-        if not find_site(None).group_home:
-            raise
-        check_group_home(path)
+    check_home(path)
     return path
 
 
 def monitor_folder() -> Path:
-    """Return where the monitor of this user's jobs keeps its lock and its log: in a group's folder, each has one."""
-    home = store().home
-    shared = home.exists() and home.stat().st_uid != os.geteuid()
-    folder = home / (f"monitor-{user_name()}" if shared else "monitor")
+    """Return where the monitor of this user's jobs keeps its lock and its log."""
+    folder = store().home / "monitor"
     check_private(folder)
     return folder
 

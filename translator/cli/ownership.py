@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, FolderError
@@ -13,10 +14,11 @@ from .compiled_modules import OTHERS_WRITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from ..state.job_folder import JobFolder
 
+MAX_LINKS = 40
+"""Of a path, as the kernel follows them. Source: path_resolution(7)."""
 TRUSTED = 0
 """root can do everything anyway."""
 
@@ -30,9 +32,43 @@ def owner_name(uid: int) -> str:
 
 
 def check_home(home: Path) -> None:
-    """Raise FolderError if others own the folder of all jobs, or can write to it; one that is missing is made later."""
+    """Raise FolderError if others own the folder of all jobs, or can write to it; one that is missing is made later.
+
+    Nor can others write to a folder above: who can rename one of those can put another in its place.
+    """
+    for folder in folders_above(home):
+        status = folder.lstat()
+        if status.st_uid not in (os.geteuid(), TRUSTED):
+            why = f"{folder} belongs to {owner_name(status.st_uid)}"
+        elif status.st_mode & OTHERS_WRITE and not status.st_mode & stat.S_ISVTX:
+            why = f"others can write to {folder} (mode {stat.S_IMODE(status.st_mode):04o})"
+        else:
+            continue
+        message = f"{why}, and so could put another folder in the place of PAISLURM_HOME, {home}"
+        hint = 'export PAISLURM_HOME="$HOME/.paislurm", or another folder below folders that only you can change'
+        raise FolderError(Diagnostic(code="E542", message=message, hint=hint))
     for folder in (home, *(home / name for name in ("jobs", "monitor", "local"))):
         check_private(folder)
+
+
+def folders_above(path: Path) -> list[Path]:
+    """Return the folders that are entered on the way to a path, through all its links, those that exist."""
+    found: dict[Path, None] = {}
+    rest = list(reversed(path.parts[1:]))
+    at, links = Path("/"), 0
+    while rest:
+        found[at] = None
+        part = rest.pop()
+        if part == "..":
+            at = at.parent
+            continue
+        at /= part
+        if at.is_symlink() and links < MAX_LINKS:
+            target = at.readlink()
+            links += 1
+            rest += reversed(target.parts[1:] if target.is_absolute() else target.parts)
+            at = Path("/") if target.is_absolute() else at.parent
+    return [folder for folder in found if folder.is_dir()]
 
 
 def check_usable(home: Path) -> None:
@@ -51,15 +87,6 @@ def check_usable(home: Path) -> None:
         return
     hint = 'export PAISLURM_HOME="$HOME/.paislurm"'
     raise FolderError(Diagnostic(code="E542", message=f"PAISLURM_HOME {home} cannot be used: {why}", hint=hint))
-
-
-def check_group_home(home: Path) -> None:
-    """Raise FolderError where members of a group could replace what is not theirs: the sticky bit keeps them off."""
-    for folder in (home, home / "jobs"):
-        mode = _mode(folder)
-        if mode is not None and mode & OTHERS_WRITE and not mode & stat.S_ISVTX:
-            message = f"members of its group can replace what is not theirs in {folder} (mode {mode:04o})"
-            raise FolderError(Diagnostic(code="E542", message=message, hint=f"chmod +t {quote(str(folder))}"))
 
 
 def check_private(folder: Path) -> None:

@@ -292,8 +292,6 @@ class Site:
     """Where the commands of jobs start that do not say it: `task`, `submit`, or a path."""
     remove_after: int | None = None
     """Seconds after its end until a job's folder is removed; None where it is not."""
-    group_home: bool = False
-    """Whether PAISLURM_HOME may be a folder of a group, which others own or can write to."""
     compat: CompatOptions = field(default_factory=CompatOptions)
     """The site's defaults for the switches under `extras.slurm.compat` of job files."""
 

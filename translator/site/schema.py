@@ -275,7 +275,6 @@ class SiteFile(StrictModel):
     monitor: MonitorOrNone = Monitor()
     notifications: Notifications = Notifications()
     workdir: Workdir = _DEFAULTS.workdir
-    group_home: Boolean = _DEFAULTS.group_home
     compat: SlurmCompat = SlurmCompat()
 
     def settings(self) -> Site:
@@ -322,6 +321,5 @@ class SiteFile(StrictModel):
             one_log=self.logs.one_file_per_task,
             workdir=self.workdir,
             remove_after=self.jobs.remove_after,
-            group_home=self.group_home,
             compat=self.compat.over(CompatOptions()),
         )

@@ -15,6 +15,7 @@ open_folder() {
     PSL_SCRIPT=$PSL_ATTEMPT_FOLDER/job.sbatch
     PSL_SECRETS_FOLDER=$PSL_FOLDER/secrets
     check_shared_folder
+    check_own_attempt
     enter_attempt
     claim_attempt
   else
@@ -38,6 +39,17 @@ check_shared_folder() {
   fi
 }
 
+# End where somebody has put another folder in the place of the attempt's while the job waited: tasks
+# run the copy of this script that is in it.
+check_own_attempt() {
+  local path
+  for path in "$PSL_FOLDER" "$PSL_ATTEMPT_FOLDER" "$PSL_SCRIPT"; do
+    [[ -O $path && ! -L $path ]] || refuse_folder "$path is another user's, or a link"
+  done
+  [[ $(<"$PSL_SCRIPT") == "$(<"$0")" ]] ||
+    refuse_folder "$PSL_SCRIPT is not the script that was submitted"
+}
+
 # Go to the attempt's folder, where everything of the attempt is written.
 enter_attempt() {
   cd -- "$PSL_ATTEMPT_FOLDER" || die "cannot enter $PSL_ATTEMPT_FOLDER"
@@ -52,7 +64,7 @@ make_folder_by_hand() {
   PSL_SCRIPT=$PSL_ATTEMPT_FOLDER/job.sbatch
   PSL_SECRETS_FOLDER=$1/$PSL_JOB_NAME.secrets
   check_place "$1"
-  mkdir -- "$PSL_FOLDER" || refuse_folder \
+  mkdir -m 700 -- "$PSL_FOLDER" || refuse_folder \
     "the run folder $PSL_FOLDER is there already, or cannot be made: submit the script again"
   make_folders "$PSL_ATTEMPT_FOLDER" || die "cannot write to $PSL_FOLDER"
   cp -- "$0" "$PSL_SCRIPT" || die "cannot write to $PSL_FOLDER"
@@ -90,7 +102,7 @@ check_place() {
   done < <(stat -L -c '%u %a %G' -- "${paths[@]}")
 }
 
-# refuse_folder REASON: end a run by hand that has no folder to write a result to.
+# refuse_folder REASON: end a run that has no folder to write a result to.
 refuse_folder() {
   log "error: $1; nothing has run"
   exit 4

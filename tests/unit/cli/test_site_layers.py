@@ -85,12 +85,12 @@ def test_a_profile_that_is_named_stands_alone_but_for_locks(
     assert find_site(str(system)).retry.max_transient_retries == 3
 
 
-@pytest.mark.parametrize("lock", ["retry", "retry.submitWait", "monitor", "groupHome"])
+@pytest.mark.parametrize("lock", ["retry", "retry.submitWait", "monitor", "workdir"])
 def test_no_profile_that_is_named_passes_a_lock_by(
     run: Runner, system: Path, named: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: str
 ) -> None:
     written(system, f"retry: {{submitWait: 60}}\nlocked: [{lock}]\n")
-    written(named, "retry: {submitWait: 5}\nmonitor: {maxPollInterval: 20}\ngroupHome: true\n")
+    written(named, "retry: {submitWait: 5}\nmonitor: {maxPollInterval: 20}\nworkdir: submit\n")
     said = run("submit", "--dry-run", "--site", str(named), job_file(tmp_path))
     assert said.code == 4
     assert "error E466: " in said.err

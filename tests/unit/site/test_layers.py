@@ -32,7 +32,7 @@ partitions:
 virtualClusters:
   default: {partition: gpu, account: research}
 containers: {runtime: apptainer, mounts: [/data]}
-locked: [partitions, containers.runtime, groupHome]
+locked: [partitions, containers.runtime, workdir]
 """
 
 
@@ -56,7 +56,7 @@ def test_each_profile_adds_to_those_below_it() -> None:
     settings = found.containers
     assert (settings.runtime, settings.certificates, settings.mounts) == ("apptainer", "/etc/ssl/ours.pem", ("/home",))
     assert found.storages["mine"].path == "/scratch"
-    assert found.locked == ("partitions", "containers.runtime", "groupHome")
+    assert found.locked == ("partitions", "containers.runtime", "workdir")
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_each_profile_adds_to_those_below_it() -> None:
         ("containers: null\n", "$.containers.runtime", (1, 1)),
         ("partitions: {gpu: {maxNodes: 9}}\n", "$.partitions.gpu.maxNodes", (1, 20)),
         ("partitions: {more: {}}\n", "$.partitions.more", (1, 14)),
-        ("groupHome: true\n", "$.groupHome", (1, 1)),
+        ("workdir: submit\n", "$.workdir", (1, 1)),
     ],
 )
 def test_what_is_locked_stays(text: str, path: str, place: tuple[int, int]) -> None:
@@ -84,7 +84,7 @@ def test_what_is_locked_may_be_said_again() -> None:
 
 def test_locks_of_all_profiles_hold_for_those_above_them() -> None:
     found = site(ORGANISATION + "locked: [retry]\n", SYSTEM, "locked: [compat]\n")
-    assert found.locked == ("retry", "partitions", "containers.runtime", "groupHome", "compat")
+    assert found.locked == ("retry", "partitions", "containers.runtime", "workdir", "compat")
     (fault,) = refused("locked: [retry]\n", SYSTEM, "retry: {submitWait: 1}\n")
     assert (fault.code, fault.message) == ("E466", "`retry` is locked by 0.yaml, line 1")
 
@@ -164,7 +164,7 @@ def plan_error(profile: str, extras: str) -> tuple[Diagnostic, ...]:
 
 
 OPEN = SYSTEM.replace("containers: {runtime: apptainer, mounts: [/data]}\n", "").replace("containers.runtime", "compat")
-WITH_CLUSTERS = OPEN.replace("groupHome", "virtualClusters")
+WITH_CLUSTERS = OPEN.replace("workdir", "virtualClusters")
 
 
 @pytest.mark.parametrize(

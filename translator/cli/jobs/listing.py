@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
@@ -118,7 +117,7 @@ def lines(
         except NotADirectoryError:
             continue
         except OSError as error:
-            if is_anothers(folder) or is_gone(folder):
+            if is_gone(folder):
                 continue
             found.append(_unreadable(folder, error.strerror or str(error)))
             continue
@@ -150,13 +149,6 @@ def with_run(found: Sequence[Line]) -> list[Line]:
         return line
 
     return [one(line) for line in found]
-
-
-def is_anothers(folder: JobFolder) -> bool:
-    """Tell whether a job is another user's who shows it to nobody, in a home that users share."""
-    with suppress(OSError):
-        return folder.path.stat().st_uid != os.geteuid()
-    return False
 
 
 def is_gone(folder: JobFolder) -> bool:
