@@ -102,6 +102,8 @@ class _Supervisor:
 
     def start(self) -> None:
         """Start the batch script in a session of its own, its output in the log, its input empty."""
+        # Before anything runs: on a full disk nothing is started of which no end can be recorded.
+        records.reserve(self._folder / "state.json")
         log = os.open(self._job["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
         null = os.open(os.devnull, os.O_RDONLY)
         os.chdir(self._job["directory"])
@@ -118,7 +120,6 @@ class _Supervisor:
         os.close(log)
         os.chdir("/")
         self._plan_limit()
-        records.reserve(self._folder / "state.json")
         self.record("RUNNING")
 
     def _plan_limit(self) -> None:

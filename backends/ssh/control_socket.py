@@ -30,14 +30,25 @@ def socket_path(settings: Mapping[str, str], host: str) -> str:
 
 
 def _own_folder() -> Path:
-    """Return the folder; UnreachableError where somebody else has it, who could take over connections."""
-    folder = Path(FOLDER.format(os.getuid()))
+    """Return the folder; UnreachableError where there is none that is the user's alone.
+
+    Anybody can take the name in /tmp first: then it is one of the home, of this machine.
+    """
+    folders = (Path(FOLDER.format(os.getuid())), Path.home() / ".ssh" / f"paislurm-{os.uname().nodename}")
+    faults = [fault for folder in folders if (fault := _fault(folder))]
+    if len(faults) == len(folders):
+        hint = f"remove what is in the way, or chmod 700 {folders[-1]}"
+        raise UnreachableError(Diagnostic(code="E550", message="; ".join(faults), hint=hint))
+    return folders[len(faults)]
+
+
+def _fault(folder: Path) -> str:
+    """Make a folder unless it exists; return why it cannot hold sockets, "" if it can."""
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.lstat()
     except OSError as error:
-        raise UnreachableError(Diagnostic(code="E550", message=f"cannot make {folder}: {error.strerror}")) from None
+        return f"cannot make {folder}: {error.strerror}"
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
-        message = f"{folder} is not yours alone: whoever can write there could take over your connections"
-        raise UnreachableError(Diagnostic(code="E550", message=message, hint=f"chmod 700 {folder}, or remove it"))
-    return folder
+        return f"{folder} is not yours alone: whoever can write there could take over your connections"
+    return ""

@@ -31,6 +31,7 @@ _NO_CONNECTION = "UNKNOWN port 65535"
 ALWAYS = (
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
+    "UpdateHostKeys=no",
     "ForwardAgent=no",
     "ForwardX11=no",
     "ClearAllForwardings=yes",

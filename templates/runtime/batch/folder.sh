@@ -39,8 +39,8 @@ check_shared_folder() {
   fi
 }
 
-# End where somebody has put another folder in the place of the attempt's while the job waited: tasks
-# run the copy of this script that is in it.
+# End where another folder has been put in the place of the attempt while the job waited: tasks run
+# the copy of this script that is in it.
 check_own_attempt() {
   local path
   for path in "$PSL_FOLDER" "$PSL_ATTEMPT_FOLDER" "$PSL_SCRIPT"; do

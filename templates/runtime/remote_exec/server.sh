@@ -109,7 +109,7 @@ run_in_terminal() {
   if type -P python3 >/dev/null; then
     program='import os, pty, sys; status = pty.spawn(["sh", "-c", sys.argv[1]]); '
     program+='sys.exit(os.waitstatus_to_exitcode(status))'
-    exec_with_exports python3 -c "$program" "$inner"
+    exec_with_exports python3 -I -c "$program" "$inner"
   fi
   log "error: a terminal needs script(1) or python3 where the task runs;" \
     "without one: paislurm exec ... | cat"

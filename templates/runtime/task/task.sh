@@ -81,7 +81,9 @@ run_task() {
     release_ports
   fi
   remove_logins
-  read_late_term
+  if ((status)); then
+    read_late_term
+  fi
   pass_on_term
   read_clock
   PSL_RUNNING=''

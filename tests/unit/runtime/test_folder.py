@@ -16,7 +16,7 @@ PSL_ROLE_NAME=() PSL_INSTANCES=()
 lay_out_attempt() { :; }
 handle_pending_signals() { :; }
 check_secrets() { :; }
-check_shared_folder() { :; }
+check_shared_folder() { :; }; check_own_attempt() { :; }
 open_folder "$1/demo" 0 tag
 mv -- "$1/demo" "$1/demo.1"
 mkdir -p "$1/demo/attempts/0" "$1/demo/secrets"
@@ -48,7 +48,7 @@ def test_where_the_job_was_submitted(tmp_path: Path) -> None:
     """A retry is submitted by a monitor from anywhere, and the first folder counts."""
     code = """SLURM_SUBMIT_DIR=/elsewhere; PSL_SECRET_NAMES=''
     enter_attempt() { :; }; claim_attempt() { :; }; handle_pending_signals() { :; }
-    lay_out_attempt() { :; }; check_secrets() { :; }; check_shared_folder() { :; }
+    lay_out_attempt() { :; }; check_secrets() { :; }; check_shared_folder() { :; }; check_own_attempt() { :; }
     make_folder_by_hand() { printf '%s\\n' "$1"; }
     open_folder; open_folder "$1" 0 tag; printf '%s\\n' "$PSL_SUBMIT_DIR"
     printf '/it'"'"'s\\n here\\n' >"$1/submit-dir"; open_folder "$1" 1 tag; printf '%q' "$PSL_SUBMIT_DIR" """

@@ -19,6 +19,7 @@ from rich.live import Live
 from rich.text import Text
 
 from ..context import clock, store, user_name
+from ..own_call import own_call
 from .frame import frame, sight_of
 from .state import Request, State, press
 from .terminal import Terminal
@@ -139,7 +140,7 @@ class _App:
 
     def _shell(self, request: Request) -> None:
         """Run a shell in a task, on the terminal as it was; wait for its user to read why where it did not go well."""
-        argv = [sys.executable, "-m", "paislurm.translator.cli.start", "exec", request.job, request.task]
+        argv = [*own_call(), "exec", request.job, request.task]
         before = signal.signal(signal.SIGINT, lambda *_: None)
         try:
             began = time.monotonic()

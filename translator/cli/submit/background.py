@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import suppress
 from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..caller import environment
 from ..context import monitor_folder
 from ..jobs.refresh import monitor_lock
+from ..own_call import own_call
 
 if TYPE_CHECKING:
     from ...site.profile import Site
@@ -46,7 +46,7 @@ def _start() -> None:
             path.replace(path.with_name("monitor.1.log"))
     with open(path, "ab", opener=_private) as log:
         monitor = Popen(
-            [sys.executable, "-m", "paislurm.translator.cli.start", "monitor"],
+            [*own_call(), "monitor"],
             stdin=DEVNULL,
             stdout=log,
             stderr=log,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
 from ..caller import setting
 from ..context import store
 from ..jobs.rounds import await_no_rounds, await_rounds, warn_of_overdue_round
 from ..output.console import log
+from ..own_call import own_call
 
 if TYPE_CHECKING:
     from ...site.profile import Site
@@ -32,9 +32,7 @@ def monitor_call(site: str | None) -> bytes:
     words = [
         f"PAISLURM_HOME={store().home}",
         *([f"PAISLURM_SITE={os.path.abspath(named)}"] if named else []),  # noqa: PTH100 - links stay as they are
-        sys.executable or "python3",
-        "-m",
-        "paislurm.translator.cli.start",
+        *own_call(),
         "monitor",
         "--once",
         "--",

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .web_pages import WebPage
 
 LOOPBACK = "127.0.0.1"
+NO_NEW_KEYS = ("-o", "UpdateHostKeys=no")
+"""A login adds no key of a host to known_hosts. Source: ssh_config(5), UpdateHostKeys."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,13 +45,21 @@ class Forwarding:
         """Return the ssh that logs in to the node, where the task listens for its own node alone."""
         jump = ["-J", str(login)]
         user = f"{login.user}@" if login.user else ""
-        return ["ssh", "-N", *jump, "-L", f"{self.local_port}:localhost:{self.port}", f"{user}{self.node}"]
+        return [
+            "ssh",
+            "-N",
+            *NO_NEW_KEYS,
+            *jump,
+            "-L",
+            f"{self.local_port}:localhost:{self.port}",
+            f"{user}{self.node}",
+        ]
 
 
 def _ssh(login: Address, forward: str) -> list[str]:
     port = ["-p", str(login.port)] if login.port else []
     user = f"{login.user}@" if login.user else ""
-    return ["ssh", "-N", "-o", "ExitOnForwardFailure=yes", "-L", forward, *port, f"{user}{login.host}"]
+    return ["ssh", "-N", *NO_NEW_KEYS, "-o", "ExitOnForwardFailure=yes", "-L", forward, *port, f"{user}{login.host}"]
 
 
 def bracketed(host: str) -> str:

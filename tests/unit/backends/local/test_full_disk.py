@@ -91,3 +91,28 @@ def test_a_step_that_cannot_be_recorded_ends_with_a_word(runs: Runs) -> None:
     log = runs.run('touch "$PAISLURM_LOCAL_JOB/steps"; srun true; echo $?')
     assert log[-1] == "2"
     assert log[0].startswith("srun: error: ")
+
+
+def test_room_for_the_end_is_reserved_before_anything_runs(tmp_path: Path) -> None:
+    order = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from slurm_emulator import records, supervisor
+reserve, spawn = records.reserve, os.posix_spawnp
+records.reserve = lambda path: (print("reserve", flush=True), reserve(path))
+os.posix_spawnp = lambda *words, **more: (print("start", flush=True), spawn(*words, **more))[1]
+sys.exit(supervisor.main(sys.argv[2:]))
+"""
+    folder = tmp_path / "1"
+    folder.mkdir()
+    job = {"argv": ["true"], "directory": "/", "log": str(tmp_path / "log"), "limit": None, "warning": None}
+    (folder / "job.json").write_text(json.dumps(job))
+    done = subprocess.run(
+        [sys.executable, "-c", order, STANDINS, str(folder)],
+        env={**os.environ, processes.JOB_MARK: str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stdout.split()[:2] == ["reserve", "start"]

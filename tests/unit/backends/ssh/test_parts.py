@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -17,9 +17,6 @@ from paislurm.backends.ssh.host_keys import fingerprint
 from paislurm.backends.ssh.news import GarbledError, NewsRequest, answer
 from paislurm.backends.ssh.removals import Removals
 from paislurm.translator.errors import UnreachableError, UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LOGIN = parse_address("login1")
 ASKED = [NewsRequest(folder="/r/job.1/attempts/0")]
@@ -155,13 +152,27 @@ def test_a_folder_of_sockets_is_the_users_alone(tmp_path: Path, monkeypatch: pyt
     assert folder.stat().st_mode & 0o777 == 0o700
     long = control_socket.socket_path({**known, "hostname": "x" * 1000}, "login1")
     assert "x" * 50 not in long
-    folder.chmod(0o770)
+
+
+@pytest.mark.parametrize("taken", ["loose", "link"])
+def test_a_folder_of_sockets_that_another_took_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(control_socket, "FOLDER", str(tmp_path / "paislurm-{}"))
+    monkeypatch.setattr(control_socket, "LONGEST", 1000)
+    folder, own = tmp_path / f"paislurm-{os.getuid()}", tmp_path / "home" / ".ssh" / f"paislurm-{os.uname().nodename}"
+    if taken == "link":
+        folder.symlink_to(tmp_path)
+    else:
+        folder.mkdir()
+        folder.chmod(0o777)
+    assert Path(control_socket.socket_path({}, "login1")).parent == own
+    assert own.stat().st_mode & 0o777 == 0o700
+    assert list(folder.glob("@*")) == []
+    own.chmod(0o777)
     with pytest.raises(UnreachableError, match="not yours alone"):
-        control_socket.socket_path(known, "login1")
-    folder.rmdir()
-    folder.symlink_to(tmp_path)
-    with pytest.raises(UnreachableError):
-        control_socket.socket_path(known, "login1")
+        control_socket.socket_path({}, "login1")
 
 
 def test_what_is_to_be_removed_is_kept(tmp_path: Path) -> None:

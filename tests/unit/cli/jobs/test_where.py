@@ -142,12 +142,15 @@ def test_of_several_tasks_or_ports_one_is_named() -> None:
 def test_the_ssh_line_to_a_port() -> None:
     http = document("status", "demo")["tasks"][1]["ports_by_label"]["http"][0]
     done = paislurm("port-forward", "demo", "web-1", "http", "--login", "alice@login.example.org:2222")
-    line = "ssh -N -o ExitOnForwardFailure=yes -L {0}:127.0.0.1:{0} -p 2222 alice@login.example.org\n"
+    line = (
+        "ssh -N -o UpdateHostKeys=no -o ExitOnForwardFailure=yes -L {0}:127.0.0.1:{0} -p 2222 alice@login.example.org\n"
+    )
     assert (done.returncode, done.stdout) == (0, line.format(http))
     assert f"open http://localhost:{http}" in done.stderr
     known = document("port-forward", "demo", "other", "99", "--local-port", "8888", "--login", "login1")
     assert known["argv"][-2:] == ["8888:127.0.0.1:99", "login1"]
-    assert known["argv_by_node"] == ["ssh", "-N", "-J", "login1", "-L", "8888:localhost:99", "localhost"]
+    assert known["argv_by_node"][2:4] == ["-o", "UpdateHostKeys=no"]
+    assert known["argv_by_node"][4:] == ["-J", "login1", "-L", "8888:localhost:99", "localhost"]
     assert document("port-forward", "demo", "web-0", "tensorboard")["port"] == 6161
     assert document("port-forward", "demo", "web-0", "http")["login"].endswith(f"@{socket.getfqdn()}")
     for words, code in {

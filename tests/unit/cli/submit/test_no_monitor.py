@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from paislurm.translator.cli.context import monitor_folder
+from paislurm.translator.cli.own_call import own_call
 from paislurm.translator.cli.submit import background
 from paislurm.translator.state.rounds import FILE, Round, add, rounds
 
@@ -64,9 +64,7 @@ def test_the_call_is_that_of_this_program_with_its_home_and_its_profile(
     assert words == [
         f"PAISLURM_HOME={os.environ['PAISLURM_HOME']}",
         f"PAISLURM_SITE={strict}",
-        sys.executable,
-        "-m",
-        "paislurm.translator.cli.start",
+        *own_call(),
         "monitor",
         "--once",
         "--",

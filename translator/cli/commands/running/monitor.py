@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -186,9 +185,10 @@ def _go_on_in_another(site: str | None, *, as_json: bool) -> int:
     import subprocess
 
     from ....monitor.watching.cpu_limit import used
+    from ...own_call import own_call
 
     _log(f"{used():.0f} CPU seconds are used, nearly as many as are allowed: another process goes on")
-    argv = [sys.executable, "-m", "paislurm.translator.cli.start", "monitor"]
+    argv = [*own_call(), "monitor"]
     argv += (["--site", site] if site else []) + (["--json"] if as_json else [])
     if os.getsid(0) != os.getpid():
         return subprocess.run(argv, check=False).returncode
