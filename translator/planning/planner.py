@@ -28,6 +28,7 @@ from .slurm.options import (
     batch_memory_mib,
     first_component,
     is_uneven,
+    memory_per_cpu,
     role_component,
     shared_component,
     step_options,
@@ -188,21 +189,21 @@ def _components(
     first: tuple[tuple[str, str | None], ...],
 ) -> tuple[Component, ...]:
     extra = batch_memory_mib(len(job.roles))
-    note = f"raised by {extra} MiB for the batch script and its sruns"
+    purpose = "for the batch script and its sruns"
     if allocation.packing is not None:
         target = next((target for target in targets if target.gpu_type), targets[0])
         options = shared_component(job, target, allocation.packing, site, extra=extra)
         roles = tuple(range(len(job.roles)))
-        return (
-            Component(
-                directives=(*first, *options), roles=roles, nodes=allocation.packing.nodes, note=f"memory {note}"
-            ),
-        )
+        note = f"memory raised by {extra} MiB {purpose}"
+        whole = Component(directives=(*first, *options), roles=roles, nodes=allocation.packing.nodes, note=note)
+        return (whole,)
     by_node = all(allocation.nodes) and not any(
         is_uneven(role, nodes, slots, site)
         for role, nodes, slots in zip(job.roles, allocation.nodes, allocation.slots, strict=True)
     )
-    note = f"memory {note}" if by_node else f"memory of each CPU {note}"
+    first_task = job.roles[0].resources
+    per_cpu = memory_per_cpu(first_task, extra) - memory_per_cpu(first_task)
+    raised = f"memory raised by {extra} MiB" if by_node else f"memory of each CPU raised by {per_cpu} MiB"
     return tuple(
         Component(
             directives=(
@@ -220,7 +221,7 @@ def _components(
             ),
             roles=(position,),
             nodes=nodes.count if (nodes := allocation.nodes[position]) else None,
-            note=note if position == 0 and role.resources.memory_mib else "",
+            note=f"{raised} {purpose}" if position == 0 and role.resources.memory_mib else "",
         )
         for position, role in enumerate(job.roles)
     )

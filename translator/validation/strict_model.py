@@ -71,7 +71,9 @@ def int_range(least: int | None = None, most: int = MAX_INT, *, texts: bool = Fa
 
     def check(value: object) -> int:
         number = integer(number_of(value) if texts else value)
-        if number is None or not lowest <= number <= most:
+        if number is not None and number > most:
+            raise expected(f"a whole number from {lowest} to {most}")
+        if number is None or number < lowest:
             raise expected(what)
         return number
 

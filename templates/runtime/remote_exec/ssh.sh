@@ -70,7 +70,8 @@ read_ssh_option() {
   case $1 in
     n) PSL_SSH_INPUT='' ;;
     f) PSL_SSH_INPUT='' PSL_SSH_BACKGROUND=yes ;;
-    p) PSL_SSH_PORT=$OPTARG ;;
+    p) PSL_SSH_PORT=${PSL_SSH_PORT:-$OPTARG} ;;
+    o) read_ssh_setting "$OPTARG" ;;
     t) PSL_SSH_TERMINAL=yes ;;
     T) PSL_SSH_TERMINAL=no ;;
     s) PSL_SSH_SUBSYSTEM=yes ;;
@@ -83,6 +84,15 @@ read_ssh_option() {
   esac
 }
 
+# read_ssh_setting SETTING: note the port of `-o Port=N`. The first value of an option counts.
+# Source: ssh_config(5).
+read_ssh_setting() {
+  local form='^port[[:space:]]*[=[:space:]][[:space:]]*"?([0-9]+)"?$'
+  if [[ ${1,,} =~ $form ]]; then
+    PSL_SSH_PORT=${PSL_SSH_PORT:-${BASH_REMATCH[1]}}
+  fi
+}
+
 # refuse REASON: end ssh as OpenSSH ends when it cannot run a command.
 refuse() {
   log "ssh: $1"
@@ -91,11 +101,15 @@ refuse() {
 
 # find_task HOST PORT: put the task that ssh names into PSL_FOUND_ROLE and PSL_FOUND_SLOT. A task is
 # named by its alias, or by its address and ssh port. An address alone names the first task there,
-# and `localhost` names the task that asks.
+# and `localhost` names the task that asks, or with a port the task of this node that has it.
 find_task() {
   local host=$1
   case $host in
     localhost | 127.* | ::1)
+      if [[ $2 && $2 != 22 ]]; then
+        find_task_by_address "${SLURMD_NODENAME:-localhost}" "$2"
+        return
+      fi
       host=${PAI_CURRENT_TASK_ROLE_NAME-}-${PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX-}
       ;;
   esac

@@ -45,6 +45,36 @@ def test_without_gang_allocation_tasks_take_turns_in_slots(tmp_path: Path, host:
     assert run(f"cd {tmp_path}\n{JOB}", host, port).strip() == slot
 
 
+@pytest.mark.parametrize(("port", "slot"), [("100", "0.0"), ("102", "0.2"), ("101", ""), ("999", ""), ("", "0.2")])
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "::1"])
+def test_localhost_with_a_port_is_the_task_of_this_node_that_has_it(
+    tmp_path: Path, host: str, port: str, slot: str
+) -> None:
+    """Task 2 asks, on n1, where task 0 is too."""
+    ports = "".join(f"PAI_PORT_LIST_w_{index}_ssh={100 + index}\n" for index in range(4))
+    (tmp_path / "peers.sh").write_text(ports)
+    me = "SLURMD_NODENAME=n1 PAI_CURRENT_TASK_ROLE_NAME=w PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX=2"
+    code = JOB.replace("PSL_GANG=0", "PSL_GANG=1").replace("'n1 n2'", "'n1 n2 n1 n2'")
+    assert run(f"cd {tmp_path}\n{me}\n{code}", host, port).strip() == slot
+
+
+@pytest.mark.parametrize(
+    ("words", "port"),
+    [
+        (["-p", "7", "host"], "7"),
+        (["-oPort=7", "host"], "7"),
+        (["-o", "Port 7", "host"], "7"),
+        (["-o", 'port="7"', "host"], "7"),
+        (["-p", "7", "-o", "Port=8", "host"], "7"),
+        (["-o", "Port=8", "host", "-p", "7"], "8"),
+        (["-o", "PortX=8", "host"], ""),
+        (["-o", "ConnectTimeout=5", "host"], ""),
+    ],
+)
+def test_the_port_of_ssh_is_its_first(words: list[str], port: str) -> None:
+    assert run('read_ssh_arguments "$@"; printf %s "$PSL_SSH_PORT"', *words) == port
+
+
 @pytest.mark.parametrize(("host", "port", "slot"), [("n2", "101", "0.1"), ("n1", "101", ""), ("w-1", "9", "0.1")])
 def test_with_gang_allocation_a_slot_is_a_task(tmp_path: Path, host: str, port: str, slot: str) -> None:
     (tmp_path / "peers.sh").write_text("PAI_PORT_LIST_w_0_ssh=100\nPAI_PORT_LIST_w_1_ssh=101\n")

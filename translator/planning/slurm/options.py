@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import timedelta
 
-    from ...job import Job, Role
+    from ...job import Job, Resources, Role
     from ...site.profile import InfinibandSettings, Site
     from ..layout.capacity import Nodes
     from ..layout.packing import Packing
@@ -63,7 +63,7 @@ def role_component(
     if wanted.memory_mib and by_node and nodes is not None:
         options.append(("mem", f"{nodes.tasks_per_node * wanted.memory_mib + extra}M"))
     elif wanted.memory_mib:
-        options.append(("mem-per-cpu", f"{ceil_div(wanted.memory_mib + extra, wanted.cpus)}M"))
+        options.append(("mem-per-cpu", f"{memory_per_cpu(wanted, extra)}M"))
     gres = list(infiniband_gres(infiniband))
     if by_task:
         options.append(("gpus-per-task", _typed(target.gpu_type, wanted.gpus)))
@@ -93,6 +93,11 @@ def is_uneven(role: Role, nodes: Nodes | None, slots: int, site: Site) -> bool:
 def infiniband_of(role: Role, site: Site) -> InfinibandSettings | None:
     """Return the InfiniBand for a role that asks for it."""
     return site.infiniband if role.resources.infiniband else None
+
+
+def memory_per_cpu(wanted: Resources, extra: int = 0) -> int:
+    """Return the MiB for each CPU of a task, rounded up, with `extra` MiB for the task."""
+    return ceil_div(wanted.memory_mib + extra, wanted.cpus)
 
 
 def shared_component(job: Job, target: SlurmTarget, packing: Packing, site: Site, *, extra: int) -> Options:

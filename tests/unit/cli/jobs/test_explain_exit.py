@@ -118,3 +118,8 @@ def test_a_job_that_was_preempted_is_no_matter_of_kubernetes(run: Runner) -> Non
     shown = run("explain-exit", "PREEMPTED").out
     assert re.search(r"^caused by +Slurm$", shown, re.MULTILINE)
     assert "K8S" not in shown
+
+
+def test_no_signal_has_a_number_above_31(run: Runner) -> None:
+    assert "signal" not in run("explain-exit", "183").out
+    assert "signal" in run("explain-exit", "155").out
