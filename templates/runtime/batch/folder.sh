@@ -40,13 +40,14 @@ check_shared_folder() {
 }
 
 # End where another folder has been put in the place of the attempt while the job waited: tasks run
-# the copy of this script that is in it.
+# the copy of this script that is in it. sbatch leaves out the empty lines of a heterogeneous job's
+# script, so they do not count.
 check_own_attempt() {
   local path
   for path in "$PSL_FOLDER" "$PSL_ATTEMPT_FOLDER" "$PSL_SCRIPT"; do
     [[ -O $path && ! -L $path ]] || refuse_folder "$path is another user's, or a link"
   done
-  [[ $(<"$PSL_SCRIPT") == "$(<"$0")" ]] ||
+  [[ $(grep -av '^$' -- "$PSL_SCRIPT") == "$(grep -av '^$' -- "$0")" ]] ||
     refuse_folder "$PSL_SCRIPT is not the script that was submitted"
 }
 
