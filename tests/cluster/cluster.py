@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,11 @@ class Cluster:
         self.instance = instance or default_instance()
         self.hosts = self.instance.hosts
         self.nodes = self.instance.nodes
+
+    @cached_property
+    def slurm(self) -> str:
+        """The version of Slurm, as it says."""
+        return self.admin(["sbatch", "--version"]).split()[-1]
 
     def up(self) -> bool:
         """Boot the cluster unless it is well; return whether it had to be booted."""

@@ -8,25 +8,24 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from tests.cluster import boot, horovod, packages, trees
+from tests.cluster import boot, held, horovod, packages
 from tests.cluster.cluster import Cluster
-from tests.cluster.instance import BOOKWORM, HOSTS, LOGIN, SUITES, USERS, ClusterError, default_instance
-from tests.cluster.kinds import KINDS, NODES
+from tests.cluster.instance import HOSTS, LOGIN, USERS, ClusterError, default_instance
+from tests.cluster.kinds import KINDS, NODES, OWN, SLURMS
 
 
 def main() -> int:
     options = build_parser().parse_args()
     try:
-        execute(Cluster(default_instance(options.slurm, KINDS[options.kind])), options)
+        return execute(Cluster(default_instance(options.slurm, KINDS[options.kind])), options)
     except ClusterError as error:
         print(f"cluster.py: {error}", file=sys.stderr)
         return 1
-    return 0
 
 
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="cluster.py", description="A real Slurm cluster on this machine.")
-    parser.add_argument("--slurm", choices=list(SUITES), default=BOOKWORM, help="which Slurm; default: the machine's")
+    parser.add_argument("--slurm", choices=SLURMS, default=OWN, help="which Slurm; default: the machine's")
     parser.add_argument("--kind", choices=list(KINDS), default="", help="which kind of site; default: the usual one")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -34,7 +33,8 @@ def build_parser() -> argparse.ArgumentParser:
         return commands.add_parser(name, help=text, description=text)
 
     add("install", "install the Debian packages that are missing")
-    add("trees", "make the root trees that bring other versions of Slurm")
+    for_tests = add("held", "boot all clusters that the tests need, and run a command beside them")
+    for_tests.add_argument("argv", nargs="+", metavar="-- ARGV")
     building = add("horovod", "build Horovod, without which some tests are skipped: 2 to 8 minutes, once a machine")
     building.add_argument("--background", action="store_true", help="begin, at low priority, and do not wait for it")
     package = add("install-package", "install a paislurm wheel or source folder for the users")
@@ -53,12 +53,12 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def execute(cluster: Cluster, options: argparse.Namespace) -> None:
+def execute(cluster: Cluster, options: argparse.Namespace) -> int:
     match options.command:
         case "install":
             packages.install_debian_packages()
-        case "trees":
-            trees.make_all()
+        case "held":
+            return held.run(options.argv)
         case "horovod":
             (horovod.start if options.background else horovod.build)()
         case "install-package":
@@ -77,6 +77,7 @@ def execute(cluster: Cluster, options: argparse.Namespace) -> None:
             cluster.cut(options.node)
         case "restore":
             cluster.restore(options.node)
+    return 0
 
 
 def become(command: list[str]) -> NoReturn:

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from string import Template
 
-from tests.cluster.instance import BOOKWORM, GROUP_ID, GROUP_NAME, TOOL, USERS, Instance
+from tests.cluster.instance import GROUP_ID, GROUP_NAME, TOOL, USERS, Instance
 from tests.cluster.kinds import merged
 from tests.cluster.trees import tree
 
@@ -26,6 +26,11 @@ def has_real_limits(instance: Instance) -> bool:
     return has_cgroups() and not instance.has_own_tree and instance.kind.cgroups
 
 
+def has_plugin(instance: Instance, name: str) -> bool:
+    """Say whether the hosts' Slurm has a plugin."""
+    return any((etc_below(instance).parent / "usr/lib").glob(f"*/slurm-wlm/{name}.so"))
+
+
 def etc_below(instance: Instance) -> Path:
     """Return the folder over which the hosts' files of /etc lie."""
     return tree(instance.suite) / "etc" if instance.has_own_tree else Path("/etc")
@@ -39,11 +44,10 @@ def render_etc(instance: Instance) -> dict[str, str]:
         "proctrack": "proctrack/cgroup" if real else "proctrack/linuxproc",
         "task": "task/cgroup" if real else "task/none",
         "cpus": str(os.cpu_count()),
-        "mpi": "none" if instance.suite == "sid" else "pmix",
+        "mpi": "pmix" if has_plugin(instance, "mpi_pmix") else "none",
         "constrain_memory": "yes" if real else "no",
-        "stepmgr": "" if instance.slurm == BOOKWORM else "SlurmctldParameters=enable_stepmgr",
         "namespaces": "NamespaceType=namespace/tmpfs"
-        if instance.suite == "sid"
+        if has_plugin(instance, "namespace_tmpfs")
         else "JobContainerType=job_container/tmpfs",
     }
     templates = {path.name: Template(path.read_text()).substitute(values) for path in (TOOL / "etc").iterdir()}

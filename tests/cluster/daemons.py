@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 from tests.cluster.hosts import CLEAN, detached, enter, listening
 from tests.cluster.instance import LOGIN, TOOL, ClusterError, Instance
-from tests.cluster.processes import end_recorded, recorded_pid, wait_until
+from tests.cluster.processes import end_recorded, read, recorded_pid, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+LAST = 8
+"""Lines of a daemon's logs that an error shows."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +114,17 @@ def wait_ready(instance: Instance, name: str) -> None:
 
     def ready() -> bool:
         if pidfile.exists() and recorded_pid(pidfile) is None:
-            raise ClusterError(f"{name} ended: see {instance.log}/{name}.out and the logs beside it")
+            raise ClusterError(f"{name} ended{last_words(instance, name)}")
         return pidfile.exists() and daemon.ready()
 
-    wait_until(ready, f"{name} does not get ready: see {instance.log}")
+    wait_until(ready, lambda: f"{name} does not get ready{last_words(instance, name)}")
+
+
+def last_words(instance: Instance, name: str) -> str:
+    """Return the last lines of a daemon's logs, and where these are."""
+    files = [instance.log / f"{name}.{suffix}" for suffix in ("log", "out")]
+    lines = [line for file in files for line in read(file).splitlines()[-LAST:]]
+    return "".join(f"\n{line}" for line in [f", of {instance.log}:", *lines])
 
 
 def stop(instance: Instance, name: str, crash: bool) -> None:

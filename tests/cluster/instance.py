@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cluster.kinds import NODES, USUAL, Kind
+from tests.cluster.kinds import NODES, OWN, USUAL, Kind
 
 TOOL = Path(__file__).resolve().parent
 CHECKOUT = TOOL.parents[1]
@@ -43,9 +44,8 @@ GROUP_NAME = "users21000"
 GROUP_ID = 21000
 
 
-BOOKWORM = "22.05"
-SUITES = {BOOKWORM: "bookworm", "24.11": "trixie", "26.05": "sid"}
-"""The Slurms that are tested, and the Debian suite that has each; the machine itself is a bookworm."""
+SUITES = {"next": "trixie", "newest": "sid"}
+"""The Debian suites that have the other Slurms. Which versions these are changes: tests read them."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Instance:
     """Everything that tells one cluster from another on the same machine."""
 
     folder: Path
-    slurm: str = BOOKWORM
-    """The version of Slurm; another one than the machine's comes with a root tree of its own."""
+    slurm: str = OWN
+    """Which Slurm, of SLURMS; another one than the machine's comes with a root tree."""
     kind: Kind = USUAL
     """What the site has other than the usual one."""
 
@@ -78,12 +78,13 @@ class Instance:
 
     @property
     def suite(self) -> str:
-        return SUITES[self.slurm]
+        """Return the Debian suite that the hosts are made of."""
+        return SUITES.get(self.slurm) or platform.freedesktop_os_release().get("VERSION_CODENAME", "")
 
     @property
     def has_own_tree(self) -> bool:
         """Whether the hosts have a root tree of another Debian suite, and not the machine's."""
-        return self.slurm != BOOKWORM
+        return self.slurm in SUITES
 
     @property
     def shared(self) -> Path:
@@ -141,7 +142,7 @@ def digest(path: Path) -> str:
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:8]
 
 
-def default_instance(slurm: str = BOOKWORM, kind: Kind = USUAL) -> Instance:
+def default_instance(slurm: str = OWN, kind: Kind = USUAL) -> Instance:
     """Return the checkout's own cluster of a Slurm and a kind; PAISLURM_CLUSTER_DIR names the machine's folder."""
     named = os.environ.get("PAISLURM_CLUSTER_DIR")
     folder = Path(named) if named else Path(f"/var/tmp/paislurm-cluster-{digest(CHECKOUT)}")
@@ -149,5 +150,5 @@ def default_instance(slurm: str = BOOKWORM, kind: Kind = USUAL) -> Instance:
     for hidden in ("/tmp", "/run", "/dev/shm"):
         if folder.is_relative_to(hidden):
             raise ClusterError(f"{folder}: nodes have a {hidden} of their own; choose a folder elsewhere")
-    version = "" if slurm == BOOKWORM else f"-{slurm}"
-    return Instance(folder.with_name(f"{folder.name}{version}{kind.suffix}"), slurm, kind)
+    suffix = f"-{slurm}" if slurm in SUITES else ""
+    return Instance(folder.with_name(f"{folder.name}{suffix}{kind.suffix}"), slurm, kind)

@@ -9,6 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+OWN = "own"
+SLURMS = (OWN, "next", "newest")
+"""The Slurms that are tested: the machine's own, that of the next Debian release, and the newest that Debian has."""
+
 NODES = tuple(f"n{number}" for number in range(1, 9))
 FOLDER = Path(__file__).with_name("kinds")
 
@@ -27,6 +31,8 @@ class Kind:
     """A host that is a cluster of its own, `far`, known to the same accounting database; "" for none."""
     spank: bool = False
     """Whether a SPANK plugin is made for the hosts."""
+    slurms: tuple[str, ...] = SLURMS
+    """The Slurms with which `make test` boots it before the tests; others boot when a test needs them."""
 
     @property
     def suffix(self) -> str:
@@ -46,9 +52,9 @@ KINDS = {
     kind.name: kind
     for kind in (
         USUAL,
-        Kind("cpus"),
+        Kind("cpus", slurms=(OWN,)),
         Kind("sparse", nodes=("n1", "n2", "n3"), cgroups=False, accounts=False),
-        Kind("private", nodes=("n1",), accounts=False),
+        Kind("private", nodes=("n1",), accounts=False, slurms=()),
         Kind("guarded", nodes=("n1", "n2", "n3", "n4"), far="n4", spank=True),
     )
 }

@@ -18,12 +18,12 @@ EVENT_TIMEOUT = 90.0
 """Seconds to wait for any single event; generous, since the machine may be loaded."""
 
 
-def wait_until(happened: Callable[[], bool], what: str, timeout: float = EVENT_TIMEOUT) -> None:
+def wait_until(happened: Callable[[], bool], what: str | Callable[[], str], timeout: float = EVENT_TIMEOUT) -> None:
     """Return as soon as `happened()`; raise ClusterError naming `what` after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     while not happened():
         if time.monotonic() > deadline:
-            raise ClusterError(f"waited {timeout:.0f} s in vain: {what}")
+            raise ClusterError(f"waited {timeout:.0f} s in vain: {what if isinstance(what, str) else what()}")
         time.sleep(0.03)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tests.cluster import trees
 from tests.cluster.boot import locked
 from tests.cluster.hosts import call, enter
-from tests.cluster.instance import LOGIN, SUITES, TOOL
+from tests.cluster.instance import LOGIN, TOOL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,11 +19,7 @@ if TYPE_CHECKING:
     from tests.cluster.instance import Instance
 
 REQUIREMENT = "pyslurm==25.11.2"
-SLURM = "26.05"
-"""The Slurm that it is built for, in the place of 25.11.
-
-The pair is unsupported: PyPI has no pyslurm for any Slurm that Debian has.
-"""
+"""It is for Slurm 25.11, and PyPI has none for any Slurm that Debian has: the pairs of the tests are unsupported."""
 HEADER = TOOL / "pyslurm_headers" / "of_26_05.h"
 BUILD = """
 version=$(dpkg-query --show --showformat='${Version}' slurm-client)
@@ -39,13 +35,13 @@ nice -n 10 /venv/bin/pip wheel --no-deps --no-binary "${1%%=*}" --wheel-dir /her
 
 
 def why_not(slurm: str) -> str:
-    """Say why there is none for a Slurm, "" where one can be built."""
-    return "" if slurm == SLURM else f"PyPI has no pyslurm for Slurm {slurm}, nor one that can be built for it"
+    """Say why none is built for a version of Slurm, "" where it can be tried."""
+    return "" if slurm > REQUIREMENT.partition("==")[2] else f"PyPI has no {REQUIREMENT} for a Slurm as old as {slurm}"
 
 
 def install(instance: Instance) -> Path:
     """Return a Python of the cluster that has it, and nothing else of ours; ClusterError where it cannot be built."""
-    built = trees.made_over("pyslurm", SUITES[SLURM], BUILD, REQUIREMENT, stdin=HEADER.read_text())
+    built = trees.made_over("pyslurm", instance.suite, BUILD, REQUIREMENT, stdin=HEADER.read_text())
     (wheel,) = built.glob("*.whl")
     folder = instance.folder / built.name
     with locked(instance):

@@ -11,8 +11,9 @@ import pytest
 
 from tests.cluster import sharing
 from tests.cluster.cluster import Cluster
-from tests.cluster.instance import BOOKWORM, ClusterError, default_instance
-from tests.cluster.kinds import USUAL
+from tests.cluster.held import NOT_BOOTED
+from tests.cluster.instance import ClusterError, default_instance
+from tests.cluster.kinds import OWN, USUAL
 from tests.cluster.packages import missing_packages
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def running(slurm: str = BOOKWORM, kind: Kind = USUAL) -> Iterator[Cluster]:
+def running(slurm: str = OWN, kind: Kind = USUAL) -> Iterator[Cluster]:
     """Have the running cluster of a Slurm and a kind; it is taken down at the end if it was booted for these tests.
 
     PAISLURM_KEEP_CLUSTER=1 leaves it up. Without a cluster the tests are skipped, or with
@@ -32,9 +33,10 @@ def running(slurm: str = BOOKWORM, kind: Kind = USUAL) -> Iterator[Cluster]:
     keep = os.environ.get("PAISLURM_KEEP_CLUSTER") == "1"
     with contextlib.ExitStack() as stack:
         try:
-            check_machine()
+            check(cluster)
             stack.enter_context(sharing.use(cluster.instance, cluster.up, cluster.down, keep=keep))
         except ClusterError as error:
+            NOT_BOOTED[str(cluster.instance.folder)] = str(error)
             if os.environ.get("PAISLURM_REQUIRE_CLUSTER") == "1":
                 raise
             pytest.skip(f"no cluster: {error}")
@@ -42,7 +44,7 @@ def running(slurm: str = BOOKWORM, kind: Kind = USUAL) -> Iterator[Cluster]:
 
 
 @contextlib.contextmanager
-def in_turn(item: pytest.Item, slurm: str = BOOKWORM, kind: Kind = USUAL) -> Iterator[None]:
+def in_turn(item: pytest.Item, slurm: str = OWN, kind: Kind = USUAL) -> Iterator[None]:
     """Let tests of several processes share a cluster, but those that are marked `exclusive` have it to themselves."""
     marks = {mark: item.get_closest_marker(mark) is not None for mark in ("exclusive", "disruptive")}
     with contextlib.ExitStack() as stack:
@@ -52,7 +54,10 @@ def in_turn(item: pytest.Item, slurm: str = BOOKWORM, kind: Kind = USUAL) -> Ite
         yield
 
 
-def check_machine() -> None:
+def check(cluster: Cluster) -> None:
+    """Raise ClusterError if the cluster cannot boot here, or could not."""
+    if why := NOT_BOOTED.get(str(cluster.instance.folder)):
+        raise ClusterError(why)
     if sys.platform != "linux":
         raise ClusterError("needs Linux")
     if os.geteuid() != 0:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from tests.cluster import trees
 from tests.cluster.boot import locked
+from tests.cluster.config import has_plugin
 from tests.cluster.hosts import detached, enter
-from tests.cluster.instance import BOOKWORM, GROUP_ID, LOGIN, TOOL, USERS
+from tests.cluster.instance import GROUP_ID, LOGIN, TOOL, USERS
 from tests.cluster.processes import recorded_pid, wait_until
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ for package in /var/cache/apt/archives/*.deb; do dpkg --extract "$package" /here
 """The tree has its plugins: the program and one library are what is missing."""
 
 
-def why_not(slurm: str) -> str:
-    """Say why there is none for a Slurm, "" where there is one."""
-    return "slurmrestd of Slurm 22.05 has no v0.0.42" if slurm == BOOKWORM else ""
+def why_not(instance: Instance) -> str:
+    """Say why there is none for a cluster, "" where there is one."""
+    return "" if has_plugin(instance, "data_parser_v0_0_42") else "slurmrestd of this Slurm has no v0.0.42"
 
 
 def address(instance: Instance) -> str:

@@ -7,11 +7,10 @@ import os
 import shutil
 import subprocess
 import zlib
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.cluster.instance import BOOKWORM, SUITES, TOOL, ClusterError
+from tests.cluster.instance import TOOL, ClusterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,12 +87,10 @@ def fault_of_slurmdbd(root: Path) -> str:
     return "" if tried.returncode == 0 else tried.stderr.strip() or f"exit status {tried.returncode}"
 
 
-def make_all() -> None:
-    """Make the tree of every suite whose Slurm is not the machine's, both at once; say which library each has."""
-    suites = [suite for slurm, suite in SUITES.items() if slurm != BOOKWORM]
-    with ThreadPoolExecutor() as pool:
-        for root in pool.map(tree, suites):
-            print(f"{root}: {(root / CHOSEN).read_text()}", end="")
+def library_of(root: Path) -> str:
+    """Say which libmariadb a tree has, if it is not its own, and where one can read why."""
+    chosen = (root / CHOSEN).read_text().partition(";")[0]
+    return "" if chosen.strip() == "libmariadb of the suite" else f"; {chosen}: {root / CHOSEN} says why"
 
 
 def make_tree(folder: Path, name: str, options: Sequence[str], finish: Callable[[Path], None] = lambda _: None) -> Path:

@@ -45,7 +45,7 @@ def _with_slurmrestd(site: Site) -> Mapping[str, str]:
         if "PAISLURM_SLURMRESTD" not in os.environ:
             pytest.skip("PAISLURM_SLURMRESTD names no slurmrestd")
         return {}
-    if why_not := slurmrestd.why_not(site.slurm):
+    if why_not := slurmrestd.why_not(site.cluster.instance):
         pytest.skip(why_not)
     try:
         return {"PAISLURM_SLURMRESTD": slurmrestd.address(site.cluster.instance)}
@@ -73,7 +73,7 @@ WAYS = (
     Way("pyslurm_unsupported", "pyslurm", ("--backend", "pyslurm"), _with_pyslurm),
     Way("slurmrestd", "slurmrestd", ("--backend", "slurmrestd"), _with_slurmrestd),
 )
-"""The second says in its name that the pair is unsupported: a pyslurm of 25.11 and a Slurm of 26.05."""
+"""The second says in its name that the pair is unsupported: a pyslurm of an older Slurm."""
 
 WAYS_OF_SSH = ("ssh_by_the_program", "ssh_by_fabric")
 """The columns of what goes through a login node, from a machine without Slurm: `test_ssh.py` has their cases."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from paislurm.translator.site.slurm_version import slurm_version
 from tests.cluster.checkout import install_checkout
 from tests.cluster.kinds import USUAL
 from tests.cluster.running import running
@@ -60,9 +61,10 @@ def site(request: pytest.FixtureRequest, clusters: Callable[[str, Kind], Cluster
         if kind != USUAL:
             pytest.skip("needs a site of another kind")
         told = subprocess.run(["sbatch", "--version"], capture_output=True, text=True, check=True).stdout
-        return Site(told.split()[-1], Path("~/paislurm-contract").expanduser(), profile_of(PROFILE))
+        return Site(str(slurm_version(told)), Path("~/paislurm-contract").expanduser(), profile_of(PROFILE))
     cluster = clusters(request.param, kind)
-    return Site(request.param, cluster.home("alice"), getattr(request.module, "PROFILE", profile_of(None)), cluster)
+    profile = getattr(request.module, "PROFILE", profile_of(None))
+    return Site(str(slurm_version(cluster.slurm)), cluster.home("alice"), profile, cluster)
 
 
 @pytest.fixture

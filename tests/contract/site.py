@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.config import has_real_limits
-from tests.cluster.instance import GROUP_ID, LOGIN, SUITES, USERS
+from tests.cluster.instance import GROUP_ID, LOGIN, USERS
 from tests.cluster.jobs import ONE_ATTEMPT, ROOT, SITE, job_text, read_log, read_script
+from tests.cluster.kinds import SLURMS as OURS
 from tests.cluster.processes import wait_until
 from tests.documents import check_output
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from tests.contract.backends import Way
 
 PROFILE = os.environ.get("PAISLURM_CONTRACT_PROFILE")
-SLURMS = ["site"] if PROFILE else list(SUITES)
+SLURMS = ["site"] if PROFILE else list(OURS)
 """Where the suite runs: on the project's own clusters, or on the one that a profile describes."""
 LONGEST = 300
 """Seconds for any single command; a machine that does much besides may need many of them."""
@@ -47,6 +48,7 @@ class Site:
     """
 
     slurm: str
+    """The version of Slurm, as it says."""
     folder: Path
     """The user's, on a file system that all nodes share."""
     profile: str

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.cluster.instance import SUITES
+from tests.cluster.kinds import SLURMS as OURS
+from tests.cluster.versions import versions
 from tests.contract.backends import WAYS, WAYS_OF_SSH
 from tests.contract.site import SLURMS
-from tests.contract.versions import versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -93,7 +93,7 @@ def write_table(terminal: pytest.TerminalReporter) -> None:
     """Write the table and what each cluster is made of, if cases of the suite have run."""
     reports = [report for found in terminal.stats.values() for report in found if hasattr(report, "when")]
     tables = {
-        "contract by version of Slurm": lines_of_table(reports, SLURMS),
+        "contract by Slurm": lines_of_table(reports, SLURMS),
         f"contract by backend, with Slurm {' / '.join(SLURMS)}": lines_of_backends(
             reports, SLURMS, [*(way.name for way in WAYS), *WAYS_OF_SSH]
         ),
@@ -105,6 +105,6 @@ def write_table(terminal: pytest.TerminalReporter) -> None:
         for line in lines:
             terminal.line(line)
     if any(tables.values()):
-        ran = [slurm for slurm in SUITES if any(f"[{slurm}" in report.nodeid for report in reports)]
+        ran = [slurm for slurm in OURS if any(f"[{slurm}" in report.nodeid for report in reports)]
         for line in map(versions, ran):
             terminal.line(line)

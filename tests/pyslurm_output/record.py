@@ -2,9 +2,9 @@
 
     .venv/bin/python -m tests.pyslurm_output.record [CASE ...]
 
-boots the checkout's cluster of Slurm 26.05 with the pyslurm that `tests/cluster/pyslurm_build.py` makes, runs each case
-there as an ordinary user, and writes `<case>.json`: what objects of pyslurm have, and how `scontrol show job` shows the
-job. Read the difference before it is committed.
+boots the checkout's cluster of the newest Slurm with the pyslurm that `tests/cluster/pyslurm_build.py` makes, runs each
+case there as an ordinary user, and writes `<case>.json`: what objects of pyslurm have, and how `scontrol show job`
+shows the job. Read the difference before it is committed.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def put_back(cluster: Cluster, name: str) -> None:
 
 
 def main() -> None:
-    cluster = Cluster(default_instance(pyslurm_build.SLURM))
+    cluster = Cluster(default_instance("newest"))
     cluster.up()
     python = pyslurm_build.install(cluster.instance)
     for name in sys.argv[1:] or CASES:

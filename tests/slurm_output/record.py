@@ -1,6 +1,6 @@
 """Record what a real Slurm says to the backend, for the unit tests: one file a case, in a folder a version.
 
-    PAISLURM_CLUSTER_DIR=/var/tmp/recording .venv/bin/python tests/slurm_output/record.py [--slurm V] [CASE ...]
+    PAISLURM_CLUSTER_DIR=/var/tmp/recording .venv/bin/python tests/slurm_output/record.py [--slurm next] [CASE ...]
 
 boots the test cluster in that folder, a new one, runs each case there as an ordinary user and writes
 `<version>/<case>.txt`: every command with its exit status (>), standard output (|) and standard error (!).
@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.cluster.cluster import Cluster
-from tests.cluster.instance import BOOKWORM, SUITES, default_instance
+from tests.cluster.instance import default_instance
+from tests.cluster.kinds import OWN, SLURMS
 from tests.slurm_output import estimates
 from tests.unit.backends.recording import Recording, transcript
 
@@ -283,7 +284,7 @@ CASES |= estimates.CASES
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--slurm", choices=SUITES, default=BOOKWORM)
+    parser.add_argument("--slurm", choices=SLURMS, default=OWN)
     parser.add_argument("cases", nargs="*", metavar="CASE")
     arguments = parser.parse_args()
     cluster = Cluster(default_instance(arguments.slurm))

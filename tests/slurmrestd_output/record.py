@@ -2,9 +2,9 @@
 
     .venv/bin/python -m tests.slurmrestd_output.record [CASE ...]
 
-runs the cases of `tests/pyslurm_output/record.py` on the checkout's cluster of Slurm 26.05 and writes `<case>.json`:
-the answers to what the backend asks, without those keys of jobs and nodes that it does not read. Read the difference
-before it is committed.
+runs the cases of `tests/pyslurm_output/record.py` on the checkout's newest Slurm and writes `<case>.json`: the answers
+to what the backend asks, without those keys of jobs and nodes that it does not read. Read the difference before it is
+committed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from tests.cluster.instance import default_instance
 from tests.pyslurm_output.record import CASES, Case, put_back
 
 HERE = Path(__file__).parent
-SLURM = "26.05"
 READ = (
     "job_id", "het_job_id", "het_job_offset", "job_state", "state_reason", "nodes", "submit_time", "start_time",
     "end_time", "het", "state", "kill_request_user", "exit_code", "time", "name", "reason",
@@ -50,7 +49,7 @@ def read(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    cluster = Cluster(default_instance(SLURM))
+    cluster = Cluster(default_instance("newest"))
     cluster.up()
     address = slurmrestd.address(cluster.instance)
     for name in sys.argv[1:] or CASES:

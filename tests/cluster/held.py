@@ -1,0 +1,61 @@
+"""All clusters that the tests need, booted once before the tests, for as long as these run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from tests.cluster import sharing
+from tests.cluster.cluster import Cluster
+from tests.cluster.instance import ClusterError, default_instance
+from tests.cluster.kinds import KINDS, SLURMS
+from tests.cluster.versions import versions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+VARIABLE = "PAISLURM_NOT_BOOTED"
+"""What tells tests which clusters did not boot before them: a reason by folder, as JSON."""
+NOT_BOOTED: dict[str, str] = json.loads(os.environ.get(VARIABLE, "{}"))
+"""Why clusters did not boot, by their folders: before the tests, and in this process. None is tried twice."""
+
+
+def run(command: Sequence[str]) -> int:
+    """Boot every cluster, run the command beside them, and take down what was booted; return the command's status.
+
+    Tests of a cluster that does not boot are skipped. With PAISLURM_REQUIRE_CLUSTER=1 ClusterError is raised instead.
+    """
+    with contextlib.ExitStack() as stack, ThreadPoolExecutor(len(SLURMS)) as pool:
+        results = list(pool.map(lambda slurm: boot(slurm, stack), SLURMS))
+        faults = {folder: reason for result in results for folder, reason in result.items()}
+        for reason in dict.fromkeys(faults.values()):
+            print(f"cluster.py: {reason}", file=sys.stderr)
+        if faults and os.environ.get("PAISLURM_REQUIRE_CLUSTER") == "1":
+            raise ClusterError("the tests need all clusters")
+        # The command gets a Ctrl-C of its own, and has the clusters until it ends.
+        signal.signal(signal.SIGINT, lambda *_: None)
+        environment = {**os.environ, VARIABLE: json.dumps(faults)}
+        return subprocess.run(command, env=environment, check=False).returncode
+
+
+def boot(slurm: str, stack: contextlib.ExitStack) -> dict[str, str]:
+    """Boot the clusters of a Slurm one after the other; return why one did not boot, by its folder."""
+    clusters = [Cluster(default_instance(slurm, kind)) for kind in KINDS.values() if slurm in kind.slurms]
+    faults = {}
+    try:
+        print(versions(slurm), file=sys.stderr)
+    except ClusterError as error:
+        return {str(cluster.instance.folder): str(error) for cluster in clusters}
+    for cluster in clusters:
+        keep = os.environ.get("PAISLURM_KEEP_CLUSTER") == "1"
+        try:
+            stack.enter_context(sharing.use(cluster.instance, cluster.up, cluster.down, keep=keep))
+        except ClusterError as error:
+            faults[str(cluster.instance.folder)] = str(error)
+    return faults
