@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,12 +16,13 @@ from typing import TYPE_CHECKING
 if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.children import child
 from tests.cluster import boot, daemons, hosts
 from tests.cluster.instance import GROUP_ID, LOGIN, USERS, ClusterError, default_instance
 from tests.cluster.processes import EVENT_TIMEOUT, kill_residents, recorded_pid, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tests.cluster.instance import Instance
 
@@ -119,7 +121,8 @@ class Cluster:
             raise ClusterError(f"{what}: exit status {done.returncode}\n{done.stderr}".rstrip())
         return done
 
-    def popen(
+    @contextmanager
+    def child(
         self,
         argv: Sequence[str],
         *,
@@ -127,11 +130,12 @@ class Cluster:
         host: str = LOGIN,
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
-    ) -> subprocess.Popen[str]:
-        """Start a command as a user on a host, with pipes for all three streams; the caller ends it."""
+    ) -> Iterator[subprocess.Popen[str]]:
+        """Run a command as a user on a host beside the caller, with pipes for all three streams."""
         command = self.command(argv, user=user, host=host, cwd=cwd, env=env)
         pipe = subprocess.PIPE
-        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        with child(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+            yield process
 
     def cut(self, node: str) -> None:
         """Pull a node's network cable; Slurm says it is down after 17 s or so, its processes go on."""

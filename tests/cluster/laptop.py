@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
+import fcntl
 import os
 import shutil
 import signal
 import subprocess
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.children import child
 from tests.cluster import hosts
 from tests.cluster.instance import CHECKOUT, GROUP_ID, LOGIN, USERS
 from tests.cluster.processes import wait_until
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tests.cluster.cluster import Cluster
+    from tests.cluster.instance import Instance
 
 ANN = 21101
 """The number of the laptop's user, which the cluster does not know; there she is alice."""
 LOGIN_PROFILES = ".login-profiles"
-NUMBERS = itertools.count(1)
 RELAY = """
 import select, socket, sys, threading
 # Passes bytes on to a login node. The first connection is cut after some bytes, unless that is -1.
@@ -68,7 +69,10 @@ class Laptop:
     cluster: Cluster
     folder: Path
     holder: subprocess.Popen[bytes]
-    started: list[subprocess.Popen[str]] = field(default_factory=list)
+    stack: ExitStack
+    """What ends with the laptop."""
+    number: int
+    """The last number of its address."""
 
     @property
     def pid(self) -> str:
@@ -100,10 +104,8 @@ class Laptop:
 
     def popen(self, *argv: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
         pipe = subprocess.PIPE
-        self.started.append(
-            subprocess.Popen(self.command(argv, env), stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True)
-        )
-        return self.started[-1]
+        started = child(self.command(argv, env), stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True)
+        return self.stack.enter_context(started)
 
     def kill(self, process: subprocess.Popen[str]) -> None:
         """Kill a program without warning; what was started is the one that entered the laptop for it, and waits."""
@@ -145,8 +147,6 @@ class Laptop:
     def address(self) -> str:
         return f"{self.cluster.instance.subnet}.{self.number}"
 
-    number: int = 0
-
     def relay(self, port: int, limit: int) -> Path:
         """Pass connections on to the login node; the first is cut after so many bytes, and none where that is -1.
 
@@ -163,8 +163,8 @@ class Laptop:
 def laptops(cluster: Cluster) -> Iterator[Laptop]:
     """Have a laptop; all that runs there ends with it."""
     instance = cluster.instance
-    number = 100 + (os.getpid() * 7 + next(NUMBERS)) % 150
-    folder = instance.folder.with_name(f"{instance.folder.name}-laptop-{os.getpid()}-{number}")
+    number = next_number(instance)
+    folder = instance.folder.with_name(f"{instance.folder.name}-laptop-{number}")
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "home" / ".ssh").mkdir(parents=True)
     (folder / "etc").mkdir()
@@ -180,22 +180,25 @@ def laptops(cluster: Cluster) -> Iterator[Laptop]:
     key.parent.chmod(0o700)
     unshare = ["unshare", "--mount", "--uts", "--net", "--ipc", "--pid", "--fork", "--kill-child"]
     script = Path(__file__).with_suffix(".sh")
-    holder = subprocess.Popen([*unshare, "bash", str(script), str(folder), str(instance.folder), str(CHECKOUT)])
-    laptop = Laptop(cluster, folder, holder, number=number)
-    try:
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        argv = [*unshare, "bash", script, folder, instance.folder, CHECKOUT]
+        laptop = Laptop(cluster, folder, stack.enter_context(child(argv)), stack, number)
         wait_until((folder / "ready").exists, "the laptop does not start")
         plug_in(laptop)
         laptop.knows("login1")
         read_own_profiles(cluster.home("alice"))
         laptop.write(".ssh/config", "Host login1\n  User alice\n")
         yield laptop
-    finally:
-        holder.send_signal(signal.SIGKILL)
-        holder.wait()
-        for process in laptop.started:
-            # All ended with the laptop; their pipes are closed.
-            process.communicate()
-        shutil.rmtree(folder, ignore_errors=True)
+
+
+def next_number(instance: Instance) -> int:
+    """Return a number that no laptop of the cluster has, and none had lately: a file has a byte for each."""
+    with (instance.run / "laptops").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        taken = os.fstat(file.fileno()).st_size
+        file.write(".")
+    return 100 + taken % 150
 
 
 def allow(cluster: Cluster, public_key: str) -> None:

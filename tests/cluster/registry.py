@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,8 +41,8 @@ def registry_in(cluster: Cluster) -> Iterator[Registry]:
         folder = Path(name)
         folder.chmod(0o755)
         registry = Registry(cluster, folder)
-        registry.start()
         try:
+            registry.start()
             yield registry
         finally:
             registry.stop()
@@ -59,6 +59,7 @@ class Registry:
         self.folder = folder
         self.server = f"{cluster.address(LOGIN)}:0"
         self._process: subprocess.Popen[str] | None = None
+        self._running = ExitStack()
 
     @property
     def certificate(self) -> Path:
@@ -84,7 +85,8 @@ class Registry:
         (self.folder / "config.yml").write_text(config)
         (self.folder / "log").touch()
         shell = f"exec docker-registry serve {self.folder}/config.yml >>{self.folder}/log 2>&1"
-        self._process = self.cluster.popen(["bash", "-c", shell], user="root", host=LOGIN)
+        argv = ["bash", "-c", shell]
+        self._process = self._running.enter_context(self.cluster.child(argv, user="root", host=LOGIN))
         wait_until(self._answers, f"the registry to answer, see {self.folder}/log")
 
     def stop(self) -> None:
@@ -93,6 +95,7 @@ class Registry:
             self._process.terminate()
             self._process.communicate()
             self._process = None
+        self._running.close()
 
     def push(self, name: str, marker: str) -> str:
         """Push an image of some MB that has the marker in `/marker`; return its digest."""

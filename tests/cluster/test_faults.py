@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.children import child
 from tests.cluster.jobs import BOTH, folder_of_alice, paislurm, role, states, submit
 from tests.cluster.processes import wait_until
 
@@ -229,7 +230,7 @@ def test_the_supervising_loop_touches_no_shared_file(installed: Cluster, workdir
     worker = installed.run(["ps", "-o", "pid=", "--ppid", str(script)], user="root", host=node).stdout.strip()
     strace = ["strace", "-f", "-e", "trace=file,read", "-o", str(trace), "-p", worker]
     argv = installed.command(strace, user="root", host=node)
-    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as watching:
+    with child(argv, stderr=subprocess.PIPE, text=True) as watching:
         assert watching.stderr is not None
         assert "attached" in watching.stderr.readline()
         seen.touch()

@@ -147,7 +147,7 @@ def test_a_shell_in_a_task_has_a_terminal(ann: Ann) -> None:
         assert terminal.ended() == 5
         assert terminal.settings() == terminal.before
     finally:
-        terminal.process.kill()
+        terminal.close()
         ann.paislurm("cancel", ann.name)
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.children import child
 from tests.cluster.jobs import folder_of_alice
 from tests.cluster.processes import wait_until
 from tests.cluster.watched import ALONE, FIRST, LONGEST, SAVES, Watched, check, watched
@@ -43,18 +45,19 @@ def killed(
         for call, number in KILLS
     }
     waiting = {}
-    for (call, number), job in jobs.items():
-        wait_until((job.path / "attempts/0/result.json").exists, f"attempt 0 of {job.name}", LONGEST)
-        inject = f"inject={call}:signal=KILL:when={number}"
-        strace = ["strace", "-qq", "-o", str(job.folder / "trace"), "-e", f"trace={call}", "-e", inject]
-        done = installed.run([*strace, "paislurm", "monitor", "--once"], cwd=job.folder, env=job.env, timeout=LONGEST)
-        (job.folder / "killed").write_text(str(done.returncode))
-        words = job.argv("wait", "--json", job.name)
-        waiting[call, number] = (job, subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-    yield waiting
-    for _, process in waiting.values():
-        process.kill()
-        process.wait()
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with ExitStack() as stack:
+        for (call, number), job in jobs.items():
+            wait_until((job.path / "attempts/0/result.json").exists, f"attempt 0 of {job.name}", LONGEST)
+            inject = f"inject={call}:signal=KILL:when={number}"
+            strace = ["strace", "-qq", "-o", str(job.folder / "trace"), "-e", f"trace={call}", "-e", inject]
+            done = installed.run(
+                [*strace, "paislurm", "monitor", "--once"], cwd=job.folder, env=job.env, timeout=LONGEST
+            )
+            (job.folder / "killed").write_text(str(done.returncode))
+            words = job.argv("wait", "--json", job.name)
+            waiting[call, number] = (job, stack.enter_context(child(words, **quiet)))
+        yield waiting
 
 
 @pytest.fixture(scope="module")
@@ -154,10 +157,11 @@ def test_a_preempted_job_has_a_fresh_attempt(installed: Cluster, jobs: dict[str,
 
 def test_any_number_of_monitors_submit_one_attempt(jobs: dict[str, Watched]) -> None:
     job = jobs["two-monitors"]
-    argv, quiet = job.argv("monitor"), subprocess.DEVNULL
-    monitors = [subprocess.Popen(argv, stdout=quiet, stderr=quiet) for _ in range(3)]
-    check("three monitors at once", job, "FAILED", 255, 3)
-    assert [monitor.wait(LONGEST) for monitor in monitors] == [0, 0, 0]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with ExitStack() as stack:
+        monitors = [stack.enter_context(child(job.argv("monitor"), **quiet)) for _ in range(3)]
+        check("three monitors at once", job, "FAILED", 255, 3)
+        assert [monitor.wait(LONGEST) for monitor in monitors] == [0, 0, 0]
 
 
 def test_a_clock_that_is_put_back_changes_nothing(installed: Cluster, jobs: dict[str, Watched]) -> None:
@@ -170,7 +174,7 @@ def test_a_clock_that_is_put_back_changes_nothing(installed: Cluster, jobs: dict
         done = installed.run(["faketime", "-f", offset, "paislurm", "monitor", "--once"], env=env, timeout=LONGEST)
         assert done.returncode == 0, done.stderr
     late = installed.command(["faketime", "-f", "-1h", "paislurm", "monitor"], user="alice", env=env)
-    with subprocess.Popen(late, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as monitor:
+    with child(late, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as monitor:
         check("clock an hour back", job, "FAILED", 137, 3)
         assert monitor.wait(LONGEST) == 0
 

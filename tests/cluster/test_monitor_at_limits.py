@@ -7,11 +7,13 @@ import os
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.children import child
 from tests.cluster.jobs import folder_of_alice, job_text, profile, role
 from tests.cluster.processes import wait_until
 from tests.cluster.sharing import small_file_system
@@ -114,19 +116,19 @@ def fill_up(installed: Cluster, ground: Path, small: Path) -> None:
     assert "No space left on device" in full.stderr
     gate.touch()
     logs = {fault: ground / f"{job.folder.name}.log" for fault, job in watching.items()}
-    monitors = []
-    try:
+    with ExitStack() as stack:
+        stack.callback(installed.seen(small / "fill").unlink, missing_ok=True)
+        monitors = []
         for fault, job in watching.items():
             with logs[fault].open("w") as output:
-                monitors.append(subprocess.Popen(job.argv("monitor"), stdout=output, stderr=output))
+                monitors.append(stack.enter_context(child(job.argv("monitor"), stdout=output, stderr=output)))
         for fault, log in logs.items():
             wait_until(partial(holds, log, "cannot be written (No space left"), f"{fault}: a word of it", LONGEST)
             assert (len(watching[fault].lines()), len(watching[fault].job_ids())) == (1, 1)
-    finally:
         installed.seen(small / "fill").unlink()
-    for fault, job in watching.items():
-        check(fault, job, "FAILED", 255, 2)
-    assert [monitor.wait(LONGEST) for monitor in monitors] == [0, 0]
+        for fault, job in watching.items():
+            check(fault, job, "FAILED", 255, 2)
+        assert [monitor.wait(LONGEST) for monitor in monitors] == [0, 0]
 
 
 def test_a_full_folder_is_told_and_loses_nothing(installed: Cluster, ground: Path) -> None:
@@ -158,7 +160,7 @@ def test_many_jobs_at_once(installed: Cluster, ground: Path) -> None:
     submitted = installed.run(["python", "submit.py", prefix, str(JOBS)], cwd=folder, env=env, timeout=LONGEST)
     assert submitted.returncode == 0, submitted.stderr
     watching = installed.command(["paislurm", "monitor"], cwd=folder, env=env)
-    with subprocess.Popen(watching, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as monitor:
+    with child(watching, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as monitor:
         wait_until(asked.exists, "the monitor's first question")
         gate.touch()
         assert monitor.wait(LONGEST) == 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.children import child
 from tests.cluster.hosts import enter
 from tests.cluster.instance import LOGIN
 from tests.cluster.jobs import folder_of_alice
@@ -54,23 +55,20 @@ def test_a_result_is_noticed_where_names_come_later_than_the_times_of_their_fold
     login = enter(installed.instance, LOGIN)
     argv = [*login, *behind(job.home, ATTRIBUTES, MISSING, job.argv("monitor")[len(login) :])]
     before = asked(job.home)
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        try:
-            wait_until(lambda: asked(job.home) > before, "the monitor's question", LONGEST)
-            # When the probe comes into sight, the monitor's own first look for a result counts no more, and folders are
-            # looked at on another beat.
-            assert not is_seen(process, probe)
-            probe.touch()
-            wait_until(lambda: is_seen(process, probe), "the probe to come into sight")
-            assert not is_seen(process, result)
-            questions = asked(job.home)
-            gate.touch()
-            wait_until(result.exists, "the result", LONGEST)
-            assert not is_seen(process, result), "the stand-in hides nothing"
-            said, _ = process.communicate(timeout=LONGEST)
-            assert process.returncode == 0, said
-        finally:
-            process.terminate()
+    with child(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        wait_until(lambda: asked(job.home) > before, "the monitor's question", LONGEST)
+        # When the probe comes into sight, the monitor's own first look for a result counts no more, and folders are
+        # looked at on another beat.
+        assert not is_seen(process, probe)
+        probe.touch()
+        wait_until(lambda: is_seen(process, probe), "the probe to come into sight")
+        assert not is_seen(process, result)
+        questions = asked(job.home)
+        gate.touch()
+        wait_until(result.exists, "the result", LONGEST)
+        assert not is_seen(process, result), "the stand-in hides nothing"
+        said, _ = process.communicate(timeout=LONGEST)
+        assert process.returncode == 0, said
     assert asked(job.home) == questions
     assert job.journal()[-1]["kind"] == "ended"
     check("a result that is seen late", job, "SUCCEEDED", 0, 1)

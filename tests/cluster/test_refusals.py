@@ -77,7 +77,7 @@ def test_a_job_that_slurm_takes_and_cannot_start_says_so(installed: Cluster, wor
     shown = paislurm(installed, workdir, "status", job.name, env=home).stdout
     assert "it cannot start as it is: PartitionTimeLimit: its time limit is over that of its partition" in shown
     assert "with a lower `extras.slurm.time`" in shown
-    with installed.popen(["paislurm", "wait", job.name], env=home) as waiting:
+    with installed.child(["paislurm", "wait", job.name], env=home) as waiting:
         assert waiting.stderr
         said = waiting.stderr.readline()
         assert f"alice~{job.name} waits, since 2" in said

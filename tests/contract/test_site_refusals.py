@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -68,17 +67,13 @@ def test_submit_waits_for_room_in_the_queue_and_submits_once(site: Site, folder:
         assert not [*(job.home / "jobs").iterdir()]
         job = written(site, folder, ONE, "account: tight, time: 5")
         argv = ["paislurm", "submit", "--wait", job.file.name]
-        with cluster.popen(argv, cwd=folder, env=job.env) as waiting:
-            try:
-                assert waiting.stderr
-                said = next(line for line in waiting.stderr if "not submitted yet" in line)
-                assert "alice~job is not submitted yet: sbatch refuses --account or --qos: AssocMaxSub" in said
-                assert "trying again in 5 s, 600 s at most; Ctrl-C gives up" in said
-                assert jobs_of(site) == [first]
-                site.run("scancel", first)
-                _, rest = waiting.communicate(timeout=120)
-            except (StopIteration, subprocess.TimeoutExpired):
-                waiting.kill()
-                raise
+        with cluster.child(argv, cwd=folder, env=job.env) as waiting:
+            assert waiting.stderr
+            said = next(line for line in waiting.stderr if "not submitted yet" in line)
+            assert "alice~job is not submitted yet: sbatch refuses --account or --qos: AssocMaxSub" in said
+            assert "trying again in 5 s, 600 s at most; Ctrl-C gives up" in said
+            assert jobs_of(site) == [first]
+            site.run("scancel", first)
+            _, rest = waiting.communicate(timeout=120)
         assert waiting.returncode == 0, rest
         assert len([number for number in jobs_of(site, "all") if int(number) > int(first)]) == 1

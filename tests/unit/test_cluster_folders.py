@@ -14,7 +14,7 @@ from tests.cluster.kinds import KINDS
 if TYPE_CHECKING:
     from pathlib import Path
 
-OTHER = "24.11"
+OTHER = "next"
 
 
 def test_hosts_with_a_tree_of_their_own_get_a_copy_of_a_wheel(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from tests.contract.backends import WAYS
 from tests.contract.table import lines_of_backends, lines_of_table
 
-SLURMS = ["22.05", "26.05"]
+SLURMS = ["own", "newest"]
 
 
 def report(name: str, outcome: str = "passed", when: str = "call", reason: str = "") -> Any:
@@ -19,22 +19,22 @@ def report(name: str, outcome: str = "passed", when: str = "call", reason: str =
 
 
 REPORTS = [
-    report("test_ends.py::test_cancel[22.05-het]"),
-    report("test_ends.py::test_cancel[26.05-het]", "failed"),
-    report("test_backends.py::test_cancel[22.05-slurm]", when="setup"),
-    report("test_backends.py::test_cancel[22.05-slurm]"),
-    report("test_backends.py::test_cancel[26.05-slurm]"),
-    report("test_backends.py::test_cancel[22.05-other]", "skipped", "setup", "none is made for it"),
-    report("test_backends.py::test_cancel[26.05-other]"),
-    report("test_backends.py::test_cancel[26.05-other]", "failed", "teardown"),
-    SimpleNamespace(nodeid="tests/unit/test_x.py::test_y[26.05]"),
+    report("test_ends.py::test_cancel[own-het]"),
+    report("test_ends.py::test_cancel[newest-het]", "failed"),
+    report("test_backends.py::test_cancel[own-slurm]", when="setup"),
+    report("test_backends.py::test_cancel[own-slurm]"),
+    report("test_backends.py::test_cancel[newest-slurm]"),
+    report("test_backends.py::test_cancel[own-other]", "skipped", "setup", "none is made for it"),
+    report("test_backends.py::test_cancel[newest-other]"),
+    report("test_backends.py::test_cancel[newest-other]", "failed", "teardown"),
+    SimpleNamespace(nodeid="tests/unit/test_x.py::test_y[newest]"),
 ]
 
 
 def test_the_table_of_versions_has_no_case_of_backends() -> None:
     assert lines_of_table(REPORTS, SLURMS) == [
-        "case                22.05  26.05",
-        "ends: cancel [het]  ok     FAILED",
+        "case                own  newest",
+        "ends: cancel [het]  ok   FAILED",
     ]
 
 

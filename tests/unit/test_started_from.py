@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+import pytest
+
+from tests.children import child
+from tests.cluster.instance import Instance
+from tests.cluster.laptop import next_number
 
 ROOT = Path(__file__).parents[2]
 TEST = """\
@@ -28,3 +36,24 @@ def test_children_can_be_interrupted_where_the_tests_run_in_the_background(tmp_p
         cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_what_a_test_starts_ends_with_it() -> None:
+    """A program that is left is complained of in another test, as a ResourceWarning, and makes that fail."""
+    files = [path for path in (ROOT / "tests").rglob("*.py") if "bench" not in path.parts]
+    starting = {path.name for path in files if "subprocess.Popen(" in path.read_text(encoding="utf-8")}
+    assert starting - {Path(__file__).name} == {"children.py", "terminal.py", "storm.py"}
+
+
+def test_a_child_ends_with_a_test_that_fails() -> None:
+    with pytest.raises(ZeroDivisionError), child(["sleep", "600"]) as process:
+        divmod(1, 0)
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_laptops_of_several_processes_have_numbers_of_their_own(tmp_path: Path) -> None:
+    instance = Instance(tmp_path)
+    instance.run.mkdir()
+    with ThreadPoolExecutor(8) as pool:
+        numbers = list(pool.map(lambda _: next_number(instance), range(150)))
+    assert sorted(numbers) == list(range(100, 250))

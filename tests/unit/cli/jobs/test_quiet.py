@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from paislurm.backends.base import JobId
 from paislurm.translator.cli.context import clock, user_name
 from paislurm.translator.cli.jobs import asking
 from paislurm.translator.monitor.asking.bill import FILE, Bill, Call
+from tests.children import child
 from tests.cluster.processes import wait_until
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
@@ -102,18 +104,18 @@ def test_one_question_whatever_runs_and_a_result_is_noticed_at_once(
         ["watch", "demo"],
         ["logs", "-f", "demo"],
     )
-    running = [
-        subprocess.Popen([*PAISLURM, *each], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for each in words
-    ]
-    wait_until(lambda: calls() != [], "a question")
-    for _ in range(3):
-        assert subprocess.run([*PAISLURM, "status", "demo"], check=True, capture_output=True).returncode == 0
-    time.sleep(2)
-    leave_result(folder)
-    began = time.monotonic()
-    wait_until(lambda: ended(folder), "the end of the job")
-    noticed = time.monotonic() - began
-    assert [process.wait(30) for process in running] == [0] * len(words)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with ExitStack() as stack:
+        running = [stack.enter_context(child([*PAISLURM, *each], **quiet)) for each in words]
+        wait_until(lambda: calls() != [], "a question")
+        for _ in range(3):
+            assert subprocess.run([*PAISLURM, "status", "demo"], check=True, capture_output=True).returncode == 0
+        time.sleep(2)
+        leave_result(folder)
+        began = time.monotonic()
+        wait_until(lambda: ended(folder), "the end of the job")
+        noticed = time.monotonic() - began
+        assert [process.wait(30) for process in running] == [0] * len(words)
     assert calls() == ["squeue"]
     assert noticed < 2, noticed
     answer = surroundings.parent / "monitor" / "answer.json"
@@ -125,7 +127,7 @@ def test_a_monitor_goes_on_in_another_process_before_its_cpu_time_ends(
     folder: JobFolder, calls: Callable[[], list[str]]
 ) -> None:
     limited = ["sh", "-c", 'ulimit -t 60; exec "$@"', "sh", sys.executable, "-c", SHORT_LIVED]
-    with subprocess.Popen(limited, stderr=subprocess.PIPE, text=True) as monitor:
+    with child(limited, stderr=subprocess.PIPE, text=True) as monitor:
         wait_until(lambda: "squeue" in calls(), "a question")
         time.sleep(2)
         leave_result(folder)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.translator.shipped import shipped_text
+from tests.children import child
 from tests.cluster.processes import wait_until
 
 from ...protocol.jobs import HEAD
@@ -198,7 +199,7 @@ def test_a_port_is_forwarded_here() -> None:
         words = ("port-forward", "demo", "web-0", str(port), "--run", "--local-port", str(number))
         refused = paislurm(*words)
         assert (refused.returncode, "error E568" in refused.stderr) == (2, True)
-    with subprocess.Popen([*PROGRAM, *words], stderr=subprocess.PIPE, text=True) as forwarder:
+    with child([*PROGRAM, *words], stderr=subprocess.PIPE, text=True) as forwarder:
         assert forwarder.stderr is not None
         assert forwarder.stderr.readline().startswith(f"open http://localhost:{number}")
         wait_until(lambda: answers(port), "the task to serve")
@@ -221,7 +222,7 @@ def answers(port: int) -> bool:
 @pytest.mark.usefixtures("running")
 def test_what_tasks_use() -> None:
     busy = "x = bytearray(64 << 20)\nwhile True: pass"
-    with subprocess.Popen([*PROGRAM, "exec", "demo", "other-0", "--", "python3", "-c", busy]) as worker:
+    with child([*PROGRAM, "exec", "demo", "other-0", "--", "python3", "-c", busy]):
         wait_until(
             lambda: document("top", "demo", "other")["usages"][0]["used_memory_mib"] > 64, "the memory to be used"
         )
@@ -237,7 +238,6 @@ def test_what_tasks_use() -> None:
         assert shown.splitlines()[0].split() == ["task", "node", "CPUs", "CPU", "time", "memory"]
         assert "other-0  localhost  " in shown
         assert "from the processes of the tasks, during one second just now" in shown
-        worker.kill()
 
 
 @pytest.mark.usefixtures("running")
@@ -252,12 +252,11 @@ def test_the_gpus_of_a_task(tools: Path) -> None:
         "PAISLURM_CONTROL": str(tools / "0.0"),
         "CUDA_VISIBLE_DEVICES": "0,1",
     }
-    with subprocess.Popen(["sleep", "600"], env=environment) as task:
+    with child(["sleep", "600"], env=environment):
         argv = ["bash", "-c", shipped_text("templates/usage.sh")]
         done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True, timeout=30)
         environment.pop("CUDA_VISIBLE_DEVICES")
         without = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True, timeout=30)
-        task.kill()
     usage, *gpus = done.stdout.splitlines()
     assert usage.split()[:2] == ["usage", "1"]
     assert gpus == ["gpu 0 87 1024", "gpu 1 13 512"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.children import child
 from tests.cluster.processes import wait_until
 
 from ..running import JOB, job_file
@@ -168,17 +169,12 @@ def test_attempts_submit_the_next_one_where_no_process_may_stay(tmp_path: Path) 
 def test_ctrl_c_leaves_the_job_alone_and_cancel_ends_it(tmp_path: Path) -> None:
     job = job_file(tmp_path, JOB.replace("echo and bye", "sleep 60"))
     # Whoever runs the tests in the background has SIGINT ignored, and children would inherit that.
-    follower = subprocess.Popen(
-        ["env", "--default-signal=INT", *PROGRAM, "submit", job, "--backend", "local", "--follow"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert follower.stdout is not None
-    assert "hello from" in follower.stdout.readline()
-    os.killpg(follower.pid, signal.SIGINT)
-    _, said = follower.communicate(timeout=30)
+    argv = ["env", "--default-signal=INT", *PROGRAM, "submit", job, "--backend", "local", "--follow"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with child(argv, text=True, start_new_session=True, **pipes) as follower:
+        assert "hello from" in follower.stdout.readline()
+        os.killpg(follower.pid, signal.SIGINT)
+        _, said = follower.communicate(timeout=30)
     assert follower.returncode == 130
     assert "goes on" in said
     assert "Traceback" not in said

@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import pytest
 
 from paislurm.translator.cli.submit import replace_job
 from paislurm.translator.state.job_folder import JobFolder
+from tests.children import child
 
 from ...monitor.jobs import FakeBackend
 from ..running import JOB, everything, finish, job_file
@@ -160,13 +162,10 @@ def test_of_submits_at_the_same_moment_one_wins(
         finish(demo, slurm)
         run("status", "demo")
     start = str(time.time() + 1)
-    submits = [
-        subprocess.Popen(
-            [sys.executable, "-c", RACE, job, start], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        for _ in range(4)
-    ]
-    said = [submit.communicate() for submit in submits]
+    argv, pipes = [sys.executable, "-c", RACE, job, start], {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with ExitStack() as stack:
+        submits = [stack.enter_context(child(argv, text=True, **pipes)) for _ in range(4)]
+        said = [submit.communicate() for submit in submits]
     assert sorted(submit.returncode for submit in submits) == [0, 4, 4, 4], said
     assert sum("paislurm-" in out for out, _ in said) == 1
     names = [demo.name, f"{demo.name}.1"] if finished else [demo.name]
