@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import resource
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from .slurm.refusals import NOT_CONNECTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
 
     from .runner import CommandRunner, Completed
 
+    CallEnd: TypeAlias = Literal["ok", "failed", "unreached"]
+    """How a call of a program ended; `unreached` where no daemon of Slurm got the request."""
+    Charge: TypeAlias = Callable[[Sequence[str], float, CallEnd], None]
+
+
+def call_end(status: int | None, stderr: str) -> CallEnd:
+    """Return how a call ended by its exit status and the words on its standard error."""
+    if status == 0:
+        return "ok"
+    return "unreached" if NOT_CONNECTED in stderr else "failed"
+
 
 class BilledRunner:
-    """Run programs by another runner. `charge` is told of each: its arguments, its CPU seconds, whether it failed."""
+    """Run programs by another runner. `charge` is called for each: its arguments, its CPU seconds, how it ended."""
 
-    def __init__(self, runner: CommandRunner, charge: Callable[[Sequence[str], float, bool], None]) -> None:
+    def __init__(self, runner: CommandRunner, charge: Charge) -> None:
         self._runner = runner
         self._charge = charge
 
@@ -28,13 +42,13 @@ class BilledRunner:
         timeout: float,
     ) -> Completed:
         """Run a program; see CommandRunner. What was not answered has been asked all the same."""
-        before, failed = _children(), True
+        before, end = _children(), call_end(None, "")
         try:
             done = self._runner.run(argv, stdin=stdin, env=env, base=base, timeout=timeout)
-            failed = bool(done.status)
+            end = call_end(done.status, done.stderr)
             return done
         finally:
-            self._charge(argv, _children() - before, failed)
+            self._charge(argv, _children() - before, end)
 
 
 def _children() -> float:

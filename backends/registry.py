@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .base import Backend, JobId, RunFolder
+    from .billed_runner import Charge
     from .slurm.backend import SlurmBackend
 
     Components: TypeAlias = Callable[[JobId], int]
-    Charge: TypeAlias = Callable[[Sequence[str], float, bool], None]
     Say: TypeAlias = Callable[[str], None]
     RunFolders: TypeAlias = Callable[[Collection[JobId], Collection[str]], Sequence[RunFolder]]
 

@@ -51,6 +51,13 @@ class Severity(str, Enum):
     WARNING = "warning"
 
 
+NOTHING_SENT = frozenset(("E501", "E506", "E507", "E550", "E551", "E552", "E553"))
+"""Codes of a program that does not exist, of a Slurm or a login node that cannot be reached, or that refuses at once.
+
+The backend did nothing of what it was asked for.
+"""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Location:
     """Name a place in a file: `line` and `column` count from 1; 0 means the whole file.
@@ -131,6 +138,11 @@ class PaislurmError(Exception):
         )
         super().__init__(diagnostics_text(self.diagnostics))
 
+    @property
+    def words(self) -> str:
+        """What is wrong, in one line."""
+        return "; ".join(diagnostic.message for diagnostic in self.diagnostics)
+
 
 class UsageError(PaislurmError):
     """Report a command line that cannot be understood."""
@@ -200,11 +212,21 @@ class BackendError(PaislurmError):
         self.stderr = stderr
         self.options = options
 
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the backend certainly did nothing; else it may have carried the request out."""
+        return self.diagnostics[0].code in NOTHING_SENT
+
 
 class RejectedError(BackendError):
     """Report a request that the backend refused: sending it again has no effect."""
 
     exit_code = 4
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the backend certainly did nothing: it said so."""
+        return True
 
 
 class UnreachableError(BackendError):

@@ -21,7 +21,9 @@ from ..slurm.api import unusable
 from ..slurm.refusals import failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+
+    from ..billed_runner import Charge
 
 PYTHON = "PAISLURM_PYSLURM_PYTHON"
 """Names the Python that has pyslurm, where this one has not."""
@@ -36,7 +38,7 @@ class Process:
 
     def __init__(
         self,
-        charge: Callable[[Sequence[str], float, bool], None] = lambda _, __, ___: None,
+        charge: Charge = lambda _, __, ___: None,
         *,
         argv: Sequence[str] = (),
         timeout: float = CALL_SECONDS,
@@ -64,7 +66,7 @@ class Process:
             cpu, failed = found["cpu"], "error" in found
         finally:
             if name != "begin":
-                self._charge(("pyslurm", name), cpu, failed)
+                self._charge(("pyslurm", name), cpu, "failed" if failed else "ok")
         if not failed:
             return found["answer"]
         if found["error"] == "unusable":

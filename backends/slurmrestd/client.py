@@ -17,7 +17,7 @@ from ..slurm.api import unusable
 from ..slurm.refusals import failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from ..billed_runner import Charge
 
 ADDRESS, TOKEN = "PAISLURM_SLURMRESTD", "SLURM_JWT"
 """The variables that name where it listens (`unix:/run/slurmrestd.sock`, `http://host:6820`), and what it asks for.
@@ -39,7 +39,7 @@ class RestClient:
 
     def __init__(
         self,
-        charge: Callable[[Sequence[str], float, bool], None] = lambda _, __, ___: None,
+        charge: Charge = lambda _, __, ___: None,
         *,
         address: str = "",
         timeout: float = CALL_SECONDS,
@@ -69,7 +69,7 @@ class RestClient:
             found = _answer(status, text)
             failed = False
         finally:
-            self._charge(("slurmrestd", what), 0.0, failed)
+            self._charge(("slurmrestd", what), 0.0, "failed" if failed else "ok")
         return found
 
     def _exchange(self, connection: HTTPConnection, method: str, path: str) -> tuple[int, str]:

@@ -14,10 +14,10 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
-from paislurm.translator.errors import BackendError, RejectedError, UnreachableError
+from paislurm.translator.errors import BackendError, UnreachableError
 
 from ..base import RunFolder
-from ..billed_runner import BilledRunner
+from ..billed_runner import BilledRunner, call_end
 from ..registry import SSH
 from ..runner import silent
 from ..slurm import commands
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from ..base import JobId, Observation, Submission
+    from ..billed_runner import Charge
     from ..runner import CommandRunner, Completed
     from .address import Address
     from .bring import Brought
@@ -50,8 +51,6 @@ SECRETS = "secrets"
 FOLDERS = 50
 """Of so many jobs the folders are open at a time: each has five files of the thousand that a process may have."""
 _NO_ANSWER, _TOO_LATE = 75, 74
-NOT_TAKEN = ("E501", "E506", "E507", "E550")
-"""The faults of an sbatch that is not there, was not called, reaches no Slurm or asks too often: nothing was taken."""
 
 
 class SshBackend(SlurmBackend):
@@ -66,7 +65,7 @@ class SshBackend(SlurmBackend):
         transport: Transport,
         removals: Removals,
         components: Callable[[JobId], int],
-        charge: Callable[[Sequence[str], float, bool], None],
+        charge: Charge,
         run_folders: Callable[[Collection[JobId], Collection[str]], Sequence[RunFolder]],
     ) -> None:
         self._ssh = SshRunner(address, transport)
@@ -113,8 +112,7 @@ class SshBackend(SlurmBackend):
             return self._submitted(argv, self._heard(argv, done))
         except BackendError as error:
             # Until this is done, the same call gives the same answer.
-            is_sure = isinstance(error, RejectedError) or error.diagnostics[0].code in NOT_TAKEN
-            goes = is_sure and not submission.attempt
+            goes = error.is_refusal and not submission.attempt
             self._remove(name if goes else answer.removeprefix(f"{self._root}/"))
             raise
 
@@ -161,16 +159,16 @@ class SshBackend(SlurmBackend):
         latest = self._clock_there + until
         command = remote_script("submit", answer, str(SBATCH_SECONDS), f"{latest:.0f}", *argv)
         for pause in _pauses(until):
-            failed = True
+            end = call_end(None, "")
             try:
                 done = self._ssh.exchange(command, timeout=SBATCH_SECONDS + SHORT)
-                failed = bool(done.status)
+                end = call_end(done.status, done.stderr.decode(errors="replace"))
             except UnreachableError:
                 # Whatever keeps us from it now, an earlier call may have been heard.
                 time.sleep(pause)
                 continue
             finally:
-                self._charge(argv, 0.0, failed)
+                self._charge(argv, 0.0, end)
             return done
         raise errors.broken(self._address, argv[0])
 

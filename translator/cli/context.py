@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from paislurm.backends.base import Backend, JobId, RunFolder
+    from paislurm.backends.billed_runner import CallEnd
     from paislurm.backends.runner import CommandRunner
 
     from ..monitor.asking.bill import Bill
@@ -156,7 +157,7 @@ def bill() -> Bill:
     return Bill(monitor_folder())
 
 
-def _charge(argv: Sequence[str], cpu: float, failed: bool) -> None:
+def _charge(argv: Sequence[str], cpu: float, end: CallEnd) -> None:
     """Write down a call of a program of Slurm that asks one of its daemons; where that cannot be done, it is free.
 
     What is called before there is a home makes none.
@@ -169,7 +170,7 @@ def _charge(argv: Sequence[str], cpu: float, failed: bool) -> None:
         program = RETRIES if submits_retry(argv) else argv[0]
         with suppress(OSError, FolderError):
             if store().home.is_dir():
-                bill().add(Call(time=time.time(), program=program, cpu=cpu, failed=failed))
+                bill().add(Call(time=time.time(), program=program, cpu=cpu, end=end))
 
 
 def _say(words: str) -> None:

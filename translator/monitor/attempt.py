@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.base import Submission
 
-from ..errors import RejectedError
+from ..errors import RejectedError, ThrottledError, UnreachableError
 from ..state.publish import sync_folder, write_durably
-from ..state.records import Intent, Submitted
+from ..state.records import Intent, Refused, Submitted
 from ..state.safe_read import read_end
 from ..state.submit_environment import kept_environment
 from .retry import STOPPED
@@ -22,16 +22,14 @@ if TYPE_CHECKING:
 
     from paislurm.backends.base import Backend, JobId
 
+    from ..errors import BackendError
     from ..state.history import History
     from ..state.job_folder import JobFolder
-    from ..state.records import Record, Refused
+    from ..state.records import Record
     from .asking.answer import Answer
 
-NEVER_SENT = ("E501", "E506", "E507", "E550", "E551", "E552", "E553")
-"""The faults of a program that is not there, of a Slurm or a login node that nobody reaches, or that refuses at once.
-
-Nothing was submitted by them.
-"""
+FIRST_UNREACHED, MAX_UNREACHED = 5, 60
+"""Seconds after which a backend that could not be reached is tried again: twice as many each time."""
 SETTLED_SECONDS = 180
 """After so long an attempt that the backend does not show was never taken: sbatch gives up after 120 s."""
 NEVER_TAKEN = -120
@@ -133,10 +131,22 @@ def is_unsettled(known: History) -> bool:
     return bool(known.tag) and not known.job_id and known.ended is None and known.refused is None
 
 
+def refusal(error: BackendError, attempt: int, now: int, *last: Refused | None) -> Refused:
+    """Return the record of an attempt that the backend did not take; `last` are earlier ones of it or its backend.
+
+    A backend that is asked too often is left alone for as long as one that says no.
+    """
+    answered, delay = not isinstance(error, UnreachableError), SETTLED_SECONDS
+    if not answered and not isinstance(error, ThrottledError):
+        waited = max((each.retry_at - each.happened_at for each in last if each and not each.answered), default=0)
+        delay = min(MAX_UNREACHED, 2 * waited) or FIRST_UNREACHED
+    return Refused(happened_at=now, attempt=attempt, reason=error.words, retry_at=now + delay, answered=answered)
+
+
 def again_at(known: History, refused: Refused) -> int:
     """Return from when on an attempt that was refused is submitted again: at once if it was changed meanwhile."""
     changed = bool(known.changes) and known.changes[-1].happened_at >= refused.happened_at
-    return refused.happened_at + (0 if changed else SETTLED_SECONDS)
+    return refused.happened_at if changed else refused.retry_at or refused.happened_at + SETTLED_SECONDS
 
 
 def recover(known: History, answer: Answer, now: int) -> tuple[History, tuple[Record, ...], str]:

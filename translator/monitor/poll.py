@@ -231,7 +231,7 @@ def _investigate(
         # The script of a job that had begun was told to end: that was root.
         lost = {} if told else backend(known.backend).unavailable_nodes(seen.nodes)
     except BackendError as error:
-        return None, None, "; ".join(diagnostic.message for diagnostic in error.diagnostics)
+        return None, None, error.words
     failure = node_failure(folder.attempt(known.attempt) / "srun", lost, begun=has_begun)
     more = failure is None and not told and has_just_ended(seen, known, now)
     return replace(seen, final=False) if more else seen, failure, ""

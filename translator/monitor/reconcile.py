@@ -6,13 +6,13 @@ every effect is written down before it is begun, can be looked up by its tag, an
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId
 from paislurm.backends.slurm.states import Phase, phase
 
-from ..errors import BackendError, PaislurmError, RejectedError
+from ..errors import BackendError, PaislurmError
 from ..lazy import dataclass
 from ..state.changes import changed_options
 from ..state.history import apply
@@ -20,7 +20,7 @@ from ..state.publish import remove
 from ..state.records import Cancelled, Ended, Intent, Refused, Retry
 from ..state.submit_environment import forget_environment
 from .after import may_begin
-from .attempt import again_at, is_settled, new_intent, prepare, submit_attempt
+from .attempt import again_at, is_settled, new_intent, prepare, refusal, submit_attempt
 from .job_status import JobStatus
 from .poll import held_back, open_job, poll_jobs
 from .transition import abandoned, attempt_text, waits_for, while_refused
@@ -55,7 +55,8 @@ class Dependencies:
     others' are looked at and left alone. `ask` is how a backend is asked for jobs, at once where it is None, and
     `ask_soon` how it is where something has happened of which only the backend can say more. `room_at` tells from when
     on a backend may be given one more attempt, in seconds since 1970. `ahead` tells how many seconds before its time a
-    backend takes an attempt, and begins it then.
+    backend takes an attempt, and begins it then. `unreached` has the last refusal of each backend that could not be
+    reached: of all attempts that are due there, one at a time is tried.
     """
 
     backend: Callable[[str], Backend]
@@ -66,6 +67,7 @@ class Dependencies:
     ask_soon: Ask | None = None
     room_at: Callable[[str], int] = lambda _: 0
     ahead: Callable[[str], int] = lambda _: 0
+    unreached: dict[str, Refused] = field(default_factory=dict)
 
 
 def reconcile(
@@ -102,13 +104,14 @@ def _act(view: View, dependencies: Dependencies) -> View:
             forget_environment(view.folder.path)
         view = _cancel_again(view, dependencies)
         ahead = dependencies.ahead(view.history.backend)
-        view = held_up(view, dependencies.clock(), dependencies.room_at, ahead)
+        away = dependencies.unreached.get(view.history.backend)
+        view = held_up(view, dependencies.clock(), dependencies.room_at, ahead, away)
         number = _due(view, dependencies.clock() + ahead)
         return view if number is None else _submit(view, number, dependencies)
     except OSError as error:
         return replace(view, backend_error=f"{view.folder.path} cannot be written ({error.strerror or error})")
     except PaislurmError as error:
-        return replace(view, backend_error="; ".join(diagnostic.message for diagnostic in error.diagnostics))
+        return replace(view, backend_error=error.words)
 
 
 def _is_quiet(view: View) -> bool:
@@ -156,7 +159,7 @@ def _cancel(view: View, wanted: Cancelled, dependencies: Dependencies) -> View:
     try:
         dependencies.backend(known.backend).cancel(JobId(known.job_id))
     except BackendError as error:
-        return replace(view, backend_error="; ".join(diagnostic.message for diagnostic in error.diagnostics))
+        return replace(view, backend_error=error.words)
     asked = replace(wanted, happened_at=dependencies.clock(), attempt=known.attempt, job_id=known.job_id)
     view.folder.append(asked)
     return replace(view, history=apply(known, [asked]))
@@ -182,18 +185,22 @@ def _next(view: View, now: int) -> int | None:
     return known.attempt if (known.attempt or known.first_tag) and is_settled(known, view.heard) else None
 
 
-def held_up(view: View, now: int, room_at: Callable[[str], int], ahead: int = 0) -> View:
-    """Say of an attempt that is due that it has to wait, where the user's attempts of this hour are used up.
+def held_up(view: View, now: int, room_at: Callable[[str], int], ahead: int = 0, away: Refused | None = None) -> View:
+    """Say why an attempt that is due has to wait: the user's attempts of this hour are used up, or Slurm is `away`.
 
-    One that is due in `ahead` seconds counts as one.
+    An attempt that is due in `ahead` seconds counts as due.
     """
     number = _next(view, now + ahead)
-    room = room_at(view.history.backend) if number is not None else 0
-    if number is None or room <= now:
+    if number is None:
+        return view
+    room, why = room_at(view.history.backend), FULL_HOUR
+    if away is not None and away.retry_at > room:
+        room, why = away.retry_at, away.reason
+    if room <= now:
         return view
     retry = view.history.retry
     before = f"; {attempt_text(retry)}" if retry is not None else ""
-    reason = f"{waits_for(number)} held back for {room - now} s: {FULL_HOUR}{before}"
+    reason = f"{waits_for(number)} held back for {room - now} s: {why}{before}"
     return replace(view, room_at=room, job_status=replace(view.job_status, reason=reason))
 
 
@@ -220,10 +227,11 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
             exclude=known.excluded_nodes(now),
             delay=before.retry.retry_at - now if before.retry is not None else 0,
         )
-    except RejectedError as error:
-        return _refused(view, known, error, dependencies)
     except BackendError as error:
-        return _after(view, open_job(folder).history, "; ".join(diagnostic.message for diagnostic in error.diagnostics))
+        if error.is_refusal:
+            return _refused(view, before.refused, known, error, dependencies)
+        return _after(view, open_job(folder).history, error.words)
+    dependencies.unreached.pop(known.backend, None)
     after = _after(view, open_job(folder).history, "")
     wanted = after.history.cancelled
     return after if wanted is None or not after.history.job_id else _cancel(after, wanted, dependencies)
@@ -237,16 +245,20 @@ def _after(view: View, known: History, backend_error: str) -> View:
     )
 
 
-def _refused(view: View, known: History, error: BackendError, dependencies: Dependencies) -> View:
-    """Give up at once what will not be taken later either, anything else after a time; until then it is tried again."""
-    words = "; ".join(diagnostic.message for diagnostic in error.diagnostics)
-    now = dependencies.clock()
-    if now - known.first_asked < REFUSED_SECONDS and not error.lasting:
-        refused = Refused(happened_at=now, attempt=known.attempt, reason=words)
+def _refused(view: View, last: Refused | None, known: History, error: BackendError, dependencies: Dependencies) -> View:
+    """Give up at once what will not be taken later either, anything else after a time; until then it is tried again.
+
+    A backend that cannot be reached is tried again for ever: no answer is never an end.
+    """
+    now, unreached = dependencies.clock(), dependencies.unreached
+    refused = refusal(error, known.attempt, now, last, unreached.pop(known.backend, None))
+    if not refused.answered:
+        unreached[known.backend] = refused
+    if not refused.answered or (now - known.first_asked < REFUSED_SECONDS and not error.lasting):
         view.folder.append(refused)
         job_status, _ = while_refused(known, refused, now)
-        return replace(_after(view, apply(known, [refused]), words), job_status=job_status)
-    end = abandoned(known, now, REFUSED, f"attempt {known.attempt} cannot be submitted: {words}")
+        return replace(_after(view, apply(known, [refused]), refused.reason), job_status=job_status)
+    end = abandoned(known, now, REFUSED, f"attempt {known.attempt} cannot be submitted: {refused.reason}")
     view.folder.append(end)
     dependencies.backend(known.backend).forget(known.run_folder(view.folder.path))
     job_status = JobStatus(state="FAILED", code=REFUSED, reason=end.reason, ended=True)

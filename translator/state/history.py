@@ -81,7 +81,7 @@ class History:
     tag: str = ""
     asked: int = 0
     first_asked: int = 0
-    """When the backend was asked to take the last attempt: `asked` last, `first_asked` for the first time."""
+    """When the backend was asked to take the last attempt: `asked` last, `first_asked` first, outages not counted."""
     job_id: str = ""
     refused: Refused | None = None
     """Why the backend did not take the last attempt, which is still to be submitted; None while it is asked again."""
@@ -220,7 +220,8 @@ def _next(known: History, record: Intent | Submitted | Refused | Observed | Ende
                 group=known.group or record.group, holds_next=False, refused=None,
             )  # fmt: skip
         case Refused():
-            return known if known.job_id else replace(known, refused=record)
+            first = known.first_asked if record.answered else 0
+            return known if known.job_id else replace(known, refused=record, first_asked=first)
         case Observed():
             if len(known.waited) < MAX_REASONS:
                 known = replace(known, waited=known.waited | {news_key(reasons_of(record))})

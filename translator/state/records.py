@@ -118,11 +118,16 @@ class Submitted:
 
 @dataclass(frozen=True, kw_only=True)
 class Refused:
-    """Say that the backend did not take an attempt, which is submitted again later, and its `reason`."""
+    """Say that the backend did not take an attempt, and its `reason`; the attempt is submitted again at `retry_at`.
+
+    `answered` is false where the backend could not be reached. `retry_at` is 0 in journals of earlier versions.
+    """
 
     happened_at: int
     attempt: Count
     reason: str
+    retry_at: int = 0
+    answered: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -156,7 +156,7 @@ def documents(
     sstat.write_text("#!/bin/sh\necho '7.4|1|00:00:03|51019776|51314688|gres/gpumem=1073741824,gres/gpuutil=87'\n")
     sstat.chmod(0o755)
     monkeypatch.setenv("PATH", f"{sstat.parent}:{os.environ['PATH']}")
-    context.bill().add(Call(time=time.time(), program="squeue", cpu=0.25, failed=False))
+    context.bill().add(Call(time=time.time(), program="squeue", cpu=0.25))
     for line in (
         ("update", ours, "--retries", "2"),
         ("status", ours),

@@ -115,15 +115,14 @@ def stepped(
     ahead: int = 0,
 ) -> View:
     """Let the monitor take one step with a job."""
-    dependencies = Dependencies(
-        backend=lambda _: backend,
-        clock=lambda: now,
-        holds_lock=held,
-        owns=lambda _: True,
-        room_at=lambda _: room_at,
-        ahead=lambda _: ahead,
-    )
-    return reconcile([open_job(folder)], dependencies)[0]
+    means = dependencies(backend, lambda: now, holds_lock=held, room_at=lambda _: room_at, ahead=lambda _: ahead)
+    return reconcile([open_job(folder)], means)[0]
+
+
+def dependencies(backend: FakeBackend, clock: Callable[[], int], **others: Any) -> Dependencies:
+    """Return what a step works with that has the lock."""
+    own: dict[str, Any] = {"holds_lock": lambda: True, "owns": lambda _: True}
+    return Dependencies(backend=lambda _: backend, clock=clock, **(own | others))
 
 
 def failed_job(path: Path) -> tuple[JobFolder, FakeBackend]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def call(time: float, program: str = "squeue", cpu: float = 0.01, *, failed: bool = False) -> Call:
-    return Call(time=time, program=program, cpu=cpu, failed=failed)
+    return Call(time=time, program=program, cpu=cpu, end="failed" if failed else "ok")
 
 
 def test_calls_are_written_down_and_added_up(tmp_path: Path) -> None:
@@ -33,6 +33,15 @@ def test_calls_are_written_down_and_added_up(tmp_path: Path) -> None:
     found = [(cost.program, cost.calls, cost.failed, round(cost.cpu, 3)) for cost in costs(own.calls(0))]
     assert found == [("sacct", 1, 0, 0.25), ("sbatch-retry", 1, 0, 0.01), ("squeue", 2, 1, 0.02)]
     assert retry_times(own.calls(0)) == [400]
+
+
+def test_a_retry_that_slurm_did_not_get_takes_no_room(tmp_path: Path) -> None:
+    """One that failed otherwise does: Slurm had to deal with it."""
+    own = Bill(tmp_path)
+    own.add(Call(time=1, program="sbatch-retry", cpu=0.01, end="unreached"))
+    own.add(call(2, "sbatch-retry", failed=True))
+    (cost,) = costs(own.calls(0))
+    assert (retry_times(own.calls(0)), cost.failed) == ([2], 2)
 
 
 def test_a_bill_that_is_large_makes_room_and_loses_no_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,13 +95,15 @@ def test_no_hour_has_more_attempts_than_the_site_allows_and_none_is_lost(
 
 
 def test_a_runner_tells_what_each_program_cost() -> None:
-    charged: list[tuple[Sequence[str], float, bool]] = []
+    charged: list[tuple[Sequence[str], float, str]] = []
     runner = BilledRunner(LocalRunner(), lambda *words: charged.append(words))
     busy = "import time\nwhile time.process_time() < 0.2: pass"
     assert runner.run([sys.executable, "-c", busy], timeout=60).status == 0
     assert runner.run([sys.executable, "-c", "raise SystemExit(3)"], timeout=60).status == 3
     with pytest.raises(UnreachableError):
         runner.run(["sleep", "60"], timeout=0.1)
-    assert [failed for _, _, failed in charged] == [False, True, True]
+    away = "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)"
+    assert runner.run(["sh", "-c", f"echo '{away}' >&2; exit 1"], timeout=60).status == 1
+    assert [end for _, _, end in charged] == ["ok", "failed", "failed", "unreached"]
     assert charged[0][1] >= 0.2
     assert charged[2][1] < 0.2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,16 +11,29 @@ import pytest
 from paislurm.backends.base import JobId
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm.refusals import failure
-from paislurm.translator.errors import Diagnostic, RejectedError
+from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.loop import Monitor
 from paislurm.translator.monitor.notify import NotificationSender
 from paislurm.translator.monitor.poll import open_job, poll_jobs
-from paislurm.translator.monitor.reconcile import Dependencies
+from paislurm.translator.monitor.reconcile import REFUSED_SECONDS, Dependencies, reconcile
 from paislurm.translator.state.job_folder import Store
 from paislurm.translator.state.records import Cancelled, Changed, Dependency, Refused
 
-from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, failed_job, job_folder, kinds, observed, stepped
+from .jobs import (
+    CREATED,
+    ENDED,
+    INTENT,
+    NOW,
+    SUBMITTED,
+    FakeBackend,
+    dependencies,
+    failed_job,
+    job_folder,
+    kinds,
+    observed,
+    stepped,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +44,7 @@ if TYPE_CHECKING:
 
 NICE = "sbatch: error: Batch job submission failed: Invalid --nice value\n"
 LIMIT = NICE.replace("Invalid --nice value", "Job violates accounting/QOS policy")
+AWAY = NICE.replace("Invalid --nice value", "Unable to contact slurm controller (connect failure)")
 WORDS = "sbatch refuses --account: no more jobs"
 
 
@@ -46,6 +61,8 @@ class Refusing(FakeBackend):
         self.tries += 1
         if self.says:
             read = failure(["sbatch"], Completed(status=1, stdout="", stderr=self.says))
+            if isinstance(read, UnreachableError):
+                raise read
             raise RejectedError(Diagnostic(code="E503", message=WORDS), argv=("sbatch",), lasting=read.lasting)
         return super().submit(submission)
 
@@ -101,11 +118,71 @@ def test_what_may_pass_is_waited_for_and_told(tmp_path: Path) -> None:
     assert backend.tries == 1
     stepped(folder, backend, NOW + SETTLED_SECONDS)
     assert backend.tries == 2
-    assert open_job(folder).history.refused == Refused(happened_at=NOW + SETTLED_SECONDS, attempt=0, reason=WORDS)
+    again = Refused(happened_at=NOW + SETTLED_SECONDS, attempt=0, reason=WORDS, retry_at=NOW + 2 * SETTLED_SECONDS)
+    assert open_job(folder).history.refused == again
     backend.says = ""
     taken = stepped(folder, backend, NOW + 2 * SETTLED_SECONDS)
     assert (taken.history.job_id, taken.history.refused) == ("101", None)
     assert seen(folder, backend, NOW + 999).job_status.reason.startswith("Priority")
+
+
+def test_a_retry_whose_controller_is_not_reached_is_submitted_soon_after_it_is_back(tmp_path: Path) -> None:
+    """Nothing was sent, as `submit` says of the same words; so the tag is not looked up, and an outage has no end."""
+    folder, failing = failed_job(tmp_path)
+    backend = Refusing(AWAY)
+    backend.observations = failing.observations
+    tries, means = list[int](), dependencies(backend, lambda: now)
+    for now in range(NOW, NOW + 2 * REFUSED_SECONDS):
+        before = backend.tries
+        (view,) = reconcile([open_job(folder)], means)
+        tries += [now - NOW] * (backend.tries - before)
+        if now == NOW:
+            asked = backend.queries
+    pauses = [later - before for before, later in pairwise(tries)]
+    assert pauses[:5] == [5, 10, 20, 40, 60]
+    assert set(pauses[5:]) == {60}
+    assert view.job_status.reason == (
+        "attempt 1 is not submitted yet: Slurm cannot be reached: Batch job submission failed: Unable to contact slurm "
+        "controller (connect failure); it is tried again until Slurm answers"
+    )
+    assert (view.job_status.state, seen(folder, backend).job_status) == ("WAITING", view.job_status)
+    # The hour in which a refusal may pass begins when Slurm answers.
+    backend.says = LIMIT
+    now += 60
+    assert reconcile([open_job(folder)], means)[0].job_status.reason.endswith(f"{WORDS}; it is tried again for an hour")
+    backend.says = ""
+    now += SETTLED_SECONDS
+    assert reconcile([open_job(folder)], means)[0].history.job_id == "101"
+    assert (backend.submissions[0].attempt, backend.queries) == (1, asked)
+
+
+def test_while_a_controller_is_not_reached_one_attempt_at_a_time_is_tried(tmp_path: Path) -> None:
+    """An sbatch that nobody answers takes ten seconds or more."""
+    folders = [failed_job(tmp_path / str(number))[0] for number in range(5)]
+    backend, now = Refusing(AWAY), NOW
+    means = dependencies(backend, lambda: now)
+    views = reconcile([open_job(folder) for folder in folders], means)
+    assert backend.tries == 1
+    now = NOW + 1
+    views = reconcile([open_job(folder) for folder in folders], means)
+    assert backend.tries == 1
+    assert [view.history.attempt for view in views] == [1, 0, 0, 0, 0]
+    for view in views[1:]:
+        assert view.job_status.reason.startswith("waiting for attempt 1, which is held back for 4 s: Slurm cannot be ")
+        assert view.room_at == NOW + 5
+    backend.says = ""
+    now = NOW + 5
+    views = reconcile([open_job(folder) for folder in folders], means)
+    assert [view.history.job_id for view in views] == ["101", "102", "103", "104", "105"]
+
+
+def test_a_controller_that_is_asked_too_often_is_left_alone_for_longer(tmp_path: Path) -> None:
+    folder, failing = failed_job(tmp_path)
+    backend = Refusing(NICE.replace("Invalid --nice value", "RPC limit exceeded"))
+    backend.observations = failing.observations
+    stepped(folder, backend, NOW)
+    stepped(folder, backend, NOW + SETTLED_SECONDS - 1)
+    assert backend.tries == 1
 
 
 def test_a_change_is_tried_at_once(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ class Watcher:
             try:
                 said = work()
             except PaislurmError as error:
-                said = "; ".join(each.message for each in error.diagnostics)
+                said = error.words
             except OSError as error:
                 said = str(error)
             self.messages.append(said)
@@ -121,7 +121,7 @@ class Watcher:
             try:
                 look()
             except PaislurmError as error:
-                self._change(problem="; ".join(each.message for each in error.diagnostics))
+                self._change(problem=error.words)
             except OSError as error:
                 self._change(problem=str(error))
             except Exception as error:  # noqa: BLE001 - the screen ends with it

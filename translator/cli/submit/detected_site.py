@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import OF_THIS_SLURM, is_elsewhere
 
-from ...errors import PaislurmError
-from ...monitor.attempt import NEVER_SENT
+from ...errors import PaislurmError, UnreachableError
 from ..context import store
 from ..input.sites import detected_path, find_site, is_named, site_path, user_path
 from ..output.console import log
@@ -33,7 +32,7 @@ def detect_site(source: Source, *, keep: bool, again: bool = False) -> Site | No
     try:
         return _ask(source, path, keep=keep)
     except PaislurmError as error:
-        if is_elsewhere(source.backend) and error.diagnostics[0].code in NEVER_SENT:
+        if is_elsewhere(source.backend) and isinstance(error, UnreachableError) and error.is_refusal:
             raise
     except OSError:
         pass

@@ -12,7 +12,7 @@ from paislurm.backends.runner import LocalRunner
 
 from ...errors import BackendError, Diagnostic, InterruptedWaitError, RejectedError, UnreachableError
 from ...lazy import dataclass
-from ...monitor.attempt import NEVER_SENT, new_intent, submit_attempt
+from ...monitor.attempt import new_intent, submit_attempt
 from ...planning.plan_text import plan_dict
 from ...state.history import history
 from ...state.publish import stage, write_files
@@ -157,7 +157,7 @@ def _submit(prepared: Prepared, finished: View | None) -> str:
     try:
         job_id, unwritten = submit_attempt(folder, known, backend(source.backend), clock)
     except BackendError as error:
-        if isinstance(error, RejectedError) or error.diagnostics[0].code in NEVER_SENT:
+        if error.is_refusal:
             undo(folder, old)
             raise (located(error, compiled, source) if isinstance(error, RejectedError) else error) from None
         raise _unsure(error, folder, known) from None

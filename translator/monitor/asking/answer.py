@@ -47,18 +47,14 @@ def ask_now(backend: Callable[[], Backend], ids: Collection[JobId], tags: Collec
         known = backend().find(tags) if tags else {}
         answer = replace(answer, found={tag: known.get(tag) for tag in tags})
     except PaislurmError as error:
-        answer = replace(answer, tag_error=_words(error), throttled=isinstance(error, ThrottledError))
+        answer = replace(answer, tag_error=error.words, throttled=isinstance(error, ThrottledError))
     asked = frozenset(ids) | {job_id for job_id in answer.found.values() if job_id is not None}
     if not asked or answer.throttled:
         return replace(answer, error=answer.tag_error if answer.throttled else "")
     try:
         return replace(answer, asked=asked, observations=backend().observe(asked))
     except PaislurmError as error:
-        return replace(answer, error=_words(error), throttled=isinstance(error, ThrottledError))
-
-
-def _words(error: PaislurmError) -> str:
-    return "; ".join(diagnostic.message for diagnostic in error.diagnostics)
+        return replace(answer, error=error.words, throttled=isinstance(error, ThrottledError))
 
 
 def asking(backend: Callable[[str], Backend], now: float) -> Ask:

@@ -1,7 +1,7 @@
 """The bill: what was asked of Slurm for a user, a line for each call, and how many attempts an hour may have.
 
-Lines are `<time> <program> <CPU seconds> ok|failed`, only ever appended, in a file that makes room for a new one when
-it is large.
+Lines are `<time> <program> <CPU seconds> ok|failed|unreached`, only ever appended, in a file that makes room for a new
+one when it is large.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from paislurm.backends.billed_runner import CallEnd
+
 FILE, OLDER_FILE = "bill.log", "bill.1.log"
 MAX_BYTES = 1 << 20
 """Some 30,000 calls: of a day, unless somebody calls without end."""
 RETRIES, MONITOR = "sbatch-retry", "monitor"
 """The names for an sbatch that submits a retry, and for the CPU time of the monitor itself."""
 HOUR, DAY = 3600, 86400
+_ENDS: dict[str, CallEnd] = {"ok": "ok", "unreached": "unreached"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +35,12 @@ class Call:
     time: float
     program: str
     cpu: float
-    failed: bool
+    end: CallEnd = "ok"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the call was in vain."""
+        return self.end != "ok"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +63,7 @@ class Bill:
         """Write down a call; OSError if that cannot be done."""
         make_private(self._folder)
         path = self._folder / FILE
-        line = f"{call.time:.3f} {call.program} {call.cpu:.4f} {'failed' if call.failed else 'ok'}\n"
+        line = f"{call.time:.3f} {call.program} {call.cpu:.4f} {call.end}\n"
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             os.write(descriptor, line.encode())
@@ -83,8 +91,8 @@ def costs(calls: Iterable[Call]) -> list[Cost]:
 
 
 def retry_times(calls: Iterable[Call]) -> list[float]:
-    """Return when retries were submitted, whether they were taken or not."""
-    return [call.time for call in calls if call.program == RETRIES]
+    """Return when Slurm was asked to take a retry, whether it did or not."""
+    return [call.time for call in calls if call.program == RETRIES and call.end != "unreached"]
 
 
 def room_at(times: Sequence[float], now: float, most: int) -> int:
@@ -104,7 +112,7 @@ def _lines(path: Path) -> list[bytes]:
 def _call(line: bytes) -> Call | None:
     words = line.decode("ascii", errors="replace").split()
     try:
-        time, program, cpu, how = words
-        return Call(time=float(time), program=program, cpu=float(cpu), failed=how == "failed")
+        time, program, cpu, end = words
+        return Call(time=float(time), program=program, cpu=float(cpu), end=_ENDS.get(end, "failed"))
     except ValueError:
         return None

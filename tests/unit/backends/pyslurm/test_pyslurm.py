@@ -45,9 +45,7 @@ class Asked:
         self.words: list[str] = []
         self.calls: list[tuple[str, ...]] = []
         self.replay = Replay(programs)
-        self.process = Process(
-            lambda argv, _, failed: self.calls.append((*argv, *["failed"] * failed)), timeout=timeout
-        )
+        self.process = Process(lambda argv, _, end: self.calls.append((*argv, *[end] * (end != "ok"))), timeout=timeout)
         programs = SlurmBackend(self.replay)
         api = PyslurmApi(programs, self.process)
         self.backend = ApiBackend("pyslurm", programs, api, lambda _: 1, self.words.append)

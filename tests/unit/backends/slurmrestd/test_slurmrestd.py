@@ -86,7 +86,7 @@ class Asked:
         self.replay = Replay(programs)
         slurm = SlurmBackend(self.replay)
         client = RestClient(
-            lambda argv, _, failed: self.calls.append((*argv, *["failed"] * failed)), address=address, timeout=timeout
+            lambda argv, _, end: self.calls.append((*argv, *[end] * (end != "ok"))), address=address, timeout=timeout
         )
         self.backend = ApiBackend("slurmrestd", slurm, api.RestApi(slurm, client), say=self.words.append)
 

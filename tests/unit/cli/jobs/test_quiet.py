@@ -151,9 +151,9 @@ def test_the_bill(run: Runner, surroundings: Path) -> None:
         ("sbatch", 0.01),
         ("monitor", 0.75),
     ):
-        own.add(Call(time=now - 60, program=program, cpu=cpu, failed=program == "sacct"))
-    own.add(Call(time=now - 90_000, program="squeue", cpu=9, failed=False))
-    own.add(Call(time=now - 4000, program="sbatch-retry", cpu=0, failed=False))
+        own.add(Call(time=now - 60, program=program, cpu=cpu, end="failed" if program == "sacct" else "ok"))
+    own.add(Call(time=now - 90_000, program="squeue", cpu=9))
+    own.add(Call(time=now - 4000, program="sbatch-retry", cpu=0))
     said = run("monitor", "--bill")
     rows = [line.split() for line in said.out.splitlines()]
     assert rows[1:] == [
@@ -188,7 +188,7 @@ def test_the_ceiling_is_said_by_status(run: Runner, shared: FakeBackend, folder:
     folder.script(0).write_text("#!/bin/bash\n")
     own = Bill(surroundings.parent / "monitor")
     for number in range(60):
-        own.add(Call(time=time.time() - 600 - number, program="sbatch-retry", cpu=0, failed=False))
+        own.add(Call(time=time.time() - 600 - number, program="sbatch-retry", cpu=0))
     leave_result(folder, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")
     said = run("status", "demo")
     assert "as many retries were submitted in the last hour as the site allows" in said.out

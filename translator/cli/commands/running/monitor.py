@@ -170,7 +170,7 @@ def _charging(ask: Ask) -> Ask:
         now = used()
         if now - charged >= MIN_CHARGE:
             with suppress(OSError):
-                bill().add(Call(time=time.time(), program=MONITOR, cpu=now - charged, failed=False))
+                bill().add(Call(time=time.time(), program=MONITOR, cpu=now - charged))
             charged = now
         return ask(name, ids, tags)
 
