@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 
 def started_at(view: View) -> int | None:
-    """Return when the last attempt started, None where it has not, or nobody knows."""
+    """Return when the last attempt started, None where it has not, nobody knows, or the next one is due."""
     if view.history.ended is not None:
         return view.history.ended.started_at
+    if view.history.retry is not None:
+        return None
     return view.observation.started if view.observation else view.result.started_at if view.result else None
 
 

@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from paislurm.backends.base import JobId
 from paislurm.backends.slurm.states import Phase, phase
 
 from ..state.job_folder import JobFolder
@@ -17,13 +18,11 @@ from .poll import Opened, open_job
 from .reconcile import is_unknown, reconcile
 from .watching.cpu_limit import is_nearly_spent
 from .watching.folder_watch import FolderWatch
-from .watching.job_files import needs_answer
+from .watching.job_files import may_fail_to_begin, needs_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from pathlib import Path
-
-    from paislurm.backends.base import JobId
 
     from ..state.job_folder import Store
     from .asking.answer import Answer
@@ -44,7 +43,7 @@ LATE = 1.0
 JITTER = 0.1
 AFTER_SECONDS = 15
 """How often the jobs that one waits for are looked at, where it is not this monitor that sees their ends."""
-SOON = 15.0
+SOON = 5.0
 """Seconds after which a backend is asked of which files say that it has something to tell; then twice as long, ..."""
 _ALL = "/"
 """Stands for the folder of all jobs, in which new ones come to be; no job has this name."""
@@ -74,6 +73,7 @@ class Monitor:
         self._said: dict[str, str] = {}
         self._views: dict[str, View] = {}
         self._answers: dict[str, Answer] = {}
+        self._backends: set[str] = set()
         self._left_alone: set[str] = set()
         self._watch = FolderWatch()
         self._cost = 0.0
@@ -114,7 +114,8 @@ class Monitor:
         self._due = {name: due for name, due in self._due.items() if name in self._views}
         if any(view.history.ended is not None for view in views):
             self._due |= {name: self._elapsed for name, view in self._views.items() if view.history.is_held_back}
-        self._hurries = any(map(needs_answer, self._views.values()))
+        self._hurries = any(needs_answer(view) or may_fail_to_begin(view, now) for view in self._views.values())
+        self._backends = {view.history.backend for view in self._views.values()}
         paths = ((name, _watched_path(view)) for name, view in self._views.items())
         self._watch.keep([(_ALL, self._store.jobs), *paths])
 
@@ -126,6 +127,16 @@ class Monitor:
 
     def _recall(self, name: str, _: Collection[JobId], __: Collection[str]) -> Answer:
         return self._answers.get(name, NOT_ASKED)
+
+    def _overheard(self) -> set[str]:
+        """Take over what backends have answered to other processes; return the names of the jobs that it changes."""
+        names: set[str] = set()
+        for backend in self._backends:
+            answer = self._means.overheard(backend)
+            if answer is not None:
+                self._answers[backend] = answer
+                names |= {name for name, view in self._views.items() if _is_news(answer, backend, view)}
+        return names
 
     def left(self) -> bool:
         """Tell whether there is a job that the last step did not find to need no monitor; no backend is asked."""
@@ -211,6 +222,7 @@ class Monitor:
                 return True
             began = time.thread_time()
             names = self._watch.changed()
+            names |= self._overheard()
             self._cost += (time.thread_time() - began + WAKING - self._cost) / SMOOTH
             pause = min(MAX_LOOK_SECONDS, max(LOOK_SECONDS, self._cost / CPU_PART))
             if self._due:
@@ -247,6 +259,16 @@ class Monitor:
             wait = RESULT_LAG + 1 if seen is not None and phase(seen.state) is Phase.ENDED else None
         if wait is not None:
             self._due[view.folder.name] = self._elapsed + max(LOOK_SECONDS, wait)
+
+
+def _is_news(answer: Answer, backend: str, view: View) -> bool:
+    """Tell whether an answer of a backend differs from what is known of a job."""
+    known = view.history
+    if known.backend != backend:
+        return False
+    job_id = JobId(known.job_id)
+    said = job_id in answer.asked and answer.observations.get(job_id) != view.observation
+    return said or answer.found.get(known.tag) is not None
 
 
 def _watched_path(view: View) -> Path:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from ..state.history import History
     from ..state.records import Record
-    from .asking.answer import Ask
+    from .asking.answer import Answer, Ask
     from .poll import Opened, View
 
 REFUSED_SECONDS = 3600
@@ -53,7 +53,8 @@ class Dependencies:
 
     `holds_lock` tells whether this process is still the one that may act, and `owns` whether a job is the user's:
     others' are looked at and left alone. `ask` is how a backend is asked for jobs, at once where it is None, and
-    `ask_soon` how it is where something has happened of which only the backend can say more. `room_at` tells from when
+    `ask_soon` how it is where something has happened of which only the backend can say more. `overheard` returns what a
+    backend has answered to another process since. `room_at` tells from when
     on a backend may be given one more attempt, in seconds since 1970. `ahead` tells how many seconds before its time a
     backend takes an attempt, and begins it then. `unreached` has the last refusal of each backend that could not be
     reached: of all attempts that are due there, one at a time is tried.
@@ -65,6 +66,7 @@ class Dependencies:
     owns: Callable[[View], bool]
     ask: Ask | None = None
     ask_soon: Ask | None = None
+    overheard: Callable[[str], Answer | None] = lambda _: None
     room_at: Callable[[str], int] = lambda _: 0
     ahead: Callable[[str], int] = lambda _: 0
     unreached: dict[str, Refused] = field(default_factory=dict)

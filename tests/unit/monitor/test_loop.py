@@ -11,9 +11,9 @@ import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.translator.cli.jobs import cancelling
+from paislurm.translator.monitor.asking.answer import Answer
 from paislurm.translator.monitor.loop import AFTER_SECONDS, Monitor
 from paislurm.translator.monitor.notify import NotificationSender
-from paislurm.translator.monitor.reconcile import Dependencies
 from paislurm.translator.state.job_folder import Store
 from paislurm.translator.state.journal import append
 from paislurm.translator.state.records import Dependency, RetryPolicy
@@ -25,6 +25,8 @@ from .jobs import (
     NOW,
     SUBMITTED,
     FakeBackend,
+    claim,
+    dependencies,
     ended,
     job_folder,
     leave_result,
@@ -56,15 +58,17 @@ class Clock:
         return NOW + int(self.seconds)
 
 
-def monitor(path: Path, backend: FakeBackend, clock: Clock, said: list[str], *, room_at: int = 0) -> Monitor:
-    dependencies = Dependencies(
-        backend=lambda _: backend,
-        clock=clock.now,
-        holds_lock=lambda: True,
-        owns=lambda _: True,
-        room_at=lambda _: room_at,
-    )
-    return Monitor(Store(path), dependencies, NotificationSender(), said.append)
+def monitor(
+    path: Path,
+    backend: FakeBackend,
+    clock: Clock,
+    said: list[str],
+    *,
+    room_at: int = 0,
+    overheard: Callable[[str], Answer | None] = lambda _: None,
+) -> Monitor:
+    means = dependencies(backend, clock.now, room_at=lambda _: room_at, overheard=overheard)
+    return Monitor(Store(path), means, NotificationSender(), said.append)
 
 
 @pytest.fixture
@@ -124,7 +128,7 @@ def test_why_a_script_was_told_to_end_is_asked_soon(tmp_path: Path, backend: Fak
     clock, said = Clock(t100=told, t110=slurm_knows), []
     monitor(tmp_path, backend, clock, said).run(300, sleep=clock.sleep)
     assert 110 <= clock.seconds <= 121
-    assert backend.queries == 3
+    assert backend.queries == 4
     assert "PREEMPTED" in said[-1] or "preempted" in said[-1]
 
 
@@ -148,6 +152,62 @@ def test_the_end_of_a_job_that_is_cancelled_before_it_begins_is_asked_soon(
     assert " STOPPED " in said[-1]
 
 
+def test_what_another_process_was_told_is_believed_at_once(tmp_path: Path) -> None:
+    """Root cancels two jobs that wait, `status` asks for all, and `wait` reads of it in the journal."""
+    for number in ("7", "8", "9"):
+        job_folder(tmp_path / "jobs", CREATED, INTENT, replace(SUBMITTED, job_id=number), name=f"alice~{number}")
+    waits = {JobId(number): observed("PENDING", job_id=number, reason="Resources") for number in ("7", "8", "9")}
+    slurm, heard, said = FakeBackend(*waits.values()), list[Answer](), dict[str, float]()
+    cancelled = {JobId(number): observed("CANCELLED", final=True, job_id=number) for number in ("7", "8")}
+
+    def look() -> None:
+        slurm.observations |= cancelled
+        heard.append(Answer(time=NOW + 50, asked=frozenset(waits), observations={**waits, **cancelled}))
+
+    class Log(list[str]):
+        def append(self, text: str) -> None:
+            said[" ".join(text.split()[:2])] = clock.seconds
+
+    clock = Clock(t50=look, t200=lambda: ended(slurm, "9", "CANCELLED"))
+    watching = monitor(tmp_path, slurm, clock, Log(), overheard=lambda _: heard.pop() if heard else None)
+    watching.run(150, sleep=clock.sleep)
+    ends = {line: when for line, when in said.items() if "STOPPED" in line}
+    assert [*ends] == ["alice~7: STOPPED", "alice~8: STOPPED", "alice~9: STOPPED"]
+    assert [50 <= when <= 52 for when in ends.values()] == [True, True, False]
+    assert slurm.queries == 3
+
+
+@pytest.mark.parametrize("queue", [observed("CANCELLED", ended=NOW), None], ids=["ended", "nothing"])
+def test_where_the_queue_has_a_job_no_more_the_accounts_are_asked_soon(
+    tmp_path: Path, queue: Observation | None
+) -> None:
+    """They come later than the end, and the folder has no sign: nobody is left to leave one."""
+    claim(job_folder(tmp_path / "jobs", CREATED, INTENT, replace(SUBMITTED, happened_at=NOW)), "7", NOW - 1)
+    slurm = FakeBackend(observed("PENDING"))
+
+    def leave_queue() -> None:
+        slurm.observations = {queue.job_id: queue} if queue else {}
+
+    clock = Clock(t15=leave_queue, t48=lambda: ended(slurm, state="CANCELLED", ended=NOW + 15))
+    monitor(tmp_path, slurm, clock, []).run(40, sleep=clock.sleep)
+    assert 48 <= clock.seconds <= 60
+
+
+def test_a_job_that_was_just_submitted_and_does_not_begin_is_asked_for_soon(tmp_path: Path) -> None:
+    """A node that cannot begin it leaves no sign in its folder; of one that does a claim tells, and no question."""
+    submitted_now = CREATED, INTENT, replace(SUBMITTED, happened_at=NOW)
+    begins, _ = (job_folder(tmp_path / name / "jobs", *submitted_now) for name in ("begins", "fails"))
+    slurm = FakeBackend(observed("PENDING"))
+    clock = Clock(t3=lambda: claim(begins, "7", NOW + 3), t500=lambda: ended(slurm))
+    monitor(tmp_path / "begins", slurm, clock, []).run(300, sleep=clock.sleep)
+    assert slurm.queries == 3
+
+    slurm = FakeBackend(observed("PENDING"))
+    clock = Clock(t4=lambda: ended(slurm, state="CANCELLED"))
+    monitor(tmp_path / "fails", slurm, clock, []).run(300, sleep=clock.sleep)
+    assert 4 <= clock.seconds <= 8
+
+
 def test_as_long_as_nothing_new_is_said_it_is_asked_later_each_time(tmp_path: Path) -> None:
     folder = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     asked: list[float] = []
@@ -162,7 +222,7 @@ def test_as_long_as_nothing_new_is_said_it_is_asked_later_each_time(tmp_path: Pa
     clock = Clock(t100=told, t900=partial(ended, slurm, ended=NOW))
     monitor(tmp_path, slurm, clock, []).run(120, sleep=clock.sleep)
     pauses = [later - before for before, later in pairwise(asked)]
-    bounds = [99, 16, 31, 61, 121, 121, 121, 121]
+    bounds = [99, 6, 11, 21, 41, 81, 121, 121]
     assert all(bound <= pause <= 1.1 * bound + 2 for bound, pause in zip(bounds, pauses[:8], strict=True)), pauses
 
 

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from paislurm.backends.base import JobId
+from paislurm.translator.cli.jobs.listing import line_of
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
+from paislurm.translator.monitor.last_attempt import runs_since
 from paislurm.translator.monitor.poll import open_job, poll_jobs
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Ended, Observed, Submitted
 
-from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, job_folder, leave_result, observed, stepped, task
+from .jobs import (
+    CREATED,
+    ENDED,
+    INTENT,
+    NOW,
+    SUBMITTED,
+    FakeBackend,
+    claim,
+    ended,
+    failed_job,
+    job_folder,
+    leave_result,
+    observed,
+    stepped,
+    task,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
 
 
 def test_an_end_that_files_tell_is_written_down_and_no_question_is_asked(tmp_path: Path) -> None:
@@ -72,13 +86,6 @@ def test_a_job_that_its_user_cancelled_has_ended_as_soon_as_its_script_says_so(t
     status = stepped(folder, FakeBackend(observed("RUNNING")), NOW).job_status
     assert (status.state, status.code, status.reason) == ("STOPPED", -210, "the job was cancelled by alice")
     assert not stepped(other, FakeBackend(observed("RUNNING")), NOW).job_status.ended
-
-
-def claim(folder: JobFolder, owner: str, time: int) -> None:
-    path = folder.claim(0)
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(f"{owner} 0\n")
-    os.utime(path, (time, time))
 
 
 @pytest.mark.parametrize(
@@ -200,3 +207,13 @@ def test_looking_alone_writes_nothing(tmp_path: Path) -> None:
     assert (view.job_status.state, view.job_status.code) == ("FAILED", -1001)
     assert [type(record) for record in view.news] == [Ended]
     assert folder.journal.read_bytes() == before
+
+
+def test_between_two_attempts_no_time_counts(tmp_path: Path) -> None:
+    """Whoever looks knows that the attempt has ended, be it that a monitor has yet to submit the next one."""
+    folder, backend = failed_job(tmp_path)
+    ended(backend, started=NOW - 60)
+    (view,) = poll_jobs([open_job(folder)], lambda _: backend, NOW)
+    assert view.history.is_between_attempts
+    assert (runs_since(view), line_of(view).runs_since) == (None, None)
+    assert view.history.retries[0].started_at == NOW - 60

@@ -58,6 +58,15 @@ def test_an_answer_is_shared_until_it_is_too_old(tmp_path: Path, pass_time: Call
     assert backend.queries == 2
 
 
+def test_what_another_process_was_told_is_news_once(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
+    backend = FakeBackend(observed("RUNNING"))
+    first, other = (SharedAnswers(lambda: backend, tmp_path) for _ in range(2))
+    assert (first.ask({SEVEN}, (), 15).asked, first.news()) == ({SEVEN}, None)
+    pass_time(20)
+    said = other.ask({SEVEN}, (), 15)
+    assert [first.news(), first.news(), other.news()] == [said, None, None]
+
+
 def test_who_asks_asks_for_all_jobs_of_the_user(tmp_path: Path) -> None:
     backend = FakeBackend(observed("RUNNING"), observed("RUNNING", job_id="8"))
     answers = SharedAnswers(lambda: backend, tmp_path)

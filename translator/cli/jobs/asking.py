@@ -42,6 +42,11 @@ def seldom(
     return ask
 
 
+def overheard(name: str) -> Answer | None:
+    """Return what a backend has answered to another process of the user, None where this one knows that."""
+    return _shared(name, *home_of_caller()).news() if _is_shared(name) else None
+
+
 def interval() -> float:
     """Return how often who waits asks Slurm, in seconds. A profile that cannot be read keeps nobody from waiting."""
     try:

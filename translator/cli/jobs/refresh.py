@@ -16,7 +16,7 @@ from ...state.shared_files import SharedFiles
 from ...state.tidying.tidy import is_tidy, tidy
 from ..context import backend, clock, monitor_folder, store, this_process, user_name
 from ..ownership import is_private
-from .asking import BY_A_PERSON, most_attempts, seldom, when_room
+from .asking import BY_A_PERSON, most_attempts, overheard, seldom, when_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,6 +53,7 @@ def dependencies(
         owns=is_own,
         ask=ask,
         ask_soon=ask_soon,
+        overheard=overheard,
         room_at=partial(when_room, most=most),
         ahead=ahead,
     )

@@ -112,6 +112,13 @@ class SharedAnswers:
                 return self._fresh(max_age) or self._ask(ids, tags, others)
         return self._of_other(max_age)
 
+    def news(self) -> Answer | None:
+        """Return the answer that another process has got since this one had its last, None where there is none."""
+        before = self._stamp
+        self._read()
+        written, kept = self._last
+        return kept.answer(written) if self._stamp != before else None
+
     def _ask(
         self,
         ids: Collection[JobId],

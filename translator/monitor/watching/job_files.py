@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from ...state.result import Result
     from ..poll import View
 
+BEGINS_IN = 60
+"""Seconds after its submission within which a job that finds room has begun, or failed to."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class JobFiles:
@@ -80,14 +83,30 @@ def questions(jobs: Iterable[JobFiles]) -> dict[str, tuple[set[JobId], set[str]]
 def needs_answer(view: View) -> bool:
     """Tell whether something has happened to a job of which only the backend can say more, and will soon.
 
-    It was to be cancelled; its script was told to end, or lost a node; or nobody knows whether it was taken.
+    It was to be cancelled; its script was told to end, or lost a node; nobody knows whether it was taken; or the queue
+    has it no more, its accounts are not there yet, and it has left no result.
     """
-    known, result = view.history, view.result
+    known, result, seen = view.history, view.result, view.observation
     if known.ended is not None or known.retry is not None:
         return False
-    if result is not None and (result.outcome == "interrupted" or result.exit_code in SLURM_KNOWS_MORE):
+    if known.cancelled is not None or is_unsettled(known):
         return True
-    return known.cancelled is not None or is_unsettled(known)
+    if result is not None:
+        return result.outcome == "interrupted" or result.exit_code in SLURM_KNOWS_MORE
+    if seen is None:
+        return bool(known.job_id and view.heard)
+    return phase(seen.state) is Phase.ENDED and not seen.final
+
+
+def may_fail_to_begin(view: View, now: int) -> bool:
+    """Tell whether a job was submitted a moment ago and has not begun.
+
+    Nobody says so if its nodes cannot begin it.
+    """
+    known = view.history
+    if not known.job_id or known.ended is not None or known.retry is not None or view.result is not None:
+        return False
+    return now - (known.submitted or 0) < BEGINS_IN and not view.folder.claim(known.attempt).exists()
 
 
 def claimed_by(folder: JobFolder, attempt: int) -> JobId | None:
