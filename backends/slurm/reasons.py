@@ -38,6 +38,12 @@ _ADMIN = "what is down has to be fixed; or cancel the job and name another parti
 _ROWS: tuple[tuple[str, Kind, str, str], ...] = (
     ("Resources", "turn", "what it asks for is in use by other jobs", _SHORTER),
     ("Priority", "turn", "jobs with a higher priority are before it in line", f"{_SHORTER}; `sprio` shows priorities"),
+    (
+        "None",
+        "turn",
+        "Slurm's backfill scheduler, which alone starts jobs with a component for each role, looks at them",
+        f"{_WAIT}; with one allocation for all roles (`extras.slurm.layout: shared`) it can start without backfill",
+    ),
     ("WaitingForScheduling|SchedDefer", "turn", "the scheduler has not yet come to it", _WAIT),
     ("Cleaning", "turn", "what an earlier run of it left is being cleaned up", _WAIT),
     ("Prolog|PrologSlurmctld", "turn", "the site's prolog program is running", _WAIT),

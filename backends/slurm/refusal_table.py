@@ -148,6 +148,13 @@ REFUSALS = (
         "and CPUs",
     ),
     _refusal(
+        r"Requested operation not supported on this system",
+        "",
+        "under SchedulerType=sched/builtin Slurm takes no heterogeneous job, which has a component for each role: "
+        "`scontrol show config` shows the type; write `scheduler: {type: builtin}` into the site profile, or "
+        "`layout: shared` under `extras.slurm`",
+    ),
+    _refusal(
         r"Invalid license",
         "licenses",
         "`scontrol show licenses` lists them; write `options: [--licenses=NAME:1]` under `extras.slurm`",

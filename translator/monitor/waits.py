@@ -40,6 +40,9 @@ def waits(reasons: Sequence[str], known: History) -> tuple[Wait, ...]:
     for component, reason in enumerate(reasons):
         if reason not in NOTHING:
             found.setdefault(reason, []).append(component)
+    if not found and len(reasons) > 1:
+        # No scheduler has looked at it yet. Source: observed on 22.05, 24.11 and 26.05.
+        return (_wait("None", (), known, len(reasons)),)
     alone = len(found) == 1 and len(reasons) in (1, *map(len, found.values()))
     return tuple(
         _wait(reason, () if alone else _roles(components, len(reasons), known.roles), known, len(reasons))
@@ -58,7 +61,14 @@ def _wait(reason: str, roles: tuple[str, ...], known: History, components: int) 
     what = row.help.replace("JOBID", known.job_id).replace("JOBNAME", known.job)
     if code_of(reason) == "Resources" and components > 1:
         what += f"; its {components} components share no node: they never start where there are too few"
-    return Wait(role_names=roles, backend_reason=reason, kind=row.kind, meaning=row.meaning, advice=what)
+    meaning = f"{row.meaning} every {_interval(known)}" if reason in NOTHING else row.meaning
+    return Wait(role_names=roles, backend_reason=reason, kind=row.kind, meaning=meaning, advice=what)
+
+
+def _interval(known: History) -> str:
+    """Return how often the backfill scheduler looks at jobs, in words. Source: slurm.conf(5), bf_interval."""
+    interval = known.backfill_interval
+    return "30 s, or as the site has set `bf_interval`" if interval is None else f"{interval} s (`bf_interval`)"
 
 
 def sentence(found: Sequence[Wait]) -> str:
@@ -69,6 +79,8 @@ def sentence(found: Sequence[Wait]) -> str:
 
 def _clause(wait: Wait) -> str:
     more = len(wait.role_names) - _MAX_NAMES
+    if wait.backend_reason in NOTHING:
+        return wait.meaning
     names = ", ".join(wait.role_names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
     of = f" ({names})" if names else ""
     return f"{wait.backend_reason}{of}" + (f": {wait.meaning}" if wait.meaning else "")

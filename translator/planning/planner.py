@@ -77,7 +77,12 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     known = _hazards(job, site, partitions)
     danger = reason(site.slurm_version, known) if known and is_feasible(job, site, "shared") else ""
     allocation = choose_layout(
-        asked, partitions, overheads, compatible_roles=compatible(job, site, targets), danger=danger
+        asked,
+        partitions,
+        overheads,
+        compatible_roles=compatible(job, site, targets),
+        danger=danger,
+        no_components=site.scheduler.why_no_components,
     )
     if refused := over_limits(asked, site, named, allocation, limit):
         raise PlanError(refused)

@@ -28,6 +28,7 @@ def differences(site: Site, found: Site) -> list[Difference]:
     """Return what the profile has and the cluster that was found does not, in the order of the page of keys."""
     return [
         *_version(site, found),
+        *_scheduler(site, found),
         *_partitions(site, found),
         *_names(site, found),
         *_node_types(site, found),
@@ -38,6 +39,14 @@ def differences(site: Site, found: Site) -> list[Difference]:
 def _version(site: Site, found: Site) -> Iterator[Difference]:
     if site.slurm_version and found.slurm_version and site.slurm_version != found.slurm_version:
         yield Difference(path=("slurmVersion",), message=f"Slurm is {found.slurm_version}, not {site.slurm_version}")
+
+
+def _scheduler(site: Site, found: Site) -> Iterator[Difference]:
+    """Yield that Slurm starts no jobs of several components, if the profile says that it does."""
+    why = found.scheduler.why_no_components
+    if why and not site.scheduler.why_no_components:
+        message = f"the cluster starts no job with a component for each role: {why}"
+        yield Difference(path=("scheduler",), message=message)
 
 
 def _partitions(site: Site, found: Site) -> Iterator[Difference]:

@@ -23,6 +23,7 @@ GpuVendor = Literal["nvidia", "amd"]
 CpuUnit = Literal["thread", "core"]
 Transport = Literal["auto", "fabric", "ssh"]
 """How a login node is reached: by a library, by a program, or by whichever is there."""
+SchedulerKind = Literal["backfill", "builtin"]
 Overrides = tuple[tuple[str, str | None], ...]
 """Variables of a site, by name; None takes one away."""
 WORD = r"[A-Za-z][A-Za-z0-9_.-]*"
@@ -219,6 +220,24 @@ class MonitorSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Scheduler:
+    """Describe Slurm's scheduler. `backfill_interval` is in seconds, -1 if backfill is off, None if it is not known.
+
+    Source: slurm.conf(5), SchedulerType, bf_interval.
+    """
+
+    kind: SchedulerKind = "backfill"
+    backfill_interval: int | None = None
+
+    @property
+    def why_no_components(self) -> str:
+        """Why Slurm starts no job with a component for each role, "" if it does."""
+        if self.kind == "builtin":
+            return "its scheduler is sched/builtin, and only sched/backfill starts such jobs"
+        return "its backfill scheduler, which alone starts such jobs, is off" if self.backfill_interval == -1 else ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Notifier:
     """Name the program that gets an event on its standard input: as JSON, or as a mail to the user."""
 
@@ -251,6 +270,7 @@ class Site:
     """The cluster to which sbatch hands jobs (`--clusters`), "" for that of the machine."""
     slurm_version: str = ""
     """The version of the site's Slurm, such as `24.11.5`; "" where it is not known."""
+    scheduler: Scheduler = field(default_factory=Scheduler)
     partitions: tuple[Partition, ...] = ()
     default_partition: str | None = None
     virtual_clusters: Mapping[str, VirtualCluster] = field(default_factory=dict)

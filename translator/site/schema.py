@@ -34,6 +34,8 @@ from .profile import (
     Partition,
     PortRange,
     Priority,
+    Scheduler,
+    SchedulerKind,
     Shape,
     Site,
     SiteStorage,
@@ -181,6 +183,17 @@ class _Ports(StrictModel):
         return PortRange(first=self.first, last=self.last)
 
 
+class _Scheduler(StrictModel):
+    """Source: slurm.conf(5), SchedulerType, SchedulerParameters."""
+
+    type: Annotated[SchedulerKind, choice("backfill", "builtin")] = _DEFAULTS.scheduler.kind
+    backfill_interval: Annotated[int, int_range(-1, 10800)] | None = None
+
+    def settings(self) -> Scheduler:
+        """Return the settings as the planner sees them."""
+        return Scheduler(kind=self.type, backfill_interval=self.backfill_interval)
+
+
 class _Time(StrictModel):
     """`default` is in sbatch's forms, the others are in seconds.
 
@@ -247,6 +260,7 @@ class SiteFile(StrictModel):
     transport: Annotated[Transport, choice("auto", "fabric", "ssh")] = _DEFAULTS.transport
     cluster: Annotated[str, Validator(_cluster, {"type": "string", "pattern": "^[A-Za-z0-9_-]*$"})] = ""
     slurm_version: Annotated[str, Validator(_version, {"type": "string"})] = ""
+    scheduler: _Scheduler = _Scheduler()
     partitions: dict[str, _Partition] = {}
     default_partition: SbatchText | None = None
     virtual_clusters: dict[str, _VirtualCluster] = {}
@@ -288,6 +302,7 @@ class SiteFile(StrictModel):
             transport=self.transport,
             cluster=self.cluster,
             slurm_version=self.slurm_version,
+            scheduler=self.scheduler.settings(),
             partitions=tuple(each.settings(name) for name, each in self.partitions.items()),
             default_partition=self.default_partition,
             virtual_clusters={name: each.settings() for name, each in self.virtual_clusters.items()},

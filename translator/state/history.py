@@ -64,6 +64,7 @@ class History:
     """None, too, where only the end of the journal was read: `JobFolder.created` has it then."""
     virtual_cluster: str = ""
     partition: str = ""
+    backfill_interval: int | None = None
     notified: frozenset[str] = frozenset()
     group: str = ""
     sweep: Mapping[str, str] = field(default_factory=dict)
@@ -183,6 +184,7 @@ def _created(known: History, record: Created) -> History:
         first_tag=record.first_tag,
         virtual_cluster=record.virtual_cluster,
         partition=record.partition,
+        backfill_interval=record.backfill_interval,
         tasks=sum(role.instances for role in record.roles),
         created=record.happened_at,
     )

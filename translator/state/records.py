@@ -73,7 +73,7 @@ class Created:
     submitted with, None in a journal of a version that did not keep it. A job of a sweep has the name of its `group`,
     and in `sweep` the values of the parameters that differ. One with `dependencies` is submitted by the monitor, under
     `first_tag`. `partition` is where it goes by the job file and the site profile, "" for Slurm's default, several with
-    commas between them.
+    commas between them. `backfill_interval` is that of Slurm's backfill scheduler in seconds, None if not known.
     """
 
     happened_at: int
@@ -91,6 +91,7 @@ class Created:
     first_tag: str = ""
     virtual_cluster: str = ""
     partition: str = ""
+    backfill_interval: Count | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -142,6 +142,7 @@ PLANNING = {
     "E427": "a time limit above that of the account or the QOS",
     "E467": "a wish of a job for something that the site profile locks",
     "E428": "more components than the account or the QOS allows jobs",
+    "E429": "a job that needs a component for each role, where Slurm starts no such job",
     "W401": "a virtual cluster that is not known, without a site profile",
     "W402": "the container image is not used",
     "W403": "components need more nodes than are known to be there",

@@ -13,6 +13,7 @@ from paislurm.translator.errors import Diagnostic, UnreachableError
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.differences import differences
 from paislurm.translator.site.load import load_site
+from paislurm.translator.site.profile import Scheduler, Site
 
 from ..site.detection.answered import EXPECTED, recorded
 from .running import JOB, job_file
@@ -151,6 +152,13 @@ def test_a_profile_where_no_slurm_is(run: Runner, detected: str, tmp_path: Path)
 def test_what_a_cluster_can_lack(text: str, message: str) -> None:
     (found,) = differences(load_site(text, file="site.yaml"), FOUND)
     assert message in found.message
+
+
+@pytest.mark.parametrize("text", ["name: a\n", "scheduler: {type: backfill}\n", "scheduler: {type: builtin}\n"])
+def test_a_scheduler_that_starts_no_components_is_told_unless_the_profile_knows(text: str) -> None:
+    found = differences(load_site(text, file="site.yaml"), Site(scheduler=Scheduler(kind="builtin")))
+    words = [f"the cluster starts no job with a component for each role: {Scheduler(kind='builtin').why_no_components}"]
+    assert [each.message for each in found] == ([] if "builtin" in text else words)
 
 
 def test_what_slurm_does_not_say_is_no_difference() -> None:

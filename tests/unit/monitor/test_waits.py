@@ -56,6 +56,29 @@ def test_a_word_that_is_not_known_stays_as_it_is() -> None:
     assert sentence(waits(("",), THREE)) == sentence(waits(("None",), THREE)) == advice(()) == ""
 
 
+@pytest.mark.parametrize(
+    ("interval", "words"),
+    [(45, "every 45 s (`bf_interval`)"), (None, "every 30 s, or as the site has set `bf_interval`")],
+)
+def test_a_heterogeneous_job_without_a_reason_waits_for_the_backfill_scheduler(
+    tmp_path: Path, interval: int | None, words: str
+) -> None:
+    """Nothing else starts it, however idle the cluster is; of one allocation nothing is to be said."""
+    folder = job_folder(tmp_path, replace(CREATED, roles=ROLES, backfill_interval=interval), INTENT, SUBMITTED)
+    seen = observed("PENDING", reason="None", reasons=("None",) * 3)
+    status = stepped(folder, FakeBackend(seen), NOW).job_status
+    (wait,) = status.waits
+    assert (wait.backend_reason, wait.kind, wait.role_names, status.since) == ("None", "turn", (), NOW)
+    assert status.reason == wait.meaning
+    assert status.reason.startswith(
+        "Slurm's backfill scheduler, which alone starts jobs with a component for each role"
+    )
+    assert status.reason.endswith(words)
+    assert "`extras.slurm.layout: shared`" in advice(status.waits)
+    assert waits_by_journal(folder.history()) == status.waits
+    assert waits(("None",), THREE) == ()
+
+
 def test_a_reason_is_written_down_when_it_becomes_another_and_told_from_then_on(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, replace(CREATED, roles=ROLES), INTENT, SUBMITTED)
     told = []

@@ -206,6 +206,7 @@ def _files(prepared: Prepared) -> tuple[dict[str, bytes], History]:
         notify=compiled.job.notify,
         virtual_cluster=compiled.plan.virtual_cluster,
         partition=",".join(partitions_of(compiled)),
+        backfill_interval=compiled.site.scheduler.backfill_interval,
         run=run_record(source, prepared.text, kept, compiled, hidden_texts(compiled.document)),
         group=prepared.group,
         sweep=prepared.sweep,

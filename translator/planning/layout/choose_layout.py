@@ -9,7 +9,7 @@ from ...errors import Diagnostic, PlanError
 from ...lazy import dataclass
 from ...plural import counted
 from .capacity import Demand, Nodes, allocate_disjoint, node_capacity, nodes_for
-from .infeasible import infeasible, names, node_count, role_too_large
+from .infeasible import components_refused, infeasible, names, node_count, role_too_large
 from .layout import Layout, Overheads
 from .packing import Packing, pack
 
@@ -40,25 +40,33 @@ class Allocation:
 
 
 def choose_layout(
-    job: Job, partitions: Sequence[Partition], overheads: Overheads, *, compatible_roles: bool = True, danger: str = ""
+    job: Job,
+    partitions: Sequence[Partition],
+    overheads: Overheads,
+    *,
+    compatible_roles: bool = True,
+    danger: str = "",
+    no_components: str = "",
 ) -> Allocation:
     """Return the arrangement of a job whose roles go to these partitions; PlanError if it can never start.
 
     `compatible_roles` is false where the roles ask for different nodes or accounts, which one allocation cannot have.
-    `danger` says what speaks against a component for each role.
+    `danger` says what speaks against a component for each role, `no_components` why Slurm never starts such a job.
     """
     known = all(partition.shapes for partition in partitions)
+    requested = job.slurm_options.layout
+    if no_components and len(job.roles) > 1 and (requested == "het" or not known or not compatible_roles):
+        raise PlanError(components_refused(job, no_components, nodes_known=known))
     if not known:
         return _without_shapes(job, overheads)
     if len(job.roles) == 1:
         return _plain(job, partitions[0], overheads)
-    requested = job.slurm_options.layout
     het = shared = None
-    if requested != "shared" and len(job.roles) <= MAX_COMPONENTS:
+    if requested != "shared" and len(job.roles) <= MAX_COMPONENTS and not no_components:
         het = _slots_that_fit(job, lambda slots: _het(job, partitions, slots, overheads))
     if requested != "het" and compatible_roles:
         shared = _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, overheads))
-    return _choose(job, partitions, overheads, het, shared, danger)
+    return _choose(job, partitions, overheads, het, shared, danger, no_components)
 
 
 def _without_shapes(job: Job, overheads: Overheads) -> Allocation:
@@ -205,12 +213,15 @@ def _choose(
     het: Allocation | None,
     shared: Allocation | None,
     danger: str,
+    no_components: str,
 ) -> Allocation:
     """Prefer het; take shared where het can never start, holds fewer slots, wastes nodes, or is dangerous."""
     requested = job.slurm_options.layout
     if requested is not None:
         return _as_requested(job, partitions, het if requested == "het" else shared, requested)
-    if len(job.roles) > MAX_COMPONENTS:
+    if no_components:
+        why = f"Slurm starts no job with a component for each role here: {no_components}"
+    elif len(job.roles) > MAX_COMPONENTS:
         why = f"srun cannot address the components of {len(job.roles)} roles"
     else:
         why = f"a component for each role needs more than {_nodes(partitions)}"

@@ -50,6 +50,22 @@ def infeasible(job: Job, partitions: Sequence[Partition], overheads: Overheads) 
     ]
 
 
+def components_refused(job: Job, why: str, *, nodes_known: bool) -> Diagnostic:
+    """Say why a job needs a component for each role, on a Slurm that starts no such job, and what else there is."""
+    path = "$.taskRoles"
+    if job.slurm_options.layout == "het":
+        path, problem = "$.extras.slurm.layout", "the job asks for the layout het"
+        hint = "leave extras.slurm.layout out, or set it to `shared`"
+    elif not nodes_known:
+        problem = "no site profile describes the nodes, which one allocation for all roles needs"
+        hint = "`paislurm site detect` writes a profile that describes them"
+    else:
+        problem = "its roles ask for different partitions, nodes or accounts, which one allocation cannot have"
+        hint = "send all roles to the same nodes, or ask the site for sched/backfill"
+    message = f"{problem}, and Slurm starts no job with a component for each role here: {why}"
+    return Diagnostic(code="E429", message=message, path=path, hint=hint)
+
+
 def _in_turn(job: Job) -> str:
     """Return what gives the tasks of a job their turns, "" where its protocol has nothing for that."""
     switch = job.paths.gang_allocation.removeprefix("$.")

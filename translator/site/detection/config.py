@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
+from dataclasses import field
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass
-from ..profile import PortRange
+from ...lazy import dataclass, regex
+from ..profile import PortRange, Scheduler
 from ..slurm_version import slurm_version
 from .records import number, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 _PORTS = ("SlurmctldPort", "SlurmdPort", "AccountingStoragePort", "SrunPortRange")
 _LOWEST, _HIGHEST = 10_000, 65_535
 """Below stand the known services of many programs."""
 _FEWEST = 1000
+BACKFILL_INTERVAL = 30
+"""Source: slurm.conf(5), bf_interval."""
+_INTERVAL = regex(r"(?:^|,)bf_interval=(-?\d{1,5})(?:,|$)")
 _REQUIRES_TIME = "require_timelimit"
 """A plugin of Slurm's own that refuses jobs without a time limit. Source: slurm.conf(5), JobSubmitPlugins."""
 
@@ -33,6 +37,7 @@ class SlurmConfig:
     enforced: frozenset[str] = frozenset()
     """What of the accounts decides whether a job is taken: `associations`, `limits`, `qos`."""
     requires_time: bool = False
+    scheduler: Scheduler = field(default_factory=Scheduler)
     ports: tuple[tuple[int, int], ...] = ()
 
 
@@ -49,8 +54,20 @@ def slurm_config(text: str) -> SlurmConfig:
         has_accounting=bool(storage) and not storage.endswith("/none"),
         enforced=_enforced(found.get("AccountingStorageEnforce", "")),
         requires_time=_REQUIRES_TIME in found.get("JobSubmitPlugins", "").replace("job_submit/", "").split(","),
+        scheduler=_scheduler(found),
         ports=tuple(each for each in ranges if each is not None),
     )
+
+
+def _scheduler(found: Mapping[str, str]) -> Scheduler:
+    """Return the scheduler; the interval that the site leaves out is Slurm's default."""
+    kind = found.get("SchedulerType", "").rpartition("/")[2]
+    if kind == "builtin":
+        return Scheduler(kind="builtin")
+    if kind != "backfill":
+        return Scheduler()
+    given = _INTERVAL.search(found.get("SchedulerParameters", ""))
+    return Scheduler(backfill_interval=max(-1, min(int(given[1]), 10800)) if given else BACKFILL_INTERVAL)
 
 
 def _enforced(text: str) -> frozenset[str]:

@@ -40,6 +40,7 @@ def _site(parsed: Parsed, answers: Answers) -> Site:
         known=True,
         name=config.name if config.name.isprintable() else "",
         slurm_version=config.version,
+        scheduler=config.scheduler,
         partitions=tuple(with_nodes(record, parsed.nodes) for record in parsed.partitions),
         default_partition=_default(parsed),
         virtual_clusters=_virtual_clusters(parsed),

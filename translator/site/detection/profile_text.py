@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import timedelta
 
-    from ..profile import Partition, Shape, Site
+    from ..profile import Partition, Scheduler, Shape, Site
     from .answers import Detection
 
 _HEAD = (
@@ -34,6 +34,7 @@ def _parts(detection: Detection) -> Iterator[list[str]]:
     yield comment(_HEAD)
     first = (("name", site.name), ("host", site.host), ("slurmVersion", site.slurm_version))
     yield [f"{key}: {scalar(text)}" for key, text in first if text]
+    yield [*comment("SchedulerType and bf_interval of Slurm."), f"scheduler: {_scheduler(site.scheduler)}"]
     if site.partitions:
         yield [*comments("partitions"), "partitions:", *(line for each in site.partitions for line in _partition(each))]
     if site.default_partition:
@@ -63,6 +64,11 @@ def _parts(detection: Detection) -> Iterator[list[str]]:
         found = f"This machine has {', '.join(detection.runtimes)}. No node was looked at: what nodes have, too, is for"
         yield [*comment(f"{found} you to take."), f"# containers: {{runtime: {detection.runtimes[0]}}}"]
     yield _gaps(detection)
+
+
+def _scheduler(scheduler: Scheduler) -> str:
+    interval = scheduler.backfill_interval
+    return f"{{type: {scheduler.kind}{'' if interval is None else f', backfillInterval: {interval}'}}}"
 
 
 def _partition(partition: Partition) -> list[str]:

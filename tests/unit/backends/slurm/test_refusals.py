@@ -144,6 +144,10 @@ SAID = {
     "Invalid node name specified": ("nodelist exclude", "change `nodelist` or `exclude`"),
     "Node count specification invalid": ("nodes", "fewer `instances`"),
     "More processors requested than permitted": ("nodes", "fewer `instances`"),
+    "Requested operation not supported on this system": (
+        "",
+        "write `scheduler: {type: builtin}` into the site profile",
+    ),
     "Invalid license specification": ("licenses", "write `options: [--licenses=NAME:1]`"),
     "Burst Buffer request invalid": ("bb", "write `options: [--bb=...]`"),
     "Burst Buffer permission denied": ("bb", "`scontrol show burst`"),

@@ -12,7 +12,7 @@ from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.detection.profile_text import profile_text
 from paislurm.translator.site.limits import Account, Limits
 from paislurm.translator.site.load import load_site
-from paislurm.translator.site.profile import Gpus, GpuVendor, Partition, PortRange, Shape, Site, VirtualCluster
+from paislurm.translator.site.profile import Gpus, GpuVendor, Partition, PortRange, Scheduler, Shape, Site, VirtualCluster
 
 from .answered import CONFIG, EXPECTED, VERSIONS, detected, recorded
 
@@ -43,6 +43,7 @@ def test_what_was_recorded_on_each_slurm(version: str) -> None:
         known=True,
         name="paislurm",
         slurm_version=slurm,
+        scheduler=Scheduler(backfill_interval=1),
         partitions=tuple(
             Partition(
                 name=name,

@@ -13,7 +13,7 @@ from paislurm.translator.site.detection.nodes import Gres, gres, nodes
 from paislurm.translator.site.detection.partitions import partition_records
 from paislurm.translator.site.detection.records import records
 from paislurm.translator.site.limits import Account, Amounts, Limits
-from paislurm.translator.site.profile import PortRange, Shape
+from paislurm.translator.site.profile import PortRange, Scheduler, Shape
 
 from .answered import NODE, PARTITION
 
@@ -208,6 +208,22 @@ def test_what_is_enforced(text: str, enforced: set[str]) -> None:
 )
 def test_a_plugin_that_requires_a_time_limit(plugins: str, required: bool) -> None:
     assert slurm_config(f"JobSubmitPlugins = {plugins}\n").requires_time == required
+
+
+@pytest.mark.parametrize(
+    ("text", "scheduler"),
+    [
+        ("SchedulerType = sched/builtin\nSchedulerParameters = bf_interval=9\n", Scheduler(kind="builtin")),
+        ("SchedulerType = sched/backfill\nSchedulerParameters = (null)\n", Scheduler(backfill_interval=30)),
+        ("SchedulerType = sched/backfill\nSchedulerParameters = defer,bf_interval=60,bf_window=9\n",
+         Scheduler(backfill_interval=60)),
+        ("SchedulerType = sched/backfill\nSchedulerParameters = bf_interval=-1\n", Scheduler(backfill_interval=-1)),
+        ("SchedulerType = sched/other\n", Scheduler()),
+        ("", Scheduler()),
+    ],
+)  # fmt: skip
+def test_which_scheduler_there_is(text: str, scheduler: Scheduler) -> None:
+    assert slurm_config(text).scheduler == scheduler
 
 
 def test_features_and_other_resources_of_a_node() -> None:

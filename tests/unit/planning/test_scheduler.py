@@ -1,0 +1,76 @@
+"""A Slurm that starts no job with a component for each role: all roles share one allocation, or the plan refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from paislurm.translator.errors import PlanError
+from paislurm.translator.pipeline import Compiled, compile_job
+from paislurm.translator.site.load import load_site
+
+NODES = "{nodes: [{count: 8, cpus: 16, memoryMB: 100000}]}"
+SHAPES = f"partitions: {{a: {NODES}, b: {NODES}}}\ndefaultPartition: a\n"
+BUILTIN, OFF = "scheduler: {type: builtin}\n", "scheduler: {backfillInterval: -1}\n"
+
+
+def compiled(profile: str, roles: int = 2, **slurm: Any) -> Compiled:
+    resources = {"cpu": 4, "memoryMB": 400, "gpu": 0}
+    role = {"dockerImage": "image", "resourcePerInstance": resources, "commands": ["true"], "instances": 1}
+    job = {
+        "protocolVersion": 2,
+        "name": "demo",
+        "type": "job",
+        "prerequisites": [{"name": "image", "type": "dockerimage", "uri": "/image"}],
+        "taskRoles": {f"r{number}": role for number in range(roles)},
+        "extras": {"slurm": slurm},
+    }
+    return compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(profile, file="site.yaml"))
+
+
+@pytest.mark.parametrize(("scheduler", "why"), [(BUILTIN, "is sched/builtin"), (OFF, "backfill scheduler, ")])
+def test_all_roles_share_one_allocation(scheduler: str, why: str) -> None:
+    layout = compiled(SHAPES + scheduler).plan.layout
+    assert layout.kind == "shared"
+    assert why in layout.reason
+    assert compiled(SHAPES + scheduler, layout="shared").plan.layout.kind == "shared"
+    assert compiled(SHAPES + scheduler, roles=1).plan.layout.kind == "plain"
+
+
+@pytest.mark.parametrize("scheduler", ["", "scheduler: {}\n", "scheduler: {type: backfill, backfillInterval: 30}\n"])
+def test_with_backfill_each_role_has_a_component(scheduler: str) -> None:
+    assert compiled(SHAPES + scheduler).plan.layout.kind == "het"
+
+
+@pytest.mark.parametrize(
+    ("profile", "slurm", "path", "problem", "hint"),
+    [
+        (
+            SHAPES,
+            {"layout": "het"},
+            "$.extras.slurm.layout",
+            "asks for the layout het",
+            "leave extras.slurm.layout out",
+        ),
+        ("", {}, "$.taskRoles", "no site profile describes the nodes", "`paislurm site detect`"),
+        (SHAPES, {"taskRoles": {"r1": {"partition": "b"}}}, "$.taskRoles", "different partitions", "the same nodes"),
+    ],
+    ids=["asked", "unknown nodes", "places"],
+)
+def test_a_job_that_needs_components_is_refused(
+    profile: str, slurm: dict[str, Any], path: str, problem: str, hint: str
+) -> None:
+    with pytest.raises(PlanError) as caught:
+        compiled(profile + BUILTIN, **slurm)
+    (fault,) = caught.value.diagnostics
+    assert (fault.code, fault.path) == ("E429", path)
+    assert problem in fault.message
+    assert "Slurm starts no job with a component for each role here: its scheduler is sched/builtin" in fault.message
+    assert hint in fault.hint
+
+
+def test_a_job_that_does_not_fit_together_is_told_that() -> None:
+    with pytest.raises(PlanError, match="E414"):
+        compiled(SHAPES.replace("count: 8", "count: 1") + BUILTIN, roles=5)
