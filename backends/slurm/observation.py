@@ -125,6 +125,8 @@ def _from_row(row: Row, rows: Sequence[Row], *, final: bool) -> Observation:
     ends = [other.ended for other in rows if other.ended is not None]
     ended = phase(row.state) is Phase.ENDED
     reasons = tuple(other.reason[:MAX_REASON] if phase(other.state) is Phase.PENDING else "" for other in rows)
+    # A heterogeneous job without a reason waits for another scheduler than a plain one: how many components tells.
+    has_reasons = any(reasons) or (len(rows) > 1 and phase(row.state) is Phase.PENDING)
     return Observation(
         job_id=row.leader,
         state=row.state,
@@ -133,7 +135,7 @@ def _from_row(row: Row, rows: Sequence[Row], *, final: bool) -> Observation:
         status=leader.status if ended else None,
         signal=leader.signal if ended else None,
         reason=row.reason or next(filter(None, reasons), ""),
-        reasons=reasons if any(reasons) else (),
+        reasons=reasons if has_reasons else (),
         nodes=",".join(other.nodes for other in rows if other.nodes),
         submitted=leader.submitted,
         started=leader.started if leader.nodes else None,

@@ -55,6 +55,8 @@ KINDS = {
         Kind("cpus", slurms=(OWN,)),
         Kind("sparse", nodes=("n1", "n2", "n3"), cgroups=False, accounts=False),
         Kind("private", nodes=("n1",), accounts=False, slurms=()),
+        Kind("backfill", nodes=("n1", "n2"), cgroups=False, accounts=False, slurms=()),
+        Kind("builtin", nodes=("n1", "n2"), cgroups=False, accounts=False, slurms=()),
         Kind("guarded", nodes=("n1", "n2", "n3", "n4"), far="n4", spank=True),
     )
 }
@@ -62,6 +64,8 @@ KINDS = {
 
 `sparse`: what a small site leaves out. `guarded`: what a large one forbids, adds and puts in the way.
 `private`: a job has a /tmp of its own; with several nodes beside each other on one machine that fails at times.
+`backfill`: Slurm's default scheduler parameters: a heterogeneous job waits for up to 30 s on an idle cluster.
+`builtin`: the scheduler that takes no heterogeneous job. Both are small: each Slurm boots them for a few cases.
 """
 
 

@@ -113,6 +113,28 @@ def test_slurmdbd_is_stopped(site: Site, folder: Path) -> None:
 
 
 @pytest.mark.exclusive
+def test_a_retry_whose_controller_is_away(site: Site, folder: Path) -> None:
+    """sbatch could not reach it, so that nothing was submitted: the retry is no unknown, and comes when it is back."""
+    cluster = site.administrator
+    gate = folder / "gate"
+    command = f"{FIRST} || exit 0; echo ready; until [ -e {gate} ]; do sleep 0.2; done; exit 1"
+    job = site.submit(folder, role("w", 1, command), retries=1)
+    job.wait_for("ready", "0-w/0")
+    cluster.stop_daemon("slurmctld")
+    try:
+        gate.touch()
+        wait_until((job.attempt() / "result.json").exists, f"the result of {job.name}")
+        shown = job.status()
+    finally:
+        cluster.start_daemon("slurmctld")
+    assert (shown["state"], shown["attempt"], shown["job_id"]) == ("WAITING", 1, None)
+    assert shown["reason"].startswith("attempt 1 is not submitted yet: Slurm cannot be reached: ")
+    assert shown["reason"].endswith("(connect failure); it is tried again until Slurm answers")
+    code, result = job.ended(attempt=1, loud=True)
+    assert (code, result["outcome"], job.status()["retries"]) == (0, "succeeded", 1)
+
+
+@pytest.mark.exclusive
 def test_there_is_no_accounting(site: Site, folder: Path) -> None:
     """Of a job that is cancelled before it begins only the queue knows, as long as it remembers."""
     cluster = site.administrator

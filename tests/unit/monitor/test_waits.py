@@ -65,7 +65,7 @@ def test_a_heterogeneous_job_without_a_reason_waits_for_the_backfill_scheduler(
 ) -> None:
     """Nothing else starts it, however idle the cluster is; of one allocation nothing is to be said."""
     folder = job_folder(tmp_path, replace(CREATED, roles=ROLES, backfill_interval=interval), INTENT, SUBMITTED)
-    seen = observed("PENDING", reason="None", reasons=("None",) * 3)
+    seen = observed("PENDING", reasons=("",) * 3)
     status = stepped(folder, FakeBackend(seen), NOW).job_status
     (wait,) = status.waits
     assert (wait.backend_reason, wait.kind, wait.role_names, status.since) == ("None", "turn", (), NOW)

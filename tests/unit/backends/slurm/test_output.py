@@ -141,6 +141,11 @@ def test_a_component_each_has_a_reason() -> None:
         assert seen is not None
         assert seen.reason == reason
         assert seen.reasons == ("Resources" if first == "Resources" else "", "PartitionTimeLimit")
+    unsaid = text.format("None").replace("PartitionTimeLimit", "None")
+    for state, known in (("PENDING", ("", "")), ("RUNNING", ())):
+        seen = observation(queue_rows(unsaid.replace("PENDING", state)), (), components=2, accounted=True)
+        assert seen is not None
+        assert seen.reasons == known
     running = observation(queue_rows("7|7|RUNNING|90|100|N/A|n1|None\n"), (), components=1, accounted=True)
     assert running is not None
     assert (running.reason, running.reasons) == ("", ())

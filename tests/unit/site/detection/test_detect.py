@@ -12,7 +12,16 @@ from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.detection.profile_text import profile_text
 from paislurm.translator.site.limits import Account, Limits
 from paislurm.translator.site.load import load_site
-from paislurm.translator.site.profile import Gpus, GpuVendor, Partition, PortRange, Scheduler, Shape, Site, VirtualCluster
+from paislurm.translator.site.profile import (
+    Gpus,
+    GpuVendor,
+    Partition,
+    PortRange,
+    Scheduler,
+    Shape,
+    Site,
+    VirtualCluster,
+)
 
 from .answered import CONFIG, EXPECTED, VERSIONS, detected, recorded
 
