@@ -114,7 +114,7 @@ def test_slurmdbd_is_stopped(site: Site, folder: Path) -> None:
 
 @pytest.mark.exclusive
 def test_a_retry_whose_controller_is_away(site: Site, folder: Path) -> None:
-    """sbatch could not reach it, so that nothing was submitted: the retry is no unknown, and comes when it is back."""
+    """Sbatch could not reach it, so that nothing was submitted: the retry is no unknown, and comes when it is back."""
     cluster = site.administrator
     gate = folder / "gate"
     command = f"{FIRST} || exit 0; echo ready; until [ -e {gate} ]; do sleep 0.2; done; exit 1"
