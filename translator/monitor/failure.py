@@ -23,16 +23,15 @@ MAX_CONDITIONS = 2
 
 @dataclass(frozen=True, kw_only=True)
 class CommandPlace:
-    """Name the line of the job file (from 1) at which commands begin, and its text there.
+    """Name the lines of the job file (from 1) of which one has the command that failed, and its text if it is one.
 
-    `is_named` is whether it is that of the command that failed, as bash says. `workdir` is where the commands start, in
-    the words of the job file, "" where the plan does not tell.
+    `workdir` is where the commands start, in the words of the job file, "" where the plan does not tell.
     """
 
     file: str
     line: int
-    text: str
-    is_named: bool
+    last_line: int
+    text: str = ""
     workdir: str = ""
 
 
@@ -64,6 +63,7 @@ class Failure:
             "advice": self.advice.text,
             "file": command.file if command else None,
             "line": command.line if command else None,
+            "last_line": command.last_line if command else None,
             "stream": self.stream,
             "last_lines": list(self.last_lines),
         }

@@ -16,7 +16,9 @@ PSL_WORDS=() PSL_LAST_MESSAGE=''
 # while a hook runs that must run at any end: TERM is not forwarded to that hook.
 PSL_STOPPED=0 PSL_TERM_FORWARDED=0 PSL_RUNNING='' PSL_COMMAND='' PSL_ENDING=''
 PSL_CODE=0 PSL_BEHAVIOUR='' PSL_EXPORTS='' PSL_CODE_OF_SCRIPT='' PSL_FAILED_SCRIPT=''
-PSL_STDOUT_LOG='' PSL_STDERR_LOG='' PSL_RUNTIME_LOG='' PSL_SCRIPTS_LOG=''
+PSL_STDOUT_LOG='' PSL_STDERR_LOG='' PSL_RUNTIME_LOG='' PSL_SCRIPTS_LOG='' PSL_END_LOG=''
+# Whether a bash notes in PSL_END_LOG where its commands failed.
+PSL_NOTES_END=''
 # The ranks of a task: this shell is PSL_RANK of PSL_RANKS. The first rank knows the processes of
 # the others, and the status of the rank that failed first. PSL_EXIT_BY_PID has the statuses of
 # ended commands, by process.

@@ -53,18 +53,26 @@ hold_for_debug() {
 
 # run_commands: run the commands, in every rank of the task, and return the status.
 run_commands() {
-  local status=0 script=$PSL_ATTEMPT_FOLDER/commands/${PSL_ROLE_FOLDER[PSL_ROLE]}.sh
-  local -a options
-  read -ra options <<<"${PSL_SHELL_OPTIONS[PSL_ROLE]}"
+  local status=0
   if ((PSL_RANKS != 1)); then
     release_ranks
   fi
-  run_bash "$PSL_STDOUT_LOG" "$PSL_STDERR_LOG" "$script" ${options[@]+"${options[@]}"} -- ||
-    status=$?
+  launch start_commands
+  await_command || status=$?
   if ((PSL_RANKS != 1)); then
     join_ranks "$status" || status=$?
   fi
   return "$status"
+}
+
+# start_commands: become the bash that runs the commands.
+start_commands() {
+  local -a options
+  PSL_NOTES_END=1
+  read -ra options <<<"${PSL_SHELL_OPTIONS[PSL_ROLE]}"
+  start_bash "$PSL_STDOUT_LOG" "$PSL_STDERR_LOG" \
+    "$PSL_ATTEMPT_FOLDER/commands/${PSL_ROLE_FOLDER[PSL_ROLE]}.sh" \
+    ${options[@]+"${options[@]}"} --
 }
 
 # run_bash OUTPUT ERRORS SCRIPT OPTION ...: run a script to its end, and return its status.
@@ -97,11 +105,11 @@ exec_with_exports() {
   if [[ ${PSL_UNEXPORTED_PEERS-} && ${PSL_NAMES_PEERS[PSL_ROLE]-} ]] && ((PSL_GANG)); then
     peers=$PSL_ATTEMPT_FOLDER/peers.sh
   fi
-  if [[ $PSL_EXPORTS || $peers || ${PAISLURM_BASH_ENV-} ]] ||
+  if [[ $PSL_EXPORTS || $peers || ${PAISLURM_BASH_ENV-} || $PSL_NOTES_END ]] ||
     ((${#PSL_LOWERCASE_EXPORTS[@]})); then
     exec {PSL_EXPORTS_FD}< <(
       print_exports ${PSL_LOWERCASE_EXPORTS[@]+"${PSL_LOWERCASE_EXPORTS[@]}"} &&
-        printf '%s' "$PSL_EXPORTS" && print_source "$peers" && print_start_file
+        printf '%s' "$PSL_EXPORTS" && print_source "$peers" && print_traps && print_start_file
     )
     export BASH_ENV=/dev/fd/$PSL_EXPORTS_FD
   fi
@@ -127,6 +135,30 @@ print_source() {
   [[ $1 ]] || return 0
   quote "$1"
   printf '\nsource %s\n' "$PSL_QUOTED"
+}
+
+# print_traps: print lines by which the bash of the commands notes in PSL_END_LOG where they fail, as
+# "STATUS LINE CALL ... 0 FILE COMMAND". CALL is the line of a call, the outermost last; FILE is '' if
+# COMMAND is in the script itself. Only the trap on ERR knows LINE; without errexit, when COMMAND need
+# not be the last one, it goes, so that it costs nothing in a loop. Traps of the commands take the
+# place of these. Nothing that these print, as with xtrace, may reach the logs; nor may secrets.
+print_traps() {
+  local note command="\"\${BASH_COMMAND//\$'\n'/ }\""
+  [[ $PSL_NOTES_END ]] || return 0
+  if [[ ${PSL_SECRET_NAMES-} ]]; then
+    command=''
+  fi
+  quote "$PSL_END_LOG"
+  IFS= read -r note <<'END_OF_NOTE'
+printf "%.300s " $'\n'"$?" "$LINENO" "${BASH_LINENO[@]}" "${BASH_SOURCE#"$0"}"
+END_OF_NOTE
+  note+=" $command >>$PSL_QUOTED || :"
+  if [[ " ${PSL_SHELL_OPTIONS[PSL_ROLE]} " == *' -e '* ]]; then
+    quote "{ case \$- in *e*) $note ;; *) trap - ERR ;; esac; } >/dev/null 2>&1"
+    printf '\ntrap %s ERR' "$PSL_QUOTED"
+  fi
+  quote "{ case \$? in 0) ;; *) ${note/\$LINENO/0} ;; esac; } >/dev/null 2>&1"
+  printf '\ntrap %s EXIT\n' "$PSL_QUOTED"
 }
 
 # print_start_file: print lines by which a bash reads the file that BASH_ENV names, if there is one.

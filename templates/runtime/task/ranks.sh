@@ -7,8 +7,7 @@
 # run_follower_rank: run the commands in a rank that is not the first one of its task.
 # The commands write their end into the control FIFO of the first rank.
 run_follower_rank() {
-  local fifo=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT release script
-  local -a options
+  local fifo=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT release
   name_logs "$PSL_SLOT" 0
   check_node_folder 2>>"$PSL_STDERR_LOG" || return
   exec {PSL_CONTROL_FD}<>"$fifo" {release}<>"$fifo.rank.$PSL_RANK" || return
@@ -17,10 +16,7 @@ run_follower_rank() {
     printf 'rank %s 0\n' "$PSL_RANK" >&"$PSL_CONTROL_FD"
     return 1
   fi
-  read -ra options <<<"${PSL_SHELL_OPTIONS[PSL_ROLE]}"
-  options+=(--)
-  script=$PSL_ATTEMPT_FOLDER/commands/${PSL_ROLE_FOLDER[PSL_ROLE]}.sh
-  launch start_bash "$PSL_STDOUT_LOG" "$PSL_STDERR_LOG" "$script" "${options[@]}"
+  launch start_commands
   printf 'rank %s %s\n' "$PSL_RANK" "$PSL_COMMAND" >&"$PSL_CONTROL_FD"
   while kill -0 "$PSL_COMMAND" 2>/dev/null; do
     pass_on_term

@@ -48,6 +48,7 @@ name_logs() {
   PSL_STDOUT_LOG=$logs.stdout$suffix.log
   PSL_STDERR_LOG=$logs.stderr$suffix.log
   PSL_RUNTIME_LOG=$logs.runtime$suffix.log
+  PSL_END_LOG=$logs.end$suffix.log
   if ((PSL_ONE_LOG)); then
     PSL_STDERR_LOG=$PSL_STDOUT_LOG
   fi

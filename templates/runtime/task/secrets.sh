@@ -23,6 +23,10 @@ insert_secrets() {
       name=${piece:${#before}+${#PSL_SECRET_TAG}}
       read_secret "${name%"$PSL_SECRET_TAG_END"}" || return
       piece=$before$PSL_SECRET
+      # The lines of the script are not those of the job file any more.
+      if [[ $PSL_SECRET == *$'\n'* ]]; then
+        PSL_NOTES_END=''
+      fi
     fi
     PSL_PIECES+=("$piece")
   done <"$1"

@@ -117,7 +117,7 @@ def test_a_failure_before_any_task_is_of_the_batch_script() -> None:
 
 def missed(path_says: str, workdir: str, status: int = 2, code: int = 255, stream: str = "stderr") -> str:
     """Return what is advised where these are the last lines of a command that starts in this folder."""
-    place = CommandPlace(file="job.yaml", line=1, text="", is_named=False, workdir=workdir)
+    place = CommandPlace(file="job.yaml", line=1, last_line=1, workdir=workdir)
     seen = view(code, [task(0, exit_status=status, exit_code=code, **FAILED), task(1)])
     lines = tuple(path_says.split("\n"))
     found = Failure.of(seen, code, deciding_task(seen), command=place, stream=stream, last_lines=lines)

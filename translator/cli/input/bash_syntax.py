@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from bisect import bisect_right
 from typing import TYPE_CHECKING
@@ -83,6 +84,11 @@ def file_line(lines: Lines, number: int) -> int:
     starts = [start for start, _ in lines]
     item = bisect_right(starts, number - 1) - 1
     return lines[item][1] if item >= 0 else 0
+
+
+def is_bash(text: str) -> bool:
+    """Tell whether a text is complete commands of bash; nothing is where there is no bash."""
+    return shutil.which("bash") is not None and not _bash_says(text)
 
 
 def _bash_says(text: str, *options: str) -> list[tuple[int, str]]:

@@ -1,57 +1,127 @@
-"""Where the command of a role stands in the job file, by the plan that a job's folder keeps."""
+"""Where the command that failed stands in the job file: what its bash reported, by the plan that a job's folder keeps."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...lazy import regex
 from ...monitor.failure import CommandPlace
 from ...state.safe_read import CorruptDataError, json_object, read_end, require_int, require_objects, require_str
+from ..input.bash_syntax import file_line, is_bash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from ...state.command_ends import CommandEnd
+
 MAX_PLAN = 64 << 20
-_AT_LINE = regex(r"^(?:\S*/commands/\S+\.sh|bash|main|environment): line (\d{1,9}): ")
+MAX_LINES = 40
+"""So many lines back the start of a command is looked for; each takes a bash that reads all lines before."""
+_OTHER_LINES = regex(r"\b(?:trap|eval)\b")
+_LOOP = regex(r"\b(?:while|until)\b")
+_BLANK = regex(r"[\s;]|\\\n")
+"""What bash writes in another way than a script: blanks, and the ends of commands."""
+_AT_LINE = regex(r"^(?:\S*/commands/\S+\.sh|/dev/fd/\d+): line (\d{1,9}): ")
 """What bash writes before its own messages about a command. Source: bash(1); observed on 5.2."""
 
 
-def command_place(folder: Path, role: str, printed: Sequence[str]) -> CommandPlace | None:
-    """Return where the command of a role stands; where bash names a line among what was `printed`, that one.
+def command_place(
+    folder: Path, role: str, ends: Sequence[CommandEnd], printed: Sequence[str]
+) -> CommandPlace | None:
+    """Return the lines of the job file of which one failed, by where bash says that the commands of a role ended.
 
-    None where the plan cannot be read, or does not tell.
+    `printed` are the last lines of the task. None where the plan cannot be read, or does not tell.
     """
     try:
         data, whole = read_end(folder / "plan.json", MAX_PLAN)
         plan = json_object(data) if whole else {}
         found = next(each for each in require_objects(plan, "roles") if each.get("name") == role)
-        place = _place(require_str(plan, "file"), found["command"], _line_named(printed))
+        place = _place(require_str(plan, "file"), found["command"], ends, printed)
         workdir = found.get("workdir")
         return replace(place, workdir=workdir) if place is not None and isinstance(workdir, str) else place
     except (OSError, CorruptDataError, StopIteration, KeyError):
         return None
 
 
-def _line_named(printed: Sequence[str]) -> int:
-    """Return the line of the commands (from 0) that bash names last, 0 where it names none."""
-    found = [match for match in map(_AT_LINE.match, printed) if match]
-    return max(0, int(found[-1][1]) - 1) if found else 0
-
-
-def _place(file: str, command: object, number: int) -> CommandPlace | None:
+def _place(file: str, command: object, ends: Sequence[CommandEnd], printed: Sequence[str]) -> CommandPlace | None:
     if not isinstance(command, dict):
         return None
-    lines = require_str(command, "text").split("\n")
+    text = require_str(command, "text")
     pairs = command.get("item_lines")
-    starts = [_pair(pair) for pair in pairs] if isinstance(pairs, list) else []
-    item = bisect_right([start for start, _ in starts], number) - 1
-    if item < 0 or number >= len(lines):
+    in_file = [_pair(pair) for pair in pairs] if isinstance(pairs, list) else []
+    first, last = failed_lines(text, ends, printed)
+    line, last_line = file_line(in_file, first), file_line(in_file, last)
+    if not line:
         return None
-    is_named = number > 0 or len(lines) == 1
-    return CommandPlace(file=file, line=starts[item][1], text=lines[number].strip(), is_named=is_named)
+    shown = text.split("\n")[first - 1].strip() if first == last else ""
+    return CommandPlace(file=file, line=line, last_line=last_line, text=shown)
+
+
+def failed_lines(text: str, ends: Sequence[CommandEnd], printed: Sequence[str]) -> tuple[int, int]:
+    """Return the first and the last line (from 1) of those of commands among which is the one that failed.
+
+    That is all of them where bash does not tell. `printed` is the end of the standard error.
+    """
+    lines = text.split("\n")
+    said = _AT_LINE.match(printed[-1]) if printed else None
+    for end in ends:
+        places = _places(text, end.command)
+        found = _by_line(lines, end.line, places) if end.line else _by_command(text, end.command, places)
+        # A line that bash cannot read, or a loop that it cannot redirect, runs nothing: only its message tells.
+        if found and (_is_exit(end.command) or said is None or _covers([found, *places], int(said[1]))):
+            first, last = found
+            is_one = all(line.endswith("\\") for line in lines[first - 1 : last - 1])
+            return first, first if is_one else last
+    return 1, len(lines)
+
+
+def _covers(places: Sequence[tuple[int, int]], line: int) -> bool:
+    return any(first <= line <= last for first, last in places)
+
+
+def _is_exit(command: str) -> bool:
+    return command.partition(" ")[0] == "exit"
+
+
+def _by_line(lines: Sequence[str], line: int, places: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return the lines of the command that bash names by its last one, as it does with subshells and pipelines.
+
+    It is that line alone where it is within a compound command that goes on. None where it may be no line of these:
+    within a trap of the commands' own, and within `eval`, bash counts from another one.
+    """
+    believed = _covers(places, line) if places else not any(map(_OTHER_LINES.search, lines))
+    if not believed or line > len(lines):
+        return None
+    for start in range(line, max(0, line - MAX_LINES), -1):
+        goes_on = start > 1 and lines[start - 2].rstrip().endswith(("|", "\\"))
+        if not goes_on and is_bash("\n".join(lines[start - 1 : line])):
+            return start, line
+    return line, line
+
+
+def _by_command(text: str, command: str, places: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return from where to where there is the command that bash ran last; None where another one may have failed.
+
+    A loop can end with the status of its body, after its condition.
+    """
+    if not places or (_LOOP.search(text) and not _is_exit(command)):
+        return None
+    return places[0][0], places[-1][1]
+
+
+def _places(text: str, command: str) -> list[tuple[int, int]]:
+    """Return the first and last line of each place of a text where a command may be, which bash has written anew."""
+    wanted = _BLANK.sub("", command)
+    kept = [index for index, letter in enumerate(text) if not _BLANK.match(text, index)]
+    packed = "".join(text[index] for index in kept)
+    found, places = packed.find(wanted) if wanted else -1, []
+    while found >= 0:
+        first, last = kept[found], kept[found + len(wanted) - 1]
+        places.append((text.count("\n", 0, first) + 1, text.count("\n", 0, last) + 1))
+        found = packed.find(wanted, found + 1)
+    return places
 
 
 def _pair(pair: object) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import BackendError
 from ...monitor.failure import Failure, deciding_task
+from ...state.command_ends import read_command_ends
 from ...state.script_reports import read_scripts
 from .command_place import command_place
 from .fetching import fetch, run_folder_with_logs
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
+    from ...state.command_ends import CommandEnd
     from ...state.records import JobRole
 
 LINES = 10
@@ -35,7 +37,7 @@ def failure_of(view: View) -> Failure | None:
         return Failure.of(view, code, None, command=None, stream="batch", last_lines=lines)
     in_hook = _failed_in_a_hook(view, role, task)
     stream, lines = _task_lines(view, role, task, in_hook=in_hook)
-    place = None if in_hook else command_place(view.folder.path, role.name, lines)
+    place = None if in_hook else command_place(view.folder.path, role.name, _command_ends(view, role, task), lines)
     return Failure.of(view, code, task, command=place, stream=stream, last_lines=lines)
 
 
@@ -46,6 +48,12 @@ def _batch_lines(view: View) -> tuple[str, ...]:
         with suppress(BackendError, OSError):
             fetch(view.history, view.history.run_folder(view.folder.path))
     return last_lines(path, LINES, _owner(view))
+
+
+def _command_ends(view: View, role: JobRole, task: TaskView) -> tuple[CommandEnd, ...]:
+    """Return where a bash of the task says that its commands ended, as the task did."""
+    ends = read_command_ends(_log(view, role, task, "end"))
+    return tuple(end for end in ends if end.status == task.exit_status)
 
 
 def _failed_in_a_hook(view: View, role: JobRole, task: TaskView) -> bool:

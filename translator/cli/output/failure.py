@@ -61,12 +61,14 @@ def _task_text(failure: Failure) -> str:
 
 
 def _command_rows(failure: Failure) -> list[tuple[str, str]]:
-    """Return where the command stands that failed, or where its commands begin, with the text if that is short."""
+    """Return where the command stands that failed, with its text if that is short, or the lines of which it is one."""
     command = failure.command
     if command is None:
         return []
+    if command.line != command.last_line:
+        return [("command", f"{command.file}, one of lines {command.line} to {command.last_line}")]
     text = f": {command.text}" if 0 < len(command.text) <= MAX_COMMAND else ""
-    return [("command" if command.is_named else "commands", f"{command.file}:{command.line}{text}")]
+    return [("command", f"{command.file}:{command.line}{text}")]
 
 
 def _last_lines(failure: Failure) -> list[str]:

@@ -60,13 +60,13 @@ def test_everything_is_said_of_the_task_that_decided(run: Runner, failed: JobFol
     write_log(failed, "0.stderr.log", "not this one\n")
     found = failure(run)
     assert (found["task"], found["node"], found["exit_code"], found["exit_status"]) == ("worker-1", "n7", 255, 3)
-    assert (found["file"], found["line"], found["stream"]) == ("my.yaml", 12, "stderr")
+    assert (found["file"], found["line"], found["last_line"], found["stream"]) == ("my.yaml", 12, 16, "stderr")
     assert found["last_lines"] == [f"error {k}" for k in range(20, 30)]
     assert failure(run, "wait", "demo") == found
     out = run("status", "demo").out
     for line in (
         "failed task  worker-1 on node n7, exit status 3",
-        "commands     my.yaml:12: set -x",
+        "command      my.yaml, one of lines 12 to 16",
         "exit rule    code 255, PAIRuntimeUnknownFailed: no rule of the exit specification knows exit status 3",
         "last lines of its standard error:",
         "  | error 29",
@@ -79,10 +79,16 @@ def test_everything_is_said_of_the_task_that_decided(run: Runner, failed: JobFol
     assert f"see: paislurm status {ME}; paislurm logs --stderr {ME} worker-1\n" in run("wait", "demo").err
 
 
-def test_the_line_that_bash_names_is_shown(run: Runner, failed: JobFolder) -> None:
-    write_log(failed, "1.stderr.log", "/x/attempts/0/commands/0-worker.sh: line 3: nosuch: command not found\n")
-    assert failure(run)["line"] == 15
+def test_the_line_that_bash_noted_is_shown(run: Runner, failed: JobFolder) -> None:
+    write_log(failed, "1.end.log", "\n3 3 0  nosuch ")
+    assert (failure(run)["line"], failure(run)["last_line"]) == (15, 15)
     assert "command      my.yaml:15: nosuch\n" in run("status", "demo").out
+
+
+@pytest.mark.parametrize("other", ["\n7 3 0  nosuch ", "\n3 9 0  x ", "\n3 0 0  fi ;; x ", "\n3 -3 0  x", "\n3 0 0  true; true"])
+def test_a_note_of_another_end_names_no_line(run: Runner, failed: JobFolder, other: str) -> None:
+    write_log(failed, "1.end.log", other)
+    assert (failure(run)["line"], failure(run)["last_line"]) == (12, 16)
 
 
 @pytest.mark.parametrize(("workdir", "helps"), [("task", True), ("submit", False), (1, False)])
@@ -152,7 +158,7 @@ def test_of_a_job_that_has_not_failed_nothing_is_said(
 
 def test_nothing_in_a_log_acts_on_a_terminal_or_makes_lines(run: Runner, failed: JobFolder) -> None:
     write_log(failed, "1.stderr.log", b"10%\r20%\r\x1b[2Jdone\x9b\n" + b"\0" * 70_000 + b"\xff\n" + b"x" * 9000)
-    plan(failed.path, text="\x1b[31m\nb")
+    plan(failed.path, text="\x1b[31m")
     said = run("wait", "demo").err
     assert "\x1b" not in said
     assert "10%" not in said
@@ -167,15 +173,15 @@ def test_nothing_in_a_log_acts_on_a_terminal_or_makes_lines(run: Runner, failed:
 )
 def test_a_plan_that_is_damaged_names_no_line(failed: JobFolder, changes: dict[str, Any]) -> None:
     plan(failed.path, **changes)
-    assert command_place(failed.path, "worker", ()) is None
+    assert command_place(failed.path, "worker", (), ()) is None
 
 
 def test_a_plan_that_cannot_be_read_names_no_line(failed: JobFolder) -> None:
-    assert command_place(failed.path, "other", ()) is None
+    assert command_place(failed.path, "other", (), ()) is None
     (failed.path / "plan.json").write_text("[", encoding="utf-8")
-    assert command_place(failed.path, "worker", ()) is None
+    assert command_place(failed.path, "worker", (), ()) is None
     (failed.path / "plan.json").unlink()
-    assert command_place(failed.path, "worker", ()) is None
+    assert command_place(failed.path, "worker", (), ()) is None
 
 
 def test_a_log_of_somebody_else_is_not_read(tmp_path: Path) -> None:

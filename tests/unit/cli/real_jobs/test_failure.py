@@ -25,6 +25,35 @@ def test_a_command_that_is_not_found(run: Runner, ran: Callable[..., Ran]) -> No
     assert f"job.yaml:{shown['line']}: nosuchprogram --fast" in done.said.err
 
 
+def test_a_command_that_prints_nothing(run: Runner, ran: Callable[..., Ran]) -> None:
+    """What bash printed of a line before is no sign that this one failed."""
+    done = ran(["echo begins", "nosuchprogram || true", "f() {\n  test -e /nosuch\n}", "echo prepared >&2\nf\necho never"])
+    shown = json.loads(run("status", "demo", "--json").out)["failure"]
+    text = (done.folder / "job.yaml").read_text(encoding="utf-8").splitlines()
+    assert shown["line"] == shown["last_line"]
+    assert "test -e /nosuch" in text[shown["line"] - 1]
+    assert f"job.yaml:{shown['line']}: test -e /nosuch" in done.said.err
+
+
+def test_a_secret_is_in_no_note(run: Runner, ran: Callable[..., Ran]) -> None:
+    """Nor is the line of a script in which a secret has lines."""
+    secrets = {"one": "s3cret-one", "two": "s3cret\ntwo"}
+    done = ran(["echo a", "test <% $secrets.one %> = b", "echo c"], secrets=secrets)
+    log = done.attempt / "logs" / "0-worker" / "0.end.log"
+    assert "s3cret" not in log.read_text()
+    shown = json.loads(run("status", "demo", "--json").out)["failure"]
+    text = (done.folder / "job.yaml").read_text(encoding="utf-8").splitlines()
+    assert "test <% $secrets.one %> = b" in text[shown["line"] - 1]
+    assert shown["line"] == shown["last_line"]
+
+
+def test_lines_in_a_secret_are_no_lines_of_the_job_file(run: Runner, ran: Callable[..., Ran]) -> None:
+    done = ran(["echo '<% $secrets.two %>' >/dev/null", "false", "echo c"], secrets={"two": "a\nb"})
+    shown = json.loads(run("status", "demo", "--json").out)["failure"]
+    assert shown["last_line"] - shown["line"] == 2
+    assert not (done.attempt / "logs" / "0-worker" / "0.end.log").exists()
+
+
 def test_a_task_that_failed_by_itself_is_no_task_that_was_stopped(ran: Callable[..., Ran]) -> None:
     """Both failed in the same moment: one decided, and the other one is FAILED all the same."""
     together = "touch ../$FC_TASK_INDEX; until [ -e ../0 ] && [ -e ../1 ]; do :; done; exit 4"
