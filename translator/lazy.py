@@ -89,8 +89,7 @@ def _init(cls: Any) -> Callable[..., None]:
                 made[name] = make()
         if made.keys() != every.keys():
             raise TypeError(f"{cls.__qualname__}: {', '.join(sorted(made.keys() ^ every.keys()))}: missing or unknown")
-        for name, value in made.items():
-            put(self, name, value)
+        put(self, "__dict__", made)
 
     return init
 

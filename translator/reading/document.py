@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from functools import cached_property
 from typing import TYPE_CHECKING, Union
 
 from ..errors import Diagnostic, Location
 from ..lazy import dataclass
-from .source_lines import shown_of_document
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -71,29 +69,23 @@ class Span:
 class Document:
     """Hold the root value of a file and the spans of all values in it.
 
-    `lines` is the file's text, line by line. `secrets` is the second document of a file that has one. What may
-    hold secrets is left out of the text of the object itself.
+    `lines` is the file's text, line by line; `shown` is the part of it that messages may show. `secrets` is the
+    second document of a file that has one. What may hold secrets is left out of the text of the object itself.
     """
 
     file: str
     root: Value = field(repr=False)
     spans: Mapping[Path, Span] = field(repr=False)
     lines: tuple[str, ...] = field(default=(), repr=False)
+    shown: Sequence[str] = field(default=(), repr=False)
     secrets: Mapping[str, Value] | None = field(default=None, repr=False)
     given: Mapping[Path, str] = field(default_factory=dict)
     """Which values an option of the command line has put there, and which option: `--time`."""
-    secrets_line: int = 0
-    """The line on which the second document begins, 0 where there is none."""
     warnings: tuple[Diagnostic, ...] = ()
-
-    @cached_property
-    def _shown(self) -> Sequence[str]:
-        """The lines that messages may show."""
-        return shown_of_document(self.lines, self.spans, self.secrets_line)
 
     def location_at(self, line: int, column: int) -> Location:
         """Return a place by its line and column, with the text of the line if that may be shown."""
-        source = self._shown[line - 1] if 0 < line <= len(self._shown) else ""
+        source = self.shown[line - 1] if 0 < line <= len(self.shown) else ""
         return Location(file=self.file, line=line, column=column, source=source)
 
     def location(self, path: Path, *, key: bool = False) -> Location:

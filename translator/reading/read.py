@@ -11,7 +11,7 @@ from ..lazy import regex
 from .decode import MAX_FILE, UTF_16, UndecodableError, decode, lines_of
 from .document import Document
 from .json_nodes import JsonReader, looks_like_v1
-from .source_lines import shown_of_text, with_sources
+from .source_lines import shown_of_document, shown_of_text, with_sources
 from .spans import Spans
 from .yaml_errors import yaml_error
 from .yaml_nodes import Composer, FatalReadError
@@ -58,8 +58,8 @@ def read(text: str | bytes, *, file: str) -> Document:
         root=roots[0].value,
         spans=Spans(roots[0], lines),
         lines=lines,
+        shown=shown_of_document(lines, composer.secret_lines, roots[1].line if len(roots) > 1 else 0),
         secrets=secrets if isinstance(secrets, dict) else None,
-        secrets_line=roots[1].line if len(roots) > 1 else 0,
         warnings=(*(json.warnings if json else ()), *(_secrets_warning(root, file) for root in roots[1:])),
     )
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from ..lazy import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from ..errors import Diagnostic
-    from .document import Path, Span
 
 SECRET_KEYS = ("secrets", "auth")
 """Whatever stands below them is never shown. Source: PAI protocol v2, secrets and auth."""
@@ -19,18 +18,19 @@ _NAMES_SECRETS = regex(r"(?<![\w$.])(?:secrets|auth)\b|^---")
 _ALIAS = regex(r"(?:^|[\s\[{,:])\*\w")
 
 
-def shown_of_document(lines: Sequence[str], spans: Mapping[Path, Span], second: int) -> Sequence[str]:
+def shown_of_document(lines: Sequence[str], secrets: Iterable[tuple[int, int]], second: int) -> Sequence[str]:
     """Return the lines of a file that was read, those that can hold secrets empty.
 
-    `second` is the line (from 1) on which its second document begins, 0 where there is none. Where secrets have an
-    alias, their text can stand anywhere: then all lines are empty.
+    `secrets` are the first and the last line (from 1) of each value below a secret key. `second` is the line on which
+    the second document begins, 0 where there is none. Where secrets have an alias, their text can stand anywhere: then
+    no line is returned.
     """
-    ranges = [(span.key_line, span.last_line) for path, span in spans.items() if path and path[-1] in SECRET_KEYS]
-    hidden = {number for first, last in ranges for number in range(first, last + 1)}
-    if any(_ALIAS.search(lines[number - 1]) for number in hidden):
-        return ()
-    end = second - 2 if second else len(lines)
-    return ["" if number in hidden else line for number, line in enumerate(lines[: max(0, end)], start=1)]
+    shown = list(lines[: max(0, second - 2)] if second else lines)
+    for first, last in secrets:
+        if any(map(_ALIAS.search, lines[first - 1 : last])):
+            return ()
+        shown[first - 1 : last] = [""] * len(shown[first - 1 : last])
+    return shown
 
 
 def shown_of_text(lines: Sequence[str]) -> Sequence[str]:

@@ -16,6 +16,7 @@ from ..errors import Diagnostic, Location
 from ..lazy import regex
 from .nodes import Node, shape
 from .scalars import TAGGED, is_null, plain_value
+from .source_lines import SECRET_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -59,12 +60,14 @@ class FatalReadError(Exception):
 class Composer:
     """Turn the events of one file into the root nodes of its documents.
 
-    `diagnostics` gathers what is wrong but does not keep the rest from being read. `documents` raises
-    `FatalReadError` for what does, and `yaml.MarkedYAMLError` for text that is not YAML.
+    `diagnostics` gathers what is wrong but does not keep the rest from being read. `secret_lines` gathers the first
+    and the last line of each value below a secret key. `documents` raises `FatalReadError` for what keeps the rest
+    from being read, and `yaml.MarkedYAMLError` for text that is not YAML.
     """
 
     def __init__(self, file: str) -> None:
         self.diagnostics: list[Diagnostic] = []
+        self.secret_lines: list[tuple[int, int]] = []
         self._file = file
         self._anchors: dict[str, Node | None] = {}
         self._stack: list[_Frame] = []
@@ -242,6 +245,8 @@ class Composer:
         else:
             merged.discard(key.source)
             pairs[key.source] = (node, key.line, key.column)
+            if key.source in SECRET_KEYS:
+                self.secret_lines.append((key.line, node.last_line))
 
     def _merge(self, pairs: Pairs, merged: set[str], node: Node) -> None:
         """Take in the keys of the mappings after `<<` that the mapping does not have yet."""

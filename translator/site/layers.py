@@ -57,7 +57,13 @@ def layered(layers: Sequence[Document]) -> tuple[Document, tuple[Diagnostic, ...
     if isinstance(root, Mapping) and locked and _has_texts(top):
         root = {**root, LOCKED: list(locked)}
     return LayeredDocument(
-        file=top.file, root=root, spans=top.spans, lines=top.lines, secrets=top.secrets, layers=tuple(layers)
+        file=top.file,
+        root=root,
+        spans=top.spans,
+        lines=top.lines,
+        shown=top.shown,
+        secrets=top.secrets,
+        layers=tuple(layers),
     ), tuple(found)
 
 

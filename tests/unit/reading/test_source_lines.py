@@ -50,6 +50,7 @@ def said(text: str) -> str:
         JOB + "'secrets':\n  token: `hunter2\n",
         '{"jobName": "demo", "secrets": {"a": "hunter2"}',
         JOB + "---\na: b\n---\nhunter2: [\n",
+        JOB.replace("none", "1") + "extras: {pairs: !!pairs [auth: &a hunter2, instances: *a], slurm: hunter}\n",
     ],
 )
 def test_no_line_with_a_secret_is_shown(text: str) -> None:
