@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 from base64 import b64encode
-from secrets import token_hex
+from os import urandom
 from typing import TYPE_CHECKING
 
 from paislurm.translator.lazy import dataclass
@@ -49,7 +49,7 @@ class Outcome:
 
 def request(argv: Sequence[str], stdin: bytes, env: Mapping[str, str], timeout: float) -> Request:
     """Return what runs a program for at most `timeout` seconds, and tells how it ended."""
-    mark = f"paislurm-{token_hex(8)}"
+    mark = f"paislurm-{urandom(8).hex()}"
     script = [
         *_beginning(env),
         f"printf '\\n%s\\n' {mark} >&2",

@@ -7,7 +7,6 @@ import fcntl
 import json
 import os
 from contextlib import ExitStack, contextmanager, suppress
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from .news import NewsRequest, Seen
@@ -97,7 +96,7 @@ class Mirrored:
 
     def _replace(self, folder: int, name: str, data: bytes, mtime: float | None) -> None:
         """Put a file in place whole: it is made elsewhere, so that nobody sees a part of it."""
-        new = f".new-{token_hex(4)}"
+        new = f".new-{os.urandom(4).hex()}"
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=self._there)
         try:
             with os.fdopen(descriptor, "wb") as file:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from dataclasses import replace
-from secrets import token_hex
+from os import urandom
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import Submission
@@ -42,7 +42,7 @@ def new_intent(attempt: int, now: int, *, before: str = "", cluster: str = "") -
     The tag names the job by chance and the attempt by number, so that two monitors that are about to submit the same
     attempt do it under the same tag. Of a job of another cluster it names that, where it is looked up.
     """
-    job = before.partition(".")[0] or f"paislurm-{token_hex(8)}{f'@{cluster}' if cluster else ''}"
+    job = before.partition(".")[0] or f"paislurm-{urandom(8).hex()}{f'@{cluster}' if cluster else ''}"
     return Intent(happened_at=now, attempt=attempt, tag=f"{job}.{attempt}" if attempt else job)
 
 

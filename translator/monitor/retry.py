@@ -6,8 +6,8 @@ Source: OpenPAI retry policy ("fancy" retry). Bounds and back-off are this progr
 from __future__ import annotations
 
 from dataclasses import replace
-from hashlib import sha256
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from ..job import RESTART_ALWAYS
 from ..lazy import dataclass
@@ -130,4 +130,4 @@ def back_off(before: int) -> int:
 def conflict_delay(tag: str) -> int:
     """Return a number of seconds that looks random and is the same for the same tag."""
     span = MAX_CONFLICT - MIN_CONFLICT + 1
-    return MIN_CONFLICT + int.from_bytes(sha256(tag.encode()).digest()[:8], "big") % span
+    return MIN_CONFLICT + crc32(tag.encode()) % span

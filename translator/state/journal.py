@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import suppress
-from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from ..lazy import dataclass, regex
@@ -51,6 +50,8 @@ def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
         if inode is not None and inode != status.st_ino:
             raise OSError(errno.ESTALE, "it is another job's now", str(journal))
         if isinstance(record, Ended):
+            from shutil import rmtree
+
             rmtree(journal.with_name(SECRETS), ignore_errors=True)
             with suppress(OSError):
                 forget_environment(journal.parent)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager, suppress
-from secrets import token_hex
+from os import urandom
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Lock:
 
     def take(self) -> bool:
         """Become the owner; False if there is one. OSError if the folder cannot be written."""
-        own = f".owner-{token_hex(8)}"
+        own = f".owner-{urandom(8).hex()}"
         mine = self._files.create(own, self._owner)
         try:
             return self._take(own, mine)
@@ -115,7 +115,7 @@ class Lock:
 
     def owned(self) -> bool:
         """Tell whether somebody is the owner. The server's time is that of a file made for it."""
-        own = f".owner-{token_hex(8)}"
+        own = f".owner-{urandom(8).hex()}"
         now = self._files.create(own, self._owner).time
         try:
             last = self._last()

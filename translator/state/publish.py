@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import time
 from contextlib import contextmanager, suppress
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, FolderError
@@ -45,7 +43,7 @@ def writing(path: Path) -> Iterator[None]:
 
 def write_durably(path: Path, data: bytes) -> None:
     """Write a file such that it is there whole or not at all, whatever happens."""
-    new = path.with_name(f".{path.name}.new-{token_hex(4)}")
+    new = path.with_name(f".{path.name}.new-{os.urandom(4).hex()}")
     try:
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -73,7 +71,7 @@ def stage(store: Store, files: Mapping[str, bytes]) -> Path:
     """Write files into a new folder beside the job folders; FolderError leaves nothing behind."""
     with writing(store.jobs):
         make_private(store.jobs)
-        staged = store.jobs / f".new-{token_hex(8)}"
+        staged = store.jobs / f".new-{os.urandom(8).hex()}"
         staged.mkdir(mode=0o700)
     _clean_up(store.jobs)
     try:
@@ -104,7 +102,9 @@ def _clean_up(jobs: Path) -> None:
 
 def remove(folder: Path) -> None:
     """Remove a folder, as far as that can be done."""
-    shutil.rmtree(folder, ignore_errors=True)
+    from shutil import rmtree
+
+    rmtree(folder, ignore_errors=True)
 
 
 def publish(staged: Path, folder: JobFolder) -> bool:
@@ -159,7 +159,7 @@ def _take_over(checked: int) -> bool:
         age = time.time() - os.stat(RETIRED, dir_fd=checked).st_mtime
         if age < RETIRING_SECONDS:
             return False
-        os.rename(RETIRED, f"{RETIRED}-{token_hex(4)}", src_dir_fd=checked, dst_dir_fd=checked)
+        os.rename(RETIRED, f"{RETIRED}-{os.urandom(4).hex()}", src_dir_fd=checked, dst_dir_fd=checked)
         os.mkdir(RETIRED, 0o700, dir_fd=checked)
     except FileNotFoundError:
         return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from secrets import token_hex
 from typing import TYPE_CHECKING, Protocol
 
 from ..lazy import dataclass
@@ -72,7 +71,7 @@ class SharedFiles:
     def now(self) -> float:
         """Return the server's time, which is that of a file made for it, in seconds since 1970."""
         make_private(self._folder)
-        path = self._folder / f".now-{token_hex(8)}"
+        path = self._folder / f".now-{os.urandom(8).hex()}"
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             return os.fstat(descriptor).st_mtime

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, FolderError, UnreachableError
@@ -70,7 +69,7 @@ def put_in_place(staged: Path, folder: JobFolder, finished: View | None) -> JobF
 def undo(folder: JobFolder, old: JobFolder | None) -> None:
     """Take the new folder away, its secrets first, then out of its name, then as a whole; put the old one back."""
     remove(folder.secrets)
-    gone = folder.path.with_name(f".new-{token_hex(8)}")
+    gone = folder.path.with_name(f".new-{os.urandom(8).hex()}")
     with suppress(OSError):
         folder.path.rename(gone)
         remove(gone)

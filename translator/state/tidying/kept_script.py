@@ -6,12 +6,9 @@ script.
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
-import zlib
 from functools import lru_cache
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,6 +73,9 @@ def shrink(attempt: OpenFolder, kept: Path) -> bool:
         script = attempt.read(SCRIPT, MAX_BYTES)
     except FileNotFoundError:
         return True
+    from gzip import compress
+    from hashlib import sha256
+
     parts = split(script)
     if parts is None or sha256(parts[1]).hexdigest() != parts[2]:
         return False
@@ -84,7 +84,7 @@ def shrink(attempt: OpenFolder, kept: Path) -> bool:
     if _body(file, time_written(file)) is None:
         make_private(kept)
         # The time of a compression would make it another file each time.
-        write_durably(file, gzip.compress(body, mtime=0))
+        write_durably(file, compress(body, mtime=0))
     if _body(file, time_written(file)) != body:
         return False
     replace_file(attempt, HEAD, head)
@@ -118,6 +118,10 @@ def _read(path: Path) -> bytes:
 @lru_cache(maxsize=8)
 def _body(file: Path, written: int) -> bytes | None:
     """Return the runtime that a file keeps, None where it is not the one of its name; `written` is the file's time."""
+    import gzip
+    import zlib
+    from hashlib import sha256
+
     if not written:
         return None
     try:

@@ -9,7 +9,6 @@ import errno
 import os
 import stat
 from contextlib import contextmanager, suppress
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def _held(descriptor: int) -> Iterator[OpenFolder]:
 
 def replace_file(folder: OpenFolder, name: str, data: bytes) -> None:
     """Write a file such that it is there whole or not at all, whatever happens."""
-    new = f".{name}.new-{token_hex(4)}"
+    new = f".{name}.new-{os.urandom(4).hex()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     descriptor = os.open(new, flags, 0o600, dir_fd=folder.descriptor)
     try:

@@ -10,7 +10,6 @@ import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, FolderError
@@ -120,7 +119,7 @@ def bulk(folder: JobFolder) -> list[Path]:
 
 
 def _hidden(folder: JobFolder) -> Path:
-    return folder.path.with_name(f"{HIDDEN}{folder.name}-{token_hex(4)}")
+    return folder.path.with_name(f"{HIDDEN}{folder.name}-{os.urandom(4).hex()}")
 
 
 def delete(hidden: Path) -> bool:
