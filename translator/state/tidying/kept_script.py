@@ -97,11 +97,8 @@ def shrink(attempt: OpenFolder, kept: Path) -> bool:
 
 
 def runtimes(job: Path) -> Path:
-    """Return the folder of the runtimes that a user's jobs have: in a group's home, each user has one."""
-    home = job.parent.parent
-    owner = os.stat(job).st_uid  # noqa: PTH116 - as for the home
-    shared = home.stat().st_uid != owner
-    return home / (f"runtime-{owner}" if shared else "runtime")
+    """Return the folder of the runtimes that a user's jobs have."""
+    return job.parent.parent / "runtime"
 
 
 def _runtime_file(kept: Path, digest: str) -> Path:
