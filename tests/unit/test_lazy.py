@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from dataclasses import FrozenInstanceError, asdict, field, fields, is_dataclass, replace
+from dataclasses import FrozenInstanceError, asdict, field, fields, is_dataclass
+from functools import cached_property
 from typing import Any
 
 import pytest
 
-from paislurm.translator.lazy import dataclass, regex
+from paislurm.translator.lazy import dataclass, regex, replace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +60,25 @@ def test_it_is_as_those_of_python() -> None:
         untyped(Lazy)(first=1, sixth=6)
     with pytest.raises(FrozenInstanceError):
         del ours.first
+
+
+def test_a_copy_has_other_values() -> None:
+    @dataclass(frozen=True)
+    class Counted(Below):
+        """One that keeps what it has worked out."""
+
+        @cached_property
+        def doubled(self) -> int:
+            """Work it out once."""
+            return 2 * self.first
+
+    one = Counted(first=1, second=("a",))
+    assert one.doubled == 2
+    two = replace(one, first=2, fifth=7)
+    assert two == dataclasses.replace(one, first=2, fifth=7)
+    assert (two.doubled, one.first, two.second, type(two)) == (4, 1, ("a",), Counted)
+    with pytest.raises(TypeError, match="Counted: sixth: unknown"):
+        untyped(replace)(one, sixth=6)
 
 
 def test_values_may_have_no_names() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pwd
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId
@@ -12,7 +11,7 @@ from paislurm.backends.slurm.states import Phase, phase
 
 from ..errors import BackendError
 from ..exit_codes.table import ExitTable
-from ..lazy import dataclass
+from ..lazy import dataclass, replace
 from ..state.history import apply, history
 from ..state.journal import read
 from ..state.records import Ended

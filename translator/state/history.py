@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import RunFolder
 from paislurm.backends.slurm.reasons import code_of, explained
 
-from ..lazy import dataclass
+from ..lazy import dataclass, replace
 from .changes import changed
 from .records import (
     NO_RETRIES,
