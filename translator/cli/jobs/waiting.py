@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from ...state.job_folder import JobFolder
     from ...state.records import JobRole
 
-TICK = 0.5
+FIRST_TICK, TICK = 0.05, 0.5
+"""Seconds between two looks at files: few at first, since a job that runs at once may print or end at once."""
 MAX_INTERVAL = 10.0
 
 
@@ -66,7 +67,7 @@ def wait_for_end(
     tasks: Sequence[tuple[JobRole, int]] = (),
     quiet: bool = False,
 ) -> View:
-    """Return how the job ended. `between`, which prints, is called about twice a second meanwhile.
+    """Return how the job ended. `between`, which prints, is called twice a second meanwhile, at first more often.
 
     Why the job waits is told, and without `quiet` each attempt that ends before the last one.
 
@@ -103,6 +104,7 @@ def wait_for_ends(
     max_age = interval() if max_age is None else max_age
     gc.enable()
     ends: dict[str, View | NotFoundError] = {}
+    tick = FIRST_TICK
     progress = ShownProgress(folders, between)
     try:
         # Who shows what tasks print says between two attempts that another one begins.
@@ -125,7 +127,8 @@ def wait_for_ends(
             if first and ends:
                 break
             if waiting:
-                time.sleep(TICK)
+                time.sleep(tick)
+                tick = min(TICK, 2 * tick)
     except KeyboardInterrupt:
         raise _interrupted([folder.name for folder in folders if folder.name not in ends]) from None
     finally:

@@ -12,7 +12,7 @@ from paislurm.backends.base import JobId
 from paislurm.translator.cli.commands.running import monitor
 from paislurm.translator.cli.context import user_name
 from paislurm.translator.cli.jobs import waiting
-from paislurm.translator.cli.jobs.waiting import Pace
+from paislurm.translator.cli.jobs.waiting import TICK, Pace
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Ended, Observed
 
@@ -35,7 +35,7 @@ def test_waiting_ends_with_the_job(
 
     def sleep(seconds: float) -> None:
         slept.append(seconds)
-        if len(slept) == 3:
+        if len(slept) == 9:
             leave_result(folder)
 
     monkeypatch.setattr(waiting.time, "sleep", sleep)
@@ -43,8 +43,11 @@ def test_waiting_ends_with_the_job(
     said = run("wait", "demo")
     assert (said.code, said.out) == (0, "")
     assert f"{ME} SUCCEEDED: all is well" in said.err
-    assert len(slept) == 3
+    assert len(slept) == 9
     assert slurm.queries <= 3
+    # A job that ends at once is seen at once; one that lasts costs two looks a second.
+    assert slept == sorted(slept)
+    assert 8 * slept[0] < slept[-1] == TICK
 
 
 def test_waiting_for_a_job_that_fails_is_1(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
