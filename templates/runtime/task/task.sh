@@ -74,6 +74,9 @@ run_task() {
     fi
     status=$?
     classify_exit "$status"
+    if ((status)); then
+      read_late_term
+    fi
   else
     status=1
   fi
@@ -81,9 +84,6 @@ run_task() {
     release_ports
   fi
   remove_logins
-  if ((status)); then
-    read_late_term
-  fi
   pass_on_term
   read_clock
   PSL_RUNNING=''

@@ -61,7 +61,7 @@ report() { printf '%s\\n' "$*"; }
 check_slot_node() { :; }
 check_node_folder() { :; }
 remove_logins() { :; }
-read_late_term() { :; }
+read_late_term() { printf 'waits for a TERM of a command that never began\n'; }
 read_clock() { PSL_NOW=7; }
 run_task 3 0 2>&1
 """
