@@ -75,30 +75,38 @@ def last_job(store: Store, *, user: str) -> JobFolder:
 
 
 def named_groups(store: Store, words: Sequence[str], *, user: str) -> dict[str, list[str]]:
-    """Return the words that are names of groups of the user's, and no job's, each with the names of its jobs."""
-    found: dict[str, list[str]] = {}
-    for word in words:
-        if not is_pattern(word) and not _is_job(store, word, user=user):
-            found[word] = [folder.name for folder in jobs_of_group(store, word, user=user)]
-    return {word: names for word, names in found.items() if names}
+    """Return the words that mean groups of the user's, each with the names of its jobs."""
+    found = {word: _group(store, word, user=user) for word in words if not is_pattern(word)}
+    return {word: [folder.name for folder in folders] for word, folders in found.items() if folders}
 
 
-def _is_job(store: Store, word: str, *, user: str) -> bool:
-    with suppress(NotFoundError):
-        store.find(word, user=user)
-        return True
-    return False
+def _group(store: Store, word: str, *, user: str) -> list[JobFolder]:
+    """Return the jobs of the group that a word means; none where it means a job.
+
+    A job's name means the job, unless that has ended and the group was submitted later.
+    """
+    try:
+        job = store.find(word, user=user)
+    except NotFoundError:
+        return jobs_of_group(store, word, user=user)
+    # Jobs of a group that can have a job's name are called after it.
+    if not any(name.startswith(f"{job.name}-") for name in store.names()):
+        return []
+    with suppress(OSError):
+        known = job.history()
+        if known.ended is not None and job.name == f"{user}~{word}":
+            group = jobs_of_group(store, word, user=user)
+            return group if group and group[0].history().created >= known.created else []
+    return []
 
 
 def _named(store: Store, word: str, *, user: str) -> list[JobFolder]:
-    """Return the job of a name or an id, else all jobs of the group that the word names."""
+    """Return the jobs of the group that a word means, else the job of a name or an id."""
+    group = _group(store, word, user=user)
     try:
-        return [store.find(word, user=user)]
+        return group or [store.find(word, user=user)]
     except NotFoundError as error:
-        found = jobs_of_group(store, word, user=user)
-        if not found:
-            raise _with_near_group(error, nearest(word, groups(store, user=user))) from None
-        return found
+        raise _with_near_group(error, nearest(word, groups(store, user=user))) from None
 
 
 def _with_near_group(error: NotFoundError, near: str) -> NotFoundError:

@@ -94,10 +94,12 @@ def _has_text(job: Prepared) -> bool:
 
 
 def _free_name(name: str, parameters: set[str]) -> str:
-    """Return the name, or with a number behind it the first that no job has, nor a group of other parameters."""
+    """Return the name, or with a number behind it the first that no living job has, nor a group of other parameters."""
     for number in count(1):
         group = name if number == 1 else f"{name}-{number}"
-        if store().folder(user_name(), group).path.exists():
+        try:
+            finished_in(store().folder(user_name(), group))
+        except PaislurmError:
             continue
         members = jobs_of_group(store(), group, user=user_name())
         if all(set(folder.history().sweep) == parameters for folder in members):

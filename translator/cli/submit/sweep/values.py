@@ -19,8 +19,10 @@ MAX_JOBS = 10_000
 _FORM = "`--sweep NAME=VALUES`, as in `lr=0.1,0.01`, `seed=1..5` or `rate=0..1..0.25`"
 _NUMBER = r"[+-]?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})"
 _RANGE = regex(rf"({_NUMBER})\.\.({_NUMBER})(?:\.\.({_NUMBER}))?")
-_LIKE_A_RANGE = regex(rf"\s*{_NUMBER}\s*\.\..*|.*\.\.\s*{_NUMBER}\s*", DOTALL)
-"""A number beside `..`, which is hardly meant as text."""
+_DOTTED = regex(rf"\s*{_NUMBER}\s*\.\..*|.*\.\.\s*{_NUMBER}\s*|.*[^/.]\.\.[^/.].*", DOTALL)
+"""A number beside `..`, or `..` between texts that are no folders, is hardly meant as text."""
+_SPAN = regex(rf"({_NUMBER})[-:]({_NUMBER})")
+"""A range as other programs write it: `1-5`, `0.1:0.5`."""
 _WORD = regex(r"""(?:"[^"]*"|'[^']*')(?=,|$)|[^,]*""")
 
 Point = dict[str, str]
@@ -91,8 +93,12 @@ def _split(text: str) -> list[str]:
 
 def _check_text(word: str) -> None:
     """Raise ValueError in words for what looks like a range and is none; in quotes it is a text."""
-    if word[0] not in "'\"" and _LIKE_A_RANGE.fullmatch(word):
-        raise ValueError(f"{word} is no range FIRST..LAST or FIRST..LAST..STEP")
+    if word[0] in "'\"":
+        return
+    if _DOTTED.fullmatch(word):
+        raise ValueError(f"{word} is no range FIRST..LAST or FIRST..LAST..STEP of numbers")
+    if span := _SPAN.fullmatch(word):
+        raise ValueError(f"{word} is no range: write {span[1]}..{span[2]}{'..STEP' if '.' in word else ''}")
 
 
 def _range(first: str, last: str, step: str | None) -> list[str]:
@@ -124,4 +130,4 @@ def _is_whole(number: Decimal) -> bool:
 
 
 def _fault(message: str) -> Diagnostic:
-    return Diagnostic(code="E580", message=message, hint=f"write {_FORM}; text with `..` in quotes: `\"tag='1..5'\"`")
+    return Diagnostic(code="E580", message=message, hint=f"write {_FORM}; text in quotes: `\"tag='1..5'\"`")

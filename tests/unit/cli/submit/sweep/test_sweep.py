@@ -151,7 +151,26 @@ def test_groups_of_other_parameters_and_jobs_have_their_names_to_themselves(
     assert group("--sweep", "lr=3") == "train"
     assert group("--sweep", "seed=1") == "train-2"
     assert run("submit", job, "--suffix", "-x").code == 0
-    assert group("--suffix", "-x", "--sweep", "lr=1") == "train-x-2"
+    assert group("--suffix", "-x", "--sweep", "lr=1") == "train-x-2", "a living job has the name"
+
+
+def test_a_group_has_the_name_of_a_job_that_has_ended(
+    run: Runner, job: str, slurm: FakeBackend, surroundings: Path
+) -> None:
+    def meant() -> list[str]:
+        return [each["name"] for each in json.loads(run("list", "train", "--json").out)["jobs"]]
+
+    first = JobFolder(path=surroundings / f"{ME}~train")
+    assert run("submit", job).code == 0
+    finish(first, slurm)
+    document = json.loads(run("submit", job, "--sweep", "lr=1,2", "--json").out)
+    assert document["group"] == "train"
+    sweep = [f"{ME}~train-lr1", f"{ME}~train-lr2"]
+    assert meant() == sweep
+    assert meant() == [folder.name for folder in select(Store(surroundings.parent), ["train"], user=ME)]
+    journal = first.journal.read_text(encoding="utf-8")
+    first.journal.write_text(re.sub(r'("happened_at": )\d+', r"\g<1>4000000000", journal, count=1), encoding="utf-8")
+    assert meant() == [f"{ME}~train"], "it was submitted after the sweep"
 
 
 def test_many_jobs_are_asked_for_twice(run: Runner, job: str, slurm: FakeBackend) -> None:

@@ -34,8 +34,8 @@ whole = st.integers(-40, 40)
         ("'1..3'", ["'1..3'"]),
         ("\"a,b\",'c,d',e", ['"a,b"', "'c,d'", "e"]),
         ("''", ["''"]),
-        ("a..b", ["a..b"]),
-        ("../data/5,v..x", ["../data/5", "v..x"]),
+        ("'a..b'", ["'a..b'"]),
+        ("../data/5,a/../b,2024-01-05,10:30:00,1-x", ["../data/5", "a/../b", "2024-01-05", "10:30:00", "1-x"]),
         ("it's", ["it's"]),
     ],
 )
@@ -56,6 +56,8 @@ def test_a_text_means_values(text: str, found: list[str]) -> None:
         ("1..999999", f"more than {MAX_JOBS} values"),
         ("0..1..0.000000000000001", f"more than {MAX_JOBS} values"),
         ("1..9999,20000..29000", f"more than {MAX_JOBS} values"),
+        ("3,1-5", "1-5 is no range: write 1..5"),
+        ("0.1:0.5", "0.1:0.5 is no range: write 0.1..0.5..STEP"),
     ],
 )
 def test_a_text_that_means_none_is_refused(text: str, why: str) -> None:
@@ -64,11 +66,11 @@ def test_a_text_that_means_none_is_refused(text: str, why: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["1..", "..5", "1...5", "1..x", "x..5", "1 .. 5", "1..2..3..4", "1..5..", "0...5...1", "-1..", "3,1.."]
+    "text", ["1..", "..5", "1...5", "1..x", "x..5", "1 .. 5", "1..2..3..4", "1..5..", "0...5...1", "-1..", "3,1..", "a..b"]
 )
 def test_half_a_range_is_no_text_unless_it_stands_in_quotes(text: str) -> None:
     word = text.rpartition(",")[2]
-    with pytest.raises(ValueError, match=f"^{re.escape(word)} is no range FIRST..LAST or FIRST..LAST..STEP$"):
+    with pytest.raises(ValueError, match=f"^{re.escape(word)} is no range FIRST..LAST or FIRST..LAST..STEP of numbers$"):
         values(text)
     assert values(f"'{word}'") == [f"'{word}'"]
     with pytest.raises(UsageError) as error:
@@ -107,10 +109,10 @@ def test_any_text_is_values_or_is_refused_in_words(text: str) -> None:
 
 
 def test_the_last_parameter_changes_fastest() -> None:
-    assert points(["a=1,2", "b=x..y,z"]) == [
-        {"a": "1", "b": "x..y"},
+    assert points(["a=1,2", "b='x..y',z"]) == [
+        {"a": "1", "b": "'x..y'"},
         {"a": "1", "b": "z"},
-        {"a": "2", "b": "x..y"},
+        {"a": "2", "b": "'x..y'"},
         {"a": "2", "b": "z"},
     ]
 
