@@ -8,6 +8,7 @@ PaislurmError                 exit code
 ├── NotFoundError             5   no such job, task or log
 ├── FolderError               4   a job folder cannot be written, or its name is taken
 ├── InterruptedWaitError    130   the user stopped waiting; the job may go on
+├── WaitTimeoutError        124   the time to wait is up; the job may go on
 └── BackendError              6   the backend did not do as it was told
     ├── RejectedError         4   it answered, and the answer is no
     └── UnreachableError      6   it did not answer; trying again can help
@@ -184,6 +185,13 @@ class InterruptedWaitError(PaislurmError):
     """Report that the user stopped waiting, which does not stop the job."""
 
     exit_code = 130
+
+
+class WaitTimeoutError(PaislurmError):
+    """Report that the time to wait is up, which does not stop the job."""
+
+    # Source: timeout(1).
+    exit_code = 124
 
 
 class BackendError(PaislurmError):

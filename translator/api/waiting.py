@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from ..cli.jobs.asking import interval
 from ..cli.jobs.failure import failure_of
 from ..cli.jobs.refresh import refresh_all
 from ..cli.jobs.waiting import known_ends, wait_for_ends
+from ..errors import WaitTimeoutError
 from ..monitor.poll import open_job
 from ..monitor.status import Status
 
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from ..state.job_folder import JobFolder
 
 
-class _TimeIsUpError(Exception):
-    pass
-
-
 def statuses(views: Iterable[View]) -> list[Status]:
     """Return how jobs stand, and why those failed that did."""
     return [Status.of(view, failure_of(view)) for view in views]
@@ -30,14 +26,8 @@ def statuses(views: Iterable[View]) -> list[Status]:
 
 def wait(folders: Sequence[JobFolder], *, first: bool, timeout: float | None) -> list[Status]:
     """Return how jobs ended, or how all stand after `timeout` seconds; as `wait_for_ends`."""
-    end = None if timeout is None else time.monotonic() + timeout
-
-    def look_at_the_clock() -> None:
-        if end is not None and time.monotonic() >= end:
-            raise _TimeIsUpError
-
     try:
-        ends = wait_for_ends(folders, first=first, between=look_at_the_clock)
-    except _TimeIsUpError:
+        ends = wait_for_ends(folders, first=first, between=lambda: None, timeout=timeout)
+    except WaitTimeoutError:
         return statuses(refresh_all([open_job(folder) for folder in folders], max_age=interval()))
     return statuses(known_ends(ends))

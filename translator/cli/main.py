@@ -54,8 +54,8 @@ Exit codes:
   0  done                            4  the site cannot run the job, or refuses it
   1  the job failed (wait, submit    5  no such job, task or log
      --wait, submit --follow)        6  the backend does not answer
-  2  wrong usage                   130  interrupted; a job that is waited for goes on
-  3  the job file is wrong
+  2  wrong usage                   124  the time of wait --timeout is up; the job goes on
+  3  the job file is wrong         130  interrupted; a job that is waited for goes on
 
 With --json there is one JSON document on standard output whatever happens; if something is wrong it is
 {"error": TEXT, "exit_status": NUMBER, "diagnostics": [...]}. Messages for people always go to standard error.

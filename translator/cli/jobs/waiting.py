@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
 from typing import TYPE_CHECKING
 
-from ...errors import Diagnostic, InterruptedWaitError, NotFoundError
+from ...errors import Diagnostic, InterruptedWaitError, NotFoundError, WaitTimeoutError
 from ...monitor.poll import open_job
 from ...monitor.waits import waits_by_journal
 from ...monitor.watching.job_files import needs_answer
+from ...plural import some_of, verb
 from ...state.shared_files import time_written
 from ..output.console import log
 from ..progress.shown import ShownProgress
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 FIRST_TICK, TICK = 0.05, 0.5
 """Seconds between two looks at files: few at first, since a job that runs at once may print or end at once."""
 MAX_INTERVAL = 10.0
+NAMED = 4
+"""So many jobs are named for which the time was too short; the others are counted."""
 
 
 class Pace:
@@ -96,11 +100,14 @@ def wait_for_ends(
     tasks: Sequence[tuple[JobRole, int]] = (),
     told: Callable[[View], object] = lambda _: None,
     quiet: bool = False,
+    timeout: float | None = None,
 ) -> list[View | NotFoundError]:
     """Return how jobs ended, in their order, as `wait_for_end` does; an error for a job of which nobody knows anything.
 
     With `first` that is when the first has ended, and of those alone that have. `told` is called for each as it ends.
+    Raises `WaitTimeoutError` if that takes longer than `timeout` seconds.
     """
+    until = math.inf if timeout is None else time.monotonic() + timeout
     max_age = interval() if max_age is None else max_age
     gc.enable()
     ends: dict[str, View | NotFoundError] = {}
@@ -127,6 +134,8 @@ def wait_for_ends(
             if first and ends:
                 break
             if waiting:
+                if time.monotonic() >= until:
+                    raise _time_is_up([waiter.name for waiter in waiting], len(folders), timeout)
                 time.sleep(tick)
                 tick = min(TICK, 2 * tick)
     except KeyboardInterrupt:
@@ -149,6 +158,12 @@ def _interrupted(names: Sequence[str]) -> InterruptedWaitError:
     which, them = (f"job {words} goes", "it") if len(names) == 1 else (f"{len(names)} jobs go", "them")
     hint = f"`paislurm wait {words}` waits again, `paislurm cancel {words}` ends {them}"
     return InterruptedWaitError(Diagnostic(code="E530", message=f"interrupted; {which} on", hint=hint))
+
+
+def _time_is_up(names: Sequence[str], number: int, timeout: float | None) -> WaitTimeoutError:
+    which = names[0] if number == 1 else f"{some_of(names, NAMED)} of {number} jobs"
+    message = f"{which} {verb(len(names), 'has', 'have')} not ended within {timeout} s"
+    return WaitTimeoutError(Diagnostic(code="E533", message=message, hint="the same command waits again"))
 
 
 class _Waiter:

@@ -16,7 +16,7 @@ from .tables import print_table, terminal_width
 from .times import elapsed, format_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ...monitor.failure import Failure
     from ...monitor.poll import View
@@ -62,27 +62,33 @@ def print_few(views: Sequence[View], now: int, failure_of: Callable[[View], Fail
 def print_many(lines: Sequence[Line], now: int, failure_of: Callable[[str], Failure | None], *, fit: bool) -> None:
     """Print a row for each job, and below them why jobs failed; `failure_of` has more about the job of a name."""
     print_lines(lines, DEFAULT_COLUMNS, now, fit=fit)
+    for text in cause_texts(lines, failure_of):
+        print_result(f"\n{text}")
+    whole = next((line for line in lines if line.state == "FAILED"), lines[0])
+    log(f"a job is shown whole by its name alone: paislurm status {one_line(whole.short_name)}")
+
+
+def cause_texts(lines: Sequence[Line], failure_of: Callable[[str], Failure | None]) -> Iterator[str]:
+    """Yield why jobs failed: each reason with its jobs, and what the first of them printed last."""
     failed = [line for line in lines if line.state == "FAILED"]
     short = {line.short_name: line.name for line in failed}
     reasons = by_reason((line.short_name, line.state, line.reason) for line in failed)
     for reason in reasons[:REASONS]:
-        print_result("\n" + one_line(f"{some_of(reason.names, NAMES)} failed: {reason.text}"))
+        text = one_line(f"{some_of(reason.names, NAMES)} failed: {reason.text}")
         failure = failure_of(short[reason.names[0]])
-        if failure is not None and failure.last_lines:
-            print_result(f"  | {one_line(failure.last_lines[-1])}")
+        last = failure.last_lines[-1:] if failure is not None else ()
+        yield "\n".join([text, *(f"  | {one_line(line)}" for line in last)])
     if rest := sum(len(reason.names) for reason in reasons[REASONS:]):
-        print_result(f"\nand {rest} more failed: paislurm list --state failed")
-    whole = failed[0] if failed else lines[0]
-    log(f"a job is shown whole by its name alone: paislurm status {one_line(whole.short_name)}")
+        yield f"and {rest} more failed: paislurm list --state failed"
 
 
-def print_totals(views: Sequence[View], groups: Mapping[str, Iterable[str]]) -> None:
-    """Print a line for each group with how many of its jobs are in each state; without groups, one for all jobs."""
+def total_texts(views: Sequence[View], groups: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """Yield for each group how many of its jobs are in each state; without groups, of all jobs."""
     states = {view.folder.name: view.job_status.state for view in views}
     totals = {f"group {name}: ": members for name, members in groups.items()} or {"": states}
     for name, members in totals.items():
         found = [states[member] for member in members if member in states]
-        print_result(one_line(f"{name}{counted(len(found), 'job')}, {_counts_text(found)}"))
+        yield one_line(f"{name}{counted(len(found), 'job')}, {_counts_text(found)}")
 
 
 def _counts_text(states: Iterable[str]) -> str:

@@ -174,6 +174,21 @@ def test_ctrl_c_while_waiting_leaves_the_job_alone(
     assert folder
 
 
+@pytest.mark.parametrize("seconds", [0, 20])
+def test_the_time_to_wait_has_an_end_of_its_own(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch, seconds: int
+) -> None:
+    slurm.observations[JobId("7")] = observed("RUNNING")
+    then(monkeypatch, *[lambda: None] * (seconds // 20))
+    said = run("wait", "demo", f"--timeout={seconds}")
+    assert said.code == 124
+    assert f"E533: {ME} has not ended within {seconds} s" in said.err
+    assert not slurm.cancelled
+    leave_result(folder)
+    slurm.observations[JobId("7")] = observed("COMPLETED", final=True)
+    assert run("wait", "demo", f"--timeout={seconds}").code == 0
+
+
 def test_a_job_that_nobody_knows_is_not_waited_for(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     assert slurm
     job_folder(surroundings, CREATED, INTENT, SUBMITTED)

@@ -87,7 +87,7 @@ def _print_several(views: Sequence[View], groups: Mapping[str, Sequence[str]], w
     from ...context import clock
     from ...jobs.failure import failure_of
     from ...jobs.listing import line_of
-    from ...output.several import A_FEW, print_few, print_many, print_totals
+    from ...output.several import A_FEW, print_few, print_many, total_texts
 
     if wanted.states or wanted.patterns:
         views, groups = [view for view in views if wanted.chosen(view.tasks)], {}
@@ -101,8 +101,7 @@ def _print_several(views: Sequence[View], groups: Mapping[str, Sequence[str]], w
         fit = is_terminal(sys.stdout)
         print_many([line_of(view) for view in views], clock(), lambda name: failure_of(by_name[name]), fit=fit)
     if groups or len(views) > A_FEW:
-        print_result("")
-        print_totals(views, groups)
+        print_result("\n" + "\n".join(total_texts(views, groups)))
 
 
 def _say_more(views: Sequence[View]) -> None:

@@ -12,7 +12,6 @@ from .submit import submit_sweep
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....state.job_folder import JobFolder
     from ....state.records import Dependency
     from ...input.job_input import Source
     from ..submit import Submitted
@@ -61,22 +60,20 @@ def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
 
 def _wait(sweep: Sweep, *, as_json: bool) -> int:
     from ...context import store
+    from ...jobs.ends import log_ends
     from ...jobs.failure import failure_of
-    from ...jobs.folders.housekeeping import tidy_what_has_just_ended
-    from ...jobs.waiting import wait_for_end
-    from ...output.exit_status import exit_code, log_ending
+    from ...output.exit_status import exit_code
     from ...output.views import end_dict
 
     names = [*sweep.present, *(each.folder.name for each in sweep.submitted)]
-    folders: list[JobFolder] = [folder for folder in store().all() if folder.name in names]
-    views = [wait_for_end(folder, quiet=as_json) for folder in folders]
-    ends: dict[str, dict[str, object]] = {}
-    for view in views:
-        failure = failure_of(view)
-        log_ending(view, failure)
-        ends[view.folder.name] = end_dict(view) | {"failure": failure.as_dict() if failure else None}
-    tidy_what_has_just_ended(view.folder for view in views)
+    folders = [folder for folder in store().all() if folder.name in names]
+    views = {view.folder.name: view for view in log_ends(folders, {sweep.group: names}, quiet=as_json)}
     if as_json:
+        failures = {name: failure_of(view) for name, view in views.items()}
+        ends = {
+            name: end_dict(views[name]) | {"failure": failure.as_dict() if failure else None}
+            for name, failure in failures.items()
+        }
         jobs = [each.as_dict() | ends[each.folder.name] for each in sweep.submitted]
         print_json(sweep.as_dict() | {"dry_run": False, "jobs": jobs})
-    return max(map(exit_code, views), default=0)
+    return max(map(exit_code, views.values()), default=0)

@@ -96,7 +96,7 @@ def _check_text(word: str) -> None:
     if word[0] in "'\"":
         return
     if _DOTTED.fullmatch(word):
-        raise ValueError(f"{word} is no range FIRST..LAST or FIRST..LAST..STEP of numbers")
+        raise ValueError(f"{word} is no range FIRST..LAST or FIRST..LAST..STEP")
     if span := _SPAN.fullmatch(word):
         raise ValueError(f"{word} is no range: write {span[1]}..{span[2]}{'..STEP' if '.' in word else ''}")
 

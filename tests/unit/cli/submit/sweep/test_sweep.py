@@ -182,6 +182,25 @@ def test_many_jobs_are_asked_for_twice(run: Runner, job: str, slurm: FakeBackend
     assert (dry.code, len(dry.out.splitlines()), slurm.submissions) == (0, 101, [])
 
 
+@pytest.mark.parametrize("count", [3, 9])
+def test_waiting_for_a_sweep_ends_with_causes_and_totals(
+    run: Runner, job: str, slurm: FakeBackend, surroundings: Path, count: int
+) -> None:
+    sweep = ("submit", job, "--sweep", f"lr=1..{count}")
+    assert run(*sweep).code == 0
+    for number in range(1, count + 1):
+        slurm.observations[JobId(str(100 + number))] = observed("COMPLETED", final=True, job_id=str(100 + number))
+        failed = {"outcome": "failed", "exit_code": 255, "behaviour": "unknown", "reason": "node n7 was lost"}
+        finish(JobFolder(path=surroundings / f"{ME}~train-lr{number}"), slurm, **failed if number < 3 else {})
+    for words in (sweep, ("wait", "train")):
+        said = run(*words, *["--wait"][: words[0] == "submit"])
+        lines = said.err.splitlines()
+        assert said.code == 1
+        assert sum(line.startswith(f"{ME}~train-lr") for line in lines) == count
+        assert lines[-1] == f"group train: {count} jobs, {count - 2} succeeded, 2 failed"
+        assert ("train-lr1, train-lr2 failed: node n7 was lost" in lines) == (count > 5)
+
+
 def test_follow_is_for_one_job(run: Runner, job: str, slurm: FakeBackend) -> None:
     assert (run("submit", job, *FOUR, "--follow").code, slurm.submissions) == (2, [])
 

@@ -66,11 +66,12 @@ def test_a_text_that_means_none_is_refused(text: str, why: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["1..", "..5", "1...5", "1..x", "x..5", "1 .. 5", "1..2..3..4", "1..5..", "0...5...1", "-1..", "3,1..", "a..b"]
+    "text",
+    ["1..", "..5", "1...5", "1..x", "x..5", "1 .. 5", "1..2..3..4", "1..5..", "0...5...1", "-1..", "3,1..", "a..b"],
 )
 def test_half_a_range_is_no_text_unless_it_stands_in_quotes(text: str) -> None:
     word = text.rpartition(",")[2]
-    with pytest.raises(ValueError, match=f"^{re.escape(word)} is no range FIRST..LAST or FIRST..LAST..STEP of numbers$"):
+    with pytest.raises(ValueError, match=f"^{re.escape(word)} is no range FIRST..LAST or FIRST..LAST..STEP$"):
         values(text)
     assert values(f"'{word}'") == [f"'{word}'"]
     with pytest.raises(UsageError) as error:
