@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pwd
 import stat
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, FolderError
@@ -13,7 +12,8 @@ from ..rendering.shell import quote
 from .compiled_modules import OTHERS_WRITE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from ..state.job_folder import JobFolder
 
@@ -32,43 +32,57 @@ def owner_name(uid: int) -> str:
 
 
 def check_home(home: Path) -> None:
-    """Raise FolderError if others own the folder of all jobs, or can write to it; one that is missing is made later.
+    """Raise FolderError if others own the folder of all jobs or can write to it; a missing one is made later.
 
-    Nor can others write to a folder above: who can rename one of those can put another in its place.
+    The same holds for every folder and link on the way to it: who can rename one can put another in its place.
     """
-    for folder in folders_above(home):
-        status = folder.lstat()
-        if status.st_uid not in (os.geteuid(), TRUSTED):
-            why = f"{folder} belongs to {owner_name(status.st_uid)}"
-        elif status.st_mode & OTHERS_WRITE and not status.st_mode & stat.S_ISVTX:
-            why = f"others can write to {folder} (mode {stat.S_IMODE(status.st_mode):04o})"
-        else:
-            continue
-        message = f"{why}, and so could put another folder in the place of PAISLURM_HOME, {home}"
-        hint = 'export PAISLURM_HOME="$HOME/.paislurm", or another folder below folders that only you can change'
-        raise FolderError(Diagnostic(code="E542", message=message, hint=hint))
-    for folder in (home, *(home / name for name in ("jobs", "monitor", "local"))):
+    folders = [home / name for name in ("jobs", "monitor", "local")]
+    for path, status in _way((home, *(folder for folder in folders if folder.is_symlink()))):
+        _check_way(path, status, home)
+    for folder in (home, *folders):
         check_private(folder)
 
 
-def folders_above(path: Path) -> list[Path]:
-    """Return the folders that are entered on the way to a path, through all its links, those that exist."""
-    found: dict[Path, None] = {}
-    rest = list(reversed(path.parts[1:]))
-    at, links = Path("/"), 0
-    while rest:
-        found[at] = None
-        part = rest.pop()
-        if part == "..":
-            at = at.parent
-            continue
-        at /= part
-        if at.is_symlink() and links < MAX_LINKS:
-            target = at.readlink()
-            links += 1
-            rest += reversed(target.parts[1:] if target.is_absolute() else target.parts)
-            at = Path("/") if target.is_absolute() else at.parent
-    return [folder for folder in found if folder.is_dir()]
+def _check_way(path: str, status: os.stat_result, home: Path) -> None:
+    hint = 'export PAISLURM_HOME="$HOME/.paislurm", or another folder below folders that only you can change'
+    if status.st_uid not in (os.geteuid(), TRUSTED):
+        why = f"{path} belongs to {owner_name(status.st_uid)}"
+    elif stat.S_ISDIR(status.st_mode) and status.st_mode & OTHERS_WRITE and not status.st_mode & stat.S_ISVTX:
+        why = f"others can write to {path} (mode {stat.S_IMODE(status.st_mode):04o})"
+        if status.st_uid == os.geteuid():
+            hint = f"chmod go-w {quote(path)}"
+    else:
+        return
+    message = f"{why}, and so could put another folder in the place of PAISLURM_HOME, {home}"
+    raise FolderError(Diagnostic(code="E542", message=message, hint=hint))
+
+
+def _way(paths: Iterable[Path]) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the folders and the links that are passed on the way to some paths, as far as they exist."""
+    seen: set[str] = set()
+    for path in paths:
+        rest, at, links = list(reversed(path.parts[1:])), "", 0
+        while rest:
+            if at not in seen:
+                seen.add(at)
+                yield at or "/", os.lstat(at or "/")
+            part = rest.pop()
+            if part == "..":
+                at = at.rpartition("/")[0]
+                continue
+            inner = f"{at}/{part}"
+            try:
+                status = os.lstat(inner)
+            except OSError:
+                break
+            if stat.S_ISLNK(status.st_mode) and links < MAX_LINKS:
+                yield inner, status
+                links += 1
+                target = os.readlink(inner)  # noqa: PTH115 - every command walks here, often
+                rest += reversed([word for word in target.split("/") if word not in ("", ".")])
+                at = "" if target.startswith("/") else at
+            else:
+                at = inner
 
 
 def check_usable(home: Path) -> None:

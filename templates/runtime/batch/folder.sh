@@ -7,15 +7,15 @@ open_folder() {
   PSL_SUBMIT_DIR=${SLURM_SUBMIT_DIR:-$PWD}
   if (($#)); then
     PSL_FOLDER=$1 PSL_ATTEMPT=$2
-    # A monitor submits a retry from wherever the monitor runs.
-    if [[ -e $PSL_FOLDER/submit-dir ]]; then
-      IFS= read -r -d '' PSL_SUBMIT_DIR <"$PSL_FOLDER/submit-dir"
-    fi
     PSL_ATTEMPT_FOLDER=$PSL_FOLDER/attempts/$PSL_ATTEMPT
     PSL_SCRIPT=$PSL_ATTEMPT_FOLDER/job.sbatch
     PSL_SECRETS_FOLDER=$PSL_FOLDER/secrets
     check_shared_folder
     check_own_attempt
+    # A monitor submits a retry from wherever the monitor runs.
+    if [[ -e $PSL_FOLDER/submit-dir ]]; then
+      IFS= read -r -d '' PSL_SUBMIT_DIR <"$PSL_FOLDER/submit-dir"
+    fi
     enter_attempt
     claim_attempt
   else
@@ -39,14 +39,19 @@ check_shared_folder() {
   fi
 }
 
-# End where another folder has been put in the place of the attempt while the job waited: tasks run
-# the copy of this script that is in it. sbatch leaves out the empty lines of a heterogeneous job's
-# script, so they do not count.
+# End where another user could have put anything in the place of the attempt while the job waited:
+# tasks run the copy of this script that is in it. sbatch leaves out the empty lines of a
+# heterogeneous job's script, so they do not count.
 check_own_attempt() {
-  local path
-  for path in "$PSL_FOLDER" "$PSL_ATTEMPT_FOLDER" "$PSL_SCRIPT"; do
-    [[ -O $path && ! -L $path ]] || refuse_folder "$path is another user's, or a link"
+  local path mode number=0
+  local -a paths=("$PSL_FOLDER" "$PSL_FOLDER/attempts" "$PSL_ATTEMPT_FOLDER" "$PSL_SCRIPT")
+  for path in "${paths[@]}"; do
+    is_own_folder "$path" || refuse_folder "$path is another user's, or a link"
   done
+  while read -r mode; do
+    path=${paths[number]} number=$((number + 1))
+    ! ((8#$mode & 8#22)) || refuse_folder "other users can write to $path (chmod go-w)"
+  done < <(stat -c %a -- "${paths[@]}")
   [[ $(grep -av '^$' -- "$PSL_SCRIPT") == "$(grep -av '^$' -- "$0")" ]] ||
     refuse_folder "$PSL_SCRIPT is not the script that was submitted"
 }

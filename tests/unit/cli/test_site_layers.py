@@ -174,6 +174,37 @@ def test_which_cluster_it_is_can_be_locked(system: Path, own: Path) -> None:
         find_site(None)
 
 
+@pytest.mark.parametrize("words", [("--host", "far"), ("--backend", "ssh:far"), ("--host", "far", "--site", "named")])
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("host: near\nlocked: [host]\n", "the site locks `host`, which is near"),
+        ("locked: [host]\n", "the site locks `host`, which is not set"),
+        ("cluster: big\nlocked: [cluster]\n", "the site locks `cluster`, which is big"),
+    ],
+)
+def test_an_option_passes_no_lock_by(
+    run: Runner, system: Path, named: Path, tmp_path: Path, words: tuple[str, ...], text: str, says: str
+) -> None:
+    """A profile that is named keeps the locked cluster, to which the job then goes, whatever the login node."""
+    written(system, text)
+    words = tuple(str(written(named, "name: mine\n")) if word == "named" else word for word in words)
+    said = run("submit", "--dry-run", *words, job_file(tmp_path))
+    if "cluster" in text and "--site" in words:
+        assert find_site(str(named), host="far").cluster == "big"
+    else:
+        assert (said.code, f"error E467: {says}" in said.err) == (4, True), said.err
+    assert find_site(None, host="near").host == "near" if "near" in text else True
+
+
+@pytest.mark.parametrize("lock", ["host", "cluster"])
+def test_a_lock_of_one_holds_all_locks_for_profiles_of_other_clusters(system: Path, own: Path, lock: str) -> None:
+    written(system, SYSTEM.replace("[", f"[{lock}, "))
+    written(own, "host: far\n" if lock == "cluster" else "cluster: far\n")
+    site = find_site(None)
+    assert (site.name, site.retry.submit_wait) == ("", 60)
+
+
 @pytest.mark.parametrize(
     ("extends", "message"),
     [

@@ -186,6 +186,42 @@ def test_a_home_below_a_folder_that_others_can_write_to_is_refused(
     assert world.run(ALICE, "list", home=named).returncode == (4 if owner == BOB else 0)
 
 
+@pytest.mark.parametrize("name", [".", "jobs", "monitor", "local"])
+@pytest.mark.parametrize("kind", ["link of another", "below a folder of all"])
+def test_a_link_in_a_home_leads_nowhere_that_others_can_change(world: World, name: str, kind: str) -> None:
+    """Whoever owns a link can have it lead elsewhere; folders on the way to where it leads count as those above."""
+    target, home = world.folder / "scratch" / "hers", world.folder / "above" / "home"
+    target.mkdir(parents=True)
+    for folder in (world.folder / "above", home):
+        if name != "." or folder != home:
+            folder.mkdir()
+            os.chown(folder, ALICE, GROUP_ID)
+    link = home if name == "." else home / name
+    link.symlink_to(target)
+    for path in (target, link):
+        os.chown(path, ALICE, GROUP_ID, follow_symlinks=False)
+    assert world.run(ALICE, "list", home=home).returncode == 0
+    if kind == "link of another":
+        os.chown(link, BOB, GROUP_ID, follow_symlinks=False)
+    else:
+        target.parent.chmod(0o777)
+    done = world.run(ALICE, "submit", str(world.folder / "job.yaml"), "--backend", "local", home=home)
+    assert (done.returncode, "error E542" in done.stderr) == (4, True), done.stderr
+    assert str(link if kind == "link of another" else target.parent) in done.stderr
+    assert [path for path in target.rglob("*") if path.is_file()] == []
+
+
+def test_a_folder_above_of_ones_own_is_mended_by_one_line(world: World) -> None:
+    project = world.folder / "a project"
+    project.mkdir()
+    os.chown(project, ALICE, GROUP_ID)
+    project.chmod(0o775)
+    done = world.run(ALICE, "list", home=project / "home")
+    (hint,) = (line for line in done.stderr.splitlines() if line.startswith("hint: "))
+    subprocess.run(hint.removeprefix("hint: "), shell=True, check=True)
+    assert (done.returncode, world.run(ALICE, "list", home=project / "home").returncode) == (4, 0)
+
+
 def test_a_job_that_others_can_write_to_is_left_alone_by_the_monitor(world: World, hers: Path) -> None:
     for path in (hers, hers / "journal.jsonl"):
         mode = path.stat().st_mode

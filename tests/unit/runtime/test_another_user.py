@@ -204,7 +204,7 @@ def test_a_private_storage_of_another_user_is_not_mounted(shared: Path, owner: i
         assert ("belongs to another user" in said or "is another user's" in said) == (status == "1")
 
 
-@pytest.mark.parametrize("kind", ["own", "het", "folder", "link", "script", "changed"])
+@pytest.mark.parametrize("kind", ["own", "het", "folder", "attempts", "open", "link", "script", "changed"])
 def test_a_folder_that_was_put_in_place_runs_nothing(shared: Path, kind: str) -> None:
     """Bob could rename alice's folder while her job waited: what her script finds there is his.
 
@@ -224,8 +224,10 @@ echo "status $?"
 """
     for path in (shared / "job", attempt.parent, attempt):
         os.chown(path, ALICE, GROUP_ID)
-    if kind == "folder":
-        os.chown(shared / "job", BOB, GROUP_ID)
+    if kind in ("folder", "attempts"):
+        os.chown(shared / "job" if kind == "folder" else attempt.parent, BOB, GROUP_ID)
+    attempt.parent.chmod(0o1775 if kind == "open" else 0o755)
+    attempt.chmod(0o755)
     if kind == "script":
         code = code.replace('cat "$0" >"$PSL_SCRIPT.new"; mv "$PSL_SCRIPT.new" "$PSL_SCRIPT"', "")
         script.write_text("touch victim\n", encoding="utf-8")

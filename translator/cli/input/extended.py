@@ -35,9 +35,10 @@ def layers_of(
     if below is None or _identity(below) in {_identity(Path(each.file)) for each in upper}:
         return upper
     lower = _chain(below)
-    if not _is_of_one_cluster(lower, upper):
-        return upper
-    return (*(only_locked(lower) if locks_alone else lower), *upper)
+    if _is_of_one_cluster(lower, upper):
+        return (*(only_locked(lower) if locks_alone else lower), *upper)
+    locked = {lock for each in lower for lock in locks_of(each)}
+    return (*only_locked(lower), *upper) if locked & {*_ONE_CLUSTER} else upper
 
 
 def _chain(path: Path, hint: str = "") -> tuple[Document, ...]:
@@ -71,10 +72,9 @@ def _refusal(code: str, message: str, above: Document | None, hint: str = "") ->
 
 
 def _is_of_one_cluster(lower: Sequence[Document], upper: Sequence[Document]) -> bool:
-    """Tell whether profiles speak of one cluster: the upper ones name no other, or may not."""
+    """Tell whether profiles speak of one cluster: the upper ones name no other."""
     named, known = layered(upper)[0].mapping(()), layered(lower)[0].mapping(())
-    locked = {lock for each in lower for lock in locks_of(each)}
-    return all(key not in named or key in locked or named[key] == known.get(key) for key in _ONE_CLUSTER)
+    return all(key not in named or named[key] == known.get(key) for key in _ONE_CLUSTER)
 
 
 def _identity(path: Path) -> str:

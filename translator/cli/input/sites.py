@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...errors import Diagnostic, PlanError
 from ...reading.decode import MAX_FILE
 from ...site.profile import Partition, RetrySettings, Shape, Site
 from ..caller import setting
@@ -30,10 +31,24 @@ def find_site(option: str | None, *, host: str | None = None, alone: bool = Fals
     """
     path = site_path(option)
     site = _load(path, option, alone=alone) if path is not None else Site()
+    if host is not None:
+        _check_locks(site, option, host)
     if _is_for(site, option, host):
         return site
     detected = detected_path(host)
     return _load(detected, None) if _is_ours(detected) else Site()
+
+
+def _check_locks(site: Site, option: str | None, host: str) -> None:
+    """Raise PlanError for a login node that is not the locked one, or of which no profile says the locked cluster."""
+    is_for = _is_for(site, option, host)
+    wanted = {"host": host, "cluster": site.cluster if is_for else ""}
+    for key, value in wanted.items():
+        locked = getattr(site, key)
+        if key in site.locked and value != locked:
+            message = f"the site locks `{key}`, which is {locked or 'not set'}: no job goes to the login node {host}"
+            hint = f"leave `--host` out{', or name that login node' if key == 'host' and locked else ''}"
+            raise PlanError(Diagnostic(code="E467", message=message, hint=hint))
 
 
 def profile_files(option: str | None, *, host: str | None = None) -> tuple[Path, ...]:

@@ -59,10 +59,12 @@ def run_of(folder: JobFolder) -> tuple[Created, RunRecord]:
     return created, created.run
 
 
-def source_of(created: Created, run: RunRecord) -> Source:
+def source_of(created: Created) -> Source:
     """Return the source of a job but for its job file, its secrets and where it was submitted from."""
-    source = Source(file="", site=_site(run), parameters=tuple(run.overrides.items()), suffix=run.suffix)
-    source = replace(source, slurm=tuple(run.slurm_options.items()))
+    source, run = Source(file=""), created.run
+    if run is not None:
+        source = replace(source, site=_site(run), parameters=tuple(run.overrides.items()), suffix=run.suffix)
+        source = replace(source, slurm=tuple(run.slurm_options.items()))
     return _for_backend(source, created.backend, None, None)
 
 

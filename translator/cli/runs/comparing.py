@@ -45,7 +45,7 @@ def compared_job(folder: JobFolder) -> Compared:
 def compared_file(file: str, folder: JobFolder, version: Callable[[str], str]) -> Compared:
     """Return a job file as it would be submitted by the command that submitted a job."""
     created, run = run_of(folder)
-    source = replace(source_of(created, run), file=file, secrets=run.secrets_file or None)
+    source = replace(source_of(created), file=file, secrets=run.secrets_file or None)
     _, compiled = compile_source(source, version)
     return Compared(
         name=shown_name(file),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from paislurm.backends.registry import SSH
+from paislurm.backends.registry import SSH, is_elsewhere
 
 from ..input.job_input import site_of
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 def at_host(source: Source) -> tuple[Source, Site]:
     """Return the source with the backend and the host that it means, and the site profile."""
+    if is_elsewhere(source.backend):
+        source = replace(source, backend="slurm", host=source.backend.removeprefix(SSH))
     site = site_of(source)
     host = source.host or site.host
     if source.backend != "slurm" or not host:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import PaislurmError, PlanError
 from ...state.changes import changed_options
+from ...state.records import Created
 from ..input.job_input import SLURM_OPTIONS, compile_source
 from ..input.sites import read_at_most
 from ..input.typed_options import hint_with_options, typed_options
@@ -21,34 +24,57 @@ if TYPE_CHECKING:
     from ..input.job_input import Source
 
 
+_STAND_IN = """protocolVersion: 2
+type: job
+name: stand-in
+prerequisites: [{{type: dockerimage, name: image, uri: none}}]
+taskRoles: {{task: {{dockerImage: image, resourcePerInstance: {{cpu: 1, memoryMB: 1, gpu: 0}}, commands: ["true"]}}}}
+defaults: {{virtualCluster: {}}}
+"""
+"""A job of which only the virtual cluster counts: with it, locks and names are checked where a job file cannot be."""
+
+
 def check_permitted(view: View, values: Mapping[str, str]) -> None:
     """Raise PlanError where the site locks what is to be changed, or has no room for it.
 
-    What was wrong before, as by a profile of today, does not keep a job from being changed. A job of which it is not
-    known any more what it was submitted with is left to Slurm's own checks.
+    What was wrong before, as by a profile of today, does not keep a job from being changed: then, and where its job
+    file is gone, the locks and names of the site are checked with what the journal knows, and Slurm checks the rest.
     """
     wanted = {name: value for name, value in values.items() if name in SLURM_OPTIONS}
-    created = view.folder.created() if wanted else None
-    if created is None or created.run is None:
+    if not wanted:
         return
-    try:
-        text = read_at_most(view.folder.path / "job.yaml")
-    except OSError:
-        return
-    typed = typed_options((), tuple(wanted.items()), "")
-    source = replace(source_of(created, created.run), file=created.run.job_file.file, text=text, typed=typed)
-    earlier = {name: value for name, value in changed_options(view.history.changes).items() if name in SLURM_OPTIONS}
-    now = {**dict(source.slurm), **earlier}
+    known = view.history
+    # Of a journal whose beginning is damaged, its end has these.
+    created = view.folder.created() or Created(
+        happened_at=0, job=known.job, user=known.user, backend=known.backend, roles=()
+    )
+    before = {name: value for name, value in changed_options(known.changes).items() if name in SLURM_OPTIONS}
+    base = source_of(created)
+    source = replace(base, typed=typed_options((), tuple(wanted.items()), ""))
+    why = "its job file is not known any more"
+    if created.run is not None:
+        with suppress(OSError):
+            text = read_at_most(view.folder.path / "job.yaml")
+            refused = _check(replace(source, file=created.run.job_file.file, text=text), before, wanted)
+            if not refused:
+                return
+            why = refused[0].message
+    stand_in = _STAND_IN.format(json.dumps(created.virtual_cluster or "default")).encode()
+    _check(replace(source, text=stand_in, parameters=(), suffix=""), before, wanted)
+    log(f"warning: {view.folder.name} could not be submitted today: {why}; Slurm alone checks whether the change fits")
+
+
+def _check(source: Source, before: Mapping[str, str], wanted: Mapping[str, str]) -> Sequence[Diagnostic]:
+    """Return what keeps a job from being submitted with or without a change; PlanError for what the change brings."""
+    now = {**dict(source.slurm), **before}
     refused = _refusals(source, {**now, **wanted})
     if not refused:
-        return
-    before = _refusals(source, now)
-    new = [diagnostic for diagnostic in refused if diagnostic not in before]
+        return ()
+    known = _refusals(source, now)
+    new = [diagnostic for diagnostic in refused if diagnostic not in known]
     if new:
         raise PlanError(_of_update(each, wanted) for each in new)
-    log(
-        f"warning: {view.folder.name} could not be submitted today: {refused[0].message}; Slurm alone checks the change"
-    )
+    return refused
 
 
 def _of_update(diagnostic: Diagnostic, wanted: Mapping[str, str]) -> Diagnostic:

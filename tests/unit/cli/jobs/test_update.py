@@ -347,6 +347,35 @@ def test_what_the_site_refuses_at_submit_it_refuses_here(
     assert run("update", "--nice", "3").code == 0
 
 
+LOCKED = SITE + "virtualClusters: {default: {account: lab}}\nlocked: [virtualClusters]\n"
+
+
+@pytest.mark.parametrize("kind", ["gone", "torn", "another version's", "without a beginning"])
+@pytest.mark.parametrize(
+    ("words", "code"), [(("--account", "mine"), "E467"), (("--partition", "bach"), "E402"), (("--account", "lab"), "")]
+)
+def test_locks_and_names_hold_whatever_is_left_of_the_job_file(
+    run: Runner, slurm: FakeBackend, waiting: JobFolder, profile: Path, kind: str, words: tuple[str, ...], code: str
+) -> None:
+    profile.write_text(LOCKED, encoding="utf-8")
+    journal = waiting.journal.read_text(encoding="utf-8")
+    created, _, rest = journal.partition("\n")
+    if kind == "gone":
+        (waiting.path / "job.yaml").unlink()
+    elif kind == "torn":
+        (waiting.path / "job.yaml").write_text("taskRoles: [", encoding="utf-8")
+    elif kind == "another version's":
+        first = json.loads(created)
+        del first["run"]
+        waiting.journal.write_text(f"{json.dumps(first)}\n{rest}", encoding="utf-8")
+    else:
+        waiting.journal.write_text(f"?\n{rest}", encoding="utf-8")
+    said = run("update", "demo", *words)
+    assert (said.code, f"error {code}: " in said.err) == ((4, True) if code else (0, False)), said.err
+    assert bool(slurm.changed) == (not code)
+    assert code or "Slurm alone checks whether the change fits" in said.err
+
+
 def test_what_was_wrong_before_keeps_nobody_from_a_change(
     run: Runner, slurm: FakeBackend, waiting: JobFolder, profile: Path
 ) -> None:
@@ -354,7 +383,7 @@ def test_what_was_wrong_before_keeps_nobody_from_a_change(
     assert waiting
     profile.write_text(SITE.replace("memoryMB: 100000", "memoryMB: 32"), encoding="utf-8")
     said = run("update", "--time", "30")
-    assert (said.code, "Slurm alone checks the change" in said.err) == (0, True), said.err
+    assert (said.code, "Slurm alone checks whether the change fits" in said.err) == (0, True), said.err
     assert slurm.changed == [(JobId("101"), {"time": "00:30:00"})]
 
 
