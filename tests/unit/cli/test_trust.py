@@ -21,6 +21,7 @@ import pytest
 import paislurm
 from tests.cluster.instance import GROUP_ID, USERS
 from tests.cluster.processes import wait_until
+from tests.unit.inherited import inherit, open_to
 
 from .running import JOB
 
@@ -266,6 +267,21 @@ def test_whatever_the_umask_nothing_that_is_written_can_be_written_by_others(wor
     assert [name for name in loose(world.folder / "some") if not runtimes.match(name)] == []
     wait_until(lambda: not processes_of(home), "the monitor that was left behind to end")
     assert (home / "monitor" / "monitor.log").exists()
+
+
+def test_a_default_acl_opens_nothing_of_a_home(world: World) -> None:
+    """It goes before the umask: what is made in such a folder can be written to by whom the list names."""
+    job = world.folder / "short.yaml"
+    job.write_text(JOB, encoding="utf-8")
+    hers = world.folder / "hers"
+    hers.mkdir()
+    os.chown(hers, ALICE, GROUP_ID)
+    inherit(hers, BOB)
+    home = hers / "some" / "home"
+    done = world.run(ALICE, "submit", str(job), "--backend", "local", "--wait", home=home, **world.quiet)
+    assert done.returncode == 0, done.stderr
+    assert [path for path in home.rglob("result.json")]
+    assert open_to(BOB, GROUP_ID, home) == []
 
 
 def test_whatever_the_umask_no_compiled_module_is_where_others_can_write(world: World) -> None:

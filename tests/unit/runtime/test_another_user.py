@@ -12,6 +12,7 @@ import pytest
 
 from paislurm.translator.rendering.runtime_bundle import program
 from tests.cluster.instance import GROUP_ID, USERS
+from tests.unit.inherited import inherit, open_to
 
 from .bash import library
 
@@ -158,6 +159,22 @@ def test_the_group_of_a_user_alone_is_nobody_else(shared: Path) -> None:
     os.chown(place, ALICE, 65534)
     place.chmod(0o775)
     assert run_as_alice(shared, f"SLURM_JOB_USER='{place.group()}'; check_place '{place}'")[1] == ""
+
+
+def test_a_run_by_hand_opens_nothing_to_who_inherits_it(shared: Path) -> None:
+    """A default ACL goes before the umask."""
+    place = made_by(ALICE, shared / "place")
+    place.chmod(0o755)
+    inherit(place, BOB)
+    code = f"""
+        umask 0077; SLURM_JOB_USER=alice PSL_JOB_NAME=demo SLURM_JOB_ID=7
+        make_folder_by_hand '{place}'; enter_attempt; PSL_ROLE_NAME=() PSL_ROLE_FOLDER=(); lay_out_attempt
+        (umask 0; mkdir one; echo >one/text)
+    """
+    run_as_alice(shared, code)
+    assert (place / "demo-7/attempts/0/one/text").is_file()
+    assert (place / "demo-7").stat().st_mode & 0o777 == 0o700
+    assert open_to(BOB, GROUP_ID, place / "demo-7") == []
 
 
 OUTPUT = "PSL_MAKE_OUTPUT=1; die() {{ echo \"$1\"; exit 4; }}; cd '{0}'; ({1}); echo $?"
