@@ -16,15 +16,15 @@ candidates=(/usr/bin/python3 python3 python3.{10..20} python)
 
 # runs_paislurm PYTHON: it is new enough, and can make virtual environments
 runs_paislurm() {
-  "$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1
+  "$1" -I -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1
 }
 
 # say_what_is_wrong PYTHON: print why it cannot be used
 say_what_is_wrong() {
   local version
-  if ! version=$("$1" -c 'import sys; print(".".join(map(str, sys.version_info[:3])))' 2>/dev/null); then
+  if ! version=$("$1" -I -c 'import sys; print(".".join(map(str, sys.version_info[:3])))' 2>/dev/null); then
     echo "$1 does not run"
-  elif ! "$1" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
+  elif ! "$1" -I -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
     echo "$1 is Python $version, which is too old"
   else
     echo "$1 (Python $version) lacks the module venv or ensurepip, which Debian has in python3-venv"
@@ -52,5 +52,5 @@ if [[ -z $python ]]; then
   } >&2
   exit 1
 fi
-"$python" -m venv "$folder"
+"$python" -I -m venv "$folder"
 [[ -n ${PIP_NO_INDEX-} ]] || "$folder/bin/pip" install -q --upgrade 'pip>=25.1'

@@ -17,11 +17,11 @@ ALONE = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--
 """Run a program that reaches no network."""
 
 
-def install(*argv: str | Path, alone: bool = True) -> subprocess.CompletedProcess[str]:
+def install(*argv: str | Path, alone: bool = True, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     script, *others = argv
     words = [*(ALONE if alone else []), str(ROOT / "install" / script), *map(str, others)]
     env = {**os.environ, "EXTRAS": "ssh"}
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, env=env)
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, env=env, cwd=cwd)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,12 @@ def test_each_wheel_is_pinned_by_its_hash(wheelhouse: Path) -> None:
 
 
 def test_versions_are_installed_beside_each_other_without_a_network(wheelhouse: Path, tmp_path: Path) -> None:
-    done = install("central.sh", tmp_path / "opt", wheelhouse)
+    """Nothing of the current folder takes part, nor do other modules that a user has: PYTHONPATH names both."""
+    hostile = tmp_path / "hostile"
+    for name in ("paislurm", "venv", "ensurepip", "click"):
+        (hostile / name).mkdir(parents=True)
+        (hostile / name / "__init__.py").write_text("raise SystemExit('this is code of another')\n")
+    done = install("central.sh", tmp_path / "opt", wheelhouse, cwd=hostile)
     assert done.returncode == 0, done.stderr
     (program,) = (tmp_path / "opt").glob("*/program/paislurm")
     version = program.parents[1].name
@@ -85,7 +90,8 @@ def test_versions_are_installed_beside_each_other_without_a_network(wheelhouse: 
     for number in (version, "9.9.9"):
         said = subprocess.run(
             [*ALONE, str(tmp_path / "opt" / number / "program" / "paislurm"), "--version"],
-            env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+            env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": f"{hostile}:"},
+            cwd=hostile,
             capture_output=True,
             text=True,
             check=True,

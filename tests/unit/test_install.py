@@ -24,9 +24,9 @@ def python(folder: Path, name: str, text: str) -> str:
     ("text", "says"),
     [
         ("exit 127", "python does not run"),
-        ("[[ $2 == *print* ]] && echo 3.6.8 || exit 1", "python is Python 3.6.8, which is too old"),
+        ("[[ $3 == *print* ]] && echo 3.6.8 || exit 1", "python is Python 3.6.8, which is too old"),
         (
-            "[[ $2 == *print* ]] && echo 3.11.2; [[ $2 != *ensurepip* ]]",
+            "[[ $3 == *print* ]] && echo 3.11.2; [[ $3 != *ensurepip* ]]",
             "python (Python 3.11.2) lacks the module venv or ensurepip, which Debian has in python3-venv",
         ),
     ],
@@ -41,10 +41,10 @@ def test_what_is_wrong_with_a_python_is_said(tmp_path: Path, text: str, says: st
 
 
 def test_a_python_that_will_do_is_taken(tmp_path: Path) -> None:
-    makes_folder = 'mkdir -p "$3/bin"; echo "$@" >"$3/made"; ln -s /bin/true "$3/bin/pip"'
-    venv = python(tmp_path, "python", f'[[ $1 == -m ]] || exec {sys.executable} "$@"; {makes_folder}')
+    makes_folder = 'mkdir -p "$4/bin"; echo "$@" >"$4/made"; ln -s /bin/true "$4/bin/pip"'
+    venv = python(tmp_path, "python", f'[[ $2 == -m ]] || exec {sys.executable} "$@"; {makes_folder}')
     subprocess.run([str(VENV), str(tmp_path / "a venv"), venv], check=True)
-    assert (tmp_path / "a venv" / "made").read_text(encoding="utf-8") == f"-m venv {tmp_path}/a venv\n"
+    assert (tmp_path / "a venv" / "made").read_text(encoding="utf-8") == f"-I -m venv {tmp_path}/a venv\n"
 
 
 @pytest.mark.parametrize("script", sorted(VENV.parent.glob("*.sh")), ids=lambda path: path.name)

@@ -9,5 +9,5 @@ _CODE = "import sys; sys.path[:] = filter(None, sys.path); from paislurm.transla
 
 
 def own_call() -> list[str]:
-    """Return the words that run this program, by the Python that runs it now."""
-    return [sys.executable or "python3", "-c", _CODE]
+    """Return the words that run this program, by the Python that runs it now, and as much on its own as now."""
+    return [sys.executable or "python3", *(["-I"] if sys.flags.isolated else []), "-c", _CODE]

@@ -85,7 +85,7 @@ output_blocks() {
 # Make standard output block, by whichever program is there.
 make_output_block() {
   perl -e 'use Fcntl; fcntl(STDOUT, F_SETFL, fcntl(STDOUT, F_GETFL, 0) & ~O_NONBLOCK) or exit 1' ||
-    python3 -c 'import os; os.set_blocking(1, True)'
+    python3 -I -c 'import os; os.set_blocking(1, True)'
 } 2>/dev/null
 
 # exec_in_task ROLE SLOT COMMAND [TERMINAL]: run a command in another task, and exit with its

@@ -21,6 +21,7 @@ import pytest
 import paislurm
 from tests.cluster.instance import GROUP_ID, USERS
 from tests.cluster.processes import wait_until
+from tests.terminal import Terminal
 from tests.unit.inherited import inherit, open_to
 
 from .running import JOB
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.root("to be two users")
 PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
+INSTALLED = (str(Path(sys.executable).with_name("paislurm")),)
 ALICE, BOB = USERS["alice"].uid, USERS["bob"].uid
 SLEEP = JOB.replace("instances: 2", "instances: 1").replace("echo and bye", "sleep 600")
 
@@ -45,17 +47,21 @@ class World:
         (folder / "quiet.yaml").write_text("monitor: {background: false}\n", encoding="utf-8")
         (folder / "config").mkdir()
 
-    def run(
-        self, uid: int, *argv: str, home: Path | None = None, umask: int = 0o022, **env: str
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a command line as a user."""
+    def environment(self, uid: int, home: Path | None = None) -> dict[str, str]:
+        """Return what a user's commands have."""
         environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": str(self.folder / "nobody")}
         environment |= {"PAISLURM_HOME": str(home or self.home), "XDG_CONFIG_HOME": str(self.folder / "config")}
-        environment |= {"USER": str(uid)}
+        return environment | {"USER": str(uid)}
+
+    def run(
+        self, uid: int, *argv: str, home: Path | None = None, umask: int = 0o022, cwd: Path | None = None, **env: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command line as a user; in a current folder as an installed program, so that it is on no path."""
         identity = {"user": uid, "group": GROUP_ID if uid else 0, "extra_groups": []}
         return subprocess.run(
-            [*PROGRAM, *argv], env=environment | env, umask=umask, cwd="/", capture_output=True, text=True,
-            check=False, timeout=100, stdin=subprocess.DEVNULL, **identity,
+            [*(INSTALLED if cwd else PROGRAM), *argv], env=self.environment(uid, home) | env, umask=umask,
+            cwd=cwd or "/", capture_output=True, text=True, check=False, timeout=100, stdin=subprocess.DEVNULL,
+            **identity,
         )  # fmt: skip
 
     @property
@@ -269,6 +275,55 @@ def test_whatever_the_umask_nothing_that_is_written_can_be_written_by_others(wor
     assert (home / "monitor" / "monitor.log").exists()
 
 
+MODULES = ("paislurm", "python", "json", "subprocess", "pty", "click", "rich", "yaml", "sitecustomize", "usercustomize")
+
+
+@pytest.fixture
+def hostile(world: World) -> Path:
+    """Return a folder of bob's with modules and programs of names that the program loads and calls."""
+    folder = world.folder / "bobs"
+    folder.mkdir()
+    code = f"import os\nos.close(os.open({str(world.victim)!r}, os.O_CREAT))\n"
+    for name in MODULES:
+        (folder / name).mkdir()
+        for file in (folder / name / "__init__.py", folder / name / "__main__.py"):
+            file.write_text(code, encoding="utf-8")
+    for name in ("python3", "bash", "sh", "sbatch", "ssh"):
+        (folder / name).write_text(f"#!/bin/sh\ntouch {world.victim}\n", encoding="utf-8")
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def test_no_code_of_the_current_folder_runs(world: World, hostile: Path) -> None:
+    """Neither what a command calls itself for, nor what it leaves behind, nor the shell of a screen."""
+    world.folder.chmod(0o1777)
+    job = str(world.folder / "job.yaml")
+    assert world.run(ALICE, "submit", job, "--backend", "local", cwd=hostile).returncode == 0
+    argv = ["setpriv", f"--reuid={ALICE}", f"--regid={GROUP_ID}", "--clear-groups", "env", "-i", f"--chdir={hostile}"]
+    variables = {**world.environment(ALICE), "TERM": "xterm"}
+    screen = Terminal([*argv, *(f"{k}={v}" for k, v in variables.items()), *INSTALLED, "watch"], rows=24, columns=80)
+    try:
+        screen.expect("r demo")
+        screen.type("\r")
+        screen.expect("worker-0")
+        screen.type("\r")
+        screen.expect("worker-0 of demo")
+        screen.type("s")
+        screen.expect("0-worker/0")
+        screen.type("exit\r")
+        screen.expect("the shell in worker-0 ended with 0")
+        screen.type("q")
+        assert screen.ended() == 0
+    finally:
+        screen.close()
+    for words in (("monitor", "--once"), ("status",), ("exec", "demo", "worker-0", "true"), ("cancel", "demo")):
+        assert world.run(ALICE, *words, cwd=hostile).returncode == 0
+    assert world.run(ALICE, "wait", "demo", cwd=hostile).returncode == 1
+    wait_until(lambda: not processes_of(world.home), "the monitor that was left behind to end")
+    assert "Traceback" not in (world.home / "monitor" / "monitor.log").read_text(encoding="utf-8")
+    assert not world.victim.exists()
+
+
 def test_a_default_acl_opens_nothing_of_a_home(world: World) -> None:
     """It goes before the umask: what is made in such a folder can be written to by whom the list names."""
     job = world.folder / "short.yaml"
@@ -280,7 +335,7 @@ def test_a_default_acl_opens_nothing_of_a_home(world: World) -> None:
     home = hers / "some" / "home"
     done = world.run(ALICE, "submit", str(job), "--backend", "local", "--wait", home=home, **world.quiet)
     assert done.returncode == 0, done.stderr
-    assert [path for path in home.rglob("result.json")]
+    assert list(home.rglob("result.json"))
     assert open_to(BOB, GROUP_ID, home) == []
 
 

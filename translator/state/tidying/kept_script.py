@@ -97,7 +97,7 @@ def shrink(attempt: OpenFolder, kept: Path) -> bool:
 
 
 def runtimes(job: Path) -> Path:
-    """Return the folder of the runtimes that a user's jobs have."""
+    """Return the folder of the runtimes of all jobs in a home."""
     return job.parent.parent / "runtime"
 
 
