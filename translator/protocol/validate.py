@@ -14,6 +14,7 @@ from ..validation.diagnostics import DiagnosticCollector, near_hint
 from ..validation.partial_model import placed
 from ..validation.schema_errors import parse_model
 from .expressions.command_builder import RoleContext
+from .expressions.references import TextBudget
 from .expressions.secrets import secret_texts, substitute_placeholders
 from .v2.build import build
 from .v2.extras_schema import PLUGINS
@@ -87,15 +88,16 @@ def validate(
     switches = defaults or CompatOptions()
     if file.extras.slurm:
         switches = file.extras.slurm.compat.over(switches)
-    keep = switches.unresolved == "keep"
+    keep, budget = switches.unresolved == "keep", TextBudget()
     contexts = {
-        role: RoleContext(collector=collector, roots=_roots(role, file, index, document), keep=keep)
+        role: RoleContext(collector=collector, roots=_roots(role, file, index, document), keep=keep, budget=budget)
         for role in file.task_roles
     }
     commands = {role: context.commands(_commands(role, file)) for role, context in contexts.items()}
     hooks_by_role = {role: role_hooks(role, file, index, context) for role, context in contexts.items()}
+    of_secrets: dict[str, Value] = {"secrets": document.at(("secrets",))}
     found = registry_credentials(
-        file, RoleContext(collector=collector, roots={"secrets": document.at(("secrets",))}, keep=keep)
+        file, RoleContext(collector=collector, roots=of_secrets, keep=keep, budget=budget)
     )
     if errors := collector.of(Severity.ERROR):
         raise ProtocolError(errors)

@@ -26,6 +26,8 @@ class Node:
     source: str | None = None
     """The text of a scalar as it is written; None for a list or a mapping."""
     size: int = 1
+    length: int = 0
+    """How many characters the scalars in it have, those behind aliases each time."""
     depth: int = 1
 
 
@@ -53,4 +55,4 @@ def _pair_of(item: Node) -> Node:
     """Return a mapping with one key as a list of the key and its value."""
     [(key, (value, line, column))] = (item.pairs or {}).items()
     name = Node(line=line, column=column, last_line=line, value=key, source=key)
-    return replace(item, value=[key, value.value], pairs=None, items=[name, value], size=value.size + 2)
+    return replace(item, value=[key, value.value], pairs=None, items=[name, value], size=value.size + 2, length=value.length)

@@ -14,6 +14,7 @@ import yaml
 
 from ..errors import Diagnostic, Location
 from ..lazy import regex
+from .decode import MAX_FILE
 from .nodes import Node, shape
 from .scalars import TAGGED, is_null, plain_value
 from .source_lines import SECRET_KEYS
@@ -116,7 +117,7 @@ class Composer:
         last = end.line + 1 if end.column else end.line
         if last > node.line:
             node.last_line = last
-        node.style, node.source = event.style, text
+        node.style, node.source, node.length = event.style, text, len(text)
         if tag is None and not node.style:
             node.value = plain_value(text)
         elif tag in (None, "!"):
@@ -164,7 +165,7 @@ class Composer:
         shown, anchor = ("an alias", "an anchor") if self._is_secret() else (f"`*{name}`", f"`&{name}`")
         if target is not None:
             node.value, node.pairs, node.items = target.value, target.pairs, target.items
-            node.source, node.size, node.depth = target.source, target.size, target.depth
+            node.source, node.size, node.depth, node.length = target.source, target.size, target.depth, target.length
         elif name in self._anchors:
             self._diagnostic("E108", f"{shown} stands inside the value that it repeats", node)
         else:
@@ -194,9 +195,10 @@ class Composer:
         if problem := shape(node, frame.tag.removeprefix(_PREFIX)):
             self._diagnostic("E107", problem, node, "remove the tag")
         inner = [pair[0] for pair in node.pairs.values()] if node.pairs is not None else node.items or []
-        size, depth, last = 1, 0, node.line
+        size, length, depth, last = 1, 0, 0, node.line
         for each in inner:
             size += each.size
+            length += each.length
             depth = max(depth, each.depth)
             last = max(last, each.last_line)
         start: Any = event.start_mark
@@ -204,9 +206,8 @@ class Composer:
         if end.line == start.line and end.column > start.column:
             # A `]` or a `}`; the end of a block, which has no width, is placed at what comes after it.
             last = max(last, end.line + 1)
-        node.size, node.depth, node.last_line = size, depth + 1, last
-        if node.size > MAX_VALUES or node.depth > MAX_DEPTH:
-            bound = f"more than {MAX_VALUES:,} values" if node.size > MAX_VALUES else "too deep a nesting"
+        node.size, node.length, node.depth, node.last_line = size, length, depth + 1, last
+        if bound := _bound_broken(node):
             raise FatalReadError(
                 self._diagnostic_at(node, "E109", f"the aliases (`*name`) in this value make {bound} of it")
             )
@@ -259,6 +260,15 @@ class Composer:
                 if key not in pairs:
                     merged.add(key)
                     pairs[key] = pair
+
+
+def _bound_broken(node: Node) -> str:
+    """Return what a list or a mapping has too much of, "" for nothing."""
+    if node.size > MAX_VALUES:
+        return f"more than {MAX_VALUES:,} values"
+    if node.length > MAX_FILE:
+        return f"more than {MAX_FILE >> 20} MB of text"
+    return "too deep a nesting" if node.depth > MAX_DEPTH else ""
 
 
 def _joined(pair: re.Match[str]) -> str:

@@ -80,6 +80,7 @@ MEANING = {
     "W314": "userssh of the plugin ssh",
     "W315": "a barrier of tasks without gang allocation",
     "E320": "a reference in a value, in whose place OpenPAI put nothing",
+    "E321": "too much text, with the values of references in place",
     "W320": "a reference in a value that is kept",
     "W321": "a path of protocol v1 that moves with the name of its job",
     "E331": "a duplicate port label",

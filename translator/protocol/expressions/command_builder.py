@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...lazy import dataclass, regex
-from .references import OPEN, render
+from .references import HINT_AT_LENGTH, OPEN, TOO_LONG, TextBudget, render
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,17 +39,25 @@ def build_command(
     collector: DiagnosticCollector,
     *,
     keep: bool,
+    budget: TextBudget | None = None,
 ) -> BuiltCommand:
     """Return the command that runs the items one after the other in one shell.
 
-    `roots` are the values that references may lead to; `keep` leaves those in that are undefined.
+    `roots` are the values that references may lead to; `keep` leaves those in that are undefined. The text is taken
+    from the `budget` of the job; once that is used up, nothing more is put together.
     """
+    budget = budget or TextBudget()
+    if budget.left < 0:
+        return BuiltCommand("", ())
+    if not budget.take(sum(len(text) for _, text in items)):
+        collector.add("E321", items[0][0], TOO_LONG, hint=HINT_AT_LENGTH)
+        return BuiltCommand("", ())
     stripped = [text.strip() for _, text in items]
     joined = "\n".join(stripped)
     starts = [0]
     for text in stripped:
         starts.append(starts[-1] + len(text) + 1)
-    rendered = render(joined, roots, keep=keep)
+    rendered = render(joined, roots, keep=keep, budget=budget)
     for problem in rendered.problems:
         if collector.is_full(problem.code):
             continue
@@ -102,11 +110,15 @@ def _warn_controller_words(items: Sequence[tuple[Path, str]], collector: Diagnos
 
 @dataclass(frozen=True, kw_only=True)
 class RoleContext:
-    """Hold the roots of a role's references; `keep` leaves references to nothing as they are."""
+    """Hold the roots of a role's references; `keep` leaves references to nothing as they are.
+
+    All roles of a job have one `budget`.
+    """
 
     collector: DiagnosticCollector
     roots: Mapping[str, Value]
     keep: bool
+    budget: TextBudget
 
     def of(self, parameters: Mapping[str, Value]) -> RoleContext:
         """Return the context of a prerequisite's own texts, in which `this.parameters` are these."""
@@ -114,7 +126,7 @@ class RoleContext:
 
     def commands(self, items: Sequence[tuple[Path, str]]) -> BuiltCommand:
         """Return the commands as one text."""
-        return build_command(items, self.roots, self.collector, keep=self.keep)
+        return build_command(items, self.roots, self.collector, keep=self.keep, budget=self.budget)
 
     def resolved(self, path: Path, value: Value) -> Value:
         """Return a value with every reference in it resolved, however deep."""

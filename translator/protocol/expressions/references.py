@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ...lazy import dataclass, regex
 from ...plural import counted
+from ...reading.decode import MAX_FILE
 from .js_string import NotAStringError, js_string
 from .offsets import Moves
 from .secrets import placeholder
@@ -31,6 +32,9 @@ _INDEX = regex(r"\[(\d+)\]", re.ASCII)
 _POSITION = regex(r"0|[1-9]\d{0,5}", re.ASCII)
 _ROOT = regex(r"\$[A-Za-z_]\w*", re.ASCII)
 _FORM = "a reference is `<% $parameters.name %>`; the other roots are $secrets, $data, $script and $output"
+
+TOO_LONG = f"up to here the job's texts have more than {MAX_FILE >> 20} MB, with the values of references in place"
+HINT_AT_LENGTH = "put large values into a file that the tasks read"
 
 Near = tuple[str, "Iterable[str]"]
 """A name that is unknown, and those that are known."""
@@ -63,6 +67,22 @@ class Rendered:
         return now
 
 
+class TextBudget:
+    """Count how much text may still be put together for a job: a few references can make gigabytes of a small file."""
+
+    def __init__(self, left: int = MAX_FILE) -> None:
+        self.left = left
+
+    def take(self, count: int) -> bool:
+        """Take a number of characters; tell whether there were so many."""
+        self.left -= count
+        return self.left >= 0
+
+
+class _TooLongError(Exception):
+    """The values put in place of references are too much text."""
+
+
 class _UnresolvedError(Exception):
     """A reference that is undefined; `hint` or `near` may name what was meant."""
 
@@ -73,8 +93,10 @@ class _UnresolvedError(Exception):
         self.near = near
 
 
-def render(text: str, roots: Mapping[str, Value], *, keep: bool = False) -> Rendered:
-    """Return the text with the values of `roots` in place of its references.
+def render(
+    text: str, roots: Mapping[str, Value], *, keep: bool = False, budget: TextBudget | None = None
+) -> Rendered:
+    """Return the text with the values of `roots` in place of its references, which are taken from the budget.
 
     In place of a secret stands its mark (see `secrets.py`).
     A root that is None is known but empty: the role selects no such prerequisite. With `keep`, a reference to
@@ -84,9 +106,13 @@ def render(text: str, roots: Mapping[str, Value], *, keep: bool = False) -> Rend
         return Rendered(text, (), ())
     problems: list[Problem] = []
     stays: list[tuple[int, str]] = []
+    budget = budget or TextBudget()
 
     def put(start: int, tag: str) -> str:
         value, problem = _replacement(start, tag, roots, keep=keep)
+        if not budget.take(len(value)):
+            problems.append(Problem(start, "E321", TOO_LONG, HINT_AT_LENGTH))
+            raise _TooLongError
         if problem:
             problems.append(problem)
             stays.append((start, value))
@@ -97,7 +123,10 @@ def render(text: str, roots: Mapping[str, Value], *, keep: bool = False) -> Rend
         problems.extend([problem] if problem else [])
         return value
 
-    new, replaced, unclosed = _pass(text, put, {})
+    try:
+        new, replaced, unclosed = _pass(text, put, {})
+    except _TooLongError:
+        return Rendered("", tuple(problems), ())
     if unclosed is not None:
         message = "`<%` begins a reference that has no `%>`"
         hint = "close it with `%>`; where the shell is to see the two characters, write `<''%`"

@@ -7,6 +7,7 @@ the planner and the renderer see. Source: PAI protocol v2, secrets; this project
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -44,6 +45,13 @@ def secret_texts(names: tuple[str, ...], secrets: Value) -> dict[str, str]:
 def reveal(text: str, secrets: Value) -> str:
     """Return a text with the secrets in place of their marks."""
     return _PLACEHOLDER.sub(lambda match: secret_texts((match[1],), secrets)[match[1]], text)
+
+
+def revealed_length(text: str, secrets: Value) -> int:
+    """Return how many characters the secrets have in place of their marks, without putting them there."""
+    names = Counter(_PLACEHOLDER.findall(text))
+    texts = secret_texts(tuple(names), secrets)
+    return sum(count * len(texts[name]) for name, count in names.items())
 
 
 def substitute_placeholders(job: Job) -> Job:

@@ -97,7 +97,8 @@ def _own_parameters(use: PluginUse) -> Mapping[str, Value]:
     while todo:
         value = todo.pop()
         if isinstance(value, str):
-            used.update(_OWN.findall(value))
+            if "this.parameters." in value:
+                used.update(_OWN.findall(value))
         elif isinstance(value, dict):
             todo += value.values()
         elif isinstance(value, list):

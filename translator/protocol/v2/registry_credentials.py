@@ -9,7 +9,8 @@ import re
 from typing import TYPE_CHECKING
 
 from ...validation.partial_model import placed
-from ..expressions.secrets import reveal
+from ..expressions.references import TOO_LONG
+from ..expressions.secrets import reveal, revealed_length
 from .schema import DockerImage
 
 if TYPE_CHECKING:
@@ -34,7 +35,11 @@ def registry_credentials(file: JobFile, context: RoleContext) -> dict[str, str]:
         lines: list[str] = []
         for key in _KEYS:
             path = (*where, "auth", key)
-            text = reveal(str(context.resolved(path, image.auth.get(key) or "")), context.roots["secrets"])
+            text = str(context.resolved(path, image.auth.get(key) or ""))
+            if not context.budget.take(revealed_length(text, context.roots["secrets"])):
+                context.collector.add("E321", path, TOO_LONG, hint="a registry takes short ones")
+                continue
+            text = reveal(text, context.roots["secrets"])
             if re.search(r"[\r\n]", text):
                 context.collector.add("E319", path, f"a line break in `{key}`", hint="a registry takes one line")
             lines.append(text)
