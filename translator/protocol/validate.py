@@ -96,9 +96,7 @@ def validate(
     commands = {role: context.commands(_commands(role, file)) for role, context in contexts.items()}
     hooks_by_role = {role: role_hooks(role, file, index, context) for role, context in contexts.items()}
     of_secrets: dict[str, Value] = {"secrets": document.at(("secrets",))}
-    found = registry_credentials(
-        file, RoleContext(collector=collector, roots=of_secrets, keep=keep, budget=budget)
-    )
+    found = registry_credentials(file, RoleContext(collector=collector, roots=of_secrets, keep=keep, budget=budget))
     if errors := collector.of(Severity.ERROR):
         raise ProtocolError(errors)
     job = build(file, index, commands, hooks_by_role, switches, collector)

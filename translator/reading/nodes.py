@@ -55,4 +55,5 @@ def _pair_of(item: Node) -> Node:
     """Return a mapping with one key as a list of the key and its value."""
     [(key, (value, line, column))] = (item.pairs or {}).items()
     name = Node(line=line, column=column, last_line=line, value=key, source=key)
-    return replace(item, value=[key, value.value], pairs=None, items=[name, value], size=value.size + 2, length=value.length)
+    pair, size = [key, value.value], value.size + 2
+    return replace(item, value=pair, pairs=None, items=[name, value], size=size, length=value.length)

@@ -21,7 +21,7 @@ IMAGE = "prerequisites:\n  - {name: p, type: dockerimage, uri: debian%s}\n"
 ROLE = "  w%d:\n    dockerImage: p\n    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}\n"
 BIG = "x" * 250_000
 MEMORY = 600 << 20
-"""Bytes of address space: a compile needs some 100 MB, and each of these files would make gigabytes of text, or a tenth of one."""
+"""Bytes of address space: a compile needs some 100 MB, and most of these files would make gigabytes of text."""
 PARAMETER = f"parameters: {{x: '{BIG}'}}\n"
 COMMANDS = "    commands:\n"
 CALLBACKS = """  - name: s
@@ -52,7 +52,8 @@ FILES = {
     "shared prerequisites": shared(400),
     "credentials": HEAD + IMAGE % f", auth: {{registryuri: r, username: u, password: '{'<% $secrets.x %>' * 10_000}'}}"
     + f"secrets: {{x: '{BIG}'}}\n" + "taskRoles:\n" + ROLE % 0 + commands("a", 1),
-    "aliases": HEAD + IMAGE % "" + "taskRoles:\n" + ROLE % 0 + COMMANDS + f"      - &x '{BIG}'\n" + "      - *x\n" * 10_000,
+    "aliases": HEAD + IMAGE % "" + "taskRoles:\n" + ROLE % 0 + COMMANDS
+    + f"      - &x '{BIG}'\n" + "      - *x\n" * 10_000,
 }  # fmt: skip
 
 

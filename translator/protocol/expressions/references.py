@@ -93,9 +93,7 @@ class _UnresolvedError(Exception):
         self.near = near
 
 
-def render(
-    text: str, roots: Mapping[str, Value], *, keep: bool = False, budget: TextBudget | None = None
-) -> Rendered:
+def render(text: str, roots: Mapping[str, Value], *, keep: bool = False, budget: TextBudget | None = None) -> Rendered:
     """Return the text with the values of `roots` in place of its references, which are taken from the budget.
 
     In place of a secret stands its mark (see `secrets.py`).
