@@ -49,15 +49,14 @@ def test_a_task_sees_its_image_and_what_is_its_own(installed: Cluster, workdir: 
         assert lines[-2] == lines[-1]
 
 
-@BOTH
-def test_ssh_reaches_other_containers(installed: Cluster, workdir: Path, image: Path, layout: str) -> None:
+def test_ssh_reaches_other_containers(installed: Cluster, workdir: Path, image: Path) -> None:
     """As without containers, and there is no other ssh."""
     (workdir / "programs").mkdir()
     (workdir / "programs" / "master.sh").write_text(MASTER + "\nssh worker-1 'cat $HOME/where'\n")
     (workdir / "programs").chmod(0o755)
     roles = roles_of_calls(workdir / "programs" / "master.sh", f'echo "here $PAI_TASK_INDEX" >$HOME/where; {WAITS}')
     more = settings(image, workdir / "programs")
-    job = submit(installed, workdir, roles, f"{{slurm: {{layout: {layout}}}}}", more)
+    job = submit(installed, workdir, roles, "{slurm: {layout: het}}", more)
     slots = {"master-0": "0.0", "worker-0": "1.0", "worker-1": "1.1"}
     calls = job.calls()
     out, err = came_back(job, lambda task, _: f"upperdir={calls}/{slots[task]}.root/upper")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import BOTH, WHERE, Submitted, paislurm, role, submit
+from tests.cluster.jobs import WHERE, Submitted, paislurm, role, submit
 from tests.cluster.processes import wait_until
 from tests.terminal import Terminal
 
@@ -45,42 +45,6 @@ def tasks_of(job: Submitted) -> list[dict[str, str]]:
     return found
 
 
-@BOTH
-def test_a_command_has_streams_status_and_the_place_of_the_task(
-    installed: Cluster, workdir: Path, layout: str, waiting: Callable[[str], Submitted]
-) -> None:
-    job = waiting(layout)
-
-    def run(*words: str, stdin: str = "") -> tuple[int, str, str]:
-        done = installed.run(["paislurm", "exec", *words], cwd=workdir, stdin=stdin, timeout=60)
-        return done.returncode, done.stdout, done.stderr
-
-    for name, place in job.places(tasks_of(job)).items():
-        assert run(job.name, name, "--", "bash", "-c", WHERE) == (0, f"{place}\n", "")
-    # No blank, quote or star of a word means anything on the way.
-    assert run(job.name, "worker-1", "printf", "<%s>", "a  b", "'*'", "$HOME", "") == (0, "<a  b><'*'><$HOME><>", "")
-    assert run(job.name, "worker-1", "--", "sh", "-c", "cat; echo aside >&2; exit 7", stdin="in\n") == (
-        7,
-        "in\n",
-        "aside\n",
-    )
-    assert run(job.name, "master", stdin="echo from a shell; exit 3\n") == (3, "from a shell\n", "")
-    assert run(job.name, "worker-0", "--", "sh", "-c", "kill -9 $$")[0] == 137
-    for words, text in (
-        (("no-such-job", "worker-0"), "there is no job"),
-        ((job.name, "worker-2"), "no task or role `worker-2`"),
-    ):
-        code, out, err = run(*words, "--", "true")
-        assert (code, out) == (5, "")
-        assert text in err
-    assert run(job.name, "worker")[0] == 2
-    assert paislurm(installed, workdir, "cancel", job.name).returncode == 0
-    job.ended()
-    code, _, err = run(job.name, "worker-0", "--", "true")
-    assert code == 5
-    assert "is not running" in err
-
-
 @pytest.fixture
 def terminals() -> Iterator[list[Terminal]]:
     opened: list[Terminal] = []
@@ -89,11 +53,11 @@ def terminals() -> Iterator[list[Terminal]]:
         terminal.close()
 
 
-@BOTH
 def test_a_shell_has_a_terminal(
-    installed: Cluster, workdir: Path, layout: str, terminals: list[Terminal], waiting: Callable[[str], Submitted]
+    installed: Cluster, workdir: Path, terminals: list[Terminal], waiting: Callable[[str], Submitted]
 ) -> None:
-    job = waiting(layout)
+    """With job control. Whatever else a command has is a case of the contract."""
+    job = waiting("shared")
     argv = installed.command(["paislurm", "exec", job.name, "worker-1"], cwd=workdir, env={"TERM": "xterm"})
     terminal = Terminal(argv, rows=33, columns=301)
     terminals.append(terminal)

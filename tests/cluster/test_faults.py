@@ -51,26 +51,6 @@ def cut_off(cluster: Cluster, node: str) -> Iterator[None]:
         cluster.restore(node)
 
 
-def test_scancel_by_hand_and_by_root(installed: Cluster, workdir: Path) -> None:
-    """Whoever cancels is named, tasks clean up, and Slurm's accounting says the same."""
-    jobs = {user: submit(installed, folder_of_alice(workdir / user), role("w", 2, SAVES)) for user in ("alice", "root")}
-    for user, job in jobs.items():
-        wait_ready(job, "0-w/0", "0-w/1")
-        if user == "root":
-            installed.admin(["scancel", job_id(job)])
-        else:
-            installed.run(["scancel", job_id(job)])
-    for user, job in jobs.items():
-        code, result = job.ended()
-        assert (code, result["outcome"], result["exit_code"], result["behaviour"]) == (1, "interrupted", -210, "stop")
-        assert [job.log(f"0-w/{index}") for index in (0, 1)] == ["ready\nsaved\n"] * 2
-        shown = status(job)
-        assert (shown["state"], shown["exit_code"]) == ("STOPPED", -210)
-        assert f"cancelled by {user}" in shown["reason"]
-        assert [task["state"] for task in shown["tasks"]] == ["STOPPED", "STOPPED"]
-        assert installed.sacct(job_id(job))[0]["State"].startswith("CANCELLED")
-
-
 @BOTH
 def test_a_task_that_takes_too_much_memory(installed: Cluster, workdir: Path, layout: str) -> None:
     """Slurm's kill is a permanent failure, whether it hits the command or a child of it."""
@@ -115,33 +95,6 @@ def test_a_lost_node_ends_the_job_whatever_it_tolerates(installed: Cluster, work
                 assert [task["node"] for task in result["tasks"] if task["state"] == "FAILED"] == ["n8"]
         found = {kind: {row["State"] for row in installed.sacct(number)} for kind, number in ids.items()}
         assert "NODE_FAIL" in found["batch"] | found["peer"], found
-
-
-def test_a_requeue_by_hand_ends_under_its_own_name(installed: Cluster, workdir: Path) -> None:
-    job = submit(installed, workdir, role("w", 1, SAVES))
-    wait_ready(job, "0-w/0")
-    number = job_id(job)
-    refused = installed.run(["scontrol", "requeue", number], check=False)
-    assert refused.returncode != 0
-    installed.admin(["scontrol", "update", f"jobid={number}", "requeue=1"])
-    installed.admin(["scontrol", "requeue", number])
-    # Slurm waits two minutes before it starts a job again.
-    wait_until(lambda: "Reason=BeginTime" in installed.admin(["scontrol", "show", "job", number]), "the job to wait")
-    installed.admin(["scontrol", "update", f"jobid={number}", "starttime=now"])
-    result = job.attempt / "result.json"
-
-    def over() -> bool:
-        return "JobState=FAILED" in installed.admin(["scontrol", "show", "job", number])
-
-    wait_until(over, "the restarted script to end", 120)
-    # Seen on 22.05, not always: the end of the first run counts as that of the second, which never begins.
-    codes = {"requeued": -100, "interrupted": -101}
-    # What Slurm said is shared by all commands for a while.
-    wait_until(lambda: status(job)["ended"], "paislurm to hear of it", 30)
-    shown = status(job)
-    assert (shown["state"], shown["exit_code"]) == ("FAILED", codes[json.loads(result.read_text())["outcome"]])
-    assert [task["state"] for task in shown["tasks"]] == ["STOPPED"]
-    assert job.log("0-w/0") == "ready\nsaved\n"
 
 
 def test_a_duplicate_ends_at_once_and_changes_nothing(installed: Cluster, workdir: Path) -> None:
@@ -263,18 +216,6 @@ def late(installed: Cluster) -> Submitted:
     """A job that reaches its time limit, of one minute, while the other tests run."""
     folder = folder_of_alice(installed.home("alice") / f"late-{os.getpid()}")
     return submit(installed, folder, role("w", 1, SAVES), "{slurm: {time: 1, nodelist: n7}}", partition="fragile")
-
-
-def test_tasks_are_warned_of_the_time_limit(installed: Cluster, workdir: Path) -> None:
-    job = submit(installed, workdir, role("w", 1, SAVES), "{slurm: {time: 10}}")
-    wait_ready(job, "0-w/0")
-    assert "#SBATCH --signal=B:USR1@120\n" in job.script()
-    # Slurm sends the signal when so much of the limit is left; the limit comes nearer here.
-    installed.admin(["scontrol", "update", f"jobid={job_id(job)}", "timelimit=2"])
-    code, result = job.ended()
-    assert (code, result["outcome"], result["exit_code"], result["behaviour"]) == (1, "failed", -1004, "permanent")
-    assert job.log("0-w/0") == "ready\nsaved\n"
-    assert (status(job)["state"], status(job)["exit_code"]) == ("FAILED", -1004)
 
 
 def test_the_time_limit_without_a_warning(late: Submitted) -> None:

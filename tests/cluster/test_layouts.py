@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,37 +117,6 @@ def test_the_script_alone_does_the_same_for_another_user(installed: Cluster, wor
 
 
 @pytest.mark.exclusive
-def test_three_roles_fill_four_nodes_and_twenty_roles_share_two(installed: Cluster, workdir: Path) -> None:
-    full = role("a", 32, "echo $SLURMD_NODENAME") + role("b", 16, "true") + role("c", 16, "true")
-    many = "".join(role(f"r{number}", 1, f"echo {number}") for number in range(20))
-    jobs = {
-        layout: submit(installed, folder_of_alice(workdir / layout), full, f"{{slurm: {{layout: {layout}}}}}")
-        for layout in LAYOUTS
-    }
-    twenty = submit(installed, folder_of_alice(workdir / "twenty"), many)
-    for job in jobs.values():
-        code, result = job.ended()
-        assert (code, result["outcome"]) == (0, "succeeded")
-        tasks = result["tasks"]
-        assert {task["state"] for task in tasks} == {"SUCCEEDED"}
-        assert Counter(task["role"] for task in tasks) == {"a": 32, "b": 16, "c": 16}
-        assert Counter(task["node"] for task in tasks) == {"n1": 16, "n2": 16, "n3": 16, "n4": 16}
-        assert job.log("0-a/20").strip() == tasks[20]["node"]
-    code, result = twenty.ended()
-    assert (code, len(result["tasks"]), {task["state"] for task in result["tasks"]}) == (0, 20, {"SUCCEEDED"})
-    assert [twenty.log(f"{number}-r{number}/0") for number in range(20)] == [f"{number}\n" for number in range(20)]
-
-    # `het` would pend for ever: that is said before the queue, and nothing is left behind.
-    folder = folder_of_alice(workdir / "never")
-    name = write(folder, many, "{slurm: {layout: het}}")
-    done = paislurm(installed, folder, "submit", "--site", "site.yaml", "job.yaml")
-    assert done.returncode == 4
-    assert "job.yaml:166:18  $.extras.slurm.layout\nerror E411: " in done.stderr
-    assert "its 20 components share no node" in done.stderr
-    assert not (installed.home("alice") / ".paislurm" / "jobs" / f"alice~{name}").exists()
-
-
-@pytest.mark.exclusive
 def test_slurm_packs_gpus_where_no_profile_describes_the_nodes(installed: Cluster, workdir: Path) -> None:
     """Twelve tasks of one GPU start on four nodes with four GPUs each; each task has a GPU of its own."""
     counts = {"a": 2, "b": 4, "c": 6}
@@ -162,40 +130,3 @@ def test_slurm_packs_gpus_where_no_profile_describes_the_nodes(installed: Cluste
     found = [job.log(f"{k}-{name}/{n}").strip() for k, name in enumerate(counts) for n in range(counts[name])]
     assert len(set(found)) == 12
     assert {len(gpus.partition(":")[2]) for gpus in found} == {1}
-
-
-def test_two_failures_of_four_are_tolerated_or_decide(installed: Cluster, workdir: Path) -> None:
-    """Both in both layouts, beside a role that never ends by itself."""
-    command = 'exit "$((PAI_TASK_INDEX % 2 * 3))"'
-    jobs = {}
-    for layout in LAYOUTS:
-        for failed in (2, 3):
-            folder = folder_of_alice(workdir / f"{layout}-{failed}")
-            roles = role("sweep", 4, command, failed=failed, succeeded=2 if failed == 3 else -1)
-            roles += role("ps", 1, "sleep infinity")
-            jobs[layout, failed] = submit(installed, folder, roles, f"{{slurm: {{layout: {layout}}}}}")
-    for (_, failed), job in jobs.items():
-        code, result = job.ended()
-        trigger = result["trigger"]
-        status = paislurm(installed, workdir, "status", job.name).stdout
-        assert states(result)[-1] == "ps-0 STOPPED"
-        if failed == 3:
-            assert (code, result["outcome"], trigger["completion_rule"], trigger["index"] in (0, 2)) == (
-                0,
-                "succeeded",
-                "C3",
-                True,
-            )
-            assert "SUCCEEDED" in status
-        else:
-            assert (code, result["outcome"], trigger["completion_rule"], trigger["index"] in (1, 3)) == (
-                1,
-                "failed",
-                "C2",
-                True,
-            )
-            assert [task["exit_status"] for task in result["tasks"] if task["state"] == "FAILED"] == [3, 3]
-            assert (
-                f"task sweep-{trigger['index']} failed with status 3: 2 failed tasks of role sweep end the job"
-                in status
-            )

@@ -198,15 +198,6 @@ def test_a_site_with_rules_of_its_own(installed: Cluster, workdir: Path) -> None
         assert (again.returncode, len(left_behind(workdir))) == (0, 1), again.stderr
 
 
-def test_submit_knows_the_version_of_slurm(installed: Cluster, workdir: Path) -> None:
-    version = installed.run(["sbatch", "--version"], check=True).stdout.split()[-1]
-    (workdir / "job.yaml").write_text(job_text("versions", TWO, "{}"))
-    done = paislurm(installed, workdir, "submit", "--dry-run", "job.yaml", env={"PAISLURM_HOME": str(workdir / "home")})
-    assert done.returncode == 0, done.stderr
-    assert f"slurm       {version}\n" in done.stdout
-    assert not (workdir / "home").exists()
-
-
 def test_a_number_that_no_job_can_have_spoils_no_answer_about_the_others(installed: Cluster, workdir: Path) -> None:
     """Of the largest that a journal may hold Slurm says nothing; for a larger one squeue refuses the whole query."""
     home = {"PAISLURM_HOME": str(workdir / "home")}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import BOTH, ONE_ATTEMPT, folder_of_alice, paislurm, role, submit
+from tests.cluster.jobs import ONE_ATTEMPT, folder_of_alice, paislurm, role, submit
 from tests.cluster.processes import read, wait_until
 from tests.cluster.ssh_calls import MASTER, PLACE, WAITS, came_back, mount_of_node, roles_of_calls
 from tests.cluster.test_faults import cut_off, status, wait_ready
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
 
 
-@BOTH
-def test_a_command_runs_in_the_task_that_is_named(installed: Cluster, workdir: Path, layout: str) -> None:
+def test_a_command_runs_in_the_task_that_is_named(installed: Cluster, workdir: Path) -> None:
+    """In one allocation; components, with containers, are in `test_containers.py`, and the contract has all four."""
     (workdir / "master.sh").write_text(MASTER)
     (workdir / "master.sh").chmod(0o644)
-    job = submit(installed, workdir, roles_of_calls(workdir / "master.sh"), f"{{slurm: {{layout: {layout}}}}}")
+    job = submit(installed, workdir, roles_of_calls(workdir / "master.sh"), "{slurm: {layout: shared}}")
     out, err = came_back(job, lambda _, node: mount_of_node(installed, node))
     assert [line.split() for line in out] == [
         ["status", "7"],

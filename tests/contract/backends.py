@@ -10,6 +10,7 @@ import pytest
 
 from tests.cluster import pyslurm_build, slurmrestd
 from tests.cluster.instance import LOGIN, ClusterError
+from tests.cluster.kinds import SLURMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -63,17 +64,22 @@ class Way:
 
     name: str
     backend: str
-    words: tuple[str, ...]
+    words: tuple[str, ...] = ()
     environment: Callable[[Site], Mapping[str, str]] = _as_it_is
     host: str = LOGIN
+    slurms: tuple[str, ...] = SLURMS
+    """The Slurms of the project's own with which it is tried; on others it cannot be, or shows nothing more."""
 
 
 WAYS = (
     Way("slurm", "slurm", ("--backend", "slurm")),
-    Way("pyslurm_unsupported", "pyslurm", ("--backend", "pyslurm"), _with_pyslurm),
-    Way("slurmrestd", "slurmrestd", ("--backend", "slurmrestd"), _with_slurmrestd),
+    Way("pyslurm_unsupported", "pyslurm", ("--backend", "pyslurm"), _with_pyslurm, slurms=("newest",)),
+    Way("slurmrestd", "slurmrestd", ("--backend", "slurmrestd"), _with_slurmrestd, slurms=("next", "newest")),
 )
 """The second says in its name that the pair is unsupported: a pyslurm of an older Slurm."""
 
-WAYS_OF_SSH = ("ssh_by_the_program", "ssh_by_fabric")
-"""The columns of what goes through a login node, from a machine without Slurm: `test_ssh.py` has their cases."""
+WAYS_OF_SSH = (Way("ssh_by_the_program", "ssh"), Way("ssh_by_fabric", "fabric", slurms=("newest",)))
+"""How a machine without Slurm goes through a login node: `test_ssh.py` has their cases.
+
+What Slurm says does not depend on what carries it, so that one of them tries all Slurms.
+"""

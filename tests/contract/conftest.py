@@ -17,6 +17,7 @@ import pytest
 
 from paislurm.translator.site.slurm_version import slurm_version
 from tests.cluster.checkout import install_checkout
+from tests.cluster.kinds import SLURMS as OURS
 from tests.cluster.kinds import USUAL
 from tests.cluster.running import running
 from tests.cluster.tmux import windows
@@ -33,7 +34,12 @@ COUNTER = itertools.count(1)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "site" in metafunc.fixturenames:
+    if "way" in metafunc.fixturenames:
+        ways = getattr(metafunc.function, "ways", metafunc.module.ALL_WAYS)
+        pairs = [(slurm, way) for slurm in SLURMS for way in ways if slurm in way.slurms or slurm not in OURS]
+        ids = [f"{slurm}-{way.name}" for slurm, way in pairs]
+        metafunc.parametrize(("site", "way"), pairs, indirect=["site"], ids=ids)
+    elif "site" in metafunc.fixturenames:
         metafunc.parametrize("site", SLURMS, indirect=True, ids=SLURMS)
 
 

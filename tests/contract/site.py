@@ -185,7 +185,8 @@ class Job:
     @property
     def number(self) -> str:
         """The Slurm id of the latest attempt."""
-        return str(self.status()["job_id"])
+        records = map(json.loads, (self.path / "journal.jsonl").read_text().splitlines())
+        return str([record["job_id"] for record in records if record["kind"] == "submitted"][-1])
 
     def log(self, task: str, name: str = "stdout.log", attempt: int = 0) -> str:
         """Return what a task printed; it is named `<role folder>/<index>`."""

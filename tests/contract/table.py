@@ -95,7 +95,7 @@ def write_table(terminal: pytest.TerminalReporter) -> None:
     tables = {
         "contract by Slurm": lines_of_table(reports, SLURMS),
         f"contract by backend, with Slurm {' / '.join(SLURMS)}": lines_of_backends(
-            reports, SLURMS, [*(way.name for way in WAYS), *WAYS_OF_SSH]
+            reports, SLURMS, [way.name for way in (*WAYS, *WAYS_OF_SSH)]
         ),
     }
     for title, lines in tables.items():

@@ -109,6 +109,9 @@ def test_exec(site: Site, folder: Path, layout: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (7, "in\n", "aside\n")
     done = job.paislurm("exec", job.name, "worker-1", "printf", "<%s>", "a  b", "'*'", "$HOME", "")
     assert (done.returncode, done.stdout, done.stderr) == (0, "<a  b><'*'><$HOME><>", "")
+    (node,) = [task["node"] for task in job.status()["tasks"] if (task["role"], task["index"]) == ("worker", 1)]
+    done = job.paislurm("exec", job.name, "worker-1", stdin=f"{WHERE}; kill -9 $$\n")
+    assert (done.returncode, done.stdout) == (137, f"{node} worker-1 {job.attempt()}/work/1-worker/1\n")
     if site.cluster:
         argv = site.cluster.command(["paislurm", "exec", job.name, "worker-0"], cwd=job.folder, env=job.env)
         terminal = Terminal(argv, rows=33, columns=101)

@@ -38,6 +38,7 @@ def test_scancel_by_the_user(site: Site, folder: Path) -> None:
     state, code, reason = job.over()
     assert (state, code) == ("STOPPED", -210)
     assert f"cancelled by {site.user}" in reason
+    assert [task["state"] for task in job.status()["tasks"]] == ["STOPPED", "STOPPED"]
 
 
 def test_scancel_by_root(site: Site, folder: Path) -> None:
@@ -92,6 +93,7 @@ def test_a_requeue_by_an_administrator_is_a_fresh_attempt(site: Site, folder: Pa
     job = site.submit(folder, role("w", 1, f"{FIRST} || exit 0; {SAVES}"), settings=settings)
     job.wait_for("ready", "0-w/0")
     number = job.number
+    assert site.run("scontrol", "requeue", number).returncode != 0
     cluster.admin(["scontrol", "update", f"jobid={number}", "requeue=1"])
     cluster.admin(["scontrol", "requeue", number])
     # Slurm waits two minutes before it starts a job again.

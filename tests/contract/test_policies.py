@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,6 +34,10 @@ def test_workers_complete_the_job_and_the_server_is_stopped(site: Site, folder: 
     assert states(result) == ["ps-0 STOPPED", "worker-0 SUCCEEDED", "worker-1 SUCCEEDED"]
     # The result is there before the others have ended.
     job.wait_for("saved", "0-ps/0")
+    if site.cluster:
+        rows = partial(site.cluster.sacct, result["job_id"])
+        # The accounting is late.
+        wait_until(lambda: {row["State"] for row in rows() if "." not in row["JobID"]} == {"COMPLETED"}, "its states")
 
 
 @BOTH
@@ -46,7 +51,7 @@ def test_a_role_tolerates_as_many_failures_as_it_says(
     assert [task["exit_status"] for task in result["tasks"] if task["state"] == "FAILED"] == [3, 3]
 
 
-@pytest.mark.parametrize(("status", "code"), [(1, 255), (128, 255), (130, 130), (137, 137), (255, 255)])
+@pytest.mark.parametrize(("status", "code"), [(1, 255), (128, 255), (137, 137)])
 def test_exit_status(site: Site, folder: Path, status: int, code: int) -> None:
     """Slurm's accounting has some of them wrong; the job's state and code are right all the same."""
     job = site.submit(folder, role("w", 1, f"exit {status}"))

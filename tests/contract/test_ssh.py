@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.ann import WAYS, Ann
+from tests.cluster.ann import Ann
 from tests.cluster.jobs import role
 from tests.cluster.laptop import laptops
 from tests.cluster.processes import wait_until
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
     from tests.cluster.laptop import Laptop
     from tests.cluster.tmux import Tmux
+    from tests.contract.backends import Way
     from tests.contract.site import Site
 
+ALL_WAYS = WAYS_OF_SSH
 SECRET = "hunter2-of-ann"
 
 
@@ -49,9 +51,9 @@ def laptop(site: Site, laptop_of: Callable[[Cluster], Laptop]) -> Laptop:
     return laptop_of(site.administrator)
 
 
-@pytest.fixture(params=WAYS, ids=WAYS_OF_SSH)
-def ann(request: pytest.FixtureRequest, laptop: Laptop) -> Ann:
-    return Ann(laptop, request.param, request.node.name.removeprefix("test_"))
+@pytest.fixture
+def ann(request: pytest.FixtureRequest, laptop: Laptop, way: Way) -> Ann:
+    return Ann(laptop, way.backend, request.node.name.removeprefix("test_"))
 
 
 def test_followed_to_success(ann: Ann) -> None:
