@@ -65,13 +65,8 @@ def test_ssh_reaches_the_tasks(site: Site, folder: Path, layout: str, contained:
 
 @BOTH
 def test_mpirun_starts_its_ranks_in_the_tasks(site: Site, folder: Path, layout: str) -> None:
-    """With the options of the published Horovod jobs; docs/user/mpi.md says why Open MPI 6.0.0rc2 needs others."""
-    program = compiled(site)
-    hosts, options, cpus = "master-0:2,worker-0:2,worker-1:2", "-bind-to none -map-by slot -mca pml ob1", 1
-    if "Open MPI v6" in site.run("ompi_info", "--version").stdout:
-        hosts, cpus = hosts.replace("master-0", "localhost"), 9
-        options = "--bind-to none --map-by slot --mca pml ob1 --mca btl_tcp_if_include eth0"
-    master = role("master", 1, f"mpirun -np 6 -H {hosts} {options} {program} 100000", succeeded=1)
+    mpirun, cpus = mpirun_over(site, "master-0:2,worker-0:2,worker-1:2")
+    master = role("master", 1, f"{mpirun} -np 6 {compiled(site)} 100000", succeeded=1)
     roles = (master + role("worker", 2, "sleep infinity")).replace("memoryMB: 100", "memoryMB: 2000")
     roles = roles.replace("cpu: 1,", f"cpu: {cpus},")
     job = site.submit(folder, roles, BARRIER.replace("LAYOUT", layout))
@@ -83,6 +78,17 @@ def test_mpirun_starts_its_ranks_in_the_tasks(site: Site, folder: Path, layout: 
     if site.cluster:
         tasks = Counter(task["node"] for task in result["tasks"])
         assert Counter(host for _, host in ranks) == {node: 2 * count for node, count in tasks.items()}
+
+
+def mpirun_over(site: Site, hosts: str) -> tuple[str, int]:
+    """Return mpirun with the options of the published Horovod jobs, and the CPUs that each task needs for it.
+
+    docs/user/mpi.md says why Open MPI 6.0.0rc2 needs others.
+    """
+    if "Open MPI v6" not in site.run("ompi_info", "--version").stdout:
+        return f"mpirun -H {hosts} -bind-to none -map-by slot -mca pml ob1", 1
+    options = "--bind-to none --map-by slot --mca pml ob1 --mca btl_tcp_if_include eth0"
+    return f"mpirun -H {hosts.replace('master-0', 'localhost')} {options}", 9
 
 
 def compiled(site: Site) -> Path:

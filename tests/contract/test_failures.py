@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.cluster.jobs import role
+from tests.contract.test_calls import BARRIER, mpirun_over
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +45,34 @@ def test_the_task_that_decided_is_shown(site: Site, folder: Path) -> None:
     assert "  | almost\n" in done.stderr
     assert "a command was not found" in job.paislurm("status", "--", job.name).stdout
     assert (tasks["a-0"]["state"], tasks["a-0"]["exit_code"]) == ("STOPPED", -220)
+
+
+FAILING = {
+    "plain": "printf 'echo in\\nfalse\\n' >train.sh; bash ./train.sh",
+    "function": "go() { bash -c 'exit 3'; }",
+    "mpirun": "MPIRUN -np 2 bash -c 'sleep $OMPI_COMM_WORLD_RANK; exit $((3 * OMPI_COMM_WORLD_RANK))'",
+    "ssh": "ssh worker-0 'echo there; exit 3'",
+}
+"""The line that fails, in commands that print to both streams before, and would do more after it."""
+
+
+@pytest.mark.parametrize("way", FAILING)
+def test_the_line_that_failed_is_named(site: Site, folder: Path, way: str) -> None:
+    mpirun, cpus = mpirun_over(site, "master-0:1,worker-0:1")
+    failing = FAILING[way].replace("MPIRUN", mpirun)
+    lines = ["echo prepare", "nosuchprogram || true", failing, "go", "echo never"]
+    if way != "function":
+        lines.remove("go")
+    master = role("master", 1, "\n        ".join(lines))
+    roles = (master + role("worker", 1, "sleep infinity")).replace("memoryMB: 100", "memoryMB: 2000")
+    job = site.submit(folder, roles.replace("cpu: 1,", f"cpu: {cpus},"), BARRIER.replace("LAYOUT", "shared"))
+    done = job.paislurm("wait", "--", job.name)
+    assert done.returncode == 1
+    failure = job.status()["failure"]
+    text = job.file.read_text().splitlines()
+    assert (failure["task"], failure["line"]) == ("master-0", failure["last_line"])
+    assert text[failure["line"] - 1].strip() == failing
+    assert f"job.yaml:{failure['line']}" in done.stderr
 
 
 def test_a_job_that_failed_before_its_tasks_began(site: Site, folder: Path) -> None:

@@ -23,8 +23,12 @@ _OTHER_LINES = regex(r"\b(?:trap|eval)\b")
 _LOOP = regex(r"\b(?:while|until)\b")
 _BLANK = regex(r"[\s;]|\\\n")
 """What bash writes in another way than a script: blanks, and the ends of commands."""
-_AT_LINE = regex(r"^(?:\S*/commands/\S+\.sh|/dev/fd/\d+): line (\d{1,9}): ")
-"""What bash writes before its own messages about a command. Source: bash(1); observed on 5.2."""
+_NOTHING_RAN = regex(
+    r"^(?:\S*/commands/\S+\.sh|/dev/fd/\d+): line (\d{1,9}): (?:syntax error|unexpected |[^:]+: (?:ambiguous redirect|"
+    r"No such file or directory|Permission denied|Not a directory|Is a directory|cannot overwrite existing file))"
+)
+"""What bash writes of a line that it cannot read, or redirect: it runs nothing of it, and so only the message tells.
+Source: bash(1); observed on 5.1 to 5.3."""
 
 
 def command_place(
@@ -65,11 +69,10 @@ def failed_lines(text: str, ends: Sequence[CommandEnd], printed: Sequence[str]) 
     That is all of them where bash does not tell. `printed` is the end of the standard error.
     """
     lines = text.split("\n")
-    said = _AT_LINE.match(printed[-1]) if printed else None
+    said = _NOTHING_RAN.match(printed[-1]) if printed else None
     for end in ends:
         places = _places(text, end.command)
         found = _by_line(lines, end.line, places) if end.line else _by_command(text, end.command, places)
-        # A line that bash cannot read, or a loop that it cannot redirect, runs nothing: only its message tells.
         if found and (_is_exit(end.command) or said is None or _covers([found, *places], int(said[1]))):
             first, last = found
             is_one = all(line.endswith("\\") for line in lines[first - 1 : last - 1])

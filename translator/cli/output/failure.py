@@ -61,13 +61,13 @@ def _task_text(failure: Failure) -> str:
 
 
 def _command_rows(failure: Failure) -> list[tuple[str, str]]:
-    """Return where the command stands that failed, with its text if that is short, or the lines of which it is one."""
+    """Return where the command stands that failed, with its text, or the lines of which it is one."""
     command = failure.command
     if command is None:
         return []
     if command.line != command.last_line:
         return [("command", f"{command.file}, one of lines {command.line} to {command.last_line}")]
-    text = f": {command.text}" if 0 < len(command.text) <= MAX_COMMAND else ""
+    text = f": {_cut(command.text, MAX_COMMAND)}" if command.text else ""
     return [("command", f"{command.file}:{command.line}{text}")]
 
 
@@ -79,5 +79,5 @@ def _last_lines(failure: Failure) -> list[str]:
     return [f"last lines of {name}:", *(f"  | {_cut(one_line(line))}" for line in failure.last_lines)]
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…"
+def _cut(line: str, most: int = MAX_LINE) -> str:
+    return line if len(line) <= most else f"{line[:most]}…"
