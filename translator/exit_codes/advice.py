@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..lazy import dataclass
 from ..shipped import shipped_table
-from .missing_file import STATUSES, is_looked_for_at_start, missing_file
+from .missing_file import STATUSES, is_looked_for_at_start, misses_something, missing_file
 from .table import exit_codes
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ BATCH, UNLISTED = "batch", "unlisted"
 NO_FILE = 229
 """The code of a file that could not be read. Source: OpenPAI exit specification, ContainerIncorrectDataModelError."""
 GENERAL, NO_IMPORT = 1, 232
+NOT_FOUND = (127, 220, NO_IMPORT)
+"""The statuses and codes of a command or a module that was not found."""
 _NO_MODULE = ("ModuleNotFoundError:", "ImportError:")
 """What Python, which ends with status 1, prints last, and the code that OpenPAI has for it."""
 UNEXPLAINED = 255
@@ -67,8 +69,8 @@ def advice(
     """
     if kind == BATCH:
         return _advice(_by_type(code, kind))
-    number = exit_status if code == UNEXPLAINED and exit_status else code
-    if number == GENERAL and last_lines and last_lines[-1].startswith(_NO_MODULE):
+    number = _number(code, exit_status)
+    if number == GENERAL and _lacks_module(last_lines):
         return _advice(_by_code()[NO_IMPORT])
     missing = missing_file(last_lines) if number in STATUSES else None
     if missing is not None:
@@ -76,6 +78,20 @@ def advice(
     row = _by_code().get(number) or _in_range(number) or _by_type(number, kind)
     name = _SIGNALS.get(number - 128, str(number - 128))
     return _advice(row, name)
+
+
+def lacks_something(code: int, exit_status: int | None, last_lines: Sequence[str]) -> bool:
+    """Tell whether a command failed because a program, a module, a library or a file was not found."""
+    number = _number(code, exit_status)
+    return number in NOT_FOUND or _lacks_module(last_lines) or (number in STATUSES and misses_something(last_lines))
+
+
+def _number(code: int, exit_status: int | None) -> int:
+    return exit_status if code == UNEXPLAINED and exit_status else code
+
+
+def _lacks_module(last_lines: Sequence[str]) -> bool:
+    return bool(last_lines) and last_lines[-1].startswith(_NO_MODULE)
 
 
 def _of_missing_file(path: str, workdir: str) -> Advice:

@@ -37,6 +37,11 @@ def missing_file(lines: Sequence[str]) -> str | None:
     return None
 
 
+def misses_something(lines: Sequence[str]) -> bool:
+    """Tell whether the last of these lines miss a file, a program or a library."""
+    return missing_file(lines) is not None or any("No such file or directory" in line for line in lines[-LINES:])
+
+
 def is_looked_for_at_start(path: str) -> bool:
     """Tell whether a path is looked for from the folder in which the commands of a task start."""
     return not path.startswith("/") or _IN_TASK_FOLDER.search(path) is not None

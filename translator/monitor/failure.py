@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..exit_codes.advice import BATCH, UNEXPLAINED, advice, retry_rule
+from ..exit_codes.advice import BATCH, UNEXPLAINED, advice, lacks_something, retry_rule
 from ..exit_codes.rules import conditions
 from ..exit_codes.table import ExitTable
 from ..lazy import dataclass
@@ -26,6 +26,7 @@ class CommandPlace:
     """Name the lines of the job file (from 1) of which one has the command that failed, and its text if it is one.
 
     `workdir` is where the commands start, in the words of the job file, "" where the plan does not tell.
+    `image_warning` is what the plan warned of if they do not run in their image, else "".
     """
 
     file: str
@@ -33,12 +34,14 @@ class CommandPlace:
     last_line: int
     text: str = ""
     workdir: str = ""
+    image_warning: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
     """Say why a job failed. No `task` where none decided, no `command` where no command of the job file is to blame.
 
+    `cause` is a likely one that the job's own facts give, "" where they give none.
     `stream` is what the last lines are of: `stderr`, `stdout` or `runtime` of the task, or `batch`, the batch script.
     """
 
@@ -46,6 +49,7 @@ class Failure:
     exit_code: int
     rule: str
     retry_rule: str
+    cause: str
     advice: Advice
     command: CommandPlace | None
     stream: str
@@ -59,6 +63,7 @@ class Failure:
             "node": (task.node or None) if task else None,
             "exit_code": self.exit_code,
             "exit_status": task.exit_status if task else None,
+            "cause": self.cause or None,
             "meaning": self.advice.meaning,
             "advice": self.advice.text,
             "file": command.file if command else None,
@@ -83,22 +88,30 @@ class Failure:
         row = ExitTable(view.history.exit_rows).describe(code)
         status = task.exit_status if task else None
         kind = BATCH if task is None and code == UNEXPLAINED else row.type
+        printed = last_lines if stream in OF_COMMANDS else ()
         return cls(
             task=task,
             exit_code=code,
             rule=_rule(row, view, status),
             retry_rule=_retry_rule(row, view),
+            cause=_cause(code, status, printed, command),
             advice=advice(
                 code,
                 status,
                 kind=kind,
-                last_lines=last_lines if stream in OF_COMMANDS else (),
+                last_lines=printed,
                 workdir=command.workdir if command else "",
             ).of_job(view.history.job_id),
             command=command,
             stream=stream,
             last_lines=last_lines,
         )
+
+
+def _cause(code: int, status: int | None, printed: tuple[str, ...], command: CommandPlace | None) -> str:
+    """Return what probably made a command fail that did not find something: where it runs."""
+    warning = command.image_warning if command else ""
+    return warning if warning and lacks_something(code, status, printed) else ""
 
 
 def deciding_task(view: View) -> TaskView | None:

@@ -84,9 +84,12 @@ def container_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[
     if row is not None:
         points = [*_folders(site), *(point for _, _, point in found)]
         return (*_shortcomings(job, row), *_unmounted(job, site, points))
-    names = dict.fromkeys(role.image.uri for role in job.roles)
-    message = f"tasks run on the node itself; the container image is not used: {', '.join(names)}"
-    return (Diagnostic(code="W402", message=message, path=job.paths.images),)
+    names = ", ".join(dict.fromkeys(role.image.uri for role in job.roles))
+    message = (
+        f"the container image is not used ({names}): tasks run on the node itself, "
+        "unless the site profile has `containers` (docs/user/containers.md)"
+    )
+    return (Diagnostic(code="W402", message=message),)
 
 
 def _unmounted(job: Job, site: Site, points: list[str]) -> Iterator[Diagnostic]:

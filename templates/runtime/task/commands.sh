@@ -116,17 +116,18 @@ exec_with_exports() {
   exec "$@"
 }
 
-# print_exports NAME=VALUE ...: print a start file for a bash that is to have these variables.
+# print_exports NAME=VALUE ...: print a start file for a bash that is to have these variables. The
+# user may have functions of any name.
 print_exports() {
   local setting
-  printf 'unset BASH_ENV PAISLURM_BASH_ENV\n'
+  printf 'builtin unset -v BASH_ENV PAISLURM_BASH_ENV\n'
   if [[ ${PAISLURM_BASH_ENV-} ]]; then
     quote "$PAISLURM_BASH_ENV"
-    printf 'export BASH_ENV=%s\n' "$PSL_QUOTED"
+    printf 'builtin export BASH_ENV=%s\n' "$PSL_QUOTED"
   fi
   for setting; do
     quote "${setting#*=}"
-    printf 'export %s=%s\n' "${setting%%=*}" "$PSL_QUOTED"
+    printf 'builtin export %s=%s\n' "${setting%%=*}" "$PSL_QUOTED"
   done
 }
 
@@ -134,7 +135,7 @@ print_exports() {
 print_source() {
   [[ $1 ]] || return 0
   quote "$1"
-  printf '\nsource %s\n' "$PSL_QUOTED"
+  printf '\nbuiltin source %s\n' "$PSL_QUOTED"
 }
 
 # print_traps: print lines by which the bash of the commands notes in PSL_END_LOG where they fail, as
@@ -150,15 +151,15 @@ print_traps() {
   fi
   quote "$PSL_END_LOG"
   IFS= read -r note <<'END_OF_NOTE'
-printf "%.300s " $'\n'"$?" "$LINENO" "${BASH_LINENO[@]}" "${BASH_SOURCE#"$0"}"
+builtin printf "%.300s " $'\n'"$?" "$LINENO" "${BASH_LINENO[@]}" "${BASH_SOURCE#"$0"}"
 END_OF_NOTE
-  note+=" $command >>$PSL_QUOTED || :"
+  note+=" $command >>$PSL_QUOTED || builtin :"
   if [[ " ${PSL_SHELL_OPTIONS[PSL_ROLE]} " == *' -e '* ]]; then
-    quote "{ case \$- in *e*) $note ;; *) trap - ERR ;; esac; } >/dev/null 2>&1"
-    printf '\ntrap %s ERR' "$PSL_QUOTED"
+    quote "{ case \$- in *e*) $note ;; *) builtin trap - ERR ;; esac; } >/dev/null 2>&1"
+    printf '\nbuiltin trap %s ERR' "$PSL_QUOTED"
   fi
   quote "{ case \$? in 0) ;; *) ${note/\$LINENO/0} ;; esac; } >/dev/null 2>&1"
-  printf '\ntrap %s EXIT\n' "$PSL_QUOTED"
+  printf '\nbuiltin trap %s EXIT\n' "$PSL_QUOTED"
 }
 
 # print_start_file: print lines by which a bash reads the file that BASH_ENV names, if there is one.

@@ -80,7 +80,9 @@ CASES = {
     "a line that only seems to have failed": at("nosuch || true\nfor i in 1; do\n  :\n  exit 127\ndone", 127, 4),
     "v1": at("false\necho a\nls /nosuch", 2, 3, options=V1),
     "v1 in a loop": at("false\nfor i in 1; do\n  false\n  false\ndone", 1, 1, 4, options=V1),
-    "v1 in a loop with a condition": at("for i in 1; do\n  while [ $i = 1 ]; do\n    i=2\n    false\n  done\ndone", 1, 1, 6, options=V1),
+    "v1 in a loop with a condition": at(
+        "for i in 1; do\n  while [ $i = 1 ]; do\n    i=2\n    false\n  done\ndone", 1, 1, 6, options=V1
+    ),
     "v1 seems to have failed": at("nosuch\n[ a = b ]", 1, 2, options=V1),
     "only seems to have failed": at("nosuch || true\nbash ./included\necho b", 1, 2),
     "v1 pipeline": at("true\nfalse | false\n", 1, 2, options=V1),
@@ -184,6 +186,16 @@ def test_commands_do_the_same_with_the_traps_as_without(bash: list[str], tmp_pat
 def test_what_is_no_end_of_commands(tmp_path: Path) -> None:
     log = tmp_path / "log"
     assert read_command_ends(log) == ()
-    lines = ("1 2 0  a  b 0 ", "x", "1 2", "\xff 1 0  x", "7 1 9 3 5 0 i.sh x", "7 0 3 0  x", "7 0 3 0 i.sh x", "4 1 0 ", "4 1")
+    lines = (
+        "1 2 0  a  b 0 ",
+        "x",
+        "1 2",
+        "\xff 1 0  x",
+        "7 1 9 3 5 0 i.sh x",
+        "7 0 3 0  x",
+        "7 0 3 0 i.sh x",
+        "4 1 0 ",
+        "4 1",
+    )
     log.write_text("\n".join(("", *lines)))
     assert read_command_ends(log) == ((1, 2, "a  b 0"), (7, 5, ""), (7, 0, "x"), (7, 3, ""), (4, 1, ""))

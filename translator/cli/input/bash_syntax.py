@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, Severity
-from ...lazy import regex
 from ...protocol.expressions.command_builder import build_command
 from ...protocol.expressions.secrets import without_secrets
 from ...validation.diagnostics import DiagnosticCollector
+from .bash_reading import bash_says, file_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from ...job import Command, Job, Script
     from ...reading.document import Document
-
-    Lines = Sequence[tuple[int, int]]
-    """Pairs of a line of a command (from 0) and its line in the job file (from 1)."""
-
-_LINE = regex(r"^bash: line (\d+): (.*)$")
-_ECHO = regex(r"^`.*'$")
-"""bash repeats the offending line on a line of its own."""
+    from .bash_reading import Lines
 
 
 def bash_syntax_errors(job: Job, document: Document) -> list[Diagnostic]:
@@ -65,10 +55,10 @@ def _bash_errors(path: str, command: Command | Script, job: Job, document: Docum
 
 
 def _said_of(text: str, lines: Lines, path: str, document: Document) -> Iterable[Diagnostic]:
-    said = _bash_says(text)
+    said = bash_says(text)
     if said and "extglob" in text:
         # The commands may well switch it on themselves, which a bash that runs nothing does not see.
-        said = _bash_says(text, "-O", "extglob")
+        said = bash_says(text, "-O", "extglob")
     for number, message in said:
         warning = message.startswith("warning: ")
         yield Diagnostic(
@@ -77,34 +67,3 @@ def _said_of(text: str, lines: Lines, path: str, document: Document) -> Iterable
             location=document.location_at(file_line(lines, number), 1),
             path=path,
         )
-
-
-def file_line(lines: Lines, number: int) -> int:
-    """Return the line of the job file from which line `number` (from 1) of a command came, or 0."""
-    starts = [start for start, _ in lines]
-    item = bisect_right(starts, number - 1) - 1
-    return lines[item][1] if item >= 0 else 0
-
-
-def is_bash(text: str) -> bool:
-    """Tell whether a text is complete commands of bash; nothing is where there is no bash."""
-    return shutil.which("bash") is not None and not _bash_says(text)
-
-
-def _bash_says(text: str, *options: str) -> list[tuple[int, str]]:
-    """Return the line and the text of each message of `bash -n`."""
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
-    try:
-        done = subprocess.run(
-            ["bash", "--norc", "--noprofile", *options, "-n"],
-            input=text.encode(errors="surrogateescape") + b"\n",
-            env=environment,
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    lines = done.stderr.decode(errors="replace").splitlines()
-    found = [(int(match[1]), match[2]) for line in lines if (match := _LINE.match(line))]
-    return [(number, message) for number, message in found if not _ECHO.match(message)]

@@ -1,4 +1,4 @@
-"""Where the command that failed stands in the job file: what its bash reported, by the plan that a job's folder keeps."""
+"""Where the command that failed is in the job file: what its bash noted, by the plan that a job's folder keeps."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from ...lazy import regex
 from ...monitor.failure import CommandPlace
+from ...state.kept_plan import objects
 from ...state.safe_read import CorruptDataError, json_object, read_end, require_int, require_objects, require_str
-from ..input.bash_syntax import file_line, is_bash
+from ..input.bash_reading import file_line, is_bash
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from ...state.command_ends import CommandEnd
@@ -31,9 +32,7 @@ _NOTHING_RAN = regex(
 Source: bash(1); observed on 5.1 to 5.3."""
 
 
-def command_place(
-    folder: Path, role: str, ends: Sequence[CommandEnd], printed: Sequence[str]
-) -> CommandPlace | None:
+def command_place(folder: Path, role: str, ends: Sequence[CommandEnd], printed: Sequence[str]) -> CommandPlace | None:
     """Return the lines of the job file of which one failed, by where bash says that the commands of a role ended.
 
     `printed` are the last lines of the task. None where the plan cannot be read, or does not tell.
@@ -43,10 +42,17 @@ def command_place(
         plan = json_object(data) if whole else {}
         found = next(each for each in require_objects(plan, "roles") if each.get("name") == role)
         place = _place(require_str(plan, "file"), found["command"], ends, printed)
-        workdir = found.get("workdir")
-        return replace(place, workdir=workdir) if place is not None and isinstance(workdir, str) else place
+        workdir, warning = found.get("workdir"), _image_warning(plan)
+        known = workdir if isinstance(workdir, str) else ""
+        return place and replace(place, workdir=known, image_warning=warning)
     except (OSError, CorruptDataError, StopIteration, KeyError):
         return None
+
+
+def _image_warning(plan: Mapping[str, object]) -> str:
+    """Return the warning that tasks do not run in their image, "" where there is none."""
+    found = (each.get("message") for each in objects(plan.get("diagnostics")) if each.get("code") == "W402")
+    return str(next(found, ""))
 
 
 def _place(file: str, command: object, ends: Sequence[CommandEnd], printed: Sequence[str]) -> CommandPlace | None:

@@ -45,6 +45,7 @@ def _facts(failure: Failure) -> list[tuple[str, str]]:
 
 def _advice(failure: Failure) -> list[tuple[str, str]]:
     return [
+        ("likely", failure.cause),
         ("usually", failure.advice.meaning),
         ("look at", failure.advice.look),
         ("try", failure.advice.remedy),

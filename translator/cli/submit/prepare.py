@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from ...lazy import dataclass
 from ..context import store, user_name
 from ..input.job_input import compile_source, read_source
 from ..input.sites import hint_at_profile
+from ..jobs.folders.housekeeping import HOUR, is_due
 from ..output.console import log_diagnostics
 from .at_host import at_host
 from .choose_backend import choose_backend
@@ -17,13 +19,18 @@ from .detected_site import detect_site
 from .slurm_version import installed_version
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from ...errors import Diagnostic
     from ...pipeline import Compiled
     from ...site.profile import Site
     from ...state.job_folder import JobFolder
     from ...state.records import Dependency
     from ..input.job_input import Source
+
+
+ABOUT_THE_SITE = frozenset({"W402"})
+"""Warnings that are the same for all jobs of a user."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +64,7 @@ def prepare(sources: Sequence[Source], *, keep: bool, after: tuple[Dependency, .
         if anew is None:
             raise
         compiled = _compile_all(ready, anew)
-    log_diagnostics(dict.fromkeys(warning for each in compiled for warning in each.warnings))
+    log_diagnostics(_due(dict.fromkeys(warning for each in compiled for warning in each.warnings), keep=keep))
     return [
         Prepared(
             source=source,
@@ -68,6 +75,17 @@ def prepare(sources: Sequence[Source], *, keep: bool, after: tuple[Dependency, .
         )
         for source, each in zip(ready, compiled, strict=True)
     ]
+
+
+def _due(warnings: Iterable[Diagnostic], *, keep: bool) -> list[Diagnostic]:
+    """Return the warnings to print. With `keep` those about the site are printed once an hour, not at each submit."""
+    return [each for each in warnings if not keep or each.code not in ABOUT_THE_SITE or _is_due(each.code)]
+
+
+def _is_due(code: str) -> bool:
+    with suppress(OSError):
+        return is_due(f"warned-{code}", HOUR)
+    return True
 
 
 def _compile_all(sources: Sequence[Source], site: Site) -> list[Compiled]:

@@ -39,9 +39,11 @@ def failed(slurm: FakeBackend, folder: JobFolder) -> JobFolder:
 
 def plan(folder: Path, **changes: Any) -> None:
     workdir = changes.pop("workdir", "task")
+    diagnostics = changes.pop("diagnostics", [])
     command = {"text": "\n".join(BOTH), "item_lines": [[0, 12], [1, 14], [2, 15], [3, 16]]} | changes
     role = {"name": "worker", "command": command, "workdir": workdir}
-    (folder / "plan.json").write_text(json.dumps({"file": "my.yaml", "roles": [role]}), encoding="utf-8")
+    document = {"file": "my.yaml", "roles": [role], "diagnostics": diagnostics}
+    (folder / "plan.json").write_text(json.dumps(document), encoding="utf-8")
 
 
 def write_log(folder: JobFolder, name: str, text: str | bytes) -> None:
@@ -85,7 +87,9 @@ def test_the_line_that_bash_noted_is_shown(run: Runner, failed: JobFolder) -> No
     assert "command      my.yaml:15: nosuch\n" in run("status", "demo").out
 
 
-@pytest.mark.parametrize("other", ["\n7 3 0  nosuch ", "\n3 9 0  x ", "\n3 0 0  fi ;; x ", "\n3 -3 0  x", "\n3 0 0  true; true"])
+@pytest.mark.parametrize(
+    "other", ["\n7 3 0  nosuch ", "\n3 9 0  x ", "\n3 0 0  fi ;; x ", "\n3 -3 0  x", "\n3 0 0  true; true"]
+)
 def test_a_note_of_another_end_names_no_line(run: Runner, failed: JobFolder, other: str) -> None:
     write_log(failed, "1.end.log", other)
     assert (failure(run)["line"], failure(run)["last_line"]) == (12, 16)
@@ -98,6 +102,30 @@ def test_a_file_that_is_missing(run: Runner, failed: JobFolder, workdir: object,
     for said in (run("status", "demo").out, run("wait", "demo").err, failure(run)["advice"]):
         assert ("extras: {slurm: {workdir: submit}}" in said) is helps
         assert "the path" in said
+
+
+@pytest.mark.parametrize(
+    ("printed", "is_cause"),
+    [
+        ("cat: /data/x: No such file or directory", True),
+        ("ModuleNotFoundError: No module named 'torch'", True),
+        (
+            "x: error while loading shared libraries: a.so: cannot open shared object file: No such file or directory",
+            True,
+        ),
+        ("ValueError: 3", False),
+    ],
+)
+@pytest.mark.parametrize("code", ["W402", "W202"])
+def test_an_image_that_is_not_used_is_the_likely_cause(
+    run: Runner, failed: JobFolder, printed: str, is_cause: bool, code: str
+) -> None:
+    write_log(failed, "1.stderr.log", f"{printed}\n")
+    plan(failed.path, diagnostics=[{"code": code, "message": "the image is not used"}])
+    is_cause &= code == "W402"
+    assert failure(run)["cause"] == ("the image is not used" if is_cause else None)
+    for said in (run("status", "demo").out, run("wait", "demo").err):
+        assert ("likely       the image is not used\n" in said) is is_cause
 
 
 def test_where_there_are_no_errors_the_output_is_shown(run: Runner, failed: JobFolder) -> None:

@@ -23,11 +23,15 @@ def test_a_command_that_is_not_found(run: Runner, ran: Callable[..., Ran]) -> No
     assert "nosuchprogram --fast" in text[shown["line"] - 1]
     assert (shown["file"], shown["exit_code"], shown["last_lines"][-1]) == ("job.yaml", 220, stderr)
     assert f"job.yaml:{shown['line']}: nosuchprogram --fast" in done.said.err
+    assert f"likely       {shown['cause']}\n" in done.said.err
+    assert "`containers`" in shown["cause"]
 
 
 def test_a_command_that_prints_nothing(run: Runner, ran: Callable[..., Ran]) -> None:
     """What bash printed of a line before is no sign that this one failed."""
-    done = ran(["echo begins", "nosuchprogram || true", "f() {\n  test -e /nosuch\n}", "echo prepared >&2\nf\necho never"])
+    done = ran(
+        ["echo begins", "nosuchprogram || true", "f() {\n  test -e /nosuch\n}", "echo prepared >&2\nf\necho never"]
+    )
     shown = json.loads(run("status", "demo", "--json").out)["failure"]
     text = (done.folder / "job.yaml").read_text(encoding="utf-8").splitlines()
     assert shown["line"] == shown["last_line"]

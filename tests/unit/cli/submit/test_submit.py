@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,23 @@ def test_a_job_gets_a_folder_and_a_journal(run: Runner, job: str, slurm: FakeBac
     assert isinstance(json.loads((demo.path / "plan.json").read_bytes()), dict)
     assert demo.path.stat().st_mode & 0o777 == 0o700
     assert sorted(path.name for path in demo.path.parent.iterdir()) == [demo.name]
+
+
+def test_that_the_image_is_not_used_is_said_once_an_hour(
+    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder
+) -> None:
+    """Not at each submit; `check`, and who submits nothing, ask."""
+    assert slurm
+    said = [run("submit", job, "--suffix", f"-{k}") for k in range(2)]
+    assert ["W402" in each.err for each in said] == [True, False]
+    (line,) = [line for line in said[0].err.splitlines() if "W402" in line]
+    assert "`containers`" in line
+    for words in (("check", job), ("submit", job, "--dry-run"), ("script", job)):
+        assert "W402" in run(*words).err, words
+    (mark,) = (demo.path.parents[1] / "monitor").glob("warned-*")
+    hour_ago = mark.stat().st_mtime - 3600
+    os.utime(mark, (hour_ago, hour_ago))
+    assert "W402" in run("submit", job, "--suffix", "-3").err
 
 
 def test_the_intent_is_on_the_disk_before_the_backend_is_asked(

@@ -31,12 +31,12 @@ TIDIED, REMOVED = "tidied", "removed"
 def keep_house(remove_after: int | None, say: Callable[[str], None]) -> None:
     """Tidy what ended long ago, each hour at most; each day at most remove what ended `remove_after` seconds ago."""
     with suppress(OSError, PaislurmError):
-        if _is_due(TIDIED, HOUR):
+        if is_due(TIDIED, HOUR):
             finish_removals(store().jobs)
             for folder in store().all():
                 tidy_own(folder)
     with suppress(OSError, PaislurmError):
-        if remove_after is not None and _is_due(REMOVED, DAY):
+        if remove_after is not None and is_due(REMOVED, DAY):
             for folder in store().all():
                 if not _remove_old(folder, remove_after, say):
                     # A login node that does not answer would be waited for again and again; another day will do.
@@ -85,7 +85,7 @@ def _remove_old(folder: JobFolder, remove_after: int, say: Callable[[str], None]
     return True
 
 
-def _is_due(name: str, seconds: int) -> bool:
+def is_due(name: str, seconds: int) -> bool:
     """Tell whether something was not done for so long, and write down that it is done now."""
     file = monitor_folder() / name
     if clock() - time_written(file) // 10**9 < seconds:
