@@ -76,7 +76,8 @@ def refresh_all(jobs: Sequence[Opened], *, max_age: float = BY_A_PERSON) -> list
     """
     views = _refreshed(jobs, max_age)
     for view in views:
-        if view.history.ended is not None and is_own(view) and not is_tidy(view.folder):
+        # Not by an end that only a monitor at work may write down: it judges by what is there.
+        if view.history.ended is not None and not view.news and is_own(view) and not is_tidy(view.folder):
             tidy(view.folder, view.history, clock())
     return views
 

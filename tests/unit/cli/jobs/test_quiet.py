@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
+from paislurm.backends.slurm.commands import ACCOUNTING_FIELDS
 from paislurm.translator.cli.context import clock, user_name
 from paislurm.translator.cli.jobs import asking
 from paislurm.translator.monitor.asking.bill import FILE, Bill, Call
 from tests.children import child
 from tests.cluster.processes import wait_until
 
-from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
+from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, claim, job_folder, leave_result, observed
 from ..running import ME
 
 if TYPE_CHECKING:
@@ -76,8 +77,9 @@ def test_a_person_who_looks_at_one_job_asks_for_all(run: Runner, shared: FakeBac
 
 
 @pytest.fixture
-def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
-    """Put programs in Slurm's place that say that job 7 runs; return what was called."""
+def calls(tmp_path: Path, folder: JobFolder, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """Put programs in Slurm's place that say that job 7 runs, as its claim does; return what was called."""
+    claim(folder, "7", clock() - 3)
     programs, log = tmp_path / "bin", tmp_path / "calls"
     programs.mkdir()
     log.touch()
@@ -120,6 +122,31 @@ def test_one_question_whatever_runs_and_a_result_is_noticed_at_once(
     assert noticed < 2, noticed
     answer = surroundings.parent / "monitor" / "answer.json"
     assert answer.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.slow("processes that look each second")
+@pytest.mark.usefixtures("calls")
+def test_what_status_is_told_the_monitor_believes_and_wait_ends(
+    folder: JobFolder, surroundings: Path, tmp_path: Path
+) -> None:
+    """Root cancels a job of which nobody would ask for three minutes."""
+
+    def start(*words: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([*PAISLURM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    running = [start("monitor")]
+    answer = surroundings.parent / "monitor" / "answer.json"
+    wait_until(answer.exists, "an answer")
+    running.append(start("wait", "demo"))
+    (tmp_path / "bin" / "squeue").write_text("#!/bin/sh\n")
+    rows = f"'{'|'.join(ACCOUNTING_FIELDS)}' '7|7|CANCELLED by 0|0:0|1|2|{clock()}||None'"
+    (tmp_path / "bin" / "sacct").write_text(f"#!/bin/sh\nprintf '%s\\n' {rows}\n")
+    long_ago = time.time() - 100
+    os.utime(answer, (long_ago, long_ago))
+    shown = subprocess.run([*PAISLURM, "status", "--json", "demo"], check=True, capture_output=True, text=True)
+    assert json.loads(shown.stdout)["state"] == "STOPPED"
+    assert [process.wait(60) for process in running] == [0, 1]
+    assert ended(folder)
 
 
 @pytest.mark.slow("processes that look each second")

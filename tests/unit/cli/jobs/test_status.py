@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
+from paislurm.translator.cli.jobs.refresh import monitor_lock
 from paislurm.translator.state.records import Changed
 
 from ...monitor.jobs import (
@@ -21,6 +22,8 @@ from ...monitor.jobs import (
     NOW,
     SUBMITTED,
     FakeBackend,
+    claim,
+    ended,
     job_folder,
     leave_result,
     observed,
@@ -251,3 +254,15 @@ def test_a_table_on_a_terminal_has_colours_and_no_surprises(
     out = run("status", "demo").out
     assert r"[bold]n1\x1b[2J" in out
     assert "\x1b[32mSUCCEEDED" in out
+
+
+def test_by_an_end_that_only_a_monitor_may_write_down_nothing_is_tidied(
+    run: Runner, slurm: FakeBackend, folder: JobFolder
+) -> None:
+    claim(folder, "7", 1)
+    ended(slurm, state="CANCELLED")
+    with monitor_lock().taken():
+        assert "STOPPED" in run("status", "demo").out
+    assert folder.claim(0).exists()
+    assert "STOPPED" in run("status", "demo").out
+    assert not folder.claim(0).exists()
