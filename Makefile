@@ -53,8 +53,8 @@ chaos: $(VENV)/ready cluster-packages  ## provoke every fault that a monitor liv
 	  PAISLURM_CHAOS=1 PAISLURM_SIGNALS=200 PAISLURM_KEEP_CLUSTER=1 PAISLURM_REQUIRE_CLUSTER=1 $(BIN)/pytest -q $(FAULTS) || exit; \
 	done; $(CLUSTER) down
 
-bench: $(VENV)/ready cluster-packages  ## measure what things cost, as ratios; PEERS=1: beside torchx and submitit
-	$(BIN)/python -m tests.bench $(if $(PEERS),--peers)
+bench: $(VENV)/ready cluster-packages  ## measure what things cost, as ratios; ONLY=commands: of commands alone; PEERS=1: beside torchx and submitit
+	$(BIN)/python -m tests.bench $(ONLY) $(if $(PEERS),--peers)
 
 cluster-packages:
 	$(CLUSTER) install

@@ -1,39 +1,47 @@
 """Run the benchmarks; exit with 1 if a limit is not kept.
 
-`--no-cluster` leaves out those that boot one, `--peers` adds the figures of other programs, which it installs. What
-Slurm counts in an hour takes an hour: `python -m tests.bench.hour`.
+What Slurm counts in an hour takes an hour and is apart: `python -m tests.bench.hour`.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
+from functools import partial
+from typing import TYPE_CHECKING
 
-from . import commands, compiling, large, logs, noticing, reading, roles, tasks, watching
+from . import commands, compiling, large, logs, noticing, reading, roles, starting, tasks, watching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .measure import Note, Ratio
+
+BENCHES: dict[str, Callable[[], Iterator[Ratio | Note]]] = {
+    module.__name__.rpartition(".")[2]: module.run
+    for module in (commands, compiling, roles, reading, tasks, large, watching, noticing, logs, starting)
+}
+BOOTS_A_CLUSTER = "starting"
 
 
 def main() -> int:
     """Print each ratio as it comes."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"run these alone: {', '.join(BENCHES)}")
+    parser.add_argument("--no-cluster", action="store_true", help=f"leave out {BOOTS_A_CLUSTER}, which boots a cluster")
+    parser.add_argument("--peers", action="store_true", help="add the figures of other programs, which this installs")
+    wanted = parser.parse_args()
+    if unknown := set(wanted.names) - BENCHES.keys():
+        parser.error(f"no such benchmark: {', '.join(sorted(unknown))}; there are {', '.join(BENCHES)}")
     over = 0
-    parts = [
-        commands.run(),
-        compiling.run(),
-        roles.run(peers="--peers" in sys.argv),
-        reading.run(),
-        tasks.run(),
-        large.run(),
-        watching.run(),
-        noticing.run(),
-        logs.run(),
-    ]
-    if "--no-cluster" not in sys.argv:
-        from . import starting
-
-        parts.append(starting.run())
-    for part in parts:
-        for ratio in part:
+    for name, run in (BENCHES | {"roles": partial(roles.run, peers=wanted.peers)}).items():
+        if name not in (wanted.names or BENCHES) or (wanted.no_cluster and name == BOOTS_A_CLUSTER):
+            continue
+        for ratio in run():
             print(ratio, flush=True)
             over += not ratio.ok
     return int(over > 0)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -17,7 +17,7 @@ from paislurm.translator.cli.jobs.logs.selection import ALL_LOGS
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import Created, Intent, JobRole, dump
 
-from .measure import Ratio, best
+from .measure import Ratio, times_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +64,7 @@ def run() -> Iterator[Ratio]:
         followed = JobLogs(folder, folder.history(), ALL_LOGS, printed, follows=True)
         followed.print_new()
         assert printed.count == 2 * TASKS
-        stat_of_each = best(lambda: [os.stat(path) for path in paths], clock=time.process_time)[0]  # noqa: PTH116 - what is compared
+        stat_of_each = times_of(lambda: [os.stat(path) for path in paths], clock=time.process_time)[0]  # noqa: PTH116 - what is compared
         quiet = _seconds_a_look(followed, [], time.monotonic())
         yield Ratio(f"a look at {TASKS} quiet tasks : a stat of each file", quiet, stat_of_each, 0.4)
         busy = _seconds_a_look(followed, paths[:PRINTING], time.monotonic() + LOOKS / 2)

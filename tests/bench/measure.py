@@ -1,13 +1,15 @@
-"""Compare the times of two things: turns taken, the best of each, and their ratio."""
+"""Compare the times of two things: they take turns, and the ratio is the median of those of each turn."""
 
 from __future__ import annotations
 
 import gc
+import resource
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from math import log
+from statistics import median
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -60,12 +62,12 @@ class Note:
         return f"{'none':<32}{self.what}"
 
 
-def best(
+def times_of(
     *things: Callable[[], object], turns: int = TURNS, clock: Callable[[], float] = time.perf_counter
 ) -> list[float]:
-    """Return the shortest time of each, in seconds; they take turns, so that noise hits all alike.
+    """Return how long each takes, in seconds, by turns that they take: see `typical`.
 
-    `time.process_time` as the clock counts what this process alone computes.
+    `time.process_time` as the clock counts what this process alone computes, `cpu_of_children` what its children do.
     """
     times: list[list[float]] = [[] for _ in things]
     for _ in range(turns):
@@ -74,7 +76,25 @@ def best(
             began = clock()
             thing()
             taken.append(clock() - began)
-    return [min(taken) for taken in times]
+    return typical(times)
+
+
+def cpu_of_children() -> float:
+    """Return the CPU seconds of all processes that this one has waited for, and of those that they have."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def typical(times: Sequence[Sequence[float]]) -> list[float]:
+    """Return one time for each thing of those that it took in each turn; the last thing is what others are compared to.
+
+    Of that it is the median. Of another it is as many times as much as it took in the middle one of the turns: noise
+    comes and goes, and hits both things of a turn.
+    """
+    *others, last = times
+    common = median(last)
+    pairs = ([one / base for one, base in zip(taken, last, strict=True)] for taken in others)
+    return [*(median(ratios) * common for ratios in pairs), common]
 
 
 def process(argv: Sequence[str]) -> Callable[[], object]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.rendering.engine import load
 
-from .measure import Ratio, best, process
+from .measure import Ratio, cpu_of_children, process, times_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,5 +30,7 @@ def run() -> Iterator[Ratio]:
         part, whole = Path(folder, "part.sbatch"), Path(folder, "whole.sbatch")
         part.write_text(script.replace(dispatch, nothing))
         whole.write_text(script.replace(dispatch, nothing.removesuffix("exit")).replace(last, "exit"))
-        times = best(*(process(["bash", "-p", str(file)]) for file in (part, whole)), turns=100)
+        times = times_of(
+            *(process(["bash", "-p", str(file)]) for file in (part, whole)), turns=100, clock=cpu_of_children
+        )
     yield Ratio("bash reads what a task needs of a script : all of it", *times, 0.9)

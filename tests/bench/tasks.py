@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.rendering.engine import load
 
-from .measure import Ratio
+from .measure import Ratio, typical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,9 +63,10 @@ def run() -> Iterator[Ratio]:
         for _ in range(TURNS):
             for count, taken in times.items():
                 taken.append(_start(Path(folder, str(count)), count))
-    for count, limit in list(counts.items())[1:]:
+    *many, of_64 = typical([times[count] for count in reversed(counts)])
+    for count, taken in zip(reversed(counts), many, strict=False):
         what = f"from a task's shell to its command and a program of that in a job of {count} tasks : 64"
-        yield Ratio(what, min(times[count]), min(times[64]), limit)
+        yield Ratio(what, taken, of_64, counts[count])
 
 
 def _environment(folder: Path, count: int) -> dict[str, str]:
