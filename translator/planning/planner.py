@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .layout.choose_layout import Allocation
     from .mpi import RankCount
     from .slurm.hazards import Concern, Hazard
+    from .slurm.options import Options
     from .slurm.target import SlurmTarget
     from .storages import Mount
 
@@ -194,42 +195,39 @@ def _components(
     first: tuple[tuple[str, str | None], ...],
 ) -> tuple[Component, ...]:
     extra = batch_memory_mib(len(job.roles))
-    purpose = "for the batch script and its sruns"
     if allocation.packing is not None:
         target = next((target for target in targets if target.gpu_type), targets[0])
         options = shared_component(job, target, allocation.packing, site, extra=extra)
         roles = tuple(range(len(job.roles)))
-        note = f"memory raised by {extra} MiB {purpose}"
-        whole = Component(directives=(*first, *options), roles=roles, nodes=allocation.packing.nodes, note=note)
-        return (whole,)
+        nodes = allocation.packing.nodes
+        note = _memory_note(job.roles[0], options, nodes, extra)
+        return (Component(directives=(*first, *options), roles=roles, nodes=nodes, note=note),)
     by_node = all(allocation.nodes) and not any(
         is_uneven(role, nodes, slots, site)
         for role, nodes, slots in zip(job.roles, allocation.nodes, allocation.slots, strict=True)
     )
-    first_task = job.roles[0].resources
-    per_cpu = memory_per_cpu(first_task, extra) - memory_per_cpu(first_task)
-    raised = f"memory raised by {extra} MiB" if by_node else f"memory of each CPU raised by {per_cpu} MiB"
-    return tuple(
-        Component(
-            directives=(
-                *(first if position == 0 else ()),
-                *role_component(
-                    job,
-                    role,
-                    site,
-                    targets[position],
-                    allocation.nodes[position],
-                    allocation.slots[position],
-                    by_node=by_node,
-                    extra=extra if position == 0 else 0,
-                ),
-            ),
-            roles=(position,),
-            nodes=nodes.count if (nodes := allocation.nodes[position]) else None,
-            note=f"{raised} {purpose}" if position == 0 and role.resources.memory_mib else "",
+    components: list[Component] = []
+    for position, role in enumerate(job.roles):
+        known, added = allocation.nodes[position], 0 if components else extra
+        options = role_component(
+            job, role, site, targets[position], known, allocation.slots[position], by_node=by_node, extra=added
         )
-        for position, role in enumerate(job.roles)
-    )
+        directives = options if components else (*first, *options)
+        count = known.count if known else None
+        note = _memory_note(role, options, count, added)
+        components.append(Component(directives=directives, roles=(position,), nodes=count, note=note))
+    return tuple(components)
+
+
+def _memory_note(role: Role, options: Options, nodes: int | None, extra: int) -> str:
+    """Return what a component says of its `extra` memory, of which a role gives each CPU its part; "" for none."""
+    each = {"mem": " of each node" if nodes and nodes > 1 else "", "mem-per-cpu": " of each CPU"}
+    asked = next((name for name, _ in options if name in each), None)
+    if not asked or not extra:
+        return ""
+    wanted = role.resources
+    added = extra if asked == "mem" else memory_per_cpu(wanted, extra) - memory_per_cpu(wanted)
+    return f"memory{each[asked]} raised by {added} MiB for the batch script and its sruns"
 
 
 def _role(
