@@ -129,11 +129,15 @@ def diagnostics_text(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 class PaislurmError(Exception):
-    """Carry one or more diagnostics to the edge, where they become text and an exit code."""
+    """Carry one or more diagnostics to the edge, where they become text and an exit code.
+
+    `warnings` are of the same file: its errors do not depend on them.
+    """
 
     exit_code: ClassVar[int] = 1
 
-    def __init__(self, diagnostics: Iterable[Diagnostic] | Diagnostic) -> None:
+    def __init__(self, diagnostics: Iterable[Diagnostic] | Diagnostic, *, warnings: Iterable[Diagnostic] = ()) -> None:
+        self.warnings = tuple(warnings)
         self.diagnostics: tuple[Diagnostic, ...] = (
             (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
         )

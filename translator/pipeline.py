@@ -82,7 +82,8 @@ def compile_job(
     try:
         planned = plan(checked.job, site, source=PurePath(file).name, version=version)
     except PlanError as error:
-        raise PlanError(_placed(diagnostic, document) for diagnostic in error.diagnostics) from None
+        refused = [_placed(diagnostic, document) for diagnostic in error.diagnostics]
+        raise PlanError(refused, warnings=checked.warnings) from None
     planned = replace(planned, warnings=tuple(_placed(diagnostic, document) for diagnostic in planned.warnings))
     return Compiled(
         document=document,

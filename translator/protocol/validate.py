@@ -97,14 +97,12 @@ def validate(
     hooks_by_role = {role: role_hooks(role, file, index, context) for role, context in contexts.items()}
     of_secrets: dict[str, Value] = {"secrets": document.at(("secrets",))}
     found = registry_credentials(file, RoleContext(collector=collector, roots=of_secrets, keep=keep, budget=budget))
-    if errors := collector.of(Severity.ERROR):
-        raise ProtocolError(errors)
+    collector.refuse()
     job = build(file, index, commands, hooks_by_role, switches, collector)
     job = replace(substitute_placeholders(job), logins=tuple(found))
     if file.extras.slurm:
         job = with_v1(job, file.extras.slurm.v1, collector)
-    if errors := collector.of(Severity.ERROR):
-        raise ProtocolError(errors)
+    collector.refuse()
     _warn_likely_mistakes(file, collector)
     _warn_unused_slots(file, collector)
     texts = {**secret_texts(job.secrets, document.at(("secrets",))), **found}

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..errors import Diagnostic, Location, Severity, did_you_mean
+from ..errors import Diagnostic, Location, ProtocolError, Severity, did_you_mean
 from ..reading.document import path_text
 
 if TYPE_CHECKING:
@@ -60,6 +60,11 @@ class DiagnosticCollector:
             if diagnostic not in self._faults:
                 self._counts[diagnostic.code[0]] += 1
                 self._faults[diagnostic] = None
+
+    def refuse(self) -> None:
+        """Raise `ProtocolError` with all errors, if there are any."""
+        if errors := self.of(Severity.ERROR):
+            raise ProtocolError(errors, warnings=self.of(Severity.WARNING))
 
     def of(self, severity: Severity) -> tuple[Diagnostic, ...]:
         """Return the errors or the warnings in the order of the file."""

@@ -48,6 +48,29 @@ def test_a_fault_of_bash_is_told_beside_the_others(files: tuple[str, str], run: 
     assert "bad.yaml:15:1" in done.err, "the line of the job file"
 
 
+def test_an_amount_that_is_none_is_told_beside_faults(run: Runner, tmp_path: Path) -> None:
+    bad = tmp_path / "none.yaml"
+    bad.write_text(GOOD.replace("instances: 1", "instances: two").replace("cpu: 1", "cpu: 0"))
+    said = run("check", str(bad)).err
+    assert "error E203" in said
+    assert "warning W204: `cpu: 0` counts as 1" in said
+    bad.write_text(GOOD.replace("cpu: 1", "cpu: 0").replace("type: job", "type: job\ndefaults: {virtualCluster: none}"))
+    (tmp_path / "site.yaml").write_text("name: lab\nversion: 1\nvirtualClusters: {gpu: {partition: gpu}}\n")
+    said = run("check", str(bad), "--site", str(tmp_path / "site.yaml")).err
+    assert "error E401" in said
+    assert "warning W204" in said
+
+
+def test_bash_reads_the_commands_of_a_file_of_v1_that_has_faults(run: Runner, tmp_path: Path) -> None:
+    role = {"name": "a", "taskNumber": 0, "cpuNumber": 0, "memoryMB": 100, "gpuNumber": 0, "command": "echo 'x"}
+    other = {**role, "name": "b", "taskNumber": 1, "cpuNumber": 1, "command": "if true; then"}
+    bad = tmp_path / "bad.json"
+    bad.write_text(json.dumps({"jobName": "v1", "image": "debian", "taskRoles": [role, other]}, indent=1))
+    said = run("check", str(bad)).err
+    assert [said.count(code) for code in ("E203", "E350")] == [2, 2]
+    assert f"{bad}:19:1  $.taskRoles[1].command" in said
+
+
 def test_a_reference_is_no_fault_of_bash(run: Runner, tmp_path: Path) -> None:
     bad = tmp_path / "key.yaml"
     bad.write_text(GOOD.replace("instances: 1", "instances: two"))

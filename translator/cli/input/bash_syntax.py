@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...errors import Diagnostic, Severity
 from ...protocol.expressions.command_builder import build_command
 from ...protocol.expressions.secrets import without_secrets
+from ...reading.document import path_text
 from ...validation.diagnostics import DiagnosticCollector
 from .bash_reading import bash_says, file_line
 
@@ -32,10 +33,7 @@ def bash_syntax_errors(job: Job, document: Document) -> list[Diagnostic]:
 
 
 def raw_syntax_errors(document: Document) -> list[Diagnostic]:
-    """Return what bash says of the commands of a job file that has other faults, with a word for each reference.
-
-    Only protocol v2 has them in this form.
-    """
+    """Return what bash says of the commands of a job file that has other faults, with a word for each reference."""
     collector = DiagnosticCollector(document)
     roles = document.at(("taskRoles",))
     found: list[Diagnostic] = []
@@ -46,6 +44,11 @@ def raw_syntax_errors(document: Document) -> list[Diagnostic]:
         built = build_command([(path, text) for path, text in items if isinstance(text, str)], {}, collector, keep=True)
         text = re.sub(r"<%.*?%>", "x", built.text)
         found += _said_of(text, built.lines, f"$.taskRoles.{name}.commands", document)
+    # Protocol v1 has a list of roles, and one text for each.
+    for path, role in document.mappings(("taskRoles",)):
+        if isinstance(text := role.get("command"), str):
+            where = (*path, "command")
+            found += _said_of(text, ((0, document.location(where).line),), path_text(where), document)
     return [each for each in found if each.severity is Severity.ERROR]
 
 

@@ -235,6 +235,8 @@ def check_source(source: Source, *, quiet: bool = False) -> tuple[Compiled, list
         # A file without structure has no commands.
         with suppress(ProtocolError):
             found = raw_syntax_errors(read(text, file=shown_name(source.file)))
+        if not quiet:
+            log_diagnostics(error.warnings)
         raise type(error)(dict.fromkeys([*error.diagnostics, *found])) from None
     found = bash_syntax_errors(compiled.job, compiled.document)
     if any(diagnostic.severity is Severity.ERROR for diagnostic in found):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ...errors import ProtocolError, Severity
 from ...job import (
     NEVER,
     Command,
@@ -60,8 +59,7 @@ def validate_v1(collector: DiagnosticCollector, switches: CompatOptions) -> Job:
     """Return the job that the collector's document means. Raises `ProtocolError` with all that is wrong."""
     file = parse_model(schema.JobFileV1, collector, wording=schema.WORDING)
     check_semantics_v1(file, collector)
-    if errors := collector.of(Severity.ERROR):
-        raise ProtocolError(errors)
+    collector.refuse()
     slurm = file.extras.slurm or SlurmExtras()
     switches = slurm.compat.over(switches)
     job = Job(

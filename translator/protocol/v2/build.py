@@ -29,7 +29,7 @@ from ...slurm_options import RoleSlurmOptions
 from ...validation.partial_model import placed
 from ..extras_slurm import SlurmExtras, slurm_options_of, wishes_of_job
 from .extras_schema import PLUGINS
-from .semantic_checks import controller_name
+from .semantic_checks import DEFAULT_SHM_MIB, controller_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from .extras_schema import Extras
     from .prerequisite_index import PrerequisiteIndex
 
-DEFAULT_SHM_MIB = 512
-"""Source: PAI rest-server, shmMB of protocol v2."""
 _IMPLICIT_LABELS = ("ssh", "http")
 """Every task has one port of each. Source: PAI rest-server, getPortList."""
 _PATHS = JobPaths(
@@ -115,7 +113,7 @@ def _role(
         completion=_completion(role, path, switches, collector),
         task_retry_limit=role.task_retry_count,
         image=Image(name=role.docker_image, uri=str(image[1].uri) if image else ""),
-        resources=_resources(role, path, collector),
+        resources=_resources(role),
         ports=_ports(role, path, collector),
         command=Command(text=command.text, errexit=True, nounset=switches.nounset, pipefail=True, lines=command.lines),
         hooks=hooks,
@@ -189,20 +187,9 @@ def _completion(role: schema.Role, path: Path, switches: CompatOptions, collecto
     )
 
 
-def _resources(role: schema.Role, path: Path, collector: DiagnosticCollector) -> Resources:
+def _resources(role: schema.Role) -> Resources:
     """Return what a task gets: at least one CPU, and nothing below zero."""
     wanted, options = role.resource_per_instance, role.extra_container_options
-    where: Path = (*path, "resourcePerInstance")
-    if wanted.cpu < 1:
-        collector.add("W204", (*where, "cpu"), f"`cpu: {wanted.cpu}` counts as 1: a task needs a CPU")
-    if wanted.gpu < 0:
-        collector.add("W205", (*where, "gpu"), f"`gpu: {wanted.gpu}` counts as 0")
-    if wanted.memory_mb <= 0:
-        message = f"`memoryMB: {wanted.memory_mb}` counts as none stated: the site decides"
-        collector.add("W206", (*where, "memoryMB"), message)
-    if options.shm_mb < 0:
-        message = f"`shmMB: {options.shm_mb}` counts as left out, which is {DEFAULT_SHM_MIB}"
-        collector.add("W207", (*path, "extraContainerOptions", "shmMB"), message)
     shm = max(options.shm_mb, 0)
     return Resources(
         cpus=max(wanted.cpu, 1),

@@ -1,6 +1,6 @@
-"""Check the names by which parts of a job file refer to each other.
+"""Check the names by which parts of a job file refer to each other, and amounts that count as others.
 
-It looks at a partial model, too, and so finds what is wrong with names in a file that has other diagnostics.
+It looks at a partial model, too, and so finds what is wrong with them in a file that has other diagnostics.
 
 Source: PAI rest-server, semantic checks of protocol v2 jobs; PAI issue 5145 for `require`.
 """
@@ -21,16 +21,18 @@ if TYPE_CHECKING:
     from ...reading.document import Path
     from ...validation.diagnostics import DiagnosticCollector
     from .prerequisite_index import PrerequisiteIndex
-    from .schema import JobFile
+    from .schema import JobFile, Role
 
 _SELECTED = ("dockerimage", "data", "output", "script")
 """The types of prerequisites that a role can select."""
+DEFAULT_SHM_MIB = 512
+"""Source: PAI rest-server, shmMB of protocol v2."""
 MAX_CONTROLLER_NAME = 63
 """Letters and digits of a role's name. Source: OpenPAI FrameworkController, name of a task role."""
 
 
 def check_semantics(file: JobFile, index: PrerequisiteIndex, collector: DiagnosticCollector) -> None:
-    """Add a diagnostic for each name that is taken twice, and for each that names nothing."""
+    """Add a diagnostic for each name that is taken twice, or names nothing, and for each amount that is no amount."""
     deployments = [*placed(("deployments",), file.deployments)]
     _check_unique(((path, each.type, each.name) for path, each in index.all), "E301", collector)
     _check_unique(((path, "", each.name) for path, each in deployments), "E302", collector)
@@ -79,6 +81,7 @@ def _check_roles(file: JobFile, index: PrerequisiteIndex, collector: DiagnosticC
         elif seen.setdefault(short, name) != name:
             message = f"the roles `{seen[short]}` and `{name}` are both `{short}` to the variables of tasks"
             collector.add("E307", path, message, hint="rename one: case and `_` do not tell roles apart", key=True)
+        _check_amounts(role, path, collector)
         for key, kind, selected in role.selections:
             if selected is not None and index.find(kind, selected) is None:
                 _add_undefined(index, (*path, key), kind, selected, collector)
@@ -90,6 +93,19 @@ def _check_roles(file: JobFile, index: PrerequisiteIndex, collector: DiagnosticC
                 kinds = " and ".join(str(each.type) for _, each in several)
                 message = f"`{listed}` is the name of several prerequisites: {kinds}"
                 collector.add("W304", where, message, hint="rename all but one of them")
+
+
+def _check_amounts(role: Role, path: Path, collector: DiagnosticCollector) -> None:
+    wanted, shm = role.resource_per_instance, role.extra_container_options.shm_mb
+    amounts: tuple[tuple[str, Path, int, int | None, str], ...] = (
+        ("W204", ("resourcePerInstance", "cpu"), 1, wanted.cpu, "1: a task needs a CPU"),
+        ("W205", ("resourcePerInstance", "gpu"), 0, wanted.gpu, "0"),
+        ("W206", ("resourcePerInstance", "memoryMB"), 1, wanted.memory_mb, "none stated: the site decides"),
+        ("W207", ("extraContainerOptions", "shmMB"), 0, shm, f"left out, which is {DEFAULT_SHM_MIB}"),
+    )
+    for code, steps, least, amount, meaning in amounts:
+        if amount is not None and amount < least:
+            collector.add(code, (*path, *steps), f"`{steps[-1]}: {amount}` counts as {meaning}")
 
 
 def _add_undefined(index: PrerequisiteIndex, path: Path, kind: str, name: str, collector: DiagnosticCollector) -> None:
