@@ -45,10 +45,10 @@ def raw_syntax_errors(document: Document) -> list[Diagnostic]:
         text = re.sub(r"<%.*?%>", "x", built.text)
         found += _said_of(text, built.lines, f"$.taskRoles.{name}.commands", document)
     # Protocol v1 has a list of roles, and one text for each.
-    for path, role in document.mappings(("taskRoles",)):
-        if isinstance(text := role.get("command"), str):
-            where = (*path, "command")
-            found += _said_of(text, ((0, document.location(where).line),), path_text(where), document)
+    for path, each in document.mappings(("taskRoles",)):
+        if isinstance(command := each.get("command"), str):
+            place = document.location((*path, "command"))
+            found += _said_of(command, ((0, place.line),), f"{path_text(path)}.command", document)
     return [each for each in found if each.severity is Severity.ERROR]
 
 
