@@ -24,15 +24,16 @@ UNLISTED_NEGATIVE = -8000
 PARTIES: Mapping[str, str] = {
     "ALLOC_TIMEOUT": "a time limit for the allocation",
     "DB_CONTROLLER": "the cluster",
-    "DOCKER": "the container runtime",
+    "DOCKER": "the container runtime, or Slurm",
     "FC": "paislurm",
     "HW": "the hardware",
     "K8S": "Slurm",
     "OS": "the operating system",
     "RUNTIME": "the batch script",
+    "SITE": "the site profile",
     "USER": "the job",
     "USER_SCALEDOWN": "a user",
-    "USER_STOP": "a user",
+    "USER_STOP": "a user's cancel, or a time limit",
     "USER_SUBMISSION": "the job file",
 }
 """Who reports or causes an exit code here, by OpenPAI's word; none for UNKNOWN."""
@@ -63,7 +64,8 @@ class ExitCode:
     @property
     def caused_by(self) -> str:
         """Who causes it, in words for this cluster; "" where that is not known."""
-        return PARTIES.get(self.causer, "")
+        # Slurm reports a node that is lost and a job that is preempted: it causes neither.
+        return "the cluster" if self.causer == "K8S" else PARTIES.get(self.causer, "")
 
 
 @dataclass(frozen=True, kw_only=True)

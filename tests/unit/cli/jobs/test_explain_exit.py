@@ -114,10 +114,24 @@ def test_a_site_changes_a_row(run: Runner, tmp_path: Path) -> None:
     assert (changed["exit_code"], changed["meaning"], changed["behaviour"]) == (-1003, "taken", "transient")
 
 
-def test_a_job_that_was_preempted_is_no_matter_of_kubernetes(run: Runner) -> None:
-    shown = run("explain-exit", "PREEMPTED").out
-    assert re.search(r"^caused by +Slurm$", shown, re.MULTILINE)
-    assert "K8S" not in shown
+@pytest.mark.parametrize(
+    ("state", "reporter", "causer"),
+    [
+        ("PREEMPTED", "Slurm", "the cluster"),
+        ("NODE_FAIL", "Slurm", "the cluster"),
+        ("TIMEOUT", "Slurm", "a user's cancel, or a time limit"),
+        ("OUT_OF_MEMORY", "the container runtime, or Slurm", "the job"),
+    ],
+)
+def test_who_ended_a_job_is_told_for_slurm(run: Runner, state: str, reporter: str, causer: str) -> None:
+    shown = run("explain-exit", state).out
+    assert re.findall(r"^(?:reported|caused) by +(.*)$", shown, re.MULTILINE) == [reporter, causer]
+
+
+def test_no_word_of_openpai_for_who_ended_a_job_is_left_as_it_is() -> None:
+    for row in exit_codes().values():
+        assert bool(row.reported_by) is (row.issuer != "UNKNOWN")
+        assert bool(row.caused_by) is (row.causer != "UNKNOWN")
 
 
 def test_no_signal_has_a_number_above_31(run: Runner) -> None:
