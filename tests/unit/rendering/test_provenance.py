@@ -11,6 +11,8 @@ import pytest
 
 from paislurm.translator.errors import PaislurmError
 from paislurm.translator.pipeline import compile_job
+from paislurm.translator.planning.settings.of_job import OF_JOB
+from paislurm.translator.planning.settings.of_role import OF_ROLE
 from paislurm.translator.rendering.provenance import origins, table
 from paislurm.translator.rendering.runtime_bundle import SEAL
 
@@ -167,10 +169,11 @@ def test_every_line_that_varies_is_explained(file: Path) -> None:
             assert line in ours or line.endswith("() {"), f"line {number} is not explained: {line}"
 
 
-def test_the_table_names_its_fields() -> None:
+def test_the_table_has_the_fields_that_are_named_and_no_others() -> None:
     used = {
         name for part in ("options", "lines", "exports") for entry in TABLE[part].values()
         for name in entry.get("from", ())
     }  # fmt: skip
-    assert used <= set(TABLE["fields"])
+    of_settings = {name for row in (*OF_JOB, *OF_ROLE) for name in row.fields}
+    assert used | of_settings | {"job-envs"} == set(TABLE["fields"])
     assert all(entry for part in ("options", "lines", "exports") for entry in TABLE[part].values())

@@ -80,7 +80,7 @@ def show_once(jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder
 
 
 def follow_jobs(
-    folders: Sequence[JobFolder], selection: LogSelection = ALL_LOGS, *, max_age: float | None = None
+    folders: Sequence[JobFolder], selection: LogSelection, *, max_age: float | None = None
 ) -> Iterator[View]:
     """Print what comes until the jobs have ended, and yield how each did; `max_age` as in `wait_for_end`."""
     jobs = targets(folders, selection)
@@ -104,9 +104,9 @@ def follow_jobs(
         yield view
 
 
-def follow_job(folder: JobFolder, selection: LogSelection = ALL_LOGS, *, max_age: float | None = None) -> View:
-    """Print what comes until the job has ended, and return how it did; `max_age` as in `wait_for_end`."""
-    return next(follow_jobs([folder], selection, max_age=max_age))
+def follow_job(folder: JobFolder, *, max_age: float) -> View:
+    """Print all that comes until the job has ended, and return how it did; `max_age` as in `wait_for_end`."""
+    return next(follow_jobs([folder], ALL_LOGS, max_age=max_age))
 
 
 def show_file(path: Path, tail: int | None, owner: int) -> bool:

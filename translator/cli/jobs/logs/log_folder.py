@@ -34,10 +34,6 @@ class LogFolder:
         """Return the logs of a task, each as stream and task attempt, as of the last look."""
         return self._files.get(index, NONE)
 
-    def indices(self) -> list[int]:
-        """Return the tasks that have a log, in order."""
-        return sorted(self._files)
-
     def look(self, *, afresh: bool = False) -> list[int]:
         """Return the tasks that have other logs than at the last look; `afresh` trusts no time of the folder."""
         now = time.monotonic()
