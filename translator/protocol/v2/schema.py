@@ -150,7 +150,7 @@ class ContainerOptions(OpenModel):
 
 
 class Resources(StrictModel):
-    """What one task may use; memory in MiB; `ports` are counts. There are no lower bounds (see `build.py`).
+    """What one task may use; memory in MiB; `ports` are counts. There are no lower bounds (see `semantic_checks.py`).
 
     Source: PAI protocol v2, resourcePerInstance.
     """
