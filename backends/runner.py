@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from paislurm.translator.errors import Diagnostic, UnreachableError
 from paislurm.translator.lazy import dataclass
 
+from .bounded_run import MAX_ANSWER, TooLongError, run_bounded
 from .environment import scrubbed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+NO_ANSWER_HINT = "see whether `{}` is a wrapper of the site's, and what it prints"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,24 +60,19 @@ class LocalRunner:
         timeout: float,
     ) -> Completed:
         """Run a program; see CommandRunner."""
+        variables = scrubbed(os.environ if base is None else base) | dict(env or {})
         try:
-            done = subprocess.run(
-                argv,
-                input=stdin or "",
-                env=scrubbed(os.environ if base is None else base) | dict(env or {}),
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                timeout=timeout,
-                check=False,
-            )
+            done = run_bounded(argv, (stdin or "").encode(errors="surrogateescape"), timeout=timeout, env=variables)
         except FileNotFoundError:
             raise missing(argv) from None
         except PermissionError:
             raise forbidden(argv) from None
-        except subprocess.TimeoutExpired:
-            raise silent(argv, timeout) from None
-        return Completed(status=done.returncode, stdout=done.stdout, stderr=done.stderr)
+        except TooLongError:
+            raise too_long(argv) from None
+        if done.status is None:
+            raise silent(argv, timeout)
+        stdout, stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+        return Completed(status=done.status, stdout=stdout, stderr=stderr)
 
 
 def become(argv: list[str], env: Mapping[str, str]) -> NoReturn:
@@ -98,6 +96,16 @@ def forbidden(argv: Sequence[str]) -> UnreachableError:
         code="E501",
         message=f"you may not call `{argv[0]}` here: permission denied",
         hint="ask the site whether its users may call it, and from where",
+    )
+    return UnreachableError(diagnostic, argv=tuple(argv))
+
+
+def too_long(argv: Sequence[str]) -> UnreachableError:
+    """Return the error for a program that printed more than any answer has."""
+    diagnostic = Diagnostic(
+        code="E543",
+        message=f"`{argv[0]}` printed more than {MAX_ANSWER >> 20} MB, which is no answer",
+        hint=NO_ANSWER_HINT.format(argv[0]),
     )
     return UnreachableError(diagnostic, argv=tuple(argv))
 

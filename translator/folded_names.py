@@ -10,7 +10,7 @@ from .lazy import regex
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-_DIGITS = regex(r"([0-9]+)")
+_DIGITS = regex(r"([0-9]{1,15})")
 _NUMBERED = regex(r"(.*?)([0-9]{1,15})")
 
 

@@ -71,7 +71,11 @@ class PyslurmApi:
 
     def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
         """Return those of a host list that are out of order."""
-        return unavailable(self._call("nodes", names=expand(nodes)))
+        try:
+            names = expand(nodes)
+        except ValueError:
+            return {}
+        return unavailable(self._call("nodes", names=names))
 
     def cancel(self, job_id: JobId) -> None:
         """Cancel a job with all its components."""

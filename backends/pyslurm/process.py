@@ -108,7 +108,11 @@ class Process:
             # An answer that comes after an interrupt would be taken for that of the next call.
             self.close()
             raise
-        found: dict[str, Any] = json.loads(line)
+        try:
+            found: dict[str, Any] = json.loads(line)
+        except (ValueError, RecursionError):
+            self.close()
+            raise unusable("pyslurm", f"its process printed what is no answer: {line[:MAX_WORDS]!r}") from None
         return found
 
     def _started(self) -> subprocess.Popen[bytes]:

@@ -11,7 +11,7 @@ from paislurm.translator.lazy import regex
 
 from ..base import JobId, Observation
 from ..environment import scrubbed
-from ..runner import become
+from ..runner import NO_ANSWER_HINT, become
 from . import commands
 from .changing.change import change
 from .observation import MANY, observed
@@ -42,6 +42,7 @@ SUBMIT_SECONDS = 120.0
 """A controller that is away costs sbatch 9 to 18 s before it says so; a busy one is asked again by sbatch."""
 
 QUERY_SECONDS = 60.0
+MAX_WORDS = 300
 
 FIND_DAYS = 30
 """How far back a tag is looked for in the accounts."""
@@ -82,9 +83,9 @@ class SlurmBackend:
             raise failure(argv, done)
         job_id = submitted_id(done.stdout)
         if job_id is None:
-            diagnostic = Diagnostic(
-                code="E502", message=f"sbatch printed no job id: {done.stdout.strip() or 'nothing'}"
-            )
+            message = f"sbatch printed no job id: {done.stdout.strip()[:MAX_WORDS] or 'nothing'}"
+            hint = "whether the job was taken is found out by its tag; " + NO_ANSWER_HINT.format("sbatch")
+            diagnostic = Diagnostic(code="E502", message=message, hint=hint)
             raise UnreachableError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
         return job_id
 

@@ -13,13 +13,14 @@ from paislurm.translator.sbatch_forms import seconds_of, slurm_time
 
 from ..base import JobId
 from ..batch_script import UNLIMITED
+from ..runner import NO_ANSWER_HINT
 from .commands import ACCOUNTING_FIELDS, OPTION_FIELDS, QUEUE_FIELDS
 from .states import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_SUBMITTED = regex(r"^([0-9]{1,15}(?:;\S+)?)$", re.MULTILINE)
+_SUBMITTED = regex(r"^([0-9]{1,15}(?:;\S+)?)\n", re.MULTILINE)
 _NUMBER = regex(r"[0-9]{1,15}")
 _EXIT = regex(r"^JobId=([0-9]+) .* Reboot=[0-9]+ ExitCode=([0-9]+:[0-9]+) ", re.MULTILINE)
 
@@ -67,7 +68,7 @@ def option_rows(stdout: str, cluster: str = "") -> dict[JobId, list[dict[str, st
         leader, _, offset = values.pop("id").partition("+")
         said = {name: _option(name, value) for name, value in values.items()}
         known = {name: value for name, value in said.items() if value}
-        found.setdefault(job_id_at(leader, cluster), []).append((_whole(offset) or 0, known))
+        found.setdefault(job_id_at(leader, cluster), []).append((whole(offset) or 0, known))
     return {job_id: [known for _, known in sorted(parts, key=itemgetter(0))] for job_id, parts in found.items()}
 
 
@@ -113,8 +114,7 @@ def accounting_records(stdout: str, wanted: Sequence[str]) -> list[dict[str, str
     missing = [name for name in wanted if name not in names]
     if missing:
         message = f"sacct did not print the columns that it was asked for: {', '.join(missing)} of {', '.join(wanted)}"
-        hint = "see whether `sacct` is a wrapper of the site's, and what it prints with --parsable2"
-        raise UnreachableError(Diagnostic(code="E543", message=message, hint=hint))
+        raise UnreachableError(Diagnostic(code="E543", message=message, hint=NO_ANSWER_HINT.format("sacct")))
     return _records(rest, names)
 
 
@@ -153,27 +153,28 @@ def _row(values: Mapping[str, str], cluster: str) -> Row:
     status, signal = _exit_code(values.get("exit", ""))
     return Row(
         leader=job_id_at(leader, cluster),
-        offset=_whole(offset) if plus else None,
+        offset=whole(offset) if plus else None,
         state=normalize(values["state"]),
         raw_state=values["state"],
         status=status,
         signal=signal,
         reason=text(values["reason"]),
         nodes=text(values["nodes"]),
-        submitted=_whole(values["submit"]),
-        started=_whole(values["start"]),
-        ended=_whole(values["end"]),
+        submitted=whole(values["submit"]),
+        started=whole(values["start"]),
+        ended=whole(values["end"]),
     )
 
 
 def _exit_code(text: str) -> tuple[int | None, int | None]:
     """Read `status:signal`. Source: sacct(1), ExitCode."""
     status, _, signal = text.partition(":")
-    both = (_whole(status), _whole(signal))
+    both = (whole(status), whole(signal))
     return (None, None) if None in both else both
 
 
-def _whole(text: str) -> int | None:
+def whole(text: str) -> int | None:
+    """Return the whole number that a word is, None for any other word."""
     return int(text) if _NUMBER.fullmatch(text) else None
 
 

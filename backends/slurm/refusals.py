@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, ThrottledError, UnreachableError
@@ -49,6 +50,9 @@ NOT_CONNECTED = "(connect failure)"
 """No connection to the controller, so that it cannot have got the request; "(send failure)" and "(receive failure)"
 are other cases. Source: slurm_errno.h, SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR."""
 
+MAX_WORDS = 1 << 14
+"""Characters of what a program says that are looked at: a site's wrapper, or a login node, can say anything."""
+
 NOT_CONFIGURED = "Could not establish a configuration source"
 """Slurm's programs are installed, and know of no cluster: none was asked. Source: observed on 22.05."""
 
@@ -79,6 +83,7 @@ def is_unanswered(done: Completed) -> bool:
 
 def failure(argv: Sequence[str], done: Completed) -> BackendError:
     """Return the error for a program that failed. No answer is never called a refusal."""
+    done = replace(done, stderr=done.stderr[:MAX_WORDS])
     verdict = _verdict(done)
     # The words of a site may look like anything, so that the controller's own decide where there are any.
     if THROTTLED.search(verdict[1] if verdict else done.stderr):
@@ -99,7 +104,7 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
         options = tuple(dict.fromkeys(long or _SHORT[short] for long, short in _MENTIONED.findall(sites)))
         hint = _hint_of_rule(sites, options)
     else:
-        options, hint = (), ""
+        options, hint = (), f"these are the words of `{argv[0]}`: its manual, or the site, says what they mean"
     named = named_options(options)
     said = f'; the site says: "{sites}"' if sites else ""
     message = f"{argv[0]} refuses{f' {named}' if named else ''}: {words}{said}"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from paislurm.translator.lazy import regex
 
 from .commands import STEP_FIELDS
+from .output import whole
 
 MIB = 1 << 20
-_TIME = regex(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
-_SIZE = regex(r"(\d+(?:\.\d+)?)([KMGTP]?)")
+_TIME = regex(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,9})(?:\.\d+)?", re.ASCII)
+_SIZE = regex(r"(\d{1,15}(?:\.\d{1,15})?)([KMGTP]?)", re.ASCII)
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 
 
@@ -33,12 +35,12 @@ def step_usages(text: str) -> dict[tuple[int, int], StepUsage]:
     found: dict[tuple[int, int], StepUsage] = {}
     for line in text.splitlines():
         words = line.split("|")
-        job, _, step = words[0].partition(".")
-        if len(words) == len(STEP_FIELDS) and job.isdecimal() and step.isdecimal():
+        job, step = _numbers(words[0])
+        if len(words) == len(STEP_FIELDS) and job is not None and step is not None:
             _, tasks, cpu, memory, most, tres = words
             usage = _usage(tasks, cpu, memory, most, tres)
             if usage is not None:
-                found[int(job), int(step)] = usage
+                found[job, step] = usage
     return found
 
 
@@ -50,24 +52,31 @@ def accounted_usages(text: str) -> list[tuple[int, str, StepUsage]]:
     found = []
     for line in text.splitlines():
         words = line.split("|", len(STEP_FIELDS))
-        job, _, step = words[0].partition(".")
-        if len(words) == len(STEP_FIELDS) + 1 and job.isdecimal() and step.isdecimal():
+        job, step = _numbers(words[0])
+        if len(words) == len(STEP_FIELDS) + 1 and job is not None and step is not None:
             _, tasks, cpu, memory, most, tres, name = words
             usage = _usage(tasks, cpu, memory, most, tres)
             if usage is not None:
-                found.append((int(job), name, usage))
+                found.append((job, name, usage))
     return found
+
+
+def _numbers(word: str) -> tuple[int | None, int | None]:
+    """Return the number of a job and that of its step, None for what has none, as `123.batch`."""
+    job, _, step = word.partition(".")
+    return whole(job), whole(step)
 
 
 def _usage(tasks: str, cpu: str, memory: str, most: str, tres: str) -> StepUsage | None:
     seconds, used, peak = _seconds(cpu), _number(memory), _number(most)
     # Where nothing is gathered (jobacct_gather/none) the columns are empty, or 0.
-    if not tasks.isdecimal() or not int(tasks) or seconds is None or not used:
+    count = whole(tasks)
+    if not count or seconds is None or not used:
         return None
     pairs = dict(pair.split("=", 1) for pair in tres.split(",") if "=" in pair)
     gpu, gpu_memory = _number(pairs.get("gres/gpuutil", "")), _number(pairs.get("gres/gpumem", ""))
     return StepUsage(
-        tasks=int(tasks),
+        tasks=count,
         cpu_seconds=seconds,
         memory_mib=round(used / MIB),
         max_memory_mib=round((peak or used) / MIB),

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from paislurm.translator.errors import Diagnostic, UnreachableError
 
+from ..bounded_run import MAX_ANSWER
 from ..runner import Completed
 from ..slurm.api import unusable
 from ..slurm.refusals import failure
@@ -77,7 +78,10 @@ class RestClient:
             with closing(connection):
                 connection.request(method, path, headers=_headers())
                 answer = connection.getresponse()
-                return answer.status, answer.read().decode(errors="replace")
+                text = answer.read(MAX_ANSWER + 1)
+                if len(text) > MAX_ANSWER:
+                    raise unusable("slurmrestd", f"it answers more than {MAX_ANSWER >> 20} MB")
+                return answer.status, text.decode(errors="replace")
         except TimeoutError:
             message = f"slurmrestd gave no answer within {self._timeout:g} s; what was asked may have been done or not"
             raise UnreachableError(
@@ -125,7 +129,7 @@ def _headers() -> dict[str, str]:
 def _answer(status: int, text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if status in (401, 403):
         hint = f"set {TOKEN} to what `scontrol token` prints: docs/administrator/slurmrestd.md has how"

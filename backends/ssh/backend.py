@@ -15,6 +15,7 @@ from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import BackendError, UnreachableError
+from paislurm.translator.lazy import regex
 
 from ..base import RunFolder
 from ..billed_runner import BilledRunner, call_end
@@ -51,6 +52,8 @@ SECRETS = "secrets"
 FOLDERS = 50
 """Of so many jobs the folders are open at a time: each has five files of the thousand that a process may have."""
 _NO_ANSWER, _TOO_LATE = 75, 74
+_ROOT = regex(r"(/[^\0\n]*)\n([0-9]{1,11}(?:\.[0-9]{1,20})?)\n?")
+"""What the script `root` prints: a path, and the time there."""
 
 
 class SshBackend(SlurmBackend):
@@ -233,9 +236,11 @@ class SshBackend(SlurmBackend):
         if done.status:
             words = done.stderr.decode(errors="replace")
             raise errors.not_reached(self._address, f"no folder can be made there: {words}")
-        root, now = done.stdout.decode(errors="surrogateescape").splitlines()
-        self._clock_there = float(now) - time.monotonic()
-        return root
+        found = _ROOT.fullmatch(done.stdout.decode(errors="surrogateescape"))
+        if found is None:
+            raise errors.no_answer(self._address, "where jobs can be kept there")
+        self._clock_there = float(found[2]) - time.monotonic()
+        return found[1]
 
     def _bring(self, run_folders: Sequence[RunFolder]) -> Brought:
         brought, anything = NOTHING, False

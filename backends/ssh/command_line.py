@@ -10,7 +10,7 @@ from base64 import b64encode
 from os import urandom
 from typing import TYPE_CHECKING
 
-from paislurm.translator.lazy import dataclass
+from paislurm.translator.lazy import dataclass, regex
 
 from ..environment import KEPT, LEAKING
 
@@ -26,6 +26,7 @@ _SCRUB = (
     f'{"|".join(f"{prefix}*" for prefix in LEAKING)}) unset "$name" ;; esac; done'
 )
 _KILL_SECONDS = 5
+_STATUS = regex(rb"[0-9]{1,3}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +85,6 @@ def outcome(asked: Request, stdout: bytes, stderr: bytes) -> Outcome:
     if not begun:
         return Outcome(began=False, status=None, stdout=before, stderr=words)
     text, ended, status = rest.rpartition(b"\n" + asked.mark + b" ")
-    if not ended or not status.strip().isdigit():
+    if not ended or not _STATUS.fullmatch(status.strip()):
         return Outcome(began=True, status=None, stdout=rest, stderr=words)
     return Outcome(began=True, status=int(status), stdout=text, stderr=words)

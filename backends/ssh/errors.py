@@ -78,6 +78,12 @@ def not_written(address: Address, words: str) -> RejectedError:
     return RejectedError(Diagnostic(code="E510", message=message, hint=hint))
 
 
+def no_answer(address: Address, asked: str) -> UnreachableError:
+    """Return the error for an answer that makes no sense."""
+    hint = f"`{address.command} true` is to print nothing of its own: see what the profiles of a shell print there"
+    return _error("E543", f"{address} was asked {asked}, and what it printed is no answer", hint)
+
+
 def broken(address: Address, what: str) -> UnreachableError:
     """Return the error for a connection that broke or fell silent: what was asked may have been done."""
     message = f"the connection to {address} broke; `{what}` may have been done or not"

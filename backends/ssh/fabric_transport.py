@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paislurm.translator.errors import UnreachableError
 
+from ..bounded_run import MAX_ANSWER, TooLongError
 from . import errors
 from .host_keys import fingerprint
 
@@ -44,15 +45,17 @@ class FabricTransport:
         watchdog.start()
         try:
             channel.exec_command(line)
-            of_errors = _thread(_drain, channel.recv_stderr, stderr)
+            of_errors = _thread(_drain, channel, channel.recv_stderr, stderr)
             _thread(_feed, channel, stdin)
-            _drain(channel.recv, stdout)
+            _drain(channel, channel.recv, stdout)
             of_errors.join()
         except Exception:  # noqa: BLE001 - what paramiko raises is of many kinds; what came is looked at
             self._drop()
         finally:
             watchdog.cancel()
             channel.close()
+        if max(len(stdout), len(stderr)) > MAX_ANSWER:
+            raise TooLongError
         return bytes(stdout), bytes(stderr)
 
     def put(self, files: Sequence[Sent], timeout: float) -> None:
@@ -178,10 +181,13 @@ def _thread(target: Callable[..., None], *args: object) -> threading.Thread:
     return thread
 
 
-def _drain(receive: Callable[[int], bytes], into: bytearray) -> None:
+def _drain(channel: Any, receive: Callable[[int], bytes], into: bytearray) -> None:
     with suppress(OSError, EOFError):
         while piece := receive(CHUNK):
             into += piece
+            if len(into) > MAX_ANSWER:
+                channel.close()
+                return
 
 
 def _feed(channel: Any, data: bytes) -> None:

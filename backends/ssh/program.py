@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import UnreachableError
 
+from ..bounded_run import TooLongError, run_bounded
 from . import errors
 from .control_socket import socket_path
 from .host_keys import scanned_key
@@ -91,7 +92,10 @@ class ProgramTransport:
         )
         host = f"[{self._address.host}]" if ":" in self._address.host else self._address.host
         batch = "".join(steps).encode(errors="surrogateescape")
-        status, _, stderr = self._over(["sftp", "-q", "-b", "-"], [host], batch, timeout)
+        try:
+            status, _, stderr = self._over(["sftp", "-q", "-b", "-"], [host], batch, timeout)
+        except TooLongError:
+            raise errors.broken(self._address, "sftp (it says no end of things)") from None
         words = stderr.decode(errors="replace")
         if status and errors.NOT_WRITTEN.search(words):
             raise errors.not_written(self._address, words)
@@ -202,15 +206,10 @@ class ProgramTransport:
 
     def _run(self, argv: Sequence[str], stdin: bytes, timeout: float) -> tuple[int, bytes, bytes]:
         try:
-            done = subprocess.run(
-                argv, input=stdin, capture_output=True, timeout=timeout, env=_without_prompts(), check=False,
-                start_new_session=True,
-            )  # fmt: skip
+            done = run_bounded(argv, stdin, timeout=timeout, env=_without_prompts(), start_new_session=True)
         except FileNotFoundError:
             raise errors.not_reached(self._address, f"there is no `{argv[0]}` here; install OpenSSH's client") from None
-        except subprocess.TimeoutExpired as error:
-            return -1, error.stdout or b"", error.stderr or b""
-        return done.returncode, done.stdout, done.stderr
+        return (-1 if done.status is None else done.status), done.stdout, done.stderr
 
 
 def _found_no_connection(status: int, stdout: bytes, stderr: bytes) -> bool:

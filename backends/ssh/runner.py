@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import UnreachableError
 
-from ..runner import Completed, silent
+from ..bounded_run import TooLongError
+from ..runner import Completed, silent, too_long
 from . import errors
 from .command_line import outcome, request
 
@@ -61,6 +62,8 @@ class SshRunner:
         asked = request(argv, stdin, env or {}, timeout)
         try:
             done = outcome(asked, *self._transport.exchange(asked.line, asked.stdin, timeout + SLACK))
+        except TooLongError:
+            raise too_long(argv) from None
         except UnreachableError as error:
             if error.diagnostics[0].code in REFUSALS:
                 self._refusal, self._again_at = error, time.monotonic() + self._pause

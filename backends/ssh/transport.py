@@ -31,7 +31,10 @@ class Transport(Protocol):
         ...
 
     def exchange(self, line: str, stdin: bytes, timeout: float) -> tuple[bytes, bytes]:
-        """Run a line, and return what came from its standard output and error, which may have been cut off."""
+        """Run a line, and return what came from its standard output and error, which may have been cut off.
+
+        Raises TooLongError where more came than any answer has.
+        """
         ...
 
     def put(self, files: Sequence[Sent], timeout: float) -> None:

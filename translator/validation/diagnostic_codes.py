@@ -206,7 +206,7 @@ PROGRAM = {
     "E540": "there is no home folder",
     "E541": "the job is another user's, or others can write to its script",
     "E542": "PAISLURM_HOME belongs to another user, or others can write to it",
-    "E543": "sacct did not print the columns that it was asked for",
+    "E543": "what a program of Slurm or a login node printed is no answer",
     "E544": "what `-o` names is no file, pipe or terminal",
     "E545": "the file system or the quota of PAISLURM_HOME has no room for the job",
     "E546": "the file system or the quota of PAISLURM_HOME has too few inodes for the job",

@@ -199,8 +199,8 @@ def _patterns(gres_name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     These are `gres:gpu:v100:3` (22.05), `gres/gpu:v100:3` and `gres/gpu=2` (24.11, 26.05); without a number it is one.
     """
     name = re.escape(gres_name)
-    part = rf"(?:^|,)gres[:/]{name}(?:[:/][^:=,\d][^:=,]*)?(?:[:=](\d+))?(?=,|$)"
-    return re.compile(rf"(?:^|,)gres/{name}=(\d+)"), re.compile(part)
+    part = rf"(?:^|,)gres[:/]{name}(?:[:/][^:=,\d][^:=,]*)?(?:[:=](\d{{1,15}}))?(?=,|$)"
+    return re.compile(rf"(?:^|,)gres/{name}=(\d{{1,15}})(?!\d)"), re.compile(part)
 
 
 def _asked(row: dict[str, str], pattern: re.Pattern[str]) -> int:

@@ -99,7 +99,7 @@ def _limits(row: Row) -> Limits:
 
 
 def _least(texts: Iterator[str]) -> int | None:
-    return min((int(text) for text in texts if text.isdecimal()), default=None)
+    return min((count for text in texts if (count := counted(text)) is not None), default=None)
 
 
 def amounts(text: str) -> Amounts:

@@ -6,12 +6,13 @@ import re
 
 from ...lazy import dataclass, regex
 from ...sbatch_forms import is_plain
+from ...validation.strict_model import MAX_INT
 from ..profile import GRES, Shape
 from .records import number, records
 
 _AWAY = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "UNKNOWN"})
 _FUTURE = "FUTURE"
-_COUNT = regex(r"(\d+)([KMGTP]?)", re.ASCII)
+_COUNT = regex(r"(\d{1,15})([KMGTP]?)", re.ASCII)
 _MULTIPLES = {suffix: 1024**power for power, suffix in enumerate(("", "K", "M", "G", "T", "P"))}
 _GRES = regex(GRES, re.ASCII)
 GPU = "gpu"
@@ -45,7 +46,7 @@ class Node:
 def nodes(text: str) -> tuple[Node, ...]:
     """Read the answer, without nodes that are yet to come (FUTURE). Source: scontrol(1), NODES."""
     found = (_node(fields) for fields in records(text, "NodeName") if _FUTURE not in _state(fields))
-    return tuple(node for node in found if node.shape.cpus > 0 and node.shape.memory_mib > 0)
+    return tuple(node for node in found if all(0 < n <= MAX_INT for n in (node.shape.cpus, node.shape.memory_mib)))
 
 
 def _node(fields: dict[str, str]) -> Node:

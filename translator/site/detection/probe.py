@@ -8,6 +8,7 @@ from ...lazy import dataclass, regex
 from ..container_runtimes import PROGRAMS
 from ..profile import InfinibandSettings
 from .config import port_range
+from .records import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,7 +100,7 @@ def probe(text: str) -> Probe | None:
         resolves="resolves" in found,
         vendor="amd" if "/dev/kfd" in devices else "nvidia" if devices else "",
         ephemeral=port_range(" ".join(*found.get("ports", [])[:1])) if found.get("ports") else None,
-        memlock_kib=int(memlock) if memlock.isdecimal() else None,
+        memlock_kib=number(memlock) if memlock.isdecimal() else None,
         shares_home=["home"] in found.get("shared", []),
         shares_tmp=["tmp"] in found.get("shared", []),
     )

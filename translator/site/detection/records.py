@@ -23,9 +23,14 @@ def records(text: str, first: str) -> list[dict[str, str]]:
     """Return the fields of each line of `scontrol --oneliner` that begins with the field `first`.
 
     A value ends where the next field begins, because some have blanks in them (`OS`, `Reason`). Of a field that comes
-    again, which can only be part of such a value, the first counts.
+    again, which can only be part of such a value, the first counts; so it does of a line that is about the same thing.
     """
-    return [_fields(line) for line in text.splitlines() if line.startswith(f"{first}=")]
+    found: dict[str, dict[str, str]] = {}
+    for line in text.splitlines():
+        if line.startswith(f"{first}="):
+            fields = _fields(line)
+            found.setdefault(fields[first], fields)
+    return list(found.values())
 
 
 def _fields(line: str) -> dict[str, str]:
@@ -40,5 +45,5 @@ def _fields(line: str) -> dict[str, str]:
 
 def number(text: str) -> int:
     """Return the whole number that a text begins with, 0 where there is none: `5 sec`, `UNLIMITED`."""
-    found = re.match(r"\d+", text, re.ASCII)
+    found = re.match(r"\d{1,15}", text, re.ASCII)
     return int(found[0]) if found else 0
