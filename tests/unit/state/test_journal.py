@@ -10,8 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.monitor.poll import open_job
-from paislurm.translator.state.journal import END, append, read, read_last
-from paislurm.translator.state.records import Observed, dump
+from paislurm.translator.state.journal import (
+    END,
+    MAX_EARLIER,
+    MAX_FIRST,
+    MAX_LINES,
+    MAX_TAIL,
+    append,
+    read,
+    read_last,
+)
+from paislurm.translator.state.records import Cancelled, Changed, Notified, Observed, dump, parse
 
 from ..monitor.jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, job_folder
 from .any_record import any_record
@@ -102,10 +111,64 @@ def test_a_journal_is_private(tmp_path: Path) -> None:
 
 def test_a_journal_of_rubbish_is_told_in_few_lines(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
-    journal.write_bytes(dump(INTENT) + b"\n" * 1000 + b"x\n" * 99_000 + dump(SUBMITTED))
+    journal.write_bytes(dump(INTENT) + b"\n" * 1000 + b"x\n" * 9_000 + dump(SUBMITTED))
     found = read(journal)
     assert found.records == (INTENT, SUBMITTED)
     assert found.read_errors[0] == "line 1002 cannot be read: it is not JSON"
-    assert found.read_errors[20:] == ("98980 more lines cannot be read",)
-    journal.write_bytes(b"x\n" * 200_000)
-    assert read(journal).read_errors[20:] == ("99980 more lines cannot be read; the rest was not tried",)
+    assert found.read_errors[20:] == ("8980 more lines cannot be read",)
+
+
+SEEN = Observed(happened_at=NOW, attempt=0, backend_state="RUNNING", backend_reason="x")
+MARK = b'{"version": 2, "kind": "changed", '
+LONG = {
+    "records": dump(SEEN),
+    "changes": dump(Changed(happened_at=NOW, attempt=0, user="x", values={"time": "1"}, old_values={})),
+    "rubbish": b"x\n",
+    "blanks": b" \n",
+    "nothing": b"\n",
+    "one line": b"x",
+    "an endless list": b"0,",
+    "nested": b"[",
+    "half a record": MARK + b"\n",
+    "half a record in one line": MARK,
+    "a record of megabytes": MARK + b'"a": {' + b'"b": 1, ' * 100_000 + b'"b": 1}}\n',
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+@pytest.mark.parametrize("begins", [dump(CREATED), b"["], ids=["record", "list"])
+def test_a_long_journal_is_not_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, begins: bytes
+) -> None:
+    """What is at its end counts, with the first record and changes from before; so much work is bounded."""
+    journal, size = tmp_path / "journal.jsonl", 24 << 20
+    journal.write_bytes(begins + LONG[kind] * (size // len(LONG[kind])) + b"\n" + dump(SUBMITTED) + dump(ENDED))
+    lines: list[int] = []
+
+    def counted(line: bytes) -> Record:
+        lines.append(len(line))
+        return parse(line)
+
+    monkeypatch.setattr("paislurm.translator.state.journal.parse", counted)
+    found = read(journal)
+    assert found.records[-2:] == (SUBMITTED, ENDED)
+    assert len(lines) <= MAX_LINES + MAX_EARLIER + 1
+    assert sum(lines) <= 2 * MAX_TAIL + MAX_FIRST
+    if begins.startswith(dump(CREATED)):
+        assert found.records[0] == CREATED
+    assert len(found.read_errors) <= 21
+
+
+def test_what_stays_true_is_kept_of_a_long_journal(tmp_path: Path) -> None:
+    """As of a job that is restarted for ever: what its user changed, and which events were told."""
+    journal = tmp_path / "journal.jsonl"
+    change = Changed(happened_at=NOW, attempt=0, user="x", values={"time": "1"}, old_values={})
+    told = Notified(happened_at=NOW, attempt=0, key="a", delivered=True)
+    cancel = Cancelled(happened_at=NOW, attempt=0, user="x")
+    first = [CREATED, INTENT, change, told, *[SEEN] * 5, cancel]
+    journal.write_bytes(b"".join(map(dump, [*first, *[SEEN] * 30_000, SUBMITTED])) + b"x\n")
+    found = read(journal)
+    kept = [record for record in found.records if record != SEEN]
+    assert kept == [CREATED, change, told, cancel, SUBMITTED]
+    assert len(found.records) < 20_010
+    assert found.read_errors == (f"line {len(first) + 30_002} cannot be read: it is not JSON",)
