@@ -36,19 +36,33 @@ def check_home(home: Path) -> None:
 
     Nor can others write to a folder above: who can rename one of those can put another in its place.
     """
-    for folder in folders_above(home):
-        status = folder.lstat()
-        if status.st_uid not in (os.geteuid(), TRUSTED):
-            why = f"{folder} belongs to {owner_name(status.st_uid)}"
-        elif status.st_mode & OTHERS_WRITE and not status.st_mode & stat.S_ISVTX:
-            why = f"others can write to {folder} (mode {stat.S_IMODE(status.st_mode):04o})"
-        else:
-            continue
+    if why := replaceable(home):
         message = f"{why}, and so could put another folder in the place of PAISLURM_HOME, {home}"
         hint = 'export PAISLURM_HOME="$HOME/.paislurm", or another folder below folders that only you can change'
         raise FolderError(Diagnostic(code="E542", message=message, hint=hint))
     for folder in (home, *(home / name for name in ("jobs", "monitor", "local"))):
         check_private(folder)
+
+
+def replaceable(path: Path) -> str:
+    """Say why others could put something else in the place of a path: by a folder above it; "" if they cannot."""
+    for folder in folders_above(path):
+        status = folder.lstat()
+        if status.st_uid not in (os.geteuid(), TRUSTED):
+            return f"{folder} belongs to {owner_name(status.st_uid)}"
+        if status.st_mode & OTHERS_WRITE and not status.st_mode & stat.S_ISVTX:
+            return f"others can write to {folder} (mode {stat.S_IMODE(status.st_mode):04o})"
+    return ""
+
+
+def writable_by_others(file: Path) -> str:
+    """Say why what is in a file may be another user's doing; "" where only the caller and root can change it."""
+    status = file.stat()
+    if status.st_uid not in (os.geteuid(), TRUSTED):
+        return f"it belongs to {owner_name(status.st_uid)}"
+    if status.st_mode & OTHERS_WRITE:
+        return f"others can write to it (mode {stat.S_IMODE(status.st_mode):04o})"
+    return replaceable(file)
 
 
 def folders_above(path: Path) -> list[Path]:

@@ -21,6 +21,7 @@ from ..state.records import Cancelled, Ended, Intent, Refused, Retry
 from ..state.submit_environment import forget_environment
 from .after import may_begin
 from .attempt import again_at, is_settled, new_intent, prepare, submit_attempt
+from .job_site import JobSite
 from .job_status import JobStatus
 from .poll import held_back, open_job, poll_jobs
 from .transition import abandoned, attempt_text, waits_for, while_refused
@@ -52,10 +53,10 @@ class Dependencies:
     """Hold what a step works with.
 
     `holds_lock` tells whether this process is still the one that may act, and `owns` whether a job is the user's:
-    others' are looked at and left alone. `ask` is how a backend is asked for jobs, at once where it is None, and
-    `ask_soon` how it is where something has happened of which only the backend can say more. `room_at` tells from when
-    on a backend may be given one more attempt, in seconds since 1970. `ahead` tells how many seconds before its time a
-    backend takes an attempt, and begins it then.
+    others' are looked at and left alone. `site_of` returns the site of a job. `ask` polls a backend, at once where it
+    is None; `seldom` returns what does so for the monitor's loop, at most once in so many seconds. `room_at` tells from
+    when on a job may be given one more attempt, in seconds since 1970. `ahead` tells how many seconds before its time
+    a backend takes an attempt, and begins it then.
     """
 
     backend: Callable[[str], Backend]
@@ -63,8 +64,9 @@ class Dependencies:
     holds_lock: Callable[[], bool]
     owns: Callable[[View], bool]
     ask: Ask | None = None
-    ask_soon: Ask | None = None
-    room_at: Callable[[str], int] = lambda _: 0
+    seldom: Callable[[float], Ask] | None = None
+    site_of: Callable[[History], JobSite] = lambda _: JobSite()
+    room_at: Callable[[History], int] = lambda _: 0
     ahead: Callable[[str], int] = lambda _: 0
 
 
@@ -182,13 +184,13 @@ def _next(view: View, now: int) -> int | None:
     return known.attempt if (known.attempt or known.first_tag) and is_settled(known, view.heard) else None
 
 
-def held_up(view: View, now: int, room_at: Callable[[str], int], ahead: int = 0) -> View:
+def held_up(view: View, now: int, room_at: Callable[[History], int], ahead: int = 0) -> View:
     """Say of an attempt that is due that it has to wait, where the user's attempts of this hour are used up.
 
     One that is due in `ahead` seconds counts as one.
     """
     number = _next(view, now + ahead)
-    room = room_at(view.history.backend) if number is not None else 0
+    room = room_at(view.history) if number is not None else 0
     if number is None or room <= now:
         return view
     retry = view.history.retry

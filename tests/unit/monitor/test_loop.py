@@ -11,6 +11,7 @@ import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.translator.cli.jobs import cancelling
+from paislurm.translator.monitor.job_site import JobSite
 from paislurm.translator.monitor.loop import AFTER_SECONDS, Monitor
 from paislurm.translator.monitor.notify import NotificationSender
 from paislurm.translator.monitor.reconcile import Dependencies
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from paislurm.backends.base import Observation, Submission
+    from paislurm.translator.state.history import History
 
 
 class Clock:
@@ -56,12 +58,27 @@ class Clock:
         return NOW + int(self.seconds)
 
 
-def monitor(path: Path, backend: FakeBackend, clock: Clock, said: list[str], *, room_at: int = 0) -> Monitor:
+def polled(seconds: int, problem: str = "") -> JobSite:
+    """Return the site of a job for which Slurm is polled so often."""
+    return JobSite(poll_interval=seconds, problem=problem)
+
+
+def monitor(
+    path: Path,
+    backend: FakeBackend,
+    clock: Clock,
+    said: list[str],
+    *,
+    interval: int = 180,
+    room_at: int = 0,
+    site_of: Callable[[History], JobSite] | None = None,
+) -> Monitor:
     dependencies = Dependencies(
         backend=lambda _: backend,
         clock=clock.now,
         holds_lock=lambda: True,
         owns=lambda _: True,
+        site_of=site_of or (lambda _: polled(interval)),
         room_at=lambda _: room_at,
     )
     return Monitor(Store(path), dependencies, NotificationSender(), said.append)
@@ -84,7 +101,7 @@ def test_it_asks_as_seldom_as_it_is_told_and_ends_with_the_last_job(tmp_path: Pa
 
     slurm = Backend(observed("RUNNING"))
     said: list[str] = []
-    assert monitor(tmp_path, slurm, clock, said).run(60, sleep=clock.sleep) is False
+    assert monitor(tmp_path, slurm, clock, said, interval=60).run(sleep=clock.sleep) is False
     pauses = [later - before for before, later in pairwise(asked)]
     assert all(61 <= pause <= 68 for pause in pauses), pauses
     assert len(set(pauses)) > 1, "there is no jitter"
@@ -103,7 +120,7 @@ def test_looking_at_files_costs_no_question(tmp_path: Path, backend: FakeBackend
     ends = {f"t{when}": partial(leave_result, folder) for when, folder in happens}
     clock = Clock(**ends)
     said: list[str] = []
-    monitor(tmp_path, backend, clock, said).run(300, sleep=clock.sleep)
+    monitor(tmp_path, backend, clock, said, interval=300).run(sleep=clock.sleep)
     assert backend.queries == 1
     assert sum("SUCCEEDED" in line for line in said) == 100
     assert clock.seconds <= 310
@@ -112,7 +129,7 @@ def test_looking_at_files_costs_no_question(tmp_path: Path, backend: FakeBackend
 def test_an_end_without_a_result_is_believed_after_a_while_and_one_question(tmp_path: Path) -> None:
     job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     slurm, clock = FakeBackend(observed("FAILED", final=True, status=1, ended=NOW)), Clock()
-    monitor(tmp_path, slurm, clock, []).run(300, sleep=clock.sleep)
+    monitor(tmp_path, slurm, clock, [], interval=300).run(sleep=clock.sleep)
     assert slurm.queries == 1
     assert 10 <= clock.seconds <= 14
 
@@ -122,7 +139,7 @@ def test_why_a_script_was_told_to_end_is_asked_soon(tmp_path: Path, backend: Fak
     told = partial(leave_result, folder, outcome="interrupted", exitCode=-101)
     slurm_knows = partial(ended, backend, state="PREEMPTED", ended=NOW)
     clock, said = Clock(t100=told, t110=slurm_knows), []
-    monitor(tmp_path, backend, clock, said).run(300, sleep=clock.sleep)
+    monitor(tmp_path, backend, clock, said, interval=300).run(sleep=clock.sleep)
     assert 110 <= clock.seconds <= 121
     assert backend.queries == 3
     assert "PREEMPTED" in said[-1] or "preempted" in said[-1]
@@ -143,7 +160,7 @@ def test_the_end_of_a_job_that_is_cancelled_before_it_begins_is_asked_soon(
         ended(backend, state="CANCELLED", ended=NOW + 100)
 
     clock, said = Clock(t100=cancel), []
-    monitor(tmp_path, backend, clock, said).run(300, sleep=clock.sleep)
+    monitor(tmp_path, backend, clock, said, interval=300).run(sleep=clock.sleep)
     assert 100 <= clock.seconds <= 121
     assert " STOPPED " in said[-1]
 
@@ -160,10 +177,46 @@ def test_as_long_as_nothing_new_is_said_it_is_asked_later_each_time(tmp_path: Pa
     slurm = Backend(observed("RUNNING"))
     told = partial(leave_result, folder, outcome="interrupted", exitCode=-101)
     clock = Clock(t100=told, t900=partial(ended, slurm, ended=NOW))
-    monitor(tmp_path, slurm, clock, []).run(120, sleep=clock.sleep)
+    monitor(tmp_path, slurm, clock, [], interval=120).run(sleep=clock.sleep)
     pauses = [later - before for before, later in pairwise(asked)]
     bounds = [99, 16, 31, 61, 121, 121, 121, 121]
     assert all(bound <= pause <= 1.1 * bound + 2 for bound, pause in zip(bounds, pauses[:8], strict=True)), pauses
+
+
+def test_slurm_is_polled_as_often_as_the_profile_of_any_living_job_says(tmp_path: Path) -> None:
+    """A job whose profile wants it joins another one, and is cancelled; then the other one's profile counts again."""
+    job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
+    asked: list[float] = []
+
+    class Backend(FakeBackend):
+        def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
+            asked.append(clock.seconds)
+            return super().observe(ids)
+
+    slurm = Backend(observed("PENDING"))
+
+    def submit_another() -> None:
+        records = (replace(CREATED, job="b"), INTENT, replace(SUBMITTED, job_id="8", job="b"))
+        job_folder(tmp_path / "jobs", *records, name="alice~b")
+        slurm.observations[JobId("8")] = observed("PENDING", job_id="8")
+
+    def cancel_it() -> None:
+        slurm.observations[JobId("8")] = observed("CANCELLED", final=True, job_id="8")
+
+    clock = Clock(t1000=submit_another, t1400=cancel_it, t4000=partial(ended, slurm, ended=NOW))
+    said: list[str] = []
+    site_of = {"demo": polled(600), "b": polled(60, "its profile is gone")}
+    monitor(tmp_path, slurm, clock, said, site_of=lambda known: site_of.get(known.job, polled(600))).run(
+        sleep=clock.sleep
+    )
+    pauses = [(before, later - before) for before, later in pairwise(asked)]
+    alone = [pause for began, pause in pauses if began < 600 or 1500 < began < 3300]
+    both = [pause for began, pause in pauses if 1050 <= began < 1300]
+    assert len(both) >= 3
+    assert all(61 <= pause <= 68 for pause in both), pauses
+    assert len(alone) >= 3
+    assert all(601 <= pause <= 663 for pause in alone), pauses
+    assert [line for line in said if "gone" in line] == ["alice~b: its profile is gone"]
 
 
 def test_a_monitor_whose_cpu_time_is_nearly_spent_ends_for_another_to_go_on(
@@ -171,7 +224,10 @@ def test_a_monitor_whose_cpu_time_is_nearly_spent_ends_for_another_to_go_on(
 ) -> None:
     job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     clock = Clock()
-    assert monitor(tmp_path, backend, clock, []).run(60, sleep=clock.sleep, spent=lambda: clock.seconds > 100) is True
+    assert (
+        monitor(tmp_path, backend, clock, [], interval=60).run(sleep=clock.sleep, spent=lambda: clock.seconds > 100)
+        is True
+    )
     assert clock.seconds <= 102
 
 
@@ -195,7 +251,7 @@ def test_a_result_and_a_new_job_are_seen_at_once(tmp_path: Path, backend: FakeBa
         def append(self, text: str) -> None:
             seen.setdefault(text.split(maxsplit=1)[0] + text.split()[1], clock.seconds)
 
-    monitor(tmp_path, backend, clock, Log(said)).run(30, sleep=clock.sleep)
+    monitor(tmp_path, backend, clock, Log(said), interval=30).run(sleep=clock.sleep)
     assert 300 <= seen["alice~b:WAITING"] <= 304
     assert 500 <= seen["alice~demo:SUCCEEDED"] <= 504
     assert 700 <= seen["alice~b:STOPPED"] <= 740
@@ -215,7 +271,7 @@ def test_a_retry_is_not_overslept(tmp_path: Path) -> None:
             folder.result(1).write_bytes(folder.result(0).read_bytes())
             return super().submit(submission)
 
-    monitor(tmp_path, Backend(observed("FAILED", final=True)), clock, []).run(3600, sleep=clock.sleep)
+    monitor(tmp_path, Backend(observed("FAILED", final=True)), clock, [], interval=3600).run(sleep=clock.sleep)
     due = folder.history().retries[0].retry_at - NOW
     assert 60 <= due <= 900
     assert due <= submitted[0] <= due + 3
@@ -233,7 +289,7 @@ def test_that_the_hour_is_full_is_said_once_and_the_room_is_not_overslept(tmp_pa
             folder.result(1).write_bytes(folder.result(0).read_bytes())
             return super().submit(submission)
 
-    monitor(tmp_path, Backend(), clock, said, room_at=NOW + 1000).run(300, sleep=clock.sleep)
+    monitor(tmp_path, Backend(), clock, said, room_at=NOW + 1000, interval=300).run(sleep=clock.sleep)
     assert 1000 <= submitted[0] <= 1003
     assert sum("as the site allows" in line for line in said) == 1
     assert "FAILED attempt 1" in said[-1]
@@ -257,7 +313,7 @@ def test_an_outage_is_told_once_and_outlasted(tmp_path: Path, backend: FakeBacke
 
     said: list[str] = []
     clock = Clock(t3600=back)
-    monitor(tmp_path, backend, clock, said).run(30, sleep=clock.sleep)
+    monitor(tmp_path, backend, clock, said, interval=30).run(sleep=clock.sleep)
     assert [("timed out" in line, "STOPPED" in line) for line in said] == [(True, False), (False, True)]
 
 
@@ -305,7 +361,7 @@ def test_a_job_after_another_is_submitted_soon_after_its_end(
     backend.submit = submit  # type: ignore[method-assign]
     clock = Clock(t100=end)
     said: list[str] = []
-    monitor(tmp_path, backend, clock, said).run(300, sleep=clock.sleep)
+    monitor(tmp_path, backend, clock, said, interval=300).run(sleep=clock.sleep)
     assert len(taken) == 1
     assert 100 <= taken[0] <= 100 + (2 * AFTER_SECONDS if others_monitor else 5)
 
