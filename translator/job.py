@@ -97,8 +97,8 @@ class Command:
     """For each line of `text`: (0-based line of `text` at which an item starts, its line in the job file)."""
 
 
-Phase = Literal["start", "success", "exit"]
-"""When a script of a prerequisite runs: before the commands, after they succeeded, after they ended anyhow."""
+Phase = Literal["start", "success", "failure", "exit"]
+"""When a script of a prerequisite runs: before the commands, after the task succeeded or failed, after any end."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -184,9 +184,9 @@ def _around(role: RolePlan) -> list[str]:
 
 
 def _step(step: HookScript) -> str:
-    when = {"start": "start", "success": "after success", "exit": "after any end"}[step.phase]
+    when = {"start": "start", "success": "after success", "failure": "after a failure", "exit": "after any end"}
     what = f"plugin {step.name}" if step.kind == "plugin" else step.name
-    return f"{what}, {when}" + (", failure ignored" if step.ignore_failure else "")
+    return f"{what}, {when[step.phase]}" + (", failure ignored" if step.ignore_failure else "")
 
 
 def _plain(value: Any) -> Any:
