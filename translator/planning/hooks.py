@@ -48,7 +48,9 @@ def hook_scripts(ordering: tuple[Prerequisite, ...]) -> tuple[tuple[HookScript, 
     """
     numbered = tuple(enumerate(ordering))
     before = tuple(step for number, each in numbered for step in _of(number, each, "start"))
-    after = tuple(step for number, each in reversed(numbered) for step in _of(number, each, "success", "failure", "exit"))
+    after = tuple(
+        step for number, each in reversed(numbered) for step in _of(number, each, "success", "failure", "exit")
+    )
     return before, after
 
 

@@ -93,7 +93,7 @@ MEANING = {
     "W334": "a shell without input as the command",
     "W335": "a name that no shell variable can have",
     "W336": "a switch or table that protocol v1 has no use for",
-    "W341": "a name of protocol v1 that v2 cannot have",
+    "W341": "a name or a size of protocol v1 that v2 cannot have",
     "W342": "an extra of protocol v1 that means something in v2",
 }
 """Source: PAI rest-server, semantic checks of jobs; E331 to W342 are protocol v1."""

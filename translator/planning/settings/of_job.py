@@ -293,7 +293,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
         lambda plan: str(_seconds(plan.times.debug_hold)) if plan.times.debug_hold else "",
         "''",
         ("debug",),
-        "the site profile, time.debugHold; without it OpenPAI's 7 days",
+        "at most the site profile's time.debugHold; without it OpenPAI's 7 days",
     ),
     Row(
         "SECRET_NAMES",

@@ -42,13 +42,17 @@ Source: PAI runtime, plugin cmd; PAI issue 5145, which also wants actions after 
 
 @dataclass(frozen=True, kw_only=True)
 class PluginUse:
-    """Hold what a plugin is given in a role: its parameters as they stand at `path`, which may be wrong."""
+    """Hold what a plugin is given in a role: its parameters as they stand at `path`, which may be wrong.
+
+    `inherited` returns what a parameter that it lacks is in the prerequisites that it requires, and where.
+    """
 
     path: Path
     parameters: Mapping[str, Value]
     role: str
     file: JobFile
     context: RoleContext
+    inherited: Callable[[str], tuple[Path, Value] | None] = lambda _: None
 
     @property
     def collector(self) -> DiagnosticCollector:

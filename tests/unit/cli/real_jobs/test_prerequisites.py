@@ -142,9 +142,7 @@ def test_a_failing_start_or_success_script_is_a_failure_too(ran: Callable[..., R
         taskRoles__worker__prerequisites=["a", "b"],
     )
     assert done.order == ["commands - 0", "success b 0", "success a 6", "failure b 0"]
-    done = ran(
-        ["echo never"], [script("a", ("taskStarts", "exit 3"), alert)], taskRoles__worker__prerequisites=["a"]
-    )
+    done = ran(["echo never"], [script("a", ("taskStarts", "exit 3"), alert)], taskRoles__worker__prerequisites=["a"])
     assert (done.order, done.log("runtime")) == (["start a 3", "failure a 0"], "alert 3\n")
 
 
