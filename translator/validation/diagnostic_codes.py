@@ -87,6 +87,7 @@ MEANING = {
     "E333": "more shared memory than memory",
     "E334": "fixed ports that overlap or do not exist",
     "E335": "a fixed port of a label that the role does not have",
+    "E337": "a codeDir that is larger than it may be",
     "W331": "keys that OpenPAI's documents require are left out",
     "W332": "a switch that is text",
     "W333": "killAllOnCompletedTaskNumber without effect",
