@@ -187,8 +187,8 @@ _NAMED = regex(re.escape(TAG) + r"(\S+) %>")
 _WHEN = {
     "start": "before the commands",
     "success": "after the commands succeeded",
-    "failure": "after the task failed; $PAISLURM_EXIT_STATUS is its exit status",
-    "exit": "after the commands, however they end; $PAISLURM_EXIT_STATUS is the task's exit status",
+    "failure": "after the task failed, with $PAISLURM_EXIT_STATUS",
+    "exit": "after the commands, however they end, with $PAISLURM_EXIT_STATUS",
 }
 
 

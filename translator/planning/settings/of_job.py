@@ -253,7 +253,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
     Row(
         "STAGE_CODE",
         forms.FLAG,
-        "1: each task has a copy of codeDir in its working directory, which it may change",
+        "1: each task has a copy of codeDir, which it may change",
         lambda plan: "1" if plan.stages_code else "",
         "''",
         ("code-dir",),
