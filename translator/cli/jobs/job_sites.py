@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...errors import PaislurmError
 from ...monitor.job_site import JobSite
 from ...site.profile import Site
-from ..input.sites import find_site, profile_option
+from ..input.sites import find_site, profile_option, site_path
 from ..ownership import writable_by_others
 
 if TYPE_CHECKING:
@@ -88,6 +89,10 @@ def _site_of(run: RunRecord, backend: str) -> Site:
         return why and f"has changed since the job was submitted, and {why}"
 
     option = profile_option([each.file for each in run.site_profiles])
+    unnamed = site_path(None)
+    if option and unnamed and os.path.realpath(option) == os.path.realpath(unnamed):
+        # It is used for all else, whoever can write to it.
+        option = None
     return find_site(option, host=backend.partition(":")[2] or None, refuses=refuses if option else None)
 
 

@@ -117,7 +117,11 @@ def test_profiles_that_are_found_without_a_name_are_found_again() -> None:
     """The user's own adds to the system's; what `submit` keeps of Slurm's answers is made anew."""
     own = sites.user_path()
     own.parent.mkdir(parents=True)
+    own.write_text("retry: {maxAttemptsPerHour: 4}\n")
+    known = submitted_with(own)
     own.write_text("retry: {maxAttemptsPerHour: 5}\n")
+    own.chmod(0o664)
+    assert says(known) == ((), 180, 5, "")
     sites.SYSTEM.write_text(TEXT)
     known = submitted_with(own, sites.SYSTEM)
     assert says(known)[1:] == (7, 5, "")
