@@ -111,7 +111,9 @@ class Monitor:
             self._report(with_problem(view, lambda known: self._means.site_of(known).problem))
             if self._is_left(view):
                 self._views[name] = view
-                self._interval = min(self._interval, self._interval_of(view.history))
+                if not fresh:
+                    # It may be new. A fresh step has taken in the intervals of all jobs.
+                    self._interval = min(self._interval, self._interval_of(view.history))
                 self._plan(view, now)
             elif view.history.ended is None:
                 self._left_alone.add(name)
