@@ -102,7 +102,7 @@ def test_a_cron_that_has_stopped_is_said_at_once(run: Runner, job: str, strict: 
 def test_a_round_counts_though_only_the_profile_of_a_job_waits_for_it(
     run: Runner, job: str, strict: Path, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """cron calls `monitor --once` without the profile that `submit --site` named."""
+    """Cron calls `monitor --once` without the profile that `submit --site` named."""
     assert slurm
     monkeypatch.delenv("PAISLURM_SITE")
     assert run("submit", job, "--site", str(strict)).code == 0
