@@ -111,6 +111,9 @@ class _Converter:
         resources, options = role.resources, {"shmMB": role.resources.shm_mib}
         if resources.infiniband:
             options["infiniband"] = True
+        if not resources.declared_shm_mib:
+            message = f"`shmMB: 0` of `{name}` is {resources.shm_mib} in protocol v2, where 0 is another size"
+            self._change("W341", f"$.taskRoles[{position}].shmMB", message)
         labels = self._labels[position]
         for label, new in labels.items():
             if new != label:
@@ -161,6 +164,8 @@ class _Converter:
             names = dict(zip((role.name for role in job.roles), self._names, strict=True))
             slurm["taskRoles"] = {names[name]: slurm_options for name, slurm_options in slurm["taskRoles"].items()}
         slurm["v1"] = self._only_v1()
+        if job.debug_hold is not None:
+            slurm["isDebug"] = slurm.get("isDebug") or True
         if self._keeps:
             # Protocol v1 has no secrets, and a reference to one is text as any other.
             slurm["compat"] = {**(slurm.get("compat") or {}), "unresolved": "keep"}
@@ -179,7 +184,6 @@ class _Converter:
             "killAllOnCompletedTaskNumber": job.min_succeeded if job.min_succeeded != NEVER else None,
             "fixedPorts": {name: ports for name, ports in fixed.items() if ports} or None,
             "authFile": job.auth_file or None,
-            "isDebug": job.debug or None,
             "dataDir": (paths and paths.data) or None,
             # Even if it is empty: the default one is meant.
             "outputDir": paths.output if paths else None,

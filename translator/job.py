@@ -6,6 +6,7 @@ Nothing here knows about Slurm; a job's own words about it are in `slurm_options
 from __future__ import annotations
 
 from dataclasses import field
+from datetime import timedelta
 from typing import Literal, get_args
 
 from .lazy import dataclass
@@ -17,6 +18,8 @@ EVENTS: tuple[Event, ...] = get_args(Event)
 """What a user can be told of. Source: PAI protocol v2, jobStatusChangeNotification."""
 RESTART_ALWAYS = -2
 """The retry count of a job that is restarted after any end, success too. Source: PAI protocol v1, retryCount."""
+AS_LONG_AS_ALLOWED = timedelta.max
+"""How long a failed task is held where the job leaves that to the site."""
 NEVER = -1
 """The completion threshold that never fires. Source: PAI protocol v2, completion."""
 
@@ -97,8 +100,8 @@ class Command:
     """For each line of `text`: (0-based line of `text` at which an item starts, its line in the job file)."""
 
 
-Phase = Literal["start", "success", "exit"]
-"""When a script of a prerequisite runs: before the commands, after they succeeded, after they ended anyhow."""
+Phase = Literal["start", "success", "failure", "exit"]
+"""When a script of a prerequisite runs: before the commands, after the task succeeded or failed, after any end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +243,8 @@ class Job:
 
     `retry_limit` is signed: -1 retries every failure, -2 restarts for ever (v1 only). `min_succeeded` tasks that
     succeeded, of whatever role, complete the job. `variables` are set last and as they are, in the shell of the
-    commands. `notify` is what its user is told of. With `debug` a failed task is held for a while.
+    commands. `notify` is what its user is told of. `debug_hold` is how long a failed task is held, None
+    where it is not.
     `auth_file` is the path of a file with the server, user and password of the image's registry, written as the
     `Directories` are.
     Source: PAI protocol v1, killAllOnCompletedTaskNumber, jobEnvs, isDebug and authFile.
@@ -266,7 +270,7 @@ class Job:
     variables: tuple[tuple[str, str], ...] = ()
     directories: Directories | None = None
     auth_file: str = ""
-    debug: bool = False
+    debug_hold: timedelta | None = None
     unset_threshold: str = str(NEVER)
     """What tasks see in the place of a completion threshold that never fires."""
 

@@ -37,6 +37,41 @@ CALLED = ("master-0", "worker-0", "worker-1", "worker-1", "master-0")
 """The tasks whose place the master prints, in this order."""
 
 
+BY_ADDRESS = """\
+name='echo "$PAI_CURRENT_TASK_ROLE_NAME-$PAI_TASK_INDEX"'
+ip=$PAI_HOST_IP_w_1 first=$PAI_PORT_LIST_w_0_ssh port=$PAI_PORT_LIST_w_1_ssh
+ssh -p "$port" "root@$ip" "$name"
+ssh -o "Port=$port" "root@$ip" "$name"
+ssh "-oport=$port" "$ip" "$name"
+ssh -o "Port $port" "$ip" "$name"
+ssh "$ip" -p "$port" "$name"
+ssh -p "$first" "$ip" "$name"
+ssh "$ip" "$name"
+ssh -o Port=22 "$ip" "$name"
+"""
+"""Calls of tasks of the role `w`, of which two are on one node, by address and port."""
+ANSWERS_BY_ADDRESS = ["w-1"] * 5 + ["w-0"] * 3
+ON_THE_NODE = """\
+ssh -p "$port" 127.0.0.1 "$name"
+ssh -o "Port=$port" localhost "$name"
+ssh localhost "$name"
+"""
+"""The same from one of the two, w-0, to itself and to the other."""
+ANSWERS_ON_THE_NODE = ["w-1", "w-1", "w-0"]
+
+
+def roles_by_address(folder: Path) -> str:
+    """Return a role of two tasks, the first of which calls both by address, and another role's task that does too.
+
+    The scripts that they run are written into the folder. The job ends when all calls have been answered.
+    """
+    other, own = folder / "other.sh", folder / "own.sh"
+    other.write_text(f"{BY_ADDRESS}touch {folder}/answered\n")
+    own.write_text(f"{BY_ADDRESS}{ON_THE_NODE}until [ -e {folder}/answered ]; do sleep 0.2; done\n")
+    w = role("w", 2, f"if [ $PAI_TASK_INDEX = 0 ]; then source {own}; else {WAITS}; fi", succeeded=1)
+    return w + role("s", 1, f"source {other}; {WAITS}")
+
+
 def roles_of_calls(script: Path, worker: str = WAITS) -> str:
     """Return a master that sources its script, and two workers; they have memory for a hundred calls at once."""
     roles = role("master", 1, f"source {script}", succeeded=1) + role("worker", 2, worker)

@@ -88,14 +88,15 @@ def test_statuses_and_signals_arrive_from_a_container(installed: Cluster, workdi
 
 
 def test_a_start_script_that_fails_is_the_reason(installed: Cluster, workdir: Path, image: Path) -> None:
-    """What it prints is in its own log, and makes no code."""
-    command = "echo ImportError: here >&2; exit 4"
-    extras = f"{{com.microsoft.pai.runtimeplugin: [{{plugin: cmd, parameters: {{preCommands: ['{command}']}}}}]}}"
+    """What it prints is in its own log, and makes no code. What is for a failure runs in the container, too."""
+    events = {"taskStarts": "echo ImportError: here >&2; exit 4", "taskFails": "echo alert $PAISLURM_EXIT_STATUS"}
+    callbacks = ", ".join(f"{{event: {event}, commands: ['{command}']}}" for event, command in events.items())
+    extras = f"{{com.microsoft.pai.runtimeplugin: [{{plugin: cmd, parameters: {{callbacks: [{callbacks}]}}}}]}}"
     job = submit(installed, workdir, role("t", 1, "true"), extras, settings(image))
     code, result = job.ended()
     assert (code, result["exit_code"]) == (1, 255)
     assert "task t-0 failed with status 4 in the plugin cmd, before its commands" in result["reason"]
-    assert job.log("0-t/0", "runtime.log") == "ImportError: here\n"
+    assert job.log("0-t/0", "runtime.log") == "ImportError: here\nalert 4\n"
 
 
 @BOTH

@@ -221,7 +221,7 @@ def test_a_time_limit_is_permanent_unless_the_job_asks(jobs: dict[str, Watched])
 
 def test_a_kill_of_its_own_is_retried_to_the_ceiling(jobs: dict[str, Watched]) -> None:
     shown = check("kill -9", jobs["kill9"], "FAILED", 137, 3)
-    assert "which is the most that the site allows" in shown["reason"]
+    assert "the most that the site allows (`retry.maxTransientRetries`)" in shown["reason"]
 
 
 @pytest.mark.exclusive

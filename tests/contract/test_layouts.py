@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.jobs import BOTH, WHERE, role
+from tests.cluster.ssh_calls import ANSWERS_BY_ADDRESS, ANSWERS_ON_THE_NODE, roles_by_address
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +39,18 @@ def test_tasks_are_where_their_variables_say(site: Site, folder: Path, layout: s
     assert {addresses[0] for addresses in seen.values()} == {seen["w-1"][1]}
     assert {addresses[2] for addresses in seen.values()} == {seen["w-0"][2]}
     assert len(result["tasks"]) == 6
+
+
+@BOTH
+def test_ssh_by_address_reaches_the_task_that_has_the_port(site: Site, folder: Path, layout: str) -> None:
+    """Two tasks of a role are on one node, as they are packed."""
+    job = site.submit(folder, roles_by_address(site.own(folder / "scripts")), f"{{slurm: {{layout: {layout}}}}}")
+    code, result = job.ended()
+    assert (code, result["outcome"]) == (0, "succeeded"), job.log("0-w/0", "stderr.log")
+    nodes = [task["node"] for task in result["tasks"]]
+    assert nodes[0] == nodes[1]
+    assert job.log("0-w/0").splitlines() == [*ANSWERS_BY_ADDRESS, *ANSWERS_ON_THE_NODE]
+    assert job.log("1-s/0").splitlines() == ANSWERS_BY_ADDRESS
 
 
 @BOTH

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from paislurm.translator.planning.slurm.hazards import _table
-from tests.cluster.jobs import ONE_ATTEMPT, job_text, role
-from tests.contract.site import Job
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, job_text, role
+from tests.contract.site import Job, merged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,3 +45,24 @@ def test_where_components_are_dangerous_roles_share_an_allocation(site: Site, fo
     layout = json.loads((job.path / "plan.json").read_text())["layout"]
     assert layout["kind"] == "shared"
     assert f"with Slurm {version}, submitting a job of several components can crash slurmctld" in layout["reason"]
+
+
+@BOTH
+def test_a_job_of_protocol_v1_may_have_any_name_of_its_tutorials(site: Site, folder: Path, layout: str) -> None:
+    """`~` and `.` are in the names of a job and its roles, and a blank in a key of its extras."""
+    see = 'echo "$PAI_JOB_NAME $PAI_CURRENT_TASK_ROLE_NAME $PAI_RESOURCE_w"'
+    numbers = {"taskNumber": 1, "cpuNumber": 1, "memoryMB": 100, "gpuNumber": 0, "shmMB": 0}
+    roles = [{"name": name, "command": see, **numbers} for name in ("w", "ps~1.x")]
+    extras = {"submitted from": "a notebook", "slurm": {"layout": layout}}
+    text = json.dumps({"jobName": "a~b.c", "image": "debian", "taskRoles": roles, "extras": extras})
+    site.write(folder, "site.yaml", merged(site.profile, ONE_ATTEMPT))
+    job = Job(site, folder, site.write(folder, "job.json", text), name="a~b.c")
+    done = job.paislurm("submit", "job.json")
+    assert done.returncode == 0, done.stderr
+    code, result = job.ended()
+    assert (code, result["outcome"]) == (0, "succeeded")
+    assert job.path.name == f"{site.user}~a~b.c"
+    assert job.log("0-w/0") == "a~b.c w 0,1,100,0\n"
+    assert job.log("1-ps_1.x/0") == "a~b.c ps~1.x 0,1,100,0\n"
+    assert job.status()["name"] == f"{site.user}~a~b.c"
+    assert job.paislurm("logs", "a~b.c", "ps~1.x-0").stdout.endswith("a~b.c ps~1.x 0,1,100,0\n")

@@ -110,7 +110,7 @@ def check(text: str, profile: str = "") -> Compiled:
     before, after = compile_job(text, site=site), compile_job(to_v2(text)[0], site=site)
     assert plan_of(after) == plan_of(before)
     assert after.job.directories == before.job.directories
-    assert (after.job.debug, after.job.auth_file) == (before.job.debug, before.job.auth_file)
+    assert (after.job.debug_hold, after.job.auth_file) == (before.job.debug_hold, before.job.auth_file)
     return after
 
 
@@ -135,11 +135,11 @@ def test_nothing_is_lost() -> None:
         "killAllOnCompletedTaskNumber": 2,
         "fixedPorts": {"worker": {"web": 8080}},
         "authFile": "/auth",
-        "isDebug": True,
         "dataDir": "$PAI_DEFAULT_FS_URI/$PAI_USERNAME/it's",
         "outputDir": "",
         "codeDir": "/code",
     }
+    assert after.document.at(("extras", "slurm", "isDebug")) is True
     assert after.document.at(("extras", "a.b")) == [1, None, {"c": "1e3"}]
     assert after.document.at(("extras", "submitFrom")) == "portal"
     assert after.document.at(("extras", "hivedScheduler", "taskRoles", "shell", "skuType")) == "K80"
@@ -172,6 +172,17 @@ def test_names_that_v2_cannot_have_are_changed_and_said() -> None:
     assert [port.label for port in after.roles[0].ports] == ["a_b_", "a_b", "_1", "ssh", "http"]
     assert "# the role `..` is called `role1` in protocol v2\n" in found
     assert "# the port label `a.b` of `ps_1` is `a_b_` in protocol v2\n" in found
+
+
+@pytest.mark.parametrize(("written", "size", "said"), [(0, 64, True), (None, 64, False), (128, 128, False)])
+def test_a_size_of_shared_memory_that_means_something_else_in_v2_is_said(
+    written: int | None, size: int, said: bool
+) -> None:
+    role = {**ROLE, **({} if written is None else {"shmMB": written})}
+    found, codes = to_v2(json.dumps({**JOB, "taskRoles": [role]}))
+    options = yaml.safe_load(found)["taskRoles"]["worker"]["extraContainerOptions"]
+    assert (options["shmMB"], codes) == (size, ["W341"] if said else [])
+    assert ("# `shmMB: 0` of `worker` is 64 in protocol v2, where 0 is another size\n" in found) == said
 
 
 @pytest.mark.parametrize(

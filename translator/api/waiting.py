@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..cli.jobs.asking import interval
 from ..cli.jobs.failure import failure_of
+from ..cli.jobs.job_sites import JobSites
 from ..cli.jobs.refresh import refresh_all
 from ..cli.jobs.waiting import known_ends, wait_for_ends
 from ..errors import WaitTimeoutError
@@ -29,5 +29,5 @@ def wait(folders: Sequence[JobFolder], *, first: bool, timeout: float | None) ->
     try:
         ends = wait_for_ends(folders, first=first, between=lambda: None, timeout=timeout)
     except WaitTimeoutError:
-        return statuses(refresh_all([open_job(folder) for folder in folders], max_age=interval()))
+        return statuses(refresh_all([open_job(folder) for folder in folders], max_age=JobSites().interval()))
     return statuses(known_ends(ends))

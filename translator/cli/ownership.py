@@ -37,24 +37,32 @@ def check_home(home: Path) -> None:
     The same holds for every folder and link on the way to it: who can rename one can put another in its place.
     """
     folders = [home / name for name in ("jobs", "monitor", "local")]
-    for path, status in _way((home, *(folder for folder in folders if folder.is_symlink()))):
-        _check_way(path, status, home)
+    hint = 'export PAISLURM_HOME="$HOME/.paislurm", or another folder below folders that only you can change'
+    for why, mend in replaceable((home, *(folder for folder in folders if folder.is_symlink()))):
+        message = f"{why}, and so could put another folder in the place of PAISLURM_HOME, {home}"
+        raise FolderError(Diagnostic(code="E542", message=message, hint=mend or hint))
     for folder in (home, *folders):
         check_private(folder)
 
 
-def _check_way(path: str, status: os.stat_result, home: Path) -> None:
-    hint = 'export PAISLURM_HOME="$HOME/.paislurm", or another folder below folders that only you can change'
+def replaceable(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
+    """Yield why others could put something else in the place of a path, by what is on the way, and what mends it."""
+    for path, status in _way(paths):
+        if status.st_uid not in (os.geteuid(), TRUSTED):
+            yield f"{path} belongs to {owner_name(status.st_uid)}", ""
+        elif stat.S_ISDIR(status.st_mode) and status.st_mode & OTHERS_WRITE and not status.st_mode & stat.S_ISVTX:
+            mend = f"chmod go-w {quote(path)}" if status.st_uid == os.geteuid() else ""
+            yield f"others can write to {path} (mode {stat.S_IMODE(status.st_mode):04o})", mend
+
+
+def writable_by_others(file: Path) -> str:
+    """Say why what is in a file may be another user's doing; "" where only the caller and root can change it."""
+    status = file.stat()
     if status.st_uid not in (os.geteuid(), TRUSTED):
-        why = f"{path} belongs to {owner_name(status.st_uid)}"
-    elif stat.S_ISDIR(status.st_mode) and status.st_mode & OTHERS_WRITE and not status.st_mode & stat.S_ISVTX:
-        why = f"others can write to {path} (mode {stat.S_IMODE(status.st_mode):04o})"
-        if status.st_uid == os.geteuid():
-            hint = f"chmod go-w {quote(path)}"
-    else:
-        return
-    message = f"{why}, and so could put another folder in the place of PAISLURM_HOME, {home}"
-    raise FolderError(Diagnostic(code="E542", message=message, hint=hint))
+        return f"it belongs to {owner_name(status.st_uid)}"
+    if status.st_mode & OTHERS_WRITE:
+        return f"others can write to it (mode {stat.S_IMODE(status.st_mode):04o})"
+    return next((why for why, _ in replaceable((file,))), "")
 
 
 def _way(paths: Iterable[Path]) -> Iterator[tuple[str, os.stat_result]]:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from paislurm.backends.base import JobId
 from paislurm.backends.slurm.states import Phase, phase
 
+from ..state.history import History
 from ..state.job_folder import JobFolder
 from .asking.answer import NOT_ASKED, asking
 from .attempt import again_at
+from .job_site import with_problem
 from .job_status import RESULT_LAG
 from .poll import Opened, open_job
 from .reconcile import is_unknown, reconcile
@@ -79,6 +81,8 @@ class Monitor:
         self._cost = 0.0
         self._hurries = False
         self._elapsed = 0.0
+        self._interval = 0.0
+        """Seconds after which backends are asked again: as often as the profile of any living job says."""
         self._due: dict[str, float] = {}
         """When jobs are to be looked at again, in seconds `elapsed` since backends were asked."""
 
@@ -89,6 +93,8 @@ class Monitor:
         """
         self._views, self._left_alone, self._due, self._elapsed = {}, set(), {}, 0.0
         jobs = self._jobs() if only is None else self._job_and_what_waits(only)
+        living = (job.history for job in jobs if job.history.ended is None)
+        self._interval = min(map(self._interval_of, living), default=self._interval_of(History()))
         self._take(jobs, fresh=True)
         if only is None:
             self._keep_house()
@@ -102,9 +108,12 @@ class Monitor:
         self._sender.deliver(filter(self._means.owns, views), now)
         for view in views:
             name = view.folder.name
-            self._report(view)
+            self._report(with_problem(view, lambda known: self._means.site_of(known).problem))
             if self._is_left(view):
                 self._views[name] = view
+                if not fresh:
+                    # It may be new. A fresh step has taken in the intervals of all jobs.
+                    self._interval = min(self._interval, self._interval_of(view.history))
                 self._plan(view, now)
             elif view.history.ended is None:
                 self._left_alone.add(name)
@@ -119,9 +128,15 @@ class Monitor:
         paths = ((name, _watched_path(view)) for name, view in self._views.items())
         self._watch.keep([(_ALL, self._store.jobs), *paths])
 
+    def _interval_of(self, known: History) -> float:
+        return self._means.site_of(known).poll_interval
+
     def _ask(self, name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
-        means = self._means
-        ask = (means.ask_soon if self._hurries else None) or means.ask or asking(means.backend, means.clock())
+        means, interval = self._means, self._interval
+        if means.seldom is not None:
+            ask = means.seldom(min(SOON, interval) if self._hurries else interval)
+        else:
+            ask = asking(means.backend, means.clock())
         self._answers[name] = ask(name, ids, tags)
         return self._answers[name]
 
@@ -187,12 +202,11 @@ class Monitor:
 
     def run(
         self,
-        interval: float,
         *,
         sleep: Callable[[float], None] = time.sleep,
         spent: Callable[[], bool] = is_nearly_spent,
     ) -> bool:
-        """Take steps until nothing is left to watch, or the lock is another's; backends are asked every `interval` s.
+        """Take steps until nothing is left to watch, or the lock is another's; backends are asked each `interval`.
 
         Sooner, where files say that a backend has something to tell: after SOON seconds, then after twice as many.
         Returns True where another process is to go on, because this one's CPU time is nearly `spent`.
@@ -203,21 +217,24 @@ class Monitor:
             if not self.step():
                 break
             part = random.uniform(1, 1 + JITTER)  # noqa: S311 - so that not all ask at once
-            if self._rest(interval * part + LATE, soon * part + LATE, sleep, spent):
+            if self._rest(part, soon, sleep, spent):
                 return True
-            soon = min(2 * soon, interval) if hurried else SOON
+            soon = min(2 * soon, self._interval) if hurried else SOON
         return False
 
     def finish(self) -> None:
         """Wait for the programs that are being told of events."""
         self._sender.finish(self._means.clock())
 
-    def _rest(self, seconds: float, soon: float, sleep: Callable[[float], None], spent: Callable[[], bool]) -> bool:
+    def _rest(self, part: float, soon: float, sleep: Callable[[float], None], spent: Callable[[], bool]) -> bool:
         """Look at files until backends are to be asked again, or nothing is left; tell whether CPU time is spent.
 
-        They are asked after so many `seconds`, and `soon` where one has something to tell.
+        They are asked after the interval, and after `soon` seconds where one has something to tell, both times `part`.
         """
-        while self._elapsed < (min(soon, seconds) if self._hurries else seconds) and self._views:
+        while self._views:
+            seconds = min(soon, self._interval) if self._hurries else self._interval
+            if self._elapsed >= seconds * part + LATE:
+                break
             if spent():
                 return True
             began = time.thread_time()

@@ -12,11 +12,13 @@ from subprocess import DEVNULL, PIPE, Popen
 from typing import TYPE_CHECKING
 
 from ..state.records import Notified
+from .job_site import JobSite
 from .notification import OLDEST_SECONDS, due_notifications
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from ..state.history import History
     from ..state.job_folder import JobFolder
     from .notification import Notification
     from .poll import View
@@ -41,14 +43,16 @@ class _Try:
 class NotificationSender:
     """Hand events to a program, as JSON or as a mail. What fails is tried again, later each time, for a day.
 
-    Without an `argv` nobody is told of anything.
+    `site_of` names the program for a job.
     """
 
     def __init__(
-        self, argv: tuple[str, ...] = (), *, mail: bool = False, monotonic: Callable[[], float] = time.monotonic
+        self,
+        site_of: Callable[[History], JobSite] = lambda _: JobSite(),
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._argv = argv
-        self._mail = mail
+        self._site_of = site_of
         self._monotonic = monotonic
         self._running: dict[str, _Try] = {}
         self._pauses: dict[str, tuple[float, float]] = {}
@@ -61,21 +65,20 @@ class NotificationSender:
 
     def wanted(self, view: View) -> bool:
         """Tell whether there is something left to tell of a job."""
-        return bool(self._argv) and any(n.key not in self._done for n in due_notifications(view.history))
+        left = any(notification.key not in self._done for notification in due_notifications(view.history))
+        return left and bool(self._site_of(view.history).notifier)
 
     def deliver(self, views: Iterable[View], now: int) -> None:
         """Take in what was delivered, and start to deliver what is due; `now` is in seconds since 1970."""
         self._reap(now)
-        if not self._argv:
-            return
         for view in views:
             for notification in due_notifications(view.history):
-                if notification.key in self._done:
+                if notification.key in self._done or not (site := self._site_of(view.history)).notifier:
                     continue
                 if now - notification.happened_at > OLDEST_SECONDS:
                     _write_down(view.folder, notification, now, delivered=False)
                 elif len(self._running) < MAX_AT_ONCE and self._is_due(notification.key):
-                    self._start(view.folder, notification)
+                    self._start(view.folder, notification, site)
 
     def finish(self, now: int) -> None:
         """Wait for the programs that run."""
@@ -88,17 +91,17 @@ class NotificationSender:
         _, after = self._pauses.get(key, (0.0, 0.0))
         return key not in self._running and self._monotonic() >= after
 
-    def _start(self, folder: JobFolder, notification: Notification) -> None:
+    def _start(self, folder: JobFolder, notification: Notification, site: JobSite) -> None:
         try:
             process = Popen(
-                self._argv, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, cwd="/", start_new_session=True
+                site.notifier, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, cwd="/", start_new_session=True
             )  # fmt: skip
         except OSError:
             self._postpone(notification.key)
             return
         assert process.stdin is not None
         with suppress(OSError):
-            process.stdin.write(message(notification, mail=self._mail))
+            process.stdin.write(message(notification, mail=site.sends_mail))
         with suppress(OSError):
             process.stdin.close()
         self._running[notification.key] = _Try(

@@ -21,6 +21,7 @@ from ..state.records import Cancelled, Ended, Intent, Refused, Retry
 from ..state.submit_environment import forget_environment
 from .after import may_begin
 from .attempt import again_at, is_settled, new_intent, prepare, refusal, submit_attempt
+from .job_site import JobSite
 from .job_status import JobStatus
 from .poll import held_back, open_job, poll_jobs
 from .transition import abandoned, attempt_text, waits_for, while_refused
@@ -52,12 +53,12 @@ class Dependencies:
     """Hold what a step works with.
 
     `holds_lock` tells whether this process is still the one that may act, and `owns` whether a job is the user's:
-    others' are looked at and left alone. `ask` is how a backend is asked for jobs, at once where it is None, and
-    `ask_soon` how it is where something has happened of which only the backend can say more. `overheard` returns what a
-    backend has answered to another process since. `room_at` tells from when
-    on a backend may be given one more attempt, in seconds since 1970. `ahead` tells how many seconds before its time a
-    backend takes an attempt, and begins it then. `unreached` has the last refusal of each backend that could not be
-    reached: of all attempts that are due there, one at a time is tried.
+    others' are looked at and left alone. `site_of` returns the site of a job. `ask` polls a backend, at once where it
+    is None; `seldom` returns what does so for the monitor's loop, at most once in so many seconds. `overheard` returns
+    what a backend has answered to another process since. `room_at` tells from when on a job may be given one more
+    attempt, in seconds since 1970. `ahead` tells how many seconds before its time a backend takes an attempt, and
+    begins it then. `unreached` has the last refusal of each backend that could not be reached: of all attempts that
+    are due there, one at a time is tried.
     """
 
     backend: Callable[[str], Backend]
@@ -65,9 +66,10 @@ class Dependencies:
     holds_lock: Callable[[], bool]
     owns: Callable[[View], bool]
     ask: Ask | None = None
-    ask_soon: Ask | None = None
+    seldom: Callable[[float], Ask] | None = None
     overheard: Callable[[str], Answer | None] = lambda _: None
-    room_at: Callable[[str], int] = lambda _: 0
+    site_of: Callable[[History], JobSite] = lambda _: JobSite()
+    room_at: Callable[[History], int] = lambda _: 0
     ahead: Callable[[str], int] = lambda _: 0
     unreached: dict[str, Refused] = field(default_factory=dict)
 
@@ -187,7 +189,9 @@ def _next(view: View, now: int) -> int | None:
     return known.attempt if (known.attempt or known.first_tag) and is_settled(known, view.heard) else None
 
 
-def held_up(view: View, now: int, room_at: Callable[[str], int], ahead: int = 0, away: Refused | None = None) -> View:
+def held_up(
+    view: View, now: int, room_at: Callable[[History], int], ahead: int = 0, away: Refused | None = None
+) -> View:
     """Say why an attempt that is due has to wait: the user's attempts of this hour are used up, or Slurm is `away`.
 
     An attempt that is due in `ahead` seconds counts as due.
@@ -195,7 +199,7 @@ def held_up(view: View, now: int, room_at: Callable[[str], int], ahead: int = 0,
     number = _next(view, now + ahead)
     if number is None:
         return view
-    room, why = room_at(view.history.backend), FULL_HOUR
+    room, why = room_at(view.history), FULL_HOUR
     if away is not None and away.retry_at > room:
         room, why = away.retry_at, away.reason
     if room <= now:

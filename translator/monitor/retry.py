@@ -84,15 +84,17 @@ def _uncounted_retry(
         if not policy.max_transient_retries:
             return StopRetrying(rule="the site allows no retries without using up the budget")
         times = _times(policy.max_transient_retries)
-        return StopRetrying(rule=f"retried {times} without using up its budget, which is the most that the site allows")
+        most = "the most that the site allows (`retry.maxTransientRetries`)"
+        return StopRetrying(rule=f"retried {times} without using up its budget, {most}")
     counted = replace(counters, total=counters.total + 1, transient=counters.transient + 1)
     if behaviour == "conflict":
-        return RetryAfter(delay=conflict_delay(tag), counters=counted, rule="conflict: retried after a random delay")
-    if ending.code == DEADLINE:
-        return RetryAfter(delay=0, counters=counted, rule="retried because the job asks for it (`onTimeout`)")
-    return RetryAfter(
-        delay=back_off(counters.transient), counters=counted, rule="transient: retried without using up a retry"
-    )
+        delay, rule = conflict_delay(tag), "conflict: retried after a random delay"
+    elif ending.code == DEADLINE:
+        delay, rule = 0, "retried because the job asks for it (`onTimeout`)"
+    else:
+        delay, rule = back_off(counters.transient), "transient: retried without using up a retry"
+    times = f"{counted.transient} of {policy.max_transient_retries}"
+    return RetryAfter(delay=delay, counters=counted, rule=f"{rule}, {times}")
 
 
 def _counted_retry(ending: AttemptEnd, counters: RetryCounters, policy: RetryPolicy) -> RetryAfter | StopRetrying:

@@ -44,11 +44,13 @@ def _add(name: str, known: Mapping[str, Prerequisite], found: dict[str, Prerequi
 def hook_scripts(ordering: tuple[Prerequisite, ...]) -> tuple[tuple[HookScript, ...], tuple[HookScript, ...]]:
     """Return the scripts that run before the commands, and those that run after them: in reverse.
 
-    Of one prerequisite, the script for success runs before the one for any end.
+    Of one prerequisite, the scripts for success and failure run before the one for any end.
     """
     numbered = tuple(enumerate(ordering))
     before = tuple(step for number, each in numbered for step in _of(number, each, "start"))
-    after = tuple(step for number, each in reversed(numbered) for step in _of(number, each, "success", "exit"))
+    after = tuple(
+        step for number, each in reversed(numbered) for step in _of(number, each, "success", "failure", "exit")
+    )
     return before, after
 
 

@@ -7,12 +7,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Diagnostic
+from ..job import RESTART_ALWAYS
 from ..plural import counted
 from ..text_tables import columns_text, pairs_text
 
 if TYPE_CHECKING:
     from ..job import PortRequest
     from .plan import HookScript, MpiWorld, Plan, RolePlan
+    from .plan_parts import RetryPlan
 
 PLAN_VERSION = 2
 """Of the keys of `plan.json` and of `paislurm plan --json`."""
@@ -39,8 +41,6 @@ KEYS = {
 """What JSON calls a field whose name is another thing's in other documents: there a key has one meaning."""
 _COLUMNS = ("ROLE", "TASKS", "SLOTS", "PER NODE", "CPUS", "MEMORY", "GPUS", "PORTS", "COMPLETION", "IMAGE")
 
-_RETRIES = {-1: "of all failures", -2: "for ever, however the job ends"}
-"""Source: PAI protocol v1, retryCount."""
 _AFTER = {"failure": " that fails", "end": ""}
 _CODE, _OUTPUT = "PAI_CODE_DIR", "PAI_OUTPUT_DIR"
 _PATHS = {"PAI_DATA_DIR": "data", _OUTPUT: "output", _CODE: "code"}
@@ -68,8 +68,7 @@ def plan_text(plan: Plan) -> str:
         ("time limit", _time(plan)),
         ("ports", f"{plan.nodes.first_port} to {plan.nodes.last_port}"),
     ]
-    if limit := plan.retry_policy.retry_limit:
-        head.append(("retries", _RETRIES.get(limit, f"up to {limit}, transient ones not counted")))
+    head.append(("retries", _retries(plan.retry_policy)))
     if when := plan.retry_policy.monitor_after:
         head.append(("monitor", f"at the end of each attempt{_AFTER[when]}; cron or scrontab does the rest"))
     notes = {
@@ -114,6 +113,17 @@ def _workdir(plan: Plan, folder: str) -> str:
     names = [role.name for role in plan.roles if role.workdir == folder]
     of = f" for {', '.join(names)}" if len(names) < len(plan.roles) else ""
     return ("where the job is submitted" if folder == "submit" else folder) + of
+
+
+def _retries(policy: RetryPlan) -> str:
+    """Return how often the job is retried. Source: PAI protocol v1, retryCount, for the numbers below 0."""
+    if policy.retry_limit == RESTART_ALWAYS:
+        return f"{policy.max_restarts} at most, however the job ends"
+    most = policy.max_transient_retries
+    transient = f"{f'up to {most}' if most else 'none'} after transient failures"
+    if policy.retry_limit < 0:
+        return f"{transient}, any number after failures of unknown cause"
+    return f"{transient}, {policy.retry_limit or 'none'} after failures of unknown cause"
 
 
 def _time(plan: Plan) -> str:
@@ -184,9 +194,9 @@ def _around(role: RolePlan) -> list[str]:
 
 
 def _step(step: HookScript) -> str:
-    when = {"start": "start", "success": "after success", "exit": "after any end"}[step.phase]
+    when = {"start": "start", "success": "after success", "failure": "after a failure", "exit": "after any end"}
     what = f"plugin {step.name}" if step.kind == "plugin" else step.name
-    return f"{what}, {when}" + (", failure ignored" if step.ignore_failure else "")
+    return f"{what}, {when[step.phase]}" + (", failure ignored" if step.ignore_failure else "")
 
 
 def _plain(value: Any) -> Any:

@@ -144,7 +144,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             warning=warning,
             grace=site.grace,
             interrupted_grace=max(timedelta(seconds=1), min(site.grace, site.kill_wait - timedelta(seconds=2))),
-            debug_hold=site.debug_hold if job.debug else timedelta(0),
+            debug_hold=min(site.debug_hold, job.debug_hold or timedelta(0)),
         ),
         retry_policy=RetryPlan(
             retry_limit=job.retry_limit,

@@ -10,6 +10,9 @@ import re
 from datetime import timedelta
 from typing import Annotated, Literal
 
+from pydantic_core import PydanticCustomError
+
+from ..job import AS_LONG_AS_ALLOWED
 from ..lazy import regex
 from ..reading.document import SourceInt
 from ..sbatch_forms import is_plain, seconds_of
@@ -50,6 +53,16 @@ def time_limit(value: object) -> timedelta:
     if not 0 < total <= _MAX_TIME:
         raise expected("a time limit from one second to 3650 days")
     return timedelta(seconds=total)
+
+
+def debug_hold(value: object) -> timedelta | None:
+    """Return how long a failed task is held, None for not at all; as long as the site allows for `true`."""
+    if isinstance(value, bool) or value is None:
+        return AS_LONG_AS_ALLOWED if value else None
+    try:
+        return time_limit(value)
+    except PydanticCustomError:
+        raise expected("true, false or a time such as `30` (minutes) or `00:30:00`") from None
 
 
 def sbatch_value(value: object) -> str:
@@ -127,6 +140,7 @@ def export_env(value: object) -> tuple[str, ...] | None:
 SbatchText = Annotated[str, Validator(sbatch_value, {"type": "string", "pattern": r"^[^\s\"'`\\#]+$"})]
 HostList = Annotated[str, Validator(host_list, {"type": "string"})]
 Time = Annotated[timedelta, Validator(time_limit, {"type": ["string", "integer"]})]
+DebugHold = Annotated[timedelta | None, Validator(debug_hold, {"type": ["boolean", "string", "integer"]})]
 RawOption = Annotated[str, Validator(raw_option, {"type": "string", "pattern": "^--[a-z]"})]
 Workdir = Annotated[str, Validator(workdir, {"type": "string", "pattern": r"^(?:task|submit|\.?/.*)$"})]
 _NAMES = {"type": "array", "items": {"type": "string", "pattern": f"^{_VARIABLE}$"}}
@@ -205,7 +219,6 @@ class SlurmV1(StrictModel):
     data_dir: Text | None = None
     output_dir: Text | None = None
     code_dir: Text | None = None
-    is_debug: Boolean = False
 
 
 class SlurmExtras(SlurmRole):
@@ -216,6 +229,7 @@ class SlurmExtras(SlurmRole):
     layout: Annotated[Literal["het", "shared"] | None, choice("het", "shared")] = None
     on_timeout: Annotated[Literal["fail", "retry"] | None, choice("fail", "retry")] = None
     export_env: ExportEnv | None = None
+    is_debug: DebugHold | None = None
     compat: SlurmCompat = SlurmCompat()
     task_roles: dict[str, SlurmRole] = {}
     v1: SlurmV1 = SlurmV1()

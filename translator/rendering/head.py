@@ -187,14 +187,15 @@ _NAMED = regex(re.escape(TAG) + r"(\S+) %>")
 _WHEN = {
     "start": "before the commands",
     "success": "after the commands succeeded",
-    "exit": "after the commands, however they end",
+    "failure": "after the task failed, with $PAISLURM_EXIT_STATUS",
+    "exit": "after the commands, however they end, with $PAISLURM_EXIT_STATUS",
 }
 
 
 def _step(step: HookScript, role: RolePlan) -> StepSection:
     script = step.script
     failure = "a failure is ignored" if step.ignore_failure else "a failure fails the task"
-    when = _WHEN[step.phase] + ("" if step.phase == "exit" else f"; {failure}")
+    when = _WHEN[step.phase] + ("" if step.phase in ("failure", "exit") else f"; {failure}")
     if script.program:
         rule = f"what the plugin {script.program} does: PAI runtime, plugins"
         job_lines = tuple(range(step.lines.first, step.lines.last + 1))

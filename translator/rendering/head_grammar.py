@@ -34,7 +34,7 @@ _COMMAND = regex(r"(?:[^\n]*\\\n)*[^\n]*\n")
 """A command up to the end of its last line."""
 _REST_OF_FUNCTION = regex(rf"(?:(?!\}}\n|{_FUNCTION.pattern})[^\n]+\n)*(?:\}}\n)?")
 """What follows a faulty line in a function: its other lines are no faults of their own."""
-_STEP = regex(r"(?:start|success|exit)_[0-9]+")
+_STEP = regex(r"(?:start|success|failure|exit)_[0-9]+")
 _DOCUMENT = regex(r"  cat_stdin <<'(END_OF_[A-Z]+(?:_[0-9]+)?)'\n")
 _SPECIAL = frozenset(("PAI_CODE_DIR", "PAI_OUTPUT_DIR", "PAI_USER_NAME", "PAI_USERNAME"))
 """Paths that the batch script itself fetches or makes, and a name that is part of paths."""

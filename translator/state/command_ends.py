@@ -18,8 +18,8 @@ MAX_BYTES = 1 << 16
 class CommandEnd(NamedTuple):
     """Say where in its commands a bash ended with `status`.
 
-    `line` (from 1) is that of the command which ended it, 0 where bash does not know. `command` is the one that bash ran
-    last, as bash writes it, cut off; "" where it is not one of these commands, or may have a secret.
+    `line` (from 1) is that of the command which ended it, 0 where bash does not know. `command` is the one that bash
+    ran last, as bash writes it, cut off; "" where it is not one of these commands, or may have a secret.
     """
 
     status: int

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 16
 """How much of a task's file is read, from its end; a script takes about 50 bytes."""
 MAX_LINE = 512
-PHASES = ("start", "commands", "success", "exit")
+PHASES = ("start", "commands", "success", "failure", "exit")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -88,13 +88,14 @@ MEANING = {
     "E333": "more shared memory than memory",
     "E334": "fixed ports that overlap or do not exist",
     "E335": "a fixed port of a label that the role does not have",
+    "E337": "a codeDir that is larger than it may be",
     "W331": "keys that OpenPAI's documents require are left out",
     "W332": "a switch that is text",
     "W333": "killAllOnCompletedTaskNumber without effect",
     "W334": "a shell without input as the command",
     "W335": "a name that no shell variable can have",
     "W336": "a switch or table that protocol v1 has no use for",
-    "W341": "a name of protocol v1 that v2 cannot have",
+    "W341": "a name or a size of protocol v1 that v2 cannot have",
     "W342": "an extra of protocol v1 that means something in v2",
 }
 """Source: PAI rest-server, semantic checks of jobs; E331 to W342 are protocol v1."""

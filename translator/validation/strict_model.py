@@ -49,6 +49,15 @@ def integer(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def positive(number: int | None, otherwise: str) -> int:
+    """Return a whole number that is 1 or more; `otherwise` is what else its key may have."""
+    if number is None or number < 1:
+        raise expected(f"{otherwise} or a whole number of at least 1")
+    if number > MAX_INT:
+        raise expected(f"{otherwise} or a whole number from 1 to {MAX_INT}")
+    return number
+
+
 _NUMBER = regex(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _MAX_DIGITS = 40
 NUMBER_OR_TEXT = {"type": ["integer", "string"], "pattern": rf"^\s*(?:{_NUMBER.pattern})\s*$"}

@@ -39,11 +39,12 @@ fetch_code_from_web() {
     die "codeDir $1 cannot be fetched"
 }
 
-# copy_code PATH: copy a file or folder that the batch node can see.
+# copy_code PATH: copy a file or folder that the batch node can see. A link is followed, so that
+# tasks get a copy of what it leads to.
 copy_code() {
   [[ -e $1 ]] || die "codeDir $1 is not there, seen from $SLURMD_NODENAME"
   check_code_size "$1"
-  run_interruptibly cp -R -- "$1" code/ || die "codeDir $1 cannot be copied"
+  run_interruptibly cp -RH -- "$1" code/ || die "codeDir $1 cannot be copied"
 }
 
 # limit_file BYTES WORD ...: run a command that can write no longer file.
@@ -52,7 +53,7 @@ limit_file() { ulimit -f "$(($1 / 1024 + 1))" && "${@:2}"; }
 # check_code_size PATH: end the job if codeDir is too large.
 check_code_size() {
   local size
-  read -r size _ < <(du --summarize --bytes -- "$1")
+  read -r size _ < <(du --summarize --bytes --dereference-args -- "$1")
   ((size <= PSL_MAX_CODE_BYTES)) ||
     die "codeDir has $size bytes, more than the $PSL_MAX_CODE_BYTES that it may have"
 }

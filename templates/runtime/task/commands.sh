@@ -2,20 +2,6 @@
 #
 # The commands run in a bash and a process group of their own, and so does each hook.
 
-# run_and_hold INDEX ATTEMPT: run the hooks and commands, and hold a task that failed if the job
-# asks for that.
-run_and_hold() {
-  local status=0
-  run_hooks_and_commands "$2" || status=$?
-  if [[ $PSL_FAILED_SCRIPT ]]; then
-    report failed "$PSL_ROLE" "$PSL_SLOT" "$1" "$2" "$PSL_FAILED_SCRIPT"
-  fi
-  if ((status != 0 && !PSL_STOPPED)); then
-    hold_for_debug "$1" "$2" "$status"
-  fi
-  return "$status"
-}
-
 # enter_workdir: go from the task's own folder to the folder in which the commands start.
 enter_workdir() {
   local folder=${PSL_WORKDIR[PSL_ROLE]-task} where=$SLURMD_NODENAME
@@ -41,8 +27,9 @@ enter_workdir() {
   return 1
 }
 
-# hold_for_debug INDEX ATTEMPT STATUS: keep the node, devices and files of a failed task, so that
-# somebody can debug it. Only a job with isDebug asks for this; TERM ends the hold.
+# hold_for_debug INDEX ATTEMPT STATUS: keep the node, devices, files and background processes of a
+# failed task, so that somebody can debug it. Only a job with isDebug asks for this; TERM ends the
+# hold.
 hold_for_debug() {
   [[ ${PSL_DEBUG_HOLD_SECONDS-} ]] || return 0
   read_clock
@@ -241,10 +228,10 @@ await_command() {
   return "$status"
 }
 
-# run_hooks_and_commands ATTEMPT: run the start hooks, the commands, and the hooks after them.
+# run_hooks_and_commands INDEX ATTEMPT: run the start hooks, the commands, and the hooks after them.
 # A start hook that fails fails the task, and so does a hook that runs after success.
 run_hooks_and_commands() {
-  local attempt=$1 status=0 word began
+  local attempt=$2 status=0 word began
   PSL_EXPORTS='' PSL_CODE_OF_SCRIPT='' PSL_FAILED_SCRIPT=''
   for word in ${PSL_HOOKS_BEFORE[PSL_ROLE]-}; do
     if ((status || PSL_STOPPED)); then
@@ -260,30 +247,47 @@ run_hooks_and_commands() {
     run_commands || status=$?
     record_script "$attempt" commands "$status" "$began" -
   fi
-  run_hooks_after "$attempt" "$status" || status=$?
+  run_hooks_after "$1" "$attempt" "$status" || status=$?
   return "$status"
 }
 
-# run_hooks_after ATTEMPT STATUS: run the hooks after the commands, and return the task's status.
-# An exit hook does not change the status. In a task that is stopped, an exit hook has the time up
-# to KILL: PSL_ENDING keeps this shell from passing on a second TERM, from Slurm or from us.
+# run_hooks_after INDEX ATTEMPT STATUS: run the hooks after the commands, and return the task's
+# status. An exit hook does not change the status. In a task that is stopped, an exit hook has the
+# time up to KILL: PSL_ENDING keeps this shell from passing on a second TERM, from Slurm or from us.
 run_hooks_after() {
-  local attempt=$1 status=$2 word
+  local attempt=$2 status=$3 word
+  ((status == 0)) || after_failure "$1" "$attempt" "$status"
   for word in ${PSL_HOOKS_AFTER[PSL_ROLE]-}; do
     case $word in
       success.*)
         if ((status == 0 && !PSL_STOPPED)); then
           run_hook "$attempt" "$word" || status=$?
+          ((status == 0)) || after_failure "$1" "$attempt" "$status"
         fi
         ;;
       exit.*)
         PSL_ENDING=1
-        run_hook "$attempt" "$word"
+        PAISLURM_EXIT_STATUS=$status run_hook "$attempt" "$word"
         PSL_ENDING=''
         ;;
     esac
   done
   return "$status"
+}
+
+# after_failure INDEX ATTEMPT STATUS: report the hook that failed the task, if one did, run the
+# failure hooks, and hold the task. A task that is stopped has not failed.
+after_failure() {
+  local word
+  if [[ $PSL_FAILED_SCRIPT ]]; then
+    report failed "$PSL_ROLE" "$PSL_SLOT" "$1" "$2" "$PSL_FAILED_SCRIPT"
+  fi
+  for word in ${PSL_HOOKS_AFTER[PSL_ROLE]-}; do
+    if [[ $word == failure.* ]] && ((!PSL_STOPPED)); then
+      PAISLURM_EXIT_STATUS=$3 run_hook "$2" "$word"
+    fi
+  done
+  ((PSL_STOPPED)) || hold_for_debug "$@"
 }
 
 # record_script ATTEMPT MOMENT STATUS BEGAN NAME: note one hook, or the commands, that ran.

@@ -3,7 +3,8 @@
 # Hooks come from prerequisites and plugins. PSL_HOOKS_BEFORE and PSL_HOOKS_AFTER of a role list
 # them in their order, each as a word MOMENT.NUMBER.KIND.NAME.POLICY. The function
 # MOMENT_NUMBER_of_role_ROLE has the text of the hook, and KIND is prerequisite or plugin.
-# Source: OpenPAI runtime; issue 5145 for exports and containerExit.
+# Source: OpenPAI runtime; issue 5145 for exports and containerExit, and for what is done after a
+# failure (alerts, uploads of logs), which is our moment `failure`.
 
 # run_hook ATTEMPT WORD: run one hook, and return its status if that fails the task.
 # A hook stops at its first failing command. With the policy ignore it goes on, and counts as
@@ -27,7 +28,7 @@ run_hook() {
   fi
   record_script "$attempt" "$moment" "$status" "$began" "$name"
   ((status)) || return 0
-  if [[ $policy == ignore || $moment == exit ]]; then
+  if [[ $policy == ignore || $moment == exit || $moment == failure ]]; then
     log "$name ended with status $status ($moment), which has no effect" 2>>"$PSL_STDERR_LOG"
     return 0
   fi

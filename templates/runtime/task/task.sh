@@ -68,7 +68,7 @@ run_task() {
     status=1
   elif prepare_task "$index" "$attempt" 2>>"$PSL_STDERR_LOG"; then
     if [[ $PSL_CONTAINER_RUNTIME == none ]]; then
-      run_and_hold "$index" "$attempt"
+      run_hooks_and_commands "$index" "$attempt"
     else
       run_contained "$index" "$attempt"
     fi

@@ -12,6 +12,7 @@ import pytest
 from paislurm.backends.base import JobId
 from paislurm.translator.cli.jobs import cancelling
 from paislurm.translator.monitor.asking.answer import Answer
+from paislurm.translator.monitor.job_site import JobSite
 from paislurm.translator.monitor.loop import AFTER_SECONDS, Monitor
 from paislurm.translator.monitor.notify import NotificationSender
 from paislurm.translator.state.job_folder import Store
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from paislurm.backends.base import Observation, Submission
+    from paislurm.translator.state.history import History
 
 
 class Clock:
@@ -58,16 +60,29 @@ class Clock:
         return NOW + int(self.seconds)
 
 
+def polled(seconds: int, problem: str = "") -> JobSite:
+    """Return the site of a job for which Slurm is polled so often."""
+    return JobSite(poll_interval=seconds, problem=problem)
+
+
 def monitor(
     path: Path,
     backend: FakeBackend,
     clock: Clock,
     said: list[str],
     *,
+    interval: int = 180,
     room_at: int = 0,
     overheard: Callable[[str], Answer | None] = lambda _: None,
+    site_of: Callable[[History], JobSite] | None = None,
 ) -> Monitor:
-    means = dependencies(backend, clock.now, room_at=lambda _: room_at, overheard=overheard)
+    means = dependencies(
+        backend,
+        clock.now,
+        room_at=lambda _: room_at,
+        overheard=overheard,
+        site_of=site_of or (lambda _: polled(interval)),
+    )
     return Monitor(Store(path), means, NotificationSender(), said.append)
 
 
@@ -88,7 +103,7 @@ def test_it_asks_as_seldom_as_it_is_told_and_ends_with_the_last_job(tmp_path: Pa
 
     slurm = Backend(observed("RUNNING"))
     said: list[str] = []
-    assert monitor(tmp_path, slurm, clock, said).run(60, sleep=clock.sleep) is False
+    assert monitor(tmp_path, slurm, clock, said, interval=60).run(sleep=clock.sleep) is False
     pauses = [later - before for before, later in pairwise(asked)]
     assert all(61 <= pause <= 68 for pause in pauses), pauses
     assert len(set(pauses)) > 1, "there is no jitter"
@@ -107,7 +122,7 @@ def test_looking_at_files_costs_no_question(tmp_path: Path, backend: FakeBackend
     ends = {f"t{when}": partial(leave_result, folder) for when, folder in happens}
     clock = Clock(**ends)
     said: list[str] = []
-    monitor(tmp_path, backend, clock, said).run(300, sleep=clock.sleep)
+    monitor(tmp_path, backend, clock, said, interval=300).run(sleep=clock.sleep)
     assert backend.queries == 1
     assert sum("SUCCEEDED" in line for line in said) == 100
     assert clock.seconds <= 310
@@ -116,7 +131,7 @@ def test_looking_at_files_costs_no_question(tmp_path: Path, backend: FakeBackend
 def test_an_end_without_a_result_is_believed_after_a_while_and_one_question(tmp_path: Path) -> None:
     job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     slurm, clock = FakeBackend(observed("FAILED", final=True, status=1, ended=NOW)), Clock()
-    monitor(tmp_path, slurm, clock, []).run(300, sleep=clock.sleep)
+    monitor(tmp_path, slurm, clock, [], interval=300).run(sleep=clock.sleep)
     assert slurm.queries == 1
     assert 10 <= clock.seconds <= 14
 
@@ -126,7 +141,7 @@ def test_why_a_script_was_told_to_end_is_asked_soon(tmp_path: Path, backend: Fak
     told = partial(leave_result, folder, outcome="interrupted", exitCode=-101)
     slurm_knows = partial(ended, backend, state="PREEMPTED", ended=NOW)
     clock, said = Clock(t100=told, t110=slurm_knows), []
-    monitor(tmp_path, backend, clock, said).run(300, sleep=clock.sleep)
+    monitor(tmp_path, backend, clock, said, interval=300).run(sleep=clock.sleep)
     assert 110 <= clock.seconds <= 121
     assert backend.queries == 4
     assert "PREEMPTED" in said[-1] or "preempted" in said[-1]
@@ -147,7 +162,7 @@ def test_the_end_of_a_job_that_is_cancelled_before_it_begins_is_asked_soon(
         ended(backend, state="CANCELLED", ended=NOW + 100)
 
     clock, said = Clock(t100=cancel), []
-    monitor(tmp_path, backend, clock, said).run(300, sleep=clock.sleep)
+    monitor(tmp_path, backend, clock, said, interval=300).run(sleep=clock.sleep)
     assert 100 <= clock.seconds <= 121
     assert " STOPPED " in said[-1]
 
@@ -220,10 +235,46 @@ def test_as_long_as_nothing_new_is_said_it_is_asked_later_each_time(tmp_path: Pa
     slurm = Backend(observed("RUNNING"))
     told = partial(leave_result, folder, outcome="interrupted", exitCode=-101)
     clock = Clock(t100=told, t900=partial(ended, slurm, ended=NOW))
-    monitor(tmp_path, slurm, clock, []).run(120, sleep=clock.sleep)
+    monitor(tmp_path, slurm, clock, [], interval=120).run(sleep=clock.sleep)
     pauses = [later - before for before, later in pairwise(asked)]
     bounds = [99, 6, 11, 21, 41, 81, 121, 121]
     assert all(bound <= pause <= 1.1 * bound + 2 for bound, pause in zip(bounds, pauses[:8], strict=True)), pauses
+
+
+def test_slurm_is_polled_as_often_as_the_profile_of_any_living_job_says(tmp_path: Path) -> None:
+    """A job whose profile wants it joins another one, and is cancelled; then the other one's profile counts again."""
+    job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
+    asked: list[float] = []
+
+    class Backend(FakeBackend):
+        def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
+            asked.append(clock.seconds)
+            return super().observe(ids)
+
+    slurm = Backend(observed("PENDING"))
+
+    def submit_another() -> None:
+        records = (replace(CREATED, job="b"), INTENT, replace(SUBMITTED, job_id="8", job="b"))
+        job_folder(tmp_path / "jobs", *records, name="alice~b")
+        slurm.observations[JobId("8")] = observed("PENDING", job_id="8")
+
+    def cancel_it() -> None:
+        slurm.observations[JobId("8")] = observed("CANCELLED", final=True, job_id="8")
+
+    clock = Clock(t1000=submit_another, t1400=cancel_it, t4000=partial(ended, slurm, ended=NOW))
+    said: list[str] = []
+    site_of = {"demo": polled(600), "b": polled(60, "its profile is gone")}
+    monitor(tmp_path, slurm, clock, said, site_of=lambda known: site_of.get(known.job, polled(600))).run(
+        sleep=clock.sleep
+    )
+    pauses = [(before, later - before) for before, later in pairwise(asked)]
+    alone = [pause for began, pause in pauses if began < 600 or 1500 < began < 3300]
+    both = [pause for began, pause in pauses if 1050 <= began < 1300]
+    assert len(both) >= 3
+    assert all(61 <= pause <= 68 for pause in both), pauses
+    assert len(alone) >= 3
+    assert all(601 <= pause <= 663 for pause in alone), pauses
+    assert [line for line in said if "gone" in line] == ["alice~b: its profile is gone"]
 
 
 def test_a_monitor_whose_cpu_time_is_nearly_spent_ends_for_another_to_go_on(
@@ -231,7 +282,10 @@ def test_a_monitor_whose_cpu_time_is_nearly_spent_ends_for_another_to_go_on(
 ) -> None:
     job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     clock = Clock()
-    assert monitor(tmp_path, backend, clock, []).run(60, sleep=clock.sleep, spent=lambda: clock.seconds > 100) is True
+    assert (
+        monitor(tmp_path, backend, clock, [], interval=60).run(sleep=clock.sleep, spent=lambda: clock.seconds > 100)
+        is True
+    )
     assert clock.seconds <= 102
 
 
@@ -255,7 +309,7 @@ def test_a_result_and_a_new_job_are_seen_at_once(tmp_path: Path, backend: FakeBa
         def append(self, text: str) -> None:
             seen.setdefault(text.split(maxsplit=1)[0] + text.split()[1], clock.seconds)
 
-    monitor(tmp_path, backend, clock, Log(said)).run(30, sleep=clock.sleep)
+    monitor(tmp_path, backend, clock, Log(said), interval=30).run(sleep=clock.sleep)
     assert 300 <= seen["alice~b:WAITING"] <= 304
     assert 500 <= seen["alice~demo:SUCCEEDED"] <= 504
     assert 700 <= seen["alice~b:STOPPED"] <= 740
@@ -275,7 +329,7 @@ def test_a_retry_is_not_overslept(tmp_path: Path) -> None:
             folder.result(1).write_bytes(folder.result(0).read_bytes())
             return super().submit(submission)
 
-    monitor(tmp_path, Backend(observed("FAILED", final=True)), clock, []).run(3600, sleep=clock.sleep)
+    monitor(tmp_path, Backend(observed("FAILED", final=True)), clock, [], interval=3600).run(sleep=clock.sleep)
     due = folder.history().retries[0].retry_at - NOW
     assert 60 <= due <= 900
     assert due <= submitted[0] <= due + 3
@@ -293,7 +347,7 @@ def test_that_the_hour_is_full_is_said_once_and_the_room_is_not_overslept(tmp_pa
             folder.result(1).write_bytes(folder.result(0).read_bytes())
             return super().submit(submission)
 
-    monitor(tmp_path, Backend(), clock, said, room_at=NOW + 1000).run(300, sleep=clock.sleep)
+    monitor(tmp_path, Backend(), clock, said, room_at=NOW + 1000, interval=300).run(sleep=clock.sleep)
     assert 1000 <= submitted[0] <= 1003
     assert sum("as the site allows" in line for line in said) == 1
     assert "FAILED attempt 1" in said[-1]
@@ -317,7 +371,7 @@ def test_an_outage_is_told_once_and_outlasted(tmp_path: Path, backend: FakeBacke
 
     said: list[str] = []
     clock = Clock(t3600=back)
-    monitor(tmp_path, backend, clock, said).run(30, sleep=clock.sleep)
+    monitor(tmp_path, backend, clock, said, interval=30).run(sleep=clock.sleep)
     assert [("timed out" in line, "STOPPED" in line) for line in said] == [(True, False), (False, True)]
 
 
@@ -365,7 +419,7 @@ def test_a_job_after_another_is_submitted_soon_after_its_end(
     backend.submit = submit  # type: ignore[method-assign]
     clock = Clock(t100=end)
     said: list[str] = []
-    monitor(tmp_path, backend, clock, said).run(300, sleep=clock.sleep)
+    monitor(tmp_path, backend, clock, said, interval=300).run(sleep=clock.sleep)
     assert len(taken) == 1
     assert 100 <= taken[0] <= 100 + (2 * AFTER_SECONDS if others_monitor else 5)
 

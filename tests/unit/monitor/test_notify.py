@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from paislurm.translator.monitor.job_site import JobSite
 from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.notification import OLDEST_SECONDS, Notification, due_notifications
 from paislurm.translator.monitor.notify import NotificationSender, message
@@ -20,8 +21,10 @@ from paislurm.translator.state.records import Ended, Notified, Observed, Retry
 from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, job_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from paislurm.translator.state.history import History
     from paislurm.translator.state.job_folder import JobFolder
     from paislurm.translator.state.records import Record
 
@@ -65,11 +68,12 @@ def test_each_growth_of_the_count_is_an_event_of_its_own() -> None:
     assert (later.key, later.retries) == (f"{INTENT.tag}/retried/2", 2)
 
 
-def program(path: Path, body: str) -> tuple[str, ...]:
+def program(path: Path, body: str) -> Callable[[History], JobSite]:
+    """Return a notifier of every job, which runs a script."""
     tell = path / "tell"
     tell.write_text(f"#!/bin/sh\n{body}\n")
     tell.chmod(tell.stat().st_mode | stat.S_IXUSR)
-    return str(tell), str(path / "told")
+    return lambda _: JobSite(notifier=(str(tell), str(path / "told")))
 
 
 def view(folder: JobFolder) -> View:
@@ -129,7 +133,7 @@ def test_a_program_that_hangs_holds_up_nothing(tmp_path: Path, folder: JobFolder
 
 
 def test_a_program_that_is_not_there(tmp_path: Path, folder: JobFolder) -> None:
-    sender = NotificationSender((str(tmp_path / "missing"),))
+    sender = NotificationSender(lambda _: JobSite(notifier=(str(tmp_path / "missing"),)))
     sender.deliver([view(folder)], NOW)
     assert told(folder) == []
 

@@ -125,7 +125,7 @@ def test_transient_failures_come_to_a_ceiling_that_is_told(tmp_path: Path) -> No
         ended(backend, f"10{attempt}")
     last = stepped(folder, backend, now)
     assert (last.job_status.state, last.job_status.code) == ("FAILED", 137)
-    assert "which is the most that the site allows" in last.job_status.reason
+    assert "the most that the site allows (`retry.maxTransientRetries`)" in last.job_status.reason
     assert len(backend.submissions) == 2
 
 

@@ -13,6 +13,7 @@ from paislurm.backends.runner import Completed
 from paislurm.backends.slurm.refusals import failure
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
+from paislurm.translator.monitor.job_site import JobSite
 from paislurm.translator.monitor.loop import Monitor
 from paislurm.translator.monitor.notify import NotificationSender
 from paislurm.translator.monitor.poll import open_job, poll_jobs
@@ -260,11 +261,13 @@ def test_the_monitor_tries_again_in_time_whenever_backends_are_asked(tmp_path: P
 
     backend.submit = submit  # type: ignore[method-assign]
     means = Dependencies(
-        backend=lambda _: backend, clock=lambda: NOW + int(seconds), holds_lock=lambda: True, owns=lambda _: True
+        backend=lambda _: backend,
+        clock=lambda: NOW + int(seconds),
+        holds_lock=lambda: True,
+        owns=lambda _: True,
+        site_of=lambda _: JobSite(poll_interval=7200),
     )
     said: list[str] = []
-    Monitor(Store(tmp_path), means, NotificationSender(), said.append).run(
-        7200, sleep=sleep, spent=lambda: seconds > 1000
-    )
+    Monitor(Store(tmp_path), means, NotificationSender(), said.append).run(sleep=sleep, spent=lambda: seconds > 1000)
     assert [second // 10 for second in tries] == [0, 18, 36, 40]
     assert any(WORDS in line for line in said)

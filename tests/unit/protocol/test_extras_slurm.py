@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from paislurm.translator.job import AS_LONG_AS_ALLOWED
 from paislurm.translator.protocol.extras_slurm import RESERVED, SlurmExtras, SlurmRole
 from paislurm.translator.slurm_options import PASS_THROUGH, RoleSlurmOptions
 
@@ -137,6 +138,27 @@ def test_every_option_that_is_passed_on_has_a_row() -> None:
 )
 def test_variables_that_tasks_get(written: object, names: tuple[str, ...] | None) -> None:
     assert check(job("extras/slurm/exportEnv", written)).job.slurm_options.export_env == names
+
+
+@pytest.mark.parametrize(
+    ("written", "held"),
+    [
+        (True, AS_LONG_AS_ALLOWED),
+        (False, None),
+        (None, None),
+        (30, timedelta(minutes=30)),
+        ("30", timedelta(minutes=30)),
+        ("01:30:00", timedelta(minutes=90)),
+        ("1-0", timedelta(days=1)),
+    ],
+)
+def test_how_long_a_failed_task_is_held(written: object, held: timedelta | None) -> None:
+    assert check(job("extras/slurm/isDebug", written)).job.debug_hold == held
+
+
+@pytest.mark.parametrize("value", ["soon", "", 0, -1, 1.5, [30], "30m"])
+def test_no_time_for_which_a_task_is_held(value: object) -> None:
+    assert error_codes(job("extras/slurm/isDebug", value)) == ["E203"]
 
 
 @pytest.mark.parametrize("name", ["*", "A=1", "", "A B", "A|B", "1A", "A*B", "$A", "\u00c4", "A\n", 5, None, ["A"]])

@@ -9,7 +9,7 @@ import pytest
 from paislurm.translator.errors import ProtocolError
 from paislurm.translator.protocol.validate import Checked
 
-from .jobs import JOB, changed, check, codes
+from .jobs import JOB, changed, check, codes, error_codes
 
 PLUGINS = "extras/com.microsoft.pai.runtimeplugin"
 
@@ -69,3 +69,42 @@ def test_the_case_of_a_failure_policy_means_nothing(policy: object, ignores: boo
     found = with_plugin({"plugin": "cmd", "failurePolicy": policy, "parameters": {"preCommands": ["ls"]}})
     assert [each.ignore_failure for each in found.job.roles[0].hooks.plugins] == [ignores]
     assert codes(found) == warned
+
+
+def with_data(*prerequisites: dict[str, object]) -> str:
+    """Return a job whose role uses the first of these prerequisites."""
+    listed = [*JOB["prerequisites"], *({"type": "data", **each} for each in prerequisites)]
+    file = changed(changed(JOB, "prerequisites", listed), "parameters", {"host": "h"})
+    return json.dumps(changed(file, "taskRoles/worker/prerequisites", [prerequisites[0]["name"]]))
+
+
+def saying(text: str) -> list[dict[str, object]]:
+    return [{"event": "taskStarts", "commands": [text]}]
+
+
+def started(text: str) -> str:
+    """Return what the only prerequisite with commands runs at the start."""
+    [made] = [each for each in check(text).job.roles[0].hooks.resolved if each.scripts]
+    return made.scripts[0].text
+
+
+def test_a_prerequisite_inherits_keys_from_those_that_it_requires() -> None:
+    """Its own key counts, then what the required ones have, depth-first and in their order."""
+    keys = ("own", "first", "deep", "uri[0]")
+    callbacks = saying(" ".join(f"<% this.parameters.{key} %>" for key in keys))
+    text = with_data(
+        {"name": "a", "require": ["b", "c"], "own": "a", "callbacks": callbacks},
+        {"name": "b", "require": ["d"], "own": "b", "first": "b"},
+        {"name": "c", "first": "c", "deep": "c"},
+        {"name": "d", "first": "d", "deep": "<% $parameters.host %>/d", "uri": ["u"]},
+    )
+    assert started(text) == "a b h/d u"
+
+
+@pytest.mark.parametrize("key", ["description", "version", "preCommands", "nowhere"])
+def test_what_a_prerequisite_is_itself_is_not_inherited(key: str) -> None:
+    text = with_data(
+        {"name": "a", "require": ["b"], "callbacks": saying(f"<% this.parameters.{key} %>")},
+        {"name": "b", "description": "d", "version": "1", "preCommands": ["true"]},
+    )
+    assert error_codes(text) == ["E313"]

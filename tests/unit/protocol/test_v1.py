@@ -95,7 +95,7 @@ def test_variables_are_text_as_javascript_writes_it() -> None:
 @pytest.mark.parametrize(("value", "on"), [(True, True), ("true", True), (False, False), ("yes", False), (1, False)])
 def test_switches_among_the_variables(value: object, on: bool) -> None:
     found = meant("jobEnvs", {"isDebug": value, "paiAzRDMA": value})
-    assert (found.debug, found.roles[0].resources.infiniband) == (on, on)
+    assert (found.debug_hold is not None, found.roles[0].resources.infiniband) == (on, on)
     assert {name for name, _ in found.variables} == {"isDebug", "paiAzRDMA"}
     assert codes("jobEnvs", {"isDebug": value}).count("W332") == (value == "true")
 

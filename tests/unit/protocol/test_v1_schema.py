@@ -20,7 +20,13 @@ def test_defaults() -> None:
     found = meant()
     assert codes() == []
     assert (found.protocol, found.name, found.virtual_cluster, found.retry_limit) == ("1", "demo", "default", 0)
-    assert (found.gang, found.min_succeeded, found.variables, found.auth_file, found.debug) == (True, -1, (), "", False)
+    assert (found.gang, found.min_succeeded, found.variables, found.auth_file, found.debug_hold) == (
+        True,
+        -1,
+        (),
+        "",
+        None,
+    )
     assert found.directories == Directories(data="", output="", code="")
     [only] = found.roles
     assert (only.name, only.controller_name, only.instances, only.task_retry_limit) == ("worker", "worker", 2, 0)
@@ -50,6 +56,7 @@ def test_what_the_documents_require_has_the_servers_default(key: str, value: int
 ACCEPTED: list[tuple[str, Any]] = [
     ("jobName", "a.b_c~d-e"),
     ("jobName", "x" * 255),
+    ("extras/a b", 1),
     ("authFile", ""),
     ("dataDir", ""),
     ("outputDir", "/tmp/it is 'here'"),
@@ -117,7 +124,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("killAllOnCompletedTaskNumber", -1, "E203"),
     ("jobEnvs/a-b", 1, "E204"),
     ("jobEnvs/a", {}, "E203"),
-    ("extras/a b", 1, "E204"),
+    ("taskRoles/0/minFailedTaskCount", 2**31, "E203"),
     ("extras", None, "E203"),
     ("unknown", 1, "E201"),
     ("taskRoles/0/name", "a-b", "E204"),

@@ -51,7 +51,7 @@ def test_what_is_left_to_read_are_the_texts_of_the_job(position: int) -> None:
     """The commands and the steps, line for line, raw options, and what the site or the job names of the outside."""
     plan, lines = compiled(CASES[position]).plan, script(position).split("\n")
     passages = verify(script(position), VERSION).to_read
-    role_text = re.compile(r"(commands|(start|success|exit)_\d+) of task role .+")
+    role_text = re.compile(r"(commands|(start|success|failure|exit)_\d+) of task role .+")
     texts = ["\n".join(lines[each.first - 1 : each.last]) for each in passages if role_text.match(each.what)]
     for role in plan.roles:
         assert role.command.text in texts

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from .bash import run
 
 if TYPE_CHECKING:
@@ -80,3 +82,15 @@ def test_a_task_that_cannot_write_to_its_logs_says_so(tmp_path: Path) -> None:
     start, *_, said, end = run(TASK, str(tmp_path)).splitlines()
     assert (start, end) == ("start 0 3 3 0 n1 0 7", "exit 0 3 3 0 1 255 unknown 7")
     assert said == "paislurm: error: task w-3 cannot write to its logs on n1"
+
+
+@pytest.mark.parametrize(("more", "said"), [(0, ""), (1, "codeDir has 200000001 bytes, more than the 200000000 ")])
+def test_code_that_is_too_large_ends_the_job(tmp_path: Path, more: int, said: str) -> None:
+    folder = tmp_path / "code"
+    folder.mkdir()
+    with (folder / "data").open("wb") as data:
+        data.truncate(200_000_000 + more - folder.stat().st_size)
+    (tmp_path / "link").symlink_to(folder)
+    code = 'die() { printf "%s\\n" "$*"; exit 0; }; check_code_size "$1"'
+    assert run(code, str(tmp_path / "link")).startswith(said)
+    assert bool(run(code, str(tmp_path / "link"))) == bool(said)

@@ -62,7 +62,8 @@ extras:
     onTimeout: retry
     slots: 1
     compat: {nounset: false, minSucceeded: all}
-    v1: {retryCount: -2, killAllOnCompletedTaskNumber: 2, fixedPorts: {worker: {web: 80}}, codeDir: c, isDebug: true}
+    v1: {retryCount: -2, killAllOnCompletedTaskNumber: 2, fixedPorts: {worker: {web: 80}}, codeDir: c}
+    isDebug: 30
     taskRoles: {worker: {qos: high, options: [--nice=5]}}
 """),
     "v1": yaml.safe_load("""

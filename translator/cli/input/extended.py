@@ -13,9 +13,11 @@ from .near_files import hint_at_files
 from .sites import read_at_most
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ...reading.document import Document
+
+    Refuses = Callable[[Path, bytes], str]
 
 MAX_LAYERS = 8
 _ONE_CLUSTER = ("host", "cluster")
@@ -23,15 +25,21 @@ _ONE_CLUSTER = ("host", "cluster")
 
 
 def layers_of(
-    path: Path, below: Path | None, why_named: str = "", *, locks_alone: bool = False
+    path: Path,
+    below: Path | None,
+    why_named: str = "",
+    *,
+    locks_alone: bool = False,
+    refuses: Refuses | None = None,
 ) -> tuple[Document, ...]:
     """Return a profile and all to which it adds, the lowest first; `below` is under them all where it may be.
 
-    With `locks_alone` nothing of `below` counts but what it locks.
+    With `locks_alone` nothing of `below` counts but what it locks. `refuses` returns why a profile with these bytes is
+    not to be used, "" where it may be; `below` is not asked for.
 
-    Raises `SiteError` where one cannot be read, or extends itself.
+    Raises `SiteError` where one cannot be read, is refused, or extends itself.
     """
-    upper = _chain(path, why_named)
+    upper = _chain(path, why_named, refuses)
     if below is None or _identity(below) in {_identity(Path(each.file)) for each in upper}:
         return upper
     lower = _chain(below)
@@ -41,9 +49,9 @@ def layers_of(
     return (*only_locked(lower), *upper) if locked & {*_ONE_CLUSTER} else upper
 
 
-def _chain(path: Path, hint: str = "") -> tuple[Document, ...]:
+def _chain(path: Path, hint: str = "", refuses: Refuses | None = None) -> tuple[Document, ...]:
     """Return a profile and those that it extends, the lowest first."""
-    found = [_read(path, "E460", hint)]
+    found = [_read(path, "E460", hint, refuses)]
     seen = {_identity(path)}
     while isinstance(name := found[0].mapping(()).get(EXTENDS), str) and name:
         above = found[0]
@@ -52,17 +60,19 @@ def _chain(path: Path, hint: str = "") -> tuple[Document, ...]:
             what = "is extended by itself" if _identity(path) in seen else f"would be one of more than {MAX_LAYERS}"
             raise SiteError(_refusal("E468", f"the site profile {path} {what}", above))
         seen.add(_identity(path))
-        found.insert(0, _read(path, "E468", "", above))
+        found.insert(0, _read(path, "E468", "", refuses, above))
     return tuple(found)
 
 
-def _read(path: Path, code: str, hint: str, above: Document | None = None) -> Document:
+def _read(path: Path, code: str, hint: str, refuses: Refuses | None, above: Document | None = None) -> Document:
     try:
         text = read_at_most(path)
     except OSError as error:
         message = f"cannot read the site profile {path}: {error.strerror or error}"
         hints = (hint, hint_at_files(str(path), error))
         raise SiteError(_refusal(code, message, above, "; ".join(filter(None, hints)))) from None
+    if refuses is not None and (refusal := refuses(path, text)):
+        raise SiteError(_refusal(code, f"the site profile {path} {refusal}", above))
     return read_layer(text, file=str(path))
 
 

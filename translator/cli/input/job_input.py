@@ -221,10 +221,13 @@ def _secrets_of(source: Source) -> Mapping[str, Value]:
 def check_source(source: Source, *, quiet: bool = False) -> tuple[Compiled, list[Diagnostic]]:
     """Compile a job file and have bash read its commands; return what was made of it, and all that it is warned of.
 
-    Raises `ProtocolError` also for what bash cannot read; says warnings unless `quiet`.
+    Raises `ProtocolError` also for what bash cannot read, and for a codeDir that is too large; says warnings unless
+    `quiet`.
     """
     from ...reading.read import read
+    from ..context import user_name
     from .bash_syntax import bash_syntax_errors, raw_syntax_errors
+    from .code_size import code_size_errors
 
     text = read_source(source.file) if source.text is None else source.text
     source = replace(source, text=text)
@@ -238,7 +241,7 @@ def check_source(source: Source, *, quiet: bool = False) -> tuple[Compiled, list
         if not quiet:
             log_diagnostics(error.warnings)
         raise type(error)(dict.fromkeys([*error.diagnostics, *found])) from None
-    found = bash_syntax_errors(compiled.job, compiled.document)
+    found = bash_syntax_errors(compiled.job, compiled.document) + code_size_errors(compiled, user_name())
     if any(diagnostic.severity is Severity.ERROR for diagnostic in found):
         raise ProtocolError(found)
     if not quiet:

@@ -16,21 +16,26 @@ from ..caller import setting
 from ..output.console import log_once
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...reading.document import Document
+    from .extended import Refuses
 
 SYSTEM = Path("/etc/paislurm/site.yaml")
 UNLIMITED = 1_000_000
 """CPUs, GPUs and MiB * 1000 of this machine: a job is tried out here whatever it asks for."""
 
 
-def find_site(option: str | None, *, host: str | None = None, alone: bool = False) -> Site:
+def find_site(
+    option: str | None, *, host: str | None = None, alone: bool = False, refuses: Refuses | None = None
+) -> Site:
     """Load the profile that is to be used; without one, the safe defaults.
 
     One that was not named is of the cluster here, unless it says of which `host` it is. One that was named is held to
-    the locks of the system's, but for `alone`.
+    the locks of the system's, but for `alone`. `refuses` as in `layers_of`.
     """
     path = site_path(option)
-    site = _load(path, option, alone=alone) if path is not None else Site()
+    site = _load(path, option, alone=alone, refuses=refuses) if path is not None else Site()
     if host is not None:
         _check_locks(site, option, host)
     if _is_for(site, option, host):
@@ -60,15 +65,27 @@ def profile_files(option: str | None, *, host: str | None = None) -> tuple[Path,
     return (detected,) if detected and _is_ours(detected) else ()
 
 
+def profile_option(files: Sequence[str]) -> str | None:
+    """Return the profile that a job was submitted with as `--site` would name it; None where it is found unnamed.
+
+    `files` are those of the profile by absolute paths, the one first that adds to the others; none is as one unnamed.
+    """
+    unnamed = profile_files(None) if len(files) > 1 else ()
+    if unnamed and [os.path.realpath(file) for file in files] == [os.path.realpath(path) for path in unnamed]:
+        return None
+    detected = f"{os.path.abspath(detected_path().parent)}/"  # noqa: PTH100 - as it was named, links and all
+    return next((file for file in files if not file.startswith(detected)), None)
+
+
 def _is_for(site: Site, option: str | None, host: str | None) -> bool:
     """Tell whether a profile is of the cluster behind a login node, None for the one here."""
     return host is None or site.host == host or is_named(option)
 
 
-def _load(path: Path, option: str | None, *, alone: bool = False) -> Site:
+def _load(path: Path, option: str | None, *, alone: bool = False, refuses: Refuses | None = None) -> Site:
     from ...site.load import load_layers
 
-    return load_layers(_layers(path, option, alone=alone))
+    return load_layers(_layers(path, option, alone=alone, refuses=refuses))
 
 
 def profile_layers(option: str | None, *, alone: bool = False) -> tuple[Document, ...]:
@@ -77,7 +94,7 @@ def profile_layers(option: str | None, *, alone: bool = False) -> tuple[Document
     return _layers(path, option, alone=alone) if path is not None else ()
 
 
-def _layers(path: Path, option: str | None, *, alone: bool) -> tuple[Document, ...]:
+def _layers(path: Path, option: str | None, *, alone: bool, refuses: Refuses | None = None) -> tuple[Document, ...]:
     """Return a profile over the system's: a user's own adds to that, one that is named keeps what that locks.
 
     Those beside the system's are the administrator's, and stand alone.
@@ -87,7 +104,7 @@ def _layers(path: Path, option: str | None, *, alone: bool) -> tuple[Document, .
     is_held = is_named(option) and not alone and path.parent != SYSTEM.parent
     is_above = is_held or (not is_named(option) and path == user_path())
     below = SYSTEM if is_above and SYSTEM.is_file() else None
-    return layers_of(path, below, _why_named(option), locks_alone=is_held)
+    return layers_of(path, below, _why_named(option), locks_alone=is_held, refuses=refuses)
 
 
 def is_named(option: str | None) -> bool:

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import OF_THIS_SLURM
 
-from ...errors import PaislurmError
 from ...monitor.asking.answer import Answer, ask_now
 from ...monitor.asking.bill import HOUR, retry_times, room_at
 from ...monitor.asking.shared_answers import SharedAnswers
-from ...site.profile import MonitorSettings, RetrySettings
 from ..context import backend, bill, clock, home_of_caller, monitor_folder, this_process
-from ..input.sites import find_site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -22,6 +19,8 @@ if TYPE_CHECKING:
     from paislurm.backends.base import JobId
 
     from ...monitor.asking.answer import Ask
+    from ...state.history import History
+    from .job_sites import JobSites
 
 BY_A_PERSON = 15.0
 """Seconds: so old an answer of Slurm may be that a person is shown."""
@@ -47,28 +46,13 @@ def overheard(name: str) -> Answer | None:
     return _shared(name, *home_of_caller()).news() if _is_shared(name) else None
 
 
-def interval() -> float:
-    """Return how often who waits asks Slurm, in seconds. A profile that cannot be read keeps nobody from waiting."""
-    try:
-        return find_site(None).monitor.max_poll_interval
-    except PaislurmError:
-        return MonitorSettings().max_poll_interval
-
-
-def most_attempts() -> int:
-    """Return how many attempts the site allows in an hour; one whose profile cannot be read, the default."""
-    try:
-        return find_site(None).retry.max_attempts_per_hour
-    except PaislurmError:
-        return RetrySettings().max_attempts_per_hour
-
-
-def when_room(name: str, most: Callable[[], int]) -> int:
-    """Return from when on a backend may be given one more attempt, 0 for now: the bill has those of the last hour."""
-    if not _is_shared(name):
+def when_room(known: History, sites: JobSites) -> int:
+    """Return from when on a job may be given one more attempt, 0 for now: the bill has those of the last hour."""
+    if not _is_shared(known.backend):
         return 0
     now = time.time()
-    return room_at(retry_times(bill().calls(now - HOUR)), now, most())
+    most = sites.most_attempts(known)
+    return room_at(retry_times(bill().calls(now - HOUR)), now, most)
 
 
 @cache

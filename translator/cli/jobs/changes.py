@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...state.job_folder import JobFolder
 from ..context import store
-from .asking import BY_A_PERSON, interval
+from .asking import BY_A_PERSON
+from .job_sites import JobSites
 from .listing import lasting, lines
 from .waiting import Pace
 
@@ -38,7 +39,7 @@ class JobLines:
         self._names = names or None
         self._shown = set(names)
         self._pace = Pace(0)
-        self._max_age, self._later = BY_A_PERSON, interval()
+        self._max_age, self._later = BY_A_PERSON, JobSites().interval()
         self._seen: list[Line] = []
 
     def look(self, now: float) -> Look | None:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ...monitor.after import awaited
+from ...monitor.job_site import with_problem
 from ...monitor.poll import open_job, poll_jobs
 from ...monitor.reconcile import Dependencies, held_up, reconcile
 from ...monitor.watching.job_files import questions, read_files
@@ -16,7 +17,8 @@ from ...state.shared_files import SharedFiles
 from ...state.tidying.tidy import is_tidy, tidy
 from ..context import backend, clock, monitor_folder, store, this_process, user_name
 from ..ownership import is_private
-from .asking import BY_A_PERSON, most_attempts, overheard, seldom, when_room
+from .asking import BY_A_PERSON, overheard, seldom, when_room
+from .job_sites import JobSites, missing_profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,16 +37,15 @@ def monitor_lock() -> Lock:
 
 def dependencies(
     lock: Lock,
-    ask: Ask,
-    most: Callable[[], int] = most_attempts,
+    sites: JobSites,
     *,
-    ask_soon: Ask | None = None,
+    ask: Ask | None = None,
+    seldom: Callable[[float], Ask] | None = None,
     ahead: Callable[[str], int] = lambda _: 0,
 ) -> Dependencies:
     """Return what a step under this lock works with: the file server's time, which all monitors share.
 
-    `most` tells how many attempts are submitted in an hour, all jobs together; `ask_soon` and `ahead` as in
-    Dependencies.
+    `ask`, `seldom` and `ahead` as in Dependencies.
     """
     return Dependencies(
         backend=backend,
@@ -52,9 +53,10 @@ def dependencies(
         holds_lock=lock.holds_lock,
         owns=is_own,
         ask=ask,
-        ask_soon=ask_soon,
+        seldom=seldom,
         overheard=overheard,
-        room_at=partial(when_room, most=most),
+        room_at=partial(when_room, sites=sites),
+        site_of=sites.of,
         ahead=ahead,
     )
 
@@ -75,6 +77,7 @@ def refresh_all(jobs: Sequence[Opened], *, max_age: float = BY_A_PERSON) -> list
     The folders of jobs that ended a while ago are tidied.
     """
     views = _refreshed(jobs, max_age)
+    views = [with_problem(view, missing_profile) if is_own(view) else view for view in views]
     for view in views:
         # Not by an end that only a monitor at work may write down: it judges by what is there.
         if view.history.ended is not None and not view.news and is_own(view) and not is_tidy(view.folder):
@@ -84,15 +87,15 @@ def refresh_all(jobs: Sequence[Opened], *, max_age: float = BY_A_PERSON) -> list
 
 def _refreshed(jobs: Sequence[Opened], max_age: float) -> list[View]:
     lock, ask = monitor_lock(), seldom(max_age, everything)
-    wanted, jobs = len(jobs), with_awaited(jobs)
+    wanted, jobs, sites = len(jobs), with_awaited(jobs), JobSites()
     if any(job.history.ended is None and is_own(job) for job in jobs):
         with lock.taken() as mine:
             if mine:
                 # What was read before the lock was taken may be old by now.
-                return reconcile([open_job(job.folder) for job in jobs], dependencies(lock, ask))[:wanted]
+                return reconcile([open_job(job.folder) for job in jobs], dependencies(lock, sites, ask=ask))[:wanted]
     now = clock()
     views = poll_jobs(jobs[:wanted], backend, now, ask)
-    room = partial(when_room, most=most_attempts)
+    room = partial(when_room, sites=sites)
     return [held_up(view, now, room) if is_own(view) else view for view in views]
 
 

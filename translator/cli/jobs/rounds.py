@@ -24,11 +24,11 @@ _DAY, _HOUR, _MINUTE = 86400, 3600, 60
 
 
 def note_round(site: Site) -> None:
-    """Write down that `monitor --once` runs for all jobs, where the site waits for that.
+    """Write down that `monitor --once` runs for all jobs, where the site, or that of a job, waits for that.
 
     Where it cannot be written down, it is as if it had not run.
     """
-    if site.monitor.at_end:
+    if site.monitor.at_end or (monitor_folder() / FILE).exists():
         with suppress(OSError, FolderError):
             add(monitor_folder(), Round(int(time.time()), _who()))
 

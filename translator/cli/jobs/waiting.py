@@ -16,8 +16,9 @@ from ...state.shared_files import time_written
 from ..output.console import log
 from ..progress.shown import ShownProgress
 from ..progress.told import ToldAttempts, ToldWaits
-from .asking import BY_A_PERSON, interval
+from .asking import BY_A_PERSON
 from .fetching import Fetcher
+from .job_sites import JobSites
 from .refresh import monitor_lock, refresh
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def wait_for_ends(
     Raises `WaitTimeoutError` if that takes longer than `timeout` seconds.
     """
     until = math.inf if timeout is None else time.monotonic() + timeout
-    max_age = interval() if max_age is None else max_age
+    sites = JobSites()
     gc.enable()
     ends: dict[str, View | NotFoundError] = {}
     tick = FIRST_TICK
@@ -117,7 +118,7 @@ def wait_for_ends(
         # Who shows what tasks print says between two attempts that another one begins.
         attempts = [ToldAttempts(folder.name, quiet=quiet, starts=between is None) for folder in folders]
         waiting = [
-            _Waiter(folder, max_age, shortest, tasks, progress.clear, told_attempts)
+            _Waiter(folder, sites if max_age is None else max_age, shortest, tasks, progress.clear, told_attempts)
             for folder, told_attempts in zip(folders, attempts, strict=True)
         ]
         while waiting:
@@ -172,18 +173,20 @@ class _Waiter:
     def __init__(
         self,
         folder: JobFolder,
-        max_age: float,
+        max_age: float | JobSites,
         shortest: float,
         tasks: Sequence[tuple[JobRole, int]],
         clear: Callable[[], None],
         attempts: ToldAttempts,
     ) -> None:
         self._clear, self._attempts = clear, attempts
-        self._folder, self._max_age, self._shortest = folder, max_age, shortest
+        known = folder.history()
+        self._folder, self._shortest = folder, shortest
+        self._max_age = max_age.of(known).poll_interval if isinstance(max_age, JobSites) else max_age
         self.fetch = Fetcher(folder, tasks)
         self._waits = ToldWaits(folder.name)
         self._outage, self._state, self._expects_news = "", "", False
-        self._follow(folder.history().attempt)
+        self._follow(known.attempt)
 
     @property
     def name(self) -> str:

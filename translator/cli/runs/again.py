@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from paislurm.backends.registry import SSH, is_elsewhere
 from ...errors import Diagnostic, FolderError, UsageError
 from ...state.run_record import HIDDEN
 from ..input.job_input import Source
-from ..input.sites import detected_path
+from ..input.sites import profile_option
 from ..output.console import log
 from ..ownership import check_own
 from .kept_file import file_again
@@ -81,11 +80,8 @@ def _for_backend(source: Source, then: str, backend: str | None, host: str | Non
 
 def _site(run: RunRecord) -> str | None:
     """Return the profile as an option would name it; None where none was written, it is gone, or is found unnamed."""
-    files = [each.file for each in run.site_profiles]
-    if len(files) > 1 and files == [each.file for each in profiles_of(Source(file=""))]:
-        return None
-    detected = f"{os.path.abspath(detected_path().parent)}/"  # noqa: PTH100 - as it was named, links and all
-    return next((file for file in files if Path(file).is_file() and not file.startswith(detected)), None)
+    file = profile_option([each.file for each in run.site_profiles])
+    return file if file and Path(file).is_file() else None
 
 
 def _parameters(folder: JobFolder, run: RunRecord, given: Source) -> tuple[tuple[str, str], ...]:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from ...errors import PaislurmError
 from ...monitor.watching.job_files import needs_answer
 from ..context import store, user_name
-from ..jobs.asking import BY_A_PERSON, interval
+from ..jobs.asking import BY_A_PERSON
 from ..jobs.changes import MIN_INTERVAL, JobLines
+from ..jobs.job_sites import JobSites
 from ..jobs.listing import line_of
 from ..jobs.refresh import refresh
 from ..jobs.waiting import TICK, Pace
@@ -39,7 +40,8 @@ class _JobLook:
         self._folder = store().find(name, user=user_name())
         self._pace = Pace(0)
         self._last: View | None = None
-        self._later = interval()
+        self._sites = JobSites()
+        self._later = self._sites.interval()
         self._max_age = self._later if asked else BY_A_PERSON
 
     def look(self, now: float) -> View | None:
@@ -47,6 +49,7 @@ class _JobLook:
         if not self._pace.due(now):
             return None
         view = refresh(self._folder, max_age=self._max_age)
+        self._later = self._sites.of(view.history).poll_interval
         self._max_age = min(BY_A_PERSON, self._later) if needs_answer(view) else self._later
         folder, attempt = view.folder, view.history.attempt
         if view != self._last:

@@ -6,9 +6,12 @@ from contextlib import suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from ...errors import PaislurmError, PlanError
+from paislurm.backends.registry import is_elsewhere
+
+from ...errors import PaislurmError, PlanError, ProtocolError
 from ...lazy import dataclass
 from ..context import store, user_name
+from ..input.code_size import code_size_errors
 from ..input.job_input import compile_source, read_source
 from ..input.sites import hint_at_profile
 from ..jobs.folders.housekeeping import HOUR, is_due
@@ -64,6 +67,10 @@ def prepare(sources: Sequence[Source], *, keep: bool, after: tuple[Dependency, .
         if anew is None:
             raise
         compiled = _compile_all(ready, anew)
+    if not is_elsewhere(first.backend):
+        errors = dict.fromkeys(error for each in compiled for error in code_size_errors(each, user_name()))
+        if errors:
+            raise ProtocolError(errors)
     log_diagnostics(_due(dict.fromkeys(warning for each in compiled for warning in each.warnings), keep=keep))
     return [
         Prepared(

@@ -253,7 +253,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
     Row(
         "STAGE_CODE",
         forms.FLAG,
-        "1: tasks find codeDir in their working directory",
+        "1: each task has a copy of codeDir, which it may change",
         lambda plan: "1" if plan.stages_code else "",
         "''",
         ("code-dir",),
@@ -293,7 +293,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
         lambda plan: str(_seconds(plan.times.debug_hold)) if plan.times.debug_hold else "",
         "''",
         ("debug",),
-        "the site profile, time.debugHold; without it OpenPAI's 7 days",
+        "at most the site profile's time.debugHold; without it OpenPAI's 7 days",
     ),
     Row(
         "SECRET_NAMES",

@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ...job import (
+    AS_LONG_AS_ALLOWED,
     NEVER,
     Command,
     Completion,
@@ -76,7 +77,7 @@ def validate_v1(collector: DiagnosticCollector, switches: CompatOptions) -> Job:
         variables=_variables(file, collector),
         directories=Directories(data=file.data_dir, output=file.output_dir, code=file.code_dir),
         auth_file=file.auth_file,
-        debug=_switch("isDebug", file, collector),
+        debug_hold=slurm.is_debug or (AS_LONG_AS_ALLOWED if _switch("isDebug", file, collector) else None),
         unset_threshold="",
     )
     warn_of_idle_wishes(slurm, collector)

@@ -24,6 +24,7 @@ from ...validation.strict_model import (
     integer,
     number_of,
     pattern,
+    positive,
 )
 from ..extras_slurm import SlurmExtras
 from ..v2.schema import MAX_INSTANCES, ImageUri
@@ -37,10 +38,7 @@ _VariableName = Annotated[str, pattern("the name of a variable: letters (a-z, A-
 
 
 def _threshold(value: object) -> int | None:
-    number = integer(number_of(value))
-    if value is not None and (number is None or not 1 <= number <= MAX_INT):
-        raise expected("null (never) or a whole number of at least 1")
-    return number
+    return None if value is None else positive(integer(number_of(value)), "null (never)")
 
 
 def _command(value: object) -> str:

@@ -6,7 +6,6 @@ Source: PAI protocol v1; PAI rest-server, checks of protocol v1 jobs.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ...plural import counted
@@ -35,10 +34,6 @@ def check_semantics_v1(file: JobFileV1, collector: DiagnosticCollector) -> None:
         if name not in names:
             message = f"the job has no role `{name}`"
             collector.add("E308", (*_SLURM, name), message, near=(name, names), key=True)
-    for key in file.extras.model_extra or {}:
-        if not re.fullmatch(r"[A-Za-z0-9._-]+", key):
-            message = f"expected a key of letters (a-z, A-Z), digits, `.`, `_` and `-`, found {key!r}"
-            collector.add("E204", ("extras", key), message, key=True)
 
 
 def _check_role_names(roles: list[tuple[Path, TaskRole]], collector: DiagnosticCollector) -> None:

@@ -80,6 +80,7 @@ def build(
         priority=file.extras.hived_scheduler.job_priority_class if file.extras.hived_scheduler else None,
         notify=_notify(file.extras),
         compat=switches.for_plan,
+        debug_hold=slurm.is_debug,
     )
 
 

@@ -30,22 +30,29 @@ _Parameters = TypeVar("_Parameters", bound="PluginParameters")
 EVENTS: dict[str, Phase] = {
     "taskStarts": "start",
     "taskSucceeds": "success",
+    "taskFails": "failure",
     "containerStart": "start",
     "containerExit": "exit",
 }
-"""The events of callbacks, and when they are. Source: PAI runtime, plugin cmd; PAI issue 5145."""
-_PHASES: tuple[Phase, ...] = ("start", "success", "exit")
+"""The events of callbacks, and when they are.
+
+Source: PAI runtime, plugin cmd; PAI issue 5145, which also wants actions after a failure: `taskFails` is our word.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PluginUse:
-    """Hold what a plugin is given in a role: its parameters as they stand at `path`, which may be wrong."""
+    """Hold what a plugin is given in a role: its parameters as they stand at `path`, which may be wrong.
+
+    `inherited` returns what a parameter that it lacks is in the prerequisites that it requires, and where.
+    """
 
     path: Path
     parameters: Mapping[str, Value]
     role: str
     file: JobFile
     context: RoleContext
+    inherited: Callable[[str], tuple[Path, Value] | None] = lambda _: None
 
     @property
     def collector(self) -> DiagnosticCollector:
@@ -75,7 +82,7 @@ def _cmd(use: PluginUse) -> tuple[Script, ...]:
     from .plugin_parameters import Cmd
 
     wanted = use.read(Cmd)
-    items: dict[Phase, list[tuple[Path, str]]] = {phase: [] for phase in _PHASES}
+    items: dict[Phase, list[tuple[Path, str]]] = {phase: [] for phase in EVENTS.values()}
     lists: tuple[tuple[str, Phase, list[str] | None], ...] = (
         ("preCommands", "start", wanted.pre_commands),
         ("postCommands", "success", wanted.post_commands),

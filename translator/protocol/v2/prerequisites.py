@@ -6,6 +6,7 @@ Source: PAI protocol v2, prerequisites and extras; PAI issue 5145; PAI runtime, 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...job import Hooks, Lines, Prerequisite, Script
@@ -41,7 +42,8 @@ def role_hooks(role: str, file: JobFile, index: PrerequisiteIndex, context: Role
             stated = context.collector.document.mapping(path)
             parameters = {key: value for key, value in stated.items() if key not in _NOT_PARAMETERS}
             use = PluginUse(path=path, parameters=parameters, role=role, file=file, context=context)
-            known.append(_prerequisite(name, path, each, use))
+            inherited = partial(index.inherited, name, document=context.collector.document)
+            known.append(_prerequisite(name, path, each, replace(use, inherited=inherited)))
     plugins: list[Prerequisite] = []
     for path, plugin in placed(("extras", PLUGINS), file.extras.plugins):
         if plugin.taskroles is None or role in plugin.taskroles:
@@ -91,7 +93,10 @@ def _ignores_failure(path: Path, policy: object, collector: DiagnosticCollector)
 
 
 def _own_parameters(use: PluginUse) -> Mapping[str, Value]:
-    """Return the values behind `this.parameters`; of those that are used, references in them are resolved."""
+    """Return the values behind `this.parameters`: its own, and those inherited that are used.
+
+    References in those that are used are resolved.
+    """
     used: set[str] = set()
     todo: list[Value] = list(use.parameters.values())
     while todo:
@@ -103,7 +108,9 @@ def _own_parameters(use: PluginUse) -> Mapping[str, Value]:
             todo += value.values()
         elif isinstance(value, list):
             todo += value
-    return {
+    own = {
         key: use.context.resolved((*use.path, key), value) if key in used and key not in _COMMAND_KEYS else value
         for key, value in use.parameters.items()
     }
+    taken = ((key, use.inherited(key)) for key in sorted(used - own.keys()))
+    return own | {key: use.context.resolved(*found) for key, found in taken if found is not None}

@@ -22,6 +22,7 @@ from ...validation.strict_model import (
     int_range,
     integer,
     pattern,
+    positive,
 )
 from .extras_schema import Extras
 
@@ -53,14 +54,13 @@ TextList = Annotated[list[Text], NOT_EMPTY]
 
 def _threshold(value: object) -> int | None:
     number = integer(value)
-    if value is None or (number is not None and (number == -1 or 1 <= number <= MAX_INT)):
+    if value is None or number == -1:
         return number
-    raise expected("-1 (never) or a whole number of at least 1")
+    return positive(number, "-1 (never)")
 
 
-Threshold = Annotated[
-    int | None, Validator(_threshold, {"type": ["integer", "null"], "minimum": -1, "not": {"const": 0}})
-]
+_THRESHOLD = {"type": ["integer", "null"], "minimum": -1, "maximum": MAX_INT, "not": {"const": 0}}
+Threshold = Annotated[int | None, Validator(_threshold, _THRESHOLD)]
 """The server takes 0 for left out, and numbers below -1, with which its controller fails the job."""
 
 

@@ -11,6 +11,7 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING
 
+from ...errors import did_you_mean
 from ...validation.partial_model import placed
 from .extras_schema import PLUGINS
 from .schema import DockerImage
@@ -88,11 +89,21 @@ def _check_roles(file: JobFile, index: PrerequisiteIndex, collector: DiagnosticC
         for where, listed in placed((*path, "prerequisites"), role.prerequisites):
             several = index.named.get(listed, ())
             if not several:
-                collector.add("E303", where, f"there is no prerequisite `{listed}`", near=(listed, index.named))
+                _add_unknown(where, listed, index, collector)
             elif len(several) > 1:
                 kinds = " and ".join(str(each.type) for _, each in several)
                 message = f"`{listed}` is the name of several prerequisites: {kinds}"
                 collector.add("W304", where, message, hint="rename all but one of them")
+
+
+def _add_unknown(path: Path, name: str, index: PrerequisiteIndex, collector: DiagnosticCollector) -> None:
+    """Add the diagnostic for a prerequisite that the file does not have.
+
+    Source: PAI documentation, prerequisites: they are found by name "from local or marketplace".
+    """
+    hint = "" if did_you_mean(name, index.named) else f"there is no marketplace here: copy `{name}` into this file"
+    message = f"the file has no prerequisite `{name}`"
+    collector.add("E303", path, message, hint=hint, near=(name, index.named))
 
 
 def _check_amounts(role: Role, path: Path, collector: DiagnosticCollector) -> None:
@@ -139,7 +150,7 @@ def _check_requirements(index: PrerequisiteIndex, collector: DiagnosticCollector
                 continue
             where, wanted = rest.popleft()
             if wanted not in named:
-                collector.add("E303", where, f"there is no prerequisite `{wanted}`", near=(wanted, named))
+                _add_unknown(where, wanted, index, collector)
             elif wanted not in open_names:
                 open_names[wanted] = True
                 stack.append((wanted, deque(index.requirements(wanted))))

@@ -30,7 +30,6 @@ def with_v1(job: Job, table: SlurmV1, collector: DiagnosticCollector) -> Job:
         min_succeeded=table.kill_all_on_completed_task_number or NEVER,
         directories=None if paths == (None, None, None) else Directories(data=data, output=output, code=code),
         auth_file=table.auth_file,
-        debug=table.is_debug,
         roles=tuple(_with_ports(role, table.fixed_ports.get(role.name, {}), collector) for role in job.roles),
     )
 

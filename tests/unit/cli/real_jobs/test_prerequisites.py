@@ -117,6 +117,44 @@ def test_a_failing_start_fails_the_task_with_its_status(ran: Callable[..., Ran],
     assert "error: a failed with status 1 (start)" in done.log("stderr")
 
 
+def test_actions_after_a_failure_know_its_status_and_change_nothing(ran: Callable[..., Ran]) -> None:
+    """An alert and an upload of logs: OpenPAI's issue 5145 wants both after a failure."""
+    alert = "echo alert $PAISLURM_EXIT_STATUS; exit 4; echo never"
+    done = ran(
+        ["test -z ${PAISLURM_EXIT_STATUS-}", "exit 9"],
+        [
+            script("a", ("taskSucceeds", "echo never"), ("taskFails", alert), ("containerExit", "echo a end")),
+            script("b", ("taskFails", "echo upload"), ("containerExit", "echo b $PAISLURM_EXIT_STATUS")),
+        ],
+        taskRoles__worker__prerequisites=["a", "b"],
+    )
+    assert done.order == ["commands - 9", "failure b 0", "failure a 4", "exit b 0", "exit a 0"]
+    assert done.log("runtime") == "upload\nalert 9\nb 9\na end\n"
+    assert (done.code, done.result["tasks"][0]["exit_status"]) == (1, 9)
+    assert "a ended with status 4 (failure), which has no effect" in done.log("stderr")
+
+
+def test_a_failing_start_or_success_script_is_a_failure_too(ran: Callable[..., Ran]) -> None:
+    alert = ("taskFails", "echo alert $PAISLURM_EXIT_STATUS")
+    done = ran(
+        ["true"],
+        [script("a", ("taskSucceeds", "exit 6")), script("b", ("taskSucceeds", "true"), alert)],
+        taskRoles__worker__prerequisites=["a", "b"],
+    )
+    assert done.order == ["commands - 0", "success b 0", "success a 6", "failure b 0"]
+    done = ran(["echo never"], [script("a", ("taskStarts", "exit 3"), alert)], taskRoles__worker__prerequisites=["a"])
+    assert (done.order, done.log("runtime")) == (["start a 3", "failure a 0"], "alert 3\n")
+
+
+def test_nothing_has_failed_where_the_commands_succeed(ran: Callable[..., Ran]) -> None:
+    done = ran(
+        ["true"],
+        [script("a", ("taskFails", "echo never"), ("containerExit", "echo $PAISLURM_EXIT_STATUS"))],
+        taskRoles__worker__prerequisites=["a"],
+    )
+    assert (done.order, done.log("runtime")) == (["commands - 0", "exit a 0"], "0\n")
+
+
 def test_failures_that_are_ignored_and_exits_after_a_failure(ran: Callable[..., Ran]) -> None:
     done = ran(
         ["echo ran", "exit 9"],
@@ -155,7 +193,12 @@ def test_a_stopped_task_runs_what_is_for_any_end(run: Runner, tmp_path: Path, su
     again = "read -r _ _ _ task _ </proc/$PPID/stat; kill -TERM $task"
     job = changed(JOB, "taskRoles/worker/commands", ["trap 'exit 0' TERM; touch ready; sleep 60 & wait"])
     job["prerequisites"].append(
-        script("a", ("taskSucceeds", "echo never"), ("containerExit", f"{again}; sleep 0.2; echo end"))
+        script(
+            "a",
+            ("taskSucceeds", "echo never"),
+            ("taskFails", "echo never"),
+            ("containerExit", f"{again}; sleep 0.2; echo end"),
+        )
     )
     job = changed(job, "taskRoles/worker/prerequisites", ["a"])
     assert run("submit", job_file(tmp_path, yaml.safe_dump(job)), "--backend", "local").code == 0

@@ -42,6 +42,18 @@ def code(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow("a whole job")
+def test_each_task_has_a_copy_of_what_a_link_leads_to(tmp_path: Path, code: Path, surroundings: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(code)
+    command = "bash link/deep/train.sh && touch link/mine"
+    done = paislurm("submit", job(tmp_path, command, codeDir=str(link)), "--backend", "local", "--wait")
+    assert done.returncode == 0, done.stderr
+    (folder,) = surroundings.iterdir()
+    assert (folder / "attempts/0/work/0-w/0/link/mine").exists()
+    assert not (code / "mine").exists()
+
+
+@pytest.mark.slow("a whole job")
 @pytest.mark.parametrize("form", ["{}", "file://{}", "{}/"])
 def test_code_is_in_the_working_directory_of_each_task(
     tmp_path: Path, code: Path, surroundings: Path, form: str
@@ -57,11 +69,8 @@ def test_code_is_in_the_working_directory_of_each_task(
 
 @pytest.mark.slow("whole jobs, which wait")
 def test_code_that_cannot_be_had(tmp_path: Path, code: Path, surroundings: Path) -> None:
-    with (code / "large").open("wb") as large:
-        large.truncate(200_000_001)
     cases = {
         "is not there": str(code / "nowhere"),
-        "more than the 200000000": str(code),
         "names no folder": "/",
         "no hdfs command": "hdfs://host:9000/code",
     }

@@ -99,6 +99,17 @@ def test_a_cron_that_has_stopped_is_said_at_once(run: Runner, job: str, strict: 
     assert "warning: no `paislurm monitor --once` has run for 2 h: is its line of the crontab still there?" in said
 
 
+def test_a_round_counts_though_only_the_profile_of_a_job_waits_for_it(
+    run: Runner, job: str, strict: Path, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cron calls `monitor --once` without the profile that `submit --site` named."""
+    assert slurm
+    monkeypatch.delenv("PAISLURM_SITE")
+    assert run("submit", job, "--site", str(strict)).code == 0
+    assert run("monitor", "--once").code == 0
+    assert [each.who for each in rounds(monitor_folder())][1:] in (["cron"], ["person"], ["scrontab"])
+
+
 def test_a_site_that_has_a_monitor_again_waits_for_no_cron(run: Runner, job: str, slurm: FakeBackend) -> None:
     assert slurm
     add(monitor_folder(), Round(int(time.time()) - 7300, "cron"))

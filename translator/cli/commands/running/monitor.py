@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
     from ....monitor.asking.answer import Answer, Ask
     from ....monitor.loop import Monitor
-    from ....site.profile import Site
     from ....state.lock import Lock
+    from ...jobs.job_sites import JobSites
 
 MIN_CHARGE = 0.02
 """CPU seconds that are worth a line of the bill."""
@@ -39,7 +40,7 @@ ROUND = 60
 @click.argument("job", metavar="[JOB]", required=False, type=Job())
 @click.option("--bill", "as_bill", is_flag=True, help="Show what was asked of Slurm in the last 24 hours, and end.")
 @click.option("--once", is_flag=True, help="Poll all jobs once, do what is due, and end.")
-@click.option("--site", metavar="FILE", help="The site profile, which names the notifier and bounds the polling.")
+@click.option("--site", metavar="FILE", help="The site profile for all jobs. Default: each job's own.")
 @json_option
 def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_json: bool) -> int:
     """Look after your jobs: write down how they end, and submit the attempts that are due.
@@ -47,6 +48,8 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
     It looks at the folders of jobs each second, and asks Slurm every three minutes, or as often as the site says, for
     all jobs at once; sooner where a folder says that Slurm has something to tell. --bill shows what was asked for you,
     by all commands.
+
+    Each job has the notifier and the bounds of the site profile that it was submitted with. --site names one for all.
 
     It ends when nothing is left to watch. `submit` leaves one behind where the site allows it; of any number that
     run, one does the work. Every command that shows a job does the same for that job, if no monitor runs.
@@ -60,6 +63,7 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
     from ...context import monitor_folder
     from ...input.sites import find_site
     from ...jobs.asking import seldom
+    from ...jobs.job_sites import JobSites
     from ...jobs.refresh import monitor_lock
     from ...jobs.rounds import note_round
     from ...jobs.show_bill import show_bill
@@ -72,11 +76,11 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
     # Who is told to end lets the next monitor begin at once; that is how one of another version takes over.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     outlive_warning()
+    sites = JobSites(profile, for_all=site is not None)
     if job is not None:
-        return _step_of(job, profile, once=once, as_json=as_json)
+        return _step_of(job, sites, once=once, as_json=as_json)
     lock = monitor_lock()
-    interval = profile.monitor.max_poll_interval
-    monitor = _monitor(profile, lock, seldom(min(ROUND, interval) if once else interval))
+    monitor = _monitor(sites, lock, lambda interval: seldom(min(ROUND, interval) if once else interval))
     if once:
         note_round(profile)
     worked, tries, problem = False, 0, ""
@@ -85,7 +89,7 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
         with lock.taken() as mine:
             if mine:
                 worked = True
-                spent = _work(monitor, once=once, interval=interval)
+                spent = _work(monitor, once=once)
         if spent:
             return _go_on_in_another(site, as_json=as_json)
         if (worked and (once or not monitor.left())) or (not worked and not monitor.left()):
@@ -97,7 +101,7 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
             break
         # A folder that cannot be written is tried for as long as there are jobs.
         tries += not problem
-        time.sleep(interval if problem else 0 if worked else 1)
+        time.sleep(profile.monitor.max_poll_interval if problem else 0 if worked else 1)
     if not worked and not problem:
         log("another monitor is at work" if monitor.left() else "there is no job to look after")
     if as_json:
@@ -105,27 +109,21 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
     return 0
 
 
-def _monitor(site: Site, lock: Lock, ask: Ask, ahead: Callable[[str], int] = lambda _: 0) -> Monitor:
-    from ....monitor.loop import SOON, Monitor
+def _monitor(
+    sites: JobSites, lock: Lock, ask: Callable[[float], Ask], ahead: Callable[[str], int] = lambda _: 0
+) -> Monitor:
+    from ....monitor.loop import Monitor
     from ....monitor.notify import NotificationSender
     from ...context import store
-    from ...jobs.asking import seldom
     from ...jobs.folders.housekeeping import keep_house
     from ...jobs.refresh import dependencies
 
-    notifier = site.notifier
-    sender = NotificationSender(notifier.argv, mail=notifier.mail) if notifier else NotificationSender()
-    means = dependencies(
-        lock,
-        _charging(ask),
-        lambda: site.retry.max_attempts_per_hour,
-        ask_soon=seldom(min(SOON, site.monitor.max_poll_interval)),
-        ahead=ahead,
-    )
-    return Monitor(store(), means, sender, _log, lambda: keep_house(site.remove_after, _log))
+    sender = NotificationSender(sites.of)
+    means = dependencies(lock, sites, seldom=_charging(ask), ahead=ahead)
+    return Monitor(store(), means, sender, _log, lambda: keep_house(sites.own.remove_after, _log))
 
 
-def _step_of(job: str, site: Site, *, once: bool, as_json: bool) -> int:
+def _step_of(job: str, sites: JobSites, *, once: bool, as_json: bool) -> int:
     """Take a step with one job, and say whether this process did it."""
     from ...context import store, user_name
     from ...jobs.asking import seldom
@@ -135,7 +133,7 @@ def _step_of(job: str, site: Site, *, once: bool, as_json: bool) -> int:
     if not once:
         raise click.UsageError("a JOB goes with --once: a monitor that stays looks after all jobs")
     folder, lock = store().find(job, user=user_name()), monitor_lock()
-    worked = take_step(folder, _monitor(site, lock, seldom(MAX_AGE, everything), ahead), lock)
+    worked = take_step(folder, _monitor(sites, lock, lambda _: seldom(MAX_AGE, everything), ahead), lock)
     if not worked:
         _log(f"{folder.name}: another process is at work, or has done what was due")
     if as_json:
@@ -143,38 +141,38 @@ def _step_of(job: str, site: Site, *, once: bool, as_json: bool) -> int:
     return 0
 
 
-def _work(monitor: Monitor, *, once: bool, interval: float) -> bool:
+def _work(monitor: Monitor, *, once: bool) -> bool:
     """Do the work under the lock; tell whether another process is to go on with it."""
     spent = False
     try:
         if once:
             monitor.step()
         else:
-            spent = monitor.run(interval)
+            spent = monitor.run()
         monitor.finish()
     except OSError as error:
         _log(f"the lock is another monitor's, or cannot be written: {error}")
     return spent
 
 
-def _charging(ask: Ask) -> Ask:
-    """Return the same question, which puts this process's own CPU time on the bill whenever it is asked."""
+def _charging(ask: Callable[[float], Ask]) -> Callable[[float], Ask]:
+    """Return the same questions, which put this process's own CPU time on the bill whenever they are asked."""
     from ....monitor.asking.bill import MONITOR, Call
     from ....monitor.watching.cpu_limit import used
     from ...context import bill
 
     charged = 0.0
 
-    def asked(name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
+    def asked(interval: float, name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
         nonlocal charged
         now = used()
         if now - charged >= MIN_CHARGE:
             with suppress(OSError):
                 bill().add(Call(time=time.time(), program=MONITOR, cpu=now - charged))
             charged = now
-        return ask(name, ids, tags)
+        return ask(interval)(name, ids, tags)
 
-    return asked
+    return lambda interval: partial(asked, interval)
 
 
 def _go_on_in_another(site: str | None, *, as_json: bool) -> int:

@@ -1,0 +1,135 @@
+"""A job is looked after by the site profile of its submit, unless somebody else may have changed that since."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.cli.input import sites
+from paislurm.translator.cli.jobs.job_sites import JobSites, missing_profile
+from paislurm.translator.site.profile import MonitorSettings, Notifier, Site
+from paislurm.translator.state.history import History
+from paislurm.translator.state.run_record import FileDigest, RunRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OWN = Site(monitor=MonitorSettings(max_poll_interval=99), notifier=Notifier(argv=("/own",), mail=False))
+TEXT = "monitor: {maxPollInterval: 7}\nretry: {maxAttemptsPerHour: 3}\nnotifications: {sendmail: /usr/sbin/sendmail}\n"
+OTHER = TEXT.replace("7", "8")
+
+
+def submitted_with(*files: Path) -> History:
+    """Return the history of a job that was submitted with these files as they are now."""
+    digests = tuple(FileDigest(file=str(file), sha256=sha256(file.read_bytes()).hexdigest()) for file in files)
+    run = RunRecord(
+        parameters={}, overrides={}, suffix="", argv=(), submit_folder="", kept_sha256="", script_sha256="",
+        job_file=FileDigest(file="-", sha256=""), site_profiles=digests, secrets_file="", paislurm_version="",
+        submitted_by="",
+    )  # fmt: skip
+    return History(job="demo", backend="slurm", run=run)
+
+
+@pytest.fixture(autouse=True)
+def no_profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sites, "SYSTEM", tmp_path / "system.yaml")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("PAISLURM_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("PAISLURM_SITE", raising=False)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "site.yaml"
+    path.write_text(TEXT)
+    path.chmod(0o600)
+    return path
+
+
+def says(known: History, **options: bool) -> tuple[Sequence[str], float, int, str]:
+    """Return who is notified, how often Slurm is polled, how many attempts an hour has, and what is wrong."""
+    found = JobSites(OWN, **options)
+    site = found.of(known)
+    return site.notifier, site.poll_interval, found.most_attempts(known), site.problem
+
+
+def test_the_profile_of_the_submit_counts(file: Path) -> None:
+    known = submitted_with(file)
+    assert says(known) == (("/usr/sbin/sendmail", "-t", "-i"), 7, 3, "")
+    assert JobSites(OWN).of(known).sends_mail
+    assert says(known, for_all=True) == (("/own",), 99, 60, "")
+    assert says(History(job="old")) == says(submitted_with()) == (("/own",), 99, 60, "")
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+def test_what_its_owner_changes_counts(file: Path, mode: int) -> None:
+    known = submitted_with(file)
+    file.write_text(OTHER)
+    file.chmod(mode)
+    assert says(known)[1:] == (8, 3, "")
+
+
+def test_what_others_may_have_changed_does_not_count(file: Path) -> None:
+    known = submitted_with(file)
+    file.chmod(0o666)
+    assert says(known)[1:] == (7, 3, ""), "it is as it was"
+    file.write_text(OTHER)
+    notifier, interval, most, problem = says(known)
+    assert (notifier, interval, most) == ((), 99, 60)
+    why = "has changed since the job was submitted, and others can write to it (mode 0666)"
+    assert problem.startswith(f"the site profile {file} {why}; no notification is sent")
+
+
+def test_a_folder_that_others_can_write_to_may_hold_another_file(file: Path) -> None:
+    known = submitted_with(file)
+    file.parent.chmod(0o777)
+    assert says(known)[3] == ""
+    file.write_text(OTHER)
+    assert f"others can write to {file.parent} (mode 0777)" in says(known)[3]
+
+
+def test_a_layer_that_it_extends_is_held_to_the_same(file: Path) -> None:
+    upper = file.with_name("upper.yaml")
+    upper.write_text("extends: site.yaml\n")
+    known = submitted_with(upper, file)
+    assert says(known)[1:] == (7, 3, "")
+    file.chmod(0o622)
+    file.write_text(OTHER)
+    assert "others can write to it (mode 0622)" in says(known)[3]
+
+
+@pytest.mark.parametrize("broken", ["nothing: here\n", "{"])
+def test_one_that_cannot_be_read_is_reported(file: Path, broken: str) -> None:
+    known = submitted_with(file)
+    assert missing_profile(known) == ""
+    file.write_text(broken)
+    assert says(known)[:3] == ((), 99, 60)
+    assert "; no notification is sent" in says(known)[3]
+    file.unlink()
+    assert says(known)[3] == missing_profile(known)
+    assert missing_profile(known).startswith(f"the site profile {file}, which the job was submitted with, is gone;")
+
+
+def test_profiles_that_are_found_without_a_name_are_found_again() -> None:
+    """The user's own adds to the system's; what `submit` keeps of Slurm's answers is made anew."""
+    own = sites.user_path()
+    own.parent.mkdir(parents=True)
+    own.write_text("retry: {maxAttemptsPerHour: 4}\n")
+    known = submitted_with(own)
+    own.write_text("retry: {maxAttemptsPerHour: 5}\n")
+    own.chmod(0o664)
+    assert says(known) == ((), 180, 5, "")
+    sites.SYSTEM.write_text(TEXT)
+    known = submitted_with(own, sites.SYSTEM)
+    assert says(known)[1:] == (7, 5, "")
+    own.unlink()
+    assert f"the site profile {own}, which the job was submitted with, is gone" in missing_profile(known)
+    detected = sites.detected_path()
+    detected.parent.mkdir(parents=True)
+    detected.write_text(TEXT)
+    known = submitted_with(detected)
+    detected.unlink()
+    assert missing_profile(known) == ""
