@@ -37,8 +37,6 @@ def build_parser() -> argparse.ArgumentParser:
     for_tests.add_argument("argv", nargs="+", metavar="-- ARGV")
     building = add("horovod", "build Horovod, without which some tests are skipped: 2 to 8 minutes, once a machine")
     building.add_argument("--background", action="store_true", help="begin, at low priority, and do not wait for it")
-    package = add("install-package", "install a paislurm wheel or source folder for the users")
-    package.add_argument("source", type=Path)
     add("up", "boot the cluster unless it is up and well")
     add("down", "stop the cluster").add_argument("--purge", action="store_true", help="remove its folder too")
     add("status", "show hosts, daemons and nodes")
@@ -61,8 +59,6 @@ def execute(cluster: Cluster, options: argparse.Namespace) -> int:
             return held.run(options.argv)
         case "horovod":
             (horovod.start if options.background else horovod.build)()
-        case "install-package":
-            packages.install_package(cluster.instance, options.source)
         case "up":
             cluster.up()
         case "down":

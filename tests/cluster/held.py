@@ -1,4 +1,4 @@
-"""All clusters that the tests need, booted once before the tests, for as long as these run."""
+"""All clusters that the tests need, with the checkout's paislurm: booted once before the tests, up until these end."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from tests.cluster import sharing
+from tests.cluster.checkout import install_checkout
 from tests.cluster.cluster import Cluster
 from tests.cluster.instance import ClusterError, default_instance
 from tests.cluster.kinds import KINDS, SLURMS
@@ -56,6 +57,7 @@ def boot(slurm: str, stack: contextlib.ExitStack) -> dict[str, str]:
         keep = os.environ.get("PAISLURM_KEEP_CLUSTER") == "1"
         try:
             stack.enter_context(sharing.use(cluster.instance, cluster.up, cluster.down, keep=keep))
+            install_checkout(cluster.instance)
         except ClusterError as error:
             faults[str(cluster.instance.folder)] = str(error)
     return faults

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,8 +64,7 @@ def venv_python(instance: Instance) -> Path:
     """Return the python of the cluster's virtual environment, which is made when it is missing."""
     python = instance.venv / "bin" / "python"
     if not python.exists():
-        # Hosts with a root tree of their own reach no registry: what the package needs is in their tree.
-        options = ["--clear", *(["--system-site-packages"] if instance.has_own_tree else [])]
+        options = ["--clear", "--without-pip", *(["--system-site-packages"] if instance.has_own_tree else [])]
         call([*inside(instance), "/usr/bin/python3", "-m", "venv", *options, str(instance.venv)])
     return python
 
@@ -77,72 +74,24 @@ def inside(instance: Instance) -> list[str]:
     return enter(instance, LOGIN) if instance.has_own_tree else []
 
 
-def install_package(instance: Instance, source: Path) -> bool:
-    """Install a wheel or a source folder for the cluster's users; return False when it is there already.
-
-    Dependencies are installed when the package's list of them has changed, not each time.
-    """
-    python = venv_python(instance)
-    stamp = instance.venv / "installed-package"
-    wanted = fingerprint(source)
-    if stamp.exists() and stamp.read_text() == wanted:
-        return False
-    stamp.unlink(missing_ok=True)
-    pip = [*inside(instance), str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    with seen_by_hosts(instance, source) as package:
-        subprocess.run([*pip, "--force-reinstall", "--no-deps", str(package)], check=True)
-        complete = subprocess.run(
-            [*inside(instance), str(python), "-m", "pip", "check"], stdout=subprocess.DEVNULL, check=False
-        )
-        if complete.returncode != 0:
-            subprocess.run([*pip, str(package)], check=True)
-    stamp.write_text(wanted)
-    return True
-
-
-@contextlib.contextmanager
-def seen_by_hosts(instance: Instance, source: Path) -> Iterator[Path]:
-    """Return a wheel or a source folder as the cluster's own Python finds it.
-
-    Hosts with a root tree of their own see few folders of the machine's, and build nothing: that needs a registry.
-    """
-    if not instance.has_own_tree:
-        yield source
+def install_wheel(instance: Instance, wheel: Path) -> None:
+    """Install the program for the cluster's users."""
+    if instance.has_own_tree:
+        unpack_wheel(instance, wheel)
         return
-    with tempfile.TemporaryDirectory(dir=instance.base) as name:
-        folder = Path(name)
-        if source.is_file():
-            yield Path(shutil.copy(source, folder))
-        else:
-            ignored = shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__")
-            yield build_wheel(shutil.copytree(source, folder / "sources", symlinks=True, ignore=ignored), folder)
+    pip = [sys.executable, "-m", "pip", f"--python={venv_python(instance)}", "--quiet"]
+    for words in (["uninstall", "--yes", "paislurm"], ["install", str(wheel)]):
+        subprocess.run([*pip, *words], check=True)
 
 
-def build_wheel(sources: Path, folder: Path) -> Path:
-    """Build a wheel into a folder and return it; the build leaves files beside the sources."""
-    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(sources)]
-    done = subprocess.run(pip, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise ClusterError(f"{sources}: no wheel can be built\n{done.stderr}".rstrip())
-    (wheel,) = folder.glob("*.whl")
-    return wheel
-
-
-def fingerprint(source: Path) -> str:
-    """Return a hash of a wheel's members or of a folder's files; times do not count in wheels."""
-    if not source.exists():
-        raise ClusterError(f"{source}: no such wheel or folder")
-    if source.is_file():
-        with zipfile.ZipFile(source) as wheel:
-            entries = sorted(f"{member.filename} {member.CRC}" for member in wheel.infolist())
-    else:
-        entries = sorted(source_files(source))
-    return hashlib.sha256("\n".join(entries).encode()).hexdigest()
-
-
-def source_files(folder: Path) -> Iterator[str]:
-    for parent, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith((".", "build", "__pycache__"))]
-        for name in files:
-            status = os.lstat(Path(parent, name))
-            yield f"{parent}/{name} {status.st_size} {status.st_mtime_ns}"
+def unpack_wheel(instance: Instance, wheel: Path) -> None:
+    """Do what pip does, which a tree has not: hosts reach no registry, and what a wheel needs is in their tree."""
+    python = venv_python(instance)
+    (packages,) = instance.venv.glob("lib/python3*/site-packages")
+    for old in packages.glob("paislurm*"):
+        shutil.rmtree(old)
+    zipfile.ZipFile(wheel).extractall(packages)
+    call([*inside(instance), str(python), "-m", "compileall", "-q", str(packages)])
+    program = python.with_name("paislurm")
+    program.write_text(f"#!{python}\nfrom paislurm.translator.cli.start import run\n\nrun()\n", encoding="utf-8")
+    program.chmod(0o755)

@@ -5,7 +5,6 @@ It takes minutes on two processors: `make chaos` runs it.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
 
 TASKS, OTHER = 2000, 700
-CHAOS = "PAISLURM_CHAOS" in os.environ
 READ = f"""if ((PAI_TASK_INDEX >= {TASKS - 100})); then
           echo "$(env | grep -c ^PAI_HOST_IP_t_) $(env | grep ^PAI_HOST_IP_t_0=)"
           env | grep -m 1 ^PAI_TASK_ROLE_t_HOST_LIST=
@@ -26,7 +24,7 @@ READ = f"""if ((PAI_TASK_INDEX >= {TASKS - 100})); then
         fi"""
 
 
-@pytest.mark.skipif(not CHAOS, reason="takes minutes: `make chaos` has it")
+@pytest.mark.chaos("takes minutes")
 @pytest.mark.timeout(1200)
 def test_two_thousand_tasks_know_each_other(installed: Cluster, workdir: Path) -> None:
     extras = "{gangAllocation: false, slurm: {slots: 64}}"

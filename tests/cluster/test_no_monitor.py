@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 STRICT = "monitor: none\n"
 CHAOS = bool(os.environ.get("PAISLURM_CHAOS"))
-chaos = pytest.mark.skipif(not CHAOS, reason="waits minutes for Slurm: `make chaos` has every fault")
+chaos = pytest.mark.chaos("waits minutes for Slurm")
 IN_ANY_RUN = ("alone", "het", "memory", "told")
 """The jobs that are over in seconds; the others of `jobs` are for `make chaos`."""
 KILLS = [("write", number) for number in range(1, 7)] + [("fsync", 4), ("link", 1), ("rename", 1)]

@@ -13,8 +13,19 @@ PACKAGES = ("slurm-client", "bash", "openmpi-bin", "charliecloud", "python3-mini
 def versions(slurm: str) -> str:
     """Return a line with the packages' versions; sid's are others each week."""
     instance = default_instance(slurm)
-    root = tree(instance.suite) if instance.has_own_tree else None
-    where = [f"--admindir={root}/var/lib/dpkg"] if root else []
-    query = ["dpkg-query", *where, "--show", "--showformat=${Package} ${Version}, ", *PACKAGES]
+    library = library_of(tree(instance.suite)) if instance.has_own_tree else ""
+    packages = ", ".join(f"{name} {version}" for name, version in packages_of(slurm).items())
+    return f"{slurm}: Debian {instance.suite}, {packages}{library}"
+
+
+def slurm_of(slurm: str) -> str:
+    """Return the version of Slurm, without what Debian adds."""
+    return packages_of(slurm)["slurm-client"].partition("-")[0]
+
+
+def packages_of(slurm: str) -> dict[str, str]:
+    instance = default_instance(slurm)
+    where = [f"--admindir={tree(instance.suite)}/var/lib/dpkg"] if instance.has_own_tree else []
+    query = ["dpkg-query", *where, "--show", "--showformat=${Package} ${Version}\n", *PACKAGES]
     answer = subprocess.run(query, capture_output=True, text=True, check=False).stdout
-    return f"{slurm}: Debian {instance.suite}, {answer.rstrip(', ')}{library_of(root) if root else ''}"
+    return dict(line.split() for line in answer.splitlines())

@@ -95,7 +95,10 @@ QUESTIONS = {
         "--noheader --me --format=%i --clusters=paislurm",
         "--noheader --array --states=all --partition=normal --Format=JobArrayID:|,tres-alloc:| --local",
     ],
-    "sacct": ["--parsable2 --allocations --format=JobID --jobs=NUMBER --starttime=now-1hour --clusters=paislurm"],
+    "sacct": [
+        "--parsable2 --allocations --format=JobID --jobs=NUMBER --starttime=now-1hour --clusters=paislurm",
+        "--parsable2 --noheader --noconvert --format=JobID --jobs=NUMBER",
+    ],
     "sinfo": [
         "--noheader --Node --nodes=n1 --format=%N",
         "--noheader --Node --partition=normal --Format=NodeList:|,GresUsed:| --local",

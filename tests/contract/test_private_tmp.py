@@ -6,7 +6,6 @@ failed"), and jobs with it: `make chaos` runs this.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,9 +26,7 @@ time: {grace: 5, killWait: 5}
 """
 
 
-@pytest.mark.skipif(
-    "PAISLURM_CHAOS" not in os.environ, reason="Slurm's own plugin fails at times in these hosts: `make chaos` has it"
-)
+@pytest.mark.chaos("Slurm's own plugin fails at times in these hosts")
 def test_a_job_with_a_tmp_of_its_own(site: Site, folder: Path) -> None:
     """Its tasks, the batch script and commands that come in later share that; nobody else sees it."""
     command = "touch /tmp/of-job-$PAI_TASK_INDEX; echo up; sleep infinity"

@@ -63,12 +63,14 @@ def test_a_job_begins_after_another_that_needed_a_retry(site: Site, folder: Path
 
 
 def test_a_job_whose_other_fails_ends_without_a_slurm_job(site: Site, folder: Path) -> None:
-    first = described(site, folder, "failing", role("w", 1, "sleep 5; exit 3"), FAST)
+    go = folder / "go"
+    first = described(site, folder, "failing", role("w", 1, f"until [ -e {go} ]; do sleep 0.1; done; exit 3"), FAST)
     done(first, "submit", "failing.yaml")
     waiting = described(site, folder, "behind", role("w", 1, "true"), FAST)
     done(first, "submit", "behind.yaml", "--after", "failing")
     done(first, "submit", "behind.yaml", "--suffix", "-any", "--after", "failing:ended")
     assert waiting.status()["state"] == "WAITING"
+    go.touch()
     state, code, reason = waiting.over()
     assert (state, code, waiting.status()["job_id"]) == ("STOPPED", -210, None)
     assert reason.startswith("never submitted: it was to begin after ")

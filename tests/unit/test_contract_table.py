@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
 from tests.contract.backends import WAYS
 from tests.contract.table import lines_of_backends, lines_of_table
+from tests.contract.tried import LINE, README, line
 
 SLURMS = ["own", "newest"]
 
@@ -52,3 +54,12 @@ def test_without_cases_there_is_no_table() -> None:
 
 def test_names_of_backends_can_be_told_from_versions() -> None:
     assert not [way.name for way in WAYS if "-" in way.name]
+
+
+def test_the_readme_has_one_sentence_about_what_was_tried() -> None:
+    (said,) = LINE.findall(README.read_text(encoding="utf-8"))
+    parts = re.search(r" on (\d{4}-\d\d-\d\d) with Slurm (.*)\.", said)
+    assert parts
+    versions = {suite: version for version, suite in re.findall(r"(\d\d\.\d\d\.\d+) \(Debian (\w+)\)", parts[2])}
+    assert len(versions) == 3
+    assert line(parts[1], versions) == said

@@ -57,11 +57,11 @@ def test_what_a_trap_may_not_do(action: str) -> None:
 
 
 @pytest.mark.slow("dozens of scripts for each bash, which is made first where it is missing")
-@pytest.mark.parametrize("version", bashes.VERSIONS)
-def test_a_signal_leaves_a_result(version: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("bash", bashes.BASHES)
+def test_a_signal_leaves_a_result(bash: str, tmp_path: Path) -> None:
     """Scripts are signalled while they prepare, and when the time limit of a `read` of a second is nearly over."""
     try:
-        storm = Storm(tmp_path, bashes.find(version))
+        storm = Storm(tmp_path, bashes.find(bash))
     except bashes.NoBashError as reason:
         pytest.skip(str(reason))
     chance = random.Random(os.getpid())
