@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -51,6 +50,8 @@ def _number_text(value: float) -> str:
     if value == 0:
         return "0"
     if 1e-6 <= abs(value) < 1e21:
+        from decimal import Decimal
+
         text = format(Decimal(repr(value)), "f")
         return text.rstrip("0").rstrip(".") if "." in text else text
     mantissa, _, exponent = repr(value).partition("e")
