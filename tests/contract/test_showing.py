@@ -53,6 +53,11 @@ def test_a_job_that_is_retried_is_looked_at(site: Site, folder: Path, window: Ca
 
     used = json.loads(job.paislurm("top", "--json", job.name).stdout)
     assert {usage["role"] for usage in used["usages"]} == {"web", "trainer"}
+    once = job.paislurm("watch", "--once", job.name).stdout
+    assert re.search(r"submitted \S+ ago  ran 00:\d\d:\d\d( of [\d:-]+)?\n", once), once
+    if used["measured_by"] == "sstat":
+        assert re.search(r"a task uses of web: ([\d.]+ CPUs, )?\d+ MiB of memory", once), once
+    assert "── web-0 r RUNNING, stdout" in once
     port = str(tasks["web-1"]["ports_by_label"]["ssh"][0])
     done = site.run("bash", "-c", FORWARD, "forward", job.name, "web-1", port, cwd=job.folder, env=job.env)
     assert LISTED in done.stdout, done.stdout + done.stderr

@@ -35,8 +35,13 @@ def test_a_sweep_runs_and_is_submitted_once(site: Site, folder: Path) -> None:
     job = described(site, folder, "swept", role("w", 1, command), FAST)
     sweep = ("submit", "swept.yaml", "--sweep", "lr=0.1,0.01", "--sweep", "seed=1..2")
     assert len(done(job, *sweep).splitlines()) == 4
-    again = json.loads(done(job, *sweep, "--wait", "--json"))
-    assert (again["jobs"], len(again["present"])) == ([], 4)
+    bill = json.loads(done(job, "monitor", "--bill", "--json"))
+    calls = {each["program"]: each["calls"] for each in bill["programs"]}
+    assert (calls["sbatch"], calls.get("squeue", 0)) == (4, 0), "no job is looked at that is not there"
+    said = job.paislurm(*sweep, "--wait", "--json")
+    again = json.loads(said.stdout)
+    assert (said.returncode, again["jobs"], len(again["present"])) == (0, [], 4)
+    assert said.stderr.endswith("group swept: 4 jobs, 4 succeeded\n")
     rows = json.loads(done(job, "list", "--group", "swept", "--json"))["jobs"]
     assert [(row["sweep"]["lr"], row["sweep"]["seed"], row["state"], row["exit_code"]) for row in rows] == [
         ("0.01", "1", "SUCCEEDED", 0),

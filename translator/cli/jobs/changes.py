@@ -42,11 +42,16 @@ class JobLines:
         self._max_age, self._later = BY_A_PERSON, JobSites().interval()
         self._seen: list[Line] = []
 
-    def look(self, now: float) -> Look | None:
-        """Return how the jobs stand; None while it is not time to look. `now` is in seconds of any clock."""
+    def look(self, now: float, *, fresh: bool = False) -> Look | None:
+        """Return how the jobs stand; None while it is not time to look. `now` is in seconds of any clock.
+
+        With `fresh`, why jobs wait is no older than a person is shown it.
+        """
         if not self._pace.due(now):
             return None
         named = self._names is not None
+        if fresh and any(line.state == "WAITING" for line in self._seen):
+            self._max_age = min(BY_A_PERSON, self._later)
         found, problems = lines(store(), everything=named, max_age=self._max_age, names=self._names)
         self._max_age = self._later
         if not named:

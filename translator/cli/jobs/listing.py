@@ -16,6 +16,7 @@ from ...monitor.waits import advice
 from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
 from ..context import user_name
+from .asked import asked_of
 from .asking import BY_A_PERSON
 from .refresh import refresh_all
 
@@ -33,7 +34,8 @@ class Line:
     `readable` is false where the journal cannot be read: then the reason says why, and the rest is not known.
 
     That the time from which on it waits becomes known is no change, nor is another `expected_start_at`: when Slurm
-    expects to start it. `group` and `parameters` are known where `with_run` has read them.
+    expects to start it. `time_limit` is in seconds, None for a job that has ended; `parameters` are known where
+    `with_run` has read them.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Line:
     advice: str = ""
     readable: bool = True
     group: str = ""
+    time_limit: int | None = field(default=None, compare=False)
     parameters: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -78,9 +81,9 @@ class Line:
 
     def as_dict(self) -> dict[str, object]:
         """Return the line for `--json`, without what `with_run` adds."""
-        nulls = ("job_id", "virtual_cluster", "partition", "node_list")
+        nulls = ("job_id", "virtual_cluster", "partition", "node_list", "group")
         found = {**vars(self), **{name: getattr(self, name) or None for name in nulls}}
-        del found["group"], found["parameters"]
+        del found["parameters"]
         return found
 
 
@@ -134,7 +137,7 @@ def lines(
 
 
 def with_run(found: Sequence[Line]) -> list[Line]:
-    """Return lines with the group and the parameters with which their jobs were submitted; it reads their journals."""
+    """Return lines with the parameters with which their jobs were submitted; it reads their journals."""
     from pathlib import Path
 
     from ...state.job_folder import JobFolder
@@ -145,7 +148,7 @@ def with_run(found: Sequence[Line]) -> list[Line]:
         with suppress(OSError):
             created = JobFolder(path=Path(line.folder)).created()
             if created is not None:
-                return replace(line, group=created.group, parameters=created.run.parameters if created.run else {})
+                return replace(line, parameters=created.run.parameters if created.run else {})
         return line
 
     return [one(line) for line in found]
@@ -182,6 +185,7 @@ def _ended(name: str, job: EndedJob, folder: str) -> Line:
         virtual_cluster=job.virtual_cluster,
         partition=job.partition,
         node_list=job.node_list,
+        group=job.group,
     )
 
 
@@ -194,6 +198,7 @@ def line_of(view: View) -> Line:
         ended_at=ended_at(view),
         expected_start_at=expected_start_at(view),
         node_list=node_list(view),
+        time_limit=asked_of(view).time_limit,
     )
 
 
@@ -216,4 +221,5 @@ def _line(folder: JobFolder, known: History, job_status: JobStatus, completed: i
         partition=known.partition,
         waits_began_at=job_status.since,
         advice=advice(job_status.waits),
+        group=known.group,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...folded_names import by_numbers
-from .times import age, by_size, elapsed, elapsed_seconds, format_time, number
+from .times import age, by_size, elapsed, elapsed_seconds, elapsed_text, format_time, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -69,6 +69,7 @@ COLUMNS: Mapping[str, Column] = {
         lambda line, now: elapsed(line.runs_since, line.ended_at, now),
         lambda line, now: elapsed_seconds(line.runs_since, line.ended_at, now),
     ),
+    "limit": Column(lambda line, _: elapsed_text(line.time_limit), lambda line, _: line.time_limit),
     "start": _moment(lambda line: line.expected_start_at),
     "partition": _plain(lambda line: line.partition),
     "vc": _plain(lambda line: line.virtual_cluster),

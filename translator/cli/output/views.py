@@ -5,16 +5,15 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import asdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ...monitor.failure import advice_between
 from ...monitor.last_attempt import ended_at, expected_start_at, node_list, runs_since, started_at
 from ...monitor.status import Status
 from ...monitor.waits import advice
-from ...sbatch_forms import seconds_of
-from ...state.kept_plan import directives, gpu_count, kept_plan
 from ...state.script_reports import read_scripts
 from ...text_tables import pairs_text
+from ..jobs.asked import asked_of
 from ..options import STATES
 from ..where.task_places import place_dict, task_places
 from .change_rows import change_dict, change_rows
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
     from ...state.records import Retry
+    from ..jobs.asked import Asked
 
 EVERY_TASK = TaskFilter()
 
@@ -170,27 +170,6 @@ def print_view(
             print_result("no such tasks")
     if failure is not None:
         print_result(f"\n{failure_text(failure)}")
-
-
-class Asked(NamedTuple):
-    """Hold what a job asks of Slurm, after all changes: its time limit in seconds, and the GPUs of all its tasks."""
-
-    account: str | None
-    time_limit: int | None
-    job_gpus: int
-
-
-def asked_of(view: View) -> Asked:
-    """Return what a job asks of Slurm, as far as its folder tells."""
-    plan = kept_plan(view.folder)
-    now = dict(directives(plan))
-    for change in view.history.changes:
-        now |= change.values
-    try:
-        limit = seconds_of(now.get("time", ""))
-    except ValueError:
-        limit = None
-    return Asked(now.get("account") or None, limit, gpu_count(plan))
 
 
 def _asked_rows(asked: Asked) -> list[tuple[str, str]]:

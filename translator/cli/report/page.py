@@ -23,7 +23,7 @@ from ..options import STATES
 from ..output.console import one_line, visible
 from ..output.failure import failure_rows
 from ..output.times import by_size, format_time
-from ..usage.show import memory_text
+from ..usage.show import used_text
 from .charts import NARROW, WIDE, drawn_counts, drawn_gantt
 
 if TYPE_CHECKING:
@@ -143,16 +143,11 @@ def span(begins: int | None, ends: int | None) -> str:
 
 
 def usage_text(usage: StepUsage, tasks: Sequence[TaskEntry]) -> str:
-    """Return what each task of a role used: `1.8 CPUs, 2.1 GiB of memory (at most 2.4), 71 % of its GPUs`."""
+    """Return what each task of a role used on average."""
     lasted = [task.ended_at - task.started_at for task in tasks if task.started_at and task.ended_at]
     seconds = sum(lasted) / len(lasted) if lasted else 0
-    parts = [f"{usage.cpu_seconds * usage.tasks / len(tasks) / seconds:.2f} CPUs"] if seconds else []
-    parts.append(f"{memory_text(usage.memory_mib)} of memory (at most {memory_text(usage.max_memory_mib)})")
-    if usage.gpu_percent is not None:
-        parts.append(f"{usage.gpu_percent} % of its GPUs")
-    if usage.gpu_memory_mib is not None:
-        parts.append(f"{memory_text(usage.gpu_memory_mib)} of GPU memory")
-    return ", ".join(parts)
+    cpus = usage.cpu_seconds * usage.tasks / len(tasks) / seconds if seconds else None
+    return used_text(cpus, usage.memory_mib, usage.max_memory_mib, usage.gpu_percent, usage.gpu_memory_mib)
 
 
 def retry_sentence(rule: str) -> str:

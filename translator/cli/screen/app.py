@@ -12,15 +12,20 @@ from contextlib import contextmanager, redirect_stderr
 from dataclasses import replace
 from functools import partial
 from io import StringIO
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleDimensions
 from rich.live import Live
 from rich.text import Text
 
+from ...plural import some_of
 from ..context import clock, store, user_name
 from ..own_call import own_call
-from .frame import frame, sight_of
+from .frame import frame, page, sight_of
+from .jobs_page import DETAIL_LINES, HEAD_LINES
+from .paint import ASCII, UNICODE, Brush
+from .rows import GROUP
 from .state import Request, State, press
 from .terminal import Terminal
 from .watcher import Watcher
@@ -35,6 +40,8 @@ IDLE_SECONDS = 1.0
 SHORT_SECONDS = 5.0
 """A shell that ends badly within that time has never been one: its user is to read why."""
 TERMINATED = 128 + signal.SIGTERM
+NAMED = 3
+"""Of so many jobs that were cancelled the message says so; the others are counted."""
 
 
 def watch_live(names: Sequence[str]) -> tuple[int, World]:
@@ -48,25 +55,45 @@ def watch_live(names: Sequence[str]) -> tuple[int, World]:
     return code, app.last_seen()
 
 
-def _cancelled(job: str) -> str:
-    """Cancel a job, and return in words what was done."""
-    from ..jobs.cancelling import cancel_jobs, joined
+def watch_once(names: Sequence[str]) -> World:
+    """Print what the screen shows at first, with all jobs, and return it."""
+    state, console = first_state(names), Console()
+    world = Watcher(names, state, lambda: None).look_once()
+    if world.jobs or world.view is not None:
+        width, height = get_terminal_size()
+        brush = Brush(width, UNICODE if console.encoding.startswith("utf") else ASCII)
+        lines = page(world, state, brush, max(height - 1, len(world.jobs) + HEAD_LINES + DETAIL_LINES), clock())
+        console.print(Text("\n").join(lines), soft_wrap=True)
+    return world
 
-    done, errors = cancel_jobs([store().find(job, user=user_name())])
+
+def first_state(names: Sequence[str]) -> State:
+    """Return what is looked at first: the job that is named, else all."""
+    return State(page="job", job=names[0]) if len(names) == 1 else State()
+
+
+def _cancelled(job: str) -> str:
+    """Cancel a job or the jobs of a group, and return in words what was done."""
+    from ..jobs.cancelling import cancel_jobs, joined
+    from ..jobs.sweep_table import folders_of_group
+
+    folders = folders_of_group(job.removeprefix(GROUP)) if job.startswith(GROUP) else ()
+    done, errors = cancel_jobs(folders or [store().find(job, user=user_name())])
     if errors:
         raise joined(errors)
-    return "; ".join(each.message for each in done)
+    return some_of([each.message for each in done], NAMED)
 
 
 class _App:
     """Hold what is looked at, what is found, and the terminal."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        self._state = State(page="job", job=names[0]) if len(names) == 1 else State()
+        self._state = first_state(names)
         self._named = bool(names)
         self._console = Console()
         self._terminal = Terminal()
         self.watcher = Watcher(names, self._state, self._terminal.wake)
+        self.watcher.start()
 
     def run(self) -> int:
         """Show the screen; leave it for what needs the terminal, and come back."""

@@ -9,8 +9,9 @@ from rich.text import Text
 from .job_page import job_page, log_page, task_page
 from .jobs_page import jobs_page, rows_that_fit, short_name
 from .paint import ASCII, UNICODE, Brush
+from .rows import fitting, rows_of
 from .state import Sight, chosen_job
-from .tasks import MARKS, filtered, tasks_per_row, urgent_first
+from .tasks import MARKS, tasks_per_row
 
 if TYPE_CHECKING:
     from .state import State
@@ -24,13 +25,13 @@ FOOTERS = {
 }
 HELP = (
     ("arrows, j, k", "choose a job or a task, or scroll a log; page up and down, home, end"),
-    ("enter", "open the job; of a task: its node, ports, exit and times"),
+    ("enter", "open the group or the job; of a task: its node, ports, exit and times"),
     ("esc", "back to where you came from"),
     ("l", "the log of the task; without a chosen one, of the task that failed last"),
     ("e", "standard error instead of standard output, and back"),
     ("n", "the next task that failed"),
     ("s", "a shell in the task, if it runs; `exit` leads back here"),
-    ("c", "cancel the job; you are asked first"),
+    ("c", "cancel the job, or all jobs of the group; you are asked first"),
     ("/", "show only jobs with these words in their name or state"),
     ("q, ctrl-c", "quit; no job is ended by that"),
 )
@@ -40,14 +41,15 @@ MIN_HEIGHT = 4
 def sight_of(world: World, state: State, width: int, height: int) -> Sight:
     """Return what there is for keys to act on."""
     tasks = world.view.tasks if world.view is not None and world.view.folder.name == state.job else ()
-    jobs = [job.name for job in filtered(urgent_first(world.jobs), state.words)]
+    rows = rows_of(fitting(world.jobs, state))
     room = rows_that_fit(height - 1) if state.page == "jobs" else max(1, height - 3)
-    ended = frozenset(job.name for job in world.jobs if job.ended)
+    ended = frozenset(job.name for job in (*rows, *world.jobs) if job.ended)
     if world.view is not None and world.view.job_status.ended:
         ended |= {world.view.folder.name}
     return Sight(
-        jobs=jobs, tasks=tasks, per_row=tasks_per_row(tasks, width), height=room, ended=ended, stream=world.tail.stream
-    )
+        jobs=[row.name for row in rows], tasks=tasks, per_row=tasks_per_row(tasks, width), height=room, ended=ended,
+        stream=world.tail.stream,
+    )  # fmt: skip
 
 
 def frame(world: World, state: State, width: int, height: int, now: int, *, unicode: bool = True) -> list[Text]:
@@ -55,11 +57,12 @@ def frame(world: World, state: State, width: int, height: int, now: int, *, unic
     brush, height = Brush(width, UNICODE if unicode else ASCII), max(height, MIN_HEIGHT)
     foot = _footer(world, state, brush)
     room = height - len(foot)
-    lines = _page(world, state, brush, room, now)[:room]
+    lines = page(world, state, brush, room, now)[:room]
     return [*lines, *([Text("", end="")] * (room - len(lines))), *foot]
 
 
-def _page(world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
+def page(world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
+    """Return the lines of what is looked at, without those at the bottom."""
     if state.question == "help":
         marks = ", ".join(f"{mark} {state.lower()}" for state, mark in MARKS.items())
         keys = [line for keys, what in HELP for line in brush.entry(keys, 12, what)]
@@ -67,8 +70,9 @@ def _page(world: World, state: State, brush: Brush, height: int, now: int) -> li
     if state.page == "jobs":
         if not world.looked:
             return [brush.line("jobs are looked at ...")]
-        jobs = filtered(urgent_first(world.jobs), state.words)
-        return jobs_page(jobs, chosen_job(state, [job.name for job in jobs]), brush, height, now)
+        jobs = fitting(world.jobs, state)
+        rows = rows_of(jobs)
+        return jobs_page(jobs, rows, chosen_job(state, [row.name for row in rows]), brush, height, now)
     if world.view is not None and world.view.folder.name != state.job:
         return [brush.line(f"{short_name(state.job)}: is looked at ...")]
     if state.page == "task":
@@ -88,5 +92,6 @@ def _footer(world: World, state: State, brush: Brush) -> list[Text]:
         return [*lines, brush.line(("any key: back", "dim"))]
     if state.message:
         return [*lines, brush.line((state.message, "bold"))]
-    only = f"  only: {state.words}" if state.words and state.page == "jobs" else ""
+    shown = {"group": state.group, "only": state.words} if state.page == "jobs" else {}
+    only = "".join(f"  {name}: {words}" for name, words in shown.items() if words)
     return [*lines, brush.line((FOOTERS[state.page] + only, "dim"))]

@@ -8,7 +8,8 @@ from rich.cells import cell_len, chop_cells
 
 from ...plural import counted
 from ..output.exit_status import state_text
-from ..output.times import age, format_time, number
+from ..output.times import age, elapsed, elapsed_text, format_time, number
+from ..usage.show import used_text
 from .jobs_page import short_name
 from .paint import counts_pieces, state_style
 from .tasks import GROUP, MARKS, counts_of, failed, find, grid, label, name_width, tasks_per_row, window
@@ -39,6 +40,7 @@ def job_page(world: World, state: State, brush: Brush, height: int, now: int) ->
     if chosen is None:
         return [*lines, *brush.paragraph(view.job_status.reason, 3)]
     lines.append(brush.line(*counts_pieces(counts_of(view.tasks))))
+    lines += _usages(world, brush)
     bad = _failures(view.tasks, brush)
     room = max(1, height - len(lines) - len(bad) - MIN_LOG)
     lines += _grid(view.tasks, chosen, brush, room) + bad
@@ -85,6 +87,9 @@ def _head(view: View, world: World, brush: Brush, now: int) -> list[Text]:
     begun = known.submitted or known.created
     about = [f"job {known.job_id}" if known.job_id else "", f"attempt {known.attempt}" if known.attempt else ""]
     about.append(f"submitted {age(now - begun)} ago" if begun else "")
+    if world.line is not None and world.line.runs_since:
+        ran = elapsed(world.line.runs_since, world.line.ended_at, now)
+        about.append(f"ran {ran}" + (f" of {elapsed_text(world.line.time_limit)}" if world.line.time_limit else ""))
     name: Piece = (short_name(view.folder.name), "bold")
     state: Piece = (state_text(status), state_style(status.state))
     rest = "  ".join(filter(None, about))
@@ -93,9 +98,25 @@ def _head(view: View, world: World, brush: Brush, now: int) -> list[Text]:
     lines = [*title, *brush.paragraph(status.reason or _last_end(view), 2)]
     if world.progress is not None and world.progress.words:
         progress = world.progress
-        bar = [brush.bar(progress.done, progress.total, BAR), " "] if progress.total else []
+        failed = bool(progress.failed)
+        bar = [brush.bar(progress.done, progress.total, BAR, failed=failed), " "] if progress.total else []
         lines.append(brush.line(*bar, progress.words))
     return lines
+
+
+def _usages(world: World, brush: Brush) -> list[Text]:
+    """Return what the roles of the open job use: of each its tasks on average."""
+    job, usages = world.usages
+    if world.view is None or job != world.view.folder.name or not world.view.tasks or world.view.job_status.ended:
+        return []
+    texts = (
+        f"{usage.role}: "
+        + used_text(
+            usage.cpus_busy, usage.used_memory_mib, usage.max_memory_mib, usage.gpu_percent, usage.gpu_memory_mib
+        )
+        for usage in usages
+    )
+    return brush.paragraph("a task uses of " + "; of ".join(texts), 2) if usages else []
 
 
 def _last_end(view: View) -> str:

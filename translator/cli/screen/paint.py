@@ -55,11 +55,12 @@ class Brush(NamedTuple):
         head = f"{self.glyphs.rule * 2} {self._safe(title)} "
         return self.line((head + self.glyphs.rule * max(0, self.width - cell_len(head)), "dim"))
 
-    def bar(self, done: int, total: int, width: int) -> Piece:
+    def bar(self, done: int, total: int, width: int, *, failed: bool = False) -> Piece:
         """Return a bar of a width; whatever is not all is not full, and what is more than nothing is not empty."""
         full = width * done // total if total else 0
         full = max(full, 1) if done else full
-        return (self.glyphs.full * full + self.glyphs.empty * (width - full), "cyan" if done < total else "green")
+        style = COLOURS["FAILED"] if failed else "cyan" if done < total else "green"
+        return (self.glyphs.full * full + self.glyphs.empty * (width - full), style)
 
     def paragraph(self, text: str, lines: int, style: str = "") -> list[Text]:
         """Return a text in at most so many lines, the last of which is cut."""

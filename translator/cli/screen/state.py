@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...lazy import dataclass
+from .rows import GROUP
 from .tasks import find, grid, label, moved, next_failed
 
 if TYPE_CHECKING:
@@ -27,11 +28,14 @@ ARROWS = ("up", "down", "left", "right")
 class State:
     """Say what is looked at. `job` and `task` are names, "" for what comes first; `back` counts lines from a log's end.
 
+    `job` can be the row of a group; `group` is the one that is open.
+
     `question` is what the next keys answer, `came_from` the page that Escape leads back to from a log.
     """
 
     page: Page = "jobs"
     job: str = ""
+    group: str = ""
     task: str = ""
     stream: Stream = ""
     back: int = 0
@@ -75,7 +79,7 @@ def press(state: State, key: str, sight: Sight) -> tuple[State, Request | None]:
         return replace(state, question="help"), None
     state = replace(state, job=chosen_job(state, sight.jobs))
     if not state.job:
-        return (replace(state, question="words") if key == "/" else state), None
+        return (replace(state, question="words") if key == "/" else _left(state) if key == "escape" else state), None
     if key == "c":
         ended = state.job in sight.ended
         return (replace(state, message="it has already ended") if ended else replace(state, question="cancel")), None
@@ -115,15 +119,22 @@ def _press_jobs(state: State, key: str, sight: Sight) -> State:
     }  # fmt: skip
     if key in steps:
         return replace(state, job=sight.jobs[max(0, min(place + steps[key], len(sight.jobs) - 1))], task="")
+    if key in ("enter", "right", "l") and state.job.startswith(GROUP):
+        return replace(state, group=state.job.removeprefix(GROUP), job="")
     if key in ("enter", "right"):
         return replace(state, page="job", task="")
     if key == "l":
         return replace(state, page="log", task="", back=0, came_from="jobs")
     if key == "/":
         return replace(state, question="words")
-    if key == "escape":
+    return _left(state) if key == "escape" else state
+
+
+def _left(state: State) -> State:
+    """Leave the filter, else the open group."""
+    if state.words or not state.group:
         return replace(state, words="")
-    return state
+    return replace(state, group="", job=GROUP + state.group)
 
 
 def _press_tasks(state: State, key: str, sight: Sight) -> tuple[State, Request | None]:
@@ -157,7 +168,7 @@ def _back(state: State, sight: Sight) -> State:
         return replace(state, page=state.came_from, back=0)
     if state.page == "task":
         return replace(state, page="job")
-    return replace(state, page="jobs") if len(sight.jobs) > 1 else state
+    return replace(state, page="jobs") if len(sight.jobs) > 1 or state.group else state
 
 
 def _scrolled(state: State, key: str, height: int) -> State:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import PaislurmError
 from ...monitor.watching.job_files import needs_answer
-from ..context import store, user_name
+from ..context import clock, store, user_name
 from ..jobs.asking import BY_A_PERSON
 from ..jobs.changes import MIN_INTERVAL, JobLines
 from ..jobs.job_sites import JobSites
@@ -18,6 +18,8 @@ from ..jobs.listing import line_of
 from ..jobs.refresh import refresh
 from ..jobs.waiting import TICK, Pace
 from ..progress.job_progress import progress_of, report_files
+from ..usage.of_steps import slurm_usages
+from ..usage.running import running_roles
 from .tails import Tails
 from .world import World, with_line
 
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
 
 LEAVE_SECONDS = 2.0
 """So long the end of the screen waits for a thread, which may be asking Slurm."""
+PRESENT_SECONDS = 300.0
+"""So long after a key somebody is taken to look: what a person is shown is fresh then."""
+MEASURE_SECONDS = 60.0
+"""So often Slurm is asked what tasks use; it gathers that every 30 s. Source: slurm.conf(5), JobAcctGatherFrequency."""
 REST = 3.0
 """A look is followed by a rest that is so many times as long."""
 
@@ -44,13 +50,15 @@ class _JobLook:
         self._later = self._sites.interval()
         self._max_age = self._later if asked else BY_A_PERSON
 
-    def look(self, now: float) -> View | None:
-        """Return how the job stands; None while nothing is new."""
+    def look(self, now: float, *, fresh: bool) -> View | None:
+        """Return how the job stands; None while nothing is new. `fresh` as of `JobLines`."""
         if not self._pace.due(now):
             return None
+        if self._last is not None:
+            soon = needs_answer(self._last) or (fresh and self._last.job_status.state == "WAITING")
+            self._max_age = min(BY_A_PERSON, self._later) if soon else self._later
         view = refresh(self._folder, max_age=self._max_age)
         self._later = self._sites.of(view.history).poll_interval
-        self._max_age = min(BY_A_PERSON, self._later) if needs_answer(view) else self._later
         folder, attempt = view.folder, view.history.attempt
         if view != self._last:
             paths = (folder.journal, folder.result(attempt), *report_files(folder, attempt))
@@ -75,13 +83,25 @@ class Watcher:
         self._jobs = JobLines(names)
         self._job: tuple[str, _JobLook] | None = None
         self._tails = Tails()
+        self._used_at = time.monotonic()
+        self._measured = ("", 0.0)
+        self._looks = (self._look, self._read_tail, self._measure)
         self._threads: list[threading.Thread] = []
-        for look in (self._look, self._read_tail):
+
+    def start(self) -> None:
+        """Look again and again."""
+        for look in self._looks:
             self._start(partial(self._repeat, look))
+
+    def look_once(self) -> World:
+        """Return what is found by one look; PaislurmError for what cannot be looked at."""
+        for look in self._looks:
+            look()
+        return self.world
 
     def aim(self, state: State) -> None:
         """Say what is looked at from now on. A page of a job that is left is not shown again as it was."""
-        self._state, before = state, self._state
+        self._state, before, self._used_at = state, self._state, time.monotonic()
         if state.page == "jobs" and before.page != "jobs":
             self._job = None
             self._change(view=None)
@@ -141,20 +161,22 @@ class Watcher:
     def _look(self) -> None:
         """Look at the open job, or at all."""
         state, now = self._state, time.monotonic()
+        fresh = self._is_used(now)
         if state.page == "jobs":
-            found = self._jobs.look(now)
+            found = self._jobs.look(now, fresh=fresh)
             if found is not None:
                 self._change(looked=True, jobs=tuple(found.found), problem=found.problem)
             return
         job = self._job
         if job is None or job[0] != state.job:
             job = self._job = (state.job, _JobLook(state.job, asked=self.world.looked))
-        view = job[1].look(now)
+        view = job[1].look(now, fresh=fresh)
         # Not where the page was left meanwhile.
         if view is not None and self._job is job:
             progress = None if view.job_status.ended else progress_of(view.folder, view.history, view.tasks)
-            jobs = with_line(self.world.jobs, line_of(view))
-            self._change(looked=True, jobs=jobs, view=view, progress=progress, problem=view.backend_error)
+            line = line_of(view)
+            jobs = with_line(self.world.jobs, line)
+            self._change(looked=True, jobs=jobs, line=line, view=view, progress=progress, problem=view.backend_error)
 
     def _read_tail(self) -> None:
         view, state = self.world.view, self._state
@@ -163,6 +185,24 @@ class Watcher:
             return
         if view is not None and view.folder.name == state.job and state.page != "jobs":
             self._change(tail=self._tails.read(view, state))
+
+    def _is_used(self, now: float) -> bool:
+        """Tell whether somebody looks, as far as keys tell."""
+        return now - self._used_at < PRESENT_SECONDS
+
+    def _measure(self) -> None:
+        """Ask Slurm what the tasks of the open job use, as long as somebody looks."""
+        view, now = self.world.view, time.monotonic()
+        if view is None or view.job_status.state != "RUNNING" or not self._is_used(now):
+            return
+        job, until = self._measured
+        if job != view.folder.name or now >= until:
+            self._measured = (view.folder.name, now + MEASURE_SECONDS)
+            try:
+                found = slurm_usages(view, running_roles(view), clock())
+            except PaislurmError:
+                found = None
+            self._change(usages=(view.folder.name, tuple(found or ())))
 
     def _change(self, **changes: Any) -> None:
         """Take in what was found, and wake the screen if that is anything new."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ...monitor.poll import View
     from ..jobs.listing import Line
     from ..progress.job_progress import Progress
+    from ..usage.usage import Usage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,11 +29,16 @@ class Tail:
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """Hold what was found last; `looked` is false before anything was. `problem`: why states may be old."""
+    """Hold what was found last; `looked` is false before anything was. `problem`: why states may be old.
+
+    `line` is that of the open job; `usages` are what its roles use, behind its name.
+    """
 
     looked: bool = False
     jobs: tuple[Line, ...] = ()
     view: View | None = None
+    line: Line | None = None
+    usages: tuple[str, tuple[Usage, ...]] = ("", ())
     progress: Progress | None = None
     tail: Tail = field(default_factory=Tail)
     problem: str = ""

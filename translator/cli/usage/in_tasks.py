@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from paislurm.backends.base import JobId
 from paislurm.backends.runner import LocalRunner
 from paislurm.backends.slurm import commands
+from paislurm.backends.slurm.backend import check_cluster
 from paislurm.backends.slurm.refusals import failure
 
 from ...errors import Diagnostic, UnreachableError
@@ -66,6 +67,7 @@ def _run(
         argv = commands.srun_beside(number, nodes, (), words)
         folder = (store().home / LOCAL / known.job_id).absolute()
         return LocalRunner().run(argv, env=called_environment(os.environ, folder), timeout=SECONDS), argv
+    check_cluster(JobId(known.job_id))
     argv = commands.srun_beside(number, nodes, components, words)
     return slurm_runner(known.backend).run(argv, timeout=SECONDS), argv
 

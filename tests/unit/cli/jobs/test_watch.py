@@ -108,6 +108,30 @@ def test_it_goes_on_until_it_is_interrupted(
     assert len(said.out.splitlines()) == 1
 
 
+def test_what_the_screen_shows_is_printed_once(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    slurm.observations[JobId("7")] = observed("PENDING", reason="Priority")
+    all_jobs, both, one = (run("watch", *names, "--once") for names in ([], ["demo", "old"], ["demo"]))
+    assert (all_jobs.code, both.code, one.code) == (0, 0, 0)
+    assert all_jobs.out.splitlines()[0] == "1 job   . 1 waiting"
+    assert "Priority: jobs with a higher priority are before it" in all_jobs.out
+    assert [line.split()[:4] for line in both.out.splitlines()[2:4]] == [
+        [">", "X", "old", "FAILED"],
+        [".", "demo", "WAITING", "-"],
+    ]
+    assert one.out.startswith("demo  WAITING  job 7  submitted ")
+    assert "q quit" not in all_jobs.out + one.out
+    assert json.loads(run("watch", "demo", "--once", "--json").out)["state"] == "WAITING"
+    assert folder
+
+
+def test_nothing_to_show_once(run: Runner, slurm: FakeBackend) -> None:
+    said = run("watch", "--once")
+    assert (said.code, said.out, said.err, slurm.queries) == (0, "", "no job of yours is left to watch\n", 0)
+
+
 def test_a_pattern_names_jobs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     assert slurm
     assert folder

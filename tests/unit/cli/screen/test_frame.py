@@ -16,6 +16,7 @@ from paislurm.translator.cli.screen.frame import HELP, frame
 from paislurm.translator.cli.screen.state import State
 from paislurm.translator.cli.screen.tails import shown_lines
 from paislurm.translator.cli.screen.world import Tail, World
+from paislurm.translator.cli.usage.usage import Usage
 from paislurm.translator.state.records import Retry
 
 from .sights import NOW, line, many_jobs, task, training, view
@@ -53,6 +54,78 @@ def test_only_jobs_that_fit_the_words_are_shown() -> None:
     assert rows[0] == "1 job   r 1 running"
     assert rows[-1].endswith("only: gpt runn")
     assert "no job fits" in shown(world, State(words="nothing"))[0]
+
+
+def test_a_group_has_a_row_until_it_is_opened() -> None:
+    swept = tuple(line(f"lr-{k}", state, group="lr") for k, state in enumerate(("FAILED", "RUNNING", "WAITING")))  # type: ignore[arg-type]
+    world = World(looked=True, jobs=(*swept, line("bert", "RUNNING"), line("alone", "WAITING", group="other")))
+    rows = shown(world, State(), 160)
+    assert rows[0] == "5 jobs   X 1 failed   r 2 running   . 2 waiting"
+    assert [row.split()[:3] for row in rows[2:5]] == [
+        [">", "X", "group"],
+        ["r", "bert", "RUNNING"],
+        [".", "alone", "WAITING"],
+    ]
+    assert rows[2].split()[3:] == [
+        "lr",
+        "FAILED",
+        "-",
+        "-",
+        "███░░░░░░░",
+        "1/3",
+        "1h",
+        "-",
+        *["1", "failed,", "1", "running,", "1", "waiting"],
+    ]
+    rows = shown(world, State(group="lr"))
+    assert rows[0].startswith("3 jobs")
+    assert [row.split()[1 + (row[0] == ">")] for row in rows[2:5]] == ["lr-0", "lr-1", "lr-2"]
+    assert rows[-1].endswith("  group: lr")
+    assert "group" not in "".join(shown(World(looked=True, jobs=swept), State())), "there is nothing else"
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_beside_a_job_that_failed_is_why_and_no_bar(width: int) -> None:
+    why = "task worker-3 failed with status 1: 1 failed task of role worker ends the job"
+    jobs = (line("bert", "FAILED", reason=why, completed=10), line("gpt", "SUCCEEDED", completed=10))
+    failed, succeeded = shown(World(looked=True, jobs=jobs), State(), width)[2:4]
+    assert failed.split()[3:7] == ["FAILED", "255", "1234", "task"]
+    assert why in failed or width == 80
+    assert "█" not in failed
+    assert "██████████" in succeeded
+
+
+def test_a_wide_window_has_how_long_of_the_limit_jobs_run() -> None:
+    jobs = (
+        line("bert", "RUNNING", started_at=NOW - 754, time_limit=3600),
+        line("gpt", "RUNNING", started_at=NOW - 61),
+        line("old", "WAITING", started_at=NOW - 61, time_limit=86400),
+    )
+    world = World(looked=True, jobs=jobs)
+    assert [row[row.index("1h") :].split()[1] for row in shown(world, State(), 160)[2:5]] == [
+        "00:12:34/01:00:00",
+        "00:01:01",
+        "-/1-00:00:00",
+    ]
+    assert shown(world, State(), 80)[1].split()[-1] == "AGE"
+    opened = replace(training(), line=jobs[0])
+    assert shown(opened, State(page="job", job=JOB))[0].endswith("submitted 1h ago  ran 00:12:34 of 01:00:00")
+
+
+def test_what_roles_use_is_above_their_tasks() -> None:
+    used = Usage(
+        role="worker", index=None, running_tasks=55, node="7 nodes", cpus_busy=3.4, cpu_time=100,
+        used_memory_mib=2048, max_memory_mib=3072, gpu_percent=71, gpu_memory_mib=512,
+    )  # fmt: skip
+    ps = replace(used, role="ps", cpus_busy=None, max_memory_mib=None, gpu_percent=None, gpu_memory_mib=None)
+    world = replace(training(), usages=(JOB, (used, ps)))
+    said = " ".join(shown(world, State(page="job", job=JOB))[4:6])
+    assert said == (
+        "a task uses of worker: 3.40 CPUs, 2.0 GiB of memory (at most 3.0 GiB), 71 % of "
+        "its GPUs, 512 MiB of GPU memory; of ps: 2.0 GiB of memory"
+    )
+    rows = shown(replace(world, usages=("another", (used,))), State(page="job", job=JOB))
+    assert not any("a task uses" in row for row in rows)
 
 
 def test_every_task_has_a_mark() -> None:

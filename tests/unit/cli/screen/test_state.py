@@ -71,6 +71,18 @@ def test_of_a_single_job_nothing_leads_to_a_list() -> None:
     assert after("escape", "escape", state=State(page="job", job="a"), sight=single)[0].page == "job"
 
 
+def test_a_group_is_opened_and_left() -> None:
+    rows = Sight(jobs=("group sweep", "b"))
+    opened, _ = after("enter", sight=rows)
+    assert (opened.page, opened.group, opened.job) == ("jobs", "sweep", "")
+    members = Sight(jobs=("sweep-1", "sweep-2"), tasks=TASKS)
+    assert after("enter", "escape", state=opened, sight=members)[0] == State(job="sweep-1", group="sweep")
+    left = State(job="group sweep")
+    assert after("escape", state=opened, sight=members)[0] == left
+    assert after("escape", "escape", state=State(group="sweep", words="x"), sight=Sight(jobs=()))[0] == left
+    assert after("c", "y", sight=rows)[1] == [Request("cancel", "group sweep")]
+
+
 def test_a_shell_is_for_tasks_that_run() -> None:
     state, asked = after("enter", "s")
     assert (state.message, asked) == ("no shell: worker-27 is FAILED", [])

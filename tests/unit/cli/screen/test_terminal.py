@@ -85,7 +85,7 @@ def test_keys_work_while_slurm_does_not_answer(started: Start, silent: Path, fol
     terminal.expect("jobs are looked at")
     assert silent.read_text(encoding="utf-8") in ("squeue\n", "sacct\n")
     terminal.type("?")
-    terminal.expect("cancel the job; you are asked first")
+    terminal.expect("you are asked first")
     terminal.type("xq")
     assert finish(terminal) == (0, True)
     assert folder.journal.read_bytes() == before

@@ -122,6 +122,31 @@ def test_keys_lead_through_a_job_into_a_shell_and_to_its_end(tmux: Callable[...,
 
 
 @pytest.mark.usefixtures("training")
+def test_a_group_is_opened_and_cancelled(tmux: Callable[..., Tmux], tmp_path: Path) -> None:
+    text = JOB.format(workers=1).replace("name: training", "name: swept\nparameters: {lr: 1}")
+    file = job_file(tmp_path, text, name="swept.yaml")
+    sweep = ("submit", "--backend", "local", file, "--sweep", "lr=1,2")
+    subprocess.run([*PROGRAM, *sweep], check=True, capture_output=True, timeout=60)
+    window = tmux(160, 24, "watch")
+    pane = window.see("3 jobs   r 3 running")
+    assert any(line.split()[-3:] == ["-", "2", "running"] for line in pane if " group swept " in line)
+    window.press("/", "group", "Enter")
+    window.see("no job fits")
+    window.press("Escape", "/", "swept", "Enter")
+    pane = window.see("only: swept")
+    assert sorted(line[4:13] for line in pane[2:4]) == ["swept-lr1", "swept-lr2"]
+    window.press("Escape", "Home")
+    window.see("> r group swept")
+    window.press("c", "y")
+    window.see("- group swept")
+    window.press("Enter")
+    pane = window.see("cancelled by ")
+    assert pane[0].startswith("2 jobs   - 2 stopped")
+    window.press("Escape")
+    window.see("3 jobs")
+
+
+@pytest.mark.usefixtures("training")
 def test_ctrl_c_leaves_the_job_alone(tmux: Callable[..., Tmux]) -> None:
     window = tmux(80, 24, "watch", "training")
     window.see("r 10 running")

@@ -8,18 +8,23 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
+from paislurm.backends.runner import Completed
+from paislurm.translator.cli.jobs.asking import interval
 from paislurm.translator.cli.screen import watcher as module
 from paislurm.translator.cli.screen.state import State
 from paislurm.translator.cli.screen.watcher import Watcher
+from paislurm.translator.monitor.asking.answer import Answer
 from tests.cluster.processes import wait_until
 
 from ...monitor.jobs import leave_result, observed, task
 from ..running import ME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from paislurm.backends.base import Observation
+    from paislurm.translator.cli.screen.state import Page
+    from paislurm.translator.monitor.asking.answer import Ask
     from paislurm.translator.state.job_folder import JobFolder
 
     from ...monitor.jobs import FakeBackend
@@ -40,6 +45,7 @@ def watching(
 
     def watch(state: State) -> Watcher:
         started.append(Watcher((), state, lambda: None))
+        started[-1].start()
         return started[-1]
 
     yield watch
@@ -111,6 +117,62 @@ def test_a_report_is_seen_at_once_and_nothing_else_is_read_again(
     write_reports(folder, REPORTS + "exit 0 0 0 0 0 0 success 130\n")
     wait_until(lambda: watcher.world.progress and watcher.world.progress.done == 2, "the end of a task to be seen")
     assert slurm.queries <= looks + 2
+
+
+@pytest.mark.parametrize(
+    ("state", "later", "asked"), [("PENDING", 20, True), ("PENDING", 400, False), ("RUNNING", 20, False)]
+)
+@pytest.mark.parametrize("page", ["jobs", "job"])
+def test_why_a_job_waits_is_as_fresh_as_in_the_list_while_somebody_looks(
+    slurm: FakeBackend,
+    folder: JobFolder,
+    monkeypatch: pytest.MonkeyPatch,
+    page: Page,
+    state: str,
+    later: int,
+    asked: bool,
+) -> None:
+    """Of a job that waits Slurm is asked every 15 s for five minutes after a key, else as seldom as by who waits."""
+    now, ages = [100.0], list[float]()
+
+    def seldom(max_age: float, *_: object) -> Ask:
+        ages.append(max_age)
+        return lambda *_: Answer(time=now[0], asked=frozenset({JobId("7")}), observations=dict(slurm.observations))
+
+    monkeypatch.setattr("paislurm.translator.cli.jobs.refresh.seldom", seldom)
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    slurm.observations[JobId("7")] = observed(state, reason="Priority")
+    if state == "RUNNING":
+        write_reports(folder, REPORTS)
+    watcher = Watcher((), State(page=page, job=folder.name), lambda: None)
+    for _ in range(2):
+        watcher.look_once()
+        now[0] += later
+    watcher.look_once()
+    assert ages == [15.0, *([15.0 if asked else interval()] * 2)]
+
+
+def test_slurm_is_asked_what_an_open_job_uses_no_more_often_than_it_knows(
+    slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_reports(folder, REPORTS)
+    slurm.observations[JobId("7")] = observed("RUNNING")
+    calls: list[Sequence[str]] = []
+
+    class Sstat:
+        def run(self, argv: Sequence[str], **_: object) -> Completed:
+            calls.append(argv)
+            return Completed(status=0, stdout="7.0|2|00:00:50|1024M|2048M|gres/gpuutil=71\n", stderr="")
+
+    monkeypatch.setattr("paislurm.translator.cli.usage.of_steps.slurm_runner", lambda _: Sstat())
+    now = [100.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    watcher = Watcher((), State(page="job", job=ME), lambda: None)
+    for seconds in (0, 20, 70):
+        now[0] = 100.0 + seconds
+        job, usages = watcher.look_once().usages
+        assert (job, [(usage.role, usage.gpu_percent) for usage in usages]) == (ME, [("worker", 71)])
+    assert [argv[0] for argv in calls] == ["sstat", "sstat"]
 
 
 def test_what_goes_wrong_is_a_problem_and_no_end(watching: Callable[[State], Watcher], slurm: FakeBackend) -> None:

@@ -117,7 +117,7 @@ def command(
 
 def _listed_dict(line: Line) -> dict[str, object]:
     """Return a line and its run for `--json`."""
-    return line.as_dict() | {"group": line.group or None, "parameters": dict(line.parameters)}
+    return line.as_dict() | {"parameters": dict(line.parameters)}
 
 
 def _named(names: Sequence[str]) -> tuple[str, ...]:

@@ -75,23 +75,16 @@ def _wanted(view: View, roles: list[RunningRole], word: str | None) -> list[Runn
 
 
 def _measured(view: View, roles: list[RunningRole], now: int, *, each: bool) -> Measured:
-    from paislurm.backends.base import JobId
-    from paislurm.backends.slurm.backend import check_cluster
-    from paislurm.backends.slurm.commands import number_of
-
-    from ...context import backend, slurm_runner
+    from ...context import backend
     from ...ownership import check_script
-    from ...usage.in_tasks import LOCAL, usages_in_tasks
-    from ...usage.of_steps import usages_of_steps
+    from ...usage.in_tasks import usages_in_tasks
+    from ...usage.of_steps import slurm_usages
     from ...usage.usage import Measured
 
     known = view.history
-    job_id = JobId(known.job_id)
-    check_cluster(job_id)
-    if not each and known.backend != LOCAL:
-        found = usages_of_steps(slurm_runner(known.backend), int(number_of(job_id)), roles, now)
-        if found is not None:
-            return Measured("sstat", now, found)
+    found = None if each else slurm_usages(view, roles, now)
+    if found is not None:
+        return Measured("sstat", now, found)
     check_script(view.folder, known.attempt, "top")
     folder = backend(known.backend).folder(known.run_folder(view.folder.path))
     return Measured("processes", now, usages_in_tasks(known, folder, roles))

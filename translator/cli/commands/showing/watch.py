@@ -22,11 +22,16 @@ MAX_LINES = 10
 
 
 @click.command(
-    epilog=examples("paislurm watch", "paislurm watch my-job", "paislurm watch 'sweep-*'", "paislurm watch --json")
+    epilog=examples("paislurm watch", "paislurm watch my-job", "paislurm watch 'sweep-*'", "paislurm watch --once")
 )
 @click.argument("jobs", metavar="[JOB]...", nargs=-1, type=JobOrGroup())
+@click.option(
+    "--once",
+    is_flag=True,
+    help="Print once what the screen shows, anywhere, and end; with --json, a line for each job.",
+)
 @json_option
-def command(jobs: tuple[str, ...], *, as_json: bool) -> int:
+def command(jobs: tuple[str, ...], *, once: bool, as_json: bool) -> int:
     """Show how jobs stand, as it changes: all that have not ended, or those that are named.
 
     On a terminal that is a screen on which keys show tasks and logs, open a shell and cancel: ? lists them, q quits.
@@ -37,9 +42,18 @@ def command(jobs: tuple[str, ...], *, as_json: bool) -> int:
     from ...jobs.selecting import select
 
     names = [folder.name for folder in select(store(), jobs, user=user_name())] if jobs else []
+    if once and not as_json:
+        from ...screen.app import watch_once
+
+        world = watch_once(names)
+        if world.problem:
+            log(f"states are those that were known last: {world.problem}")
+        if world.view is None and not world.jobs:
+            _log_nothing_left()
+        return 0
     if not as_json and takes_a_screen(sys.stdin, sys.stdout):
         return _on_screen(names)
-    if not _print_changes(names, as_json=as_json):
+    if not _print_changes(names, once=once, as_json=as_json):
         _log_nothing_left()
     return 0
 
@@ -65,8 +79,8 @@ def _log_nothing_left() -> None:
     log("no job of yours is left to watch")
 
 
-def _print_changes(names: Sequence[str], *, as_json: bool) -> bool:
-    """Print a line whenever a job stands in another way, until all have ended; False if there is none."""
+def _print_changes(names: Sequence[str], *, once: bool, as_json: bool) -> bool:
+    """Print a line whenever a job stands in another way, until all have ended or `once`; False if there is none."""
     from ...jobs.changes import JobLines
     from ...jobs.listing import lasting
     from ...jobs.waiting import TICK
@@ -85,7 +99,7 @@ def _print_changes(names: Sequence[str], *, as_json: bool) -> bool:
                         print_json_line(line.as_dict())
                     else:
                         print_result(_text(line))
-            if look.over:
+            if once or look.over:
                 return bool(look.found)
         time.sleep(TICK)
 
