@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.contract.site import Site
 
 # Slurm looks at what tasks use once a second.
-FAILS = "{ sleep 2; echo CUDA out of memory >&2; exit 3; }"
+FAILS = "{ sleep 3; echo CUDA out of memory >&2; exit 3; }"
 TRAINS = f'echo epoch 1; [ "$FC_FRAMEWORK_ATTEMPT_ID" = 1 ] || {FAILS}; exec sleep 600'
 ROLES = role("web", 2, SERVES) + role("trainer", 1, TRAINS)
 WHY = "task trainer-0 failed with status 3"
