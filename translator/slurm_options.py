@@ -107,6 +107,8 @@ class SlurmOptions:
     on_timeout: Literal["fail", "retry"] = "fail"
     export_env: tuple[str, ...] | None = None
     """The variables of the submitting shell that tasks get, beginnings with a `*`; None for all."""
+    result: str = ""
+    """A regular expression that finds the result of the job in what its tasks print; "" for none."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,9 +18,9 @@ SETTINGS = "retry: {maxTransientRetries: 2}\nmonitor: {maxPollInterval: 2}\n"
 FAST = "monitor: {background: false, maxPollInterval: 2}\n"
 
 
-def described(site: Site, folder: Path, name: str, roles: str, settings: str) -> Job:
+def described(site: Site, folder: Path, name: str, roles: str, settings: str, extras: str = "") -> Job:
     site.write(folder, "site.yaml", site.profile + settings)
-    text = job_text(name, roles).replace("type: job\n", "type: job\nparameters: {lr: 1, seed: 1}\n")
+    text = job_text(name, roles, extras).replace("type: job\n", "type: job\nparameters: {lr: 1, seed: 1}\n")
     return Job(site, folder, site.write(folder, f"{name}.yaml", text), name)
 
 
@@ -32,7 +32,7 @@ def done(job: Job, *words: str, code: int = 0) -> str:
 
 def test_a_sweep_runs_and_is_submitted_once(site: Site, folder: Path) -> None:
     command = "sleep 1; echo lr <% $parameters.lr %> seed <% $parameters.seed %>"
-    job = described(site, folder, "swept", role("w", 1, command), FAST)
+    job = described(site, folder, "swept", role("w", 1, command), FAST, "{slurm: {result: 'lr (\\S+)'}}")
     sweep = ("submit", "swept.yaml", "--sweep", "lr=0.1,0.01", "--sweep", "seed=1..2")
     assert len(done(job, *sweep).splitlines()) == 4
     bill = json.loads(done(job, "monitor", "--bill", "--json"))
@@ -43,6 +43,7 @@ def test_a_sweep_runs_and_is_submitted_once(site: Site, folder: Path) -> None:
     assert (said.returncode, again["jobs"], len(again["present"])) == (0, [], 4)
     assert said.stderr.endswith("group swept: 4 jobs, 4 succeeded\n")
     rows = json.loads(done(job, "list", "--group", "swept", "--json"))["jobs"]
+    assert [row["result"] for row in rows] == [0.01, 0.01, 0.1, 0.1]
     assert [(row["sweep"]["lr"], row["sweep"]["seed"], row["state"], row["exit_code"]) for row in rows] == [
         ("0.01", "1", "SUCCEEDED", 0),
         ("0.01", "2", "SUCCEEDED", 0),

@@ -137,6 +137,18 @@ def export_env(value: object) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(value))
 
 
+def log_pattern(value: object) -> str:
+    """Return a regular expression that finds a number in a line of a log."""
+    try:
+        if isinstance(value, str) and value and "\n" not in value:
+            re.compile(value)
+            return value
+        hint = ""
+    except (re.error, RecursionError) as error:
+        hint = f"{error}"
+    raise expected("a regular expression such as `loss=([0-9.]+)`", hint)
+
+
 SbatchText = Annotated[str, Validator(sbatch_value, {"type": "string", "pattern": r"^[^\s\"'`\\#]+$"})]
 HostList = Annotated[str, Validator(host_list, {"type": "string"})]
 Time = Annotated[timedelta, Validator(time_limit, {"type": ["string", "integer"]})]
@@ -148,6 +160,7 @@ ExportEnv = Annotated[
     tuple[str, ...], Validator(export_env, {"anyOf": [{"enum": [True, False, "all", "none"]}, _NAMES]})
 ]
 Slots = Annotated[int, int_range(1)]
+LogPattern = Annotated[str, Validator(log_pattern, {"type": "string", "minLength": 1})]
 Plugin = Annotated[str, pattern("an MPI plugin of srun such as `pmix`", r"(?!none$)[a-z0-9_.]{1,32}")]
 RanksPerInstance = Annotated[int, int_range(1, 1024)]
 
@@ -230,6 +243,7 @@ class SlurmExtras(SlurmRole):
     on_timeout: Annotated[Literal["fail", "retry"] | None, choice("fail", "retry")] = None
     export_env: ExportEnv | None = None
     is_debug: DebugHold | None = None
+    result: LogPattern = ""
     compat: SlurmCompat = SlurmCompat()
     task_roles: dict[str, SlurmRole] = {}
     v1: SlurmV1 = SlurmV1()
@@ -242,6 +256,7 @@ def wishes_of_job(slurm: SlurmExtras) -> SlurmOptions:
         layout=slurm.layout,
         on_timeout=slurm.on_timeout or "fail",
         export_env=slurm.export_env,
+        result=slurm.result,
     )
 
 

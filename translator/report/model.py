@@ -116,11 +116,15 @@ class LinkedSource:
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
-    """Say what a journal tells of a job's place in a sweep: its parameters, its group, and what the group varies."""
+    """Say what a journal tells of a job's place in a sweep: its parameters, its group, and what the group varies.
+
+    `result` is the number that the job names as its result.
+    """
 
     parameters: Mapping[str, str] = field(default_factory=dict)
     group: str = ""
     sweep: Mapping[str, str] = field(default_factory=dict)
+    result: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

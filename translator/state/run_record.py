@@ -26,7 +26,8 @@ class RunRecord:
     `parameters` are those in effect, the file's own with `overrides` in place of some; `overrides` are the words of
     `--set` by name. `kept_sha256` is that of `job.yaml` in the job folder: another one than the job file's where
     secrets are masked. `site_profiles` has no entry where there was no profile; `secrets_file` is that of `--secrets`,
-    or "". `submitted_by` is `user@host`; `slurm_options` are `--time`, `--partition`, `--account` and `--qos`, by name.
+    or "". `submitted_by` is `user@host`; `slurm_options` are `--time`, `--partition`, `--account` and `--qos`, by name;
+    `result_pattern` finds the job's result in what its tasks print, None where it has none.
     """
 
     parameters: Mapping[str, str]
@@ -42,6 +43,7 @@ class RunRecord:
     paislurm_version: str
     submitted_by: str
     slurm_options: Mapping[str, str] = field(default_factory=dict)
+    result_pattern: str | None = None
 
     @property
     def masks_secrets(self) -> bool:

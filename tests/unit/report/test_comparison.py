@@ -92,3 +92,20 @@ def test_the_rule_of_a_retry_is_said_once(jobs: Path, run: Runner) -> None:
 )
 def test_rules_of_retries_are_sentences(rule: str, said: str) -> None:
     assert retry_sentence(rule) == said
+
+
+def test_parameters_of_a_comparison_are_those_that_the_list_has(jobs: Path) -> None:
+    """Of sweeps over different parameters, and beside a job of none, each job has a value for each."""
+    made = []
+    for name, parameters, sweep in (
+        ("plain", {"lr": "1", "seed": "1", "epochs": "9"}, {}),
+        ("by-lr", {"lr": "2", "seed": "1", "epochs": "9"}, {"lr": "2"}),
+        ("by-seed", {"lr": "1", "seed": "2", "epochs": "9"}, {"seed": "2"}),
+    ):
+        job = Made(jobs, user_name(), name, [("worker", 1)], parameters=parameters, sweep=sweep)
+        job.submitted(0, T + 2, starts=T + 5)
+        made.append(job.folder)
+    page = comparison_page(job_reports(made, details=False), "")
+    assert re.findall(r'<th scope="col" class="parameter">(.*?)</th>', page) == ["lr", "seed"]
+    assert re.findall(r'<td class="parameter">(.*?)</td>', page) == ["1", "1", "2", "1", "1", "2"]
+    assert "Result" not in page

@@ -18,6 +18,7 @@ from ...state.history import History
 from ..context import user_name
 from .asked import asked_of
 from .asking import BY_A_PERSON
+from .logs.result import result_of
 from .refresh import refresh_all
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ class Line:
     `readable` is false where the journal cannot be read: then the reason says why, and the rest is not known.
 
     That the time from which on it waits becomes known is no change, nor is another `expected_start_at`: when Slurm
-    expects to start it. `time_limit` is in seconds, None for a job that has ended; `parameters` are known where
-    `with_run` has read them.
+    expects to start it. `time_limit` is in seconds, None for a job that has ended; `parameters` and `result` are known
+    where `with_run` has read them.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Line:
     group: str = ""
     time_limit: int | None = field(default=None, compare=False)
     parameters: Mapping[str, str] = field(default_factory=dict)
+    result: float | None = None
 
     @property
     def begun_at(self) -> int:
@@ -83,7 +85,7 @@ class Line:
         """Return the line for `--json`, without what `with_run` adds."""
         nulls = ("job_id", "virtual_cluster", "partition", "node_list", "group")
         found = {**vars(self), **{name: getattr(self, name) or None for name in nulls}}
-        del found["parameters"]
+        del found["parameters"], found["result"]
         return found
 
 
@@ -137,7 +139,7 @@ def lines(
 
 
 def with_run(found: Sequence[Line]) -> list[Line]:
-    """Return lines with the parameters with which their jobs were submitted; it reads their journals."""
+    """Return lines with the parameters of their jobs and the results; it reads journals and logs."""
     from pathlib import Path
 
     from ...state.job_folder import JobFolder
@@ -146,9 +148,11 @@ def with_run(found: Sequence[Line]) -> list[Line]:
         if not line.readable:
             return line
         with suppress(OSError):
-            created = JobFolder(path=Path(line.folder)).created()
-            if created is not None:
-                return replace(line, parameters=created.run.parameters if created.run else {})
+            folder = JobFolder(path=Path(line.folder))
+            created = folder.created()
+            if created is not None and created.run is not None:
+                result = result_of(folder, line.attempt, created.roles, created.run)
+                return replace(line, parameters=created.run.parameters, result=result)
         return line
 
     return [one(line) for line in found]

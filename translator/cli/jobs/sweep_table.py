@@ -12,8 +12,9 @@ from ...monitor.poll import open_job
 from ..context import clock, store, user_name
 from ..output.console import log, print_json
 from ..output.tables import print_table
-from ..output.times import by_size, elapsed_seconds, elapsed_text, number
+from ..output.times import by_size, decimal, elapsed_seconds, elapsed_text, number
 from .groups import groups, jobs_of_group
+from .logs.result import result_of
 from .refresh import refresh_all
 from .rounds import warn_of_overdue_round
 
@@ -35,6 +36,7 @@ class GroupRow:
     elapsed: int | None
     job_id: str
     reason: str
+    result: float | None
 
     def as_dict(self) -> dict[str, object]:
         """Return the row for `--json`."""
@@ -52,6 +54,7 @@ def group_rows(views: Sequence[View], now: int) -> list[GroupRow]:
             elapsed=elapsed_seconds(runs_since(view), ended_at(view), now),
             job_id=view.history.job_id,
             reason=view.job_status.reason,
+            result=result_of(view.folder, view.history.attempt, view.history.roles, view.history.run),
         )
         for view in views
     ]
@@ -76,7 +79,9 @@ def show_group(group: str, states: Sequence[str] = (), *, as_json: bool) -> int:
         print_json({"group": group, "jobs": [row.as_dict() for row in rows]})
     else:
         parameters = list(dict.fromkeys(name for row in rows for name in row.sweep))
-        print_table(("job", *parameters, "state", "elapsed", "code", "id"), [_cells(row, parameters) for row in rows])
+        results = ["result"] if any(row.result is not None for row in rows) else []
+        columns = ("job", *parameters, *results, "state", "elapsed", "code", "id")
+        print_table(columns, [_cells(row, parameters, with_result=bool(results)) for row in rows])
     if any(not view.job_status.ended for view in views):
         warn_of_overdue_round()
     for problem in sorted({view.backend_error for view in views} - {""}):
@@ -84,10 +89,11 @@ def show_group(group: str, states: Sequence[str] = (), *, as_json: bool) -> int:
     return 0
 
 
-def _cells(row: GroupRow, parameters: Sequence[str]) -> tuple[str, ...]:
+def _cells(row: GroupRow, parameters: Sequence[str], *, with_result: bool) -> tuple[str, ...]:
     return (
         row.name.removeprefix(f"{user_name()}~"),
         *(row.sweep.get(name, "-") for name in parameters),
+        *([decimal(row.result)] if with_result else []),
         row.state,
         elapsed_text(row.elapsed),
         number(row.exit_code),

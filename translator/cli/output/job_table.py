@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...folded_names import by_numbers
-from .times import age, by_size, elapsed, elapsed_seconds, elapsed_text, format_time, number
+from .times import age, by_size, decimal, elapsed, elapsed_seconds, elapsed_text, format_time, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -69,6 +69,10 @@ COLUMNS: Mapping[str, Column] = {
         lambda line, now: elapsed(line.runs_since, line.ended_at, now),
         lambda line, now: elapsed_seconds(line.runs_since, line.ended_at, now),
     ),
+    "result": Column(
+        lambda line, _: decimal(line.result),
+        lambda line, _: None if line.result is None else (0, line.result, ""),
+    ),
     "limit": Column(lambda line, _: elapsed_text(line.time_limit), lambda line, _: line.time_limit),
     "start": _moment(lambda line: line.expected_start_at),
     "partition": _plain(lambda line: line.partition),
@@ -96,9 +100,9 @@ def column(name: str) -> Column | None:
     return COLUMNS.get(name)
 
 
-def parameters_in(columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the parameters that are among columns."""
-    return tuple(name.removeprefix(PARAMETER) for name in columns if name.startswith(PARAMETER))
+def needs_run(columns: Sequence[str]) -> bool:
+    """Tell whether columns show what `with_run` reads."""
+    return any(name == "result" or name.startswith(PARAMETER) for name in columns)
 
 
 def sorted_lines(lines: Sequence[Line], by: str, now: int) -> list[Line]:

@@ -10,6 +10,11 @@ def number(value: int | None) -> str:
     return "-" if value is None else str(value)
 
 
+def decimal(value: float | None) -> str:
+    """Return a number with as many digits as matter."""
+    return "-" if value is None else f"{value:.10g}"
+
+
 def format_time(seconds: int | None) -> str:
     """Return a time for people, in their own time zone."""
     if seconds is None:

@@ -14,6 +14,7 @@ from ...monitor.waits import advice
 from ...state.script_reports import read_scripts
 from ...text_tables import pairs_text
 from ..jobs.asked import asked_of
+from ..jobs.logs.result import result_of
 from ..options import STATES
 from ..where.task_places import place_dict, task_places
 from .change_rows import change_dict, change_rows
@@ -24,7 +25,7 @@ from .run_rows import run_rows
 from .tables import print_table
 from .task_places import pages_dicts, print_places
 from .task_table import COLUMNS, TaskFilter, task_name, task_rows
-from .times import elapsed, elapsed_text, format_time
+from .times import decimal, elapsed, elapsed_text, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +72,7 @@ def view_dict(view: View, failure: Failure | None, wanted: TaskFilter = EVERY_TA
         **asked_of(view)._asdict(),
         "pages": pages_dicts(view),
         "run": asdict(known.run) if known.run else None,
+        "result": _result(view),
     }
 
 
@@ -151,6 +153,7 @@ def print_view(
         ("ended", format_time(ended_at(view))),
         ("elapsed", elapsed(runs_since(view), ended_at(view), now)),
         ("nodes", node_list(view)),
+        ("result", decimal(_result(view))),
         ("folder", str(view.folder.path)),
         *(run_rows(known.run) if known.run else ()),
     ]
@@ -170,6 +173,10 @@ def print_view(
             print_result("no such tasks")
     if failure is not None:
         print_result(f"\n{failure_text(failure)}")
+
+
+def _result(view: View) -> float | None:
+    return result_of(view.folder, view.history.attempt, view.history.roles, view.history.run)
 
 
 def _asked_rows(asked: Asked) -> list[tuple[str, str]]:

@@ -56,7 +56,7 @@ def _report(view: View, site: str | None, *, details: bool) -> JobReport:
         files, errors = _attempt(view, number, details=details and number > known.attempt - DETAILED)
         attempts.append(replace(files, usages=used.get(number, {})))
         notes += errors
-    run = run_facts(folder)
+    run = run_facts(folder, known)
     if details:
         notes += _bring_logs(view, attempts)
     return job_report(

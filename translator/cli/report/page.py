@@ -22,7 +22,7 @@ from ...shipped import shipped_text
 from ..options import STATES
 from ..output.console import one_line, visible
 from ..output.failure import failure_rows
-from ..output.times import by_size, format_time
+from ..output.times import by_size, decimal, format_time
 from ..usage.show import used_text
 from .charts import NARROW, WIDE, drawn_counts, drawn_gantt
 
@@ -70,7 +70,8 @@ def comparison_page(reports: Sequence[JobReport], group: str) -> str:
     """Return the page that compares jobs; `group` is the name of what they belong to, or ""."""
     if group:
         reports = sorted(reports, key=lambda report: ([*map(by_size, report.run.sweep.values())], report.name))
-    names = dict.fromkeys(name for report in reports for name in report.run.sweep or report.run.parameters)
+    names = dict.fromkeys(name for report in reports for name in report.run.parameters)
+    swept = {name for report in reports for name in report.run.sweep}
     short = short_names(reports)
     states = Counter(report.state for report in reports)
     return _render(
@@ -78,7 +79,8 @@ def comparison_page(reports: Sequence[JobReport], group: str) -> str:
         title=f"{group or 'Comparison'}: {counted(len(reports), 'job')}",
         group=group,
         reports=reports,
-        names=[name for name in names if _differs(name, reports)] or list(names),
+        names=[name for name in names if name in swept or _differs(name, reports)] or list(names),
+        has_results=any(report.run.result is not None for report in reports),
         short=short,
         states={state: states[state] for state in (*STATES, "UNKNOWN") if states[state]},
         reasons=by_reason(
@@ -91,7 +93,7 @@ def comparison_page(reports: Sequence[JobReport], group: str) -> str:
 
 
 def _differs(name: str, reports: Sequence[JobReport]) -> bool:
-    return len({(report.run.sweep or report.run.parameters).get(name) for report in reports}) > 1
+    return len({report.run.parameters.get(name) for report in reports}) > 1
 
 
 def _task_charts(attempt: AttemptEntry) -> TaskCharts:
@@ -168,7 +170,12 @@ def _engine() -> jinja2.Environment:
         autoescape=True,
     )
     engine.filters |= {"time": format_time, "duration": duration, "by_role": by_role, "counted": counted}
-    engine.filters |= {"retry_sentence": retry_sentence, "some_of": some_of, "one_line": one_line}
+    engine.filters |= {
+        "retry_sentence": retry_sentence,
+        "some_of": some_of,
+        "one_line": one_line,
+        "decimal": decimal,
+    }
     engine.filters |= {"failure_rows": failure_rows, "usage": usage_text}
     engine.globals |= {"span": span, "total": total, "in_phase": in_phase, "many": MAX_TASKS, "named": NAMED}
     return engine

@@ -6,27 +6,30 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...report.model import RunFacts
+from ..jobs.logs.result import result_of
 from .owned import read_owned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ...state.history import History
     from ...state.job_folder import JobFolder
 
 MAX_BYTES = 4 << 20
 JOB_FILE = "job.yaml"
 
 
-def run_facts(folder: JobFolder) -> RunFacts:
+def run_facts(folder: JobFolder, known: History) -> RunFacts:
     """Return what the journal of a job says of its run; the parameters are the job file's where it names none."""
     created = None
     with suppress(OSError):
         created = folder.created()
-    run = created.run if created else None
+    run, sweep = (created.run, created.sweep) if created else (None, {})
     return RunFacts(
-        parameters=run.parameters if run else parameters_of(folder),
+        parameters=run.parameters if run else {**parameters_of(folder), **sweep},
         group=created.group if created else "",
-        sweep=created.sweep if created else {},
+        sweep=sweep,
+        result=result_of(folder, known.attempt, known.roles, run),
     )
 
 

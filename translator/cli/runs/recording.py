@@ -50,6 +50,7 @@ def run_record(source: Source, text: bytes, kept: bytes, compiled: Compiled, hid
         paislurm_version=__version__,
         submitted_by=f"{user_name()}@{os.uname().nodename}",
         slurm_options=dict(source.slurm),
+        result_pattern=hide(compiled.job.slurm_options.result) or None,
     )
 
 

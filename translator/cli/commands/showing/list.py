@@ -72,7 +72,7 @@ def command(
     from ...context import clock, store, user_name
     from ...jobs.listing import lines, with_run
     from ...jobs.selecting import named_groups, select
-    from ...output.job_table import DEFAULT_COLUMNS, parameters_in, sorted_lines
+    from ...output.job_table import DEFAULT_COLUMNS, needs_run, sorted_lines
     from ...output.several import print_lines
 
     if group is None and len(words) == 1:
@@ -97,13 +97,13 @@ def command(
         found = [line for line in found if line.state in states]
     if earliest is not None:
         found = [line for line in found if line.begun_at >= earliest]
-    if parameters_in(order):
+    if needs_run(order):
         found = with_run(found)
     if by is not None:
         found = sorted_lines(found, by, now)
     most = limit if limit is not None else ON_A_TERMINAL if is_terminal(sys.stdout) and not as_json else 0
     chosen, rest = (found[:most], found[most:]) if most else (found, [])
-    if as_json or parameters_in(shown):
+    if as_json or needs_run(shown):
         chosen = with_run(chosen)
     if as_json:
         print_json({"jobs": [_listed_dict(line) for line in chosen]})
@@ -117,7 +117,7 @@ def command(
 
 def _listed_dict(line: Line) -> dict[str, object]:
     """Return a line and its run for `--json`."""
-    return line.as_dict() | {"parameters": dict(line.parameters)}
+    return line.as_dict() | {"parameters": dict(line.parameters), "result": line.result}
 
 
 def _named(names: Sequence[str]) -> tuple[str, ...]:
