@@ -101,6 +101,7 @@ def test_no_label_is_broken_within_a_word(look: Callable[..., Watched], pictures
 
 def test_what_a_comparison_says_is_seen_without_scrolling_aside(look: Callable[..., Watched]) -> None:
     page = look("compared", "light", 1000).page
+    assert page.locator("thead th").all_inner_texts()[:5] == ["Job", "lr", "optimizer", "Result", "State"]
     assert count(page, "document.querySelectorAll('.scroll').length") == 1
     assert count(page, "[...document.querySelectorAll('.scroll')].map((one) => one.scrollWidth - one.clientWidth)") == [
         0

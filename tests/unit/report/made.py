@@ -81,6 +81,7 @@ class Made:
         group: str = "",
         sweep: Mapping[str, str] | None = None,
         parameters: Mapping[str, str] | None = None,
+        result_pattern: str | None = None,
     ) -> None:
         self.roles = tuple(
             JobRole(name=name, folder=f"{n}-role", instances=count) for n, (name, count) in enumerate(roles)
@@ -97,7 +98,7 @@ class Made:
             retry_policy=RetryPolicy(retry_limit=2),
             group=group,
             sweep=sweep or {},
-            run=None if parameters is None else replace(RUN, parameters=parameters),
+            run=None if parameters is None else replace(RUN, parameters=parameters, result_pattern=result_pattern),
         )
         self.folder.journal.write_bytes(dump(first))
         self.folder.journal.chmod(0o600)
