@@ -60,5 +60,8 @@ def compared(jobs: Path, user: str, count: int = 12) -> None:
         rows = [task("worker", index, state, code, f"n{index}", began + 8, ended) for index in range(2)]
         reason = LOST if failed else "all tasks have ended"
         made.result(0, began, ended, state.lower(), code, reason, rows)
-        made.file(0, "logs/0-role/0.stdout.log", f"accuracy={0.9 + number / 1000}\n" if not failed else "")
+        name, text = (
+            ("stderr", "epoch 3\nCUDA out of memory\n") if failed else ("stdout", f"accuracy={0.9 + number / 1000}\n")
+        )
+        made.file(0, f"logs/0-role/0.{name}.log", text)
         made.ends(0, state, code, reason, began, ended)

@@ -38,6 +38,7 @@ def test_jobs_of_the_same_reason_are_told_together_and_those_that_succeeded_not(
     page = Path("resnet.report.html").read_text()
     reasons = page.partition('<section id="reasons"')[2].partition("</section>")[0]
     assert "resnet-7, resnet-3" in ROWS.findall(reasons)
+    assert page.count('<div class="more">CUDA out of memory</div>') == 2
     assert page.count(LOST) == 1
     assert "all tasks have ended" not in page
 
