@@ -39,8 +39,8 @@ KEYS = {
 """What JSON calls a field whose name is another thing's in other documents: there a key has one meaning."""
 _COLUMNS = ("ROLE", "TASKS", "SLOTS", "PER NODE", "CPUS", "MEMORY", "GPUS", "PORTS", "COMPLETION", "IMAGE")
 
-_RETRIES = {-1: "of all failures", -2: "for ever, however the job ends"}
-"""Source: PAI protocol v1, retryCount."""
+_RETRIES = {-1: "without a limit, but not of permanent failures", -2: "after any end, {} at most"}
+"""Source: OpenPAI retry policy."""
 _AFTER = {"failure": " that fails", "end": ""}
 _CODE, _OUTPUT = "PAI_CODE_DIR", "PAI_OUTPUT_DIR"
 _PATHS = {"PAI_DATA_DIR": "data", _OUTPUT: "output", _CODE: "code"}
@@ -69,7 +69,14 @@ def plan_text(plan: Plan) -> str:
         ("ports", f"{plan.nodes.first_port} to {plan.nodes.last_port}"),
     ]
     if limit := plan.retry_policy.retry_limit:
-        head.append(("retries", _RETRIES.get(limit, f"up to {limit}, transient ones not counted")))
+        head.append(
+            (
+                "retries",
+                _RETRIES.get(limit, f"up to {limit}, transient ones not counted").format(
+                    counted(plan.retry_policy.max_restarts, "time")
+                ),
+            )
+        )
     if when := plan.retry_policy.monitor_after:
         head.append(("monitor", f"at the end of each attempt{_AFTER[when]}; cron or scrontab does the rest"))
     notes = {
