@@ -140,7 +140,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
         lambda plan: plan.retry_policy.monitor_after,
         None,
         (),
-        "the site profile, monitor: none; after any end where somebody is told of it, or the job is restarted after any end",
+        "the site profile, monitor: none; any end where somebody is told of it, or the job is restarted then",
     ),
     Row(
         "CONTAINER_RUNTIME",
