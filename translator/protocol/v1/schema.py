@@ -24,6 +24,7 @@ from ...validation.strict_model import (
     integer,
     number_of,
     pattern,
+    threshold_range,
 )
 from ..extras_slurm import SlurmExtras
 from ..v2.schema import MAX_INSTANCES, ImageUri
@@ -31,15 +32,19 @@ from ..versions import NAME_PATTERN_V1, NAME_V1
 
 _WORD = r"[A-Za-z0-9._~]{1,255}"
 _Name = Annotated[str, pattern(NAME_V1, NAME_PATTERN_V1, number=4)]
-_RoleName = Annotated[str, pattern("a role name of letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD, number=4)]
-_Label = Annotated[str, pattern("a port label of letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD, number=4)]
+_RoleName = Annotated[
+    str, pattern("a role name of at most 255 letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD, number=4)
+]
+_Label = Annotated[
+    str, pattern("a port label of at most 255 letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD, number=4)
+]
 _VariableName = Annotated[str, pattern("the name of a variable: letters (a-z, A-Z), digits and `_`", r"\w+", number=4)]
 
 
 def _threshold(value: object) -> int | None:
     number = integer(number_of(value))
     if value is not None and (number is None or not 1 <= number <= MAX_INT):
-        raise expected("null (never) or a whole number of at least 1")
+        raise expected(f"null (never) or {threshold_range(number)}")
     return number
 
 

@@ -177,7 +177,9 @@ def _completion(role: schema.Role, path: Path, switches: CompatOptions, collecto
         key, value = type(thresholds).model_fields[field].alias, getattr(thresholds, field)
         where: Path = (*path, "completion", key)
         if value is None:
-            collector.add("W201", where, f"`{key}` has no value and counts as left out", key=True)
+            collector.add(
+                "W201", where, f"`{key}` has no value and counts as left out", hint="write -1 for never", key=True
+            )
         elif value > role.instances:
             tasks = counted(role.instances, "task")
             message = f"`{key}: {value}` never comes true: the role has {tasks}"
@@ -194,15 +196,19 @@ def _resources(role: schema.Role, path: Path, collector: DiagnosticCollector) ->
     wanted, options = role.resource_per_instance, role.extra_container_options
     where: Path = (*path, "resourcePerInstance")
     if wanted.cpu < 1:
-        collector.add("W204", (*where, "cpu"), f"`cpu: {wanted.cpu}` counts as 1: a task needs a CPU")
+        collector.add(
+            "W204", (*where, "cpu"), f"`cpu: {wanted.cpu}` counts as 1: a task needs a CPU", hint="write `cpu: 1`"
+        )
     if wanted.gpu < 0:
-        collector.add("W205", (*where, "gpu"), f"`gpu: {wanted.gpu}` counts as 0")
+        collector.add("W205", (*where, "gpu"), f"`gpu: {wanted.gpu}` counts as 0", hint="write `gpu: 0`")
     if wanted.memory_mb <= 0:
         message = f"`memoryMB: {wanted.memory_mb}` counts as none stated: the site decides"
-        collector.add("W206", (*where, "memoryMB"), message)
+        collector.add("W206", (*where, "memoryMB"), message, hint="write what a task needs, in MiB")
     if options.shm_mb < 0:
         message = f"`shmMB: {options.shm_mb}` counts as left out, which is {DEFAULT_SHM_MIB}"
-        collector.add("W207", (*path, "extraContainerOptions", "shmMB"), message)
+        collector.add(
+            "W207", (*path, "extraContainerOptions", "shmMB"), message, hint="leave it out, or write a size in MiB"
+        )
     shm = max(options.shm_mb, 0)
     return Resources(
         cpus=max(wanted.cpu, 1),
@@ -223,7 +229,8 @@ def _ports(role: schema.Role, path: Path, collector: DiagnosticCollector) -> tup
         if count <= 0:
             meaning = "one port, as every task has it" if counts[label] else "no port"
             message = f"`{label}: {count}` means {meaning}: the number is how many ports a task gets"
-            collector.add("W208", (*path, "resourcePerInstance", "ports", label), message)
+            where: Path = (*path, "resourcePerInstance", "ports", label)
+            collector.add("W208", where, message, hint="write how many ports a task needs, or leave the label out")
     for label in _IMPLICIT_LABELS:
         counts.setdefault(label, 1)
     return tuple(PortRequest(label=label, count=count) for label, count in counts.items() if count)

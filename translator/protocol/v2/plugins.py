@@ -151,7 +151,7 @@ def _ssh(use: PluginUse) -> tuple[Script, ...]:
         return ()
     if not use.file.extras.gang_allocation:
         message = "without gang allocation tasks need not run at the same time, so none waits for the others"
-        use.collector.add("W315", (*use.path, "sshbarrier"), message, key=True)
+        use.collector.add("W315", (*use.path, "sshbarrier"), message, hint="leave `sshbarrier` out", key=True)
         return ()
     seconds = 60 * (wanted.sshbarrier_timeout or 0)
     return (Script(phase="start", program="ssh", settings=(("BARRIER_SECONDS", str(seconds)),)),)

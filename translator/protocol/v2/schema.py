@@ -22,6 +22,7 @@ from ...validation.strict_model import (
     int_range,
     integer,
     pattern,
+    threshold_range,
 )
 from .extras_schema import Extras
 
@@ -55,7 +56,7 @@ def _threshold(value: object) -> int | None:
     number = integer(value)
     if value is None or (number is not None and (number == -1 or 1 <= number <= MAX_INT)):
         return number
-    raise expected("-1 (never) or a whole number of at least 1")
+    raise expected(f"-1 (never) or {threshold_range(number)}")
 
 
 Threshold = Annotated[
@@ -71,6 +72,13 @@ def _secrets(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise expected("a mapping")
     return value
+
+
+def _virtual_cluster(value: object) -> str:
+    """Return the name; null counts as left out. Source: PAI rest-server, hivedValidate."""
+    if value is not None and not isinstance(value, str):
+        raise expected("text")
+    return "default" if value is None else value
 
 
 class _Described(StrictModel):
@@ -207,7 +215,7 @@ class Defaults(OpenModel):
     """Which deployment is active, and the virtual cluster. Source: PAI protocol v2, defaults."""
 
     deployment: TextIfGiven = None
-    virtual_cluster: Text = "default"
+    virtual_cluster: Annotated[str, Validator(_virtual_cluster, {"type": ["string", "null"]})] = "default"
 
 
 class JobFile(StrictModel):

@@ -56,15 +56,15 @@ def _check_unique(
     named: Iterable[tuple[Path, str | None, str | None]], code: str, collector: DiagnosticCollector
 ) -> None:
     """Add a diagnostic for each name that is taken already among those of one kind."""
-    seen: dict[tuple[str, str], int] = {}
+    seen: dict[tuple[str, str], Path] = {}
     for path, kind, name in named:
         if kind is None or name is None:
             continue
-        line = collector.document.location((*path, "name")).line
-        first = seen.setdefault((kind, name), line)
-        if first != line:
+        first = seen.setdefault((kind, name), path)
+        if first != path:
+            line = collector.document.location((*first, "name")).line
             what = f"prerequisite of type {kind}" if kind else "deployment"
-            message = f"there already is a {what} named `{name}`, at line {first}"
+            message = f"there already is a {what} named `{name}`, at line {line}"
             collector.add(code, (*path, "name"), message, hint="rename one of the two")
 
 
@@ -128,7 +128,8 @@ def _check_requirements(index: PrerequisiteIndex, collector: DiagnosticCollector
                 open_names[wanted] = True
                 stack.append((wanted, deque(index.requirements(wanted))))
             elif open_names[wanted]:
-                collector.add("E306", where, _cycle([each for each, _ in stack], wanted))
+                hint = "leave one of these requirements out"
+                collector.add("E306", where, _cycle([each for each, _ in stack], wanted), hint=hint)
             if wanted in named and all(isinstance(each, DockerImage) for _, each in named[wanted]):
                 message = f"`{wanted}` is a container image, which a requirement cannot put in place"
                 collector.add("W309", where, message, hint="a role names its image as `dockerImage`")
