@@ -163,7 +163,8 @@ class Composer:
             node.value, node.pairs, node.items = target.value, target.pairs, target.items
             node.source, node.size, node.depth = target.source, target.size, target.depth
         elif name in self._anchors:
-            self._diagnostic("E108", f"{shown} stands inside the value that it repeats", node)
+            hint = "write out what is meant"
+            self._diagnostic("E108", f"{shown} stands inside the value that it repeats", node, hint)
         else:
             message = f"{shown} repeats a value that is nowhere marked with {anchor}"
             self._diagnostic("E108", message, node, "put text that begins with `*` in quotes")
@@ -183,7 +184,8 @@ class Composer:
             self._anchors[event.anchor] = None
         self._stack.append(_Frame(node, event.anchor, event.tag or ""))
         if len(self._stack) > MAX_DEPTH:
-            raise FatalReadError(self._diagnostic_at(node, "E109", f"values are nested more than {MAX_DEPTH} deep"))
+            message = f"values are nested more than {MAX_DEPTH} deep"
+            raise FatalReadError(self._diagnostic_at(node, "E109", message, "look for brackets that are not closed"))
 
     def _end(self, event: yaml.CollectionEndEvent) -> None:
         frame = self._stack.pop()
@@ -204,9 +206,8 @@ class Composer:
         node.size, node.depth, node.last_line = size, depth + 1, last
         if node.size > MAX_VALUES or node.depth > MAX_DEPTH:
             bound = f"more than {MAX_VALUES:,} values" if node.size > MAX_VALUES else "too deep a nesting"
-            raise FatalReadError(
-                self._diagnostic_at(node, "E109", f"the aliases (`*name`) in this value make {bound} of it")
-            )
+            message, hint = f"the aliases (`*name`) in this value make {bound} of it", "write out what is meant"
+            raise FatalReadError(self._diagnostic_at(node, "E109", message, hint))
         if node.pairs is not None:
             node.value = {key: pair[0].value for key, pair in node.pairs.items()}
         else:

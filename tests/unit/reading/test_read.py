@@ -215,7 +215,7 @@ def test_other_tabs_are_refused(text: str) -> None:
 
 @pytest.mark.parametrize("character", ["\x85", "\u2028", "\u2029"])
 def test_line_breaks_of_yaml_1_1_alone_are_refused(character: str) -> None:
-    """libyaml would break the line there, and js-yaml did not: the commands would be others."""
+    """There libyaml would break the line, and js-yaml did not: the commands would be others."""
     with pytest.raises(ProtocolError) as caught:
         read(f'a: "x{character}y"\n', file="job.yaml")
     assert [(each.code, each.location and each.location.column) for each in caught.value.diagnostics] == [("E102", 6)]

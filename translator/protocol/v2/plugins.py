@@ -8,6 +8,7 @@ Source: PAI runtime, plugins; PAI issue 5145 for `containerStart` and `container
 from __future__ import annotations
 
 import shlex
+from types import NoneType
 from typing import TYPE_CHECKING, TypeVar
 
 from ...job import Script
@@ -105,7 +106,7 @@ def _git(use: PluginUse) -> tuple[Script, ...]:
 
     wanted = use.read(Git)
     uri = use.text("repo_uri", wanted.repo_uri)
-    if not uri:
+    if not uri and isinstance(use.parameters.get("repo_uri", ""), (str, NoneType)):  # else it has its fault already
         hint = "name the repository: `repo_uri: https://...`"
         use.collector.add("E202", (*use.path, "repo_uri"), "`repo_uri` is missing", hint=hint)
     options = [

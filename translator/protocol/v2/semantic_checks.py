@@ -75,7 +75,7 @@ def _check_roles(file: JobFile, index: PrerequisiteIndex, collector: DiagnosticC
         short = controller_name(name)
         if name.isascii() and (not short or len(short) > MAX_CONTROLLER_NAME):
             message = f"the role name needs from 1 to {MAX_CONTROLLER_NAME} letters and digits"
-            collector.add("E307", path, message, key=True)
+            collector.add("E307", path, message, hint="rename it, as in `worker`", key=True)
         elif seen.setdefault(short, name) != name:
             message = f"the roles `{seen[short]}` and `{name}` are both `{short}` to the variables of tasks"
             collector.add("E307", path, message, hint="rename one: case and `_` do not tell roles apart", key=True)
