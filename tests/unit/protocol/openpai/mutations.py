@@ -120,9 +120,14 @@ def told(job: dict[str, Any]) -> list[Diagnostic]:
 
 
 def kind(diagnostic: Diagnostic) -> tuple[str, str]:
-    """Return the code of a diagnostic, and its path as pages write it: `taskRoles.NAME.commands`."""
-    path = diagnostic.path.removeprefix("$").removeprefix(".").replace(f'["{PLUGINS}"]', f".{PLUGINS}")
-    return diagnostic.code, re.sub(r"\[\d+\]", "", _NAMED.sub(r"\1.NAME", path))
+    """Return the code of a diagnostic, and its path as pages write it."""
+    return diagnostic.code, as_on_pages(diagnostic.path)
+
+
+def as_on_pages(path: str) -> str:
+    """Return a path as pages write it: `taskRoles.NAME.commands`."""
+    path = path.removeprefix("$").removeprefix(".").replace(f'["{PLUGINS}"]', f".{PLUGINS}")
+    return re.sub(r"\[\d+\]", "", _NAMED.sub(r"\1.NAME", path))
 
 
 def judged(job: dict[str, Any], usual: set[tuple[str, str]]) -> tuple[bool, list[Diagnostic]]:
