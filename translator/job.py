@@ -241,10 +241,10 @@ class Role:
 class Job:
     """Describe a job: its roles in the order of the file, which decides ties and positions.
 
-    `retry_limit` is signed: -1 retries every failure, -2 restarts for ever (v1 only). `min_succeeded` tasks that
-    succeeded, of whatever role, complete the job. `variables` are set last and as they are, in the shell of the
-    commands. `notify` is what its user is told of. `debug_hold` is how long a failed task is held, None
-    where it is not.
+    `retry_limit` is signed: -1 retries unknown failures without a limit, -2 restarts after any end (v1 only).
+    `min_succeeded` tasks that succeeded, of whatever role, complete the job. `variables` are set last and as they are,
+    in the shell of the commands. `notify` is what its user is told of. `debug_hold` is how long a failed task is held,
+    None where it is not.
     `auth_file` is the path of a file with the server, user and password of the image's registry, written as the
     `Directories` are.
     Source: PAI protocol v1, killAllOnCompletedTaskNumber, jobEnvs, isDebug and authFile.

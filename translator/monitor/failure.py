@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from ..exit_codes.advice import BATCH, UNEXPLAINED, advice, lacks_something, retry_rule
 from ..exit_codes.rules import conditions
 from ..exit_codes.table import ExitTable
+from ..job import RESTART_ALWAYS
 from ..lazy import dataclass
+from .retry import WITHOUT_LIMIT
 
 if TYPE_CHECKING:
     from ..exit_codes.advice import Advice
@@ -161,7 +163,11 @@ def _rule(row: ExitCode, view: View, exit_status: int | None) -> str:
 
 
 def _retry_rule(row: ExitCode, view: View) -> str:
+    limit = view.history.retry_policy.retry_limit
+    if limit == RESTART_ALWAYS:
+        return "restarted after any end, as often as `retry.maxRestarts` of the site profile says"
     if row.behaviour != "unknown":
         return retry_rule(row)
-    limit = view.history.retry_policy.retry_limit
+    if limit == WITHOUT_LIMIT:
+        return "retried without a limit (retry count -1)"
     return f"{retry_rule(row)}, which is {limit}" if limit else "not retried, because `jobRetryCount` is 0"

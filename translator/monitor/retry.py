@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 STOPS = (-210, -220, -230)
 """Codes of attempts that somebody stopped. Source: OpenPAI exit specification."""
 STOPPED, DEADLINE = -210, -1004
-EVERY_FAILURE = -1
-"""The retry count of a job whose every failure is retried. Source: PAI protocol v1, retryCount."""
+WITHOUT_LIMIT = -1
+"""The retry count of a job whose unknown failures are retried without a limit. Source: OpenPAI retry policy."""
 MIN_CONFLICT, MAX_CONFLICT = 60, 900
 """Seconds. Source: OpenPAI frameworkcontroller, FrameworkMinRetryDelaySecForTransientConflictFailed and Max."""
 FIRST_BACK_OFF, MAX_BACK_OFF = 10, 600
@@ -104,12 +104,14 @@ def _counted_retry(ending: AttemptEnd, counters: RetryCounters, policy: RetryPol
             if not counters.total:
                 return StopRetrying(rule="the site allows no restarts")
             return StopRetrying(rule=f"restarted {_times(counters.total)}, which is the most that the site allows")
-        return RetryAfter(delay=back_off(counters.used), counters=counted, rule="restarted for ever (retry count -2)")
+        return RetryAfter(
+            delay=back_off(counters.used), counters=counted, rule="restarted after any end (retry count -2)"
+        )
     if ending.code == 0:
         return StopRetrying()
-    if policy.retry_limit == EVERY_FAILURE:
+    if policy.retry_limit == WITHOUT_LIMIT:
         return RetryAfter(
-            delay=back_off(counters.used), counters=counted, rule="every failure is retried (retry count -1)"
+            delay=back_off(counters.used), counters=counted, rule="retried without a limit (retry count -1)"
         )
     if counters.used < policy.retry_limit:
         return RetryAfter(delay=0, counters=counted, rule=f"retry {counted.used} of {policy.retry_limit}")

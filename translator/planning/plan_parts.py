@@ -66,7 +66,7 @@ class RetryPlan:
     retry_limit: int
     max_transient_retries: int
     max_restarts: int
-    """How often a job or a task begins again that is to do so for ever."""
+    """How often a job or a task with a retry count of -2 is restarted."""
     monitor_after: Literal["", "failure", "end"] = ""
     """After which ends of its own an attempt takes a step of the monitor: the site has no other near at hand."""
 

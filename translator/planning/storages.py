@@ -30,7 +30,8 @@ def mounts(job: Job, site: Site) -> tuple[tuple[Mount, ...], tuple[Diagnostic, .
         found = {wanted.name: wanted.mount_path for wanted in job.storages.wanted}
     if not found:
         message = "the job asks for its user's default storages, and the site profile has none"
-        return (), (Diagnostic(code="W405", message=message, path=_PATH),)
+        hint = "name the storages that it needs, `storages: [{name: ...}]`, or leave this out"
+        return (), (Diagnostic(code="W405", message=message, path=_PATH, hint=hint),)
     missing = [name for name in found if name not in site.storages]
     if missing and site.storages:
         raise PlanError(

@@ -28,7 +28,7 @@ def plan_warnings(job: Job, site: Site, allocation: Allocation) -> tuple[Diagnos
 
 
 def restarts(job: Job, site: Site) -> tuple[Diagnostic, ...]:
-    """Warn of a job that is to be restarted for ever; PlanError where a profile does not say how often that is.
+    """Warn of a job that is restarted after any end; PlanError where a site profile does not bound the restarts.
 
     Source: PAI protocol v1, retryCount -2.
     """
@@ -36,10 +36,10 @@ def restarts(job: Job, site: Site) -> tuple[Diagnostic, ...]:
         return ()
     path = job.paths.retry_count
     if not site.known:
-        message = f"the job is not restarted for ever, but {counted(site.retry.max_transient_retries, 'time')} at most"
+        message = f"the job is restarted {counted(site.retry.most_restarts, 'time')} at most, and not for ever"
         hint = "a site profile can say more: `retry: {maxRestarts: 100}`"
         return (Diagnostic(code="W410", message=message, path=path, hint=hint),)
-    message = "a job that is restarted for ever needs a site that says how often that is"
+    message = "a job that is restarted after any end needs a bound, and the site profile sets none"
     hint = "set `retry: {maxRestarts: 100}` in the site profile, or give the job a retry count of its own"
     raise PlanError(Diagnostic(code="E406", message=message, path=path, hint=hint))
 

@@ -41,6 +41,7 @@ WORDING = Wording(
         "gpu": "add `gpu: 0` for a role without GPUs",
         "memoryMB": "add `memoryMB: 1024`, which is in MiB",
         "commands": "list what the role runs, a command an item: `- python train.py`",
+        "plugin": "name it: `plugin: ssh`; the others are cmd, git, tensorboard and teamwise_storage",
         "uri": "name the image: `uri: repository/image:tag`",
         "name": "give it a name: `name: my_name`",
         "$.name": "name the job: `name: my_job`",

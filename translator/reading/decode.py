@@ -11,6 +11,7 @@ MAX_FILE = 16 * 1024 * 1024
 """The size in bytes beyond which a file is not read: it is no job file."""
 _FAULTS_SHOWN = 10
 _NOT_ALLOWED = regex("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
+_FOREIGN_BREAK = regex("[\x85\u2028\u2029]")
 _BREAK = regex("\r\n|[\r\n\x85\u2028\u2029]")
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """The first bytes of a file in UTF-16."""
@@ -31,10 +32,18 @@ def decode(source: str | bytes, *, file: str) -> str:
         raise UndecodableError([Diagnostic(code="E103", message=message, location=Location(file=file))])
     text = source if isinstance(source, str) else _utf8(source, file)
     text = text.removeprefix("\ufeff")
-    diagnostics = [_control_character_error(text, match, file) for match in _first_of_lines(text)]
-    if diagnostics:
-        raise UndecodableError(diagnostics)
+    hint = 'delete it; inside double quotes most control characters can be written as an escape, "\\x1b"'
+    _refuse(_NOT_ALLOWED, text, file, hint)
     return text
+
+
+def refuse_foreign_breaks(text: str, *, file: str) -> None:
+    """Refuse line breaks of YAML 1.1 that js-yaml takes for characters of a line. Raises `UndecodableError`.
+
+    Source: YAML 1.1, b-break; js-yaml 3.13.
+    """
+    hint = 'delete it, or write it as an escape in double quotes, "\\u2028": to YAML 1.1 it is a line break'
+    _refuse(_FOREIGN_BREAK, text, file, hint)
 
 
 def lines_of(text: str) -> tuple[str, ...]:
@@ -62,20 +71,21 @@ def _utf8(source: bytes, file: str) -> str:
         raise UndecodableError([Diagnostic(code="E101", message=message, location=location, hint=hint)]) from None
 
 
-def _first_of_lines(text: str) -> list[re.Match[str]]:
-    """Return the first character that is not allowed of each of the first few such lines."""
+def _refuse(characters: re.Pattern[str], text: str, file: str, hint: str) -> None:
+    """Raise `UndecodableError` for the first of the characters in each of the first few lines that have one."""
     found: list[re.Match[str]] = []
     position = 0
-    while len(found) < _FAULTS_SHOWN and (match := _NOT_ALLOWED.search(text, position)):
+    while len(found) < _FAULTS_SHOWN and (match := characters.search(text, position)):
         found.append(match)
         end = _BREAK.search(text, match.end())
         if end is None:
             break
         position = end.end()
-    return found
+    if found:
+        raise UndecodableError([_character_error(text, match, file, hint) for match in found])
 
 
-def _control_character_error(text: str, match: re.Match[str], file: str) -> Diagnostic:
+def _character_error(text: str, match: re.Match[str], file: str, hint: str) -> Diagnostic:
     before = lines_of(text[: match.start()])
     location = Location(file=file, line=len(before), column=len(before[-1]) + 1)
     name = f"U+{ord(match[0]):04X}"
@@ -83,5 +93,5 @@ def _control_character_error(text: str, match: re.Match[str], file: str) -> Diag
         code="E102",
         message=f"the character {name} is not allowed here" + (" (a NUL byte)" if match[0] == "\0" else ""),
         location=location,
-        hint='delete it; inside double quotes most control characters can be written as an escape, "\\x1b"',
+        hint=hint,
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from ..errors import Diagnostic, Location, ProtocolError
 from ..lazy import regex
-from .decode import MAX_FILE, UTF_16, UndecodableError, decode, lines_of
+from .decode import MAX_FILE, UTF_16, UndecodableError, decode, lines_of, refuse_foreign_breaks
 from .document import Document
 from .json_nodes import JsonReader, looks_like_v1
 from .source_lines import shown_of_document, shown_of_text, with_sources
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from .nodes import Node
 
 _LOADER: type = getattr(yaml, "CLoader", yaml.Loader)
+_TAB_LINE = regex(r"^ *\t[ \t]*(?=#|\r?$)", re.MULTILINE)
+_STOPS_AT_TAB = regex("violates indentation|cannot start any token")
+_MAX_TAB_LINES = 100
+"""Each costs another look at the whole text."""
 _SURROGATE = regex(r"\\u[dD][89a-fA-F]")
 """An escape for half a character, which the fast loader refuses even in a pair, where js-yaml took it."""
 
@@ -35,12 +40,14 @@ def read(text: str | bytes, *, file: str) -> Document:
     """
     try:
         source = decode(text, file=file)
+        json = JsonReader(source, file=file) if looks_like_v1(source) else None
+        if not json:
+            refuse_foreign_breaks(source, file=file)
     except UndecodableError as error:
         raise ProtocolError(with_sources(error.diagnostics, _undecoded_lines(text))) from None
     lines = lines_of(source)
     composer = Composer(file)
     roots: list[Node] = []
-    json = JsonReader(source, file=file) if looks_like_v1(source) else None
     try:
         roots.extend(composer.documents(json.events() if json else yaml_events(source)))
     except yaml.YAMLError as error:
@@ -80,8 +87,36 @@ def _undecoded_lines(text: str | bytes) -> Sequence[str]:
 
 def yaml_events(source: str) -> Iterator[yaml.Event]:
     """Return the events of a YAML text. Raises `yaml.YAMLError`."""
+    return _parse(_without_tabs(source) if _TAB_LINE.search(source) else source)
+
+
+def _parse(source: str) -> Iterator[yaml.Event]:
     events: Iterator[yaml.Event] = yaml.parse(source, Loader=yaml.Loader if _SURROGATE.search(source) else _LOADER)
     return events
+
+
+def _without_tabs(source: str) -> str:
+    """Return the text with spaces for the tabs of blank lines and comments at which libyaml would stop.
+
+    Source: YAML 1.2, s-separate-in-line; js-yaml 3.13. In a block of text a tab is a part of the text.
+    """
+    for _ in range(_MAX_TAB_LINES):
+        line = _tab_line_that_stops(source)
+        if line is None:
+            break
+        source = source[: line.start()] + line[0].replace("\t", " ") + source[line.end() :]
+    return source
+
+
+def _tab_line_that_stops(source: str) -> re.Match[str] | None:
+    try:
+        for _ in _parse(source):
+            pass
+    except yaml.MarkedYAMLError as error:
+        mark: Any = error.problem_mark
+        if mark and _STOPS_AT_TAB.search(error.problem or ""):
+            return _TAB_LINE.match(source, mark.index - mark.column)
+    return None
 
 
 def _root_errors(roots: list[Node], file: str) -> list[Diagnostic]:

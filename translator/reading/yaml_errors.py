@@ -68,7 +68,22 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
     (
         r"while scanning an anchor|while scanning an alias",
         "`&` and `*` at the beginning of a value have a meaning of their own in YAML",
-        "put text that begins with `&` or `*` in quotes",
+        "put text that begins with `&` or `*` in quotes; the name of an anchor has letters, digits, `_` and `-` alone",
+    ),
+    (
+        r"mapping keys are not allowed",
+        "a `?` at the beginning of a value has a meaning of its own in YAML",
+        "put text that begins with `?` in quotes",
+    ),
+    (
+        r"did not find expected node content|expected the node content",
+        "a value is missing here",
+        "delete the `,` that is too much; put text that begins with `,`, `?` or `:` in quotes",
+    ),
+    (
+        r"while scanning a plain scalar",
+        "a `:` stands where no key can be",
+        "put text that contains `:` in quotes; between a key and its value stands `: `",
     ),
     (
         r"while scanning a block scalar",

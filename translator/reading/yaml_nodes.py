@@ -167,7 +167,8 @@ class Composer:
             node.value, node.pairs, node.items = target.value, target.pairs, target.items
             node.source, node.size, node.depth, node.length = target.source, target.size, target.depth, target.length
         elif name in self._anchors:
-            self._diagnostic("E108", f"{shown} stands inside the value that it repeats", node)
+            hint = "write out what is meant"
+            self._diagnostic("E108", f"{shown} stands inside the value that it repeats", node, hint)
         else:
             message = f"{shown} repeats a value that is nowhere marked with {anchor}"
             self._diagnostic("E108", message, node, "put text that begins with `*` in quotes")
@@ -187,7 +188,8 @@ class Composer:
             self._anchors[event.anchor] = None
         self._stack.append(_Frame(node, event.anchor, event.tag or ""))
         if len(self._stack) > MAX_DEPTH:
-            raise FatalReadError(self._diagnostic_at(node, "E109", f"values are nested more than {MAX_DEPTH} deep"))
+            message = f"values are nested more than {MAX_DEPTH} deep"
+            raise FatalReadError(self._diagnostic_at(node, "E109", message, "look for brackets that are not closed"))
 
     def _end(self, event: yaml.CollectionEndEvent) -> None:
         frame = self._stack.pop()
@@ -208,9 +210,8 @@ class Composer:
             last = max(last, end.line + 1)
         node.size, node.length, node.depth, node.last_line = size, length, depth + 1, last
         if bound := _bound_broken(node):
-            raise FatalReadError(
-                self._diagnostic_at(node, "E109", f"the aliases (`*name`) in this value make {bound} of it")
-            )
+            message, hint = f"the aliases (`*name`) in this value make {bound} of it", "write out what is meant"
+            raise FatalReadError(self._diagnostic_at(node, "E109", message, hint))
         if node.pairs is not None:
             node.value = {key: pair[0].value for key, pair in node.pairs.items()}
         else:

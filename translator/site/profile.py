@@ -182,7 +182,7 @@ class PortRange:
 class RetrySettings:
     """Bound retries. `max_transient_retries` is for the transient retries of one task, and of one job.
 
-    `max_restarts` bounds the restarts of a v1 job with `retryCount: -2`; without one such a job is refused.
+    `max_restarts` bounds the restarts of jobs and tasks with a retry count of -2; without one such a job is refused.
     `on_root_cancel` says whether a job that root cancelled is stopped, as one that its user did, or retried.
     `submit_wait` is how long `submit` waits for room where an account may have no more jobs in the queue, in seconds.
     `max_attempts_per_hour` is how many attempts are submitted in an hour for all jobs of a user.

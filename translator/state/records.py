@@ -31,8 +31,9 @@ FolderName = Annotated[
 class RetryPolicy:
     """Say how often a job is retried: `retry_limit` as in the job file, the bounds as the site says.
 
-    `max_transient_retries` bounds the retries that use no budget, `max_restarts` those of a job that is restarted for
-    ever. `spare_nodes` is how many nodes an attempt may leave out and still start, None where nobody knows.
+    `max_transient_retries` bounds the retries that use no budget, `max_restarts` those of a job with a
+    retry count of -2. `spare_nodes` is how many nodes an attempt may leave out and still start,
+    None where nobody knows.
     """
 
     retry_limit: int = 0

@@ -120,7 +120,7 @@ PLANNING = {
     "E403": "a time limit above that of the partition",
     "E404": "a storage that the site profile does not have",
     "E405": "a node type that the site profile does not have",
-    "E406": "a job that is restarted for ever, where the site sets no bound",
+    "E406": "a retry count of -2, where the site profile sets no bound",
     "E407": "an account that the site profile does not have",
     "E408": "a QOS that the site profile, or the account, does not have",
     "E409": "a reservation that the site profile does not have",

@@ -90,7 +90,7 @@ def _add(
         known = [name for each in models for name in _fields(each)]
         number, message, key = 1, f"unknown key `{_shortened(str(path[-1]))}`", True
         near = near_hint(str(meant[loc][-1]) if loc in meant else str(path[-1]), known)
-        hint = _misplaced(path, wording) or near
+        hint = _misplaced(path, wording) or near or "leave it out"
     elif kind in ("missing", "union_tag_not_found"):
         path = path if kind == "missing" else (*path, "type")
         number, message, key = 2, f"`{path[-1]}` is missing", True

@@ -80,11 +80,12 @@ def int_range(least: int | None = None, most: int = MAX_INT, *, texts: bool = Fa
 
     def check(value: object) -> int:
         number = integer(number_of(value) if texts else value)
-        if number is not None and number > most:
-            raise expected(f"a whole number from {lowest} to {most}")
-        if number is None or number < lowest:
-            raise expected(what)
-        return number
+        if number is not None and lowest <= number <= most:
+            return number
+        wanted = what if number is None or number < lowest else f"a whole number from {lowest} to {most}"
+        if number is not None and isinstance(value, str):  # text that spells a number: the quotes are not wrong
+            raise expected(f"{wanted}, found {value.strip()}", bare=True)
+        raise expected(wanted)
 
     schema = {"type": "integer", "minimum": lowest, "maximum": most}
     return Validator(check, {**schema, **NUMBER_OR_TEXT} if texts else schema)

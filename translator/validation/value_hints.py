@@ -24,8 +24,12 @@ def hint_at_value(key: str, what: str, value: object) -> str:
         return hint
     if isinstance(value, (bool, int, float)) and what.startswith("text"):
         return "put it in quotes"
-    if isinstance(value, str) and what == "a list":
+    if value is None:
+        return "write a value: a key without one does not count as left out"
+    if what == "a list":
         return "write it as a list, each item on a line of its own: `- item`"
+    if what == "a mapping":
+        return "write it as a mapping, each key on a line of its own: `key: value`"
     if isinstance(value, str) and what == "true or false" and value.lower() in ("yes", "no", "on", "off"):
         return f"write `{'true' if value.lower() in ('yes', 'on') else 'false'}`"
     if isinstance(value, dict) and what == "text":

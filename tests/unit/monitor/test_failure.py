@@ -206,7 +206,12 @@ def test_a_module_that_is_not_there_is_told_whatever_the_exit_specification_says
 
 @pytest.mark.parametrize(
     ("limit", "words"),
-    [(0, "not retried, because `jobRetryCount` is 0"), (2, "as often as `jobRetryCount` says, which is 2")],
+    [
+        (0, "not retried, because `jobRetryCount` is 0"),
+        (2, "as often as `jobRetryCount` says, which is 2"),
+        (-1, "retried without a limit (retry count -1)"),
+        (-2, "restarted after any end, as often as `retry.maxRestarts`"),
+    ],
 )
 def test_how_often_it_is_retried(limit: int, words: str) -> None:
     seen = view(255, [task(0, exit_status=3, exit_code=255, **FAILED), task(1)])

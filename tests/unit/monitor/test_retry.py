@@ -50,6 +50,8 @@ def attempts(code: int, policy: RetryPolicy) -> tuple[int, RetryCounters]:
         (-1004, RetryPolicy(on_timeout="retry", max_transient_retries=4), 5, 0),
         (-210, RetryPolicy(retry_limit=9), 1, 0),
         (-220, RetryPolicy(retry_limit=-1), 1, 0),
+        (-1200, RetryPolicy(retry_limit=-1), 1, 0),
+        (220, RetryPolicy(retry_limit=-1), 1, 0),
         (-230, RetryPolicy(retry_limit=-2, max_restarts=5), 1, 0),
         (0, RetryPolicy(retry_limit=-1), 1, 0),
         (0, RetryPolicy(retry_limit=-2, max_restarts=5), 6, 5),
@@ -65,9 +67,10 @@ def test_how_often_a_job_runs(code: int, policy: RetryPolicy, runs: int, used: i
     assert (counted, counters.used, counters.total) == (runs, used, runs - 1)
 
 
-def test_every_failure_is_retried_without_an_end() -> None:
+def test_unknown_failures_are_retried_without_a_limit() -> None:
     decision = decide_retry(ending(255), RetryCounters(total=90, used=90), RetryPolicy(retry_limit=-1), "t")
     assert isinstance(decision, RetryAfter)
+    assert decision.rule == "retried without a limit (retry count -1)"
 
 
 def test_budgets_are_not_touched_by_transient_failures() -> None:

@@ -23,6 +23,7 @@ nodeTypes:
   K80: {constraint: k80}
 defaultFileSystem: "hdfs://host:9000"
 """
+BOUND = "retry: {maxRestarts: 3}\n"
 FIXED = [{"label": "web", "beginAt": 8080, "portNumber": 2}]
 
 
@@ -36,7 +37,7 @@ def variables(found: Compiled) -> dict[str, str]:
 
 def shown(text: str) -> dict[str, str]:
     """Return what stands above the table of a plan, by its name."""
-    head, _, _ = plan_text(compile_job(text, site=load_site(PROFILE, file="site.yaml")).plan).partition("\n\n")
+    head, _, _ = plan_text(compile_job(text, site=load_site(PROFILE + BOUND, file="site.yaml")).plan).partition("\n\n")
     return {line[:12].strip(): line[12:] for line in head.splitlines()}
 
 
@@ -47,10 +48,11 @@ def test_the_plan_shows_paths_retries_and_notifications() -> None:
     assert shown(job("outputDir", "/o"))["output"] == "/o"
     assert not found.keys() & {"data", "notify"}
     assert found["retries"] == "up to 10 after transient failures, none after failures of unknown cause"
-    retries = [shown(job("retryCount", count))["retries"] for count in (3, -1)]
+    retries = [shown(job("retryCount", count))["retries"] for count in (3, -1, -2)]
     assert retries == [
         "up to 10 after transient failures, 3 after failures of unknown cause",
         "up to 10 after transient failures, any number after failures of unknown cause",
+        "3 at most, however the job ends",
     ]
     assert shown(
         yaml.safe_dump(changed(JOB, "extras", {"jobStatusChangeNotification": {"running": True, "failed": True}}))
@@ -84,7 +86,7 @@ def test_a_job_that_is_restarted_for_ever_needs_a_bound() -> None:
         with pytest.raises(PlanError) as caught:
             compile_job(text, site=load_site(PROFILE, file="site.yaml"))
         assert [(diagnostic.code, diagnostic.path) for diagnostic in caught.value.diagnostics] == [("E406", path)]
-        bound = load_site(PROFILE + "retry: {maxRestarts: 3}\n", file="site.yaml")
+        bound = load_site(PROFILE + BOUND, file="site.yaml")
         assert compile_job(text, site=bound).plan.retry_policy.retry_limit == -2
         assert [diagnostic.path for diagnostic in compile_job(text).warnings if diagnostic.code == "W410"] == [path]
 

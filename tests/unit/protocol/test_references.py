@@ -117,6 +117,15 @@ def test_an_unclosed_reference_ends_the_search() -> None:
     assert [(problem.offset, problem.code) for problem in rendered.problems] == [(24, "E311")]
 
 
+@pytest.mark.parametrize(
+    ("text", "codes"), [('printf "<%s>"', []), ("<% $parameters.model", ["E311"]), ("<%this.parameters.x", ["E311"])]
+)
+def test_in_prerequisites_and_plugins_other_text_can_begin_so(text: str, codes: list[str]) -> None:
+    """OpenPAI's runtime looks there for whole references alone."""
+    rendered = render(text, {**ROOTS, "this": {"parameters": {}}})
+    assert ([problem.code for problem in rendered.problems], rendered.text) == (codes, text)
+
+
 def test_references_to_nothing_can_be_kept_as_openpai_left_them() -> None:
     rendered = render("<%$parameters.x[0].y%> <% this.parameters.z %>", ROOTS, keep=True)
     assert rendered.text == "<% $parameters.x.0.y %> <% this.parameters.z %>"

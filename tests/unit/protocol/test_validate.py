@@ -12,7 +12,7 @@ from paislurm.translator.protocol.validate import validate
 from paislurm.translator.reading.read import read
 from paislurm.translator.slurm_options import CompatOptions, RoleSlurmOptions
 
-from .jobs import JOB, ROLE, changed, check, codes, job
+from .jobs import JOB, ROLE, changed, check, codes, error_codes, job
 
 
 def test_defaults() -> None:
@@ -46,6 +46,25 @@ def test_defaults() -> None:
     assert role.command.nounset
     assert role.command.pipefail
     assert role.lines == Lines(first=9, last=16)
+
+
+def test_a_virtual_cluster_without_a_name_is_the_default() -> None:
+    assert check(job("defaults", {"virtualCluster": None})).job.virtual_cluster == "default"
+
+
+@pytest.mark.parametrize(
+    ("key", "names", "code"),
+    [
+        (
+            "prerequisites",
+            "[{name: image, type: dockerimage, uri: a}, {name: image, type: dockerimage, uri: b}]",
+            "E301",
+        ),
+        ("deployments", "[{name: d, taskRoles: {worker: {}}}, {name: d, taskRoles: {worker: {}}}]", "E302"),
+    ],
+)
+def test_names_on_one_line_are_told_apart(key: str, names: str, code: str) -> None:
+    assert error_codes(f"{job(key, None).replace(f'{key}: null', f'{key}: {names}')}") == [code]
 
 
 def test_roles_keep_the_order_of_the_file() -> None:

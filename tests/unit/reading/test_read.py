@@ -189,6 +189,40 @@ def test_all_faults_of_a_file_are_told() -> None:
     assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["E105", "E107", "E108"]
 
 
+@pytest.mark.parametrize(
+    ("text", "root"),
+    [
+        ("a: 1\n\t\nb: 2\n", {"a": 1, "b": 2}),
+        ("a: 1\r\n\t\r\nb: 2\r\n", {"a": 1, "b": 2}),
+        ("a:\n  - é\n \t \n  - y\n\t", {"a": ["é", "y"]}),
+        ("\t\na:\n\t\n- a\n\t# c\n- c\n", {"a": ["a", "c"]}),
+        ("a: x\n\t\n  y\n", {"a": "x\ny"}),
+        ("\t\na: |\n  x\n  \t\n  y\n", {"a": "x\n\t\ny\n"}),
+    ],
+)
+def test_a_tab_in_a_blank_line_means_nothing(text: str, root: Value) -> None:
+    """js-yaml 3.13 reads each text so, and libyaml none of them."""
+    assert read(text, file="job.yaml").root == root
+
+
+@pytest.mark.parametrize("text", ["a:\n\tb: 1\n", "a: |\n  x\n\t\n  y\n", "a:\n-\tb\n", "a: [1\n\t\nb: 2"])
+def test_other_tabs_are_refused(text: str) -> None:
+    """js-yaml 3.13 takes the first for `{a: null, b: 1}`."""
+    with pytest.raises(ProtocolError) as caught:
+        read(text, file="job.yaml")
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["E104"]
+
+
+@pytest.mark.parametrize("character", ["\x85", "\u2028", "\u2029"])
+def test_line_breaks_of_yaml_1_1_alone_are_refused(character: str) -> None:
+    """There libyaml would break the line, and js-yaml did not: the commands would be others."""
+    with pytest.raises(ProtocolError) as caught:
+        read(f'a: "x{character}y"\n', file="job.yaml")
+    assert [(each.code, each.location and each.location.column) for each in caught.value.diagnostics] == [("E102", 6)]
+    v1 = f'{{"jobName": "a", "taskRoles": [], "extras": {{"b": "{character}"}}}}'
+    assert read(v1, file="job.json").at(("extras", "b")) == character
+
+
 @pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 50_000, "- " * 50_000, "? " * 50_000, "a: &a [*a" * 9000])
 def test_deep_nesting_is_refused_at_once(text: str) -> None:
     start = time.monotonic()

@@ -87,7 +87,7 @@ def test_the_rule_of_a_retry_is_said_once(jobs: Path, run: Runner) -> None:
         ("transient: retried without using up a retry", "Retried without using up a retry"),
         ("conflict: retried after a random delay", "Retried after a random delay"),
         ("retry 1 of 2", "Retry 1 of 2"),
-        ("restarted for ever (retry count -2)", "Restarted for ever (retry count -2)"),
+        ("restarted after any end (retry count -2)", "Restarted after any end (retry count -2)"),
         ("of old: as it was", "Of old: as it was"),
     ],
 )

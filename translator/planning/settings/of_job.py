@@ -127,7 +127,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
     Row(
         "MAX_RESTARTS",
         forms.NUMBER,
-        "most retries of a task that is to run for ever",
+        "most retries of a task with a retry count of -2",
         lambda plan: plan.retry_policy.max_restarts if plan.restarts_tasks else 10,
         "10",
         (),
@@ -140,7 +140,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
         lambda plan: plan.retry_policy.monitor_after,
         None,
         (),
-        "the site profile, monitor: none; after any end where somebody is told of it, or the job begins again for ever",
+        "the site profile, monitor: none; any end where somebody is told of it, or the job is restarted then",
     ),
     Row(
         "CONTAINER_RUNTIME",

@@ -79,7 +79,7 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     Row(
         "TASK_RETRIES",
         forms.NUMBER,
-        f"retries of a failed task (-1: no limit, {RESTART_ALWAYS}: whatever its end)",
+        f"retries of a failed task (-1: no limit, {RESTART_ALWAYS}: after success, too)",
         lambda of: of.role.task_retry_limit,
         "0",
         ("task-retries",),

@@ -3,7 +3,7 @@
 A reference to nothing is an error here, and so are mustache's other tags, of which OpenPAI said nothing. A value
 that is put in is not looked at again, but for references to secrets: OpenPAI put those into what all others had made.
 Source: PAI rest-server, rendering by mustache.js 2.3 with the delimiters `<%` and `%>`; PAI runtime, which rendered
-the commands that the server left it with the secrets.
+the commands that the server left it with the secrets, and found references in plugins by an expression.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ OPEN, CLOSE = "<%", "%>"
 ROOTS = ("parameters", "script", "output", "data", "secrets")
 _INDEX = regex(r"\[(\d+)\]", re.ASCII)
 _POSITION = regex(r"0|[1-9]\d{0,5}", re.ASCII)
+_BEGINS_REFERENCE = regex(r"<%\s*(?:\$|this\.)")
 _ROOT = regex(r"\$[A-Za-z_]\w*", re.ASCII)
 _FORM = "a reference is `<% $parameters.name %>`; the other roots are $secrets, $data, $script and $output"
 
@@ -97,7 +98,8 @@ def render(text: str, roots: Mapping[str, Value], *, keep: bool = False, budget:
     """Return the text with the values of `roots` in place of its references, which are taken from the budget.
 
     In place of a secret stands its mark (see `secrets.py`).
-    A root that is None is known but empty: the role selects no such prerequisite. With `keep`, a reference to
+    A root that is None is known but empty: the role selects no such prerequisite. `this` is a root in the texts of
+    prerequisites and plugins alone: there `<%` can begin other text, as in `printf "<%s>"`. With `keep`, a reference to
     nothing stays as OpenPAI left it, `<% $root.key.0 %>`, and the problem is a warning.
     """
     if OPEN not in text:
@@ -125,7 +127,7 @@ def render(text: str, roots: Mapping[str, Value], *, keep: bool = False, budget:
         new, replaced, unclosed = _pass(text, put, {})
     except _TooLongError:
         return Rendered("", tuple(problems), ())
-    if unclosed is not None:
+    if unclosed is not None and ("this" not in roots or _BEGINS_REFERENCE.match(text, unclosed)):
         message = "`<%` begins a reference that has no `%>`"
         hint = "close it with `%>`; where the shell is to see the two characters, write `<''%`"
         problems.append(Problem(unclosed, "E311", message, hint))

@@ -32,8 +32,12 @@ from ..versions import NAME_PATTERN_V1, NAME_V1
 
 _WORD = r"[A-Za-z0-9._~]{1,255}"
 _Name = Annotated[str, pattern(NAME_V1, NAME_PATTERN_V1, number=4)]
-_RoleName = Annotated[str, pattern("a role name of letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD, number=4)]
-_Label = Annotated[str, pattern("a port label of letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD, number=4)]
+_RoleName = Annotated[
+    str, pattern("a role name of at most 255 letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD, number=4)
+]
+_Label = Annotated[
+    str, pattern("a port label of at most 255 letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD, number=4)
+]
 _VariableName = Annotated[str, pattern("the name of a variable: letters (a-z, A-Z), digits and `_`", r"\w+", number=4)]
 
 

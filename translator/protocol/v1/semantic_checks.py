@@ -88,7 +88,7 @@ def _check_ports(path: Path, role: TaskRole, collector: DiagnosticCollector) -> 
         last = first + count - 1
         if last > LAST_PORT:
             message = f"the fixed ports go from {first} to {last}, and {LAST_PORT} is the last there is"
-            collector.add("E334", (*where, "beginAt"), message)
+            collector.add("E334", (*where, "beginAt"), message, hint=f"write at most {LAST_PORT - count + 1}")
             continue
         taken = next((number for number in range(first, last + 1) if number in fixed), None)
         if taken is not None:

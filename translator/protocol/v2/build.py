@@ -176,7 +176,9 @@ def _completion(role: schema.Role, path: Path, switches: CompatOptions, collecto
         key, value = type(thresholds).model_fields[field].alias, getattr(thresholds, field)
         where: Path = (*path, "completion", key)
         if value is None:
-            collector.add("W201", where, f"`{key}` has no value and counts as left out", key=True)
+            collector.add(
+                "W201", where, f"`{key}` has no value and counts as left out", hint="write -1 for never", key=True
+            )
         elif value > role.instances:
             tasks = counted(role.instances, "task")
             message = f"`{key}: {value}` never comes true: the role has {tasks}"
@@ -211,7 +213,8 @@ def _ports(role: schema.Role, path: Path, collector: DiagnosticCollector) -> tup
         if count <= 0:
             meaning = "one port, as every task has it" if counts[label] else "no port"
             message = f"`{label}: {count}` means {meaning}: the number is how many ports a task gets"
-            collector.add("W208", (*path, "resourcePerInstance", "ports", label), message)
+            where: Path = (*path, "resourcePerInstance", "ports", label)
+            collector.add("W208", where, message, hint="write how many ports a task needs, or leave the label out")
     for label in _IMPLICIT_LABELS:
         counts.setdefault(label, 1)
     return tuple(PortRequest(label=label, count=count) for label, count in counts.items() if count)

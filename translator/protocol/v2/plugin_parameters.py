@@ -46,7 +46,7 @@ def _mappings(value: object) -> object:
 def _port(value: object) -> int:
     number = int(value) if isinstance(value, str) and value.isdecimal() else integer(value)
     if number is None or not 0 < number <= LAST_PORT:
-        raise expected(f"a port from 1 to {LAST_PORT}", bare=True)
+        raise expected(f"a port from 1 to {LAST_PORT}", "`port: 12000`", bare=True)
     return number
 
 

@@ -8,6 +8,7 @@ Source: PAI runtime, plugins; PAI issue 5145 for `containerStart` and `container
 from __future__ import annotations
 
 import shlex
+from types import NoneType
 from typing import TYPE_CHECKING, TypeVar
 
 from ...job import Script
@@ -112,7 +113,7 @@ def _git(use: PluginUse) -> tuple[Script, ...]:
 
     wanted = use.read(Git)
     uri = use.text("repo_uri", wanted.repo_uri)
-    if not uri:
+    if not uri and isinstance(use.parameters.get("repo_uri", ""), (str, NoneType)):  # else it has its fault already
         hint = "name the repository: `repo_uri: https://...`"
         use.collector.add("E202", (*use.path, "repo_uri"), "`repo_uri` is missing", hint=hint)
     options = [
@@ -158,7 +159,7 @@ def _ssh(use: PluginUse) -> tuple[Script, ...]:
         return ()
     if not use.file.extras.gang_allocation:
         message = "without gang allocation tasks need not run at the same time, so none waits for the others"
-        use.collector.add("W315", (*use.path, "sshbarrier"), message, key=True)
+        use.collector.add("W315", (*use.path, "sshbarrier"), message, hint="leave `sshbarrier` out", key=True)
         return ()
     seconds = 60 * (wanted.sshbarrier_timeout or 0)
     return (Script(phase="start", program="ssh", settings=(("BARRIER_SECONDS", str(seconds)),)),)

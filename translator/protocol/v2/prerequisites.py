@@ -88,7 +88,7 @@ def _ignores_failure(path: Path, policy: object, collector: DiagnosticCollector)
     policy = policy.lower() if isinstance(policy, str) else policy
     if policy not in (None, "fail", "ignore"):
         message = "`failurePolicy` is `fail` or `ignore`; anything else counts as `fail`"
-        collector.add("W312", (*path, "failurePolicy"), message)
+        collector.add("W312", (*path, "failurePolicy"), message, hint="write `failurePolicy: fail` to say so")
     return policy == "ignore"
 
 

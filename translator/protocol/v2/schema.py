@@ -73,6 +73,13 @@ def _secrets(value: object) -> dict[str, Any]:
     return value
 
 
+def _virtual_cluster(value: object) -> str:
+    """Return the name; null counts as left out. Source: PAI rest-server, hivedValidate."""
+    if value is not None and not isinstance(value, str):
+        raise expected("text")
+    return "default" if value is None else value
+
+
 class _Described(StrictModel):
     """Informational keys that any prerequisite may have. Source: PAI protocol v2, prerequisites."""
 
@@ -207,7 +214,7 @@ class Defaults(OpenModel):
     """Which deployment is active, and the virtual cluster. Source: PAI protocol v2, defaults."""
 
     deployment: TextIfGiven = None
-    virtual_cluster: Text = "default"
+    virtual_cluster: Annotated[str, Validator(_virtual_cluster, {"type": ["string", "null"]})] = "default"
 
 
 class JobFile(StrictModel):

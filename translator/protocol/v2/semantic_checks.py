@@ -59,15 +59,15 @@ def _check_unique(
     named: Iterable[tuple[Path, str | None, str | None]], code: str, collector: DiagnosticCollector
 ) -> None:
     """Add a diagnostic for each name that is taken already among those of one kind."""
-    seen: dict[tuple[str, str], int] = {}
+    seen: dict[tuple[str, str], Path] = {}
     for path, kind, name in named:
         if kind is None or name is None:
             continue
-        line = collector.document.location((*path, "name")).line
-        first = seen.setdefault((kind, name), line)
-        if first != line:
+        first = seen.setdefault((kind, name), path)
+        if first != path:
+            line = collector.document.location((*first, "name")).line
             what = f"prerequisite of type {kind}" if kind else "deployment"
-            message = f"there already is a {what} named `{name}`, at line {first}"
+            message = f"there already is a {what} named `{name}`, at line {line}"
             collector.add(code, (*path, "name"), message, hint="rename one of the two")
 
 
@@ -78,7 +78,7 @@ def _check_roles(file: JobFile, index: PrerequisiteIndex, collector: DiagnosticC
         short = controller_name(name)
         if name.isascii() and (not short or len(short) > MAX_CONTROLLER_NAME):
             message = f"the role name needs from 1 to {MAX_CONTROLLER_NAME} letters and digits"
-            collector.add("E307", path, message, key=True)
+            collector.add("E307", path, message, hint="rename it, as in `worker`", key=True)
         elif seen.setdefault(short, name) != name:
             message = f"the roles `{seen[short]}` and `{name}` are both `{short}` to the variables of tasks"
             collector.add("E307", path, message, hint="rename one: case and `_` do not tell roles apart", key=True)
@@ -108,15 +108,29 @@ def _add_unknown(path: Path, name: str, index: PrerequisiteIndex, collector: Dia
 
 def _check_amounts(role: Role, path: Path, collector: DiagnosticCollector) -> None:
     wanted, shm = role.resource_per_instance, role.extra_container_options.shm_mb
-    amounts: tuple[tuple[str, Path, int, int | None, str], ...] = (
-        ("W204", ("resourcePerInstance", "cpu"), 1, wanted.cpu, "1: a task needs a CPU"),
-        ("W205", ("resourcePerInstance", "gpu"), 0, wanted.gpu, "0"),
-        ("W206", ("resourcePerInstance", "memoryMB"), 1, wanted.memory_mb, "none stated: the site decides"),
-        ("W207", ("extraContainerOptions", "shmMB"), 0, shm, f"left out, which is {DEFAULT_SHM_MIB}"),
+    amounts: tuple[tuple[str, Path, int, int | None, str, str], ...] = (
+        ("W204", ("resourcePerInstance", "cpu"), 1, wanted.cpu, "1: a task needs a CPU", "write `cpu: 1`"),
+        ("W205", ("resourcePerInstance", "gpu"), 0, wanted.gpu, "0", "write `gpu: 0`"),
+        (
+            "W206",
+            ("resourcePerInstance", "memoryMB"),
+            1,
+            wanted.memory_mb,
+            "none stated: the site decides",
+            "write what a task needs, in MiB",
+        ),
+        (
+            "W207",
+            ("extraContainerOptions", "shmMB"),
+            0,
+            shm,
+            f"left out, which is {DEFAULT_SHM_MIB}",
+            "leave it out, or write a size in MiB",
+        ),
     )
-    for code, steps, least, amount, meaning in amounts:
+    for code, steps, least, amount, meaning, hint in amounts:
         if amount is not None and amount < least:
-            collector.add(code, (*path, *steps), f"`{steps[-1]}: {amount}` counts as {meaning}")
+            collector.add(code, (*path, *steps), f"`{steps[-1]}: {amount}` counts as {meaning}", hint=hint)
 
 
 def _add_undefined(index: PrerequisiteIndex, path: Path, kind: str, name: str, collector: DiagnosticCollector) -> None:
@@ -155,7 +169,8 @@ def _check_requirements(index: PrerequisiteIndex, collector: DiagnosticCollector
                 open_names[wanted] = True
                 stack.append((wanted, deque(index.requirements(wanted))))
             elif open_names[wanted]:
-                collector.add("E306", where, _cycle([each for each, _ in stack], wanted))
+                hint = "leave one of these requirements out"
+                collector.add("E306", where, _cycle([each for each, _ in stack], wanted), hint=hint)
             if wanted in named and all(isinstance(each, DockerImage) for _, each in named[wanted]):
                 message = f"`{wanted}` is a container image, which a requirement cannot put in place"
                 collector.add("W309", where, message, hint="a role names its image as `dockerImage`")

@@ -1,0 +1,1 @@
+"""What OpenPAI's server says of a job file, and mutations of job files to ask it about."""
