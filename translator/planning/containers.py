@@ -89,7 +89,7 @@ def container_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[
         f"the container image is not used ({names}): tasks run on the node itself, "
         "unless the site profile has `containers` (docs/user/containers.md)"
     )
-    return (Diagnostic(code="W402", message=message),)
+    return (Diagnostic(code="W402", message=message, path=job.paths.images),)
 
 
 def _unmounted(job: Job, site: Site, points: list[str]) -> Iterator[Diagnostic]:

@@ -184,8 +184,8 @@ def test_what_another_process_was_told_is_believed_at_once(tmp_path: Path) -> No
             said[" ".join(text.split()[:2])] = clock.seconds
 
     clock = Clock(t50=look, t200=lambda: ended(slurm, "9", "CANCELLED"))
-    watching = monitor(tmp_path, slurm, clock, Log(), overheard=lambda _: heard.pop() if heard else None)
-    watching.run(150, sleep=clock.sleep)
+    watching = monitor(tmp_path, slurm, clock, Log(), interval=150, overheard=lambda _: heard.pop() if heard else None)
+    watching.run(sleep=clock.sleep)
     ends = {line: when for line, when in said.items() if "STOPPED" in line}
     assert [*ends] == ["alice~7: STOPPED", "alice~8: STOPPED", "alice~9: STOPPED"]
     assert [50 <= when <= 52 for when in ends.values()] == [True, True, False]
@@ -204,7 +204,7 @@ def test_where_the_queue_has_a_job_no_more_the_accounts_are_asked_soon(
         slurm.observations = {queue.job_id: queue} if queue else {}
 
     clock = Clock(t15=leave_queue, t48=lambda: ended(slurm, state="CANCELLED", ended=NOW + 15))
-    monitor(tmp_path, slurm, clock, []).run(40, sleep=clock.sleep)
+    monitor(tmp_path, slurm, clock, [], interval=40).run(sleep=clock.sleep)
     assert 48 <= clock.seconds <= 60
 
 
@@ -214,12 +214,12 @@ def test_a_job_that_was_just_submitted_and_does_not_begin_is_asked_for_soon(tmp_
     begins, _ = (job_folder(tmp_path / name / "jobs", *submitted_now) for name in ("begins", "fails"))
     slurm = FakeBackend(observed("PENDING"))
     clock = Clock(t3=lambda: claim(begins, "7", NOW + 3), t500=lambda: ended(slurm))
-    monitor(tmp_path / "begins", slurm, clock, []).run(300, sleep=clock.sleep)
+    monitor(tmp_path / "begins", slurm, clock, [], interval=300).run(sleep=clock.sleep)
     assert slurm.queries == 3
 
     slurm = FakeBackend(observed("PENDING"))
     clock = Clock(t4=lambda: ended(slurm, state="CANCELLED"))
-    monitor(tmp_path / "fails", slurm, clock, []).run(300, sleep=clock.sleep)
+    monitor(tmp_path / "fails", slurm, clock, [], interval=300).run(sleep=clock.sleep)
     assert 4 <= clock.seconds <= 8
 
 
