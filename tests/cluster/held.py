@@ -32,6 +32,9 @@ def run(command: Sequence[str]) -> int:
 
     Tests of a cluster that does not boot are skipped. With PAISLURM_REQUIRE_CLUSTER=1 ClusterError is raised instead.
     """
+    # In the background of a shell they are ignored, and daemons and their jobs would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     with contextlib.ExitStack() as stack, ThreadPoolExecutor(len(SLURMS)) as pool:
         results = list(pool.map(lambda slurm: boot(slurm, stack), SLURMS))
         faults = {folder: reason for result in results for folder, reason in result.items()}

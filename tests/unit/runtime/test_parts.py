@@ -77,6 +77,7 @@ SELECTIONS = [
     for number in (0, 1, 2, len(OPTIONAL))
     for chosen in combinations(OPTIONAL, number)
     for extra in ((), *((name,) for name in BASH_PARTS), *((name, "registry") for name in BASH_PARTS))
+    if number != 2 or not extra  # where two parts meet a third, each of the three has met the other before
 ]
 
 

@@ -16,7 +16,7 @@ from tests import bashes
 from .storm import SCRIPTS, Storm
 
 TEMPLATES = Path(__file__).parents[3] / "templates"
-SIGNALS = int(os.environ.get("PAISLURM_SIGNALS", "50"))
+SIGNALS = int(os.environ.get("PAISLURM_SIGNALS", "30"))
 """For each bash; `make chaos` has 200."""
 AT_ONCE = 8
 """Scripts that run at the same time, on whatever processors there are: the load."""

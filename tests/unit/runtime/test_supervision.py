@@ -55,7 +55,7 @@ def gang_cases(draw: st.DrawFn) -> Case:
     return case
 
 
-@settings(MADE, max_examples=20)
+@settings(MADE, max_examples=12)
 @given(st.lists(gang_cases(), min_size=BATCH, max_size=BATCH))
 def test_completion(cases: list[Case]) -> None:
     run(cases)
@@ -70,7 +70,7 @@ def test_completion(cases: list[Case]) -> None:
         assert case.decided_at() <= last
 
 
-@settings(MADE, max_examples=8)
+@settings(MADE, max_examples=5)
 @given(st.lists(st.tuples(gang_cases(), st.integers(1, 12)), min_size=BATCH, max_size=BATCH))
 def test_an_end_from_outside(drawn: list[tuple[Case, int]]) -> None:
     """TERM to the script is the reason for deaths of the last two seconds, and for nothing that was decided before."""
@@ -92,7 +92,7 @@ def test_an_end_from_outside(drawn: list[tuple[Case, int]]) -> None:
             assert case.outcome() == decide(case.roles, accepted, case.of_job)
 
 
-@settings(MADE, max_examples=8)
+@settings(MADE, max_examples=5)
 @given(st.lists(st.tuples(gang_cases(), st.integers(1, 12)), min_size=BATCH, max_size=BATCH))
 def test_a_lost_node(drawn: list[tuple[Case, int]]) -> None:
     """It ends a job that nothing has ended before, at once and whatever the thresholds are."""
@@ -111,7 +111,7 @@ def test_a_lost_node(drawn: list[tuple[Case, int]]) -> None:
             assert case.outcome() == decide(case.roles, case.exits, case.of_job)
 
 
-@settings(MADE, max_examples=8)
+@settings(MADE, max_examples=5)
 @given(
     st.lists(
         st.tuples(gang_cases(), st.integers(1, 12), st.none() | st.integers(1, 14)), min_size=BATCH, max_size=BATCH

@@ -35,7 +35,7 @@ def slot_cases(draw: st.DrawFn) -> Case:
     return case
 
 
-@settings(MADE, max_examples=15)
+@settings(MADE, max_examples=10)
 @given(st.lists(slot_cases(), min_size=BATCH, max_size=BATCH))
 def test_task_retry(cases: list[Case]) -> None:
     """Every attempt that was ordered had to be, in time, and none is missing; the outcome is that of the last exits."""
