@@ -55,9 +55,11 @@ def use(instance: Instance, boot: Callable[[], bool], down: Callable[[], None], 
             fcntl.flock(users, fcntl.LOCK_SH)
             if not all(recorded_pid(instance.pidfile(host)) for host in instance.hosts):
                 raise ClusterError(f"another process could not boot the cluster in {instance.folder}")
-        yield
-        if alone_with(users.fileno()) and for_tests.exists():
-            down()
+        try:
+            yield
+        finally:
+            if alone_with(users.fileno()) and for_tests.exists():
+                down()
 
 
 @contextlib.contextmanager
