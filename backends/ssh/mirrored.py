@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 THERE = "there"
 """The folder, in that of a job, of what is known of the files there; new files are made in it."""
+MAX_KNOWN = 64 << 20
+"""Bytes of the file of what is known."""
 _FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -115,12 +117,15 @@ class Mirrored:
 
     def _read(self) -> dict[str, Seen]:
         """Return what is known, of files that are here as they were; all else is asked for anew."""
-        found: dict[str, tuple[int, int, str]] = {}
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, RecursionError, TypeError, AttributeError):
             descriptor = os.open(self._file, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._there)
             with os.fdopen(descriptor, "rb") as file:
-                found = json.loads(file.read())
-        return {name: Seen(*seen) for name, seen in found.items() if self._size(name) == seen[1]}
+                known = [(name, Seen(*seen)) for name, seen in json.loads(file.read(MAX_KNOWN)).items()]
+            kinds = (int, int, str)
+            return {
+                name: seen for name, seen in known if tuple(map(type, seen)) == kinds and self._size(name) == seen.size
+            }
+        return {}
 
     def _size(self, name: str) -> int | None:
         try:

@@ -13,7 +13,7 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import FolderError
-from .safe_read import read_end
+from .safe_read import CorruptDataError, json_object, read_end
 from .shared_files import make_private
 
 if TYPE_CHECKING:
@@ -138,8 +138,8 @@ class EndedJobs:
     def _read(self) -> dict[str, tuple[Stamp, EndedJob]]:
         try:
             data, whole = read_end(self._folder() / FILE, MAX_BYTES)
-            rows = _rows(json.loads(data)) if whole else {}
-        except (OSError, ValueError, RecursionError, FolderError):
+            rows = _rows(json_object(data)) if whole else {}
+        except (OSError, CorruptDataError, FolderError):
             return {}
         return rows
 
@@ -159,7 +159,7 @@ def summary(known: History) -> EndedJob:
 
 def _rows(document: Mapping[str, object]) -> dict[str, tuple[Stamp, EndedJob]]:
     """Return what a file holds by name of the folder; nothing where it is none of ours, and no row of another form."""
-    if not isinstance(document, dict) or document.get("version") != VERSION:
+    if document.get("version") != VERSION:
         return {}
     jobs = document.get("jobs")
     found: dict[str, tuple[Stamp, EndedJob]] = {}

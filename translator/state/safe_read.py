@@ -22,6 +22,8 @@ MAX_DIGITS = 16
 """Digits."""
 _HOST = regex(r"[A-Za-z0-9_:][A-Za-z0-9_.:%-]{0,254}")
 """A name or an address, also one of IPv6 with its zone."""
+_ESCAPED = regex(rb"\\u(?:0000|[dD][89a-fA-F])")
+_UNUSABLE = regex("[\0\ud800-\udc7f\udd00-\udfff]")
 _CLUSTER = regex(r"[A-Za-z0-9_-]{1,100}")
 
 
@@ -54,14 +56,28 @@ def read_end(path: Path, limit: int) -> tuple[bytes, bool]:
 
 
 def json_object(data: bytes) -> Mapping[str, object]:
-    """Return the JSON object that `data` is; DamagedError if it is none."""
+    """Return the JSON object that `data` is; DamagedError if it is none.
+
+    In place of what no path and no stream can hold, a NUL or half a character, its texts have U+FFFD. The bytes of a
+    path that are no UTF-8 stay, as `os.fsdecode` writes them.
+    """
     try:
-        value = json.loads(data)
+        value = json.loads(data.decode())
+        if _ESCAPED.search(data):
+            value = _cleaned(value)
     except (ValueError, RecursionError):
         raise CorruptDataError("it is not JSON") from None
     if not isinstance(value, dict):
         raise CorruptDataError("it is not a JSON object")
     return value
+
+
+def _cleaned(value: object) -> object:
+    if isinstance(value, str):
+        return _UNUSABLE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_cleaned(key): _cleaned(inner) for key, inner in value.items()}
+    return list(map(_cleaned, value)) if isinstance(value, list) else value
 
 
 def require_str(raw: Mapping[str, object], key: str) -> str:

@@ -18,6 +18,7 @@ from paislurm.backends.ssh import backend as ssh
 from paislurm.backends.ssh import fabric_transport
 from paislurm.backends.ssh.address import Address
 from paislurm.backends.ssh.backend import SshBackend
+from paislurm.backends.ssh.mirrored import mirrored
 from paislurm.backends.ssh.program import ProgramTransport
 from paislurm.backends.ssh.removals import Removals
 from paislurm.translator.cli.estimate.ask import ask_gpus, ask_start
@@ -242,3 +243,21 @@ def test_the_library_takes_no_answer_without_an_end(monkeypatch: pytest.MonkeyPa
     channel = SimpleNamespace(close=lambda: ended.append(1))
     fabric_transport._drain(channel, lambda count: b"x" * count, endless)
     assert (ended, (1 << 20) < len(endless) <= (1 << 20) + fabric_transport.CHUNK) == ([1], True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[", "[1]", '{"a": 1}', '{"slurm.log": [1, 4]}', '{"slurm.log": [1, "4", "1.0"]}',
+     '{"slurm.log": [[], 4, "1"]}', "[" * 100_000, '{"a\\u0000": [1, 4, "1.0"], "slurm.log": [1, 4, "1.0"]}'],
+)  # fmt: skip
+def test_what_is_kept_of_the_files_there_can_be_anything(tmp_path: Path, text: str) -> None:
+    """It is asked for anew then."""
+    for folder in ("there", "attempts/0"):
+        (tmp_path / "job" / folder).mkdir(parents=True)
+    (tmp_path / "job/attempts/0/slurm.log").write_text("text")
+    (tmp_path / "job/there/0.json").write_text(text)
+    with mirrored(_run_folder(tmp_path)) as known:
+        assert known.wanted("x").known == {}
+    (tmp_path / "job/there/0.json").write_text('{"slurm.log": [1, 4, "1.0"]}')
+    with mirrored(_run_folder(tmp_path)) as known:
+        assert known.wanted("x").known == {"slurm.log": (1, 4, "1.0")}
