@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..lazy import dataclass
 from ..shipped import shipped_table
-from .missing_file import STATUSES, is_looked_for_at_start, misses_something, missing_file
+from .missing_file import STATUSES, is_looked_for_at_start, misses_room, misses_something, missing_file
 from .table import exit_codes
 
 if TYPE_CHECKING:
@@ -65,11 +65,14 @@ def advice(
 
     `kind` is the `type` of a code that only the site's profile lists, BATCH for a failure that no task has had, or
     UNLISTED for a code that nobody lists.
-    `last_lines` are those of a command, and `workdir` is where it starts, in the words of the job file.
+    `last_lines` are those of a command, or with BATCH of the batch log. `workdir` is where the command starts, in the
+    words of the job file.
     """
+    number = _number(code, exit_status)
+    if misses_room(last_lines) and (number in STATUSES or kind == BATCH):
+        return _advice(_missing("room"))
     if kind == BATCH:
         return _advice(_by_type(code, kind))
-    number = _number(code, exit_status)
     if number == GENERAL and _lacks_module(last_lines):
         return _advice(_by_code()[NO_IMPORT])
     missing = missing_file(last_lines) if number in STATUSES else None
@@ -98,13 +101,12 @@ def _of_missing_file(path: str, workdir: str) -> Advice:
     """Return what to say where a file is not there: of one that is looked for where commands start, where that is."""
     if not workdir or not is_looked_for_at_start(path):
         return _advice(_by_code()[NO_FILE])
-    rows = {row["missing"]: row for row in _rows() if "missing" in row}
     if workdir == "task":
-        return _advice(rows["task"])
+        return _advice(_missing("task"))
     below = workdir.removeprefix("./")
     where = workdir if workdir.startswith("/") else "the folder of the submit"
     where = f"{where}/{below}" if below != workdir else where
-    said = _advice(rows["elsewhere"])
+    said = _advice(_missing("elsewhere"))
     return replace(said, meaning=said.meaning.replace("{workdir}", where))
 
 
@@ -115,6 +117,10 @@ def _advice(row: Mapping[str, Any], signal: str = "") -> Advice:
 @cache
 def _rows() -> tuple[dict[str, Any], ...]:
     return tuple(shipped_table("translator/exit_codes/advice.yaml"))
+
+
+def _missing(what: str) -> dict[str, Any]:
+    return next(row for row in _rows() if row.get("missing") == what)
 
 
 @cache

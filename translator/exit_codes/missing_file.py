@@ -22,6 +22,7 @@ _NAMED = (
 """How Python, the C library and the shells, and make say it."""
 _OF_A_PROGRAM = regex(r"shared object file|bad interpreter|^(?:/usr/bin/)?env: |execv")
 """Lines about a program, which is searched in PATH, or its libraries."""
+_NO_ROOM = regex(r"No space left on device|Disk quota exceeded|Errno (?:28|122)\b|\b(?:ENOSPC|EDQUOT)\b")
 _IN_TASK_FOLDER = regex(r"/attempts/\d+/work/")
 """Where tasks have folders of their own. Source: this project's docs, run folder."""
 
@@ -35,6 +36,11 @@ def missing_file(lines: Sequence[str]) -> str | None:
         if found is not None:
             return found[1]
     return None
+
+
+def misses_room(lines: Sequence[str]) -> bool:
+    """Tell whether one of these lines says that a file system is full, or a quota used up."""
+    return any(map(_NO_ROOM.search, lines))
 
 
 def misses_something(lines: Sequence[str]) -> bool:

@@ -85,8 +85,12 @@ class Failure:
         command: CommandPlace | None,
         stream: str,
         last_lines: tuple[str, ...],
+        no_room: str = "",
     ) -> Failure:
-        """Return the failure of a job with this code, decided by this task, with what its code means on its site."""
+        """Return the failure of a job with this code, decided by this task, with what its code means on its site.
+
+        `no_room` says that its folder takes nothing more now.
+        """
         row = ExitTable(view.history.exit_rows).describe(code)
         status = task.exit_status if task else None
         kind = BATCH if task is None and code == UNEXPLAINED else row.type
@@ -96,12 +100,12 @@ class Failure:
             exit_code=code,
             rule=_rule(row, view, status),
             retry_rule=_retry_rule(row, view),
-            cause=_cause(code, status, printed, command),
+            cause=_cause(code, status, printed, command) or no_room,
             advice=advice(
                 code,
                 status,
                 kind=kind,
-                last_lines=printed,
+                last_lines=printed if task is not None else last_lines,
                 workdir=command.workdir if command else "",
             ).of_job(view.history.job_id),
             command=command,

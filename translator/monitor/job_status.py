@@ -35,10 +35,12 @@ OF_THE_SCRIPT = ("COMPLETED", "FAILED")
 """Slurm's words for a script that ended by itself: then its result tells more."""
 UNEXPLAINED = -101
 """The code of an end from outside of which nobody says why. Source: OpenPAI exit specification, PodExternalDeleted."""
-JOB_FORGOTTEN, FOLDER_NOT_SHARED = -1404, -1405
+JOB_FORGOTTEN, FOLDER_NOT_SHARED, FOLDER_FULL = -1404, -1405, -1406
 """This program's own codes; see exit_codes/table.yaml."""
 NOT_SHARED = 6
 """What a batch script exits with that does not see the job's folder. Source: this project's docs, run folder."""
+NO_ROOM = 7
+"""What a batch script exits with that could not write because of a full file system. Source: as above."""
 NO_LOG = 53
 """What Slurm gives as the signal of a job of which a node could not open the log. Source: observed on 22.05."""
 RESULT_LAG = 10
@@ -194,6 +196,12 @@ def _without_result(seen: Observation, evidence: Evidence) -> JobStatus:
         return JobStatus(state="FAILED", code=FOLDER_NOT_SHARED, reason=reason, ended=True)
     if has_just_ended(seen, evidence.history, evidence.now):
         return _status("RUNNING", f"{says}; the result is not there yet")
+    if seen.status == NO_ROOM:
+        reason = (
+            f"{says}: nothing more could be written to {evidence.folder}, "
+            "because its file system was full, or a quota there was used up"
+        )
+        return JobStatus(state="FAILED", code=FOLDER_FULL, reason=reason, ended=True)
     if seen.state == "COMPLETED" and not seen.status and not seen.signal:
         return JobStatus(state="SUCCEEDED", code=0, reason=f"{says}; there is no result", ended=True)
     code = 128 + seen.signal if seen.signal else 255

@@ -173,9 +173,14 @@ write_scripts() {
 # task ran.
 die() {
   handle_pending_signals
-  log "error: $1"
-  decide failed "${2:-255}" "${3:-unknown}" "$1"
+  explain_full "$1"
+  log "error: $PSL_EXPLAINED"
+  if [[ $PSL_FULL ]]; then
+    decide failed -1406 unknown "$PSL_EXPLAINED"
+  else
+    decide failed "${2:-255}" "${3:-unknown}" "$1"
+  fi
   write_result
   clean_up_nodes
-  exit 4
+  exit "$((PSL_FULL ? 7 : 4))"
 }

@@ -114,7 +114,7 @@ finish() {
   clean_up_nodes
   case $PSL_OUTCOME in
     succeeded) exit 0 ;;
-    failed) exit 1 ;;
+    failed) exit "$((PSL_UNWRITTEN && PSL_FULL ? 7 : 1))" ;;
     *) exit 3 ;;
   esac
 }

@@ -7,8 +7,31 @@ write_result() {
   [[ $PSL_ENTERED ]] || return 0
   # One write has all of the text, so that a full disk leaves no half of it.
   text=$(print_result)
+  PSL_UNWRITTEN=''
   if ! printf '%s\n' "$text" >result.json.new || ! mv -- result.json.new result.json; then
-    log "error: cannot write $PSL_ATTEMPT_FOLDER/result.json"
+    rm -f -- result.json.new
+    explain_full "cannot write $PSL_ATTEMPT_FOLDER/result.json"
+    log "error: $PSL_EXPLAINED"
+    PSL_UNWRITTEN=1
+  fi
+}
+
+# explain_full REASON: set PSL_FULL if the attempt's folder takes nothing more, because its file system
+# is full or a quota is used up, and PSL_EXPLAINED to the reason with that. Only the words of a write
+# that fails tell why.
+explain_full() {
+  local words=''
+  if [[ $PSL_ENTERED ]]; then
+    words=$(
+      LC_ALL=C
+      { printf '%65536s' '' >room; } 2>&1
+    )
+    rm -f -- room
+  fi
+  PSL_FULL='' PSL_EXPLAINED=$1
+  if [[ $words == *@('No space left'|'quota exceeded')* ]]; then
+    PSL_FULL=1
+    PSL_EXPLAINED+=': its file system is full, or your quota there is used up'
   fi
 }
 

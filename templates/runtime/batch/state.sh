@@ -49,6 +49,8 @@ PSL_ENTERED='' PSL_BEGAN_AT=0 PSL_SUPERVISING=0
 # The decision, and "RULE ROLE INDEX THRESHOLD" of what led to it.
 PSL_OUTCOME='' PSL_OUTCOME_CODE=0 PSL_OUTCOME_BEHAVIOUR='' PSL_OUTCOME_REASON='' PSL_TRIGGER=''
 PSL_DECIDED_AT=0
+# Whether the result could not be written; see explain_full for the other ones.
+PSL_UNWRITTEN='' PSL_FULL='' PSL_EXPLAINED=''
 # The time at which tasks that still run get KILL, and whether they have got it.
 PSL_STOP_AT=0 PSL_KILL_SENT=0
 # How long Slurm may search for room for a step, when the script checks that next, and whether a

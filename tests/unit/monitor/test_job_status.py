@@ -217,6 +217,15 @@ def test_a_folder_that_a_node_does_not_see_is_named(ends: dict[str, int]) -> Non
     assert found.reason.startswith("node n3 does not see the job's folder /home/alice/job: ")
 
 
+def test_a_script_that_had_no_room_to_write_says_so_by_its_status() -> None:
+    seen = observed("FAILED", final=True, status=7, signal=0, ended=NOW - 60)
+    found = job_status(seen, folder="/home/alice/job")
+    assert (found.state, found.code, found.ended) == ("FAILED", -1406, True)
+    assert "nothing more could be written to /home/alice/job, because its file system was full" in found.reason
+    late = job_status(observed("FAILED", final=True, status=7, signal=0, ended=NOW), folder="/home/alice/job")
+    assert (late.state, late.ended) == ("RUNNING", False)
+
+
 def test_a_site_says_what_an_end_means() -> None:
     row = SiteRow(
         exit_code=-2000, phrase="Taken", behaviour="permanent", backend_states={"PREEMPTED": "taken by a paying job"}

@@ -5,10 +5,16 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from paislurm.backends.registry import is_elsewhere
+from paislurm.backends.runner import LocalRunner
+
 from ...errors import BackendError
+from ...exit_codes.advice import UNEXPLAINED
 from ...monitor.failure import Failure, deciding_task
+from ...monitor.job_status import FOLDER_FULL
 from ...state.command_ends import read_command_ends
 from ...state.script_reports import read_scripts
+from ..room import no_room_text
 from .command_place import command_place
 from .fetching import fetch, run_folder_with_logs
 from .logs.tail import last_lines
@@ -30,15 +36,21 @@ def failure_of(view: View) -> Failure | None:
     code = view.job_status.code
     if view.job_status.state != "FAILED" or code is None:
         return None
-    task = deciding_task(view)
+    task, no_room = deciding_task(view), _no_room(view, code)
     role = next((role for role in view.history.roles if task is not None and role.name == task.role), None)
     if task is None or role is None:
         lines = _batch_lines(view)
-        return Failure.of(view, code, None, command=None, stream="batch", last_lines=lines)
+        return Failure.of(view, code, None, command=None, stream="batch", last_lines=lines, no_room=no_room)
     in_hook = _failed_in_a_hook(view, role, task)
     stream, lines = _task_lines(view, role, task, in_hook=in_hook)
     place = None if in_hook else command_place(view.folder.path, role.name, _command_ends(view, role, task), lines)
-    return Failure.of(view, code, task, command=place, stream=stream, last_lines=lines)
+    return Failure.of(view, code, task, command=place, stream=stream, last_lines=lines, no_room=no_room)
+
+
+def _no_room(view: View, code: int) -> str:
+    """Say that the job's folder takes nothing more, where that may be why it failed."""
+    may_be = code in (UNEXPLAINED, FOLDER_FULL) and not is_elsewhere(view.history.backend)
+    return no_room_text(view.folder.path, LocalRunner()) if may_be else ""
 
 
 def _batch_lines(view: View) -> tuple[str, ...]:

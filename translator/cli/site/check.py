@@ -24,7 +24,7 @@ from ..input.bash_syntax import bash_syntax_errors
 from ..input.job_input import read_source, shown_name
 from ..input.sites import find_site, site_path, user_path
 from ..output.console import log
-from ..submit.room import check_room
+from ..room import check_room
 from .ask import detect_from_here
 
 if TYPE_CHECKING:

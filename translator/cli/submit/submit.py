@@ -20,6 +20,7 @@ from ...state.records import Created, JobRole, dump
 from ...state.submit_environment import ENVIRONMENT, as_bytes
 from ..context import backend, clock, store, user_name
 from ..output.console import log
+from ..room import check_room
 from ..runs.recording import current_folder, run_record
 from .after import text_of
 from .back_off import with_back_off
@@ -30,7 +31,6 @@ from .prepare import prepare
 from .refusal_location import located
 from .replace_job import finished_in, put_in_place, undo
 from .retry_policy import retry_policy
-from .room import check_room
 from .site_values import partitions_of
 
 if TYPE_CHECKING:

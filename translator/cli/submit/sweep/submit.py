@@ -13,8 +13,8 @@ from ....plural import counted, verb
 from ...context import store
 from ...input.typed_options import typed_options
 from ...output.console import log
+from ...room import check_room
 from ..prepare import prepare
-from ..room import check_room
 from ..submit import described, leave_behind, say_what_follows, take
 from .group import group_of
 from .names import endings

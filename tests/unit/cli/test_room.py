@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.runner import Completed
-from paislurm.translator.cli.submit import room as room_module
-from paislurm.translator.cli.submit.room import Room, quota_left, rooms
+from paislurm.translator.cli import room as room_module
+from paislurm.translator.cli.room import Room, quota_left, rooms
 from paislurm.translator.errors import Diagnostic, UnreachableError
 
 if TYPE_CHECKING:

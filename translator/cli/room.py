@@ -7,15 +7,15 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import BackendError, Diagnostic, FolderError
-from ...lazy import dataclass
+from ..errors import BackendError, Diagnostic, FolderError
+from ..lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from paislurm.backends.runner import CommandRunner
 
-    from ...pipeline import Compiled
+    from ..pipeline import Compiled
 
 QUOTA_SECONDS = 5.0
 _MOUNTS = Path("/proc/self/mounts")
@@ -52,6 +52,16 @@ def check_room(home: Path, compiled: Compiled, runner: CommandRunner) -> None:
             found.append(Diagnostic(code="E546", message=f"{message}{room.free_inodes}", hint=_HINT))
     if found:
         raise FolderError(found)
+
+
+def no_room_text(folder: Path, runner: CommandRunner) -> str:
+    """Say that a folder takes nothing more, or hardly anything; "" where it does."""
+    for room in rooms(_existing(folder), runner):
+        if room.free_bytes is not None and room.free_bytes < _ATTEMPT_BYTES:
+            return f"there is no room in {folder}: {room.whose} leaves {_mib(room.free_bytes)}"
+        if room.free_inodes == 0:
+            return f"there is no room in {folder}: {room.whose} leaves no file or folder"
+    return ""
 
 
 _HINT = (
