@@ -28,7 +28,7 @@ explain_full() {
     )
     rm -f -- room
   fi
-  PSL_FULL='' PSL_EXPLAINED=$1
+  PSL_EXPLAINED=$1
   if [[ $words == *@('No space left'|'quota exceeded')* ]]; then
     PSL_FULL=1
     PSL_EXPLAINED+=': its file system is full, or your quota there is used up'

@@ -9,7 +9,7 @@ import pytest
 
 from paislurm.backends.runner import Completed
 from paislurm.translator.cli import room as room_module
-from paislurm.translator.cli.room import Room, quota_left, rooms
+from paislurm.translator.cli.room import Room, no_room_text, quota_left, rooms
 from paislurm.translator.errors import Diagnostic, UnreachableError
 
 if TYPE_CHECKING:
@@ -77,6 +77,21 @@ def test_a_home_that_is_full(
         assert "and its file system leaves " in said.err
     assert slurm.submissions == []
     assert not surroundings.exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"f_bavail": 10, "f_frsize": 4096}, "its file system leaves 0.0 MiB"),
+        ({"f_favail": 0, "f_files": 1000}, "its file system leaves no file or folder"),
+    ],
+)
+def test_what_is_left_now_is_said_where_a_job_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: dict[str, int], words: str
+) -> None:
+    assert no_room_text(tmp_path / "gone", Quota("")) == ""
+    shown(monkeypatch, **values)
+    assert no_room_text(tmp_path / "gone", Quota("")) == f"there is no room in {tmp_path}/gone: {words}"
 
 
 def test_a_file_system_that_counts_nothing(

@@ -186,6 +186,33 @@ def test_what_misses_no_file_keeps_the_advice_of_its_status(says: str, status: i
     assert missed(says, "task", status) == missed("", "task", status)
 
 
+@pytest.mark.parametrize(
+    "says",
+    [
+        "cat: write error: No space left on device",
+        "OSError: [Errno 28] No space left on device: 'model.pt'",
+        "Traceback\nOSError: [Errno 122] Disk quota exceeded\nand so on",
+        "npm ERR! code ENOSPC",
+    ],
+)
+@pytest.mark.parametrize("status", [1, 2, 120])
+def test_a_command_that_found_no_room_is_told_so(says: str, status: int) -> None:
+    said = missed(says, "task", status)
+    assert "a file system was full, or a quota used up, where the command wrote" in said
+    assert "Python ends so" not in said
+
+
+def test_a_signal_is_no_lack_of_room() -> None:
+    assert missed("No space left on device", "task", 139) == missed("", "task", 139)
+
+
+def test_a_batch_script_that_found_no_room_is_told_so() -> None:
+    seen = view(255, [task(0, state="STOPPED", exit_status=None, exit_code=-220, started_at=None), task(1)])
+    lines = ("mktemp: failed to create directory: No space left on device", "paislurm: error: cannot make a folder")
+    found = Failure.of(seen, 255, None, command=None, stream="batch", last_lines=lines, no_room="there is no room")
+    assert (found.cause, "was full" in found.advice.meaning) == ("there is no room", True)
+
+
 def test_the_batch_script_and_scripts_of_prerequisites_start_elsewhere() -> None:
     says = "cat: data.txt: No such file or directory"
     assert missed(says, "task", stream="runtime") == missed("", "task", stream="runtime")

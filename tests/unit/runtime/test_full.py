@@ -1,0 +1,57 @@
+"""A batch script whose folder takes nothing more says so, on its standard error and by its exit status."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .bash import sourced
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FAKES = """
+print_result() { echo result; }
+clean_up_nodes() { :; }
+handle_pending_signals() { :; }
+PSL_ENTERED=1 PSL_ATTEMPT_FOLDER=$PWD PSL_SECRET_NAMES=''
+"""
+SAYS = "its file system is full, or your quota there is used up"
+
+
+def ended(folder: Path, code: str, *, full: bool) -> tuple[int, str]:
+    """Run the end of a script in a folder; return its status and errors. Where it is `full`, no write there succeeds."""
+    for name in ("result.json.new", "room") if full else ():
+        (folder / name).symlink_to("/dev/full")
+    argv = ["bash", "-p", "-c", f"set -u\n{sourced()}\n{FAKES}\n{code}"]
+    done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    assert not (folder / "room").exists()
+    assert not (folder / "result.json.new").exists()
+    assert (folder / "result.json").exists() is not full
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(("outcome", "status"), [("failed", 7), ("succeeded", 0), ("interrupted", 3)])
+def test_a_result_that_cannot_be_written(tmp_path: Path, outcome: str, status: int) -> None:
+    """What sacct can tell by itself, it tells: that it succeeded, or was ended from outside."""
+    code, errors = ended(tmp_path, f"PSL_OUTCOME={outcome}; finish", full=True)
+    assert code == status
+    assert f"error: cannot write {tmp_path}/result.json: {SAYS}\n" in errors
+
+
+def test_a_result_that_can_be_written(tmp_path: Path) -> None:
+    assert ended(tmp_path, "PSL_OUTCOME=failed; finish", full=False) == (1, "")
+
+
+def test_a_script_that_could_not_begin(tmp_path: Path) -> None:
+    code, errors = ended(tmp_path, 'die "cannot write to here"', full=True)
+    assert code == 7
+    assert f"error: cannot write to here: {SAYS}\n" in errors
+    assert "failed (code -1406)" in errors
+
+
+def test_a_script_that_could_not_begin_for_another_reason(tmp_path: Path) -> None:
+    code, errors = ended(tmp_path, 'die "cannot write to here" 254', full=False)
+    assert (code, "failed (code 254): cannot write to here\n" in errors, SAYS in errors) == (4, True, False)
