@@ -190,9 +190,11 @@ def has_just_ended(seen: Observation, known: History, now: int) -> bool:
 def _without_result(seen: Observation, evidence: Evidence) -> JobStatus:
     """The script ended by itself, and should have left a result."""
     says = f"{evidence.history.backend_label} says {seen.raw_state}"
-    if seen.status == NOT_SHARED or (not seen.status and seen.signal == NO_LOG):
+    has_no_log = not seen.status and seen.signal == NO_LOG
+    if seen.status == NOT_SHARED or has_no_log:
         where = f"node {seen.nodes.partition(',')[0]}" if seen.nodes else "the batch node"
-        reason = f"{where} does not see the job's folder {evidence.folder}: all nodes have to share PAISLURM_HOME"
+        rest = ", or there was no room for its log" if has_no_log else ""
+        reason = f"{where} does not see the job's folder {evidence.folder}, which all nodes have to share{rest}"
         return JobStatus(state="FAILED", code=FOLDER_NOT_SHARED, reason=reason, ended=True)
     if has_just_ended(seen, evidence.history, evidence.now):
         return _status("RUNNING", f"{says}; the result is not there yet")
