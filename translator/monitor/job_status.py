@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
 
 from ..exit_codes.table import ExitTable
+from ..folded_names import folded
 from ..lazy import dataclass
 from ..state.history import reasons_of
 from .waits import is_news, sentence, waits
@@ -29,7 +30,9 @@ OF_JOB_END = -220
 """The code of a task that the end of its job stopped. Source: OpenPAI exit specification."""
 STOP_CODES = (-210, OF_JOB_END)
 """The codes that leave a job STOPPED: its user's word, and that of the end of a job. Source: OpenPAI job states."""
-SLURM_KNOWS_MORE = (-1001, -1006, -1402)
+LOST_NODES = (-1001, -1006)
+"""Codes for which the backend knows better than the script which node is to blame."""
+SLURM_KNOWS_MORE = (*LOST_NODES, -1402)
 """Codes of results of which the backend knows which node is to blame, or that a node did not begin the job."""
 OF_THE_SCRIPT = ("COMPLETED", "FAILED")
 """Slurm's words for a script that ended by itself: then its result tells more."""
@@ -58,7 +61,8 @@ class Evidence:
 
     `backend_reachable` tells "the backend does not know the job", as it said at `heard`, from "it did not answer";
     `folder` is the job's, `started` whether any task ever ran; `canceller` is who cancelled the job, as far as the
-    backend says, and `unbegun` why it was Slurm itself; `table` says what codes and states mean on this site.
+    backend says, and `unbegun` why it was Slurm itself; `lost` are the nodes whose failure ended it; `table` says what
+    codes and states mean on this site.
     """
 
     history: History
@@ -71,6 +75,7 @@ class Evidence:
     folder: str = ""
     canceller: str = ""
     unbegun: NodeFailure | None = None
+    lost: tuple[str, ...] = ()
     table: ExitTable = field(default_factory=ExitTable)
 
 
@@ -149,7 +154,14 @@ def _from_outside(word: str, row: ExitCode, sentence: str, evidence: Evidence) -
     # The backend need not say who it was, and the journal knows of the user's own.
     canceller = evidence.canceller or (asked.user if asked is not None and _is_cancelled(evidence.history) else "")
     by = f" by {canceller}" if word == "CANCELLED" and canceller else ""
-    return JobStatus(state=state_of(row.code), code=row.code, reason=sentence + by, ended=True)
+    reason = _with_lost(sentence + by, evidence.lost)
+    return JobStatus(state=state_of(row.code), code=row.code, reason=reason, ended=True)
+
+
+def _with_lost(reason: str, lost: tuple[str, ...]) -> str:
+    """Return a reason with the nodes that were lost, those that it does not name."""
+    unnamed = folded(node for node in lost if node not in reason)
+    return f"{reason}: {unnamed}" if unnamed else reason
 
 
 def _is_cancelled(known: History) -> bool:
@@ -176,7 +188,8 @@ def _from_result(result: Result, evidence: Evidence) -> JobStatus:
         )
         return JobStatus(state=state_of(UNEXPLAINED), code=UNEXPLAINED, reason=reason, ended=True)
     if result.complete or gone:
-        return JobStatus(state=state_of(result.exit_code), code=result.exit_code, reason=result.reason, ended=True)
+        reason = _with_lost(result.reason, evidence.lost)
+        return JobStatus(state=state_of(result.exit_code), code=result.exit_code, reason=reason, ended=True)
     return _status("RUNNING", f"{result.outcome}, the remaining tasks are being stopped: {result.reason}")
 
 

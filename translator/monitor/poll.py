@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pwd
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId
 from paislurm.backends.registry import is_elsewhere
 from paislurm.backends.slurm.states import Phase, phase
+from paislurm.backends.slurm_emulator.hostlist import expand
 
 from ..errors import BackendError
 from ..exit_codes.table import ExitTable
@@ -20,7 +23,7 @@ from ..state.task_reports import read_reports
 from .after import before_first
 from .asking.answer import NOT_ASKED, asking
 from .attempt import recover, submitted
-from .job_status import FINAL, Evidence, JobStatus, State, determine_status, has_just_ended, tells_all
+from .job_status import FINAL, LOST_NODES, Evidence, JobStatus, State, determine_status, has_just_ended, tells_all
 from .task_status import TaskView, task_views
 from .transition import between_attempts, transition, while_refused
 from .unbegun import may_be_slurms_own, node_failure
@@ -132,6 +135,7 @@ def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str],
     if observation is not None and may_be_slurms_own(known, observation, result):
         observation, unbegun, silence = _investigate(folder, known, observation, result, backend, now)
         backend_error = silence or backend_error
+    table = ExitTable(known.exit_rows) if known.exit_rows else _SHIPPED
     evidence = Evidence(
         history=known,
         observation=observation,
@@ -145,7 +149,8 @@ def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str],
         folder=str(folder.path),
         canceller=_canceller(observation, known),
         unbegun=unbegun,
-        table=ExitTable(known.exit_rows) if known.exit_rows else _SHIPPED,
+        lost=_lost_nodes(folder, known, observation, result, table, backend),
+        table=table,
     )
     job_status = determine_status(evidence)
     if job_status.ended and result is None:
@@ -234,6 +239,35 @@ def _investigate(
     failure = node_failure(folder.attempt(known.attempt) / "srun", lost, begun=has_begun)
     more = failure is None and not told and has_just_ended(seen, known, now)
     return replace(seen, final=False) if more else seen, failure, ""
+
+
+def _lost_nodes(
+    folder: JobFolder,
+    known: History,
+    seen: Observation | None,
+    result: Result | None,
+    table: ExitTable,
+    backend: Callable[[str], Backend],
+) -> tuple[str, ...]:
+    """Return the nodes whose failure ended a job: those that are out of order, else the one of its batch script.
+
+    That one is lost where the script had begun and left no result, or where it is the only one. It may be back by now.
+    """
+    if seen is None or not seen.final or not seen.nodes:
+        return ()
+    outside = table.states.get(seen.state)
+    codes = (outside[0].code if outside else 0, result.exit_code if result else 0)
+    if not set(codes) & {*LOST_NODES}:
+        return ()
+    try:
+        lost = backend(known.backend).unavailable_nodes(seen.nodes)
+    except BackendError:
+        return ()
+    with suppress(ValueError):
+        nodes = expand(seen.nodes)
+        if not lost and result is None and (len(nodes) == 1 or claimed_by(folder, known.attempt) == known.job_id):
+            return tuple(nodes[:1])
+    return tuple(lost)
 
 
 def _has_run(known: History, seen: Observation | None) -> bool:

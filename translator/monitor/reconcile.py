@@ -17,7 +17,7 @@ from ..lazy import dataclass
 from ..state.changes import changed_options
 from ..state.history import apply
 from ..state.publish import remove
-from ..state.records import Cancelled, Ended, Intent, Refused, Retry
+from ..state.records import Cancelled, Ended, Intent, Refused
 from ..state.submit_environment import forget_environment
 from .after import may_begin
 from .attempt import again_at, is_settled, new_intent, prepare, refusal, submit_attempt
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Backend
 
     from ..state.history import History
-    from ..state.records import Record
     from .asking.answer import Answer, Ask
     from .poll import Opened, View
 
@@ -40,9 +39,6 @@ REFUSED_SECONDS = 3600
 """For so long a fresh attempt that the backend refuses is tried again: a limit of the site may be reached just now."""
 REFUSED = -200
 FULL_HOUR = "as many retries were submitted in the last hour as the site allows (`retry.maxAttemptsPerHour`)"
-LOST_NODES = (-1001, -1006)
-"""Codes for which the backend knows better than the script which node is to blame."""
-
 
 UNKNOWN_SECONDS = 30 * 86400
 """A backend that does not know a job for a while may be another cluster's, or one that has lost its state."""
@@ -127,24 +123,11 @@ def _is_quiet(view: View) -> bool:
 
 def _write_down(view: View, dependencies: Dependencies) -> View:
     """Append what is new; OSError if the journal cannot be written, and then nothing may follow from it."""
-    news = tuple(_blamed(view, record, dependencies) for record in view.news)
-    for record in news:
+    for record in view.news:
         view.folder.append(record)
         if isinstance(record, Ended):
             dependencies.backend(view.history.backend).forget(view.history.run_folder(view.folder.path))
     return replace(view, news=())
-
-
-def _blamed(view: View, record: Record, dependencies: Dependencies) -> Record:
-    """Return the record of a retry with the nodes that were lost: the backend knows which are out of order."""
-    seen = view.observation
-    if not isinstance(record, Retry) or record.exit_code not in LOST_NODES or seen is None or not seen.nodes:
-        return record
-    try:
-        lost = dependencies.backend(view.history.backend).unavailable_nodes(seen.nodes)
-    except BackendError:
-        lost = {}
-    return replace(record, blamed_nodes=tuple(dict.fromkeys((*record.blamed_nodes, *lost))))
 
 
 def _cancel_again(view: View, dependencies: Dependencies) -> View:

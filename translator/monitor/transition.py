@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..folded_names import folded
 from ..lazy import regex
 from ..state.records import Ended, Observed, Retry
-from .job_status import JobStatus, state_of
+from .job_status import LOST_NODES, JobStatus, state_of
 from .last_attempt import folded_nodes
 from .retry import STOPPED, AttemptEnd, RetryAfter, decide_retry
 from .waits import is_news
@@ -165,10 +165,11 @@ def _blamed(evidence: Evidence, code: int) -> tuple[str, ...]:
     """Return the nodes on which tasks failed with this code, where it is the node's fault, or the job did not begin."""
     if evidence.unbegun is not None:
         return evidence.unbegun.nodes
+    lost = evidence.lost if code in LOST_NODES else ()
     if evidence.result is None or not evidence.table.describe(code).exclude_node:
-        return ()
+        return lost
     nodes = (task.node for task in evidence.result.tasks if task.state == "FAILED" and task.exit_code == code)
-    return tuple(dict.fromkeys(node for node in nodes if node))
+    return tuple(dict.fromkeys(node for node in (*nodes, *lost) if node))
 
 
 def _end(evidence: Evidence, job_status: JobStatus, completed: int) -> Ended:

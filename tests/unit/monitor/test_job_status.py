@@ -214,7 +214,7 @@ def test_a_folder_that_a_node_does_not_see_is_named(ends: dict[str, int]) -> Non
     """By the script's own word, or by that of a slurmd which cannot open the log."""
     found = job_status(observed("FAILED", final=True, nodes="n3,n4", ended=NOW, **ends), folder="/home/alice/job")
     assert (found.state, found.code, found.ended) == ("FAILED", -1405, True)
-    assert found.reason.startswith("node n3 does not see the job's folder /home/alice/job, which all nodes have to share")
+    assert found.reason.startswith("node n3 does not see the job's folder /home/alice/job, which all nodes have to")
     assert ("no room for its log" in found.reason) is (ends["signal"] == 53)
 
 

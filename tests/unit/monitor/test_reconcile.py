@@ -138,6 +138,50 @@ def test_a_lost_node_is_left_out_and_the_budget_untouched(tmp_path: Path) -> Non
     assert (view.history.counters.used, view.history.counters.transient) == (0, 1)
 
 
+CLAIM = "7 0\n"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "lost", "claim", "named"),
+    [
+        ("n1", {}, "", "n1"),
+        ("n[1-3]", {}, CLAIM, "n1"),  # of the batch script, which left no result
+        ("n[1-3]", {}, "", ""),
+        ("n[1-3]", {}, "8 0\n", ""),
+        ("n1,n2,n3", {"n2": "Not responding"}, CLAIM, "n2"),
+        ("n[", {}, CLAIM, ""),
+    ],
+)
+@pytest.mark.parametrize("retries", [0, 1])
+def test_a_lost_node_is_named_though_it_is_back(
+    tmp_path: Path, nodes: str, lost: dict[str, str], claim: str, named: str, retries: int
+) -> None:
+    folder, backend = job(tmp_path, retry_limit=1, max_transient_retries=retries), FakeBackend()
+    ended(backend, state="NODE_FAIL", nodes=nodes)
+    backend.lost = lost
+    if claim:
+        folder.claim(0).parent.mkdir(parents=True)
+        folder.claim(0).write_text(claim)
+    view = stepped(folder, backend, NOW)
+    known = folder.history()
+    (end,) = known.retries or (known.ended,)
+    assert end is not None
+    assert end.reason.partition(";")[0] == ("a node failed" + (f": {named}" if named else ""))
+    if retries:
+        assert known.retries[0].blamed_nodes == ((named,) if named else ())
+        assert backend.submissions[0].exclude == known.retries[0].blamed_nodes
+    else:
+        assert view.job_status.reason == end.reason
+
+
+def test_a_node_that_the_script_has_not_named(tmp_path: Path) -> None:
+    folder, backend = job(tmp_path, max_transient_retries=0), FakeBackend()
+    leave_result(folder, outcome="failed", exit_code=-1001, behaviour="transient", reason="a node was lost")
+    ended(backend, state="NODE_FAIL", nodes="n1,n2")
+    backend.lost = {"n2": ""}
+    assert stepped(folder, backend, NOW).job_status.reason.startswith("a node was lost: n2")
+
+
 @pytest.mark.parametrize(("spare_nodes", "exclude"), [(None, ("n2", "n1")), (1, ("n2",)), (0, ())])
 def test_no_more_nodes_are_left_out_than_can_be_spared(
     tmp_path: Path, spare_nodes: int | None, exclude: tuple[str, ...]

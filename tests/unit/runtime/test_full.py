@@ -22,7 +22,7 @@ SAYS = "its file system is full, or your quota there is used up"
 
 
 def ended(folder: Path, code: str, *, full: bool) -> tuple[int, str]:
-    """Run the end of a script in a folder; return its status and errors. Where it is `full`, no write there succeeds."""
+    """Run the end of a script in a folder, where no write succeeds if it is `full`; return its status and errors."""
     for name in ("result.json.new", "room") if full else ():
         (folder / name).symlink_to("/dev/full")
     argv = ["bash", "-p", "-c", f"set -u\n{sourced()}\n{FAKES}\n{code}"]
