@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pwd
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId
