@@ -136,11 +136,11 @@ def refusal(error: BackendError, attempt: int, now: int, *last: Refused | None) 
 
     A backend that is asked too often is left alone for as long as one that says no.
     """
-    answered, delay = not isinstance(error, UnreachableError), SETTLED_SECONDS
-    if not answered and not isinstance(error, ThrottledError):
-        waited = max((each.retry_at - each.happened_at for each in last if each and not each.answered), default=0)
+    reached, delay = not isinstance(error, UnreachableError), SETTLED_SECONDS
+    if not reached and not isinstance(error, ThrottledError):
+        waited = max((each.retry_at - each.happened_at for each in last if each and not each.reached), default=0)
         delay = min(MAX_UNREACHED, 2 * waited) or FIRST_UNREACHED
-    return Refused(happened_at=now, attempt=attempt, reason=error.words, retry_at=now + delay, answered=answered)
+    return Refused(happened_at=now, attempt=attempt, reason=error.words, retry_at=now + delay, reached=reached)
 
 
 def again_at(known: History, refused: Refused) -> int:

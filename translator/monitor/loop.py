@@ -148,7 +148,7 @@ class Monitor:
         names: set[str] = set()
         for backend in self._backends:
             answer = self._means.overheard(backend)
-            if answer is not None:
+            if answer is not None and not answer.error:
                 self._answers[backend] = answer
                 names |= {name for name, view in self._views.items() if _is_news(answer, backend, view)}
         return names
@@ -269,7 +269,7 @@ class Monitor:
         elif known.is_held_back:
             wait = AFTER_SECONDS
         elif known.refused is not None:
-            wait = again_at(known, known.refused) - now
+            wait = max(again_at(known, known.refused), view.room_at or 0) - now
         elif known.retry is not None:
             wait = max(known.retry.retry_at, view.room_at or 0) - now
         else:

@@ -241,9 +241,9 @@ def _refused(view: View, last: Refused | None, known: History, error: BackendErr
     """
     now, unreached = dependencies.clock(), dependencies.unreached
     refused = refusal(error, known.attempt, now, last, unreached.pop(known.backend, None))
-    if not refused.answered:
+    if not refused.reached:
         unreached[known.backend] = refused
-    if not refused.answered or (now - known.first_asked < REFUSED_SECONDS and not error.lasting):
+    if not refused.reached or (now - known.first_asked < REFUSED_SECONDS and not error.lasting):
         view.folder.append(refused)
         job_status, _ = while_refused(known, refused, now)
         return replace(_after(view, apply(known, [refused]), refused.reason), job_status=job_status)

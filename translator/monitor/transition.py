@@ -54,7 +54,7 @@ def between_attempts(known: History, retry: Retry, now: int) -> tuple[JobStatus,
 def while_refused(known: History, refused: Refused, now: int) -> tuple[JobStatus, tuple[Record, ...]]:
     """Return how a job stands whose attempt the backend did not take, until it is submitted again, or cancelled."""
     if known.cancelled is None:
-        again = "for an hour" if refused.answered else f"until {known.backend_label} answers"
+        again = "for an hour" if refused.reached else f"until {known.backend_label} answers"
         reason = f"attempt {known.attempt} is not submitted yet: {refused.reason}; it is tried again {again}"
         reason += held_text(known)
         return JobStatus(state="WAITING", code=None, reason=reason, ended=False), ()

@@ -222,7 +222,7 @@ def _next(known: History, record: Intent | Submitted | Refused | Observed | Ende
                 group=known.group or record.group, holds_next=False, refused=None,
             )  # fmt: skip
         case Refused():
-            first = known.first_asked if record.answered else 0
+            first = known.first_asked if record.reached else 0
             return known if known.job_id else replace(known, refused=record, first_asked=first)
         case Observed():
             if len(known.waited) < MAX_REASONS:

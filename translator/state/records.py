@@ -122,14 +122,14 @@ class Submitted:
 class Refused:
     """Say that the backend did not take an attempt, and its `reason`; the attempt is submitted again at `retry_at`.
 
-    `answered` is false where the backend could not be reached. `retry_at` is 0 in journals of earlier versions.
+    `reached` is false where the backend could not be reached. `retry_at` is 0 in journals of earlier versions.
     """
 
     happened_at: int
     attempt: Count
     reason: str
     retry_at: int = 0
-    answered: bool = True
+    reached: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

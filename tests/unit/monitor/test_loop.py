@@ -187,8 +187,11 @@ def test_what_another_process_was_told_is_believed_at_once(tmp_path: Path) -> No
     watching = monitor(tmp_path, slurm, clock, Log(), interval=150, overheard=lambda _: heard.pop() if heard else None)
     watching.run(sleep=clock.sleep)
     ends = {line: when for line, when in said.items() if "STOPPED" in line}
-    assert [*ends] == ["alice~7: STOPPED", "alice~8: STOPPED", "alice~9: STOPPED"]
-    assert [50 <= when <= 52 for when in ends.values()] == [True, True, False]
+    assert {line: 50 <= when <= 52 for line, when in ends.items()} == {
+        "alice~7: STOPPED": True,
+        "alice~8: STOPPED": True,
+        "alice~9: STOPPED": False,
+    }
     assert slurm.queries == 3
 
 
