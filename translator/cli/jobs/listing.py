@@ -16,7 +16,7 @@ from ...monitor.waits import advice
 from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
 from ..context import user_name
-from .asked import asked_of
+from ..output.asked import asked_of
 from .asking import BY_A_PERSON
 from .logs.result import result_of
 from .refresh import refresh_all

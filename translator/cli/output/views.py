@@ -13,10 +13,9 @@ from ...monitor.status import Status
 from ...monitor.waits import advice
 from ...state.script_reports import read_scripts
 from ...text_tables import pairs_text
-from ..jobs.asked import asked_of
-from ..jobs.logs.result import result_of
 from ..options import STATES
 from ..where.task_places import place_dict, task_places
+from .asked import asked_of
 from .change_rows import change_dict, change_rows
 from .console import one_line, print_result
 from .exit_status import state_text
@@ -25,7 +24,7 @@ from .run_rows import run_rows
 from .tables import print_table
 from .task_places import pages_dicts, print_places
 from .task_table import COLUMNS, TaskFilter, task_name, task_rows
-from .times import decimal, elapsed, elapsed_text, format_time
+from .times import elapsed, elapsed_text, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
     from ...state.records import Retry
-    from ..jobs.asked import Asked
+    from .asked import Asked
 
 EVERY_TASK = TaskFilter()
 
@@ -72,7 +71,6 @@ def view_dict(view: View, failure: Failure | None, wanted: TaskFilter = EVERY_TA
         **asked_of(view)._asdict(),
         "pages": pages_dicts(view),
         "run": asdict(known.run) if known.run else None,
-        "result": _result(view),
     }
 
 
@@ -153,7 +151,6 @@ def print_view(
         ("ended", format_time(ended_at(view))),
         ("elapsed", elapsed(runs_since(view), ended_at(view), now)),
         ("nodes", node_list(view)),
-        ("result", decimal(_result(view))),
         ("folder", str(view.folder.path)),
         *(run_rows(known.run) if known.run else ()),
     ]
@@ -173,10 +170,6 @@ def print_view(
             print_result("no such tasks")
     if failure is not None:
         print_result(f"\n{failure_text(failure)}")
-
-
-def _result(view: View) -> float | None:
-    return result_of(view.folder, view.history.attempt, view.history.roles, view.history.run)
 
 
 def _asked_rows(asked: Asked) -> list[tuple[str, str]]:

@@ -59,7 +59,7 @@ def training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     file = job_file(tmp_path, JOB.format(workers=WORKERS))
     subprocess.run([*PROGRAM, "submit", "--backend", "local", file], check=True, capture_output=True, timeout=60)
     yield
-    subprocess.run([*PROGRAM, "cancel", "training"], check=False, capture_output=True, timeout=60)
+    subprocess.run([*PROGRAM, "cancel", "*"], check=False, capture_output=True, timeout=60)
 
 
 @pytest.fixture
