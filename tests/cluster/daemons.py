@@ -124,7 +124,7 @@ def last_words(instance: Instance, name: str) -> str:
     """Return the last lines of a daemon's logs, and where these are."""
     files = [instance.log / f"{name}.{suffix}" for suffix in ("log", "out")]
     lines = [line for file in files for line in read(file).splitlines()[-LAST:]]
-    return "".join(f"\n{line}" for line in [f", of {instance.log}:", *lines])
+    return "\n".join([f", see {instance.log}:", *lines])
 
 
 def stop(instance: Instance, name: str, crash: bool) -> None:

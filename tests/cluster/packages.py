@@ -79,7 +79,7 @@ def install_wheel(instance: Instance, wheel: Path) -> None:
     if instance.has_own_tree:
         unpack_wheel(instance, wheel)
         return
-    pip = [sys.executable, "-m", "pip", f"--python={venv_python(instance)}", "--quiet"]
+    pip = [sys.executable, "-m", "pip", f"--python={venv_python(instance)}", "-qq"]
     for words in (["uninstall", "--yes", "paislurm"], ["install", str(wheel)]):
         subprocess.run([*pip, *words], check=True)
 
