@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -61,6 +62,22 @@ def test_a_time_limit_warns_the_tasks(site: Site, folder: Path, layout: str) -> 
     assert job.over()[:2] == ("FAILED", -1004)
     # Where Slurm signals all processes of a step, a command may hear of its end twice.
     assert job.log("0-w/0").split()[:2] == ["ready", "saved"]
+
+
+@pytest.mark.disruptive
+def test_a_batch_node_that_was_lost_is_named_though_it_is_back(site: Site, folder: Path) -> None:
+    """Nobody looks before it is."""
+    cluster = site.administrator
+    job = site.submit(folder, role("w", 2, SAVES).replace("cpu: 1", "cpu: 16"), partition="fragile")
+    job.wait_for("ready", "0-w/0", "0-w/1")
+    number = job.number
+    node = re.findall(r"BatchHost=(\w+)", cluster.admin(["scontrol", "show", "job", number]))[0]
+    with cut_off(cluster, node):
+        pass
+    told = ["sacct", "--noheader", "--allocations", "--parsable2", "--format=State", f"--jobs={number}"]
+    wait_until(lambda: site.run(*told).stdout == "NODE_FAIL\n", "the end of the job")
+    state, code, reason = job.over()
+    assert (state, code, reason.partition(";")[0]) == ("FAILED", -1001, f"a node failed: {node}")
 
 
 @pytest.mark.disruptive

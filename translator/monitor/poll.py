@@ -22,7 +22,17 @@ from ..state.task_reports import read_reports
 from .after import before_first
 from .asking.answer import NOT_ASKED, asking
 from .attempt import recover, submitted
-from .job_status import FINAL, LOST_NODES, Evidence, JobStatus, State, determine_status, has_just_ended, tells_all
+from .job_status import (
+    FINAL,
+    LOST_NODES,
+    RESULT_LAG,
+    Evidence,
+    JobStatus,
+    State,
+    determine_status,
+    has_just_ended,
+    tells_all,
+)
 from .task_status import TaskView, task_views
 from .transition import between_attempts, transition, while_refused
 from .unbegun import may_be_slurms_own, node_failure
@@ -250,7 +260,8 @@ def _lost_nodes(
 ) -> tuple[str, ...]:
     """Return the nodes whose failure ended a job: those that are out of order, else the one of its batch script.
 
-    That one is lost where the script had begun and left no result, or where it is the only one. It may be back by now.
+    That one is lost where the script had begun and left no result, or heard late that the job was over, or where it is
+    the only one. It may be back by now.
     """
     if seen is None or not seen.final or not seen.nodes:
         return ()
@@ -262,9 +273,11 @@ def _lost_nodes(
         lost = backend(known.backend).unavailable_nodes(seen.nodes)
     except BackendError:
         return ()
+    has_begun = claimed_by(folder, known.attempt) == known.job_id
+    is_cut_off = result is None or (result.ended_at or 0) - (seen.ended or 0) > RESULT_LAG
     with suppress(ValueError):
         nodes = expand(seen.nodes)
-        if not lost and result is None and (len(nodes) == 1 or claimed_by(folder, known.attempt) == known.job_id):
+        if not lost and (len(nodes) == 1 or (has_begun and is_cut_off)):
             return tuple(nodes[:1])
     return tuple(lost)
 
