@@ -18,7 +18,7 @@ from paislurm.translator.errors import UnreachableError
 from ..bounded_run import TooLongError, run_bounded
 from . import errors
 from .control_socket import socket_path
-from .host_keys import scanned_key
+from .host_keys import no_new_keys, scanned_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,7 +172,7 @@ class ProgramTransport:
 
     def _options(self, more: Sequence[str]) -> list[str]:
         settings = [*ALWAYS, *more, f"ControlPath={self._socket}", *self._named]
-        return [word for setting in settings for word in ("-o", setting)]
+        return [*no_new_keys(), *(word for setting in settings for word in ("-o", setting))]
 
     @property
     def _named(self) -> list[str]:
@@ -186,7 +186,8 @@ class ProgramTransport:
     def _settings(self) -> dict[str, str]:
         """What ssh makes of its configuration for this host. Source: ssh(1), -G."""
         options = (word for setting in self._named for word in ("-o", setting))
-        status, stdout, stderr = self._run(["ssh", "-G", *options, self._address.host], b"", CHECK_SECONDS)
+        argv = ["ssh", "-G", *no_new_keys(), *options, self._address.host]
+        status, stdout, stderr = self._run(argv, b"", CHECK_SECONDS)
         if status:
             raise errors.not_reached(self._address, stderr.decode(errors="replace"))
         lines = (line.partition(" ") for line in stdout.decode(errors="replace").splitlines())

@@ -135,9 +135,11 @@ def prepare_folder(instance: Instance) -> None:
     for number in range(4):
         # Slurm takes a GPU's number from its device file and looks no further.
         os.mknod(instance.folder / "dev" / f"nvidia{number}", 0o020666, os.makedev(195, number))
-    key = instance.folder / "ssh_host_ed25519_key"
-    if not key.exists():
-        hosts.call(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(key)])
+    # Two, of which the users know one: a login would learn the other, if it were let.
+    for kind in ("ed25519", "ecdsa"):
+        key = instance.folder / f"ssh_host_{kind}_key"
+        if not key.exists():
+            hosts.call(["ssh-keygen", "-q", "-t", kind, "-N", "", "-C", "", "-f", str(key)])
     (instance.run / "subnet").write_text(hosts.choose_subnet(instance) + "\n")
     write_etc(instance)
 

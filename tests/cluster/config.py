@@ -43,6 +43,8 @@ def render_etc(instance: Instance) -> dict[str, str]:
         "instance": str(instance.folder),
         "proctrack": "proctrack/cgroup" if real else "proctrack/linuxproc",
         "task": "task/cgroup" if real else "task/none",
+        # Without control groups Slurm reads of all processes of the machine each time.
+        "gather": "1" if real else "5",
         "cpus": str(os.cpu_count()),
         "mpi": "pmix" if has_plugin(instance, "mpi_pmix") else "none",
         "constrain_memory": "yes" if real else "no",

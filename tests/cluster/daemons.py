@@ -58,8 +58,8 @@ def sshd(instance: Instance) -> tuple[str, ...]:
         "Subsystem": "sftp internal-sftp",
     }
     words = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
-    key = f"{instance.folder}/ssh_host_ed25519_key"
-    return ("/usr/sbin/sshd", "-D", "-f", "/dev/null", "-E", f"{instance.log}/sshd.log", "-h", key, *words)
+    keys = (word for kind in ("ed25519", "ecdsa") for word in ("-h", f"{instance.folder}/ssh_host_{kind}_key"))
+    return ("/usr/sbin/sshd", "-D", "-f", "/dev/null", "-E", f"{instance.log}/sshd.log", *keys, *words)
 
 
 def munged(instance: Instance) -> tuple[str, ...]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tests.cluster.tmux import Tmux
     from tests.contract.site import Site
 
-# Slurm looks at what tasks use once a second.
-FAILS = "{ sleep 3; echo CUDA out of memory >&2; exit 3; }"
+# Slurm looks every 5 s, at most, at what tasks use.
+FAILS = "{ sleep 6; echo CUDA out of memory >&2; exit 3; }"
 TRAINS = f'echo epoch 1; [ "$FC_FRAMEWORK_ATTEMPT_ID" = 1 ] || {FAILS}; exec sleep 600'
 ROLES = role("web", 2, SERVES) + role("trainer", 1, TRAINS)
 WHY = "task trainer-0 failed with status 3"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import stat
 from typing import TYPE_CHECKING
@@ -54,6 +55,38 @@ def laptop(site: Site, laptop_of: Callable[[Cluster], Laptop]) -> Laptop:
 @pytest.fixture
 def ann(request: pytest.FixtureRequest, laptop: Laptop, way: Way) -> Ann:
     return Ann(laptop, way.backend, request.node.name.removeprefix("test_"))
+
+
+@pytest.mark.parametrize("way_there", ["straight", "jump"])
+def test_no_key_of_a_host_is_learnt(ann: Ann, way_there: str) -> None:
+    """The login node offers more keys than known_hosts has of it, and so does the host on the way to it.
+
+    ssh learns no key of a host that it knows by other names too.
+    """
+    if way_there == "jump" and ann.env["PAISLURM_TRANSPORT"] == "fabric":
+        pytest.skip("it learns no keys, and has no HostKeyAlias")
+    config, known = (ann.laptop.home / ".ssh" / name for name in ("config", "known_hosts"))
+    settings, before = config.read_text(), known.read_text()
+    (line,) = (line for line in before.splitlines(keepends=True) if line.startswith("login1 "))
+    known.write_text(line)
+    far = f"Host far\n  User alice\n  HostName {ann.laptop.login}\n  HostKeyAlias login1\n  ProxyJump login1\n"
+    config.write_text(settings + far)
+    try:
+        host = ["--host", "far"] if way_there == "jump" else []
+        done = ann.submit(role("worker", 1, "echo out; sleep infinity"), *host)
+        assert done.returncode == 0, done.stderr
+        wait_until(lambda: "out" in ann.paislurm("logs", ann.name).stdout, "the task to run")
+        port = str(40000 + os.getpid() % 20000)
+        forward = f"timeout 5 paislurm port-forward {ann.name} worker 9 --run --local-port {port}"
+        assert ann.laptop.run("bash", "-c", forward, env=ann.env).returncode == 124
+        assert ann.paislurm("exec", ann.name, "worker", "true").returncode == 0
+    finally:
+        assert ann.paislurm("cancel", ann.name).returncode == 0
+        config.write_text(settings)
+        after = known.read_text()
+        known.write_text(before)
+    assert after == line
+    assert {path.name for path in known.parent.glob("known_hosts*")} == {"known_hosts"}
 
 
 def test_followed_to_success(ann: Ann) -> None:

@@ -20,16 +20,16 @@ write_result() {
 # is full or a quota is used up, and PSL_EXPLAINED to the reason with that. Only the words of a write
 # that fails tell why.
 explain_full() {
-  local words=''
+  local said=''
   if [[ $PSL_ENTERED ]]; then
-    words=$(
+    said=$(
       LC_ALL=C
       { printf '%65536s' '' >room; } 2>&1
     )
     rm -f -- room
   fi
   PSL_EXPLAINED=$1
-  if [[ $words == *@('No space left'|'quota exceeded')* ]]; then
+  if [[ $said == *@('No space left'|'quota exceeded')* ]]; then
     PSL_FULL=1
     PSL_EXPLAINED+=': its file system is full, or your quota there is used up'
   fi

@@ -142,9 +142,11 @@ def _run(view: View, wanted: Forwarding, node: Address) -> None:
         import os
 
         from paislurm.backends.runner import become
+        from paislurm.backends.ssh.host_keys import no_new_keys
 
         log(f"open {wanted.url}; Ctrl-C ends this")
-        become(wanted.argv(node), os.environ)
+        program, *words = wanted.argv(node)
+        become([program, *no_new_keys(), *words], os.environ)
     from ...where.forwarder import forward
 
     forward(wanted, lambda: log(f"open {wanted.url} on this machine; Ctrl-C ends this"), log)
