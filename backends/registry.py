@@ -56,22 +56,12 @@ def _slurm(dependencies: BackendDependencies) -> SlurmBackend:
 
 def _pyslurm(dependencies: BackendDependencies) -> Backend:
     from .pyslurm.api import PyslurmApi
+    from .pyslurm.backend import PyslurmBackend
     from .pyslurm.process import Process
-    from .slurm.api import ApiBackend
 
     programs = _slurm(dependencies)
     api = PyslurmApi(programs, Process(dependencies.charge))
-    return ApiBackend("pyslurm", programs, api, dependencies.components, dependencies.say)
-
-
-def _slurmrestd(dependencies: BackendDependencies) -> Backend:
-    from .slurm.api import ApiBackend
-    from .slurmrestd.api import RestApi
-    from .slurmrestd.client import RestClient
-
-    programs = _slurm(dependencies)
-    api = RestApi(programs, RestClient(dependencies.charge))
-    return ApiBackend("slurmrestd", programs, api, dependencies.components, dependencies.say)
+    return PyslurmBackend(programs, api, dependencies.components, dependencies.say)
 
 
 def _local(dependencies: BackendDependencies) -> Backend:
@@ -96,12 +86,9 @@ def _ssh(host: str, dependencies: BackendDependencies) -> Backend:
 BACKENDS: dict[str, Callable[[BackendDependencies], Backend]] = {
     "slurm": _slurm,
     "pyslurm": _pyslurm,
-    "slurmrestd": _slurmrestd,
     "local": _local,
 }
-OVER_API = ("pyslurm", "slurmrestd")
-"""Backends that ask an API of Slurm in the place of its programs."""
-OF_THIS_SLURM = ("slurm", *OVER_API)
+OF_THIS_SLURM = ("slurm", "pyslurm")
 """Backends with which the Slurm of this machine runs scripts."""
 AUTO = "auto"
 """Stands for `pyslurm` where that can be asked, and else for `slurm`."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from paislurm.translator.errors import BackendError
 
-from ..slurm.api import UnusableError, unusable
 from ..slurm_emulator.hostlist import expand
 from .answers import is_doubtful, rows, unavailable
+from .errors import UnusableError, unusable
 from .process import PYTHON
 
 if TYPE_CHECKING:
@@ -43,16 +43,16 @@ class PyslurmApi:
             named = os.environ.get("SLURM_CONF")
             where = f"$SLURM_CONF is {named}, which is not there" if named else "there is no slurm.conf"
             hint = "set SLURM_CONF to the slurm.conf of the cluster, or run this on a login node"
-            raise unusable("pyslurm", where, hint)
+            raise unusable(where, hint)
         version = self._programs.version().strip()
         slurm = _release(version)
         if not found["pyslurm"]:
             message = f"it is not installed for {self._process.python}"
             hint = f"install {_wanted(slurm)}, or set {PYTHON}: docs/administrator/pyslurm.md has how"
-            raise unusable("pyslurm", message, hint)
+            raise unusable(message, hint)
         if _release(found["pyslurm"]) != slurm and os.environ.get(UNSUPPORTED) != "1":
             message = f"it is {found['pyslurm']}, and {version} needs one of its own version"
-            raise unusable("pyslurm", message, f"install {_wanted(slurm)}: docs/administrator/pyslurm.md has how")
+            raise unusable(message, f"install {_wanted(slurm)}: docs/administrator/pyslurm.md has how")
         self._is_checked = True
 
     def queue(self, ids: Sequence[JobId]) -> list[Row]:

@@ -17,8 +17,8 @@ from paislurm.translator.errors import Diagnostic, UnreachableError
 
 from ..environment import scrubbed
 from ..runner import Completed
-from ..slurm.api import unusable
 from ..slurm.refusals import failure
+from .errors import unusable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ class Process:
         if not failed:
             return found["answer"]
         if found["error"] == "unusable":
-            raise unusable("pyslurm", found["message"])
+            raise unusable(found["message"])
         raise failure(("pyslurm", name), Completed(status=1, stdout="", stderr=found["message"]))
 
     def close(self) -> None:
@@ -95,7 +95,7 @@ class Process:
         except BrokenPipeError:
             words = self._last_words(child)
             self.close()
-            raise unusable("pyslurm", f"its process ended: {words}") from None
+            raise unusable(f"its process ended: {words}") from None
         except TimeoutError:
             self.close()
             diagnostic = Diagnostic(
@@ -127,7 +127,7 @@ class Process:
             except OSError as error:
                 self._said.close()
                 hint = f"{PYTHON} is to name a Python that has pyslurm"
-                raise unusable("pyslurm", f"{self.python} cannot be started ({error.strerror})", hint) from None
+                raise unusable(f"{self.python} cannot be started ({error.strerror})", hint) from None
             atexit.register(self.close)
         return self._child
 
@@ -141,7 +141,7 @@ class Process:
                 raise TimeoutError
             part = os.read(child.stdout.fileno(), 1 << 20)
             if not part:
-                raise unusable("pyslurm", f"its process ended: {self._last_words(child)}")
+                raise unusable(f"its process ended: {self._last_words(child)}")
             found += part
         return found
 

@@ -79,7 +79,6 @@ def test_versions_are_installed_beside_each_other_without_a_network(wheelhouse: 
     version = program.parents[1].name
     assert f"paislurm {version} is in {tmp_path}/opt/{version}" in done.stdout
     assert [each.name for each in program.parent.iterdir()] == ["paislurm"]
-    assert (tmp_path / "opt" / version / "share/man/man1/paislurm-submit.1").is_file()
     again = install("central.sh", tmp_path / "opt", wheelhouse)
     assert again.returncode == 1
     assert "is there already, and jobs may use it" in again.stderr

@@ -136,7 +136,7 @@ class Client:
     ) -> JobRun:
         """Submit a job and return it: all of it or nothing, and nothing is waited for.
 
-        The arguments are those of `load`. `backend` is slurm, pyslurm, slurmrestd, auto or local; `host` is a login
+        The arguments are those of `load`. `backend` is slurm, pyslurm, auto or local; `host` is a login
         node that is reached by SSH, for the backend slurm. The job begins `after` others have succeeded, or for
         "NAME:ended" have ended. A finished job of the same name is kept under another one. Raises ProtocolError,
         SiteError, PlanError, FolderError for a name that is taken, and BackendError: RejectedError where Slurm refuses,

@@ -143,6 +143,6 @@ def test_scontrol(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
 def test_backends_are_chosen_by_name(tmp_path: Path) -> None:
     dependencies = BackendDependencies(home=tmp_path)
     assert {name: backend(name, dependencies).name for name in BACKENDS} == {name: name for name in BACKENDS}
-    assert set(BACKENDS) == {"slurm", "pyslurm", "slurmrestd", "local"}
-    with pytest.raises(UsageError, match="there are: auto, local, pyslurm, slurm, slurmrestd"):
+    assert set(BACKENDS) == {"slurm", "pyslurm", "local"}
+    with pytest.raises(UsageError, match="there are: auto, local, pyslurm, slurm"):
         backend("pbs", dependencies)

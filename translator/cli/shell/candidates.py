@@ -163,7 +163,7 @@ class Backend(StringParamType):
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return the backends that need nothing behind their name."""
-        return items(("slurm", "pyslurm", "slurmrestd", "auto", "local"), incomplete)
+        return items(("slurm", "pyslurm", "auto", "local"), incomplete)
 
 
 def _tasks(job: str | None) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paislurm.backends.registry import AUTO, OVER_API
+from paislurm.backends.registry import AUTO
 
 from ...errors import BackendError
 from ..context import backend
@@ -11,7 +11,7 @@ from ..context import backend
 def choose_backend(name: str) -> str:
     """Return the name of a backend, for `auto` of the one that it stands for here.
 
-    Raises UsageError where there is none of the name, and BackendError where its API of Slurm cannot be used.
+    Raises UsageError where there is none of the name, and BackendError where pyslurm cannot be used.
     """
     if name == AUTO:
         try:
@@ -19,9 +19,9 @@ def choose_backend(name: str) -> str:
         except BackendError:
             return "slurm"
     chosen = backend(name)
-    if name in OVER_API:
-        from paislurm.backends.slurm.api import ApiBackend
+    if name == "pyslurm":
+        from paislurm.backends.pyslurm.backend import PyslurmBackend
 
-        assert isinstance(chosen, ApiBackend)
+        assert isinstance(chosen, PyslurmBackend)
         chosen.check()
     return name

@@ -1,4 +1,4 @@
-"""Which settings a script has, what forms they may have, and what the runtime takes where it has none."""
+"""Which settings a script has, and what the runtime takes where it has none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..plan import Plan, RolePlan
-    from .forms import Form
     from .setting import Owner, Row, Setting
 
 
@@ -24,16 +23,6 @@ def role_settings(role: RolePlan, plan: Plan) -> list[Setting]:
     """Return the settings of a role that are not their default."""
     of = RoleOfPlan(role, plan)
     return [setting for row in OF_ROLE if (setting := row.setting(of))]
-
-
-def job_setting_forms() -> dict[str, Form]:
-    """Return the settings that a job can have, by name, and the form of each."""
-    return {row.name: row.form for row in OF_JOB}
-
-
-def role_setting_forms() -> dict[str, Form]:
-    """Return the settings that a role can have, by name, and the form of each."""
-    return {row.name: row.form for row in OF_ROLE}
 
 
 def defaults() -> tuple[Iterator[tuple[str, str]], Iterator[tuple[str, str]]]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from ...job import NEVER, RESTART_ALWAYS
 from ...lazy import dataclass
 from ..peers import names_peers
-from . import forms
 from .setting import Row
 
 if TYPE_CHECKING:
@@ -28,11 +27,10 @@ class RoleOfPlan:
 
 
 OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
-    Row("ROLE_NAME", forms.NAME, "name of the task role", lambda of: of.role.name, None, ("role",)),
-    Row("INSTANCES", forms.NUMBER, "tasks", lambda of: of.role.instances, "1", ("instances",)),
+    Row("ROLE_NAME", "name of the task role", lambda of: of.role.name, None, ("role",)),
+    Row("INSTANCES", "tasks", lambda of: of.role.instances, "1", ("instances",)),
     Row(
         "SLOTS",
-        forms.NUMBER,
         "tasks that run at a time",
         lambda of: of.role.slots,
         '"${PSL_INSTANCES[role]}"',
@@ -42,7 +40,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "ROLE_FOLDER",
-        forms.FOLDER_NAME,
         "folder of its logs",
         lambda of: of.role.folder,
         '"$role-${PSL_ROLE_NAME[role]}"',
@@ -52,7 +49,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "ROLE_ALIASES",
-        forms.VARIABLE_PARTS,
         "names of the role in variables and host names",
         lambda of: " ".join(of.role.variable_names),
         '"${PSL_ROLE_NAME[role]}"',
@@ -60,17 +56,9 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         "the name, and OpenPAI's controller name for it: PAI rest-server, convertName",
         lambda of: of.role.name,
     ),
-    Row(
-        "MIN_FAILED",
-        forms.NUMBER,
-        "failed tasks that fail the job",
-        lambda of: of.role.completion.min_failed,
-        "1",
-        ("min-failed",),
-    ),
+    Row("MIN_FAILED", "failed tasks that fail the job", lambda of: of.role.completion.min_failed, "1", ("min-failed",)),
     Row(
         "MIN_SUCCEEDED",
-        forms.NUMBER,
         "succeeded tasks that complete the job",
         lambda of: of.role.completion.min_succeeded,
         str(NEVER),
@@ -78,7 +66,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "TASK_RETRIES",
-        forms.NUMBER,
         f"retries of a failed task (-1: no limit, {RESTART_ALWAYS}: after success, too)",
         lambda of: of.role.task_retry_limit,
         "0",
@@ -86,7 +73,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "PLACEMENT",
-        forms.PLACEMENT,
         "node:slots there; nodes count from 0",
         lambda of: placement_text(of.role.placement),
         "''",
@@ -95,7 +81,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "PORT_COUNTS",
-        forms.PORTS,
         "ports of a task: label and number",
         lambda of: " ".join([f"{port.label}:{port.count}" for port in of.role.ports]),
         "'ssh:1 http:1'",
@@ -104,7 +89,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "FIXED_PORTS",
-        forms.PORTS,
         "first port of each label that has fixed ones",
         lambda of: " ".join([f"{port.label}:{port.first}" for port in of.role.ports if port.first]),
         None,
@@ -113,17 +97,15 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "NAMES_PEERS",
-        forms.NUMBER,
         "1: its commands name variables about other tasks, and their bash reads all of them from a file",
         lambda of: int(not of.plan.environment.exports_all_peers and _names_peers(of.role)),
         None,
         ("instances", "ports", "commands"),
         "more tasks than those whose variables a process inherits",
     ),
-    Row("ROLE_GPUS", forms.NUMBER, "GPUs of a task", lambda of: of.role.resources.gpus, "0", ("gpus",)),
+    Row("ROLE_GPUS", "GPUs of a task", lambda of: of.role.resources.gpus, "0", ("gpus",)),
     Row(
         "REFERENCE_OF",
-        forms.IMAGE,
         "image: registry, repository, tag or digest",
         lambda of: _reference(of) if of.in_container else "",
         None,
@@ -132,7 +114,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "IMAGE_OF",
-        forms.PATH,
         "image",
         lambda of: str(of.role.image_plan.path) if of.in_container and not _reference(of) else "",
         None,
@@ -141,7 +122,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "SHM_OF",
-        forms.NUMBER,
         "MiB of /dev/shm",
         lambda of: of.role.resources.shm_mib if of.plan.containers.sizes_shm and of.in_container else 0,
         None,
@@ -149,7 +129,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "INFINIBAND_OF",
-        forms.NUMBER,
         "1: its containers see the InfiniBand",
         lambda of: int(of.in_container and of.role.resources.infiniband),
         None,
@@ -157,7 +136,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "INFINIBAND_CHECKS",
-        forms.INFINIBAND_CHECKS,
         "checked on its nodes before the job starts",
         lambda of: " ".join(of.role.infiniband.checks) if of.role.infiniband else "",
         None,
@@ -166,7 +144,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "RANKS_OF",
-        forms.NUMBER,
         "MPI ranks of a task, which srun starts",
         lambda of: of.role.ranks,
         None,
@@ -175,7 +152,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "MPI_WORLD_OF",
-        forms.NUMBERS,
         "roles of its MPI world, by their number",
         lambda of: " ".join(str(position) for position in of.role.mpi_world.roles) if of.role.mpi_world else "",
         None,
@@ -184,7 +160,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "WORKDIR",
-        forms.WORKDIR,
         "where the commands start: task, submit, or a folder",
         lambda of: of.role.workdir,
         None,
@@ -194,7 +169,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "SHELL_OPTIONS",
-        forms.SHELL_OPTIONS,
         "options of the commands' bash",
         lambda of: _shell_options(of.role),
         "'-e -u -o pipefail'",
@@ -202,7 +176,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "HOOKS_BEFORE",
-        forms.STEPS_BEFORE,
         "hooks before the commands, in order",
         lambda of: " ".join(step.word for step in of.role.before),
         None,
@@ -211,7 +184,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "HOOKS_AFTER",
-        forms.STEPS_AFTER,
         "hooks after the commands, in order",
         lambda of: " ".join(step.word for step in of.role.after),
         None,

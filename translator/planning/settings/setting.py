@@ -9,9 +9,10 @@ from ...lazy import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .forms import Form, Value
 
 Owner = TypeVar("Owner")
+Value = str | int | tuple[str, ...]
+"""A word, a number, or the words of an array."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +34,11 @@ class Setting:
 class Row(Generic[Owner]):
     """Describe a setting of a job or a role.
 
-    `form` is that of all its values, which holds whoever has written them into a script.
     `default` is its value where the script does not have it, as bash writes it for the runtime; None: the runtime asks
     whether there is one. `usual` finds the same value for a plan, where it is not the text of `default`.
     """
 
     name: str
-    form: Form
     meaning: str
     value: Callable[[Owner], Value]
     default: str | None = None

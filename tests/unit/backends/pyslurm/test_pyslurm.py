@@ -17,10 +17,10 @@ import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.backends.pyslurm.api import UNSUPPORTED, PyslurmApi
+from paislurm.backends.pyslurm.backend import PyslurmBackend
 from paislurm.backends.pyslurm.process import CHILD, PYTHON, Process
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm import commands
-from paislurm.backends.slurm.api import ApiBackend
 from paislurm.backends.slurm.backend import SlurmBackend
 from paislurm.translator.errors import RejectedError, UnreachableError
 
@@ -48,7 +48,7 @@ class Asked:
         self.process = Process(lambda argv, _, end: self.calls.append((*argv, *[end] * (end != "ok"))), timeout=timeout)
         programs = SlurmBackend(self.replay)
         api = PyslurmApi(programs, self.process)
-        self.backend = ApiBackend("pyslurm", programs, api, lambda _: 1, self.words.append)
+        self.backend = PyslurmBackend(programs, api, lambda _: 1, self.words.append)
 
     def scontrol(self) -> Recording:
         return Recording(tuple(commands.scontrol_show_job(self.job_id)), Completed(**self.recorded["scontrol"]))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.backends.slurm.api import ApiBackend
+from paislurm.backends.pyslurm.backend import PyslurmBackend
 from paislurm.translator.cli import context
 from paislurm.translator.cli.context import user_name
 from paislurm.translator.cli.jobs import asking
@@ -47,7 +47,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calla
 
     yield install
     chosen = context.backend("pyslurm")
-    assert isinstance(chosen, ApiBackend)
+    assert isinstance(chosen, PyslurmBackend)
     chosen.close()
 
 
@@ -80,7 +80,7 @@ def test_a_pyslurm_that_is_not_there_leaves_nothing_behind(run: Runner, job: str
 def test_a_name_that_no_backend_has() -> None:
     with pytest.raises(UsageError, match="there is no backend 'slrum'") as caught:
         choose_backend("slrum")
-    assert caught.value.diagnostics[0].hint == "there are: auto, local, pyslurm, slurm, slurmrestd"
+    assert caught.value.diagnostics[0].hint == "there are: auto, local, pyslurm, slurm"
 
 
 @pytest.mark.usefixtures("installed")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--again", metavar="JOB", type=Job(), help="In place of FILE: submit this job once more, with what it had."
 )
-@click.option("--backend", metavar="NAME", type=Backend(), help="slurm (default), pyslurm, slurmrestd, auto or local.")
+@click.option("--backend", metavar="NAME", type=Backend(), help="slurm (default), pyslurm, auto or local.")
 @click.option("--host", metavar="HOST", help="Submit at this login node, by SSH: HOST, USER@HOST or USER@HOST:PORT.")
 @click.option("--wait", is_flag=True, help="Wait for the end; exit code 1 if the job did not succeed.")
 @click.option("--follow", is_flag=True, help="Show what the tasks print until the end; exit code as --wait.")

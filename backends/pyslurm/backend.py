@@ -1,90 +1,46 @@
-"""Run scripts with Slurm, which an API of it is asked about in the place of its programs."""
+"""Run scripts with Slurm, and ask pyslurm in the place of Slurm's programs for what it can answer."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from paislurm.translator.errors import Diagnostic, UnreachableError
-
-from .commands import is_federated
-from .observation import observed
+from ..slurm.commands import is_federated
+from ..slurm.observation import observed
+from .errors import UnusableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     from ..base import JobId, Observation, Options, RunFolder, Submission
-    from .backend import SlurmBackend
-    from .output import Row
+    from ..slurm.backend import SlurmBackend
+    from .api import PyslurmApi
 
 T = TypeVar("T")
 
 
-class UnusableError(UnreachableError):
-    """Report that an API cannot be asked here, now or later: Slurm's programs can."""
+class PyslurmBackend:
+    """Observe and cancel by pyslurm; submit, find and change by Slurm's programs.
 
-
-def unusable(name: str, message: str, hint: str = "") -> UnusableError:
-    """Return the error for an API that cannot be asked."""
-    hint = hint or "`--backend slurm` asks Slurm's programs"
-    return UnusableError(Diagnostic(code="E509", message=f"{name} cannot be used: {message}", hint=hint))
-
-
-class SlurmApi(Protocol):
-    """Tell of jobs and nodes, and cancel; each method raises BackendError, UnusableError where it cannot be asked."""
-
-    def check(self) -> None:
-        """Raise an error unless this can be asked; it is called before a job is submitted."""
-        ...
-
-    def queue(self, ids: Sequence[JobId]) -> Iterable[Row]:
-        """Return what the controller knows of jobs, a row for each component; of a job that it does not know, none."""
-        ...
-
-    def accounts(self, ids: Sequence[JobId], must: bool) -> Iterable[Row] | None:
-        """Return the accounts of jobs; see `SlurmBackend.accounts`."""
-        ...
-
-    def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
-        """Return those of a host list that are out of order; see Backend."""
-        ...
-
-    def cancel(self, job_id: JobId) -> None:
-        """Cancel a job with all its components; one that has ended is no error."""
-        ...
-
-    def close(self) -> None:
-        """Leave nothing open."""
-        ...
-
-
-class ApiBackend:
-    """Observe and cancel by an API; submit, find and change by Slurm's programs.
-
-    Where the API cannot be asked, because it is gone or does not fit, `say` is told so once, and the programs
-    answer: a job that was submitted with it stays readable.
+    Where pyslurm cannot be used, `say` reports that once, and the programs answer: a job that was submitted with it
+    stays readable.
     """
+
+    name = "pyslurm"
 
     def __init__(
         self,
-        name: str,
         programs: SlurmBackend,
-        api: SlurmApi,
+        api: PyslurmApi,
         components: Callable[[JobId], int] = lambda _: 1,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._name = name
         self._programs = programs
         self._api = api
         self._components = components
         self._say = say
         self._is_gone = False
-
-    @property
-    def name(self) -> str:
-        """The word after `--backend`."""
-        return self._name
 
     def version(self) -> str:
         """Return what sbatch says of its version."""
