@@ -117,7 +117,7 @@ def _checked(
     document: Document, site: Site, parameters: Mapping[str, str], suffix: str, secrets: Mapping[str, Value]
 ) -> Checked:
     name = _name(document, suffix)
-    return validate(document, parameters=parameters, name=name, secrets=secrets, defaults=site.compat)
+    return validate(document, parameters=parameters, name=name, secrets=secrets, defaults=site.compat_options)
 
 
 def _check_locks(document: Document, site: Site, job: Job) -> None:

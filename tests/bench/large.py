@@ -37,8 +37,8 @@ class Options(TypedDict, total=False):
 
 SIZES = (1250, 2500, 5000, 10_000)
 A_NODE = 8
-SHAPE = Shape(count=1250, cpus=A_NODE, memory_mib=1 << 18)
-SITE = Site(known=True, partitions=(Partition(name="big", shapes=(SHAPE,)),), default_partition="big")
+SHAPE = Shape.of(count=1250, cpus=A_NODE, memory_mib=1 << 18)
+SITE = Site(known=True, partitions=(Partition.of(name="big", shapes=(SHAPE,)),), default_partition="big")
 ROLE = """  r%d:
     instances: %d
     dockerImage: plain

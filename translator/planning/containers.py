@@ -56,7 +56,7 @@ def container_plan(job: Job, site: Site, found: tuple[Mount, ...]) -> ContainerP
         mounts=(*(("all", path, path) for path in _folders(site)), *found),
         cache="" if row.own_store else settings.cache,
         shared=settings.cache_shared and not row.own_store,
-        certificates=settings.certificates,
+        certificates=settings.certificates or "",
         logins=job.logins,
         login_file=parts(job.auth_file, job, site) if job.auth_file else (),
     )

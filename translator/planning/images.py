@@ -15,7 +15,8 @@ from ..site.container_runtimes import image_suffix
 if TYPE_CHECKING:
     from ..job import Job
     from ..site.container_runtimes import ContainerRuntime
-    from ..site.profile import ContainerSettings, Site
+    from ..site.containers import Containers
+    from ..site.profile import Site
 
 DOCKER_HUB = "registry-1.docker.io"
 """Where Docker Hub serves images. Source: Docker, `docker.io` in references."""
@@ -84,12 +85,12 @@ def image_plans(job: Job, site: Site) -> tuple[ImagePlan, ...]:
     return tuple(_plan(role.image.uri, settings) for role in job.roles)
 
 
-def _plan(uri: str, settings: ContainerSettings) -> ImagePlan:
+def _plan(uri: str, settings: Containers) -> ImagePlan:
     path = _path(uri, settings)
     return ImagePlan(path=path) if path else ImagePlan(reference=reference_of(uri))
 
 
-def _path(uri: str, settings: ContainerSettings) -> str:
+def _path(uri: str, settings: Containers) -> str:
     """Return where an image is: an absolute path is its own, a reference is looked up with and without `docker://`."""
     if uri.startswith("/"):
         return uri
@@ -97,7 +98,7 @@ def _path(uri: str, settings: ContainerSettings) -> str:
     return images.get(uri) or images.get(uri.removeprefix("docker://")) or ""
 
 
-def _image_error(uri: str, settings: ContainerSettings, row: ContainerRuntime, where: str) -> Diagnostic | None:
+def _image_error(uri: str, settings: Containers, row: ContainerRuntime, where: str) -> Diagnostic | None:
     path = _path(uri, settings)
     if path:
         return _wrong_kind(path, row, where)

@@ -41,7 +41,8 @@ from .warnings import plan_warnings, restarts
 
 if TYPE_CHECKING:
     from ..job import Job, Role
-    from ..site.profile import Partition, Site
+    from ..site.partitions import Partition
+    from ..site.profile import Site
     from .images import ImagePlan
     from .infiniband import RoleInfiniband
     from .layout.choose_layout import Allocation
@@ -72,7 +73,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         batch_memory_mib=batch_memory_mib(len(job.roles)),
         gpu_types=tuple(target.gpu_type or "" for target in targets),
         constraints=tuple(constraint_of(role, target, site) for role, target in zip(job.roles, targets, strict=True)),
-        all_partitions=site.partitions,
+        all_partitions=tuple(site.partitions.values()),
         gpus_by_node=tuple(site.gpus.gres != "gpu" or has_several_ranks(job, role) for role in job.roles),
     )
     known = _hazards(job, site, partitions)
@@ -89,7 +90,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         raise PlanError(refused)
     paths, path_warnings = path_variables(job, site)
     native, native_warnings = mpi_worlds(job, site, allocation.layout.kind)
-    warning = site.warning if limit is not None and limit > WARNED_FROM else timedelta(0)
+    warning = site.time.warning if limit is not None and limit > WARNED_FROM else timedelta(0)
     names, infiniband = variable_names(job), infiniband_of_roles(job, site)
     return Plan(
         job_name=job.name,
@@ -127,11 +128,11 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
             full_job_name=job.compat.job_name == "full",
             exports_all_peers=exports_all(job),
         ),
-        one_log=site.one_log,
+        one_log=site.logs.one_file_per_task,
         min_succeeded=job.min_succeeded,
         nodes=NodePlan(
-            address=site.address,
-            node_suffix=site.node_suffix,
+            address=site.address.method,
+            node_suffix=site.address.suffix,
             first_port=site.ports.first,
             last_port=site.ports.last,
             gpu_vendor=site.gpus.vendor,
@@ -142,9 +143,11 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         times=TimePlan(
             limit=limit,
             warning=warning,
-            grace=site.grace,
-            interrupted_grace=max(timedelta(seconds=1), min(site.grace, site.kill_wait - timedelta(seconds=2))),
-            debug_hold=min(site.debug_hold, job.debug_hold or timedelta(0)),
+            grace=site.time.grace,
+            interrupted_grace=max(
+                timedelta(seconds=1), min(site.time.grace, site.time.kill_wait - timedelta(seconds=2))
+            ),
+            debug_hold=min(site.time.debug_hold, job.debug_hold or timedelta(0)),
         ),
         retry_policy=RetryPlan(
             retry_limit=job.retry_limit,

@@ -35,7 +35,7 @@ def restarts(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     if job.retry_limit != RESTART_ALWAYS or site.retry.max_restarts is not None:
         return ()
     path = job.paths.retry_count
-    if not site.known:
+    if not site.is_known:
         message = f"the job is restarted {counted(site.retry.most_restarts, 'time')} at most, and not for ever"
         hint = "a site profile can say more: `retry: {maxRestarts: 100}`"
         return (Diagnostic(code="W410", message=message, path=path, hint=hint),)
@@ -87,7 +87,7 @@ def _ports_of(role: Role) -> set[int]:
 
 
 def _no_notifier(job: Job, site: Site) -> tuple[Diagnostic, ...]:
-    if not job.notify or site.notifier is not None:
+    if not job.notify or site.notifications.notifier is not None:
         return ()
     message = f"no notifications will be sent ({', '.join(job.notify)}): the site profile names no notifier"
     hint = "set `notifications: {command: [...]}` or `notifications: {sendmail: /usr/sbin/sendmail}` there"

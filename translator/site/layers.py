@@ -11,7 +11,7 @@ from ..lazy import dataclass
 from ..reading.document import Document
 from ..validation.diagnostics import DiagnosticCollector, near_hint
 from ..validation.schema_errors import inside
-from .schema import SiteFile
+from .profile import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -155,7 +155,7 @@ def _unknown_locks(layer: Document) -> Iterator[Diagnostic]:
     """Yield a diagnostic for each lock that is no key of a site profile."""
     collector = DiagnosticCollector(layer)
     for path, lock in layer.texts((LOCKED,)):
-        kinds: list[object] = [SiteFile]
+        kinds: list[object] = [Site]
         known: list[str] = []
         for step in lock.split("."):
             known = [field.alias for kind in kinds for field in getattr(kind, "model_fields", {}).values()]

@@ -46,8 +46,9 @@ def locked_wishes(document: Document, site: Site, virtual_cluster: str) -> tuple
 
 def _choices(site: Site) -> Iterator[tuple[Path, tuple[str, ...], object]]:
     """Yield where a job chooses between readings of OpenPAI, the profile's key for that, and its value."""
-    for name, field in SlurmCompat.model_fields.items():
-        yield (*_EXTRAS, "compat", field.alias), ("compat", field.alias), getattr(site.compat, name)
+    for name in SlurmCompat.model_fields:
+        key = SlurmCompat.key(name)
+        yield (*_EXTRAS, "compat", key), ("compat", key), getattr(site.compat_options, name)
 
 
 def _targets(document: Document, site: Site, name: str) -> Iterator[tuple[Path, tuple[str, ...], object]]:

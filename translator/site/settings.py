@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from ..lazy import dataclass
 from ..reading.document import SourceInt, path_text
-from ..validation.model import Model
+from ..validation.strict_model import StrictModel
 from .layers import LOCKED, covers
-from .schema import SiteFile
+from .profile import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ def settings(document: Document | None) -> list[Setting]:
     locks = [] if document is None else [text for _, text in document.texts((LOCKED,))]
     return [
         replace(each, locked=any(covers(lock, each.key.split(".")) for lock in locks))
-        for each in (*given, *_defaults(SiteFile(), root, ()))
+        for each in (*given, *_defaults(Site(), root, ()))
     ]
 
 
@@ -60,14 +60,14 @@ def _paths(value: Value, path: Path) -> Iterator[Path]:
         yield path
 
 
-def _defaults(model: Model, given: Value, path: Path) -> Iterator[Setting]:
+def _defaults(model: StrictModel, given: Value, path: Path) -> Iterator[Setting]:
     """Yield the values of keys that are not given; a value that says nothing is none."""
     if not isinstance(given, Mapping):
         return
     for name, field in type(model).model_fields.items():
         key = field.alias or name
         value = getattr(model, name, None)
-        if isinstance(value, Model):
+        if isinstance(value, StrictModel):
             yield from _defaults(value, given.get(key, {}), (*path, key))
         elif key not in given and value not in (None, "", [], {}):
             yield Setting(key=_key((*path, key)), value=_default(value))

@@ -7,29 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from types import UnionType
-from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
-from pydantic_core import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ..errors import nearest
 from ..lazy import dataclass
 from ..reading.document import path_text
 from .diagnostics import MAX_FAULTS, near_hint
-from .model import Model, tag_of
-from .partial_model import partial_model
+from .partial_model import alternatives, is_model, partial_model, tags_of
 from .value_hints import hint_at_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
     from ..reading.document import Path
     from .diagnostics import DiagnosticCollector
-    from .model import Field
 
-_Model = TypeVar("_Model", bound=Model)
+_Model = TypeVar("_Model", bound=BaseModel)
 _Loc = tuple[int | str, ...]
 _MAX_SHOWN = 40
 _TYPES = "`dockerimage`, `data`, `script` or `output`"
@@ -74,7 +72,7 @@ def parse_model(
 
 def _add(
     detail: ErrorDetails,
-    model: type[Model],
+    model: type[BaseModel],
     collector: DiagnosticCollector,
     codes: int,
     wording: Wording,
@@ -103,7 +101,7 @@ def _add(
         number, message, hint = 3, f"expected {_TYPES}, found {_found(value['type'])}", ""
     else:
         context = detail.get("ctx", {})
-        what = context.get("what") or {"list_type": "a list"}.get(kind, "a mapping")
+        what = context.get("what") or {"list_type": "a list", "tuple_type": "a list"}.get(kind, "a mapping")
         hidden = "auth" in path or path[:1] == ("secrets",)
         found = "another kind of value" if hidden and value is not None else _found(value)
         number, message = context.get("number", 3), f"expected {what}"
@@ -129,14 +127,14 @@ def _meant(details: Sequence[ErrorDetails]) -> dict[_Loc, _Loc]:
     return found
 
 
-def _walk(loc: tuple[int | str, ...], model: type[Model]) -> tuple[Path, list[type[Model]]]:
+def _walk(loc: tuple[int | str, ...], model: type[BaseModel]) -> tuple[Path, list[type[BaseModel]]]:
     """Return the path in the file, without pydantic's own steps, and the models that hold its last step."""
     path: list[int | str] = []
     kinds: list[Any] = [model]
     before: list[Any] = []
     for step in loc:
-        models = [kind for kind in kinds if _is_model(kind)]
-        tagged = [kind for kind in models if len(models) > 1 and step in _tags(kind)]
+        models = [kind for kind in kinds if is_model(kind)]
+        tagged = [kind for kind in models if len(models) > 1 and step in tags_of(kind)]
         if tagged:
             kinds = tagged
         else:
@@ -147,35 +145,16 @@ def _walk(loc: tuple[int | str, ...], model: type[Model]) -> tuple[Path, list[ty
 
 def inside(kind: Any, step: int | str) -> list[Any]:
     """Return the types that may stand at a step below a type."""
-    if _is_model(kind):
+    if is_model(kind):
         field = next((each for key, each in _fields(kind).items() if key == step), None)
-        return _alternatives(field.annotation) if field else []
-    if get_origin(kind) in (list, dict):
-        return _alternatives(get_args(kind)[-1])
+        return alternatives(field.annotation) if field else []
+    if get_origin(kind) in (list, tuple, dict):
+        return alternatives(get_args(kind)[0 if get_origin(kind) is tuple else -1])
     return []
 
 
-def _alternatives(annotation: Any) -> list[Any]:
-    """Return the types of a union, and a single type as a list of one; `Annotated` is taken off."""
-    while hasattr(annotation, "__metadata__"):
-        annotation = get_args(annotation)[0]
-    if get_origin(annotation) in (Union, UnionType):
-        return [inner for each in get_args(annotation) for inner in _alternatives(each)]
-    return [annotation]
-
-
-def _is_model(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Model)
-
-
-def _fields(model: type[Model]) -> dict[str, Field]:
-    return {field.alias: field for field in model.model_fields.values()}
-
-
-def _tags(model: type[Model]) -> tuple[Any, ...]:
-    """Return the values by which the models of a union are told apart."""
-    tag = tag_of(model)
-    return get_args(model.model_fields[tag].annotation) if tag else ()
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _misplaced(path: Path, wording: Wording) -> str:

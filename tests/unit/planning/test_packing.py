@@ -94,7 +94,7 @@ def test_tasks_are_where_looking_at_every_node_puts_them(shape: Shape, demands: 
 def test_nodes_that_follow_each_other_with_as_many_slots_are_one_range() -> None:
     half = replace(NOTHING, cpus=2)
     demands = [Demand(slots=7, resources=half), Demand(slots=1, resources=half)]
-    found = pack([Shape(count=1000, cpus=4, memory_mib=1000)], demands)
+    found = pack([Shape.of(count=1000, cpus=4, memory_mib=1000)], demands)
     assert found
     assert found.placements == (
         (NodeRange(first=0, last=2, slots=2), NodeRange(first=3, last=3, slots=1)),

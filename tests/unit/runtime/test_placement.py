@@ -37,7 +37,7 @@ def packed(cpus: list[tuple[int, int]], nodes: int = 1000) -> Packing:
     """Return where roles go, of each the slots and the CPUs of a task, on nodes of 16 CPUs."""
     none = {"memory_mib": 0, "gpus": 0, "shm_mib": 0, "declared_shm_mib": 0}
     demands = [Demand(slots=slots, resources=Resources(cpus=count, infiniband=False, **none)) for slots, count in cpus]
-    found = pack([Shape(count=nodes, cpus=16, memory_mib=1000)], demands)
+    found = pack([Shape.of(count=nodes, cpus=16, memory_mib=1000)], demands)
     assert found
     return found
 

@@ -10,11 +10,11 @@ from paislurm.translator.errors import SiteError
 from paislurm.translator.exit_codes.table import SiteRow
 from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import (
-    MonitorSettings,
+    Monitor,
     Notifier,
     Partition,
-    PortRange,
-    RetrySettings,
+    Ports,
+    Retry,
     Shape,
     Site,
     VirtualCluster,
@@ -48,30 +48,30 @@ def test_a_whole_profile() -> None:
         known=True,
         name="demo",
         partitions=(
-            Partition(
+            Partition.of(
                 name="gpu",
                 shapes=(
-                    Shape(count=16, cpus=64, memory_mib=512000, gpus=8, gpu_type="a100"),
-                    Shape(count=4, cpus=32, memory_mib=256000),
+                    Shape.of(count=16, cpus=64, memory_mib=512000, gpus=8, gpu_type="a100"),
+                    Shape.of(count=4, cpus=32, memory_mib=256000),
                 ),
                 time_limit=timedelta(days=7),
             ),
-            Partition(name="cpu", time_limit=timedelta(hours=24)),
+            Partition.of(name="cpu", time_limit=timedelta(hours=24)),
         ),
         default_partition="gpu",
         virtual_clusters={
-            "default": VirtualCluster(partition="gpu", account="research", qos="normal"),
-            "students": VirtualCluster(partition="cpu", reservation="course"),
+            "default": VirtualCluster.of(partition="gpu", account="research", qos="normal"),
+            "students": VirtualCluster.of(partition="cpu", reservation="course"),
         },
         gres_style="gpus-per-task",
         address="suffix",
         node_suffix="-ib0",
-        ports=PortRange(first=20000, last=30000),
+        ports=Ports.of(first=20000, last=30000),
         default_time=timedelta(hours=2),
         warning=timedelta(seconds=60),
         grace=timedelta(seconds=10),
         kill_wait=timedelta(seconds=15),
-        retry=RetrySettings(max_transient_retries=3),
+        retry=Retry.of(max_transient_retries=3),
         compat=CompatOptions(min_succeeded="instances", nounset=False),
     )
 
@@ -127,7 +127,7 @@ notifications: {command: [/usr/local/bin/tell, --json]}
 """,
         file="site.yaml",
     )
-    assert site.retry == RetrySettings(max_restarts=50, on_root_cancel="retry")
+    assert site.retry == Retry.of(max_restarts=50, on_root_cancel="retry")
     assert site.exit_rows == (
         SiteRow(
             exit_code=-1003,
@@ -136,9 +136,9 @@ notifications: {command: [/usr/local/bin/tell, --json]}
             exclude_node=True,
         ),
     )
-    assert site.monitor == MonitorSettings(background=False, max_poll_interval=120)
+    assert site.monitor == Monitor.of(background=False, max_poll_interval=120)
     assert site.notifier == Notifier(argv=("/usr/local/bin/tell", "--json"), mail=False)
-    assert load_site("monitor: none", file="site.yaml").monitor == MonitorSettings(background=False, at_end=True)
+    assert load_site("monitor: none", file="site.yaml").monitor == Monitor.of(background=False, at_end=True)
     whole = load_site("exitSpec: [{code: 7.0, behaviour: permanent}]", file="site.yaml").exit_rows
     assert [row.exit_code for row in whole] == [7]
     mailed = load_site("notifications: {sendmail: /usr/sbin/sendmail}", file="site.yaml").notifier

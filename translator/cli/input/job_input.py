@@ -168,7 +168,7 @@ def compile_source(
     text = read_source(source.file) if source.text is None else source.text
     site = site or site_of(source)
     if version and not site.slurm_version:
-        site = replace(site, slurm_version=version(source.backend))
+        site = site.model_copy(update={"slurm_version": version(source.backend)})
     secrets = _secrets_of(source)
     try:
         with options_named(source.typed):
@@ -251,7 +251,8 @@ def check_source(source: Source, *, quiet: bool = False) -> tuple[Compiled, list
 
 def site_of(source: Source) -> Site:
     """Return the site that a job is for: the local backend has its own, unless one is named for it."""
-    from .sites import find_site, local_site
+    from ...site.profile import local_site
+    from .sites import find_site
 
     if source.backend == "local" and source.site is None:
         return local_site()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, PlanError
 from ...reading.decode import MAX_FILE
-from ...site.profile import Partition, RetrySettings, Shape, Site
+from ...site.profile import Site
 from ..caller import setting
 from ..output.console import log_once
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from .extended import Refuses
 
 SYSTEM = Path("/etc/paislurm/site.yaml")
-UNLIMITED = 1_000_000
-"""CPUs, GPUs and MiB * 1000 of this machine: a job is tried out here whatever it asks for."""
 
 
 def find_site(
@@ -120,7 +118,7 @@ def read_at_most(path: Path) -> bytes:
 
 def hint_at_profile(site: Site) -> None:
     """Say what a profile would be good for, where there is none."""
-    if not site.known:
+    if not site.is_known:
         log_once(
             "hint: no site profile, so nothing is known of the cluster's nodes and partitions; "
             f"`paislurm site detect --output {user_path()}` describes them"
@@ -194,17 +192,3 @@ def _is_ours(path: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
-
-
-def local_site() -> Site:
-    """Return this machine as a site of one node that holds any job: the local backend queues nothing."""
-    shape = Shape(count=1, cpus=UNLIMITED, memory_mib=UNLIMITED * 1000, gpus=UNLIMITED)
-    return Site(
-        known=True,
-        takes_any_name=True,
-        name="local",
-        mpi=(),
-        partitions=(Partition(name="local", shapes=(shape,)),),
-        address="node-address",
-        retry=RetrySettings(max_restarts=RetrySettings().max_transient_retries),
-    )

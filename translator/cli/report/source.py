@@ -55,7 +55,8 @@ def _linked(text: bytes, job: list[str], script: list[str], site: Site, paramete
 
 def _site(known: History, site: str | None) -> Site:
     """Return the site that a job was submitted for, as far as that can be known."""
-    from ..input.sites import find_site, local_site
+    from ...site.profile import local_site
+    from ..input.sites import find_site
 
     kind, _, host = known.backend.partition(":")
     if kind == "local" and site is None:

@@ -32,7 +32,7 @@ class OfSite(StringParamType):
 
     def _names(self, site: Site) -> list[str]:
         named = {
-            "partition": [each.name for each in site.partitions],
+            "partition": [*site.partitions],
             "account": [*(site.accounts or ())],
             "qos": [*(site.qos or ())],
         }

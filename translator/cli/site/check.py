@@ -157,9 +157,10 @@ def _writable(layers: Sequence[Document]) -> Iterator[Diagnostic]:
 
 def _programs(site: Site, layers: Sequence[Document]) -> Iterator[Diagnostic]:
     """Yield a warning where nobody would be told of anything, because the program is not here."""
-    if site.notifier is None or shutil.which(program := site.notifier.argv[0]):
+    notifier = site.notifications.notifier
+    if notifier is None or shutil.which(program := notifier.argv[0]):
         return
     collector = DiagnosticCollector(layered(layers)[0])
-    path = ("notifications", "sendmail" if site.notifier.mail else "command")
+    path = ("notifications", "sendmail" if notifier.mail else "command")
     collector.add("W467", path, f"{program} cannot be run on this machine: no notifications will be sent from here")
     yield from collector.of(Severity.WARNING)

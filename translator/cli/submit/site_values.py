@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import PaislurmError
 from ...plural import counted
 from ...sbatch_forms import slurm_time
+from ...site.partitions import Qos
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ...pipeline import Compiled
-    from ...site.limits import Amounts, Limits
+    from ...site.partitions import Amounts, Limits
     from ...site.profile import Site
 
 
@@ -42,15 +42,15 @@ def site_values(options: Sequence[str], site: Site, partitions: Sequence[str] = 
     Of nodes it is what the job's `partitions` have, as far as the site knows them; else what all have.
     """
     names = {each for words in partitions for each in words.split(",")}
-    own = tuple(each for each in site.partitions if each.name in names)
-    near = replace(site, partitions=own) if own else site
+    own = {name: each for name, each in site.partitions.items() if name in names}
+    near = site.model_copy(update={"partitions": own}) if own else site
     pairs = ((option, near if option in _OF_NODES else site) for option in options if option in _VALUES)
     return "; ".join(dict.fromkeys(text for option, each in pairs for text in _VALUES[option](each)))
 
 
 def _accounts(site: Site) -> Iterator[str]:
     if site.accounts is not None:
-        yield f"your accounts are {_listed(_with_limits(name, each.limits) for name, each in site.accounts.items())}"
+        yield f"your accounts are {_listed(_with_limits(name, each) for name, each in site.accounts.items())}"
 
 
 def _qos(site: Site) -> Iterator[str]:
@@ -60,13 +60,13 @@ def _qos(site: Site) -> Iterator[str]:
 
 def _partitions(site: Site) -> Iterator[str]:
     if site.partitions:
-        limits = ((each.name, each.time_limit) for each in site.partitions)
+        limits = ((name, each.time_limit) for name, each in site.partitions.items())
         yield f"partitions are {_listed(f'{name} ({slurm_time(limit)})' if limit else name for name, limit in limits)}"
 
 
 def _times(site: Site) -> Iterator[str]:
     yield from _partitions(site)
-    bounds = [("account", name, each.limits) for name, each in (site.accounts or {}).items()]
+    bounds: list[tuple[str, str, Limits]] = [("account", name, each) for name, each in (site.accounts or {}).items()]
     bounds += [("QOS", name, each) for name, each in (site.qos or {}).items()]
     for what, name, limits in bounds:
         if limits.max_time is not None:
@@ -79,13 +79,13 @@ def _reservations(site: Site) -> Iterator[str]:
 
 
 def _features(site: Site) -> Iterator[str]:
-    shapes = [shape for partition in site.partitions for shape in partition.shapes]
+    shapes = [shape for partition in site.partitions.values() for shape in partition.nodes]
     if shapes and all(shape.features is not None for shape in shapes):
         yield f"nodes have the features {_listed({name for shape in shapes for name in shape.features or ()})}"
 
 
 def _resources(site: Site) -> Iterator[str]:
-    shapes = [shape for partition in site.partitions for shape in partition.shapes]
+    shapes = [shape for partition in site.partitions.values() for shape in partition.nodes]
     gpus = ((site.gpus.gres, shape.gpu_type, str(shape.gpus)) for shape in shapes if shape.gpus)
     found = {":".join(filter(None, words)) for words in gpus}
     found |= {text for shape in shapes for text in shape.gres or ()}
@@ -94,10 +94,10 @@ def _resources(site: Site) -> Iterator[str]:
 
 
 def _nodes(site: Site) -> Iterator[str]:
-    for partition in site.partitions:
-        if partition.shapes:
-            cpus = max(shape.cpus for shape in partition.shapes)
-            memory = max(shape.memory_mib for shape in partition.shapes)
+    for partition in site.partitions.values():
+        if partition.nodes:
+            cpus = max(shape.cpus for shape in partition.nodes)
+            memory = max(shape.memory_mib for shape in partition.nodes)
             nodes, most = counted(partition.node_count, "node"), counted(cpus, "CPU")
             yield f"{partition.name} has {nodes} of up to {most} and {memory} MiB"
 
@@ -122,7 +122,7 @@ def _with_limits(name: str, limits: Limits) -> str:
     counts = ((limits.max_submit_jobs, "jobs in the queue"), (limits.max_jobs, "jobs at a time"))
     texts = [f"{count} {what}" for count, what in counts if count is not None]
     texts += _amounts(limits.per_job, "a job")
-    texts += _amounts(limits.per_user, "a user")
+    texts += _amounts(limits.per_user, "a user") if isinstance(limits, Qos) else []
     texts += _amounts(limits.total, "in all")
     return f"{name} ({', '.join(texts)})" if texts else name
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ...job import Job, Resources
-    from ...site.profile import Partition, Shape, Site
+    from ...site.partitions import Partition, Shape
+    from ...site.profile import Site
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +70,8 @@ def merged(shapes: Iterable[Shape]) -> list[Shape]:
     """Return nodes of one size as one shape, whatever else they have."""
     sizes: Counter[Shape] = Counter()
     for shape in shapes:
-        sizes[replace(shape, count=1, features=None, gres=None)] += shape.count
-    return [replace(shape, count=count) for shape, count in sizes.items()]
+        sizes[shape.model_copy(update={"count": 1, "features": None, "gres": None})] += shape.count
+    return [shape.model_copy(update={"count": count}) for shape, count in sizes.items()]
 
 
 def nodes_for(shapes: Sequence[Shape], demand: Demand) -> Nodes | None:

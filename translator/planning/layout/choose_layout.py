@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...job import Job
-    from ...site.profile import Partition
+    from ...site.partitions import Partition
 
 MAX_COMPONENTS = 128
 """`srun --het-group` refuses 128 and above. Source: observed on Slurm 22.05 and 24.11."""
@@ -53,7 +53,7 @@ def choose_layout(
     `compatible_roles` is false where the roles ask for different nodes or accounts, which one allocation cannot have.
     `danger` says what speaks against a component for each role, `no_components` why Slurm never starts such a job.
     """
-    known = all(partition.shapes for partition in partitions)
+    known = all(partition.nodes for partition in partitions)
     requested = job.slurm_options.layout
     if no_components and len(job.roles) > 1 and (requested == "het" or not known or not compatible_roles):
         raise PlanError(components_refused(job, no_components, nodes_known=known))
@@ -148,7 +148,7 @@ def _demands(job: Job, slots: tuple[int, ...], overheads: Overheads, *, batch: b
 
 def _plain(job: Job, partition: Partition, overheads: Overheads) -> Allocation:
     def attempt(slots: tuple[int, ...]) -> Allocation | None:
-        nodes = nodes_for(partition.shapes, _demands(job, slots, overheads)[0])
+        nodes = nodes_for(partition.nodes, _demands(job, slots, overheads)[0])
         layout = Layout(kind="plain", reason="a job of one role")
         return None if nodes is None else Allocation(layout=layout, slots=slots, nodes=(nodes,))
 
@@ -164,7 +164,7 @@ def _unevenly(job: Job, partition: Partition, overheads: Overheads) -> Allocatio
     None where they do not, or where Slurm counts their GPUs by node, which is the same number on each.
     """
     (demand,) = _demands(job, _stated_slots(job), overheads)
-    room = sum(shape.count * node_capacity(shape, demand) for shape in partition.shapes)
+    room = sum(shape.count * node_capacity(shape, demand) for shape in partition.nodes)
     if demand.slots > room or demand.one_per_node or (demand.resources.gpus and overheads.gpus_by_node[0]):
         return None
     layout = Layout(kind="plain", reason="a job of one role, of which some nodes hold more tasks than others")
@@ -176,7 +176,7 @@ def _het(job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], over
     nodes: list[Nodes | None] = [None] * len(demands)
     for partition in dict.fromkeys(partitions):
         members = [k for k, other in enumerate(partitions) if other == partition]
-        together = allocate_disjoint(partition.shapes, [demands[k] for k in members])
+        together = allocate_disjoint(partition.nodes, [demands[k] for k in members])
         if together is None:
             return None
         for k, need in zip(members, together, strict=True):
@@ -197,7 +197,10 @@ def _shared(
 ) -> Allocation | None:
     if len(set(partitions)) > 1:
         return None
-    shapes = [replace(s, memory_mib=s.memory_mib - overheads.batch_memory_mib) for s in partitions[0].shapes]
+    shapes = [
+        shape.model_copy(update={"memory_mib": shape.memory_mib - overheads.batch_memory_mib})
+        for shape in partitions[0].nodes
+    ]
     packing = pack(shapes, _demands(job, slots, overheads, batch=False))
     if packing is None:
         return None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...job import Job
-    from ...site.profile import Partition, Shape
+    from ...site.partitions import Partition, Shape
     from .layout import Overheads
 
 _ASK_FOR_LESS = "ask for less, or for another virtual cluster"
@@ -84,7 +84,7 @@ def _one_task(job: Job, position: int, overheads: Overheads) -> Demand:
 def _fits_one(job: Job, position: int, partition: Partition, overheads: Overheads) -> bool:
     """Tell whether a node of the partition holds a task of the role at this position."""
     one = _one_task(job, position, overheads)
-    return any(node_capacity(shape, one) for shape in partition.shapes)
+    return any(node_capacity(shape, one) for shape in partition.nodes)
 
 
 def role_too_large(job: Job, position: int, partition: Partition, overheads: Overheads) -> Diagnostic:
@@ -116,7 +116,7 @@ def role_too_large(job: Job, position: int, partition: Partition, overheads: Ove
 
 def _fewer_tasks(job: Job, partition: Partition, one: Demand) -> str:
     """Say how many of the tasks fit at a time, and how all of them can run."""
-    at_a_time = sum(shape.count * node_capacity(shape, one) for shape in partition.shapes)
+    at_a_time = sum(shape.count * node_capacity(shape, one) for shape in partition.nodes)
     in_turn = _in_turn(job)
     what = f"or {in_turn}" if job.gang and in_turn else "or for another virtual cluster"
     return f"at most {at_a_time} of these tasks fit at a time: ask for fewer, {what}"
@@ -124,14 +124,14 @@ def _fewer_tasks(job: Job, partition: Partition, one: Demand) -> str:
 
 def _able(partition: Partition, one: Demand) -> list[Shape]:
     """Return the nodes that have the features that are asked for; all where none has."""
-    able = [shape for shape in partition.shapes if is_satisfied(one.constraint, shape.features)]
-    return able or list(partition.shapes)
+    able = [shape for shape in partition.nodes if is_satisfied(one.constraint, shape.features)]
+    return able or list(partition.nodes)
 
 
 def _elsewhere(tasks: int, one: Demand, others: Sequence[Partition]) -> str:
     """Say which partitions have room for all tasks, "" where none has."""
     able = [
-        each.name for each in others if sum(shape.count * node_capacity(shape, one) for shape in each.shapes) >= tasks
+        each.name for each in others if sum(shape.count * node_capacity(shape, one) for shape in each.nodes) >= tasks
     ]
     return f"; partition {' or '.join(able)} has room for {'it' if tasks == 1 else 'them'}" if able else ""
 

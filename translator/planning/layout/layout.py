@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from ...lazy import dataclass
 
 if TYPE_CHECKING:
-    from ...site.profile import Partition
+    from ...site.partitions import Partition
 
 LayoutKind = Literal["plain", "het", "shared"]
 

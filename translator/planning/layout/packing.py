@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from .capacity import ceil_div, merged, node_capacity, room_for
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ...site.profile import Shape
+    from ...site.partitions import Shape
     from .capacity import Demand
 
 _STEPS = 16
@@ -82,7 +81,8 @@ def _can_hold(shape: Shape, nodes: int, total: _Amounts) -> bool:
 
 def _share(shape: Shape, step: int) -> Shape:
     """Return a part of a shape, so that no node is filled before the others have their share."""
-    return replace(shape, cpus=shape.cpus * step // _STEPS, gpus=ceil_div(shape.gpus * step, _STEPS))
+    part = {"cpus": shape.cpus * step // _STEPS, "gpus": ceil_div(shape.gpus * step, _STEPS)}
+    return shape.model_copy(update=part)
 
 
 def _fill(shape: Shape, nodes: int, demands: Sequence[Demand]) -> list[_Slots] | None:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from ...job import Job, Resources, Role
-    from ...site.profile import InfinibandSettings, Site
+    from ...site.devices import Infiniband
+    from ...site.profile import Site
     from ..layout.capacity import Nodes
     from ..layout.packing import Packing
     from .target import SlurmTarget
@@ -90,7 +91,7 @@ def is_uneven(role: Role, nodes: Nodes | None, slots: int, site: Site) -> bool:
     return uneven and role.resources.gpus > 0 and site.gpus.gres == "gpu"
 
 
-def infiniband_of(role: Role, site: Site) -> InfinibandSettings | None:
+def infiniband_of(role: Role, site: Site) -> Infiniband | None:
     """Return the InfiniBand for a role that asks for it."""
     return site.infiniband if role.resources.infiniband else None
 
@@ -145,7 +146,7 @@ def first_component(job: Job, site: Site, time_limit: timedelta | None, warning:
     return tuple(options)
 
 
-def _where(target: SlurmTarget, infiniband: InfinibandSettings | None) -> list[tuple[str, str | None]]:
+def _where(target: SlurmTarget, infiniband: Infiniband | None) -> list[tuple[str, str | None]]:
     """Return where a component goes. `--no-requeue` stands in every one: a part of a het job must not come back."""
     values: dict[str, str | None] = dict(target.options)
     values["constraint"] = joined_constraint(values.get("constraint"), infiniband)

@@ -8,7 +8,6 @@ from ...errors import Diagnostic
 from ...lazy import dataclass
 from ...plural import counted
 from ...sbatch_forms import slurm_time
-from ...site.limits import Limits
 from ...site.slurm_version import SlurmVersion, slurm_version
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from ...job import Job, Role
-    from ...site.limits import Amounts
+    from ...site.partitions import Amounts, Limits
     from ...site.profile import Site
     from ..layout.choose_layout import Allocation
     from .permitted import Asked
@@ -94,7 +93,7 @@ def _owners(site: Site, asked: Asked) -> list[_Owner]:
     account = (site.accounts or {}).get(asked.account or "")
     qos = (site.qos or {}).get(asked.qos or "")
     found = [_Owner(name=f"the QOS {asked.qos}", limits=qos)] if qos else []
-    return [*found, _Owner(name=f"the account {asked.account}", limits=account.limits)] if account else found
+    return [*found, _Owner(name=f"the account {asked.account}", limits=account)] if account else found
 
 
 def _over_nodes(site: Site, part: _Part) -> Iterator[Diagnostic]:
@@ -165,7 +164,7 @@ def _bound(owners: Sequence[_Owner], *names: str) -> tuple[str, int | None]:
     for owner in owners:
         value: Limits | Amounts | int | None = owner.limits
         for name in names:
-            value = getattr(value, name)
+            value = getattr(value, name, None)
         if isinstance(value, int):
             return owner.name, value
     return "", None

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from ...job import Job, Role
-    from ...site.profile import Partition, Shape, Site
+    from ...site.partitions import Partition, Shape
+    from ...site.profile import Site
     from .target import SlurmTarget
 
 _OUT_OF_DATE = "`paislurm site detect` asks Slurm again what there is"
@@ -128,12 +129,12 @@ def _in_partition(job: Job, asked: Asked) -> Iterator[Diagnostic]:
 
 def _features(job: Job, site: Site, asked: Asked) -> Iterator[Diagnostic]:
     """Yield what is wrong with features that no node has, or none of the partition all together."""
-    expression, shapes = constraint_of(asked.role, asked.target, site), asked.partition.shapes
+    expression, shapes = constraint_of(asked.role, asked.target, site), asked.partition.nodes
     if not expression or not shapes or any(shape.features is None for shape in shapes):
         return
     path, of_site = _path(job, asked, "constraint")
     here = sorted({name for shape in shapes for name in shape.features or ()})
-    anywhere = {name for each in site.partitions for shape in each.shapes for name in shape.features or ()}
+    anywhere = {name for each in site.partitions.values() for shape in each.nodes for name in shape.features or ()}
     unknown = [name for name in features_of(expression) if name not in anywhere]
     for name in unknown:
         message = f"no node has the feature {name!r}; those of partition {asked.partition.name} have {_listed(here)}"
@@ -147,19 +148,19 @@ def _features(job: Job, site: Site, asked: Asked) -> Iterator[Diagnostic]:
 def _resources(site: Site, asked: Asked) -> Iterator[Diagnostic]:
     """Yield what is wrong with a type of GPU, or another generic resource, that no node of the partition has."""
     role, partition, gpu_type = asked.role, asked.partition, asked.target.gpu_type
-    types = {shape.gpu_type for shape in partition.shapes if shape.gpus}
-    if gpu_type and partition.shapes and gpu_type not in types and "" not in types:
+    types = {shape.gpu_type for shape in partition.nodes if shape.gpus}
+    if gpu_type and partition.nodes and gpu_type not in types and "" not in types:
         message = f"no node of partition {partition.name} has GPUs of the type {gpu_type!r}; they have {_listed(types)}"
         others = _elsewhere(site, lambda shape: shape.gpu_type == gpu_type)
         hint = others or did_you_mean(gpu_type, types) or "name another type, or map it under nodeTypes in site.yaml"
         yield Diagnostic(code="E421", message=message, path=role.paths.node_type, hint=hint)
-    if not partition.shapes or any(shape.gres is None for shape in partition.shapes):
+    if not partition.nodes or any(shape.gres is None for shape in partition.nodes):
         return
     infiniband = infiniband_of(role, site)
     wanted = [(site.gpus.gres, role.paths.role)] if role.resources.gpus and site.gpus.gres != "gpu" else []
     if infiniband and infiniband.gres:
         wanted.append((infiniband.gres.rpartition(":")[0], role.paths.infiniband))
-    there = sorted({text.rpartition(":")[0] for shape in partition.shapes for text in shape.gres or ()})
+    there = sorted({text.rpartition(":")[0] for shape in partition.nodes for text in shape.gres or ()})
     for name, path in wanted:
         if name not in there and name not in {text.partition(":")[0] for text in there}:
             message = f"no node of partition {partition.name} has the generic resource {name!r}; they have "
@@ -169,7 +170,7 @@ def _resources(site: Site, asked: Asked) -> Iterator[Diagnostic]:
 
 def _elsewhere(site: Site, has: Callable[[Shape], bool]) -> str:
     """Return which partitions have nodes with what one has not, "" for none."""
-    names = [each.name for each in site.partitions if any(map(has, each.shapes))]
+    names = [each.name for each in site.partitions.values() if any(map(has, each.nodes))]
     return f"partition {' or '.join(names)} has it: write `partition: {names[0]}` under extras.slurm" if names else ""
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from ...errors import Diagnostic, PlanError, did_you_mean
 from ...lazy import dataclass
 from ...sbatch_forms import slurm_time
-from ...site.profile import NodeType, Partition, Priority, VirtualCluster
+from ...site.partitions import Partition
+from ...site.profile import NodeType, Priority, VirtualCluster
 from ...slurm_options import PASS_THROUGH
 
 if TYPE_CHECKING:
@@ -43,16 +44,16 @@ def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Diagnos
     mapped = site.virtual_cluster(name)
     if mapped is not None:
         return mapped, ()
-    if any(partition.name == name for partition in site.partitions):
-        return VirtualCluster(partition=name), ()
+    if name in site.partitions:
+        return VirtualCluster.of(partition=name), ()
     if name == "default" or "partition" in job.slurm_options.job.pass_through:
         return VirtualCluster(), ()
     path = job.paths.virtual_cluster
-    if not site.known:
+    if not site.is_known:
         hint = "write a site profile that maps virtual clusters to partitions, or set extras.slurm.partition"
         message = f"virtual cluster {name!r} is not known here; the job goes to Slurm's default partition"
         return VirtualCluster(), (Diagnostic(code="W401", message=message, path=path, hint=hint),)
-    known = [*site.virtual_clusters, *(partition.name for partition in site.partitions)]
+    known = [*site.virtual_clusters, *site.partitions]
     raise PlanError(
         Diagnostic(
             code="E401",
@@ -104,7 +105,7 @@ def compatible(job: Job, site: Site, targets: list[SlurmTarget]) -> bool:
     return len(elsewhere) == 1 and len(types) <= 1 and (not types or site.gpus.gres == "gpu")
 
 
-_DEFAULT_PRIORITIES = {"test": Priority(), "oppo": Priority(nice=1000)}
+_DEFAULT_PRIORITIES = {"test": Priority(), "oppo": Priority.of(nice=1000)}
 """What any Slurm can do: `test` is OpenPAI's own default, and `oppo` is to wait for everybody else."""
 
 
@@ -123,7 +124,7 @@ def _node_type(role: Role, job: Job, site: Site) -> NodeType | None:
         return found
     same = [each for each in _gpu_types(site) if each.casefold() == role.node_type.casefold()]
     if same:
-        return NodeType(gpu_type=same[0])
+        return NodeType.of(gpu_type=same[0])
     known = [*site.node_types, *_gpu_types(site)]
     if not known or job.compat.gpu_type == "any":
         return None
@@ -140,7 +141,9 @@ def _node_type(role: Role, job: Job, site: Site) -> NodeType | None:
 
 
 def _gpu_types(site: Site) -> list[str]:
-    return sorted({shape.gpu_type for partition in site.partitions for shape in partition.shapes if shape.gpu_type})
+    return sorted(
+        {shape.gpu_type for partition in site.partitions.values() for shape in partition.nodes if shape.gpu_type}
+    )
 
 
 def ignored_hints(job: Job, site: Site) -> tuple[Diagnostic, ...]:
@@ -174,7 +177,7 @@ def partition_of(target: SlurmTarget, site: Site) -> Partition:
     if found is not None:
         return found
     if site.partitions and target.partition is not None:
-        names = [partition.name for partition in site.partitions]
+        names = list(site.partitions)
         raise PlanError(
             Diagnostic(
                 code="E402",
@@ -186,12 +189,12 @@ def partition_of(target: SlurmTarget, site: Site) -> Partition:
                 or f"write `partition: {site.default_partition or names[0]}` under extras.slurm",
             )
         )
-    return Partition(name=target.partition or "")
+    return Partition().named(target.partition or "")
 
 
 def time_limit(job: Job, site: Site, partitions: list[Partition]) -> timedelta | None:
     """Return the job's time limit, None for the partition's default. PlanError if a partition allows less."""
-    wanted = job.slurm_options.job.time or site.default_time
+    wanted = job.slurm_options.job.time or site.time.default
     for partition in partitions:
         if wanted is not None and partition.time_limit is not None and wanted > partition.time_limit:
             raise PlanError(
@@ -208,6 +211,6 @@ def time_limit(job: Job, site: Site, partitions: list[Partition]) -> timedelta |
 
 def _shorter(wanted: timedelta, most: timedelta, site: Site) -> str:
     """Say what a job could ask for instead of more time than its partition has."""
-    longer = [each.name for each in site.partitions if each.time_limit is None or each.time_limit >= wanted]
+    longer = [each.name for each in site.partitions.values() if each.time_limit is None or each.time_limit >= wanted]
     others = f"; so long a job may run in {', '.join(longer)}" if longer else ""
     return f"write `time: {slurm_time(most)}` under extras.slurm, or less{others}"

@@ -155,7 +155,7 @@ def _warn_defaults(path: Path, role: schema.TaskRole, collector: DiagnosticColle
     wanted += [(where, port, _REQUIRED_OF_PORTS) for where, port in placed((*path, "portList"), role.port_list)]
     for where, each, fields in wanted:
         absent = [
-            f"`{type(each).model_fields[field].alias}` counts as {getattr(each, field)}"
+            f"`{each.key(field)}` counts as {getattr(each, field)}"
             for field in fields
             if field not in each.model_fields_set
         ]

@@ -25,7 +25,7 @@ def warn_of_idle_wishes(slurm: SlurmExtras, collector: DiagnosticCollector) -> N
             collector.add("W308", (*path, "slots"), message, hint="leave it out", key=True)
     for field in _OF_V2:
         if field in slurm.compat.model_fields_set:
-            key = type(slurm.compat).model_fields[field].alias
+            key = slurm.compat.key(field)
             message = f"`{key}` has no effect in a job of protocol v1"
             collector.add("W336", (*_SLURM, "compat", key), message, hint="leave it out", key=True)
     if "v1" in slurm.model_fields_set:

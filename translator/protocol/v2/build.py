@@ -173,7 +173,7 @@ def _completion(role: schema.Role, path: Path, switches: CompatOptions, collecto
     """Return the thresholds: 1 failed task and no succeeded one where the file says nothing."""
     thresholds = role.completion
     for field in sorted(thresholds.model_fields_set):
-        key, value = type(thresholds).model_fields[field].alias, getattr(thresholds, field)
+        key, value = thresholds.key(field), getattr(thresholds, field)
         where: Path = (*path, "completion", key)
         if value is None:
             collector.add(

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ...lazy import dataclass, regex
-from ..profile import PortRange, Scheduler
+from ..profile import Ports, Scheduler
 from ..slurm_version import slurm_version
 from .records import number, settings
 
@@ -86,14 +86,14 @@ def port_range(text: str) -> tuple[int, int] | None:
     return (numbers[0], numbers[-1]) if numbers and numbers[-1] else None
 
 
-def free_ports(taken: Iterable[tuple[int, int]]) -> PortRange | None:
+def free_ports(taken: Iterable[tuple[int, int]]) -> Ports | None:
     """Return the usual range if none of it is taken, else the longest one that is free; None if that is short."""
-    usual = PortRange()
+    usual = Ports()
     free = list(_between(sorted(taken)))
     if any(first <= usual.first and usual.last <= last for first, last in free):
         return usual
     first, last = max(free, key=lambda each: each[1] - each[0], default=(0, 0))
-    return PortRange(first=first, last=last) if last - first >= _FEWEST else None
+    return Ports.of(first=first, last=last) if last - first >= _FEWEST else None
 
 
 def _between(taken: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:

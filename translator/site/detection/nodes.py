@@ -7,14 +7,14 @@ import re
 from ...lazy import dataclass, regex
 from ...sbatch_forms import is_plain
 from ...validation.strict_model import MAX_INT
-from ..profile import GRES, Shape
+from ..partitions import GRES_PATTERN, Shape
 from .records import number, records
 
 _AWAY = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "UNKNOWN"})
 _FUTURE = "FUTURE"
 _COUNT = regex(r"(\d{1,15})([KMGTP]?)", re.ASCII)
 _MULTIPLES = {suffix: 1024**power for power, suffix in enumerate(("", "K", "M", "G", "T", "P"))}
-_GRES = regex(GRES, re.ASCII)
+_GRES = regex(GRES_PATTERN, re.ASCII)
 GPU = "gpu"
 
 
@@ -53,7 +53,7 @@ def _node(fields: dict[str, str]) -> Node:
     found = gres(fields.get("Gres", ""))
     gpus = [each for each in found if each.name == GPU and each.count]
     types = {each.type for each in gpus}
-    shape = Shape(
+    shape = Shape.of(
         count=1,
         cpus=number(fields.get("CPUEfctv", "")) or number(fields.get("CPUTot", "")),
         memory_mib=number(fields.get("RealMemory", "")) - number(fields.get("MemSpecLimit", "")),

@@ -17,7 +17,7 @@ from .probe import Probe, probe
 from .records import records
 
 if TYPE_CHECKING:
-    from ..profile import PortRange
+    from ..profile import Ports
     from .answers import Answers
 
 _AMD = regex(r"amd|instinct|radeon|mi\d{2,3}[a-z]?|gfx\d\w*", re.IGNORECASE)
@@ -41,7 +41,7 @@ class Parsed:
     reservations: tuple[str, ...] | None
     ephemeral: tuple[int, int] | None
     probe: Probe | None
-    ports: PortRange | None
+    ports: Ports | None
 
     @property
     def are_amd(self) -> bool:
@@ -83,4 +83,6 @@ def _can_be_named(name: str) -> bool:
 
 def _without_odd_type(node: Node) -> Node:
     """Return a node without a type of GPU that sbatch could not be given."""
-    return node if is_plain(node.shape.gpu_type) else replace(node, shape=replace(node.shape, gpu_type=""))
+    return (
+        node if is_plain(node.shape.gpu_type) else replace(node, shape=node.shape.model_copy(update={"gpu_type": ""}))
+    )

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from ...lazy import dataclass
 from ...sbatch_forms import is_plain, seconds_of
-from ..profile import Partition
+from ..partitions import Partition
 from .records import number, records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..profile import Shape
+    from ..partitions import Shape
     from .nodes import Node
 
 _ALL = "ALL"
@@ -75,21 +74,19 @@ def time_limit(text: str) -> timedelta | None:
 def with_nodes(record: PartitionRecord, nodes: Iterable[Node]) -> Partition:
     """Return the partition with its nodes in groups of equal ones, in the order in which Slurm has them."""
     groups = Counter(_bounded(node.shape, record) for node in nodes if record.name in node.partitions)
-    shapes = tuple(replace(shape, count=count) for shape, count in groups.items())
-    return Partition(
-        name=record.name,
-        shapes=shapes,
+    shapes = tuple(shape.model_copy(update={"count": count}) for shape, count in groups.items())
+    partition = Partition.of(
+        nodes=shapes,
         time_limit=record.time_limit,
         max_nodes=record.max_nodes or None,
         allow_accounts=record.allow_accounts,
         allow_qos=record.allow_qos,
     )
+    return partition.named(record.name)
 
 
 def _bounded(shape: Shape, record: PartitionRecord) -> Shape:
     """Return what a job of the partition can have of such a node."""
-    return replace(
-        shape,
-        cpus=min(shape.cpus, record.max_cpus or shape.cpus),
-        memory_mib=min(shape.memory_mib, record.max_memory or shape.memory_mib),
-    )
+    cpus = min(shape.cpus, record.max_cpus or shape.cpus)
+    memory = min(shape.memory_mib, record.max_memory or shape.memory_mib)
+    return shape.model_copy(update={"cpus": cpus, "memory_mib": memory})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...lazy import dataclass, regex
 from ..container_runtimes import PROGRAMS
-from ..profile import InfinibandSettings
+from ..devices import Infiniband
 from .config import port_range
 from .records import number
 
@@ -64,14 +64,14 @@ class Probe:
         addressed = [each.name for each in able if each.address and each.name in named]
         return (*addressed, *named, "")[0]
 
-    def infiniband(self, sysfs: str) -> InfinibandSettings | None:
+    def infiniband(self, sysfs: str) -> Infiniband | None:
         """Return the InfiniBand of the node, None where no adapter is active."""
         if not self.adapters:
             return None
-        return InfinibandSettings(
+        return Infiniband.of(
             adapters=self.adapters,
-            interface=self.interface(_INFINIBAND),
-            ethernet=self.interface(_ETHERNET),
+            interface=self.interface(_INFINIBAND) or None,
+            ethernet=self.interface(_ETHERNET) or None,
             memlock_mib=None if self.memlock_kib is None else max(1, self.memlock_kib // 1024),
             sysfs=sysfs,
         )

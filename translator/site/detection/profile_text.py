@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import timedelta
 
-    from ..profile import Partition, Scheduler, Shape, Site
+    from ..partitions import Partition, Shape
+    from ..profile import Scheduler, Site
     from .answers import Detection
 
 _HEAD = (
@@ -36,7 +37,11 @@ def _parts(detection: Detection) -> Iterator[list[str]]:
     yield [f"{key}: {scalar(text)}" for key, text in first if text]
     yield [*comment("SchedulerType and bf_interval of Slurm."), f"scheduler: {_scheduler(site.scheduler)}"]
     if site.partitions:
-        yield [*comments("partitions"), "partitions:", *(line for each in site.partitions for line in _partition(each))]
+        yield [
+            *comments("partitions"),
+            "partitions:",
+            *(line for each in site.partitions.values() for line in _partition(each)),
+        ]
     if site.default_partition:
         yield [f"defaultPartition: {scalar(site.default_partition)}"]
     if site.require_time_limit:
@@ -47,9 +52,9 @@ def _parts(detection: Detection) -> Iterator[list[str]]:
         yield [*comments("accounts"), *account_lines(site)]
     if site.reservations is not None:
         yield [*comments("reservations"), f"reservations: {flow(site.reservations)}"]
-    yield [*comment("How tasks find the address of a node."), f"address: {_METHODS[site.address]}"]
+    yield [*comment("How tasks find the address of a node."), f"address: {_METHODS[site.address.method]}"]
     yield [*comments("ports"), f"ports: {{first: {site.ports.first}, last: {site.ports.last}}}"]
-    yield [*comment("KillWait of Slurm."), f"time: {{killWait: {_seconds(site.kill_wait)}}}"]
+    yield [*comment("KillWait of Slurm."), f"time: {{killWait: {_seconds(site.time.kill_wait)}}}"]
     if site.mpi is not None:
         yield [*comments("mpi"), f"mpi: [{', '.join(map(scalar, site.mpi))}]"]
     yield comments("probe")
@@ -76,8 +81,8 @@ def _partition(partition: Partition) -> list[str]:
     lines += [f"    maxNodes: {partition.max_nodes}"] if partition.max_nodes else []
     lines += [f"    allowAccounts: {flow(partition.allow_accounts)}"] if partition.allow_accounts is not None else []
     lines += [f"    allowQos: {flow(partition.allow_qos)}"] if partition.allow_qos is not None else []
-    if partition.shapes:
-        lines = ["    nodes:", *(f"      - {{{_shape(shape)}}}" for shape in partition.shapes), *lines]
+    if partition.nodes:
+        lines = ["    nodes:", *(f"      - {{{_shape(shape)}}}" for shape in partition.nodes), *lines]
     return [f"  {scalar(partition.name)}:", *lines] if lines else [f"  {scalar(partition.name)}: {{}}"]
 
 

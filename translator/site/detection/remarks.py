@@ -37,7 +37,7 @@ def remarks(parsed: Parsed, site: Site, user: str) -> Mapping[str, tuple[str, ..
 
 def _on_partitions(parsed: Parsed, site: Site) -> Iterator[str]:
     yield "cpus and memoryMB are what jobs can have of a node. Nodes that are down or drained are counted, too."
-    for record, partition in zip(parsed.partitions, site.partitions, strict=True):
+    for record, partition in zip(parsed.partitions, site.partitions.values(), strict=True):
         away = sum(node.away for node in parsed.nodes if record.name in node.partitions)
         if away * _MANY > partition.node_count:
             are = verb(away, "is", "are")

@@ -8,13 +8,15 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from ...lazy import regex
+from ..partitions import Qos
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import timedelta
 
-    from ..limits import Amounts, Limits
-    from ..profile import InfinibandSettings, Site
+    from ..devices import Infiniband
+    from ..partitions import Amounts, Limits
+    from ..profile import Site
 
 WIDTH = 110
 _SYSFS = "/sys/class"
@@ -58,7 +60,7 @@ def account_lines(site: Site) -> list[str]:
     """Return the accounts and the qualities of service of a site, each on one line."""
     lines = ["accounts:"]
     for name, account in (site.accounts or {}).items():
-        fields = list(_limits(account.limits))
+        fields = list(_limits(account))
         fields += [f"qos: {flow(account.qos)}"] if account.qos is not None else []
         fields += [f"defaultQos: {scalar(account.default_qos)}"] if account.default_qos else []
         lines.append(f"  {scalar(name)}: {{{', '.join(fields)}}}")
@@ -76,13 +78,20 @@ def _limits(limits: Limits) -> Iterator[str]:
         yield f"maxSubmitJobs: {limits.max_submit_jobs}"
     if limits.max_time is not None:
         yield f"maxTime: {scalar(limit(limits.max_time))}"
-    for key, amounts in (("perJob", limits.per_job), ("perUser", limits.per_user), ("total", limits.total)):
+    for key, amounts in _sums(limits):
         if fields := list(_amounts(amounts)):
             yield f"{key}: {{{', '.join(fields)}}}"
-    if limits.over_partition_time:
+    if isinstance(limits, Qos) and limits.over_partition_time:
         yield "overPartitionTime: true"
-    if limits.over_partition_nodes:
+    if isinstance(limits, Qos) and limits.over_partition_nodes:
         yield "overPartitionNodes: true"
+
+
+def _sums(limits: Limits) -> Iterator[tuple[str, Amounts]]:
+    yield "perJob", limits.per_job
+    if isinstance(limits, Qos):
+        yield "perUser", limits.per_user
+    yield "total", limits.total
 
 
 def _amounts(amounts: Amounts) -> Iterator[str]:
@@ -95,7 +104,7 @@ def _amounts(amounts: Amounts) -> Iterator[str]:
     return (f"{key}: {number}" for key, number in pairs if number is not None)
 
 
-def infiniband_lines(found: InfinibandSettings) -> list[str]:
+def infiniband_lines(found: Infiniband) -> list[str]:
     """Return the InfiniBand of a site, as far as a node tells of it."""
     lines = ["infiniband:", f"  adapters: {flow(found.adapters)}"]
     lines += [f"  interface: {scalar(found.interface)}"] if found.interface else []

@@ -12,16 +12,8 @@ from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.detection.profile_text import profile_text
 from paislurm.translator.site.limits import Account, Limits
 from paislurm.translator.site.load import load_site
-from paislurm.translator.site.profile import (
-    Gpus,
-    GpuVendor,
-    Partition,
-    PortRange,
-    Scheduler,
-    Shape,
-    Site,
-    VirtualCluster,
-)
+from paislurm.translator.site.partitions import Partition, Shape, VirtualCluster
+from paislurm.translator.site.profile import Gpus, GpuVendor, Ports, Scheduler, Site
 
 from .answered import CONFIG, EXPECTED, VERSIONS, detected, recorded
 
@@ -45,16 +37,16 @@ def keys_of(detection: Detection) -> list[str]:
 def test_what_was_recorded_on_each_slurm(version: str) -> None:
     detection = detect(recorded(version))
     slurm, plugins = PLUGINS[version]
-    shape = Shape(count=1, cpus=16, memory_mib=1000000, gpus=4, gpu_type="v100", features=("v100",), gres=())
+    shape = Shape.of(count=1, cpus=16, memory_mib=1000000, gpus=4, gpu_type="v100", features=("v100",), gres=())
     rich = replace(shape, features=("ib", "v100"), gres=("hca:2", "rtx:4"))
-    account = Account(qos=("high", "normal"))
+    account = Account.of(qos=("high", "normal"))
     assert detection.site == Site(
         known=True,
         name="paislurm",
         slurm_version=slurm,
         scheduler=Scheduler(backfill_interval=1),
         partitions=tuple(
-            Partition(
+            Partition.of(
                 name=name,
                 shapes=tuple(
                     replace(each, count=count) for each, count in ((rich, of_rich), (shape, of_others)) if count
@@ -64,7 +56,7 @@ def test_what_was_recorded_on_each_slurm(version: str) -> None:
             for name, (of_rich, of_others) in NODES.items()
         ),
         default_partition="normal",
-        virtual_clusters={"default": VirtualCluster(partition="normal")},
+        virtual_clusters={"default": VirtualCluster.of(partition="normal")},
         accounts={"extra": account, "research": account},
         default_account="research",
         qos={"high": Limits(), "normal": Limits()},
@@ -87,7 +79,7 @@ def test_a_cluster_without_partitions() -> None:
 
 def test_a_partition_that_has_the_name_of_the_usual_virtual_cluster() -> None:
     assert detected("default").site.virtual_clusters == {}
-    assert detected("other").site.virtual_clusters == {"default": VirtualCluster(partition="other")}
+    assert detected("other").site.virtual_clusters == {"default": VirtualCluster.of(partition="other")}
 
 
 def test_a_cluster_that_says_little() -> None:
@@ -146,7 +138,7 @@ def test_several_types_of_gpus_in_a_node_are_none() -> None:
 )
 def test_whose_gpus(gres: str, vendor: GpuVendor, gap: bool) -> None:
     detection = detected(gres=gres)
-    assert detection.site.gpus == Gpus(vendor=vendor)
+    assert detection.site.gpus == Gpus.of(vendor=vendor)
     assert ("gpus.vendor" in keys_of(detection)) == gap
 
 
@@ -157,7 +149,7 @@ def test_gpus_under_another_name_are_asked_for() -> None:
 def test_a_partition_bounds_what_a_job_has_of_a_node() -> None:
     bounds = "PartitionName=all MaxCPUsPerNode=4 MaxMemPerNode=500 MaxNodes=3 MaxTime=UNLIMITED"
     detection = detected(partitions=bounds)
-    assert detection.site.partitions[0].shapes == (Shape(count=1, cpus=4, memory_mib=500, features=(), gres=()),)
+    assert detection.site.partitions[0].shapes == (Shape.of(count=1, cpus=4, memory_mib=500, features=(), gres=()),)
     assert detection.site.partitions[0].max_nodes == 3
 
 
@@ -168,9 +160,9 @@ def test_where_names_do_not_resolve_slurm_has_the_addresses() -> None:
 
 def test_ports_keep_off_those_of_slurm_and_the_system() -> None:
     config = f"{CONFIG}SrunPortRange = 20000-21000\n"
-    assert detected(config=config, ephemeral_ports="32768 60999").site.ports == PortRange(first=21001, last=32767)
+    assert detected(config=config, ephemeral_ports="32768 60999").site.ports == Ports.of(first=21001, last=32767)
     detection = detected(config=config, ephemeral_ports="1024 65535")
-    assert detection.site.ports == PortRange()
+    assert detection.site.ports == Ports()
     assert "ports" in keys_of(detection)
 
 

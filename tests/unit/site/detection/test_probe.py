@@ -13,7 +13,7 @@ from paislurm.translator.site.container_runtimes import PROGRAMS
 from paislurm.translator.site.detection.probe import Interface, Probe, probe
 from paislurm.translator.site.detection.profile_text import profile_text
 from paislurm.translator.site.load import load_site
-from paislurm.translator.site.profile import InfinibandSettings
+from paislurm.translator.site.profile import Infiniband
 
 from .answered import detected
 
@@ -86,7 +86,7 @@ def test_half_a_line_does_no_harm(line: str) -> None:
 def test_the_profile_of_such_a_node() -> None:
     detection = detected(probe=SAID, gres="gpu:2")
     site = detection.site
-    assert site.infiniband == InfinibandSettings(adapters=("mlx5_0",), interface="ib1", ethernet="eth0", memlock_mib=64)
+    assert site.infiniband == Infiniband.of(adapters=("mlx5_0",), interface="ib1", ethernet="eth0", memlock_mib=64)
     assert site.containers.installed == ("podman", "charliecloud")
     assert site.address == "getent"
     text = profile_text(detection)

@@ -13,7 +13,7 @@ from paislurm.translator.site.detection.answers import Detection, Gap
 from paislurm.translator.site.detection.profile_text import profile_text
 from paislurm.translator.site.limits import Account, Amounts, Limits
 from paislurm.translator.site.load import load_site
-from paislurm.translator.site.profile import GRES, Gpus, Partition, PortRange, Shape, Site, VirtualCluster
+from paislurm.translator.site.profile import GRES, Gpus, Partition, Ports, Shape, Site, VirtualCluster
 
 WORDS = st.sampled_from(
     ("yes", "null", "1e3", "0o7", "1_000", "1:30:00", "<<", "=", "~", ".inf", "2026-11-23", "!", "- a")
@@ -73,15 +73,15 @@ def sites(draw: st.DrawFn) -> Site:
         slurm_version=draw(st.sampled_from(("", "22.05.8", "26.05.0rc"))),
         partitions=found,
         default_partition=default,
-        virtual_clusters={"default": VirtualCluster(partition=default)} if default else {},
+        virtual_clusters={"default": VirtualCluster.of(partition=default)} if default else {},
         accounts=draw(accounts),
         default_account=draw(st.none() | NAME),
         qos=draw(st.none() | st.dictionaries(NAME, limits, max_size=2)),
         reservations=draw(names),
         require_time_limit=draw(st.booleans()),
-        gpus=Gpus(vendor=draw(st.sampled_from(("nvidia", "amd")))),
+        gpus=Gpus.of(vendor=draw(st.sampled_from(("nvidia", "amd")))),
         address=draw(st.sampled_from(("getent", "node-address"))),
-        ports=PortRange(first=draw(st.integers(1024, 30000)), last=draw(st.integers(30000, 65535))),
+        ports=Ports.of(first=draw(st.integers(1024, 30000)), last=draw(st.integers(30000, 65535))),
         kill_wait=timedelta(seconds=draw(st.integers(1, 86400))),
         mpi=draw(
             st.none() | st.lists(st.from_regex(r"(?!none$)[a-z0-9_.]{1,32}", fullmatch=True), unique=True).map(tuple)

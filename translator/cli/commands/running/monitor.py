@@ -120,7 +120,7 @@ def _monitor(
 
     sender = NotificationSender(sites.of)
     means = dependencies(lock, sites, seldom=_charging(ask), ahead=ahead)
-    return Monitor(store(), means, sender, _log, lambda: keep_house(sites.own.remove_after, _log))
+    return Monitor(store(), means, sender, _log, lambda: keep_house(sites.own.jobs.remove_after, _log))
 
 
 def _step_of(job: str, sites: JobSites, *, once: bool, as_json: bool) -> int:

@@ -30,7 +30,7 @@ def command(jobs: tuple[str, ...], *, as_json: bool) -> int:
     own = [folder for folder in store().all() if folder.name.startswith(f"{user}~")]
     found = sizes(select(store(), jobs, user=user) if jobs else own)
     room = total(found)
-    remove_after = find_site(None).remove_after
+    remove_after = find_site(None).jobs.remove_after
     if as_json:
         everything = {"jobs": [job.as_dict() for job in found], "total": room_dict(room), "remove_after": remove_after}
         print_json(everything)
