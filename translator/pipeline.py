@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _NO_PARAMETERS: Mapping[str, str] = {}
 _NO_SECRETS: Mapping[str, Value] = {}
-_UNKNOWN_SITE = Site()
+_UNKNOWN_SITE = Site.of()
 
 
 @dataclass(frozen=True, kw_only=True)

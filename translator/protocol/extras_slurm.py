@@ -283,11 +283,11 @@ class SlurmExtras(SlurmRole):
     """Whether a failed task is held, or for how long at most, in any of sbatch's forms of times."""
     result: LogPattern = ""
     """The regular expression that finds the result of the job in what its tasks print."""
-    compat: SlurmCompat = SlurmCompat()
+    compat: SlurmCompat = SlurmCompat.of()
     """Choices between readings of OpenPAI."""
     task_roles: dict[str, SlurmRole] = {}
     """The same wishes for single task roles."""
-    v1: SlurmV1 = SlurmV1()
+    v1: SlurmV1 = SlurmV1.of()
     """What protocol v1 can say and v2 cannot."""
 
 

@@ -95,5 +95,5 @@ class Infiniband(StrictModel):
     """Memory in MiB that a task must be able to lock, or `unlimited`."""
     sysfs: Folder = "/sys/class"
     """The folder in which nodes have `infiniband` and `net`."""
-    variables: InfinibandVariables = InfinibandVariables()
+    variables: InfinibandVariables = InfinibandVariables.of()
     """Variables over those that come by default, by name; null takes one away."""

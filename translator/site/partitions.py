@@ -102,16 +102,16 @@ class Limits(StrictModel):
     """How many jobs may be in the queue; up to Slurm 24.11 each component of a heterogeneous job counts."""
     max_time: Time | None = None
     """The longest time limit of a job."""
-    per_job: Amounts = Amounts()
+    per_job: Amounts = Amounts.of()
     """What one job may have."""
-    total: Amounts = Amounts()
+    total: Amounts = Amounts.of()
     """What all jobs may have at a time."""
 
 
 class Qos(Limits):
     """A quality of service. Source: sacctmgr(1), specifications for QOS."""
 
-    per_user: Amounts = Amounts()
+    per_user: Amounts = Amounts.of()
     """What all jobs of a user may have at a time."""
     over_partition_time: Boolean = False
     """Whether its jobs may run for longer than their partition allows (sacctmgr, PartitionTimeLimit)."""

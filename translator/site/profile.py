@@ -231,7 +231,7 @@ class Site(StrictModel):
     """Whether Slurm refuses a job without a time limit."""
     gres_style: Annotated[GresStyle, choice("gres", "gpus-per-task")] = "gres"
     """Whether GPUs are asked for with --gres and a layout, or with --gpus-per-task."""
-    gpus: Gpus = Gpus()
+    gpus: Gpus = Gpus.of()
     """What Slurm calls the GPUs, and who makes them."""
     cpu_unit: Annotated[CpuUnit, choice("thread", "core")] = "thread"
     """Whether a CPU of a job file is a hardware thread, as on OpenPAI, or a core."""
@@ -239,9 +239,9 @@ class Site(StrictModel):
     """The InfiniBand, for jobs that ask for it and against those that do not."""
     address: NodeAddress = Address()
     """How the address of a node is found."""
-    ports: Ports = Ports()
+    ports: Ports = Ports.of()
     """The ports that tasks are given."""
-    time: Times = Times()
+    time: Times = Times.of()
     """Time limits and grace."""
     storages: dict[str, SiteStorage] = {}
     """The storages by name."""
@@ -249,27 +249,27 @@ class Site(StrictModel):
     """What each priority class of OpenPAI is to Slurm."""
     node_types: dict[str, NodeType] = {}
     """The nodes behind each SKU or pinned cell of OpenPAI."""
-    containers: Containers = Containers()
+    containers: Containers = Containers.of()
     """The containers that tasks run in."""
     mpi: tuple[Plugin, ...] | None = None
     """The plugins of `srun --mpi`, the usual one first."""
     default_file_system: Annotated[str, Validator(_file_system, {"type": "string"})] = ""
     """What `$PAI_DEFAULT_FS_URI` means in job files, such as `hdfs://host:9000` or a folder."""
-    retry: Retry = Retry()
+    retry: Retry = Retry.of()
     """Bounds of retries."""
     exit_spec: tuple[ExitRow, ...] = ()
     """Rows that change what exit codes and Slurm's states mean."""
-    logs: Logs = Logs()
+    logs: Logs = Logs.of()
     """In how many files a task keeps what it prints."""
-    jobs: Jobs = Jobs()
+    jobs: Jobs = Jobs.of()
     """For how long jobs that have ended are kept."""
-    monitor: MonitorOrNone = Monitor()
+    monitor: MonitorOrNone = Monitor.of()
     """The background monitor; `none` where no process may stay on a login node."""
-    notifications: Notifications = Notifications()
+    notifications: Notifications = Notifications.of()
     """Where job notifications are sent."""
     workdir: Workdir = "task"
     """Where commands start by default: in the task's own folder, in that of the submit, or in any other."""
-    compat: SlurmCompat = SlurmCompat()
+    compat: SlurmCompat = SlurmCompat.of()
     """The site's choices between readings of OpenPAI, which jobs can overrule."""
 
     _is_known: bool = PrivateAttr(default=False)

@@ -33,13 +33,13 @@ def find_site(
     the locks of the system's, but for `alone`. `refuses` as in `layers_of`.
     """
     path = site_path(option)
-    site = _load(path, option, alone=alone, refuses=refuses) if path is not None else Site()
+    site = _load(path, option, alone=alone, refuses=refuses) if path is not None else Site.of()
     if host is not None:
         _check_locks(site, option, host)
     if _is_for(site, option, host):
         return site
     detected = detected_path(host)
-    return _load(detected, None) if _is_ours(detected) else Site()
+    return _load(detected, None) if _is_ours(detected) else Site.of()
 
 
 def _check_locks(site: Site, option: str | None, host: str) -> None:

@@ -138,7 +138,7 @@ class JobFileV1(StrictModel):
     end."""
     job_envs: dict[_VariableName, Scalar] = {}
     """Variables of all tasks, taken as they are written and set last."""
-    extras: ExtrasV1 = ExtrasV1()
+    extras: ExtrasV1 = ExtrasV1.of()
     """Whatever lies outside the protocol proper, `slurm` among it."""
 
 

@@ -192,7 +192,7 @@ class Role(StrictModel):
 
     instances: Annotated[int, int_range(1, MAX_INSTANCES)] = 1
     """The number of tasks of the role."""
-    completion: Completion = Completion()
+    completion: Completion = Completion.of()
     """When tasks of this role decide the job."""
     task_retry_count: Annotated[int, int_range(-2)] = 0
     """How often a task is run again; only where `extras.gangAllocation` is false."""
@@ -206,7 +206,7 @@ class Role(StrictModel):
     """The name of an `output` prerequisite, for `<% $output.uri %>`."""
     script: TextIfGiven = None
     """The name of a `script` prerequisite, for `<% $script.uri %>`."""
-    extra_container_options: ContainerOptions = ContainerOptions()
+    extra_container_options: ContainerOptions = ContainerOptions.of()
     """Shared memory and InfiniBand."""
     resource_per_instance: Resources
     """What one task may use."""
@@ -282,7 +282,7 @@ class JobFile(StrictModel):
     """The task roles by name, in the order that decides ties."""
     deployments: Annotated[list[Deployment], NOT_EMPTY] = []
     """Sets of commands around those of task roles, one of which may be active."""
-    defaults: Defaults = Defaults()
+    defaults: Defaults = Defaults.of()
     """The active deployment and the virtual cluster."""
-    extras: Extras = Extras()
+    extras: Extras = Extras.of()
     """Whatever lies outside the protocol proper, `slurm` among it."""
