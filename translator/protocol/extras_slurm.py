@@ -11,7 +11,6 @@ from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
-
 from pydantic_core import PydanticCustomError
 
 from ..job import AS_LONG_AS_ALLOWED

@@ -47,8 +47,8 @@ class Retry(StrictModel):
     max_attempts_per_hour: Annotated[int, int_range(1)] = 60
     """How many retries are submitted in an hour for all jobs of a user; submits by hand do not count."""
     max_restarts: Annotated[int, int_range(1)] | None = None
-    """How often a job or a task with a retry count of -2 is restarted. Default: such a job is refused, and such a task has
-    `retry.maxTransientRetries`."""
+    """How often a job or a task with a retry count of -2 is restarted. Default: such a job is refused, and such a task
+    has `retry.maxTransientRetries`."""
     submit_wait: Annotated[int, int_range(0, 24 * 3600)] = 600
     """How long `submit` tries again, in seconds, where an account may have no more jobs in the queue."""
     on_root_cancel: Annotated[Literal["stop", "retry"], choice("stop", "retry")] = "stop"

@@ -134,7 +134,7 @@ class Scheduler(StrictModel):
     """
 
     type: Annotated[Literal["backfill", "builtin"], choice("backfill", "builtin")] = "backfill"
-    """Slurm's SchedulerType without `sched/`. `builtin` starts no heterogeneous job, so that all roles share one allocation."""
+    """Slurm's SchedulerType without `sched/`. `builtin` starts no heterogeneous job, so roles share an allocation."""
     backfill_interval: Annotated[int, int_range(-1, 10800)] | None = None
     """Seconds between two looks of Slurm's backfill scheduler (slurm.conf, bf_interval); -1 if it is off."""
 

@@ -40,7 +40,7 @@ def settings(document: Document | None) -> list[Setting]:
     locks = [] if document is None else [text for _, text in document.texts((LOCKED,))]
     return [
         replace(each, locked=any(covers(lock, each.key.split(".")) for lock in locks))
-        for each in (*given, *_defaults(Site(), root, ()))
+        for each in (*given, *_defaults(Site.of(), root, ()))
     ]
 
 

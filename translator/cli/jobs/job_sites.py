@@ -42,7 +42,7 @@ class JobSites:
             try:
                 self._own = find_site(None)
             except PaislurmError:
-                self._own = Site()
+                self._own = Site.of()
         return self._own
 
     def of(self, known: History) -> JobSite:
@@ -97,7 +97,7 @@ def _site_of(run: RunRecord, backend: str) -> Site:
 
 
 def _job_site(site: Site, problem: str) -> JobSite:
-    notifier = site.notifier if not problem else None
+    notifier = site.notifications.notifier if not problem else None
     return JobSite(
         notifier=notifier.argv if notifier else (),
         sends_mail=notifier is not None and notifier.mail,

@@ -134,8 +134,8 @@ class JobFileV1(StrictModel):
     kill_all_on_completed_task_number: Annotated[int, int_range(0, texts=True)] = 0
     """How many succeeded tasks of all roles complete the job; 0 for no such number."""
     retry_count: Annotated[int, int_range(-2, texts=True)] = 0
-    """How often the whole job is run again after a failure of unknown cause; -1 for no limit, -2 for a restart after any
-    end."""
+    """How often the whole job is run again after a failure of unknown cause; -1 for no limit, -2 for a restart after
+    any end."""
     job_envs: dict[_VariableName, Scalar] = {}
     """Variables of all tasks, taken as they are written and set last."""
     extras: ExtrasV1 = ExtrasV1.of()

@@ -63,11 +63,11 @@ def _scheduler(found: Mapping[str, str]) -> Scheduler:
     """Return the scheduler; the interval that the site leaves out is Slurm's default."""
     kind = found.get("SchedulerType", "").rpartition("/")[2]
     if kind == "builtin":
-        return Scheduler(kind="builtin")
+        return Scheduler.of(type="builtin")
     if kind != "backfill":
-        return Scheduler()
+        return Scheduler.of()
     given = _INTERVAL.search(found.get("SchedulerParameters", ""))
-    return Scheduler(backfill_interval=max(-1, min(int(given[1]), 10800)) if given else BACKFILL_INTERVAL)
+    return Scheduler.of(backfill_interval=max(-1, min(int(given[1]), 10800)) if given else BACKFILL_INTERVAL)
 
 
 def _enforced(text: str) -> frozenset[str]:

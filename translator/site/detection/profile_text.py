@@ -73,7 +73,7 @@ def _parts(detection: Detection) -> Iterator[list[str]]:
 
 def _scheduler(scheduler: Scheduler) -> str:
     interval = scheduler.backfill_interval
-    return f"{{type: {scheduler.kind}{'' if interval is None else f', backfillInterval: {interval}'}}}"
+    return f"{{type: {scheduler.type}{'' if interval is None else f', backfillInterval: {interval}'}}}"
 
 
 def _partition(partition: Partition) -> list[str]:
