@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli import context
-from paislurm.translator.cli.context import user_name
+from paislurm.translator.app import context
+from paislurm.translator.app.context import user_name
 from paislurm.translator.cli.main import main
-
-from ..unit.report import made, made_groups
+from tests.unit.report import made, made_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

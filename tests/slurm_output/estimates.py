@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tests.cluster.processes import wait_until
 
-from paislurm.translator.cli.estimate.ask import ask_start
+from paislurm.translator.app.estimate.ask import ask_start
 from paislurm.translator.errors import BackendError
 
 if TYPE_CHECKING:

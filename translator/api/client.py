@@ -6,7 +6,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..cli.caller import Caller, calling
+from ..app.caller import Caller, calling
 from ..errors import Diagnostic, FolderError, PlanError, ProtocolError
 from .sources import source_of
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from ..cli.jobs.listing import Line as JobLine
+    from ..app.jobs.listing import Line as JobLine
     from ..job import Job
     from ..monitor.status import Status
     from ..pipeline import Compiled
@@ -77,7 +77,7 @@ class Client:
         job's name, `secrets` is a file of mode 0600 or 0400, `slurm` are keys of `extras.slurm`: time, partition,
         account, qos. Raises ProtocolError for a wrong file, with all that is wrong.
         """
-        from ..cli.input.job_input import load_source
+        from ..app.input.job_input import load_source
 
         with self._call():
             return load_source(source_of(file, parameters, suffix, secrets, slurm))
@@ -95,7 +95,7 @@ class Client:
 
         The arguments are those of `load`. Raises SiteError for a wrong site profile.
         """
-        from ..cli.input.job_input import check_source
+        from ..app.input.job_input import check_source
 
         with self._call():
             try:
@@ -117,7 +117,7 @@ class Client:
         The arguments are those of `load`. Raises ProtocolError, SiteError, and PlanError for a job that the site cannot
         run. The same file, arguments and profile give the same script, byte for byte.
         """
-        from ..cli.input.job_input import compile_source
+        from ..app.input.job_input import compile_source
 
         with self._call():
             return compile_source(source_of(file, parameters, suffix, secrets, slurm), quiet=True)[1]
@@ -142,8 +142,8 @@ class Client:
         SiteError, PlanError, FolderError for a name that is taken, and BackendError: RejectedError where Slurm refuses,
         UnreachableError where it does not answer.
         """
-        from ..cli.submit.after import jobs_before
-        from ..cli.submit.submit import submit
+        from ..app.submit.after import jobs_before
+        from ..app.submit.submit import submit
 
         with self._call():
             source = source_of(file, parameters, suffix, secrets, slurm, backend=backend, host=host)
@@ -153,7 +153,7 @@ class Client:
 
     def find(self, job: str) -> JobRun:
         """Return a job by its name, `user~name` or Slurm id; NotFoundError where there is none."""
-        from ..cli.context import store, user_name
+        from ..app.context import store, user_name
 
         with self._call():
             return self._run(store().find(job, user=user_name()))
@@ -164,9 +164,9 @@ class Client:
         `words` are names, ids, patterns such as "train-*" and sweeps; without one it is every job, with `everything`
         also those whose names later jobs have taken. Raises NotFoundError for a word that means no job.
         """
-        from ..cli.context import store, user_name
-        from ..cli.jobs.listing import lines
-        from ..cli.jobs.selecting import select
+        from ..app.context import store, user_name
+        from ..app.jobs.listing import lines
+        from ..app.jobs.selecting import select
 
         with self._call():
             names = {folder.name for folder in select(store(), words, user=user_name())} if words else None
@@ -181,7 +181,7 @@ class Client:
         Slurm is asked if its last answer is older than 15 seconds. One that does not answer is no error: see
         `Status.backend_error`. Raises NotFoundError.
         """
-        from ..cli.jobs.refresh import refresh_all
+        from ..app.jobs.refresh import refresh_all
         from ..monitor.poll import open_job
         from .waiting import statuses
 
@@ -210,8 +210,8 @@ class Client:
         tail: int | None = None,
     ) -> dict[str, str]:
         """Return what tasks of a job have printed until now, by task; see `JobRun.logs`."""
-        from ..cli.jobs.logs.selection import LogSelection
-        from ..cli.jobs.logs.task_texts import task_texts
+        from ..app.jobs.logs.selection import LogSelection
+        from ..app.jobs.logs.task_texts import task_texts
 
         with self._call():
             wanted = LogSelection(tasks=tasks, streams=(stream,), attempt=attempt, task_attempt=task_attempt, tail=tail)
@@ -223,7 +223,7 @@ class Client:
         A job that has ended already is no error. Raises FolderError for another user's job, and BackendError, when all
         others have been cancelled.
         """
-        from ..cli.jobs.cancelling import cancel_jobs, joined
+        from ..app.jobs.cancelling import cancel_jobs, joined
         from .waiting import statuses
 
         with self._call():
@@ -247,7 +247,7 @@ class Client:
 
     def _folder(self, job: JobRun | str) -> JobFolder:
         """Return the folder of a job: of one that is held, also when a later one has its name."""
-        from ..cli.context import store, user_name
+        from ..app.context import store, user_name
         from ..errors import NotFoundError
         from ..monitor.after import find_job
 
@@ -259,8 +259,8 @@ class Client:
         return found[0]
 
     def _folders(self, jobs: Sequence[JobRun | str]) -> list[JobFolder]:
-        from ..cli.context import store, user_name
-        from ..cli.jobs.selecting import select
+        from ..app.context import store, user_name
+        from ..app.jobs.selecting import select
 
         found: dict[str, JobFolder] = {}
         for job in jobs:

@@ -6,7 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..cli.input.job_input import STDIN, Source
+from ..app.input.job_input import STDIN, Source
 from ..errors import Diagnostic, UsageError
 
 if TYPE_CHECKING:

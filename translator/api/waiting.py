@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..cli.jobs.failure import failure_of
-from ..cli.jobs.job_sites import JobSites
-from ..cli.jobs.refresh import refresh_all
-from ..cli.jobs.waiting import known_ends, wait_for_ends
+from ..app.jobs.failure import failure_of
+from ..app.jobs.job_sites import JobSites
+from ..app.jobs.refresh import refresh_all
+from ..app.jobs.waiting import known_ends, wait_for_ends
 from ..errors import WaitTimeoutError
 from ..monitor.poll import open_job
 from ..monitor.status import Status

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.input import sites
-from paislurm.translator.cli.submit import background
+from paislurm.translator.app.input import sites
+from paislurm.translator.app.submit import background
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import paislurm
-from paislurm.translator.cli.caller import caller
-from paislurm.translator.cli.jobs import waiting
+from paislurm.translator.app.caller import caller
+from paislurm.translator.app.jobs import waiting
 from paislurm.translator.cli.progress.line import ProgressLine
 
 from ..cli.running import JOB, SITE, job_file

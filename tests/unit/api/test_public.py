@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import paislurm
-from paislurm.translator.cli import context
-from paislurm.translator.cli.caller import Caller, calling
-from paislurm.translator.cli.submit import background
+from paislurm.translator.app import context
+from paislurm.translator.app.caller import Caller, calling
+from paislurm.translator.app.submit import background
 
 from .page import PAGE, page
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from paislurm.translator.cli import context
-from paislurm.translator.cli.context import clock, user_name
-from paislurm.translator.cli.input import sites
-from paislurm.translator.cli.jobs import asking
-from paislurm.translator.cli.submit import background
+from paislurm.translator.app import context
+from paislurm.translator.app.context import clock, user_name
+from paislurm.translator.app.input import sites
+from paislurm.translator.app.jobs import asking
+from paislurm.translator.app.submit import background
 from paislurm.translator.state.job_folder import JobFolder
 
 from ..monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import paislurm
-from paislurm.translator.cli.input.bash_syntax import bash_syntax_errors
-from paislurm.translator.cli.input.sites import local_site
-from paislurm.translator.cli.submit.masking import kept_text
+from paislurm.translator.app.input.bash_syntax import bash_syntax_errors
+from paislurm.translator.app.input.sites import local_site
+from paislurm.translator.app.submit.masking import kept_text
 from paislurm.translator.errors import PlanError, ProtocolError
 from paislurm.translator.protocol.validate import validate
 from paislurm.translator.reading.read import read

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli import context
-from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.app import context
+from paislurm.translator.app.context import clock, user_name
+from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.cli.output.documents import document as shown
 from paislurm.translator.cli.schemas.output_schema import meanings
-from paislurm.translator.cli.site import ask as ask_module
 from paislurm.translator.exit_codes.table import SiteRow
 from paislurm.translator.monitor.asking.bill import Call
 from paislurm.translator.monitor.notification import due_notifications

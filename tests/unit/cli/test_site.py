@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.runner import Completed, LocalRunner
-from paislurm.translator.cli import context
-from paislurm.translator.cli.site import ask as ask_module
-from paislurm.translator.cli.site.ask import Machine, ask, machine_of, this_machine
+from paislurm.translator.app import context
+from paislurm.translator.app.site import ask as ask_module
+from paislurm.translator.app.site.ask import Machine, ask, machine_of, this_machine
 from paislurm.translator.errors import BackendError, Diagnostic, UnreachableError
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.load import load_site

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.site import ask as ask_module
+from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.errors import Diagnostic, UnreachableError
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.differences import differences

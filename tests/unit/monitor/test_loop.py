@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.jobs import cancelling
+from paislurm.translator.app.jobs import cancelling
 from paislurm.translator.monitor.asking.answer import Answer
 from paislurm.translator.monitor.job_site import JobSite
 from paislurm.translator.monitor.loop import AFTER_SECONDS, Monitor

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.jobs.listing import line_of
+from paislurm.translator.app.jobs.listing import line_of
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.last_attempt import runs_since
 from paislurm.translator.monitor.poll import open_job, poll_jobs

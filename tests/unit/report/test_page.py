@@ -18,12 +18,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from paislurm.backends.runner import Completed
-from paislurm.translator.cli.context import user_name
+from paislurm.translator.app.context import user_name
+from paislurm.translator.app.report import gather, page, usage
+from paislurm.translator.app.report.charts import NARROW, WIDE, drawn_counts, drawn_gantt
+from paislurm.translator.app.report.gather import job_reports
+from paislurm.translator.app.report.page import Chart, job_page
 from paislurm.translator.cli.output.console import one_line
-from paislurm.translator.cli.report import gather, page, usage
-from paislurm.translator.cli.report.charts import NARROW, WIDE, drawn_counts, drawn_gantt
-from paislurm.translator.cli.report.gather import job_reports
-from paislurm.translator.cli.report.page import Chart, job_page
 from paislurm.translator.errors import BackendError, Diagnostic
 from paislurm.translator.report.build import DETAILED
 from paislurm.translator.report.chart_rows import Bar, Counts, Gantt, Mark, task_counts, tasks_gantt

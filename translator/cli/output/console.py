@@ -10,9 +10,9 @@ from typing import IO, TYPE_CHECKING, TextIO
 
 import click
 
+from ...app.caller import caller
 from ...errors import Severity, diagnostic_text
 from ...lazy import regex
-from ..caller import caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

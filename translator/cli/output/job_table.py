@@ -10,7 +10,7 @@ from .times import age, by_size, decimal, elapsed, elapsed_seconds, elapsed_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..jobs.listing import Line
+    from ...app.jobs.listing import Line
 
     SortKey = str | int | tuple[int, int] | tuple[int, float, str] | tuple[str | tuple[int, int, str], ...] | None
 

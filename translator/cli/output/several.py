@@ -18,9 +18,9 @@ from .times import elapsed, format_time
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from ...app.jobs.listing import Line
     from ...monitor.failure import Failure
     from ...monitor.poll import View
-    from ..jobs.listing import Line
 
 A_FEW = 5
 """So many jobs are told of in short, a block of lines each; more have a row each."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...app.where.task_places import task_places
 from ...plural import counted
-from ..where.task_places import task_places
 from .console import one_line, print_result
 from .tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from ...app.where.web_pages import WebPage
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
-    from ..where.web_pages import WebPage
 
 FEW = 4
 """The addresses and ports of so many running tasks are shown unasked."""
@@ -29,7 +29,7 @@ def pages_dicts(view: View) -> list[dict[str, str]]:
     """Return for `--json` the pages that running tasks serve."""
     if view.job_status.ended:
         return []
-    from ..where.web_pages import web_pages
+    from ...app.where.web_pages import web_pages
 
     return [page._asdict() for page in web_pages(view.folder, task_places(view).values())]
 
@@ -38,7 +38,7 @@ def print_places(view: View, tasks: Iterable[TaskView], *, every: bool = False) 
     """Print the pages that running tasks serve, and the places of few of them, or of `every` one that began."""
     if view.job_status.ended and not every:
         return
-    from ..where.web_pages import web_pages
+    from ...app.where.web_pages import web_pages
 
     wanted = {(task.role, task.index) for task in tasks}
     found = [place for key, place in task_places(view).items() if key in wanted]

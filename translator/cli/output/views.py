@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from ...app.where.task_places import place_dict, task_places
 from ...monitor.failure import advice_between
 from ...monitor.last_attempt import ended_at, expected_start_at, node_list, runs_since, started_at
 from ...monitor.status import Status
@@ -14,7 +15,6 @@ from ...monitor.waits import advice
 from ...state.script_reports import read_scripts
 from ...text_tables import pairs_text
 from ..options import STATES
-from ..where.task_places import place_dict, task_places
 from .asked import asked_of
 from .change_rows import change_dict, change_rows
 from .console import one_line, print_result

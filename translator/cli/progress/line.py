@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from ..caller import caller
+from ...app.caller import caller
 from ..output.console import colourful, one_line
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import math
 import time
 from typing import TYPE_CHECKING
 
+from ...app.context import clock
 from ...monitor.failure import advice_between
 from ...monitor.job_status import JobStatus, state_of
 from ...monitor.waits import SETTLED_SECONDS, advice, sentence
-from ..context import clock
 from ..output.console import log, one_line
 from ..output.exit_status import state_text
 from ..output.times import format_time, time_of_day

@@ -19,9 +19,9 @@ from rich.console import Console, ConsoleDimensions
 from rich.live import Live
 from rich.text import Text
 
+from ...app.context import clock, store, user_name
+from ...app.own_call import own_call
 from ...plural import some_of
-from ..context import clock, store, user_name
-from ..own_call import own_call
 from .frame import frame, page, sight_of
 from .jobs_page import DETAIL_LINES, HEAD_LINES
 from .paint import ASCII, UNICODE, Brush
@@ -74,8 +74,8 @@ def first_state(names: Sequence[str]) -> State:
 
 def _cancelled(job: str) -> str:
     """Cancel a job or the jobs of a group, and return in words what was done."""
-    from ..jobs.cancelling import cancel_jobs, joined
-    from ..jobs.sweep_table import folders_of_group
+    from ...app.jobs.cancelling import cancel_jobs, joined
+    from ...app.jobs.sweep_table import folders_of_group
 
     folders = folders_of_group(job.removeprefix(GROUP)) if job.startswith(GROUP) else ()
     done, errors = cancel_jobs(folders or [store().find(job, user=user_name())])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...app.context import user_name
 from ...plural import counted
-from ..context import user_name
 from ..output.times import age, elapsed, elapsed_text, number
 from .paint import counts_pieces, state_style
 from .rows import GROUP
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from ..jobs.listing import Line
+    from ...app.jobs.listing import Line
     from .paint import Brush, Piece
 
 MIN_NAME, MAX_NAME = 12, 40

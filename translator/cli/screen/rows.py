@@ -10,7 +10,7 @@ from .tasks import URGENCY, counts_of, filtered, urgent_first
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ..jobs.listing import Line
+    from ...app.jobs.listing import Line
     from .state import State
 
 GROUP = "group "

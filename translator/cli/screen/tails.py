@@ -8,22 +8,22 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ...app.jobs.fetching import fetch, run_folder_with_logs
+from ...app.jobs.folders.one_log import has_one_log
+from ...app.jobs.logs.tail import open_log
+from ...app.where.task_places import task_places
 from ...errors import BackendError
-from ..jobs.fetching import fetch, run_folder_with_logs
-from ..jobs.folders.one_log import has_one_log
-from ..jobs.logs.tail import open_log
 from ..output.console import escape_control
-from ..where.task_places import task_places
 from .tasks import find, label
 from .world import Tail
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ...app.where.task_places import TaskPlace
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
     from ...state.records import JobRole
-    from ..where.task_places import TaskPlace
     from .state import State, Stream
 
 MAX_BYTES, MAX_LINES = 1 << 18, 2000

@@ -8,18 +8,18 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...app.context import clock, store, user_name
+from ...app.jobs.asking import BY_A_PERSON
+from ...app.jobs.changes import MIN_INTERVAL, JobLines
+from ...app.jobs.job_sites import JobSites
+from ...app.jobs.listing import line_of
+from ...app.jobs.refresh import refresh
+from ...app.jobs.waiting import TICK, Pace
+from ...app.usage.of_steps import slurm_usages
+from ...app.usage.running import running_roles
 from ...errors import PaislurmError
 from ...monitor.watching.job_files import needs_answer
-from ..context import clock, store, user_name
-from ..jobs.asking import BY_A_PERSON
-from ..jobs.changes import MIN_INTERVAL, JobLines
-from ..jobs.job_sites import JobSites
-from ..jobs.listing import line_of
-from ..jobs.refresh import refresh
-from ..jobs.waiting import TICK, Pace
 from ..progress.job_progress import progress_of, report_files
-from ..usage.of_steps import slurm_usages
-from ..usage.running import running_roles
 from .tails import Tails
 from .world import World, with_line
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from ...lazy import dataclass
 
 if TYPE_CHECKING:
+    from ...app.jobs.listing import Line
+    from ...app.usage.usage import Usage
     from ...monitor.poll import View
-    from ..jobs.listing import Line
     from ..progress.job_progress import Progress
-    from ..usage.usage import Usage
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ class Job(StringParamType):
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return the jobs that have folders."""
-        from ..context import store, user_name
+        from ...app.context import store, user_name
 
         own, names = f"{user_name()}~", store().names()
         short = (name.removeprefix(own) for name in names if name.startswith(own))
@@ -108,9 +108,9 @@ class PortLabel(StringParamType):
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return the labels, and `tensorboard` where the task runs that plugin."""
-        from ..context import store, user_name
-        from ..jobs.logs.selection import chosen
-        from ..where.web_pages import port_labels
+        from ...app.context import store, user_name
+        from ...app.jobs.logs.selection import chosen
+        from ...app.where.web_pages import port_labels
 
         folder = store().find(str(ctx.params.get("job")), user=user_name())
         role, index = chosen(folder.history().roles, (str(ctx.params.get("task")),))[0]
@@ -124,8 +124,8 @@ class Group(StringParamType):
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return the groups that jobs of the user's belong to."""
-        from ..context import store, user_name
-        from ..jobs.groups import groups
+        from ...app.context import store, user_name
+        from ...app.jobs.groups import groups
 
         return items(groups(store(), user=user_name()), incomplete)
 
@@ -168,8 +168,8 @@ class Backend(StringParamType):
 
 def _tasks(job: str | None) -> list[str]:
     """Return the roles of a job, then its tasks; without a name, of the job that was submitted last."""
-    from ..context import store, user_name
-    from ..jobs.selecting import select_one
+    from ...app.context import store, user_name
+    from ...app.jobs.selecting import select_one
 
     roles = select_one(store(), job, user=user_name()).history().roles
     tasks = (f"{role.name}-{index}" for role in roles for index in range(min(role.instances, MAX_TASKS)))
@@ -178,8 +178,8 @@ def _tasks(job: str | None) -> list[str]:
 
 def _parameters(file: object) -> dict[str, str]:
     """Return the parameters of a job file, as its text has them; whatever is wrong with it is for `check`."""
+    from ...app.input.job_input import STDIN, read_source
     from ...reading.read import read
-    from ..input.job_input import STDIN, read_source
 
     if not isinstance(file, str) or file == STDIN:
         return {}

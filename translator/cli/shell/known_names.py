@@ -25,7 +25,7 @@ class OfSite(StringParamType):
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return the names of the profile; there are none where no profile is, or none is known."""
-        from ..input.sites import find_site
+        from ...app.input.sites import find_site
 
         site = find_site(ctx.params.get("site"), host=ctx.params.get("host"))
         return items(dict.fromkeys(self._names(site)), incomplete)
@@ -65,9 +65,9 @@ class ExitCommand(Command):
 
 def _codes(ctx: Context) -> dict[int, ExitCode]:
     """Return the codes that have rows of their own, with those of the site if its profile can be read."""
+    from ...app.input.sites import find_site
     from ...errors import PaislurmError
     from ...exit_codes.table import ExitTable
-    from ..input.sites import find_site
 
     try:
         rows = find_site(ctx.params.get("site")).exit_rows

@@ -21,9 +21,9 @@ from paislurm.backends.ssh.backend import SshBackend
 from paislurm.backends.ssh.mirrored import mirrored
 from paislurm.backends.ssh.program import ProgramTransport
 from paislurm.backends.ssh.removals import Removals
-from paislurm.translator.cli.estimate.ask import ask_gpus, ask_start
-from paislurm.translator.cli.site.ask import ask, machine_of
-from paislurm.translator.cli.usage.of_steps import usages_of_steps
+from paislurm.translator.app.estimate.ask import ask_gpus, ask_start
+from paislurm.translator.app.site.ask import ask, machine_of
+from paislurm.translator.app.usage.of_steps import usages_of_steps
 from paislurm.translator.errors import BackendError, RejectedError, UnreachableError
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.detection.profile_text import profile_text

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.cli.estimate.ask import ask_start
-from paislurm.translator.cli.estimate.fits import fits_now
-from paislurm.translator.cli.estimate.gpus import Pool, pools
-from paislurm.translator.cli.estimate.start import Start
-from paislurm.translator.cli.estimate.words import start_text
+from paislurm.translator.app.estimate.ask import ask_start
+from paislurm.translator.app.estimate.fits import fits_now
+from paislurm.translator.app.estimate.gpus import Pool, pools
+from paislurm.translator.app.estimate.start import Start
+from paislurm.translator.app.estimate.words import start_text
 
 from ...backends.recording import Replay, read
 from ...site.detection.answered import VERSIONS

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.input import sites
-from paislurm.translator.cli.jobs.job_sites import JobSites, missing_profile
+from paislurm.translator.app.input import sites
+from paislurm.translator.app.jobs.job_sites import JobSites, missing_profile
 from paislurm.translator.site.profile import MonitorSettings, Notifier, Site
 from paislurm.translator.state.history import History
 from paislurm.translator.state.run_record import FileDigest, RunRecord

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
+from paislurm.translator.app.context import clock, user_name
+from paislurm.translator.app.jobs import cancelling, waiting
 from paislurm.translator.cli.commands.showing import list as list_module
-from paislurm.translator.cli.context import clock, user_name
-from paislurm.translator.cli.jobs import cancelling, waiting
 from paislurm.translator.cli.output.documents import iso_time
 from paislurm.translator.errors import Diagnostic, FolderError, RejectedError
 from paislurm.translator.state.journal import read

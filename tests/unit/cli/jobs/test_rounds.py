@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.context import monitor_folder
-from paislurm.translator.cli.jobs.rounds import overdue_text
+from paislurm.translator.app.context import monitor_folder
+from paislurm.translator.app.jobs.rounds import overdue_text
 from paislurm.translator.state.rounds import FILE, Round, add, rounds
 
 from ...monitor.jobs import FakeBackend, leave_result

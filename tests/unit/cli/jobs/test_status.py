@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.jobs.refresh import monitor_lock
+from paislurm.translator.app.jobs.refresh import monitor_lock
 from paislurm.translator.state.records import Changed
 
 from ...monitor.jobs import (

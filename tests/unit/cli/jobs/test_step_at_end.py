@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.jobs import step_at_end
-from paislurm.translator.cli.jobs.refresh import monitor_lock
+from paislurm.translator.app.jobs import step_at_end
+from paislurm.translator.app.jobs.refresh import monitor_lock
 
 from ...monitor.jobs import FAILED, FakeBackend, kinds, leave_result, observed
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.context import clock
-from paislurm.translator.cli.jobs import asking
+from paislurm.translator.app.context import clock
+from paislurm.translator.app.jobs import asking
 from paislurm.translator.cli.output.times import time_of_day
 
 from ...monitor.jobs import ENDED, FakeBackend, observed

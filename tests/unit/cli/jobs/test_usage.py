@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.runner import Completed, missing
-from paislurm.translator.cli.usage import in_tasks
-from paislurm.translator.cli.usage.in_tasks import usages_in_tasks
-from paislurm.translator.cli.usage.of_steps import usages_of_steps
-from paislurm.translator.cli.usage.running import RunningRole
+from paislurm.translator.app.usage import in_tasks
+from paislurm.translator.app.usage.in_tasks import usages_in_tasks
+from paislurm.translator.app.usage.of_steps import usages_of_steps
+from paislurm.translator.app.usage.running import RunningRole
 from paislurm.translator.errors import BackendError
 from paislurm.translator.monitor.task_status import TaskView
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
+from paislurm.translator.app.context import user_name
+from paislurm.translator.app.jobs import waiting
+from paislurm.translator.app.jobs.waiting import TICK, Pace
 from paislurm.translator.cli.commands.running import monitor
-from paislurm.translator.cli.context import user_name
-from paislurm.translator.cli.jobs import waiting
-from paislurm.translator.cli.jobs.waiting import TICK, Pace
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Ended, Observed
 

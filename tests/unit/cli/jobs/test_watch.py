@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.backends.base import JobId
+from paislurm.translator.app.context import clock, user_name
+from paislurm.translator.app.jobs import changes
 from paislurm.translator.cli.commands.showing import watch
-from paislurm.translator.cli.context import clock, user_name
-from paislurm.translator.cli.jobs import changes
 from paislurm.translator.monitor.transition import without_countdown
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from paislurm.translator.cli.jobs.listing import Line
+    from paislurm.translator.app.jobs.listing import Line
     from paislurm.translator.state.job_folder import JobFolder
 
     from ..running import Runner

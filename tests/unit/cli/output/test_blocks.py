@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.caller import Caller, calling
+from paislurm.translator.app.caller import Caller, calling
 from paislurm.translator.cli.output.console import forget_what_was_told, log, log_diagnostics, log_once
 from paislurm.translator.errors import Diagnostic
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.cli.input.moment import moment
+from paislurm.translator.app.input.moment import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

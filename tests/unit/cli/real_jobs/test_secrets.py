@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from paislurm.translator.cli.jobs import waiting
-from paislurm.translator.cli.submit import replace_job
+from paislurm.translator.app.jobs import waiting
+from paislurm.translator.app.submit import replace_job
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS
 from tests.cluster.processes import wait_until
@@ -217,8 +217,8 @@ def test_a_secret_in_a_parameter_of_a_plugin_runs_nothing(ran: Callable[..., Ran
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from paislurm.translator.cli import context
-from paislurm.translator.cli.submit import replace_job, submit
+from paislurm.translator.app import context
+from paislurm.translator.app.submit import replace_job, submit
 from paislurm.translator.cli.main import main
 
 def killed(*_, **__):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.input.job_input import Source
-from paislurm.translator.cli.runs import again as again_module
-from paislurm.translator.cli.submit.submit import SUBMIT_DIR
+from paislurm.translator.app.input.job_input import Source
+from paislurm.translator.app.runs import again as again_module
+from paislurm.translator.app.submit.submit import SUBMIT_DIR
 from paislurm.translator.state.job_folder import JobFolder
 
 from ...monitor.jobs import FakeBackend, job_folder

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
-from paislurm.translator.cli.context import user_name
+from paislurm.translator.app.context import user_name
+from paislurm.translator.app.usage.usage import Usage
 from paislurm.translator.cli.screen.frame import HELP, frame
 from paislurm.translator.cli.screen.state import State
 from paislurm.translator.cli.screen.tails import shown_lines
 from paislurm.translator.cli.screen.world import Tail, World
-from paislurm.translator.cli.usage.usage import Usage
 from paislurm.translator.state.records import Retry
 
 from .sights import NOW, line, many_jobs, task, training, view

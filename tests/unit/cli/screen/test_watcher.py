@@ -9,7 +9,7 @@ import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.backends.runner import Completed
-from paislurm.translator.cli.jobs.asking import interval
+from paislurm.translator.app.jobs.asking import interval
 from paislurm.translator.cli.screen import watcher as module
 from paislurm.translator.cli.screen.state import State
 from paislurm.translator.cli.screen.watcher import Watcher
@@ -139,7 +139,7 @@ def test_why_a_job_waits_is_as_fresh_as_in_the_list_while_somebody_looks(
         ages.append(max_age)
         return lambda *_: Answer(time=now[0], asked=frozenset({JobId("7")}), observations=dict(slurm.observations))
 
-    monkeypatch.setattr("paislurm.translator.cli.jobs.refresh.seldom", seldom)
+    monkeypatch.setattr("paislurm.translator.app.jobs.refresh.seldom", seldom)
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
     slurm.observations[JobId("7")] = observed(state, reason="Priority")
     if state == "RUNNING":
@@ -164,7 +164,7 @@ def test_slurm_is_asked_what_an_open_job_uses_no_more_often_than_it_knows(
             calls.append(argv)
             return Completed(status=0, stdout="7.0|2|00:00:50|1024M|2048M|gres/gpuutil=71\n", stderr="")
 
-    monkeypatch.setattr("paislurm.translator.cli.usage.of_steps.slurm_runner", lambda _: Sstat())
+    monkeypatch.setattr("paislurm.translator.app.usage.of_steps.slurm_runner", lambda _: Sstat())
     now = [100.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
     watcher = Watcher((), State(page="job", job=ME), lambda: None)
@@ -191,7 +191,7 @@ def test_an_internal_error_reaches_who_paints(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("paislurm.translator.cli.jobs.changes.lines", fail)
+    monkeypatch.setattr("paislurm.translator.app.jobs.changes.lines", fail)
     watcher = watching(State())
     wait_until(lambda: watcher.error, "the error to be seen")
     assert isinstance(watcher.error, ZeroDivisionError)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.pyslurm.backend import PyslurmBackend
-from paislurm.translator.cli import context
-from paislurm.translator.cli.context import user_name
-from paislurm.translator.cli.jobs import asking
-from paislurm.translator.cli.submit.choose_backend import choose_backend
+from paislurm.translator.app import context
+from paislurm.translator.app.context import user_name
+from paislurm.translator.app.jobs import asking
+from paislurm.translator.app.submit.choose_backend import choose_backend
 from paislurm.translator.errors import UnreachableError, UsageError
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, job_folder

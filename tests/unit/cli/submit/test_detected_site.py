@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.input.sites import detected_path
-from paislurm.translator.cli.site import ask as ask_module
+from paislurm.translator.app.input.sites import detected_path
+from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.errors import Diagnostic, UnreachableError
 
 from ...site.detection.answered import recorded

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ....app.input.job_input import job_files
 from ....plural import counted
-from ...input.job_input import job_files
 from ...options import examples, json_option
 from ...output.console import log_diagnostics, print_json, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ....app.input.job_input import Source
     from ....errors import Diagnostic
-    from ...input.job_input import Source
 
 
 @click.command(
@@ -33,7 +33,7 @@ def command(sources: Sequence[Source], *, as_json: bool) -> int:
     FILE is a job file, or - for standard input. It is read and checked against the protocol and the site, and
     bash reads the commands of each role without running them. Of several files, the exit code is the highest.
     """
-    from ...input.job_input import check_source, shown_name
+    from ....app.input.job_input import check_source, shown_name
 
     if len(sources) > 1:
         return _check_each(sources, as_json=as_json)
@@ -46,8 +46,8 @@ def command(sources: Sequence[Source], *, as_json: bool) -> int:
 
 
 def _check_each(sources: Sequence[Source], *, as_json: bool) -> int:
+    from ....app.input.job_input import check_source, shown_name
     from ....errors import PlanError, ProtocolError
-    from ...input.job_input import check_source, shown_name
 
     documents: list[dict[str, object]] = []
     for source in sources:

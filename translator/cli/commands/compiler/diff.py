@@ -12,7 +12,7 @@ from ...output.console import colourful, escape_control, log, print_json
 from ...shell.candidates import Job, JobOrFile
 
 if TYPE_CHECKING:
-    from ...runs.differences import Differences
+    from ....app.runs.differences import Differences
 
 COLOURS = {"---": "bold", "+++": "bold", "@@": "cyan", "-": "red", "+": "green"}
 """Of lines by what they begin with; the first that fits counts."""
@@ -62,10 +62,10 @@ def command(old: str, new: str, *, as_json: bool) -> int:
 
 def _differences(old: str, new: str) -> tuple[Differences, list[str], bool]:
     """Return what differs, what was compared, and whether that is all of it."""
-    from ...context import store, user_name
-    from ...runs.comparing import compared_file, compared_job, is_job_file
-    from ...runs.differences import differences
-    from ...submit.slurm_version import installed_version
+    from ....app.context import store, user_name
+    from ....app.runs.comparing import compared_file, compared_job, is_job_file
+    from ....app.runs.differences import differences
+    from ....app.submit.slurm_version import installed_version
 
     folder = store().find(old, user=user_name())
     first = compared_job(folder)

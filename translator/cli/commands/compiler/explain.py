@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ....app.input.job_input import job_file, read_source, shown_name
 from ....plural import counted
-from ...input.job_input import job_file, read_source, shown_name
 from ...options import examples, json_option
 from ...output.console import log, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ....app.input.job_input import Source
     from ....rendering.provenance import Origin
-    from ...input.job_input import Source
 
 MAX_WIDTH = 70
 """Characters of a line of the script that are shown, enough to know it by."""
@@ -35,8 +35,8 @@ def command(source: Source, *, as_json: bool) -> int:
 
     FILE is a job file, or - for standard input; FILE:LINE asks about one line of it.
     """
+    from ....app.input.job_input import compile_source
     from ....rendering.provenance import origins
-    from ...input.job_input import compile_source
     from ...output.tables import print_table
 
     name, line = _split(source.file)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...input.job_input import job_file
+from ....app.input.job_input import job_file
 from ...options import examples, json_option
 from ...output.console import escape_control, print_json, print_result
 
 if TYPE_CHECKING:
-    from ...input.job_input import Source
+    from ....app.input.job_input import Source
 
 
 @click.command(
@@ -27,8 +27,8 @@ def command(source: Source, *, as_json: bool) -> int:
 
     FILE is a job file, or - for standard input.
     """
+    from ....app.input.job_input import compile_source
     from ....planning.plan_text import plan_dict, plan_text
-    from ...input.job_input import compile_source
 
     _, compiled = compile_source(source)
     if as_json:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...input.job_input import job_file
+from ....app.input.job_input import job_file
 from ...options import examples, json_option
 from ...output.console import log, print_file, print_json
 
 if TYPE_CHECKING:
-    from ...input.job_input import Source
+    from ....app.input.job_input import Source
 
 
 @click.command(
@@ -30,8 +30,8 @@ def command(source: Source, output: str | None, *, head: bool, as_json: bool) ->
 
     FILE is a job file, or - for standard input.
     """
+    from ....app.input.job_input import compile_source
     from ....rendering.runtime_bundle import SEAL
-    from ...input.job_input import compile_source
 
     _, compiled = compile_source(source)
     script = compiled.script.partition(SEAL)[0] if head else compiled.script

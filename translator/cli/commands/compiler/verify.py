@@ -9,14 +9,14 @@ import click
 
 from paislurm import __version__
 
-from ...input.job_input import optional_job_file
+from ....app.input.job_input import optional_job_file
 from ...options import examples, json_option
 from ...output.console import escape_control, print_json, print_result
 from ...shell.candidates import JobOrFile
 
 if TYPE_CHECKING:
+    from ....app.input.job_input import Source
     from ....rendering.verify import Verdict
-    from ...input.job_input import Source
 
 
 @click.command(
@@ -43,7 +43,7 @@ def command(source: Source, script: str, *, as_json: bool) -> int:
     text = _text(script)
     verdict, difference = verify(text, __version__), ""
     if source.file:
-        from ...input.job_input import compile_source
+        from ....app.input.job_input import compile_source
 
         _, compiled = compile_source(source)
         difference = head_difference(text, compiled.script, (script, f"compiled from {source.file}"))
@@ -58,8 +58,8 @@ def _text(script: str) -> str:
     """Return the script that is meant, byte for byte."""
     from pathlib import Path
 
+    from ....app.context import store, user_name
     from ....state.tidying.kept_script import read_script
-    from ...context import store, user_name
 
     if script == "-":
         data = sys.stdin.buffer.read()

@@ -11,7 +11,7 @@ from ...output.console import log, log_diagnostics, print_file, print_json, prin
 from ...shell.known_names import OfSite
 
 if TYPE_CHECKING:
-    from ...site.profile_file import Written
+    from ....app.site.profile_file import Written
 
 
 @click.group(
@@ -75,10 +75,10 @@ def detect(
     """
     from pathlib import Path
 
+    from ....app.site.ask import detect_at, detect_from_here
+    from ....app.site.probe import ProbeOptions
+    from ....app.site.profile_file import Written, write_profile
     from ....site.detection.profile_text import profile_text
-    from ...site.ask import detect_at, detect_from_here
-    from ...site.probe import ProbeOptions
-    from ...site.profile_file import Written, write_profile
 
     if probe and host is not None:
         raise click.UsageError("--probe looks at files that this machine and a node share: call it at the login node")
@@ -118,10 +118,10 @@ def show(site: str | None, *, as_json: bool) -> int:
     `locked` stands behind what a user's profile and jobs cannot change. A key without a default that the profile
     leaves out is not shown: `paislurm schema site` has all of them.
     """
+    from ....app.input.sites import found_by, origin_of, profile_layers, site_path
     from ....site.layers import layered
     from ....site.load import load_layers
     from ....site.settings import settings
-    from ...input.sites import found_by, origin_of, profile_layers, site_path
     from ...output.tables import print_table
 
     path, layers = site_path(site), profile_layers(site)
@@ -182,9 +182,9 @@ def check(jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
     Without a JOB the profile itself is checked: its keys and locks, who can write to it, whether its programs are here,
     and where Slurm answers, whether the cluster still has what it names.
     """
+    from ....app.input.sites import profile_layers, site_path
+    from ....app.site.check import CANNOT_RUN, check_job, check_profile, site_to_check, status_of
     from ....errors import Severity
-    from ...input.sites import profile_layers, site_path
-    from ...site.check import CANNOT_RUN, check_job, check_profile, site_to_check, status_of
 
     path = site_path(site)
     if jobs or path is None:
@@ -231,7 +231,7 @@ def gpus(partitions: tuple[str, ...], *, host: str | None, as_json: bool) -> int
     Slurm is asked twice, by sinfo and squeue. Nodes that are out of order or reserved have no free GPUs; a node that
     is in several partitions counts in each. `submit --test-only` shows the same of the partitions of one job.
     """
-    from ...estimate.show import show_gpus
+    from ....app.estimate.show import show_gpus
 
     return show_gpus(partitions, host, as_json=as_json)
 

@@ -12,7 +12,7 @@ from ...output.console import log, one_line, print_json, print_result
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ...jobs.cancelling import Done
+    from ....app.jobs.cancelling import Done
 
 MAX_ENDED = 3
 """So many jobs that had ended before are named one by one."""
@@ -27,9 +27,9 @@ def command(jobs: tuple[str, ...], *, last: bool, as_json: bool) -> int:
     JOB is a job's name, user~name, its Slurm id, a group, or a pattern as 'train-*'; `--last` is the job that you
     submitted last. Tasks get TERM and some seconds to save what they have.
     """
-    from ...context import store, user_name
-    from ...jobs.cancelling import cancel_jobs, joined
-    from ...jobs.selecting import asks_for_several, select
+    from ....app.context import store, user_name
+    from ....app.jobs.cancelling import cancel_jobs, joined
+    from ....app.jobs.selecting import asks_for_several, select
     from ...output.views import end_dict
 
     if not jobs and not last:

@@ -47,9 +47,9 @@ def command(job: str, task: str | None, words: tuple[str, ...], *, as_json: bool
     """
     from paislurm.backends.base import JobId
 
-    from ...context import backend, store, user_name
-    from ...jobs.refresh import refresh
-    from ...ownership import check_own, check_script
+    from ....app.context import backend, store, user_name
+    from ....app.jobs.refresh import refresh
+    from ....app.ownership import check_own, check_script
 
     view = refresh(store().find(job, user=user_name()))
     check_own(view.folder, "exec")
@@ -77,7 +77,7 @@ def _task_and_command(task: str | None, words: tuple[str, ...]) -> tuple[str | N
 
 def _one(view: View, word: str | None) -> tuple[JobRole, int]:
     """Return the task that is meant; the name of a role is enough for its only task, none for a job's only one."""
-    from ...jobs.logs.selection import chosen, task_names
+    from ....app.jobs.logs.selection import chosen, task_names
 
     roles = view.history.roles
     try:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from paislurm.backends.base import JobId
 
+    from ....app.jobs.job_sites import JobSites
     from ....monitor.asking.answer import Answer, Ask
     from ....monitor.loop import Monitor
     from ....state.lock import Lock
-    from ...jobs.job_sites import JobSites
 
 MIN_CHARGE = 0.02
 """CPU seconds that are worth a line of the bill."""
@@ -59,14 +59,14 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
     """
     import signal
 
+    from ....app.context import monitor_folder
+    from ....app.input.sites import find_site
+    from ....app.jobs.asking import seldom
+    from ....app.jobs.job_sites import JobSites
+    from ....app.jobs.refresh import monitor_lock
+    from ....app.jobs.rounds import note_round
+    from ....app.jobs.show_bill import show_bill
     from ....monitor.watching.cpu_limit import outlive_warning
-    from ...context import monitor_folder
-    from ...input.sites import find_site
-    from ...jobs.asking import seldom
-    from ...jobs.job_sites import JobSites
-    from ...jobs.refresh import monitor_lock
-    from ...jobs.rounds import note_round
-    from ...jobs.show_bill import show_bill
 
     profile = find_site(site)
     if as_bill:
@@ -112,11 +112,11 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
 def _monitor(
     sites: JobSites, lock: Lock, ask: Callable[[float], Ask], ahead: Callable[[str], int] = lambda _: 0
 ) -> Monitor:
+    from ....app.context import store
+    from ....app.jobs.folders.housekeeping import keep_house
+    from ....app.jobs.refresh import dependencies
     from ....monitor.loop import Monitor
     from ....monitor.notify import NotificationSender
-    from ...context import store
-    from ...jobs.folders.housekeeping import keep_house
-    from ...jobs.refresh import dependencies
 
     sender = NotificationSender(sites.of)
     means = dependencies(lock, sites, seldom=_charging(ask), ahead=ahead)
@@ -125,10 +125,10 @@ def _monitor(
 
 def _step_of(job: str, sites: JobSites, *, once: bool, as_json: bool) -> int:
     """Take a step with one job, and say whether this process did it."""
-    from ...context import store, user_name
-    from ...jobs.asking import seldom
-    from ...jobs.refresh import everything, monitor_lock
-    from ...jobs.step_at_end import MAX_AGE, ahead, take_step
+    from ....app.context import store, user_name
+    from ....app.jobs.asking import seldom
+    from ....app.jobs.refresh import everything, monitor_lock
+    from ....app.jobs.step_at_end import MAX_AGE, ahead, take_step
 
     if not once:
         raise click.UsageError("a JOB goes with --once: a monitor that stays looks after all jobs")
@@ -157,9 +157,9 @@ def _work(monitor: Monitor, *, once: bool) -> bool:
 
 def _charging(ask: Callable[[float], Ask]) -> Callable[[float], Ask]:
     """Return the same questions, which put this process's own CPU time on the bill whenever they are asked."""
+    from ....app.context import bill
     from ....monitor.asking.bill import MONITOR, Call
     from ....monitor.watching.cpu_limit import used
-    from ...context import bill
 
     charged = 0.0
 
@@ -182,8 +182,8 @@ def _go_on_in_another(site: str | None, *, as_json: bool) -> int:
     """
     import subprocess
 
+    from ....app.own_call import own_call
     from ....monitor.watching.cpu_limit import used
-    from ...own_call import own_call
 
     _log(f"{used():.0f} CPU seconds are used, nearly as many as are allowed: another process goes on")
     argv = [*own_call(), "monitor"]

@@ -13,9 +13,9 @@ from ...shell.candidates import PortLabel, Task
 if TYPE_CHECKING:
     from paislurm.backends.ssh.address import Address
 
+    from ....app.where.forwarding import Forwarding
+    from ....app.where.task_places import TaskPlace
     from ....monitor.poll import View
-    from ...where.forwarding import Forwarding
-    from ...where.task_places import TaskPlace
 
 
 @click.command(
@@ -49,8 +49,8 @@ def command(
     """
     import shlex
 
-    from ...context import store, user_name
-    from ...jobs.refresh import refresh
+    from ....app.context import store, user_name
+    from ....app.jobs.refresh import refresh
 
     view = refresh(store().find(job, user=user_name()))
     wanted = _forwarding(view, task, port, local_port)
@@ -70,9 +70,9 @@ def command(
 
 
 def _forwarding(view: View, word: str, port: str, local_port: int | None) -> Forwarding:
-    from ...where.forwarding import Forwarding, port_of
-    from ...where.only_choice import only_port, only_task
-    from ...where.web_pages import web_pages
+    from ....app.where.forwarding import Forwarding, port_of
+    from ....app.where.only_choice import only_port, only_task
+    from ....app.where.web_pages import web_pages
 
     place = _place(view, word or only_task(view))
     pages = web_pages(view.folder, [place])
@@ -83,9 +83,9 @@ def _forwarding(view: View, word: str, port: str, local_port: int | None) -> For
 
 def _place(view: View, word: str) -> TaskPlace:
     """Return where the task is; the name of a role is enough for its only task. NotFoundError unless it runs."""
+    from ....app.jobs.logs.selection import chosen
+    from ....app.where.task_places import task_places
     from ....errors import Diagnostic, NotFoundError
-    from ...jobs.logs.selection import chosen
-    from ...where.task_places import task_places
 
     tasks = chosen(view.history.roles, (word,))
     if len(tasks) > 1:
@@ -111,7 +111,7 @@ def _login(view: View, word: str | None) -> Address:
     from paislurm.backends.registry import SSH
     from paislurm.backends.ssh.address import Address, parse_address
 
-    from ...context import user_name
+    from ....app.context import user_name
 
     if word is not None:
         return parse_address(word)
@@ -147,6 +147,6 @@ def _run(view: View, wanted: Forwarding, node: Address) -> None:
         log(f"open {wanted.url}; Ctrl-C ends this")
         program, *words = wanted.argv(node)
         become([program, *no_new_keys(), *words], os.environ)
-    from ...where.forwarder import forward
+    from ....app.where.forwarder import forward
 
     forward(wanted, lambda: log(f"open {wanted.url} on this machine; Ctrl-C ends this"), log)

@@ -71,10 +71,10 @@ def command(
     On a terminal it asks before it removes more than one job. Elsewhere --yes is needed where the jobs are not named
     one by one, but by a group, a pattern or an option.
     """
+    from ....app.context import store, user_name
+    from ....app.jobs.folders.removing import matching, named
+    from ....app.jobs.selecting import is_pattern, named_groups
     from ....state.tidying.removal import finish_removals
-    from ...context import store, user_name
-    from ...jobs.folders.removing import matching, named
-    from ...jobs.selecting import is_pattern, named_groups
 
     filtered = older_than is not None or bool(states)
     if not jobs and not filtered:
@@ -113,11 +113,11 @@ def _remove(
 
     The exit code is that of the last error, and other jobs are removed all the same.
     """
+    from ....app.jobs.folders.removing import remove_job
+    from ....app.jobs.folders.sizes import JobSize, bulk_of, total
     from ....errors import PaislurmError
     from ....state.publish import writing
     from ....state.tidying.room_taken import room_taken
-    from ...jobs.folders.removing import remove_job
-    from ...jobs.folders.sizes import JobSize, bulk_of, total
     from ...output.console import log_diagnostics
 
     removed: list[dict[str, object]] = []
@@ -157,6 +157,6 @@ def _remove(
 
 
 def _say(verb: str, what: str, room: RoomTaken) -> None:
-    from ...jobs.folders.sizes import size_text
+    from ....app.jobs.folders.sizes import size_text
 
     print_result(one_line(f"{verb} {what} ({size_text(room.size)}, {counted(room.inodes, 'file')})"))

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...input.job_input import optional_job_file
+from ....app.input.job_input import optional_job_file
 from ...options import examples, json_option
 from ...output.console import escape_control, log, print_json, print_result
 from ...shell.candidates import Assignment, Backend, Job, JobOrGroup
 
 if TYPE_CHECKING:
+    from ....app.input.job_input import Source
+    from ....app.submit.submit import Submitted
     from ....state.records import Dependency
-    from ...input.job_input import Source
-    from ...submit.submit import Submitted
 
 
 @click.command(
@@ -94,7 +94,7 @@ def command(
 
     Ctrl-C while waiting leaves the job alone.
     """
-    from ...submit.submit import submit, taken_text
+    from ....app.submit.submit import submit, taken_text
 
     if follow and as_json:
         raise click.UsageError("--follow prints logs, --json one document: use --wait --json")
@@ -109,11 +109,11 @@ def command(
     if sweep:
         if follow:
             raise click.UsageError("--follow shows the logs of one job: `paislurm list --group` shows a sweep")
-        from ...submit.sweep.command import sweep_command
+        from ....app.submit.sweep.command import sweep_command
 
         return sweep_command(source, sweep, dry_run=dry_run, after=before, yes=yes, wait=wait, as_json=as_json)
     if test_only:
-        from ...estimate.show import show_start
+        from ....app.estimate.show import show_start
 
         return show_start(source, before, as_json=as_json)
     submitted = submit(source, dry_run=dry_run, after=before)
@@ -148,8 +148,8 @@ def _what_is_meant(source: Source, again: str | None, backend: str | None, host:
         return replace(source, backend=backend or "slurm", host=host)
     if source.file:
         raise click.UsageError("--again takes the job file that JOB had: leave FILE out")
-    from ...context import store, user_name
-    from ...runs.again import source_again
+    from ....app.context import store, user_name
+    from ....app.runs.again import source_again
 
     return source_again(store().find(again, user=user_name()), source, backend=backend, host=host)
 
@@ -157,17 +157,17 @@ def _what_is_meant(source: Source, again: str | None, backend: str | None, host:
 def _jobs_before(words: tuple[str, ...]) -> tuple[Dependency, ...]:
     if not words:
         return ()
-    from ...submit.after import jobs_before
+    from ....app.submit.after import jobs_before
 
     return jobs_before(words)
 
 
 def _wait(submitted: Submitted, *, follow: bool, as_json: bool) -> int:
     """Wait for the end of a job, and return what its end is worth."""
-    from ...jobs.failure import failure_of
-    from ...jobs.folders.housekeeping import tidy_what_has_just_ended
-    from ...jobs.logs.follow import follow_job
-    from ...jobs.waiting import wait_for_end
+    from ....app.jobs.failure import failure_of
+    from ....app.jobs.folders.housekeeping import tidy_what_has_just_ended
+    from ....app.jobs.logs.follow import follow_job
+    from ....app.jobs.waiting import wait_for_end
     from ...output.exit_status import exit_code, log_ending
     from ...output.views import end_dict
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ....app.input.job_input import slurm_options
 from ...command_group import OTHER_CHANGES
-from ...input.job_input import slurm_options
 from ...options import WholeNumber, examples, jobs_arguments, json_option
 from ...output.console import log, one_line, print_json, print_result
 
 if TYPE_CHECKING:
-    from ...update.updating import Done
+    from ....app.update.updating import Done
 
 MAX_RETRIES = 1_000_000
 
@@ -60,11 +60,11 @@ def command(
 
     Commands, images, tasks and their resources cannot be changed: change the job file and submit it again.
     """
-    from ...context import store, user_name
-    from ...jobs.cancelling import joined
-    from ...jobs.selecting import asks_for_several, select
-    from ...update.updating import update_jobs
-    from ...update.values import values_of
+    from ....app.context import store, user_name
+    from ....app.jobs.cancelling import joined
+    from ....app.jobs.selecting import asks_for_several, select
+    from ....app.update.updating import update_jobs
+    from ....app.update.values import values_of
 
     if hold and release:
         raise click.UsageError("--hold and --release cannot go together")

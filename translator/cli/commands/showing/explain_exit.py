@@ -54,8 +54,8 @@ def command(what: str, site: str | None, *, as_json: bool) -> int:
     CODE is OpenPAI's exit code of a job or task, or its name, or the exit status of a command. STATE is Slurm's word,
     long or short.
     """
+    from ....app.input.sites import find_site
     from ....exit_codes.table import ExitTable
-    from ...input.sites import find_site
 
     explanation = explain(what, ExitTable(find_site(site).exit_rows))
     if as_json:

@@ -15,8 +15,8 @@ from ...shell.candidates import Columns, Group, JobOrGroup
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ....app.jobs.listing import Line
     from ....state.job_folder import JobFolder
-    from ...jobs.listing import Line
 
 ON_A_TERMINAL = 30
 """So many jobs a terminal is shown, unless another number is asked for."""
@@ -69,16 +69,16 @@ def command(
     shows its jobs as --group does; with --columns, --sort, --limit or --since they are shown as any others. A terminal
     shows the newest 30, as far as they fit; a pipe and --json get all of them, whole.
     """
-    from ...context import clock, store, user_name
-    from ...jobs.listing import lines, with_run
-    from ...jobs.selecting import named_groups, select
+    from ....app.context import clock, store, user_name
+    from ....app.jobs.listing import lines, with_run
+    from ....app.jobs.selecting import named_groups, select
     from ...output.job_table import DEFAULT_COLUMNS, needs_run, sorted_lines
     from ...output.several import print_lines
 
     if group is None and len(words) == 1:
         group = next(iter(named_groups(store(), words, user=user_name())), None)
     if group is not None and (since, limit, by, columns) == (None,) * 4:
-        from ...jobs.sweep_table import show_group
+        from ....app.jobs.sweep_table import show_group
 
         return show_group(group, states, as_json=as_json)
     shown = _named(columns.split(",")) if columns else DEFAULT_COLUMNS
@@ -86,7 +86,7 @@ def command(
     now = clock()
     earliest = None if since is None else _since(since, now)
     if group is not None:
-        from ...jobs.sweep_table import folders_of_group
+        from ....app.jobs.sweep_table import folders_of_group
 
         folders: list[JobFolder] | None = folders_of_group(group)
     else:
@@ -134,7 +134,7 @@ def _named(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _since(text: str, now: int) -> int:
-    from ...input.moment import FORMS, moment
+    from ....app.input.moment import FORMS, moment
 
     found = moment(text, now)
     if found is None:
@@ -150,7 +150,7 @@ def _say_more(found: Sequence[Line], rest: Sequence[Line], problems: Sequence[st
         more = f"{len(rest)} more of {counted(len(found), 'job')} {verb(len(rest), 'is', 'are')} not shown{which}"
         log(f"{more}: --limit 0 shows all")
     if any(not line.ended for line in found):
-        from ...jobs.rounds import warn_of_overdue_round
+        from ....app.jobs.rounds import warn_of_overdue_round
 
         warn_of_overdue_round()
     for line in found:

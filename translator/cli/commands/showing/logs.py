@@ -15,9 +15,9 @@ from ...shell.candidates import JobThenTask
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ....app.jobs.logs.follow import Target
+    from ....app.jobs.logs.selection import LogSelection
     from ....state.job_folder import JobFolder
-    from ...jobs.logs.follow import Target
-    from ...jobs.logs.selection import LogSelection
 
 
 def _attempt(_: click.Context, __: click.Parameter, value: str | None) -> int | str | None:
@@ -31,7 +31,7 @@ def _attempt(_: click.Context, __: click.Parameter, value: str | None) -> int | 
 def _since(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
     if value is None:
         return None
-    from ...jobs.logs.since import since
+    from ....app.jobs.logs.since import since
 
     try:
         return since(value, time.time())
@@ -114,11 +114,11 @@ def command(
     With --json: which files there are, not what is in them. A terminal is shown escape sequences as text; a pipe or
     a file gets everything as it was printed.
     """
-    from ...context import store, user_name
-    from ...jobs.failure import failure_of
-    from ...jobs.logs.follow import follow_jobs, show_once, targets
-    from ...jobs.logs.selection import LogSelection
-    from ...jobs.logs.words import jobs_and_tasks
+    from ....app.context import store, user_name
+    from ....app.jobs.failure import failure_of
+    from ....app.jobs.logs.follow import follow_jobs, show_once, targets
+    from ....app.jobs.logs.selection import LogSelection
+    from ....app.jobs.logs.words import jobs_and_tasks
     from ...output.exit_status import log_ending
 
     if follow and (as_json or batch):
@@ -145,7 +145,7 @@ def command(
         return 0
     jobs = targets(folders, selection)
     if as_json:
-        from ...jobs.logs.files import log_files
+        from ....app.jobs.logs.files import log_files
 
         print_json({"files": [file for job in jobs for file in log_files(job, selection)]})
     elif batch:
@@ -156,7 +156,7 @@ def command(
 
 
 def _streams(*, stdout: bool, stderr: bool, runtime: bool) -> tuple[str, ...]:
-    from ...jobs.logs.selection import BOTH
+    from ....app.jobs.logs.selection import BOTH
 
     if not runtime:
         return ("stdout",) if stdout and not stderr else ("stderr",) if stderr and not stdout else BOTH
@@ -180,7 +180,7 @@ def _expression(text: str | None, *, ignore_case: bool) -> re.Pattern[str] | Non
 
 def _show_batch_logs(jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
     """Print what the batch scripts of jobs say, and return those that say nothing."""
-    from ...jobs.logs.follow import bring_logs, show_file
+    from ....app.jobs.logs.follow import bring_logs, show_file
 
     silent: list[JobFolder] = []
     for job in jobs:
@@ -195,7 +195,7 @@ def _show_batch_logs(jobs: Sequence[Target], selection: LogSelection) -> list[Jo
 
 def _log_nothing_yet(folders: Sequence[JobFolder]) -> None:
     """Say of each job why there is nothing to show."""
-    from ...jobs.refresh import refresh
+    from ....app.jobs.refresh import refresh
 
     for folder in folders:
         job_status = refresh(folder).job_status

@@ -37,9 +37,9 @@ def command(
     """
     from pathlib import Path
 
+    from ....app.report.gather import job_reports
+    from ....app.report.page import comparison_page, job_page
     from ...output.output_file import write_output
-    from ...report.gather import job_reports
-    from ...report.page import comparison_page, job_page
 
     folders = _folders(jobs, group, last=last)
     several = group is not None or len(folders) > 1
@@ -65,9 +65,9 @@ def _name(folders: list[JobFolder], group: str | None) -> str:
 
 
 def _folders(jobs: tuple[str, ...], group: str | None, *, last: bool) -> list[JobFolder]:
-    from ...context import store, user_name
-    from ...jobs.selecting import select
-    from ...jobs.sweep_table import folders_of_group
+    from ....app.context import store, user_name
+    from ....app.jobs.selecting import select
+    from ....app.jobs.sweep_table import folders_of_group
 
     if group is None:
         return select(store(), jobs, user=user_name(), last=last)

@@ -56,11 +56,11 @@ def command(
     you submitted last. Many tasks that are alike share a row. More than five jobs have a row each, and below them
     stands why some failed. For an exit code that tells a failure: `wait`.
     """
+    from ....app.context import clock, store, user_name
+    from ....app.jobs.failure import failure_of
+    from ....app.jobs.refresh import refresh_all
+    from ....app.jobs.selecting import asks_for_several, named_groups, select
     from ....monitor.poll import open_job
-    from ...context import clock, store, user_name
-    from ...jobs.failure import failure_of
-    from ...jobs.refresh import refresh_all
-    from ...jobs.selecting import asks_for_several, named_groups, select
     from ...output.task_table import TaskFilter
     from ...output.views import print_view, view_dict
 
@@ -84,9 +84,9 @@ def _print_several(views: Sequence[View], groups: Mapping[str, Sequence[str]], w
 
     Where not all tasks are wanted, only jobs that have some of those are.
     """
-    from ...context import clock
-    from ...jobs.failure import failure_of
-    from ...jobs.listing import line_of
+    from ....app.context import clock
+    from ....app.jobs.failure import failure_of
+    from ....app.jobs.listing import line_of
     from ...output.several import A_FEW, print_few, print_many, total_texts
 
     if wanted.states or wanted.patterns:
@@ -107,7 +107,7 @@ def _print_several(views: Sequence[View], groups: Mapping[str, Sequence[str]], w
 def _say_more(views: Sequence[View]) -> None:
     """Say what is not known of jobs, and why."""
     if any(not view.job_status.ended for view in views):
-        from ...jobs.rounds import warn_of_overdue_round
+        from ....app.jobs.rounds import warn_of_overdue_round
 
         warn_of_overdue_round()
     for error in dict.fromkeys(view.backend_error for view in views if view.backend_error):

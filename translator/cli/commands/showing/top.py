@@ -11,9 +11,9 @@ from ...output.console import log, print_json, print_result
 from ...shell.candidates import Task
 
 if TYPE_CHECKING:
+    from ....app.usage.running import RunningRole
+    from ....app.usage.usage import Measured
     from ....monitor.poll import View
-    from ...usage.running import RunningRole
-    from ...usage.usage import Measured
 
 
 @click.command(
@@ -29,19 +29,19 @@ def command(job: str, task: str | None, *, as_json: bool) -> int:
     tasks of a role. Where it gathers nothing, and where TASK names a role or a task, the processes of each
     task are looked at for a second, by one srun.
     """
-    from ...context import clock, store, user_name
-    from ...jobs.refresh import refresh
-    from ...usage.running import running_roles
+    from ....app.context import clock, store, user_name
+    from ....app.jobs.refresh import refresh
+    from ....app.usage.running import running_roles
 
     view = refresh(store().find(job, user=user_name()))
     roles = _wanted(view, running_roles(view), task)
     measured = _measured(view, roles, clock(), each=task is not None)
     if as_json:
-        from ...usage.show import measured_dict
+        from ....app.usage.show import measured_dict
 
         print_json(measured_dict(view, measured))
         return 0
-    from ...usage.show import measured_text, print_usages
+    from ....app.usage.show import measured_text, print_usages
 
     print_usages(measured)
     print_result("")
@@ -58,8 +58,8 @@ def _wanted(view: View, roles: list[RunningRole], word: str | None) -> list[Runn
     """Return the roles with those of their tasks that a word means; NotFoundError if none of them runs."""
     from dataclasses import replace
 
+    from ....app.jobs.logs.selection import chosen
     from ....errors import Diagnostic, NotFoundError
-    from ...jobs.logs.selection import chosen
 
     wanted = {(role.name, index) for role, index in chosen(view.history.roles, (word,) if word else ())}
     found = [
@@ -75,11 +75,11 @@ def _wanted(view: View, roles: list[RunningRole], word: str | None) -> list[Runn
 
 
 def _measured(view: View, roles: list[RunningRole], now: int, *, each: bool) -> Measured:
-    from ...context import backend
-    from ...ownership import check_script
-    from ...usage.in_tasks import usages_in_tasks
-    from ...usage.of_steps import slurm_usages
-    from ...usage.usage import Measured
+    from ....app.context import backend
+    from ....app.ownership import check_script
+    from ....app.usage.in_tasks import usages_in_tasks
+    from ....app.usage.of_steps import slurm_usages
+    from ....app.usage.usage import Measured
 
     known = view.history
     found = None if each else slurm_usages(view, roles, now)

@@ -15,7 +15,7 @@ from ...shell.candidates import JobOrGroup
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...jobs.listing import Line
+    from ....app.jobs.listing import Line
 
 MAX_LINES = 10
 """So many jobs are told of when the screen is left."""
@@ -38,8 +38,8 @@ def command(jobs: tuple[str, ...], *, once: bool, as_json: bool) -> int:
     Elsewhere, and with --json, a line for each change; that ends when all have ended. Ctrl-C ends the watching, and
     no job.
     """
-    from ...context import store, user_name
-    from ...jobs.selecting import select
+    from ....app.context import store, user_name
+    from ....app.jobs.selecting import select
 
     names = [folder.name for folder in select(store(), jobs, user=user_name())] if jobs else []
     if once and not as_json:
@@ -81,9 +81,9 @@ def _log_nothing_left() -> None:
 
 def _print_changes(names: Sequence[str], *, once: bool, as_json: bool) -> bool:
     """Print a line whenever a job stands in another way, until all have ended or `once`; False if there is none."""
-    from ...jobs.changes import JobLines
-    from ...jobs.listing import lasting
-    from ...jobs.waiting import TICK
+    from ....app.jobs.changes import JobLines
+    from ....app.jobs.listing import lasting
+    from ....app.jobs.waiting import TICK
 
     jobs, before, told = JobLines(names), dict[str, "Line"](), ""
     while True:
@@ -105,7 +105,7 @@ def _print_changes(names: Sequence[str], *, once: bool, as_json: bool) -> bool:
 
 
 def _text(line: Line) -> str:
-    from ...context import clock
+    from ....app.context import clock
     from ...output.job_table import WATCH_COLUMNS, cells
     from ...output.times import format_time
 

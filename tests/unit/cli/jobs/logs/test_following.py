@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.jobs import waiting
-from paislurm.translator.cli.jobs.logs import looks, printer, task_log
-from paislurm.translator.cli.jobs.logs.job_logs import JobLogs
-from paislurm.translator.cli.jobs.logs.log_folder import LogFolder
-from paislurm.translator.cli.jobs.logs.looks import Looks
-from paislurm.translator.cli.jobs.logs.selection import ALL_LOGS, BOTH
+from paislurm.translator.app.jobs import waiting
+from paislurm.translator.app.jobs.logs import looks, printer, task_log
+from paislurm.translator.app.jobs.logs.job_logs import JobLogs
+from paislurm.translator.app.jobs.logs.log_folder import LogFolder
+from paislurm.translator.app.jobs.logs.looks import Looks
+from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, BOTH
 from paislurm.translator.cli.output import console
 
 from ....monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, leave_result, observed
@@ -225,7 +225,7 @@ def test_thousands_of_quiet_logs_are_left_alone(
         print_to(folder, index, "begun\n")
     os.utime(logs, (1, 1))
     now = [100.0]
-    monkeypatch.setattr("paislurm.translator.cli.jobs.logs.job_logs.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("paislurm.translator.app.jobs.logs.job_logs.time.monotonic", lambda: now[0])
     followed = JobLogs(folder, folder.history(), ALL_LOGS, printer.printer(ALL_LOGS, several=True), follows=True)
     assert followed.print_new()
     assert capfdbinary.readouterr().out.count(b"| begun\n") == 1000

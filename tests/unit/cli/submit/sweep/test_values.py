@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.cli.submit.sweep.names import LONGEST, endings
-from paislurm.translator.cli.submit.sweep.values import MAX_JOBS, points, values
+from paislurm.translator.app.submit.sweep.names import LONGEST, endings
+from paislurm.translator.app.submit.sweep.values import MAX_JOBS, points, values
 from paislurm.translator.errors import UsageError
 from paislurm.translator.protocol.v2.overrides import value_of
 

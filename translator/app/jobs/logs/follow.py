@@ -1,0 +1,125 @@
+"""Show what the tasks of jobs print: once, or as it comes until the jobs have ended."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from ....cli.output.console import log, raw_output
+from ....errors import BackendError, NotFoundError
+from ...context import user_name
+from ..fetching import Fetcher, fetch, run_folder_with_logs
+from ..page_lines import PageLines
+from ..waiting import MAX_INTERVAL, wait_for_end
+from .job_logs import JobLogs
+from .printer import printer
+from .selection import ALL_LOGS, chosen
+from .tail import open_log, start_of_last_lines, written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from ....monitor.poll import View
+    from ....state.history import History
+    from ....state.job_folder import JobFolder
+    from ....state.records import JobRole
+    from .selection import LogSelection
+
+
+class Target(NamedTuple):
+    """A job and those of its tasks that are meant."""
+
+    folder: JobFolder
+    known: History
+    tasks: Sequence[tuple[JobRole, int]]
+
+
+def targets(folders: Sequence[JobFolder], selection: LogSelection) -> list[Target]:
+    """Return the jobs that have such tasks; NotFoundError if none has."""
+    found: list[Target] = []
+    errors: list[NotFoundError] = []
+    for folder in folders:
+        known = folder.history()
+        try:
+            found.append(Target(folder, known, chosen(known.roles, selection.tasks)))
+        except NotFoundError as error:
+            errors.append(error)
+    if errors and not found:
+        raise errors[0]
+    return found
+
+
+def bring_logs(target: Target, selection: LogSelection) -> None:
+    """Bring the logs that are wanted, where they are at a login node; what does not answer is said, and no more."""
+    first = selection.first_attempt(target.known)
+    last = target.known.attempt if selection.all_attempts else first
+    try:
+        for attempt in range(first, last + 1):
+            fetch(target.known, run_folder_with_logs(target.folder, target.known, target.tasks, attempt))
+    except BackendError as error:
+        log(f"warning: what is shown may be old: {error.diagnostics[0].message}")
+
+
+def _open(jobs: Sequence[Target], selection: LogSelection, *, follows: bool) -> list[JobLogs]:
+    for job in jobs:
+        bring_logs(job, selection)
+    total = sum(len(job.tasks) for job in jobs)
+    shown = printer(selection, several=total > 1)
+    names = [job.folder.name.removeprefix(f"{user_name()}~") if len(jobs) > 1 else "" for job in jobs]
+    return [
+        JobLogs(job.folder, job.known, selection, shown, follows=follows, name=name, total=total)
+        for job, name in zip(jobs, names, strict=True)
+    ]
+
+
+def show_once(jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
+    """Print what is there, and return the jobs that have printed nothing."""
+    opened = _open(jobs, selection, follows=False)
+    return [job.folder for job, logs in zip(jobs, opened, strict=True) if not logs.print_last()]
+
+
+def follow_jobs(
+    folders: Sequence[JobFolder], selection: LogSelection, *, max_age: float | None = None
+) -> Iterator[View]:
+    """Print what comes until the jobs have ended, and yield how each did; `max_age` as in `wait_for_end`."""
+    jobs = targets(folders, selection)
+    opened = _open(jobs, selection, follows=True)
+    fetchers = [Fetcher(job.folder, job.tasks) for job in jobs]
+    # Of several jobs `status` tells the pages.
+    pages = [PageLines(job.folder) for job in jobs] if len(jobs) == 1 else []
+    for number, job in enumerate(jobs):
+
+        def print_new(first: int = number) -> None:
+            # The job that is waited for is fetched by who waits.
+            for fetcher in fetchers[first + 1 :]:
+                fetcher()
+            for logs in opened[first:]:
+                logs.print_new()
+            for lines in pages:
+                lines.print_new()
+
+        view = wait_for_end(job.folder, max_age=max_age, shortest=MAX_INTERVAL, between=print_new, tasks=job.tasks)
+        opened[number].print_last()
+        yield view
+
+
+def follow_job(folder: JobFolder, *, max_age: float) -> View:
+    """Print all that comes until the job has ended, and return how it did; `max_age` as in `wait_for_end`."""
+    return next(follow_jobs([folder], ALL_LOGS, max_age=max_age))
+
+
+def show_file(path: Path, tail: int | None, owner: int) -> bool:
+    """Print one file of a job that belongs to `owner`, and tell whether it is there."""
+    try:
+        descriptor = open_log(path, owner)
+    except FileNotFoundError:
+        return False
+    output = raw_output()
+    try:
+        for piece, _ in written(descriptor, 0 if tail is None else start_of_last_lines(path, tail, owner)):
+            output.write(piece)
+    finally:
+        os.close(descriptor)
+    output.flush()
+    return True

@@ -1,0 +1,102 @@
+"""Print the logs of one job, an attempt after the other: what is there, and what is new since."""
+
+from __future__ import annotations
+
+import time
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from ....cli.output.console import log
+from .looks import Looks
+from .selection import attempt_logs
+
+if TYPE_CHECKING:
+    from ....state.history import History
+    from ....state.job_folder import JobFolder
+    from .printer import Printer
+    from .selection import LogSelection
+
+
+class JobLogs:
+    """Print what the attempts of a job print, one after the other; of one attempt alone if it is named.
+
+    `follows` if what comes is wanted too. Of several jobs, `name` stands before the name of each task, and `total` is
+    how many tasks they all have.
+    """
+
+    def __init__(
+        self,
+        folder: JobFolder,
+        known: History,
+        selection: LogSelection,
+        printer: Printer,
+        *,
+        follows: bool,
+        name: str = "",
+        total: int = 0,
+    ) -> None:
+        self._folder, self._known, self._selection, self._printer = folder, known, selection, printer
+        self._follows, self._total = follows, total
+        self._moves = selection.all_attempts or (follows and selection.attempt is None)
+        self._before = f"{name} " if name else ""
+        self._open(selection.first_attempt(known))
+
+    def _open(self, attempt: int) -> None:
+        self._attempt = attempt
+        self._is_first = attempt <= self._known.attempt
+        self._of = attempt_logs(self._folder, self._known, self._selection, attempt, may_come=not self._is_first)
+        self._looks = Looks(len(self._of.logs), self._total)
+        self._numbers = {(log.role, log.index): number for number, log in enumerate(self._of.logs)}
+        if self._selection.all_attempts or attempt > self._known.attempt:
+            log(f"attempt {attempt} of {self._folder.name}")
+
+    def print_new(self, *, everything: bool = False) -> bool:
+        """Print what is new, and go on to the next attempt when there is one; tell whether there was anything.
+
+        Of thousands of tasks not all are looked at each time, unless `everything` is.
+        """
+        anything = False
+        while self._moves and self._folder.attempt(self._attempt + 1).is_dir():
+            anything |= self._print(everything=True)
+            self._print_rest()
+            self._printer.flush()
+            self._open(self._attempt + 1)
+        anything |= self._print(everything=everything)
+        self._printer.flush()
+        return anything
+
+    def print_last(self) -> bool:
+        """Print all that is new, and last lines that have no end; tell whether there was anything."""
+        anything = self.print_new(everything=True)
+        self._print_rest()
+        self._printer.flush()
+        return anything
+
+    def _print(self, *, everything: bool) -> bool:
+        now = time.monotonic()
+        for role, folder in self._of.folders.items():
+            for index in folder.look(afresh=everything):
+                if (number := self._numbers.get((role, index))) is not None:
+                    self._looks.wake(number, now)
+        everything = everything or self._is_first
+        numbers = range(len(self._of.logs)) if everything else self._looks.due(now)
+        with_news = [number for number in numbers if self._print_task(number, now)]
+        self._is_first = False
+        return bool(with_news)
+
+    def _print_task(self, number: int, now: float) -> bool:
+        task_log, has_news = self._of.logs[number], False
+        label = self._before + task_log.label
+        for stream, pieces in groupby(task_log.read(), key=lambda piece: piece.stream):
+            for piece in pieces:
+                self._printer.write(label, piece, at_first=self._is_first)
+            if self._is_first:
+                self._printer.end_first(label, stream, whole=not self._follows)
+            has_news = True
+        if task_log.has_files():
+            self._looks.looked(number, now, has_news=has_news)
+        return has_news
+
+    def _print_rest(self) -> None:
+        for task_log in self._of.logs:
+            self._printer.rest(self._before + task_log.label)

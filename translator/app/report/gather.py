@@ -1,0 +1,128 @@
+"""Read what a report is made of: the journal, the files of all attempts, and how the job stands now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...cli.output.views import backend_state
+from ...errors import BackendError
+from ...monitor.watching.job_files import result_of
+from ...report.build import DETAILED, AttemptFiles, Endpoint, JobEvidence, job_report
+from ...state.journal import read
+from ...state.peers import read_peers
+from ...state.script_reports import read_scripts
+from ...state.task_reports import read_runs
+from ..context import clock
+from ..jobs.failure import failure_of
+from ..jobs.fetching import fetch, run_folder_with_logs
+from ..jobs.refresh import refresh_all
+from .run_facts import run_facts
+from .source import linked_source
+from .tails import first_failed, tails
+from .usage import usages
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...monitor.poll import View
+    from ...report.model import JobReport
+    from ...state.job_folder import JobFolder
+    from ...state.records import JobRole
+    from ...state.result import Result
+
+MAX_ATTEMPTS = 200
+"""The newest ones are shown."""
+
+
+def job_reports(folders: Sequence[JobFolder], *, site: str | None = None, details: bool) -> list[JobReport]:
+    """Return the reports of jobs; with `details` with logs, job file and script. OSError for one without a journal."""
+    from ...monitor.poll import open_job
+
+    views = refresh_all([open_job(folder) for folder in folders])
+    return [_report(view, site, details=details) for view in views]
+
+
+def _report(view: View, site: str | None, *, details: bool) -> JobReport:
+    folder, known = view.folder, view.history
+    records = (*read(folder.journal).records, *view.news)
+    used = usages(known, records) if details else {}
+    first = max(0, known.attempt - MAX_ATTEMPTS + 1)
+    notes = [*view.read_errors, *([view.backend_error] if view.backend_error else [])]
+    if first:
+        notes.append(f"of {known.attempt + 1} attempts the last {MAX_ATTEMPTS} are shown")
+    attempts = []
+    for number in range(first, known.attempt + 1):
+        files, errors = _attempt(view, number, details=details and number > known.attempt - DETAILED)
+        attempts.append(replace(files, usages=used.get(number, {})))
+        notes += errors
+    run = run_facts(folder, known)
+    if details:
+        notes += _bring_logs(view, attempts)
+    return job_report(
+        JobEvidence(
+            name=folder.name,
+            folder=str(folder.path),
+            now=clock(),
+            history=known,
+            records=records,
+            job_status=view.job_status,
+            attempts=attempts,
+            backend_state=backend_state(view),
+            run=run,
+            failure=failure_of(view),
+            tails=tuple(tails(folder, known, attempts)) if details else (),
+            source=linked_source(folder, known, site, run.parameters) if details else None,
+            notes=tuple(notes),
+        )
+    )
+
+
+def _bring_logs(view: View, attempts: Sequence[AttemptFiles]) -> list[str]:
+    """Bring the logs of the tasks that failed, where they are at a login node; return in words why some are not."""
+    folder, known = view.folder, view.history
+    roles = {role.name: role for role in known.roles}
+    try:
+        for files in attempts[-DETAILED:]:
+            tasks = [(roles[task.role], task.index) for task in first_failed(files.result) if task.role in roles]
+            if tasks:
+                fetch(known, run_folder_with_logs(folder, known, tasks, files.number))
+    except BackendError as error:
+        return [f"lines of logs may be missing: {error.diagnostics[0].message}"]
+    return []
+
+
+def _attempt(view: View, number: int, *, details: bool) -> tuple[AttemptFiles, tuple[str, ...]]:
+    """Return the files of an attempt, and in words what cannot be read of them."""
+    folder, roles = view.folder, view.history.roles
+    result, errors = result_of(folder, number, late=False)
+    if result is not None and not details:
+        return AttemptFiles(number=number, result=result), errors
+    # Without a result these alone tell when tasks began.
+    by_position = read_runs(folder.reports(number))
+    runs = {role.folder: by_position.get(position, {}) for position, role in enumerate(roles)}
+    if not details:
+        return AttemptFiles(number=number, runs=runs), errors
+    return AttemptFiles(
+        number=number,
+        result=result,
+        runs=runs,
+        scripts={role.folder: read_scripts(folder.scripts(number, role)) for role in roles},
+        endpoints=_endpoints(folder, number, roles, result),
+    ), errors
+
+
+def _endpoints(
+    folder: JobFolder, number: int, roles: Sequence[JobRole], result: Result | None
+) -> dict[tuple[str, int], Endpoint]:
+    """Return where tasks were reached: by the result, or else by what the nodes wrote, which goes at the end."""
+    names = {position: role.name for position, role in enumerate(roles)}
+    found: dict[tuple[str, int], Endpoint] = {
+        (names[role], index): Endpoint(peer.address, peer.ports)
+        for (role, index), peer in read_peers(folder.reports(number)).items()
+        if role in names
+    }
+    for task in result.tasks if result else ():
+        if task.address:
+            found[task.role, task.index] = Endpoint(task.address, task.ports)
+    return found

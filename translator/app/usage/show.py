@@ -1,0 +1,75 @@
+"""What tasks use, as a table and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from ...cli.output.tables import print_table
+from ...cli.output.times import elapsed_text
+from ...plural import counted
+from .usage import SENTENCES
+
+if TYPE_CHECKING:
+    from ...monitor.poll import View
+    from .usage import Measured, Usage
+
+COLUMNS = ("task", "node", "CPUs", "CPU time", "memory", "most", "GPU", "GPU memory")
+
+
+def measured_dict(view: View, measured: Measured) -> dict[str, object]:
+    """Return it for `--json`."""
+    rows = [asdict(usage) for usage in measured.usages]
+    return {
+        "name": view.folder.name,
+        "job_id": view.history.job_id,
+        "measured_by": measured.source,
+        "measured_at": measured.time,
+        "usages": [row | {"node": row["node"] or None} for row in rows],
+    }
+
+
+def print_usages(measured: Measured) -> None:
+    """Print a row for each task, or each role whose tasks are known together."""
+    rows = [_row(usage) for usage in measured.usages]
+    used = [position for position, _ in enumerate(COLUMNS) if position < 5 or any(row[position] != "-" for row in rows)]
+    print_table(tuple(COLUMNS[each] for each in used), [tuple(row[each] for each in used) for row in rows])
+
+
+def measured_text(measured: Measured) -> str:
+    """Return where the figures come from, and how old they are."""
+    return SENTENCES[measured.source]
+
+
+def _row(usage: Usage) -> tuple[str, ...]:
+    tasks = counted(usage.running_tasks, "task")
+    name = f"{usage.role} ({tasks})" if usage.index is None else f"{usage.role}-{usage.index}"
+    return (
+        name,
+        usage.node or "-",
+        "-" if usage.cpus_busy is None else f"{usage.cpus_busy:.2f}",
+        elapsed_text(usage.cpu_time),
+        memory_text(usage.used_memory_mib),
+        memory_text(usage.max_memory_mib),
+        "-" if usage.gpu_percent is None else f"{usage.gpu_percent} %",
+        memory_text(usage.gpu_memory_mib),
+    )
+
+
+def used_text(cpus: float | None, memory: int, most: int | None, gpu: int | None, gpu_memory: int | None) -> str:
+    """Return what a task uses: `1.80 CPUs, 2.1 GiB of memory (at most 2.4 GiB), 71 % of its GPUs`."""
+    peak = "" if most is None else f" (at most {memory_text(most)})"
+    parts = [
+        "" if cpus is None else f"{cpus:.2f} CPUs",
+        f"{memory_text(memory)} of memory{peak}",
+        "" if gpu is None else f"{gpu} % of its GPUs",
+        "" if gpu_memory is None else f"{memory_text(gpu_memory)} of GPU memory",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def memory_text(mib: int | None) -> str:
+    """Return memory in the unit that fits: `512 MiB`, `1.5 GiB`."""
+    if mib is None:
+        return "-"
+    return f"{mib} MiB" if mib < 1024 else f"{mib / 1024:.1f} GiB"
