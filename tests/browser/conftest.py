@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app import context
-from paislurm.translator.app.context import user_name
+from paislurm.translator.app import session as context
+from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.main import main
 from tests.unit.report import made, made_groups
 

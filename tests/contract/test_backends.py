@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SAVES = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done"
 ASK = """
 import dataclasses, json, sys
-from paislurm.translator.app.context import backend
+from paislurm.translator.app.session import backend
 
 def plain(found):
     if dataclasses.is_dataclass(found):

@@ -153,7 +153,7 @@ class Client:
 
     def find(self, job: str) -> JobRun:
         """Return a job by its name, `user~name` or Slurm id; NotFoundError where there is none."""
-        from ..app.context import store, user_name
+        from ..app.session import store, user_name
 
         with self._call():
             return self._run(store().find(job, user=user_name()))
@@ -164,9 +164,9 @@ class Client:
         `words` are names, ids, patterns such as "train-*" and sweeps; without one it is every job, with `everything`
         also those whose names later jobs have taken. Raises NotFoundError for a word that means no job.
         """
-        from ..app.context import store, user_name
         from ..app.jobs.listing import lines
         from ..app.jobs.selecting import select
+        from ..app.session import store, user_name
 
         with self._call():
             names = {folder.name for folder in select(store(), words, user=user_name())} if words else None
@@ -247,7 +247,7 @@ class Client:
 
     def _folder(self, job: JobRun | str) -> JobFolder:
         """Return the folder of a job: of one that is held, also when a later one has its name."""
-        from ..app.context import store, user_name
+        from ..app.session import store, user_name
         from ..errors import NotFoundError
         from ..monitor.after import find_job
 
@@ -259,8 +259,8 @@ class Client:
         return found[0]
 
     def _folders(self, jobs: Sequence[JobRun | str]) -> list[JobFolder]:
-        from ..app.context import store, user_name
         from ..app.jobs.selecting import select
+        from ..app.session import store, user_name
 
         found: dict[str, JobFolder] = {}
         for job in jobs:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import paislurm
-from paislurm.translator.app import context
+from paislurm.translator.app import session as context
 from paislurm.translator.app.caller import Caller, calling
 from paislurm.translator.app.submit import background
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from paislurm.translator.app import context
-from paislurm.translator.app.context import clock, user_name
+from paislurm.translator.app import session as context
 from paislurm.translator.app.input import sites
 from paislurm.translator.app.jobs import asking
+from paislurm.translator.app.session import clock, user_name
 from paislurm.translator.app.submit import background
 from paislurm.translator.state.job_folder import JobFolder
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.context import _components, backend
+from paislurm.translator.app.session import _components, backend
 
 from ..monitor.jobs import CREATED, INTENT, SUBMITTED, job_folder
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app import context
-from paislurm.translator.app.context import clock, user_name
+from paislurm.translator.app import session as context
+from paislurm.translator.app.session import clock, user_name
 from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.cli.output.documents import document as shown
 from paislurm.translator.cli.schemas.output_schema import meanings

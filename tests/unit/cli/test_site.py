@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.runner import Completed, LocalRunner
-from paislurm.translator.app import context
+from paislurm.translator.app import session as context
 from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.app.site.ask import Machine, ask, machine_of, this_machine
 from paislurm.translator.errors import BackendError, Diagnostic, UnreachableError

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.context import _transport
 from paislurm.translator.app.input.sites import find_site, profile_files
+from paislurm.translator.app.session import _transport
 from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.errors import Diagnostic, SiteError, UnreachableError
 from paislurm.translator.state.job_folder import JobFolder

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from paislurm.translator.app.context import user_name
+from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.command_group import COMMANDS
 from tests.standins import with_standins
 

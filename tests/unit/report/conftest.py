@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app import context
+from paislurm.translator.app import session as context
 from paislurm.translator.state.tidying import tidy
 
 from ..cli.running import Runner

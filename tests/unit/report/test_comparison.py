@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.context import user_name
-from paislurm.translator.app.jobs.sweep_table import folders_of_group
 from paislurm.translator.app.report.gather import job_reports
 from paislurm.translator.app.report.page import NAMED, comparison_page, in_phase, retry_sentence
+from paislurm.translator.app.session import user_name
+from paislurm.translator.cli.output.sweep_table import folders_of_group
 from paislurm.translator.report.chart_rows import runs_gantt
 
 from .made import Made, T, task

@@ -18,11 +18,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from paislurm.backends.runner import Completed
-from paislurm.translator.app.context import user_name
 from paislurm.translator.app.report import gather, page, usage
 from paislurm.translator.app.report.charts import NARROW, WIDE, drawn_counts, drawn_gantt
 from paislurm.translator.app.report.gather import job_reports
 from paislurm.translator.app.report.page import Chart, job_page
+from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.output.console import one_line
 from paislurm.translator.errors import BackendError, Diagnostic
 from paislurm.translator.report.build import DETAILED

@@ -11,7 +11,7 @@ from paislurm.backends.registry import OF_THIS_SLURM
 from ...monitor.asking.answer import Answer, ask_now
 from ...monitor.asking.bill import HOUR, retry_times, room_at
 from ...monitor.asking.shared_answers import SharedAnswers
-from ..context import backend, bill, clock, home_of_caller, monitor_folder, this_process
+from ..session import backend, bill, clock, home_of_caller, monitor_folder, this_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

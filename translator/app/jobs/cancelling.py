@@ -13,8 +13,8 @@ from ...monitor.poll import open_job
 from ...monitor.retry import STOPPED
 from ...monitor.transition import abandoned
 from ...state.records import Cancelled
-from ..context import backend, clock, user_name
 from ..ownership import check_own
+from ..session import backend, clock, user_name
 from .refresh import refresh, refresh_all
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...state.job_folder import JobFolder
-from ..context import store
+from ..session import store
 from .asking import BY_A_PERSON
 from .job_sites import JobSites
 from .listing import lasting, lines

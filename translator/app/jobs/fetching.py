@@ -12,7 +12,7 @@ from paislurm.backends.registry import is_elsewhere
 
 from ...cli.output.console import log
 from ...errors import BackendError
-from ..context import backend
+from ..session import backend
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

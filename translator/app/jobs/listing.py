@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from ...cli.output.asked import asked_of
 from ...folded_names import by_numbers
 from ...lazy import dataclass
 from ...monitor.job_status import JobStatus
@@ -16,7 +15,8 @@ from ...monitor.transition import without_countdown
 from ...monitor.waits import advice
 from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
-from ..context import user_name
+from ..session import user_name
+from .asked import asked_of
 from .asking import BY_A_PERSON
 from .logs.result import result_of
 from .refresh import refresh_all

@@ -15,8 +15,8 @@ from ...state.ended_jobs import EndedJob
 from ...state.lock import Lock
 from ...state.shared_files import SharedFiles
 from ...state.tidying.tidy import is_tidy, tidy
-from ..context import backend, clock, monitor_folder, store, this_process, user_name
 from ..ownership import is_private
+from ..session import backend, clock, monitor_folder, store, this_process, user_name
 from .asking import BY_A_PERSON, overheard, seldom, when_room
 from .job_sites import JobSites, missing_profile
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...cli.output.console import log
 from ...errors import FolderError
 from ...state.rounds import FILE, Round, add, overdue, rounds
-from ..context import monitor_folder, scrontab
+from ..session import monitor_folder, scrontab
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,10 +13,10 @@ from ...state.journal import read
 from ...state.peers import read_peers
 from ...state.script_reports import read_scripts
 from ...state.task_reports import read_runs
-from ..context import clock
 from ..jobs.failure import failure_of
 from ..jobs.fetching import fetch, run_folder_with_logs
 from ..jobs.refresh import refresh_all
+from ..session import clock
 from .run_facts import run_facts
 from .source import linked_source
 from .tails import first_failed, tails

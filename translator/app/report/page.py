@@ -16,14 +16,14 @@ from paislurm import __version__
 from ...cli.options import STATES
 from ...cli.output.console import one_line, visible
 from ...cli.output.failure import failure_rows
-from ...cli.output.times import by_size, decimal, format_time
+from ...cli.output.usage_table import used_text
 from ...plural import counted, some_of
 from ...report.build import DETAILED
 from ...report.chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, short_names, task_counts, tasks_gantt
 from ...report.durations import duration
 from ...report.reasons import by_reason
 from ...shipped import shipped_text
-from ..usage.show import used_text
+from ...times import by_size, decimal, format_time
 from .charts import NARROW, WIDE, drawn_counts, drawn_gantt
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from paislurm.backends.slurm.step_usage import accounted_usages
 
 from ...errors import BackendError
 from ...state.records import Submitted
-from ..context import slurm_runner
+from ..session import slurm_runner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,8 +11,8 @@ from ...errors import Diagnostic, NotFoundError, UsageError
 from ...planning.plan_text import plan_dict
 from ...state.safe_read import CorruptDataError, json_object, read_end
 from ...state.tidying.kept_script import read_script
-from ..context import store, user_name
 from ..input.job_input import STDIN, compile_source, shown_name
+from ..session import store, user_name
 from .again import run_of, source_of
 from .differences import Compared
 from .recording import parameters_of

@@ -15,10 +15,10 @@ from paislurm import __version__
 
 from ...protocol.v2.overrides import value_of
 from ...state.run_record import HIDDEN, FileDigest, RunRecord
-from ..context import user_name
 from ..input.job_input import STDIN
 from ..input.secret_file import secret_texts
 from ..input.sites import profile_files, read_at_most
+from ..session import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

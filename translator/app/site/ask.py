@@ -20,7 +20,7 @@ from ...site.detection.config import slurm_config
 from ...site.detection.detect import detect
 from ...site.detection.nodes import nodes
 from ...site.detection.probe import SYSFS
-from .. import context
+from .. import session as context
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,11 +20,11 @@ from ...site.differences import differences
 from ...site.layers import layered
 from ...site.load import load_layers
 from ...validation.diagnostics import DiagnosticCollector
-from ..context import store
 from ..input.bash_syntax import bash_syntax_errors
 from ..input.job_input import read_source, shown_name
 from ..input.sites import find_site, site_path, user_path
 from ..room import check_room
+from ..session import store
 from .ask import detect_from_here
 
 if TYPE_CHECKING:

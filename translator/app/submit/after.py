@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 from ...errors import Diagnostic, FolderError, UsageError
 from ...state.records import Dependency
-from ..context import store, user_name
 from ..jobs.refresh import is_own, refresh
 from ..jobs.selecting import select
+from ..session import store, user_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

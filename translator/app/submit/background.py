@@ -8,9 +8,9 @@ from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING
 
 from ..caller import environment
-from ..context import monitor_folder
 from ..jobs.refresh import monitor_lock
 from ..own_call import own_call
+from ..session import monitor_folder
 
 if TYPE_CHECKING:
     from ...site.profile import Site

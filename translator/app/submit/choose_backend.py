@@ -5,7 +5,7 @@ from __future__ import annotations
 from paislurm.backends.registry import AUTO
 
 from ...errors import BackendError
-from ..context import backend
+from ..session import backend
 
 
 def choose_backend(name: str) -> str:

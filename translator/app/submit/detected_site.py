@@ -8,8 +8,8 @@ from paislurm.backends.registry import OF_THIS_SLURM, is_elsewhere
 
 from ...cli.output.console import log
 from ...errors import PaislurmError, UnreachableError
-from ..context import store
 from ..input.sites import detected_path, find_site, is_named, site_path, user_path
+from ..session import store
 from .slurm_version import is_of_today
 
 if TYPE_CHECKING:

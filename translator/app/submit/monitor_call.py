@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ...cli.output.console import log
 from ..caller import setting
-from ..context import store
 from ..jobs.rounds import await_no_rounds, await_rounds, warn_of_overdue_round
 from ..own_call import own_call
+from ..session import store
 
 if TYPE_CHECKING:
     from ...site.profile import Site

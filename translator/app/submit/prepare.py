@@ -11,11 +11,11 @@ from paislurm.backends.registry import is_elsewhere
 from ...cli.output.console import log_diagnostics
 from ...errors import PaislurmError, PlanError, ProtocolError
 from ...lazy import dataclass
-from ..context import store, user_name
 from ..input.code_size import code_size_errors
 from ..input.job_input import compile_source, read_source
 from ..input.sites import hint_at_profile
 from ..jobs.folders.housekeeping import HOUR, is_due
+from ..session import store, user_name
 from .at_host import at_host
 from .choose_backend import choose_backend
 from .detected_site import detect_site

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ...errors import BackendError
 from ...site.slurm_version import slurm_version
 from ...state.publish import write_durably
-from ..context import backend, clock, home_folder
 from ..input.sites import this_host
+from ..session import backend, clock, home_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,9 +19,9 @@ from ...state.history import history
 from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
 from ...state.submit_environment import ENVIRONMENT, as_bytes
-from ..context import backend, clock, store, user_name
 from ..room import check_room
 from ..runs.recording import current_folder, run_record
+from ..session import backend, clock, store, user_name
 from .after import text_of
 from .back_off import with_back_off
 from .background import leave_monitor

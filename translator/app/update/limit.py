@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from paislurm.backends.batch_script import components
 from paislurm.backends.slurm_emulator.files import read_text
 
-from ...cli.output.times import elapsed_text, time_of_day
 from ...sbatch_forms import WARNED_FROM, seconds_of, slurm_time
 from ...state.safe_read import parse_int
+from ...times import elapsed_text, time_of_day
 from .possible import is_running, not_possible, target_of
 
 if TYPE_CHECKING:

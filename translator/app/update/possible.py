@@ -10,8 +10,8 @@ from ...errors import Diagnostic, RejectedError
 from ...monitor.attempt import is_unsettled
 from ...monitor.retry import ROOT
 from ...state.changes import HELD, RETRIES
-from ..context import user_name
 from ..input.job_input import SLURM_OPTIONS
+from ..session import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,10 +12,10 @@ from ...cli.output.change_rows import change_text
 from ...errors import BackendError, PaislurmError, RejectedError
 from ...monitor.poll import open_job
 from ...state.changes import HELD, OPTIONS, RETRIES
-from ..context import backend, clock
 from ..jobs.asking import BY_A_PERSON
 from ..jobs.cancelling import joined, refusal
 from ..jobs.refresh import refresh, refresh_all
+from ..session import backend, clock
 from .limit import check_limit, end_text
 from .permitted import check_permitted
 from .possible import check_possible, ended_text, target_of

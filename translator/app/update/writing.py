@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...errors import Diagnostic, FolderError
 from ...state.changes import OPTIONS, RETRIES, changed_options
 from ...state.records import Changed
-from ..context import clock, user_name
+from ..session import clock, user_name
 from .limit import options_of_script
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from paislurm.backends.slurm.refusals import failure
 from ...errors import Diagnostic, UnreachableError
 from ...shipped import shipped_text
 from ...state.safe_read import parse_int
-from ..context import slurm_runner, store
+from ..session import slurm_runner, store
 from .usage import Usage
 
 if TYPE_CHECKING:

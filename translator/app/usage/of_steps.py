@@ -10,7 +10,7 @@ from paislurm.backends.slurm.backend import check_cluster
 from paislurm.backends.slurm.step_usage import step_usages
 
 from ...errors import BackendError, ThrottledError
-from ..context import slurm_runner
+from ..session import slurm_runner
 from .in_tasks import LOCAL
 from .usage import Usage
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...plural import counted
 from ...state.changes import HELD, NO, OPTIONS, RETRIES, YES
-from .times import format_time
+from ...times import format_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...folded_names import by_numbers
-from .times import age, by_size, decimal, elapsed, elapsed_seconds, elapsed_text, format_time, number
+from ...times import age, by_size, decimal, elapsed, elapsed_seconds, elapsed_text, format_time, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,11 +9,11 @@ from ...monitor.last_attempt import ended_at, expected_start_at, runs_since
 from ...monitor.waits import advice
 from ...plural import counted, some_of
 from ...report.reasons import by_reason
+from ...times import elapsed, format_time
 from ..options import STATES
 from .console import log, one_line, print_result
 from .job_table import DEFAULT_COLUMNS, cells, fitted
 from .tables import print_table, terminal_width
-from .times import elapsed, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from ...app.jobs.asked import asked_of
 from ...app.where.task_places import place_dict, task_places
 from ...monitor.failure import advice_between
 from ...monitor.last_attempt import ended_at, expected_start_at, node_list, runs_since, started_at
@@ -14,8 +15,8 @@ from ...monitor.status import Status
 from ...monitor.waits import advice
 from ...state.script_reports import read_scripts
 from ...text_tables import pairs_text
+from ...times import elapsed, elapsed_text, format_time
 from ..options import STATES
-from .asked import asked_of
 from .change_rows import change_dict, change_rows
 from .console import one_line, print_result
 from .exit_status import state_text
@@ -24,17 +25,16 @@ from .run_rows import run_rows
 from .tables import print_table
 from .task_places import pages_dicts, print_places
 from .task_table import COLUMNS, TaskFilter, task_name, task_rows
-from .times import elapsed, elapsed_text, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...app.jobs.asked import Asked
     from ...monitor.failure import Failure
     from ...monitor.job_status import State
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
     from ...state.records import Retry
-    from .asked import Asked
 
 EVERY_TASK = TaskFilter()
 

@@ -6,13 +6,13 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from ...app.context import clock
+from ...app.session import clock
 from ...monitor.failure import advice_between
 from ...monitor.job_status import JobStatus, state_of
 from ...monitor.waits import SETTLED_SECONDS, advice, sentence
+from ...times import format_time, time_of_day
 from ..output.console import log, one_line
 from ..output.exit_status import state_text
-from ..output.times import format_time, time_of_day
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

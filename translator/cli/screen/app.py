@@ -19,8 +19,8 @@ from rich.console import Console, ConsoleDimensions
 from rich.live import Live
 from rich.text import Text
 
-from ...app.context import clock, store, user_name
 from ...app.own_call import own_call
+from ...app.session import clock, store, user_name
 from ...plural import some_of
 from .frame import frame, page, sight_of
 from .jobs_page import DETAIL_LINES, HEAD_LINES
@@ -75,7 +75,7 @@ def first_state(names: Sequence[str]) -> State:
 def _cancelled(job: str) -> str:
     """Cancel a job or the jobs of a group, and return in words what was done."""
     from ...app.jobs.cancelling import cancel_jobs, joined
-    from ...app.jobs.sweep_table import folders_of_group
+    from ..output.sweep_table import folders_of_group
 
     folders = folders_of_group(job.removeprefix(GROUP)) if job.startswith(GROUP) else ()
     done, errors = cancel_jobs(folders or [store().find(job, user=user_name())])

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, chop_cells
 
-from ...app.usage.show import used_text
 from ...plural import counted
+from ...times import age, elapsed, elapsed_text, format_time, number
 from ..output.exit_status import state_text
-from ..output.times import age, elapsed, elapsed_text, format_time, number
+from ..output.usage_table import used_text
 from .jobs_page import short_name
 from .paint import counts_pieces, state_style
 from .tasks import GROUP, MARKS, counts_of, failed, find, grid, label, name_width, tasks_per_row, window

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...app.context import user_name
+from ...app.session import user_name
 from ...plural import counted
-from ..output.times import age, elapsed, elapsed_text, number
+from ...times import age, elapsed, elapsed_text, number
 from .paint import counts_pieces, state_style
 from .rows import GROUP
 from .tasks import MARKS, counts_of, window

@@ -8,13 +8,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...app.context import clock, store, user_name
 from ...app.jobs.asking import BY_A_PERSON
 from ...app.jobs.changes import MIN_INTERVAL, JobLines
 from ...app.jobs.job_sites import JobSites
 from ...app.jobs.listing import line_of
 from ...app.jobs.refresh import refresh
 from ...app.jobs.waiting import TICK, Pace
+from ...app.session import clock, store, user_name
 from ...app.usage.of_steps import slurm_usages
 from ...app.usage.running import running_roles
 from ...errors import PaislurmError

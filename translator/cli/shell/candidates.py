@@ -29,7 +29,7 @@ class Job(StringParamType):
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return the jobs that have folders."""
-        from ...app.context import store, user_name
+        from ...app.session import store, user_name
 
         own, names = f"{user_name()}~", store().names()
         short = (name.removeprefix(own) for name in names if name.startswith(own))
@@ -108,8 +108,8 @@ class PortLabel(StringParamType):
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return the labels, and `tensorboard` where the task runs that plugin."""
-        from ...app.context import store, user_name
         from ...app.jobs.logs.selection import chosen
+        from ...app.session import store, user_name
         from ...app.where.web_pages import port_labels
 
         folder = store().find(str(ctx.params.get("job")), user=user_name())
@@ -124,8 +124,8 @@ class Group(StringParamType):
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return the groups that jobs of the user's belong to."""
-        from ...app.context import store, user_name
         from ...app.jobs.groups import groups
+        from ...app.session import store, user_name
 
         return items(groups(store(), user=user_name()), incomplete)
 
@@ -168,8 +168,8 @@ class Backend(StringParamType):
 
 def _tasks(job: str | None) -> list[str]:
     """Return the roles of a job, then its tasks; without a name, of the job that was submitted last."""
-    from ...app.context import store, user_name
     from ...app.jobs.selecting import select_one
+    from ...app.session import store, user_name
 
     roles = select_one(store(), job, user=user_name()).history().roles
     tasks = (f"{role.name}-{index}" for role in roles for index in range(min(role.instances, MAX_TASKS)))

@@ -11,7 +11,7 @@ from paislurm.backends.slurm.commands import submits_retry
 from paislurm.backends.slurm.estimate_commands import sbatch_test_only
 from paislurm.translator.app.estimate.ask import ask_gpus, ask_start
 from paislurm.translator.app.estimate.start import Start, as_of_submit, start_of
-from paislurm.translator.app.estimate.words import gpus_text, span, start_text
+from paislurm.translator.cli.output.estimate_words import gpus_text, span, start_text
 from paislurm.translator.errors import RejectedError, UnreachableError
 
 from ...backends.recording import Recording, Replay, read

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from paislurm.translator.app.estimate import show
+from paislurm.translator.cli.output import estimate as show
 from paislurm.translator.errors import Diagnostic, UnreachableError
 
 from ...backends.recording import Replay, read

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.context import user_name
 from paislurm.translator.app.jobs.folders.sizes import size_text
+from paislurm.translator.app.session import user_name
 from paislurm.translator.state.tidying.room_taken import RoomTaken, room_taken
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder

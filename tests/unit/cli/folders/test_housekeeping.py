@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.context import clock, monitor_folder, user_name
 from paislurm.translator.app.jobs.folders.housekeeping import DAY, HOUR, REMOVED, TIDIED, keep_house
+from paislurm.translator.app.session import clock, monitor_folder, user_name
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.tidying import removal
 from paislurm.translator.state.tidying.kept_script import read_script

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.context import clock, user_name
 from paislurm.translator.app.jobs.folders import removing
 from paislurm.translator.app.jobs.folders.sizes import size_text
+from paislurm.translator.app.session import clock, user_name
 from paislurm.translator.state.publish import RETIRED
 from paislurm.translator.state.tidying import removal
 from paislurm.translator.state.tidying.room_taken import room_taken

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.context import clock, user_name
 from paislurm.translator.app.jobs import waiting
+from paislurm.translator.app.session import clock, user_name
 from paislurm.translator.state.records import Ended, Intent, Retry, RetryPolicy, Submitted
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed

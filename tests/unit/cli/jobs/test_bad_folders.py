@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from paislurm.translator.app.context import clock, user_name
+from paislurm.translator.app.session import clock, user_name
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Ended, dump

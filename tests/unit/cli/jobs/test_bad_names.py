@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from paislurm.translator.app.context import clock, user_name
+from paislurm.translator.app.session import clock, user_name
 from paislurm.translator.state.records import Changed, Observed, dump
 
 from ...monitor.jobs import FAILED, result, task

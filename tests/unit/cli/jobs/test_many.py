@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.context import clock, user_name
 from paislurm.translator.app.jobs import cancelling, waiting
+from paislurm.translator.app.session import clock, user_name
 from paislurm.translator.cli.commands.showing import list as list_module
 from paislurm.translator.cli.output.documents import iso_time
 from paislurm.translator.errors import Diagnostic, FolderError, RejectedError

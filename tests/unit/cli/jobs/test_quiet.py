@@ -15,8 +15,8 @@ import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.backends.slurm.commands import ACCOUNTING_FIELDS
-from paislurm.translator.app.context import clock, user_name
 from paislurm.translator.app.jobs import asking
+from paislurm.translator.app.session import clock, user_name
 from paislurm.translator.monitor.asking.bill import FILE, Bill, Call
 from tests.children import child
 from tests.cluster.processes import wait_until

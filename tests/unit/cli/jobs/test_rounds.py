@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.context import monitor_folder
 from paislurm.translator.app.jobs.rounds import overdue_text
+from paislurm.translator.app.session import monitor_folder
 from paislurm.translator.state.rounds import FILE, Round, add, rounds
 
 from ...monitor.jobs import FakeBackend, leave_result

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.context import store
 from paislurm.translator.app.jobs.selecting import select
+from paislurm.translator.app.session import store
 from paislurm.translator.errors import NotFoundError
 
 from ...monitor.jobs import CREATED, job_folder

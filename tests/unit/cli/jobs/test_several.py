@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.context import clock, user_name
+from paislurm.translator.app.session import clock, user_name
 from paislurm.translator.cli.output import several
 from paislurm.translator.cli.output.several import A_FEW, NAMES, REASONS
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.context import clock, user_name
+from paislurm.translator.app.session import clock, user_name
 from paislurm.translator.errors import Diagnostic, RejectedError
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Changed, Dependency, Refused, Retry

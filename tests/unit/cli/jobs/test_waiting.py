@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.context import user_name
 from paislurm.translator.app.jobs import waiting
 from paislurm.translator.app.jobs.waiting import TICK, Pace
+from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.commands.running import monitor
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Ended, Observed

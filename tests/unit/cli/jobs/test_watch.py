@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.context import clock, user_name
 from paislurm.translator.app.jobs import changes
+from paislurm.translator.app.session import clock, user_name
 from paislurm.translator.cli.commands.showing import watch
 from paislurm.translator.monitor.transition import without_countdown
 

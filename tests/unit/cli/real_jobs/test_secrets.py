@@ -217,7 +217,7 @@ def test_a_secret_in_a_parameter_of_a_plugin_runs_nothing(ran: Callable[..., Ran
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from paislurm.translator.app import context
+from paislurm.translator.app import session as context
 from paislurm.translator.app.submit import replace_job, submit
 from paislurm.translator.cli.main import main
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
-from paislurm.translator.app.context import user_name
+from paislurm.translator.app.session import user_name
 from paislurm.translator.app.usage.usage import Usage
 from paislurm.translator.cli.screen.frame import HELP, frame
 from paislurm.translator.cli.screen.state import State

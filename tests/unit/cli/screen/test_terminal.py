@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.context import clock, user_name
+from paislurm.translator.app.session import clock, user_name
 from tests.terminal import Terminal
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder

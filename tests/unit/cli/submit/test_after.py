@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from paislurm.translator.app.context import clock, user_name
+from paislurm.translator.app.session import clock, user_name
 from paislurm.translator.state.job_folder import JobFolder
 
 from ...monitor.jobs import CREATED, ENDED, SUBMITTED, job_folder

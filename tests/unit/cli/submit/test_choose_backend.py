@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.pyslurm.backend import PyslurmBackend
-from paislurm.translator.app import context
-from paislurm.translator.app.context import user_name
+from paislurm.translator.app import session as context
 from paislurm.translator.app.jobs import asking
+from paislurm.translator.app.session import user_name
 from paislurm.translator.app.submit.choose_backend import choose_backend
 from paislurm.translator.errors import UnreachableError, UsageError
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.context import monitor_folder
 from paislurm.translator.app.own_call import own_call
+from paislurm.translator.app.session import monitor_folder
 from paislurm.translator.app.submit import background
 from paislurm.translator.state.rounds import FILE, Round, add, rounds
 

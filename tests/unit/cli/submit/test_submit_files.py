@@ -134,7 +134,7 @@ def test_a_name_that_is_too_long_is_told(run: Runner, tmp_path: Path, slurm: Fak
 
 RACE = """
 import sys, time
-from paislurm.translator.app import context
+from paislurm.translator.app import session as context
 from paislurm.translator.cli.main import main
 
 class Slow:

@@ -13,7 +13,7 @@ from ....monitor.poll import open_job
 from ....state.shared_files import make_private, time_written
 from ....state.tidying.removal import finish_removals
 from ....state.tidying.tidy import is_tidy, tidy
-from ...context import clock, monitor_folder, store
+from ...session import clock, monitor_folder, store
 from ..refresh import is_own
 from .removing import ended_at, remove_job
 

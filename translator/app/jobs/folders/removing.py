@@ -11,8 +11,8 @@ from ....errors import Diagnostic, FolderError, NotFoundError
 from ....folded_names import by_numbers
 from ....monitor.poll import open_job
 from ....state.tidying.removal import BULKY, check_removable, delete, hide, hide_bulk
-from ...context import backend, clock, store, user_name
 from ...ownership import check_own
+from ...session import backend, clock, store, user_name
 from ..refresh import is_own, refresh_all
 from ..selecting import select
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ....cli.output.console import log, raw_output
 from ....errors import BackendError, NotFoundError
-from ...context import user_name
+from ...session import user_name
 from ..fetching import Fetcher, fetch, run_folder_with_logs
 from ..page_lines import PageLines
 from ..waiting import MAX_INTERVAL, wait_for_end

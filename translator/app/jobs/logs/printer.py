@@ -163,7 +163,7 @@ class LinePrinter:
         """Return by when a line was written, of one that came while it was looked for when it came."""
         if not self._selection.timestamps:
             return ""
-        from ....cli.output.times import format_time
+        from ....times import format_time
 
         if (written_by := self._written_by.get(key)) is not None:
             return f"<= {format_time(math.ceil(written_by))} "

@@ -11,9 +11,9 @@ from ....cli.output.console import log
 from ....errors import Diagnostic, PaislurmError, UsageError
 from ....lazy import dataclass
 from ....plural import counted, verb
-from ...context import store
 from ...input.typed_options import typed_options
 from ...room import check_room
+from ...session import store
 from ..prepare import prepare
 from ..submit import described, leave_behind, say_what_follows, take
 from .group import group_of

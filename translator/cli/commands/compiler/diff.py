@@ -62,9 +62,9 @@ def command(old: str, new: str, *, as_json: bool) -> int:
 
 def _differences(old: str, new: str) -> tuple[Differences, list[str], bool]:
     """Return what differs, what was compared, and whether that is all of it."""
-    from ....app.context import store, user_name
     from ....app.runs.comparing import compared_file, compared_job, is_job_file
     from ....app.runs.differences import differences
+    from ....app.session import store, user_name
     from ....app.submit.slurm_version import installed_version
 
     folder = store().find(old, user=user_name())

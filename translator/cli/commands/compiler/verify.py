@@ -58,7 +58,7 @@ def _text(script: str) -> str:
     """Return the script that is meant, byte for byte."""
     from pathlib import Path
 
-    from ....app.context import store, user_name
+    from ....app.session import store, user_name
     from ....state.tidying.kept_script import read_script
 
     if script == "-":

@@ -231,7 +231,7 @@ def gpus(partitions: tuple[str, ...], *, host: str | None, as_json: bool) -> int
     Slurm is asked twice, by sinfo and squeue. Nodes that are out of order or reserved have no free GPUs; a node that
     is in several partitions counts in each. `submit --test-only` shows the same of the partitions of one job.
     """
-    from ....app.estimate.show import show_gpus
+    from ...output.estimate import show_gpus
 
     return show_gpus(partitions, host, as_json=as_json)
 

@@ -27,9 +27,9 @@ def command(jobs: tuple[str, ...], *, last: bool, as_json: bool) -> int:
     JOB is a job's name, user~name, its Slurm id, a group, or a pattern as 'train-*'; `--last` is the job that you
     submitted last. Tasks get TERM and some seconds to save what they have.
     """
-    from ....app.context import store, user_name
     from ....app.jobs.cancelling import cancel_jobs, joined
     from ....app.jobs.selecting import asks_for_several, select
+    from ....app.session import store, user_name
     from ...output.views import end_dict
 
     if not jobs and not last:

@@ -47,9 +47,9 @@ def command(job: str, task: str | None, words: tuple[str, ...], *, as_json: bool
     """
     from paislurm.backends.base import JobId
 
-    from ....app.context import backend, store, user_name
     from ....app.jobs.refresh import refresh
     from ....app.ownership import check_own, check_script
+    from ....app.session import backend, store, user_name
 
     view = refresh(store().find(job, user=user_name()))
     check_own(view.folder, "exec")

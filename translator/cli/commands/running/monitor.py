@@ -59,14 +59,14 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
     """
     import signal
 
-    from ....app.context import monitor_folder
     from ....app.input.sites import find_site
     from ....app.jobs.asking import seldom
     from ....app.jobs.job_sites import JobSites
     from ....app.jobs.refresh import monitor_lock
     from ....app.jobs.rounds import note_round
-    from ....app.jobs.show_bill import show_bill
+    from ....app.session import monitor_folder
     from ....monitor.watching.cpu_limit import outlive_warning
+    from ...output.bill_table import show_bill
 
     profile = find_site(site)
     if as_bill:
@@ -112,9 +112,9 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
 def _monitor(
     sites: JobSites, lock: Lock, ask: Callable[[float], Ask], ahead: Callable[[str], int] = lambda _: 0
 ) -> Monitor:
-    from ....app.context import store
     from ....app.jobs.folders.housekeeping import keep_house
     from ....app.jobs.refresh import dependencies
+    from ....app.session import store
     from ....monitor.loop import Monitor
     from ....monitor.notify import NotificationSender
 
@@ -125,10 +125,10 @@ def _monitor(
 
 def _step_of(job: str, sites: JobSites, *, once: bool, as_json: bool) -> int:
     """Take a step with one job, and say whether this process did it."""
-    from ....app.context import store, user_name
     from ....app.jobs.asking import seldom
     from ....app.jobs.refresh import everything, monitor_lock
     from ....app.jobs.step_at_end import MAX_AGE, ahead, take_step
+    from ....app.session import store, user_name
 
     if not once:
         raise click.UsageError("a JOB goes with --once: a monitor that stays looks after all jobs")
@@ -157,7 +157,7 @@ def _work(monitor: Monitor, *, once: bool) -> bool:
 
 def _charging(ask: Callable[[float], Ask]) -> Callable[[float], Ask]:
     """Return the same questions, which put this process's own CPU time on the bill whenever they are asked."""
-    from ....app.context import bill
+    from ....app.session import bill
     from ....monitor.asking.bill import MONITOR, Call
     from ....monitor.watching.cpu_limit import used
 
@@ -196,6 +196,6 @@ def _go_on_in_another(site: str | None, *, as_json: bool) -> int:
 
 
 def _log(text: str) -> None:
-    from ...output.times import format_time
+    from ....times import format_time
 
     log(one_line(f"{format_time(int(time.time()))} {text}"))

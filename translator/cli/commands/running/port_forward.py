@@ -49,8 +49,8 @@ def command(
     """
     import shlex
 
-    from ....app.context import store, user_name
     from ....app.jobs.refresh import refresh
+    from ....app.session import store, user_name
 
     view = refresh(store().find(job, user=user_name()))
     wanted = _forwarding(view, task, port, local_port)
@@ -111,7 +111,7 @@ def _login(view: View, word: str | None) -> Address:
     from paislurm.backends.registry import SSH
     from paislurm.backends.ssh.address import Address, parse_address
 
-    from ....app.context import user_name
+    from ....app.session import user_name
 
     if word is not None:
         return parse_address(word)

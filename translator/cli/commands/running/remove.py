@@ -71,9 +71,9 @@ def command(
     On a terminal it asks before it removes more than one job. Elsewhere --yes is needed where the jobs are not named
     one by one, but by a group, a pattern or an option.
     """
-    from ....app.context import store, user_name
     from ....app.jobs.folders.removing import matching, named
     from ....app.jobs.selecting import is_pattern, named_groups
+    from ....app.session import store, user_name
     from ....state.tidying.removal import finish_removals
 
     filtered = older_than is not None or bool(states)

@@ -109,11 +109,11 @@ def command(
     if sweep:
         if follow:
             raise click.UsageError("--follow shows the logs of one job: `paislurm list --group` shows a sweep")
-        from ....app.submit.sweep.command import sweep_command
+        from .sweep import sweep_command
 
         return sweep_command(source, sweep, dry_run=dry_run, after=before, yes=yes, wait=wait, as_json=as_json)
     if test_only:
-        from ....app.estimate.show import show_start
+        from ...output.estimate import show_start
 
         return show_start(source, before, as_json=as_json)
     submitted = submit(source, dry_run=dry_run, after=before)
@@ -148,8 +148,8 @@ def _what_is_meant(source: Source, again: str | None, backend: str | None, host:
         return replace(source, backend=backend or "slurm", host=host)
     if source.file:
         raise click.UsageError("--again takes the job file that JOB had: leave FILE out")
-    from ....app.context import store, user_name
     from ....app.runs.again import source_again
+    from ....app.session import store, user_name
 
     return source_again(store().find(again, user=user_name()), source, backend=backend, host=host)
 

@@ -60,9 +60,9 @@ def command(
 
     Commands, images, tasks and their resources cannot be changed: change the job file and submit it again.
     """
-    from ....app.context import store, user_name
     from ....app.jobs.cancelling import joined
     from ....app.jobs.selecting import asks_for_several, select
+    from ....app.session import store, user_name
     from ....app.update.updating import update_jobs
     from ....app.update.values import values_of
 

@@ -28,10 +28,10 @@ def command(jobs: tuple[str, ...], *, last: bool, first: bool, timeout: int | No
     JOB is a job's name, user~name, its Slurm id, or a pattern as 'train-*'; without one it is the job that you
     submitted last. Ctrl-C stops the waiting, not the jobs.
     """
-    from ....app.context import store, user_name
-    from ....app.jobs.ends import log_ends
     from ....app.jobs.failure import failure_of
     from ....app.jobs.selecting import asks_for_several, named_groups, select
+    from ....app.session import store, user_name
+    from ...output.ends import log_ends
     from ...output.exit_status import exit_code
     from ...output.views import view_dict
 

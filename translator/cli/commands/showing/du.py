@@ -19,10 +19,10 @@ def command(jobs: tuple[str, ...], *, as_json: bool) -> int:
     whose name was used again. A group has a line with the room of all its jobs.
     """
     from ....ages import age_text
-    from ....app.context import store, user_name
     from ....app.input.sites import find_site
     from ....app.jobs.folders.sizes import room_dict, size_text, sizes, total
     from ....app.jobs.selecting import named_groups, select
+    from ....app.session import store, user_name
     from ....plural import counted
     from ...output.tables import print_table
 

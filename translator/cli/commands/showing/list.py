@@ -69,16 +69,16 @@ def command(
     shows its jobs as --group does; with --columns, --sort, --limit or --since they are shown as any others. A terminal
     shows the newest 30, as far as they fit; a pipe and --json get all of them, whole.
     """
-    from ....app.context import clock, store, user_name
     from ....app.jobs.listing import lines, with_run
     from ....app.jobs.selecting import named_groups, select
+    from ....app.session import clock, store, user_name
     from ...output.job_table import DEFAULT_COLUMNS, needs_run, sorted_lines
     from ...output.several import print_lines
 
     if group is None and len(words) == 1:
         group = next(iter(named_groups(store(), words, user=user_name())), None)
     if group is not None and (since, limit, by, columns) == (None,) * 4:
-        from ....app.jobs.sweep_table import show_group
+        from ...output.sweep_table import show_group
 
         return show_group(group, states, as_json=as_json)
     shown = _named(columns.split(",")) if columns else DEFAULT_COLUMNS
@@ -86,7 +86,7 @@ def command(
     now = clock()
     earliest = None if since is None else _since(since, now)
     if group is not None:
-        from ....app.jobs.sweep_table import folders_of_group
+        from ...output.sweep_table import folders_of_group
 
         folders: list[JobFolder] | None = folders_of_group(group)
     else:

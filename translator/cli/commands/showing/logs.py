@@ -114,11 +114,11 @@ def command(
     With --json: which files there are, not what is in them. A terminal is shown escape sequences as text; a pipe or
     a file gets everything as it was printed.
     """
-    from ....app.context import store, user_name
     from ....app.jobs.failure import failure_of
     from ....app.jobs.logs.follow import follow_jobs, show_once, targets
     from ....app.jobs.logs.selection import LogSelection
     from ....app.jobs.logs.words import jobs_and_tasks
+    from ....app.session import store, user_name
     from ...output.exit_status import log_ending
 
     if follow and (as_json or batch):

@@ -65,9 +65,9 @@ def _name(folders: list[JobFolder], group: str | None) -> str:
 
 
 def _folders(jobs: tuple[str, ...], group: str | None, *, last: bool) -> list[JobFolder]:
-    from ....app.context import store, user_name
     from ....app.jobs.selecting import select
-    from ....app.jobs.sweep_table import folders_of_group
+    from ....app.session import store, user_name
+    from ...output.sweep_table import folders_of_group
 
     if group is None:
         return select(store(), jobs, user=user_name(), last=last)

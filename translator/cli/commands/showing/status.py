@@ -56,10 +56,10 @@ def command(
     you submitted last. Many tasks that are alike share a row. More than five jobs have a row each, and below them
     stands why some failed. For an exit code that tells a failure: `wait`.
     """
-    from ....app.context import clock, store, user_name
     from ....app.jobs.failure import failure_of
     from ....app.jobs.refresh import refresh_all
     from ....app.jobs.selecting import asks_for_several, named_groups, select
+    from ....app.session import clock, store, user_name
     from ....monitor.poll import open_job
     from ...output.task_table import TaskFilter
     from ...output.views import print_view, view_dict
@@ -84,9 +84,9 @@ def _print_several(views: Sequence[View], groups: Mapping[str, Sequence[str]], w
 
     Where not all tasks are wanted, only jobs that have some of those are.
     """
-    from ....app.context import clock
     from ....app.jobs.failure import failure_of
     from ....app.jobs.listing import line_of
+    from ....app.session import clock
     from ...output.several import A_FEW, print_few, print_many, total_texts
 
     if wanted.states or wanted.patterns:

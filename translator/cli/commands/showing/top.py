@@ -29,19 +29,19 @@ def command(job: str, task: str | None, *, as_json: bool) -> int:
     tasks of a role. Where it gathers nothing, and where TASK names a role or a task, the processes of each
     task are looked at for a second, by one srun.
     """
-    from ....app.context import clock, store, user_name
     from ....app.jobs.refresh import refresh
+    from ....app.session import clock, store, user_name
     from ....app.usage.running import running_roles
 
     view = refresh(store().find(job, user=user_name()))
     roles = _wanted(view, running_roles(view), task)
     measured = _measured(view, roles, clock(), each=task is not None)
     if as_json:
-        from ....app.usage.show import measured_dict
+        from ...output.usage_table import measured_dict
 
         print_json(measured_dict(view, measured))
         return 0
-    from ....app.usage.show import measured_text, print_usages
+    from ...output.usage_table import measured_text, print_usages
 
     print_usages(measured)
     print_result("")
@@ -75,8 +75,8 @@ def _wanted(view: View, roles: list[RunningRole], word: str | None) -> list[Runn
 
 
 def _measured(view: View, roles: list[RunningRole], now: int, *, each: bool) -> Measured:
-    from ....app.context import backend
     from ....app.ownership import check_script
+    from ....app.session import backend
     from ....app.usage.in_tasks import usages_in_tasks
     from ....app.usage.of_steps import slurm_usages
     from ....app.usage.usage import Measured

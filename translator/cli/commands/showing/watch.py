@@ -38,8 +38,8 @@ def command(jobs: tuple[str, ...], *, once: bool, as_json: bool) -> int:
     Elsewhere, and with --json, a line for each change; that ends when all have ended. Ctrl-C ends the watching, and
     no job.
     """
-    from ....app.context import store, user_name
     from ....app.jobs.selecting import select
+    from ....app.session import store, user_name
 
     names = [folder.name for folder in select(store(), jobs, user=user_name())] if jobs else []
     if once and not as_json:
@@ -105,9 +105,9 @@ def _print_changes(names: Sequence[str], *, once: bool, as_json: bool) -> bool:
 
 
 def _text(line: Line) -> str:
-    from ....app.context import clock
+    from ....app.session import clock
+    from ....times import format_time
     from ...output.job_table import WATCH_COLUMNS, cells
-    from ...output.times import format_time
 
     now = clock()
     words = " ".join(cells([line], WATCH_COLUMNS[:5], now)[0])

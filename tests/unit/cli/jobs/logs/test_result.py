@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.context import user_name
 from paislurm.translator.app.jobs.logs.result import result_of
+from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import JobRole
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.context import user_name
 from paislurm.translator.app.jobs.logs.selection import chosen
 from paislurm.translator.app.jobs.logs.since import since
+from paislurm.translator.app.session import user_name
 from paislurm.translator.state.records import JobRole
 
 from ....monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, observed

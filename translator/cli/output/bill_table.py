@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from ...cli.output.console import log, print_json
-from ...cli.output.tables import print_table
+from ...app.session import bill
 from ...monitor.asking.bill import DAY, HOUR, MONITOR, costs, retry_times
-from ..context import bill
+from .console import log, print_json
+from .tables import print_table
 
 if TYPE_CHECKING:
     from ...monitor.asking.bill import Cost

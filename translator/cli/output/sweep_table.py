@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...cli.output.console import log, print_json
-from ...cli.output.tables import print_table
-from ...cli.output.times import by_size, decimal, elapsed_seconds, elapsed_text, number
+from ...app.jobs.groups import groups, jobs_of_group
+from ...app.jobs.logs.result import result_of
+from ...app.jobs.refresh import refresh_all
+from ...app.jobs.rounds import warn_of_overdue_round
+from ...app.session import clock, store, user_name
 from ...errors import Diagnostic, NotFoundError, did_you_mean
 from ...folded_names import by_numbers
 from ...lazy import dataclass
 from ...monitor.last_attempt import ended_at, runs_since
 from ...monitor.poll import open_job
-from ..context import clock, store, user_name
-from .groups import groups, jobs_of_group
-from .logs.result import result_of
-from .refresh import refresh_all
-from .rounds import warn_of_overdue_round
+from ...times import by_size, decimal, elapsed_seconds, elapsed_text, number
+from .console import log, print_json
+from .tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

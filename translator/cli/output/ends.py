@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...cli.output.console import log, one_line
-from ...cli.output.exit_status import ending_text, log_ending
-from ...cli.output.several import A_FEW, cause_texts, total_texts
-from .failure import failure_of
-from .folders.housekeeping import tidy_what_has_just_ended
-from .listing import line_of
-from .waiting import known_ends, wait_for_ends
+from ...app.jobs.failure import failure_of
+from ...app.jobs.folders.housekeeping import tidy_what_has_just_ended
+from ...app.jobs.listing import line_of
+from ...app.jobs.waiting import known_ends, wait_for_ends
+from .console import log, one_line
+from .exit_status import ending_text, log_ending
+from .several import A_FEW, cause_texts, total_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....cli.output.console import log, print_json, print_result
+from ....app.submit.submit import taken_text
+from ....app.submit.sweep.submit import submit_sweep
 from ....plural import counted, verb
-from ..submit import taken_text
-from .submit import submit_sweep
+from ...output.console import log, print_json, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ....app.input.job_input import Source
+    from ....app.submit.submit import Submitted
+    from ....app.submit.sweep.submit import Sweep
     from ....state.records import Dependency
-    from ...input.job_input import Source
-    from ..submit import Submitted
-    from .submit import Sweep
 
 
 def sweep_command(
@@ -59,11 +59,11 @@ def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
 
 
 def _wait(sweep: Sweep, *, as_json: bool) -> int:
-    from ....cli.output.exit_status import exit_code
-    from ....cli.output.views import end_dict
-    from ...context import store
-    from ...jobs.ends import log_ends
-    from ...jobs.failure import failure_of
+    from ....app.jobs.failure import failure_of
+    from ....app.session import store
+    from ...output.ends import log_ends
+    from ...output.exit_status import exit_code
+    from ...output.views import end_dict
 
     names = [*sweep.present, *(each.folder.name for each in sweep.submitted)]
     folders = [folder for folder in store().all() if folder.name in names]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ...cli.output.tables import print_table
-from ...cli.output.times import elapsed_text
+from ...app.usage.usage import SENTENCES
 from ...plural import counted
-from .usage import SENTENCES
+from ...times import elapsed_text
+from .tables import print_table
 
 if TYPE_CHECKING:
+    from ...app.usage.usage import Measured, Usage
     from ...monitor.poll import View
-    from .usage import Measured, Usage
 
 COLUMNS = ("task", "node", "CPUs", "CPU time", "memory", "most", "GPU", "GPU memory")
 

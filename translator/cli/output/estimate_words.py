@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...cli.output.times import format_time
+from ...app.estimate.gpus import UP
 from ...plural import counted
-from .gpus import UP
+from ...times import format_time
 
 GPU_COLUMNS = ("PARTITION", "TYPE", "GPUS", "FREE", "JOBS WAITING", "NOTE")
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .gpus import Pool
-    from .start import Start
+    from ...app.estimate.gpus import Pool
+    from ...app.estimate.start import Start
 
 
 def start_text(name: str, start: Start, partitions: Sequence[str], *, components: int, now: int) -> str:

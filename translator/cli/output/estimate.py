@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import SSH, is_elsewhere
 
-from ...cli.output.console import log, print_json, print_result
-from ...cli.output.tables import print_table
+from ...app.estimate.ask import ask_gpus, ask_start
+from ...app.estimate.start import Start
+from ...app.input.sites import find_site
+from ...app.session import clock, slurm_runner
+from ...app.submit.after import text_of
+from ...app.submit.prepare import prepare
+from ...app.submit.refusal_location import located
+from ...app.submit.submit import described
 from ...errors import Diagnostic, NotFoundError, RejectedError
-from ..context import clock, slurm_runner
-from ..input.sites import find_site
-from ..submit.after import text_of
-from ..submit.prepare import prepare
-from ..submit.refusal_location import located
-from ..submit.submit import described
-from .ask import ask_gpus, ask_start
-from .start import Start
-from .words import GPU_COLUMNS, gpu_rows, gpus_text, start_text
+from .console import log, print_json, print_result
+from .estimate_words import GPU_COLUMNS, gpu_rows, gpus_text, start_text
+from .tables import print_table
 
 if TYPE_CHECKING:
+    from ...app.estimate.gpus import Pool
+    from ...app.input.job_input import Source
+    from ...app.submit.submit import Submitted
     from ...pipeline import Compiled
     from ...state.records import Dependency
-    from ..input.job_input import Source
-    from ..submit.submit import Submitted
-    from .gpus import Pool
 
 LOCAL = "local"
 
