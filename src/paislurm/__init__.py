@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .translator.api.default import submit as submit
     from .translator.api.default import wait as wait
     from .translator.api.job_run import JobRun as JobRun
-    from .translator.cli.jobs.listing import Line as JobLine
+    from .translator.app.jobs.listing import Line as JobLine
     from .translator.monitor.status import Status as Status
     from .translator.errors import BackendError as BackendError
     from .translator.errors import Diagnostic as Diagnostic
