@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from paislurm.translator.lazy import dataclass, regex
+from msgspec import Struct, field
+
 from paislurm.translator.sbatch_forms import seconds_of
 
 if TYPE_CHECKING:
@@ -17,11 +18,10 @@ UNLIMITED = ("UNLIMITED", "INFINITE", "-1", "0")
 SHORT = {"J": "job-name", "N": "nodes", "n": "ntasks", "c": "cpus-per-task", "t": "time"}
 """Source: sbatch(1), OPTIONS."""
 
-_COUNT = regex(r"[0-9]{1,9}")
+_COUNT = re.compile(r"[0-9]{1,9}")
 
 
-@dataclass(frozen=True)
-class Component:
+class Component(Struct, frozen=True):
     """Hold the options of one component; an option without a value has "" for one."""
 
     options: Mapping[str, str] = field(default_factory=dict)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from paislurm.translator.lazy import regex
 from paislurm.translator.sbatch_forms import WARNED_FROM, is_plain, seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_OPTION = regex(r"#SBATCH --([a-z][a-z0-9-]*)(?:[= ].*)?")
+_OPTION = re.compile(r"#SBATCH --([a-z][a-z0-9-]*)(?:[= ].*)?")
 _NEXT = "#SBATCH hetjob"
 _OF_THE_JOB = ("time",)
 """Options that stand in the first component and hold for all. Source: observed on 22.05, 24.11 and 26.05."""

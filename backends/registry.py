@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import Struct
+
 from paislurm.translator.errors import Diagnostic, UsageError
-from paislurm.translator.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -28,8 +29,7 @@ def is_elsewhere(name: str) -> bool:
     return name.startswith(SSH)
 
 
-@dataclass(frozen=True, kw_only=True)
-class BackendDependencies:
+class BackendDependencies(Struct, frozen=True, kw_only=True):
     """Hold what backends work with.
 
     `home` is where they may keep records; `components` tells how many components the script of a job has; `charge` is

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
+from msgspec import Struct
+
 from paislurm.translator.errors import Diagnostic, UnreachableError
-from paislurm.translator.lazy import dataclass
 
 from .bounded_run import MAX_ANSWER, TooLongError, run_bounded
 from .environment import scrubbed
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 NO_ANSWER_HINT = "see whether `{}` is a wrapper of the site's, and what it prints"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Completed:
+class Completed(Struct, frozen=True, kw_only=True):
     """Hold how a program ended: `status` is negative for a signal."""
 
     status: int

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .lazy import regex
-
-_AGE = regex(r"([1-9]\d{0,5})([smhdw])", re.ASCII)
+_AGE = re.compile(r"([1-9]\d{0,5})([smhdw])", re.ASCII)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 AGE_PATTERN = "^[1-9][0-9]{0,5}[smhdw]$"
 

@@ -17,12 +17,13 @@ PaislurmError                 exit code
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import Struct
+
 from .excerpt import excerpt
-from .lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,8 +76,7 @@ class Location:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
-@dataclass(frozen=True, kw_only=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True, kw_only=True):
     """Say what is wrong, where, and what to do about it.
 
     `code` is stable (`E104`, `W201`): E1xx reading, E2xx schema, E3xx meaning and references, E4xx site and plan,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from paislurm import __version__
 
 from .errors import Diagnostic, PlanError
-from .lazy import dataclass
 from .planning.planner import plan
 from .protocol.slurm_overrides import with_slurm_options
 from .protocol.validate import validate

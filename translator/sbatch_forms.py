@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from .lazy import regex
-
-_TIME = regex(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", re.ASCII)
+_TIME = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", re.ASCII)
 
 WARNED_FROM = timedelta(minutes=5)
 """Jobs of this time limit or less get no warning signal: it comes up to a minute early. Source: sbatch(1), --signal."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+import re
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec.structs import replace
+
 from paislurm.translator.errors import Diagnostic, RejectedError, ThrottledError, UnreachableError
-from paislurm.translator.lazy import regex
 
 from ..base import JobId, Observation
 from ..environment import scrubbed
@@ -47,7 +48,7 @@ MAX_WORDS = 300
 FIND_DAYS = 30
 """How far back a tag is looked for in the accounts."""
 
-_UNACCOUNTED = regex(r"accounting storage is disabled|[Pp]ermission denied|not (?:allowed|permitted)|ccess denied")
+_UNACCOUNTED = re.compile(r"accounting storage is disabled|[Pp]ermission denied|not (?:allowed|permitted)|ccess denied")
 """What sacct says where there are no accounts for this user. Source: observed on 22.05; wrappers of sites."""
 
 

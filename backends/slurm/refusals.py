@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, ThrottledError, UnreachableError
-from paislurm.translator.lazy import regex
 
 from .estimate_commands import is_test
 from .refusal_table import REFUSALS
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..runner import Completed
 
-UNREACHABLE = regex(
+UNREACHABLE = re.compile(
     r"Unable to contact slurm controller"
     r"|Socket timed out"
     r"|Connection (?:refused|timed out|reset)"
@@ -37,7 +37,7 @@ UNREACHABLE = regex(
 )
 """Messages of a controller, a database or an authentication that is away. Source: observed on 22.05."""
 
-THROTTLED = regex(
+THROTTLED = re.compile(
     r"rate.?limit|RPC limit|too many (?:requests|RPCs)|slow(?:ing)? down|retry (?:momentarily|later)", re.IGNORECASE
 )
 """Messages of a controller that is asked too often (slurm.conf(5), rl_enable), or of a site's wrapper that says so.
@@ -57,13 +57,13 @@ NOT_CONFIGURED = "Could not establish a configuration source"
 """Slurm's programs are installed, and know of no cluster: none was asked. Source: observed on 22.05."""
 
 
-_VERDICT = regex(r"^\w+: error: Batch job submission failed: (.*)$", re.MULTILINE)
+_VERDICT = re.compile(r"^\w+: error: Batch job submission failed: (.*)$", re.MULTILINE)
 """The controller's own answer, after what a rule of the site says. Source: observed on 22.05, 24.11, 26.05."""
 
 NO_REASON = "Unspecified error"
 """Its answer where a rule of the site (job_submit.lua) refuses. Source: observed on 22.05, 24.11, 26.05."""
 
-_MENTIONED = regex(r"(?<![\w-])(?:--([a-z][a-z-]+)|-([ACpqtwx]))(?![\w-])")
+_MENTIONED = re.compile(r"(?<![\w-])(?:--([a-z][a-z-]+)|-([ACpqtwx]))(?![\w-])")
 _SHORT = {
     "A": "account",
     "C": "constraint",

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from paislurm.translator.lazy import regex
-
 from .commands import STEP_FIELDS
 from .output import whole
 
 MIB = 1 << 20
-_TIME = regex(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,9})(?:\.\d+)?", re.ASCII)
-_SIZE = regex(r"(\d{1,15}(?:\.\d{1,15})?)([KMGTP]?)", re.ASCII)
+_TIME = re.compile(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,9})(?:\.\d+)?", re.ASCII)
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)([KMGTP]?)", re.ASCII)
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 FLAGS = ("--exact", "--exclusive", "--overlap", "--quiet", "-Q")
 """Options without a value that have no effect on one machine."""
@@ -17,8 +18,7 @@ VALUES = (
 """Options with a value that have no effect on one machine."""
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(Struct, frozen=True):
     """Say what a step runs, how often, and where its streams go.
 
     `output` and `error` are files, "" for srun's own; `input` is `all`, `none` or the number of a task.

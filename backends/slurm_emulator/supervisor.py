@@ -7,9 +7,10 @@ import os
 import signal
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from . import processes, records
 
@@ -55,8 +56,7 @@ def _answer(word: str) -> None:
     os.close(null)
 
 
-@dataclass(frozen=True)
-class _Due:
+class _Due(Struct, frozen=True):
     """Something to do at a moment of the monotonic clock."""
 
     at: float

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from .srun_options import Options
@@ -14,8 +15,7 @@ DEFAULT_SIGNALS = [signal.Signals(number) for number in signal.valid_signals() i
 """Tasks start with no signal ignored, whatever the caller of srun ignores: in Slurm it is slurmd's child."""
 
 
-@dataclass
-class Task:
+class Task(Struct):
     """A task that was started. `stdin` and `stdout` are srun's ends of its pipes, -1 where there is none."""
 
     rank: int

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
+from msgspec import Struct
+
 from paislurm.translator.errors import Diagnostic, UsageError
-from paislurm.translator.lazy import dataclass, regex
 
-_FORM = regex(r"(?:(?P<user>[\w.][\w.-]*)@)?(?P<host>[A-Za-z0-9_][\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?")
+_FORM = re.compile(
+    r"(?:(?P<user>[\w.][\w.-]*)@)?(?P<host>[A-Za-z0-9_][\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?"
+)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Address:
+class Address(Struct, frozen=True, kw_only=True):
     """Name a login node; `user` is "" and `port` None where ~/.ssh/config, or ssh itself, is to say."""
 
     host: str

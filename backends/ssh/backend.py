@@ -6,16 +6,17 @@ is brought here: so all else is as on the login node itself.
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from paislurm.translator.errors import BackendError, UnreachableError
-from paislurm.translator.lazy import regex
 
 from ..base import RunFolder
 from ..billed_runner import BilledRunner, call_end
@@ -52,7 +53,7 @@ SECRETS = "secrets"
 FOLDERS = 50
 """Of so many jobs the folders are open at a time: each has five files of the thousand that a process may have."""
 _NO_ANSWER, _TOO_LATE = 75, 74
-_ROOT = regex(r"(/[^\0\n]*)\n([0-9]{1,11}(?:\.[0-9]{1,20})?)\n?")
+_ROOT = re.compile(r"(/[^\0\n]*)\n([0-9]{1,11}(?:\.[0-9]{1,20})?)\n?")
 """What the script `root` prints: a path, and the time there."""
 
 

@@ -5,12 +5,13 @@ Any login shell (bash, tcsh, fish) reads the line, and profiles may print what t
 
 from __future__ import annotations
 
+import re
 import shlex
 from base64 import b64encode
 from os import urandom
 from typing import TYPE_CHECKING
 
-from paislurm.translator.lazy import dataclass, regex
+from msgspec import Struct
 
 from ..environment import KEPT, LEAKING
 
@@ -26,11 +27,10 @@ _SCRUB = (
     f'{"|".join(f"{prefix}*" for prefix in LEAKING)}) unset "$name" ;; esac; done'
 )
 _KILL_SECONDS = 5
-_STATUS = regex(rb"[0-9]{1,3}")
+_STATUS = re.compile(rb"[0-9]{1,3}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """Hold a line for a login shell, what it reads, and the mark by which a program's output is told from profiles'."""
 
     line: str
@@ -38,8 +38,7 @@ class Request:
     mark: bytes
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """Hold what a program printed; `began` is false where nothing came from it, `status` None where its end did not."""
 
     began: bool

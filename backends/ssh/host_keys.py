@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from base64 import b64decode, b64encode
 from contextlib import suppress
@@ -9,14 +10,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paislurm.translator.lazy import regex
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SCAN_SECONDS = 10.0
 CONFIG = Path(__file__).with_name("ssh_config")
-_PLAIN = regex(r"[A-Za-z0-9/._+@=-]+")
+_PLAIN = re.compile(r"[A-Za-z0-9/._+@=-]+")
 
 
 def no_new_keys() -> list[str]:

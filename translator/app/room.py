@@ -7,8 +7,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ..errors import BackendError, Diagnostic, FolderError
-from ..lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +29,7 @@ _COLUMNS = 9
 """Of a line of `quota --raw-grace`: filesystem, blocks, quota, limit, grace, files, quota, limit, grace."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Room:
+class Room(Struct, frozen=True, kw_only=True):
     """Say how much is left; None is no bound, or one that nobody tells. `whose` is in words."""
 
     whose: str

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..lazy import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..shipped import shipped_table
 from .missing_file import STATUSES, is_looked_for_at_start, misses_room, misses_something, missing_file
 from .table import exit_codes
@@ -35,8 +36,7 @@ RETRY_RULES: dict[Behaviour, str] = {
 _SIGNALS = {1: "HUP (1)", 5: "TRAP (5)", 12: "USR2 (12)", 10: "USR1 (10)", 24: "XCPU (24)", 25: "XFSZ (25)"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Advice:
+class Advice(Struct, frozen=True, kw_only=True):
     """Say in words what a failure usually means, what to `look` at, and what its `remedy` may be."""
 
     meaning: str

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
-
-from ..lazy import regex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,16 +13,16 @@ LINES = 4
 STATUSES = frozenset((*range(1, 128), 220, 229, 230))
 """Exit statuses and codes with which commands end that miss a file. Source: exit specification, and this project's."""
 _NAMED = (
-    regex(r"No such file or directory: b?['\"]([^'\"]+)"),
-    regex(r"([^\s:'\"`\u2018\u2019]+)['\"`\u2019]?: (?:\[Errno 2\] )?No such file"),
-    regex(r"No rule to make target ['\"`\u2018]?([^'\"`\u2019]+)"),
-    regex(r"(no makefile) found"),
+    re.compile(r"No such file or directory: b?['\"]([^'\"]+)"),
+    re.compile(r"([^\s:'\"`\u2018\u2019]+)['\"`\u2019]?: (?:\[Errno 2\] )?No such file"),
+    re.compile(r"No rule to make target ['\"`\u2018]?([^'\"`\u2019]+)"),
+    re.compile(r"(no makefile) found"),
 )
 """How Python, the C library and the shells, and make say it."""
-_OF_A_PROGRAM = regex(r"shared object file|bad interpreter|^(?:/usr/bin/)?env: |execv")
+_OF_A_PROGRAM = re.compile(r"shared object file|bad interpreter|^(?:/usr/bin/)?env: |execv")
 """Lines about a program, which is searched in PATH, or its libraries."""
-_NO_ROOM = regex(r"No space left on device|Disk quota exceeded|Errno (?:28|122)\b|\b(?:ENOSPC|EDQUOT)\b")
-_IN_TASK_FOLDER = regex(r"/attempts/\d+/work/")
+_NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|Errno (?:28|122)\b|\b(?:ENOSPC|EDQUOT)\b")
+_IN_TASK_FOLDER = re.compile(r"/attempts/\d+/work/")
 """Where tasks have folders of their own. Source: this project's docs, run folder."""
 
 

@@ -9,12 +9,12 @@ import re
 from functools import cache
 from typing import Any, Literal
 
-from ..lazy import dataclass
+from msgspec import Struct
+
 from .table import Behaviour, rows
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExitRule:
+class ExitRule(Struct, frozen=True, kw_only=True):
     """Turn a failed command into a code: `status` is an exit status, `any`, or `ecc`; `pattern` is sought in its log.
 
     `pattern` is a POSIX extended regular expression, matched line by line in any case; empty matches always.

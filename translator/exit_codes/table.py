@@ -6,11 +6,12 @@ The table itself is `table.yaml`; a site may add to it. Source: OpenPAI exit spe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, fields, replace
 from functools import cache, cached_property
 from typing import Any, Literal, get_args
 
-from ..lazy import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ..shipped import shipped_table
 
 Behaviour = Literal["transient", "conflict", "permanent", "unknown"]
@@ -39,8 +40,7 @@ PARTIES: Mapping[str, str] = {
 """Who reports or causes an exit code here, by OpenPAI's word; none for UNKNOWN."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExitCode:
+class ExitCode(Struct, frozen=True, kw_only=True):
     """Describe one exit code. `behaviour` decides about retries, `exclude_node` about where to; the rest is for people.
 
     `states` are Slurm's words for an end that means this code, each with a sentence.
@@ -68,8 +68,7 @@ class ExitCode:
         return "the cluster" if self.causer == "K8S" else PARTIES.get(self.causer, "")
 
 
-@dataclass(frozen=True, kw_only=True)
-class SiteRow:
+class SiteRow(Struct, frozen=True, kw_only=True):
     """Change or add a row: None leaves what the shipped row says."""
 
     exit_code: int
@@ -135,7 +134,7 @@ def rows() -> tuple[dict[str, Any], ...]:
 @cache
 def exit_codes() -> Mapping[int, ExitCode]:
     """Return every shipped exit code by its number, in the order of the table."""
-    plain = {each.name for each in fields(ExitCode)}
+    plain = {*ExitCode.__struct_fields__}
     return {
         row["code"]: ExitCode(
             **{key: value for key, value in row.items() if key in plain}, exclude_node=row.get("excludeNode", False)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import errno
-from dataclasses import replace
 from os import urandom
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from paislurm.backends.base import Submission
 

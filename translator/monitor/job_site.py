@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..lazy import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from .notification import due_notifications
 
 if TYPE_CHECKING:
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from .poll import View
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobSite:
+class JobSite(Struct, frozen=True, kw_only=True):
     """The program that is notified, and the seconds between two polls.
 
     `notifier` is () where nobody is notified; `sends_mail` tells whether it reads a mail rather than JSON. `problem`

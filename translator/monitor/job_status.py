@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
 
 from ..exit_codes.table import ExitTable
 from ..folded_names import folded
-from ..lazy import dataclass
 from ..state.history import reasons_of
 from .waits import is_news, sentence, waits
 
@@ -55,8 +56,7 @@ QUEUE_LAG = 60
 """Seconds for which a job may be new to the backend."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Evidence:
+class Evidence(Struct, frozen=True, kw_only=True):
     """Gather all that is known of a job's last attempt.
 
     `backend_reachable` tells "the backend does not know the job", as it said at `heard`, from "it did not answer";
@@ -79,8 +79,7 @@ class Evidence:
     table: ExitTable = field(default_factory=ExitTable)
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobStatus:
+class JobStatus(Struct, frozen=True, kw_only=True):
     """Say how a job stands. `ended` is true when nothing can change any more.
 
     `waits` is why the backend does not start it, and `since` from when on the journal knows that.

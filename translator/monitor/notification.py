@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..lazy import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from ..state.history import History
@@ -16,8 +16,7 @@ OLDEST_SECONDS = 24 * 3600
 """After so long nobody is told of an event any more."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Notification:
+class Notification(Struct, frozen=True, kw_only=True):
     """Hold an event as a program is told of it. `key` is the same whenever the same event is told again."""
 
     key: str

@@ -6,14 +6,15 @@ every effect is written down before it is begun, can be looked up by its tag, an
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.backends.slurm.states import Phase, phase
 
 from ..errors import BackendError, PaislurmError
-from ..lazy import dataclass
 from ..state.changes import changed_options
 from ..state.history import apply
 from ..state.publish import remove
@@ -44,8 +45,7 @@ UNKNOWN_SECONDS = 30 * 86400
 """A backend that does not know a job for a while may be another cluster's, or one that has lost its state."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dependencies:
+class Dependencies(Struct, frozen=True, kw_only=True):
     """Hold what a step works with.
 
     `holds_lock` tells whether this process is still the one that may act, and `owns` whether a job is the user's:

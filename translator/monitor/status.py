@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from ..lazy import dataclass
+from msgspec import Struct
+
 from .last_attempt import ended_at, started_at
 
 if TYPE_CHECKING:
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from .task_status import TaskView
 
 
-@dataclass(frozen=True, kw_only=True)
-class Status:
+class Status(Struct, frozen=True, kw_only=True):
     """Say how a job stood when it was looked at. Points in time are seconds since 1970, None where they are not known.
 
     `name` is that of its folder, `user~job`. `exit_code` is OpenPAI's, None while the job has not ended; `reason` says
@@ -53,7 +52,7 @@ class Status:
 
     def end_dict(self) -> dict[str, object]:
         """Return what `--json` has of the end of a job: all up to the folder."""
-        names = [field.name for field in fields(self)]
+        names = self.__struct_fields__
         return {name: getattr(self, name) for name in names[: names.index("folder") + 1]}
 
     @classmethod

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ..folded_names import folded
-from ..lazy import regex
 from ..state.records import Ended, Observed, Retry
 from .job_status import LOST_NODES, JobStatus, state_of
 from .last_attempt import folded_nodes
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from .job_status import Evidence
 
 MAX_NODE_LIST = 4000
-_COUNTDOWN = regex(r"^(waiting for attempt \d+, which is (?:submitted|held back)) (?:in|for) \d+ s")
+_COUNTDOWN = re.compile(r"^(waiting for attempt \d+, which is (?:submitted|held back)) (?:in|for) \d+ s")
 
 
 def transition(evidence: Evidence, job_status: JobStatus, *, completed: int) -> tuple[JobStatus, tuple[Record, ...]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ..errors import Diagnostic
-from ..lazy import dataclass
 from ..site.container_runtimes import CONTAINER_RUNTIMES, NO_CONTAINERS
 from .directories import parts
 
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 Mounts = tuple[tuple[str, str, str], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ContainerPlan:
+class ContainerPlan(Struct, frozen=True, kw_only=True):
     """Say how tasks are put into containers.
 
     `mounts` is what tasks see of the nodes: whose part (`own` or `all`), the path, and the mount point. `cache` is

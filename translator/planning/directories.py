@@ -9,7 +9,6 @@ import re
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic
-from ..lazy import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 _FILE_SYSTEM = "$PAI_DEFAULT_FS_URI"
 DEFAULT_OUTPUT = f"{_FILE_SYSTEM}/Output/$PAI_USER_NAME/$PAI_JOB_NAME"
 """Source: PAI rest-server, outputDir of protocol v1; its documents leave the user out."""
-_JOB = regex(r"\$PAI_JOB_NAME(?!\w)", re.ASCII)
-_USER = regex(r"\$PAI_USER_?NAME(?!\w)", re.ASCII)
+_JOB = re.compile(r"\$PAI_JOB_NAME(?!\w)", re.ASCII)
+_USER = re.compile(r"\$PAI_USER_?NAME(?!\w)", re.ASCII)
 
 Paths = tuple[tuple[str, tuple[str, ...]], ...]
 

@@ -10,14 +10,13 @@ import re
 from typing import TYPE_CHECKING
 
 from ..job import NEVER
-from ..lazy import regex
 
 if TYPE_CHECKING:
     from ..job import Job, Role
     from ..site.profile import Site
 
 Variables = tuple[tuple[str, str], ...]
-_PART = regex(r"\w+", re.ASCII)
+_PART = re.compile(r"\w+", re.ASCII)
 """A part of the name of a shell variable."""
 
 

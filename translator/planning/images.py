@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ..errors import Diagnostic, PlanError, did_you_mean
-from ..lazy import dataclass, regex
 from ..site.container_runtimes import image_suffix
 
 if TYPE_CHECKING:
@@ -21,17 +22,16 @@ if TYPE_CHECKING:
 DOCKER_HUB = "registry-1.docker.io"
 """Where Docker Hub serves images. Source: Docker, `docker.io` in references."""
 HUB_NAMES = ("", "docker.io", "index.docker.io", DOCKER_HUB)
-_REGISTRY = regex(r"(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?")
+_REGISTRY = re.compile(r"(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?")
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
-_NAME = regex(
+_NAME = re.compile(
     rf"(?P<repository>{_PART}(?:/{_PART})*)"
     r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?",
     re.ASCII,
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImageReference:
+class ImageReference(Struct, frozen=True, kw_only=True):
     """Name an image of a registry; `version` is a tag, or a digest `sha256:...`, which no moved tag changes."""
 
     registry: str
@@ -42,8 +42,7 @@ class ImageReference:
         return f"{self.registry}/{self.repository}{'@' if ':' in self.version else ':'}{self.version}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImagePlan:
+class ImagePlan(Struct, frozen=True, kw_only=True):
     """Say where a role's image is: at a path of the nodes, or else behind a reference; neither without containers."""
 
     path: str = ""

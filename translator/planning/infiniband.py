@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from ..errors import Diagnostic
-from ..lazy import dataclass
 from ..shipped import shipped_table
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ Rows = tuple["Mapping[str, Any]", ...]
 """Rows of `infiniband.yaml`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoleInfiniband:
+class RoleInfiniband(Struct, frozen=True, kw_only=True):
     """Say how a role stands to the InfiniBand.
 
     `checks` is what its nodes are looked at for before any task starts: `hca:NAME[:PORT]` an adapter, `net:NAME` a

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ..errors import Diagnostic, PlanError, did_you_mean
-from ..lazy import dataclass
 from .plan import MpiWorld
 from .slurm.options import step_options
 
@@ -25,8 +26,7 @@ DEFAULT_PLUGIN = "pmix"
 _PATH = "$.extras.slurm.mpi"
 
 
-@dataclass(frozen=True, kw_only=True)
-class RankCount:
+class RankCount(Struct, frozen=True, kw_only=True):
     """Say of a role how many ranks each of its tasks is, and of which world they are."""
 
     count: int

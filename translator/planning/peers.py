@@ -7,9 +7,9 @@ script exports few, and has all of them in the file `$PAISLURM_PEERS`. The limit
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from ..lazy import regex
 from .environment import variable_names
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ MAX_LIST_BYTES = 65536
 """How many lists of all tasks of a role are exported, and how many bytes of them."""
 _BYTES_IN_A_LIST = 22
 """Of a task at most, with an address of IPv4: `255.255.255.255:65535,`."""
-_PEER_VARIABLE = regex(r"PAI_(HOST_IP|PORT_LIST)_|PAI_TASK_ROLE_(\w+_HOST_LIST|INSTANCES)|PAI_\w+_PORT\b")
-_OWN_VARIABLE = regex(r"PAI_(CONTAINER|CURRENT)_\w+_PORT\b")
+_PEER_VARIABLE = re.compile(r"PAI_(HOST_IP|PORT_LIST)_|PAI_TASK_ROLE_(\w+_HOST_LIST|INSTANCES)|PAI_\w+_PORT\b")
+_OWN_VARIABLE = re.compile(r"PAI_(CONTAINER|CURRENT)_\w+_PORT\b")
 
 
 def exported_tasks(job: Job) -> int | None:

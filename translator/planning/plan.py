@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec import Struct
+
 from ..errors import Diagnostic
 from ..job import RESTART_ALWAYS, Command, Completion, Image, Lines, Phase, PortRequest, Resources, Script
-from ..lazy import dataclass
 from .containers import ContainerPlan
 from .images import ImagePlan
 from .infiniband import RoleInfiniband
@@ -15,8 +16,7 @@ from .layout.packing import Placement
 from .plan_parts import EnvironmentPlan, NodePlan, RetryPlan, SlurmPlan, TimePlan
 
 
-@dataclass(frozen=True, kw_only=True)
-class Component:
+class Component(Struct, frozen=True, kw_only=True):
     """List the sbatch options of one component, `(name, value)` in the order they are printed.
 
     `name` has no dashes; a value of None is a switch. `roles` are the positions of the roles that run in it.
@@ -28,8 +28,7 @@ class Component:
     note: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class HookScript:
+class HookScript(Struct, frozen=True, kw_only=True):
     """Say which script runs at one place around a role's commands.
 
     `number` is the position of its prerequisite (or plugin) among those of the role, in the order of the start.
@@ -49,16 +48,14 @@ class HookScript:
         return f"{self.phase}.{self.number}.{self.kind}.{self.name}.{'ignore' if self.ignore_failure else 'fail'}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class MpiWorld:
+class MpiWorld(Struct, frozen=True, kw_only=True):
     """Name the roles, by position, whose ranks srun starts as one MPI world, and the plugin of `srun --mpi`."""
 
     plugin: str
     roles: tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class RolePlan:
+class RolePlan(Struct, frozen=True, kw_only=True):
     """Say how one role runs.
 
     `folder` is the role's name on disk, `<position>-<sanitised name>`. `slots` tasks run at a time.
@@ -101,8 +98,7 @@ class RolePlan:
     lines: Lines
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """Hold everything the renderer needs; nothing in it names a user, a host, a date or a folder."""
 
     job_name: str

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Literal
 
-from ..lazy import dataclass
+from msgspec import Struct
+
 from .slurm.hazards import Hazard
 
 
-@dataclass(frozen=True, kw_only=True)
-class EnvironmentPlan:
+class EnvironmentPlan(Struct, frozen=True, kw_only=True):
     """Say which variables tasks have, as far as they are known before the job runs."""
 
     of_job: tuple[tuple[str, str], ...]
@@ -29,8 +29,7 @@ class EnvironmentPlan:
     """Whether tasks inherit all variables about each other."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class NodePlan:
+class NodePlan(Struct, frozen=True, kw_only=True):
     """Say what the site's nodes are like and how tasks reach each other there."""
 
     address: Literal["getent", "node-address", "suffix"]
@@ -44,8 +43,7 @@ class NodePlan:
     """Where nodes have the folders `infiniband` and `net`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class TimePlan:
+class TimePlan(Struct, frozen=True, kw_only=True):
     """Say how long the job and its tasks have."""
 
     limit: timedelta | None
@@ -59,8 +57,7 @@ class TimePlan:
     """How long a failed task is held, for somebody to look at it; 0: not at all."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RetryPlan:
+class RetryPlan(Struct, frozen=True, kw_only=True):
     """Say how often the job and its tasks are tried again."""
 
     retry_limit: int
@@ -71,8 +68,7 @@ class RetryPlan:
     """After which ends of its own an attempt takes a step of the monitor: the site has no other near at hand."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SlurmPlan:
+class SlurmPlan(Struct, frozen=True, kw_only=True):
     """Say which Slurm the site has."""
 
     cluster: str

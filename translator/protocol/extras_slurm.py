@@ -14,7 +14,6 @@ from pydantic import Field
 from pydantic_core import PydanticCustomError
 
 from ..job import AS_LONG_AS_ALLOWED
-from ..lazy import regex
 from ..reading.document import SourceInt
 from ..sbatch_forms import is_plain, seconds_of
 from ..slurm_options import PASS_THROUGH, CompatOptions, Mpi, RoleSlurmOptions, SlurmOptions
@@ -45,7 +44,7 @@ OWN_KEYS = ("time", *PASS_THROUGH)
 _MAX_TIME = 3650 * 24 * 3600
 _TIME_FORMS = "a time limit: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*\*?"
-_HOSTS = regex(r"(?:[A-Za-z0-9_.-]|\[[0-9,-]+\]|(?<=[^,]),(?=[^,]))+", re.ASCII)
+_HOSTS = re.compile(r"(?:[A-Za-z0-9_.-]|\[[0-9,-]+\]|(?<=[^,]),(?=[^,]))+", re.ASCII)
 
 
 def time_limit(value: object) -> timedelta:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, ProtocolError, Severity
 from ..job import Job
-from ..lazy import dataclass
 from ..reading.other_kinds import error_of_mapping
 from ..slurm_options import CompatOptions
 from ..validation.diagnostics import DiagnosticCollector, near_hint

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 
 from ..errors import Diagnostic, Location
-from ..lazy import regex
 
 MAX_FILE = 16 * 1024 * 1024
 """The size in bytes beyond which a file is not read: it is no job file."""
 _FAULTS_SHOWN = 10
-_NOT_ALLOWED = regex("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
-_FOREIGN_BREAK = regex("[\x85\u2028\u2029]")
-_BREAK = regex("\r\n|[\r\n\x85\u2028\u2029]")
+_NOT_ALLOWED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
+_FOREIGN_BREAK = re.compile("[\x85\u2028\u2029]")
+_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """The first bytes of a file in UTF-16."""
 

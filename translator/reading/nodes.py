@@ -5,15 +5,16 @@ Source: YAML 1.1, its types of lists and mappings; js-yaml 3.13 for what they be
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from .document import Value
 
 
-@dataclass(slots=True)
-class Node:
+class Node(Struct):
     """Hold a value, where it stands, and the nodes inside it. Lines and columns count from 1."""
 
     line: int

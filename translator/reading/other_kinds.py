@@ -6,11 +6,10 @@ import re
 from collections.abc import Mapping
 
 from ..errors import Diagnostic, Location
-from ..lazy import regex
 
-_SBATCH = regex(r"^#SBATCH\b", re.MULTILINE)
-_SHELL = regex(r"#![^\n]*sh\b")
-_PYTHON = regex(r"(?:#[^\n]*\n|\s)*(?:import \w|from [\w.]+ import |def \w+\()")
+_SBATCH = re.compile(r"^#SBATCH\b", re.MULTILINE)
+_SHELL = re.compile(r"#![^\n]*sh\b")
+_PYTHON = re.compile(r"(?:#[^\n]*\n|\s)*(?:import \w|from [\w.]+ import |def \w+\()")
 _BATCH_SCRIPT = (
     "a batch script of Slurm",
     "sbatch submits it as it is; a job file begins with `protocolVersion: 2` and has the commands under `taskRoles`",

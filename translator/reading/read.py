@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from ..errors import Diagnostic, Location, ProtocolError
-from ..lazy import regex
 from .decode import MAX_FILE, UTF_16, UndecodableError, decode, lines_of, refuse_foreign_breaks
 from .document import Document
 from .json_nodes import JsonReader, looks_like_v1
@@ -24,11 +23,11 @@ if TYPE_CHECKING:
     from .nodes import Node
 
 _LOADER: type = getattr(yaml, "CLoader", yaml.Loader)
-_TAB_LINE = regex(r"^ *\t[ \t]*(?=#|\r?$)", re.MULTILINE)
-_STOPS_AT_TAB = regex("violates indentation|cannot start any token")
+_TAB_LINE = re.compile(r"^ *\t[ \t]*(?=#|\r?$)", re.MULTILINE)
+_STOPS_AT_TAB = re.compile("violates indentation|cannot start any token")
 _MAX_TAB_LINES = 100
 """Each costs another look at the whole text."""
-_SURROGATE = regex(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """An escape for half a character, which the fast loader refuses even in a pair, where js-yaml took it."""
 
 

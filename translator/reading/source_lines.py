@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from dataclasses import replace as placed
 from typing import TYPE_CHECKING
 
-from ..lazy import regex
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
 SECRET_KEYS = ("secrets", "auth")
 """Whatever stands below them is never shown. Source: PAI protocol v2, secrets and auth."""
-_NAMES_SECRETS = regex(r"(?<![\w$.])(?:secrets|auth)\b|^---")
-_ALIAS = regex(r"(?:^|[\s\[{,:])\*\w")
+_NAMES_SECRETS = re.compile(r"(?<![\w$.])(?:secrets|auth)\b|^---")
+_ALIAS = re.compile(r"(?:^|[\s\[{,:])\*\w")
 
 
 def shown_of_document(lines: Sequence[str], secrets: Iterable[tuple[int, int]], second: int) -> Sequence[str]:
@@ -50,4 +51,4 @@ def _with_source(diagnostic: Diagnostic, shown: Sequence[str]) -> Diagnostic:
     where = diagnostic.location
     if where is None or not 0 < where.line <= len(shown):
         return diagnostic
-    return replace(diagnostic, location=replace(where, source=shown[where.line - 1]))
+    return replace(diagnostic, location=placed(where, source=shown[where.line - 1]))

@@ -6,12 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, Location
-from ..lazy import regex
 
 if TYPE_CHECKING:
     import yaml
 
-_UNFINISHED = regex(r"unexpected (?:end of stream|document indicator)|expected ',' or|expected ':'")
+_UNFINISHED = re.compile(r"unexpected (?:end of stream|document indicator)|expected ',' or|expected ':'")
 """What is told of at the place where it began: where the library notices it may be the end of the file."""
 _WORDS: tuple[tuple[str, str, str], ...] = (
     # what the library says (in its context or its problem), what we say, and what to do

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ..lazy import dataclass, regex
+from msgspec import Struct
+
 from ..planning.settings.choose import job_settings, role_settings
 from ..plural import counted
 from ..protocol.expressions.secrets import TAG
@@ -21,16 +22,14 @@ if TYPE_CHECKING:
     from ..planning.plan import Component, HookScript, Plan, RolePlan
 
 
-@dataclass(frozen=True, kw_only=True)
-class Document:
+class Document(Struct, frozen=True, kw_only=True):
     """Hold the lines of a here-document, and a delimiter that none of them is."""
 
     delimiter: ShellWord
     lines: list[Line]
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepSection:
+class StepSection(Struct, frozen=True, kw_only=True):
     """Show one step around the commands of a role."""
 
     title: str
@@ -38,8 +37,7 @@ class StepSection:
     document: Document
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoleSection:
+class RoleSection(Struct, frozen=True, kw_only=True):
     """Show a task role: its settings, the srun that starts it, its variables, its commands and their steps."""
 
     position: int
@@ -52,8 +50,7 @@ class RoleSection:
     steps: list[StepSection]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ComponentSection:
+class ComponentSection(Struct, frozen=True, kw_only=True):
     """Show what is asked of Slurm in one component."""
 
     comment: list[str]
@@ -182,7 +179,7 @@ def _document(label: str, lines: list[Line]) -> Document:
     return Document(delimiter=delimiter, lines=lines)
 
 
-_NAMED = regex(re.escape(TAG) + r"(\S+) %>")
+_NAMED = re.compile(re.escape(TAG) + r"(\S+) %>")
 """A reference to a secret, as `settled` leaves it."""
 _WHEN = {
     "start": "before the commands",

@@ -7,8 +7,9 @@ from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ..exit_codes.rules import exit_rules
-from ..lazy import dataclass
 from ..planning.settings.choose import defaults
 from ..site.container_runtimes import BASH_PARTS, BASH_WITH_STORE, CONTAINER_RUNTIMES
 from .engine import load
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from .shell import ShellWord
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(Struct, frozen=True):
     """Name a file of the runtime, and the uses of which a job must have one to need it; none: every job does."""
 
     file: str

@@ -6,7 +6,6 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ..lazy import regex
 from ..sbatch_forms import is_plain
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def quote(value: str) -> ShellWord:
     return ShellWord("'" + value.replace("'", "'\\''") + "'")
 
 
-_PLAIN = regex(r"[A-Za-z0-9_@%+=:,./-]+", re.ASCII)
+_PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+", re.ASCII)
 
 
 def word(value: str) -> ShellWord:

@@ -6,21 +6,21 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
-from ..lazy import dataclass, regex
+from msgspec import Struct
+
 from .runtime_bundle import ALL_USES, SEAL, digest, runtime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SEAL = regex(
+_SEAL = re.compile(
     rf"{re.escape(SEAL)}(\S+), sha256 ([0-9a-f]{{64}}): the same in every job(?: that uses: ([a-z0-9, -]+))? ----\n"
     r"# ---- head as compiled, sha256 ([0-9a-f]{64}) ----\n"
 )
-_JOB_FILE = regex(r"""^[ \t{]*["']?(?:protocolVersion|taskRoles|jobName)["']?[ \t]*:""", re.MULTILINE)
+_JOB_FILE = re.compile(r"""^[ \t{]*["']?(?:protocolVersion|taskRoles|jobName)["']?[ \t]*:""", re.MULTILINE)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
+class Verdict(Struct, frozen=True, kw_only=True):
     """Say how a script compares.
 
     `faults` are lines (from 1) and what is wrong there; without any, the runtime is that of `version` with the parts

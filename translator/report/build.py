@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct, field
+
 from ..exit_codes.table import ExitTable
-from ..lazy import dataclass
 from ..monitor.job_status import state_of
 from ..monitor.task_status import task_views
 from ..state.history import reasons_of
@@ -44,8 +44,7 @@ class Endpoint(NamedTuple):
 NO_ENDPOINT = Endpoint("", {})
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttemptFiles:
+class AttemptFiles(Struct, frozen=True, kw_only=True):
     """Hold what the folder of an attempt tells: `runs` and `scripts` by role folder and index, `endpoints` by task."""
 
     number: int
@@ -56,8 +55,7 @@ class AttemptFiles:
     usages: Mapping[str, StepUsage] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobEvidence:
+class JobEvidence(Struct, frozen=True, kw_only=True):
     """Gather what is known of a job at `now`: its journal, how it stands, and the files of its attempts."""
 
     name: str

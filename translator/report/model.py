@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Literal, get_args
 
-from ..lazy import dataclass
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +21,7 @@ Phase = Literal["waiting", "staging", "running", "stopping"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Segment:
+class Segment(Struct, frozen=True, kw_only=True):
     """Say what went on from one time to another."""
 
     phase: Phase
@@ -31,8 +29,7 @@ class Segment:
     ends: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaskEntry:
+class TaskEntry(Struct, frozen=True, kw_only=True):
     """Say what became of a task in one attempt of its job; `task_attempts` counts its runs.
 
     `ports` are lists of ports, separated by commas, by their label.
@@ -57,8 +54,7 @@ class TaskEntry:
         return f"{self.role}-{self.index}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttemptEntry:
+class AttemptEntry(Struct, frozen=True, kw_only=True):
     """Say how an attempt went. `retry_rule` is why there was another one, "" where there was none.
 
     `waited_for` are the backend's reasons for not starting it; `exit` is what its exit code means. `usages` are what
@@ -83,8 +79,7 @@ class AttemptEntry:
     usages: Mapping[str, StepUsage] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tail:
+class Tail(Struct, frozen=True, kw_only=True):
     """Hold the last lines of a log of a task that failed; `whole` tells whether these are all."""
 
     attempt: int
@@ -94,8 +89,7 @@ class Tail:
     whole: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class SourceLine:
+class SourceLine(Struct, frozen=True, kw_only=True):
     """Hold a line of a file and the lines of the other file that it belongs with; numbers count from 1."""
 
     number: int
@@ -104,8 +98,7 @@ class SourceLine:
     rule: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinkedSource:
+class LinkedSource(Struct, frozen=True, kw_only=True):
     """Hold the job file and the head of the script, line by line; `note` says why links are missing, or is ""."""
 
     job: tuple[SourceLine, ...]
@@ -114,8 +107,7 @@ class LinkedSource:
     plan: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunFacts:
+class RunFacts(Struct, frozen=True, kw_only=True):
     """Say what a journal tells of a job's place in a sweep: its parameters, its group, and what the group varies.
 
     `result` is the number that the job names as its result.
@@ -127,8 +119,7 @@ class RunFacts:
     result: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobReport:
+class JobReport(Struct, frozen=True, kw_only=True):
     """Say all that a report shows of a job, as it was known at `now`. `notes` are what could not be read, in words."""
 
     name: str

@@ -6,11 +6,10 @@ The bash of a runtime is `templates/runtime/containers/<bash>.sh`, which starts 
 
 from __future__ import annotations
 
-from ..lazy import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, kw_only=True)
-class ContainerRuntime:
+class ContainerRuntime(Struct, frozen=True, kw_only=True):
     """Describe a container runtime.
 
     `bash` is the part of the script that runs it, which several names may have in common. `program` is what a machine

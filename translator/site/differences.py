@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..lazy import dataclass
+from msgspec import Struct
+
 from ..plural import counted
 
 if TYPE_CHECKING:
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from .profile import Site
 
 
-@dataclass(frozen=True, kw_only=True)
-class Difference:
+class Difference(Struct, frozen=True, kw_only=True):
     """Say what of the profile is not so; `near` are the names that there are."""
 
     path: Path

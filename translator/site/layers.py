@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, get_origin
 
+from msgspec.structs import replace
+
 from ..errors import Severity
-from ..lazy import dataclass
 from ..reading.document import Document
 from ..validation.diagnostics import DiagnosticCollector, near_hint
 from ..validation.schema_errors import inside
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 EXTENDS, LOCKED = "extends", "locked"
 
 
-@dataclass(frozen=True, kw_only=True)
-class LayeredDocument(Document):
+class LayeredDocument(Document, frozen=True, kw_only=True):
     """Hold what several profiles come to together: each value has its place in the uppermost that has it."""
 
     layers: tuple[Document, ...] = ()

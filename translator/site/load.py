@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ..errors import Diagnostic, Location, ProtocolError, Severity, SiteError
 from ..reading.read import read

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from ..lazy import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..reading.document import SourceInt, path_text
 from ..validation.strict_model import StrictModel
 from .layers import LOCKED, covers
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from ..reading.document import Document, Path, Value
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setting:
+class Setting(Struct, frozen=True, kw_only=True):
     """Hold a setting, `retry.maxRestarts`, as it would be written; `line` is that of `file`, 0 for a default.
 
     `locked` says whether it, or the table around it, is locked.

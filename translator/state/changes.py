@@ -6,8 +6,9 @@ attempt that waits is held (`HELD`).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from .safe_read import parse_int
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import Diagnostic, NotFoundError
-from ..lazy import dataclass
 from .ended_jobs import EndedJobs, stamp_of
 from .history import History, history
 from .journal import SECRETS, append, read, read_first, read_last

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, field
 from typing import Annotated, Literal, TypeAlias
 
+from msgspec import Meta, Struct, field, to_builtins
+
 from ..exit_codes.table import Behaviour, SiteRow
-from ..lazy import dataclass
-from .codec import Constraint, decode
+from .codec import decode
 from .run_record import RunRecord
-from .safe_read import CorruptDataError, is_job_number, json_object, require_int, require_str
+from .safe_read import CorruptDataError, json_object, require_int, require_str
 
 VERSION = 2
 """Of the format; a reader leaves alone what another version wrote."""
@@ -19,16 +19,13 @@ VERSION = 2
 MAX_ROLES, MAX_TASKS = 10_000, 250_000
 """Of a job: a journal that names more has been written by something else."""
 
-Count = Annotated[int, Constraint(range(1_000_000_000).__contains__, "a count")]
-TaskCount = Annotated[int, Constraint(range(MAX_TASKS + 1).__contains__, "a number of tasks")]
-JobNumber = Annotated[str, Constraint(lambda word: not word or is_job_number(word), "the number of a job")]
-FolderName = Annotated[
-    str, Constraint(lambda name: "/" not in name and name not in ("", ".", ".."), "the name of a folder")
-]
+Count = Annotated[int, Meta(ge=0, lt=1_000_000_000)]
+TaskCount = Annotated[int, Meta(ge=0, le=MAX_TASKS)]
+JobNumber = Annotated[str, Meta(pattern=r"^([1-9][0-9]{0,9}(;[A-Za-z0-9_-]{1,100})?)?\Z")]
+FolderName = Annotated[str, Meta(pattern=r"^(?!\.{1,2}\Z)[^/]+\Z")]
 
 
-@dataclass(frozen=True, kw_only=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True, kw_only=True):
     """Say how often a job is retried: `retry_limit` as in the job file, the bounds as the site says.
 
     `max_transient_retries` bounds the retries that use no budget, `max_restarts` those of a job with a
@@ -48,8 +45,7 @@ NO_RETRIES = RetryPolicy(retry_limit=0, max_transient_retries=0)
 """The policy of a job whose journal names none."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobRole:
+class JobRole(Struct, frozen=True, kw_only=True):
     """Name a role, its folder below `logs` and `tasks`, and its number of tasks."""
 
     name: str
@@ -57,8 +53,7 @@ class JobRole:
     instances: TaskCount
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dependency:
+class Dependency(Struct, frozen=True, kw_only=True):
     """Name a job that another one waits for, by its folder and the time of its `Created`: names are used again."""
 
     name: FolderName
@@ -66,8 +61,7 @@ class Dependency:
     until: Literal["succeeded", "ended"] = "succeeded"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Created:
+class Created(Struct, frozen=True, kw_only=True):
     """Begin a journal: what the job is, where it runs, how often it is retried, and of what its user is told.
 
     `exit_rows` are the site's changes of the exit specification; `notify` are events. `run` is what the job was
@@ -95,8 +89,7 @@ class Created:
     backfill_interval: Count | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Intent:
+class Intent(Struct, frozen=True, kw_only=True):
     """Say before the backend is asked that an attempt is about to be submitted under a tag."""
 
     happened_at: int
@@ -104,8 +97,7 @@ class Intent:
     tag: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Submitted:
+class Submitted(Struct, frozen=True, kw_only=True):
     """Say that the backend took an attempt, with enough of `Created` for who reads a journal's end only."""
 
     happened_at: int
@@ -118,8 +110,7 @@ class Submitted:
     group: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Refused:
+class Refused(Struct, frozen=True, kw_only=True):
     """Say that the backend did not take an attempt, and its `reason`; the attempt is submitted again at `retry_at`.
 
     `reached` is false where the backend could not be reached. `retry_at` is 0 in journals of earlier versions.
@@ -132,8 +123,7 @@ class Refused:
     reached: bool = True
 
 
-@dataclass(frozen=True, kw_only=True)
-class Observed:
+class Observed(Struct, frozen=True, kw_only=True):
     """Keep the backend's own state of an attempt whenever it changed: what is known without an answer.
 
     `backend_reasons` are why each component waits.
@@ -146,8 +136,7 @@ class Observed:
     backend_reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cancelled:
+class Cancelled(Struct, frozen=True, kw_only=True):
     """Say who wants the job's end, and which of the backend's jobs was asked for it: "" where none was known."""
 
     happened_at: int
@@ -156,8 +145,7 @@ class Cancelled:
     job_id: JobNumber = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Changed:
+class Changed(Struct, frozen=True, kw_only=True):
     """Say what a job's user changed while it waited or ran, and what was before; see `state/changes.py`.
 
     `job_id` is the backend's job that was changed, "" where only attempts to come are: then the `attempt` is the last.
@@ -171,8 +159,7 @@ class Changed:
     job_id: JobNumber = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Retry:
+class Retry(Struct, frozen=True, kw_only=True):
     """Say how an attempt ended, and that the next one is due at `retry_at`; the counts of retries are those after it.
 
     `used_retries` used up the budget, `transient_retries` did not. `retry_rule` is the rule that it is retried by;
@@ -195,8 +182,7 @@ class Retry:
     ended_at: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ended:
+class Ended(Struct, frozen=True, kw_only=True):
     """Say how the job ended. `state` is OpenPAI's word, `backend_state` the backend's, or "".
 
     `node_list` is a host list, as in Slurm.
@@ -214,8 +200,7 @@ class Ended:
     node_list: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Notified:
+class Notified(Struct, frozen=True, kw_only=True):
     """Say that the site's program was told of an event, or that no more is tried; `key` is the event's own."""
 
     happened_at: int
@@ -242,7 +227,7 @@ _KINDS: tuple[type[Record], ...] = (
 def dump(record: Record) -> bytes:
     """Return a record as one line of JSON, line break included."""
     kind = type(record).__name__.lower()
-    return json.dumps({"version": VERSION, "kind": kind, **asdict(record)}).encode() + b"\n"
+    return json.dumps({"version": VERSION, "kind": kind, **to_builtins(record)}).encode() + b"\n"
 
 
 def parse(line: bytes) -> Record:
@@ -265,8 +250,7 @@ def _checked(record: Record) -> Record:
     return record
 
 
-@dataclass(frozen=True, kw_only=True)
-class RetryCounters:
+class RetryCounters(Struct, frozen=True, kw_only=True):
     """Count retries: all of them, those that used the budget, those that did not."""
 
     total: int = 0

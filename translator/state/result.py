@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Literal, get_args
 
-from ..lazy import dataclass
+from msgspec import Struct, field
+
 from .peers import is_port
 from .safe_read import (
     CorruptDataError,
@@ -31,8 +31,7 @@ VERSION = 2
 """Of the keys; the scripts of another version write others."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaskResult:
+class TaskResult(Struct, frozen=True, kw_only=True):
     """Say how a task ended; None where something never came to be. Times are seconds since 1970."""
 
     role: str
@@ -55,16 +54,14 @@ class TaskResult:
         return self.started_at is not None and self.ended_at is None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Trigger:
+class Trigger(Struct, frozen=True, kw_only=True):
     """Name the task whose end reached the threshold that decided the job."""
 
     role: str
     index: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Result:
+class Result(Struct, frozen=True, kw_only=True):
     """Say how an attempt ended, and why."""
 
     job_id: str

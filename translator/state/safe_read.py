@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from typing import TYPE_CHECKING
-
-from ..lazy import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,11 +19,11 @@ MAX_NUMBER = 1 << 53
 MAX_JOB_ID = (1 << 31) - 1
 MAX_DIGITS = 16
 """Digits."""
-_HOST = regex(r"[A-Za-z0-9_:][A-Za-z0-9_.:%-]{0,254}")
+_HOST = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:%-]{0,254}")
 """A name or an address, also one of IPv6 with its zone."""
-_ESCAPED = regex(rb"\\u(?:0000|[dD][89a-fA-F])")
-_UNUSABLE = regex("[\0\ud800-\udc7f\udd00-\udfff]")
-_CLUSTER = regex(r"[A-Za-z0-9_-]{1,100}")
+_ESCAPED = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
+_UNUSABLE = re.compile("[\0\ud800-\udc7f\udd00-\udfff]")
+_CLUSTER = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 class CorruptDataError(ValueError):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..lazy import dataclass
+from msgspec import Struct
+
 from .safe_read import parse_int, read_end
 
 if TYPE_CHECKING:
@@ -19,8 +20,7 @@ MAX_LINE = 512
 PHASES = ("start", "commands", "success", "failure", "exit")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScriptRun:
+class ScriptRun(Struct, frozen=True, kw_only=True):
     """Say how a script ended that a task ran; `name` is that of its prerequisite or plugin, empty for the commands.
 
     Times are seconds since 1970.

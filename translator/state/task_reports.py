@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..lazy import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from .safe_read import parse_int, read_end
 
 if TYPE_CHECKING:
@@ -17,8 +18,7 @@ MAX_BYTES = 1 << 23
 MAX_LINE = 512
 
 
-@dataclass(frozen=True, kw_only=True)
-class Report:
+class Report(Struct, frozen=True, kw_only=True):
     """Say what a task reported of its last attempt: that it started and, with `ended`, how it ended."""
 
     index: int

@@ -6,13 +6,12 @@ Source: pydantic's error types; a type that is not listed here would be a value 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
+from msgspec import Struct, field
 from pydantic import BaseModel, ValidationError
 
 from ..errors import nearest
-from ..lazy import dataclass
 from ..reading.document import path_text
 from .diagnostics import MAX_FAULTS, near_hint
 from .partial_model import alternatives, is_model, partial_model, tags_of
@@ -33,8 +32,7 @@ _MAX_SHOWN = 40
 _TYPES = "`dockerimage`, `data`, `script` or `output`"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wording:
+class Wording(Struct, frozen=True, kw_only=True):
     """Hold hints by key: what to write for one that is missing, here or at a path, and where an unknown one belongs."""
 
     missing: Mapping[str, str] = field(default_factory=dict)

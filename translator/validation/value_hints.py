@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from math import ceil
 
-from ..lazy import regex
-
-_AMOUNT = regex(r"(\d{1,9}(?:\.\d{1,9})?)\s*([kmgtp])?(?:i?b(?:ytes?)?)?", re.IGNORECASE)
+_AMOUNT = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([kmgtp])?(?:i?b(?:ytes?)?)?", re.IGNORECASE)
 _MIB = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2, "p": 1024**3}
-_DURATION = regex(
+_DURATION = re.compile(
     r"(?:(\d{1,5})\s*w(?:eeks?)?)?\s*(?:(\d{1,5})\s*d(?:ays?)?)?\s*(?:(\d{1,5})\s*h(?:(?:ou)?rs?)?)?\s*(?:(\d{1,5})\s*m(?:in(?:ute)?s?)?)?"
     r"\s*(?:(\d{1,5})\s*s(?:ec(?:ond)?s?)?)?",
     re.IGNORECASE,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from paislurm.translator.errors import BackendError, RejectedError
 

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from paislurm.translator.errors import Diagnostic, RejectedError
-from paislurm.translator.lazy import regex
 
 from ..refusals import failure, slurm_words
 
@@ -30,24 +29,24 @@ class _Refusal(NamedTuple):
     hint: str
 
 
-_ENDED = regex("already finished|[Ii]nvalid job id")
+_ENDED = re.compile("already finished|[Ii]nvalid job id")
 _REFUSALS = (
     _Refusal(_ENDED, (), "it ended in this moment: `paislurm submit --again JOB` submits it once more"),
     _Refusal(
-        regex("no longer pending"),
+        re.compile("no longer pending"),
         ("partition", "account", "qos", "nice"),
         "where a job goes, and who is charged, can be changed only while it waits",
     ),
     _Refusal(
-        regex("denied"),
+        re.compile("denied"),
         ("time",),
         "a user may lower the time limit of a job that runs, and change that of one that waits up to what the "
         "partition allows; an administrator may do more",
     ),
-    _Refusal(regex("denied"), ("nice",), "a user may only put a job behind others: a nice of 0 or more"),
-    _Refusal(regex("denied"), (HELD,), "an administrator holds it: only an administrator can release it"),
-    _Refusal(regex("[Ii]nvalid partition"), (), "`sinfo` lists the partitions"),
-    _Refusal(regex("[Ii]nvalid (?:account|qos)"), (), "`sacctmgr show associations user=$USER` lists yours"),
+    _Refusal(re.compile("denied"), ("nice",), "a user may only put a job behind others: a nice of 0 or more"),
+    _Refusal(re.compile("denied"), (HELD,), "an administrator holds it: only an administrator can release it"),
+    _Refusal(re.compile("[Ii]nvalid partition"), (), "`sinfo` lists the partitions"),
+    _Refusal(re.compile("[Ii]nvalid (?:account|qos)"), (), "`sacctmgr show associations user=$USER` lists yours"),
 )
 """Source: observed on 22.05, 24.11 and 26.05, whose words are the same."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from paislurm.backends.slurm import estimate_commands
 from paislurm.backends.slurm.backend import QUERY_SECONDS, SUBMIT_SECONDS

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass
+from msgspec import Struct
+
 from ...site.detection.nodes import GPU, gres
 from ...site.detection.records import number
 
@@ -27,8 +28,7 @@ _ANY_NODE = frozenset(
 granted."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Ask:
+class _Ask(Struct, frozen=True, kw_only=True):
     """Hold what a component asks for; memory is None where none is stated, `nodes` and `tasks_per_node` are 0 then."""
 
     partitions: tuple[str, ...]

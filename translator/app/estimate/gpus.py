@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from paislurm.backends.slurm.estimate_commands import NODE_COLUMNS, WAITING_COLUMNS
 from paislurm.backends.slurm.reasons import explained
 
-from ...lazy import dataclass, regex
 from ...site.detection.nodes import GPU, gres
 from ...site.detection.records import NOTHING, number
 
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 UP = "up"
-_NOT_TO_HAVE = regex(r"(?<!powered_)(?<!powering_)down|drain|fail|err|unk|maint|reserved|reboot|inval|block|future|\*")
+_NOT_TO_HAVE = re.compile(
+    r"(?<!powered_)(?<!powering_)down|drain|fail|err|unk|maint|reserved|reboot|inval|block|future|\*"
+)
 """Words of a state in which no other job can have the node now: out of order, without an answer (`idle*`), or kept for
 some. Source: sinfo(1), NODE STATE CODES."""
 _NO_CPU = "alloc"
 """How the state of a node begins whose CPUs are all taken."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class GpuType:
+class GpuType(Struct, frozen=True, kw_only=True):
     """Count the GPUs of one type, "" for those without; `free` are those that a job could have now."""
 
     name: str
@@ -35,8 +36,7 @@ class GpuType:
     free: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class FreeNode:
+class FreeNode(Struct, frozen=True, kw_only=True):
     """Hold what no job has of a node that is in order, memory in MiB; generic resources by name and type.
 
     `is_empty` tells that no job has a CPU of it.
@@ -49,8 +49,7 @@ class FreeNode:
     is_empty: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pool:
+class Pool(Struct, frozen=True, kw_only=True):
     """Count the GPUs of a partition. `state` is `up`, or why it starts no jobs.
 
     `away_nodes` are out of order or reserved, `away` are the GPUs on them. `stranded` are GPUs that no job has, on

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from paislurm.backends.slurm.refusals import slurm_words
+from msgspec import Struct
 
-from ...lazy import dataclass, regex
+from paislurm.backends.slurm.refusals import slurm_words
 
 if TYPE_CHECKING:
     from paislurm.backends.runner import Completed
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 AT_ONCE_SECONDS = 60
 """A start within so many seconds is one at once: the clock of the controller may be another."""
 
-_START = regex(
+_START = re.compile(
     r"^sbatch: Job \d+ to start at (\d{1,15})(?: \w+)? using \d+ processors on (?:nodes )?(\S+)"
     r"(?: in partition (\S+))?$"
 )
@@ -22,19 +23,18 @@ _START = regex(
 
 Source: observed on 22.05, 24.11, 26.05.
 """
-_PREEMPTS = regex(r"^sbatch: +Preempts: ([\d,]+)$")
-_FAILURE = regex(r"^allocation failure: ")
+_PREEMPTS = re.compile(r"^sbatch: +Preempts: ([\d,]+)$")
+_FAILURE = re.compile(r"^allocation failure: ")
 _SUBMIT_FAILURE = "sbatch: error: Batch job submission failed: "
 
-WAITS_FOR_NODES = regex(r"Requested node configuration is not available")
+WAITS_FOR_NODES = re.compile(r"Requested node configuration is not available")
 """Why there is no start: a job asks for what no node has, or for nodes that are out of order now. Of the latter, and
 only of these, a submit is taken. Source: observed on 22.05, 24.11, 26.05."""
-WAITS = regex(r"Requested nodes are busy|Required node not available")
+WAITS = re.compile(r"Requested nodes are busy|Required node not available")
 """Words for what becomes otherwise by itself. Source: slurm_errno.c, ESLURM_NODES_BUSY, ESLURM_NODE_NOT_AVAIL."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Start:
+class Start(Struct, frozen=True, kw_only=True):
     """Say when a job would start: at seconds since 1970, None where that is not known for a `reason`.
 
     `nodes` is a host list, `partition` the one that Slurm names, "" if none; `preempts` are the jobs that would give

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from bisect import bisect_right
 from typing import TYPE_CHECKING
-
-from ...lazy import regex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
     Lines = Sequence[tuple[int, int]]
     """Pairs of a line of a command (from 0) and its line in the job file (from 1)."""
 
-_LINE = regex(r"^bash: line (\d+): (.*)$")
-_ECHO = regex(r"^`.*'$")
+_LINE = re.compile(r"^bash: line (\d+): (.*)$")
+_ECHO = re.compile(r"^`.*'$")
 """bash repeats the offending line on a line of its own."""
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from dataclasses import field, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ...cli.output.console import log_diagnostics
 from ...cli.shell.candidates import Assignment
 from ...cli.shell.known_names import OfSite
 from ...errors import Diagnostic, Location, PlanError, ProtocolError, Severity
-from ...lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Source:
+class Source(Struct, frozen=True, kw_only=True):
     """Say what to compile: a job file (`-` is standard input), for which site, with what changed.
 
     `text` is what the job file is taken to hold, None to read it; `submit_folder` is where the job is submitted from,
@@ -43,9 +42,13 @@ class Source:
     slurm: tuple[tuple[str, str], ...] = ()
     backend: str = "slurm"
     host: str | None = None
-    text: bytes | None = field(default=None, repr=False)
+    text: bytes | None = None
     submit_folder: str = ""
     typed: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        # The text may hold secrets.
+        return f"Source(file={self.file!r})"
 
 
 def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 
-from ...lazy import regex
-
-_AGO = regex(r"([0-9]{1,9})([smhdw])")
+_AGO = re.compile(r"([0-9]{1,9})([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _FORMS = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")
 _OF_TODAY = ("%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ...errors import PlanError, ProtocolError
-from ...lazy import regex
 from ...protocol.slurm_overrides import TABLE
 from ...reading.document import path_text
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
     from ...errors import Diagnostic
 
-_IN_THE_FILE = regex(r"write `(\w+): ([^`]*)` under extras\.slurm")
-_OTHER_KEYS = regex(r"another `(\w+)` or `(\w+)` under extras\.slurm")
+_IN_THE_FILE = re.compile(r"write `(\w+): ([^`]*)` under extras\.slurm")
+_OTHER_KEYS = re.compile(r"another `(\w+)` or `(\w+)` under extras\.slurm")
 
 
 def typed_options(

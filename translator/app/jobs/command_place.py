@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
 from typing import TYPE_CHECKING
 
-from ...lazy import regex
+from msgspec.structs import replace
+
 from ...monitor.failure import CommandPlace
 from ...state.kept_plan import objects
 from ...state.safe_read import CorruptDataError, json_object, read_end, require_int, require_objects, require_str
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 MAX_PLAN = 64 << 20
 MAX_LINES = 40
 """So many lines back the start of a command is looked for; each takes a bash that reads all lines before."""
-_OTHER_LINES = regex(r"\b(?:trap|eval)\b")
-_LOOP = regex(r"\b(?:while|until)\b")
-_BLANK = regex(r"[\s;]|\\\n")
+_OTHER_LINES = re.compile(r"\b(?:trap|eval)\b")
+_LOOP = re.compile(r"\b(?:while|until)\b")
+_BLANK = re.compile(r"[\s;]|\\\n")
 """What bash writes in another way than a script: blanks, and the ends of commands."""
-_NOTHING_RAN = regex(
+_NOTHING_RAN = re.compile(
     r"^(?:\S*/commands/\S+\.sh|/dev/fd/\d+): line (\d{1,9}): (?:syntax error|unexpected |[^:]+: (?:ambiguous redirect|"
     r"No such file or directory|Permission denied|Not a directory|Is a directory|cannot overwrite existing file))"
 )

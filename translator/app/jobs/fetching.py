@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from paislurm.backends.registry import is_elsewhere
 

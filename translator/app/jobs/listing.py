@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
+
 from ...folded_names import by_numbers
-from ...lazy import dataclass
 from ...monitor.job_status import JobStatus
 from ...monitor.last_attempt import ended_at, expected_start_at, node_list, started_at
 from ...monitor.poll import final_state, open_job
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from ...state.job_folder import JobFolder, Store
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """Hold what a list shows of a job. `completed` is None where it is not known; `advice` is against its waiting.
 
     `readable` is false where the journal cannot be read: then the reason says why, and the rest is not known.
@@ -54,15 +54,15 @@ class Line:
     folder: str
     started_at: int | None = None
     ended_at: int | None = None
-    expected_start_at: int | None = field(default=None, compare=False)
+    expected_start_at: int | None = None
     virtual_cluster: str = ""
     partition: str = ""
     node_list: str = ""
-    waits_began_at: int | None = field(default=None, compare=False)
+    waits_began_at: int | None = None
     advice: str = ""
     readable: bool = True
     group: str = ""
-    time_limit: int | None = field(default=None, compare=False)
+    time_limit: int | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     result: float | None = None
 
@@ -84,14 +84,15 @@ class Line:
     def as_dict(self) -> dict[str, object]:
         """Return the line for `--json`, without what `with_run` adds."""
         nulls = ("job_id", "virtual_cluster", "partition", "node_list", "group")
-        found = {**vars(self), **{name: getattr(self, name) or None for name in nulls}}
+        found = {**asdict(self), **{name: getattr(self, name) or None for name in nulls}}
         del found["parameters"], found["result"]
         return found
 
 
 def lasting(line: Line) -> Line:
     """Return a line without what changes by itself while the job stands as it does."""
-    return replace(line, reason=without_countdown(line.reason))
+    reason = without_countdown(line.reason)
+    return replace(line, reason=reason, expected_start_at=None, waits_began_at=None, time_limit=None)
 
 
 def lines(

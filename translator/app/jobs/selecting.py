@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ...errors import Diagnostic, NotFoundError, nearest
 from ...folded_names import by_numbers

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ...errors import Diagnostic, NotFoundError, UsageError
 from ...planning.plan_text import plan_dict

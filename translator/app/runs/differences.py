@@ -6,8 +6,9 @@ import difflib
 import json
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from ...cli.output.console import one_line
-from ...lazy import dataclass
 from ...rendering.runtime_bundle import SEAL
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ SCRIPT_CONTEXT = 3
 """Lines around a difference of heads, as `diff -u` has them."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Compared:
+class Compared(Struct, frozen=True, kw_only=True):
     """Hold what is compared of a job; `parameters` are None where they were not kept."""
 
     name: str
@@ -41,8 +41,7 @@ class Compared:
     script: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Differences:
+class Differences(Struct, frozen=True, kw_only=True):
     """Say what differs, each as `diff -u` has it, "" where nothing does; `runtime` are the versions of the runtime."""
 
     parameters: str

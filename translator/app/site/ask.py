@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from paislurm.backends.registry import SSH
 from paislurm.backends.runner import LocalRunner
@@ -13,7 +15,6 @@ from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.refusals import failure, is_unanswered
 
 from ...errors import BackendError, RejectedError
-from ...lazy import dataclass
 from ...site.container_runtimes import PROGRAMS
 from ...site.detection.answers import Answers
 from ...site.detection.config import slurm_config
@@ -35,8 +36,7 @@ RESOLVE_SECONDS = 10.0
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Machine:
+class Machine(Struct, frozen=True, kw_only=True):
     """Hold what this machine has: the container runtimes, and the file of ephemeral ports."""
 
     runtimes: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ def detect_at(host: str) -> Detection:
     runner = context.slurm_runner(f"{SSH}{host}")
     machine, user = machine_of(runner)
     found = detect(ask(runner, runner, machine, user))
-    return replace(found, site=replace(found.site, host=host))
+    return replace(found, site=found.site.model_copy(update={"host": host}))
 
 
 def machine_of(runner: CommandRunner) -> tuple[Machine, str]:

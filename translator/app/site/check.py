@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from stat import S_ISREG, S_IWGRP, S_IWOTH
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from paislurm.backends.runner import LocalRunner
 
 from ...cli.output.console import log
 from ...errors import BackendError, Diagnostic, Location, PaislurmError, PlanError, ProtocolError, Severity, SiteError
-from ...lazy import dataclass
 from ...pipeline import compile_job
 from ...sbatch_forms import slurm_time
 from ...site.differences import differences
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
 WRONG_FILE, CANNOT_RUN = ProtocolError.exit_code, PlanError.exit_code
 
 
-@dataclass(frozen=True, kw_only=True)
-class Checked:
+class Checked(Struct, frozen=True, kw_only=True):
     """Hold what a job file comes to here: what it `asks` for, in words, or why it cannot start."""
 
     file: str

@@ -8,11 +8,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.refusals import failure
 
 from ...errors import BackendError
-from ...lazy import dataclass
 from ...shipped import shipped_text
 from ...site.container_runtimes import PROGRAMS
 
@@ -25,8 +26,7 @@ RUN_SECONDS = 60
 _SCRIPT = "templates/probe.sh"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProbeOptions:
+class ProbeOptions(Struct, frozen=True, kw_only=True):
     """Say which node is looked at: one of a partition, by an account; "" for Slurm's defaults."""
 
     partition: str = ""

@@ -6,9 +6,10 @@ import difflib
 import shutil
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ...cli.output.output_file import write_output
 from ...errors import ProtocolError
-from ...lazy import dataclass
 from ..input.sites import read_at_most
 
 if TYPE_CHECKING:
@@ -18,8 +19,7 @@ MODE = 0o644
 OLD = ".old"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Written:
+class Written(Struct, frozen=True, kw_only=True):
     """Say what became of the file: `difference` is what is there now against the new text, as `diff -u` has it."""
 
     written: bool

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from ...errors import ProtocolError
-from ...lazy import regex
 from ...reading.read import read, yaml_events
 from ..input.secret_file import texts_of
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MASK = '"******"'
 """As OpenPAI shows the secrets of a job."""
-_COMMENT_BEHIND = regex(r"([ \t,\]}]*)[ \t]#[^\r\n]*")
+_COMMENT_BEHIND = re.compile(r"([ \t,\]}]*)[ \t]#[^\r\n]*")
 _SMALL = 256
 """Up to here Python has one object for a number, wherever it stands."""
 _WRITTEN_ANEW = "# The job, written anew without its secrets: as it stood, they could not be told from the rest.\n"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from paislurm.backends.registry import is_elsewhere
 
 from ...cli.output.console import log_diagnostics
 from ...errors import PaislurmError, PlanError, ProtocolError
-from ...lazy import dataclass
 from ..input.code_size import code_size_errors
 from ..input.job_input import compile_source, read_source
 from ..input.sites import hint_at_profile
@@ -36,8 +37,7 @@ ABOUT_THE_SITE = frozenset({"W402"})
 """Warnings that are the same for all jobs of a user."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Prepared:
+class Prepared(Struct, frozen=True, kw_only=True):
     """Hold a job that is ready to be submitted, and the jobs that it waits for; `group` and `sweep` as in `Created`."""
 
     source: Source

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from paislurm.backends.slurm.refusal_table import NODE_OPTIONS, OTHER_OPTIONS, UNKNOWN_OPTION
 from paislurm.backends.slurm.refusals import named_options

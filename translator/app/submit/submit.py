@@ -6,13 +6,14 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from paislurm.backends.environment import scrubbed
 from paislurm.backends.registry import is_elsewhere
 from paislurm.backends.runner import LocalRunner
 
 from ...cli.output.console import log
 from ...errors import BackendError, Diagnostic, InterruptedWaitError, RejectedError, UnreachableError
-from ...lazy import dataclass
 from ...monitor.attempt import new_intent, submit_attempt
 from ...planning.plan_text import plan_dict
 from ...state.history import history
@@ -47,8 +48,7 @@ SUBMIT_DIR = "submit-dir"
 """The file in which the script of any attempt finds where `submit` was called."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Submitted:
+class Submitted(Struct, frozen=True, kw_only=True):
     """Say what was submitted; `job_id` is None for a dry run, and "" for a job that waits for others."""
 
     folder: JobFolder

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ...cli.output.console import log
 from ...errors import PaislurmError, PlanError

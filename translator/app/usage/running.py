@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass
+from msgspec import Struct
+
 from ...state.kept_plan import kept_plan, objects
 from ...state.peers import read_peers
 from ...state.task_reports import read_reports
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from ...state.job_folder import JobFolder
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunningRole:
+class RunningRole(Struct, frozen=True, kw_only=True):
     """Hold the running tasks of a role. `component` is None unless the job is heterogeneous.
 
     `slots` are those of the tasks, by index; `step` is the number of the step that they are in.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from ...lazy import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +19,7 @@ SENTENCES: dict[Source, str] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Usage:
+class Usage(Struct, frozen=True, kw_only=True):
     """Say what a task uses, or on average each of the running tasks of a role, whose `index` is None.
 
     `cpus_busy` is how many it keeps busy, `cpu_time` the seconds of CPU time so far. Memory is in MiB, GPUs in

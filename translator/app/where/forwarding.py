@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ...errors import Diagnostic, NotFoundError
-from ...lazy import dataclass
 from ...state.peers import MAX_PORT
 from ...state.safe_read import parse_int
 
@@ -22,8 +23,7 @@ NO_NEW_KEYS = ("-o", "UpdateHostKeys=no")
 """A login adds no key of a host to known_hosts. Source: ssh_config(5), UpdateHostKeys."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Forwarding:
+class Forwarding(Struct, frozen=True, kw_only=True):
     """Say which port of which task is reached as which port of `localhost`."""
 
     task: str

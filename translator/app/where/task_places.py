@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass
+from msgspec import Struct
+
 from ...state.peers import read_peers
 from ...state.safe_read import host_or_empty
 
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from ...monitor.poll import View
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaskPlace:
+class TaskPlace(Struct, frozen=True, kw_only=True):
     """Say where a task is or was reached; `ports` by their label."""
 
     role: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...lazy import regex
 from ...state.kept_plan import MAX_BYTES, kept_plan, objects
 from ...state.safe_read import parse_int, read_end
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TITLES: Mapping[str, str] = {"tensorboard": "TensorBoard", "jupyter": "Jupyter", "notebook": "Jupyter"}
 """By what a label has in it."""
-_MENTIONS_HTTP = regex(rb"[\"']?http[\"']?\s*[:,}\n]")
+_MENTIONS_HTTP = re.compile(rb"[\"']?http[\"']?\s*[:,}\n]")
 
 
 class WebPage(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import sys
 from typing import IO, TYPE_CHECKING, TextIO
 
@@ -12,7 +13,6 @@ import click
 
 from ...app.caller import caller
 from ...errors import Severity, diagnostic_text
-from ...lazy import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...errors import Diagnostic
 
 
-_MAY_ACT = regex(r"[^\x20-\x7e\n\r\t]+")
+_MAY_ACT = re.compile(r"[^\x20-\x7e\n\r\t]+")
 
 
 NO_CURSOR = ("", "dumb", "unknown")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ...app.jobs.groups import groups, jobs_of_group
 from ...app.jobs.logs.result import result_of
 from ...app.jobs.refresh import refresh_all
@@ -11,7 +13,6 @@ from ...app.jobs.rounds import warn_of_overdue_round
 from ...app.session import clock, store, user_name
 from ...errors import Diagnostic, NotFoundError, did_you_mean
 from ...folded_names import by_numbers
-from ...lazy import dataclass
 from ...monitor.last_attempt import ended_at, runs_since
 from ...monitor.poll import open_job
 from ...times import by_size, decimal, elapsed_seconds, elapsed_text, number
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from ...state.job_folder import JobFolder
 
 
-@dataclass(frozen=True, kw_only=True)
-class GroupRow:
+class GroupRow(Struct, frozen=True, kw_only=True):
     """Hold a job of a group. `elapsed` are the seconds for which its last attempt ran, None before a task began."""
 
     name: str

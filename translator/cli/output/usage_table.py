@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+from msgspec import to_builtins
 
 from ...app.usage.usage import SENTENCES
 from ...plural import counted
@@ -19,7 +20,7 @@ COLUMNS = ("task", "node", "CPUs", "CPU time", "memory", "most", "GPU", "GPU mem
 
 def measured_dict(view: View, measured: Measured) -> dict[str, object]:
     """Return it for `--json`."""
-    rows = [asdict(usage) for usage in measured.usages]
+    rows = [to_builtins(usage) for usage in measured.usages]
     return {
         "name": view.folder.name,
         "job_id": view.history.job_id,

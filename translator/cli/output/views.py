@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+from msgspec import to_builtins
 
 from ...app.jobs.asked import asked_of
 from ...app.where.task_places import place_dict, task_places
@@ -51,7 +52,7 @@ def view_dict(view: View, failure: Failure | None, wanted: TaskFilter = EVERY_TA
         "failure": failure.as_dict() if failure else None,
         "backend_state": backend_state(view) or None,
         "backend_reason": (view.observation.reason if view.observation else "") or None,
-        "waits": [asdict(wait) for wait in view.job_status.waits],
+        "waits": [to_builtins(wait) for wait in view.job_status.waits],
         "waits_began_at": view.job_status.since,
         "expected_start_at": expected_start_at(view),
         "node_list": node_list(view) or None,
@@ -70,7 +71,7 @@ def view_dict(view: View, failure: Failure | None, wanted: TaskFilter = EVERY_TA
         "tasks": _tasks(view, wanted),
         **asked_of(view)._asdict(),
         "pages": pages_dicts(view),
-        "run": asdict(known.run) if known.run else None,
+        "run": to_builtins(known.run) if known.run else None,
     }
 
 
@@ -81,8 +82,8 @@ def _tasks(view: View, wanted: TaskFilter) -> list[dict[str, object]]:
     places = task_places(view)
     found = ((task, scripts[task.role].get(task.index, ())) for task in wanted.chosen(view.tasks))
     return [
-        asdict(task)
-        | {"node": task.node or None, "scripts": [asdict(each) | {"name": each.name or None} for each in runs]}
+        to_builtins(task)
+        | {"node": task.node or None, "scripts": [to_builtins(each) | {"name": each.name or None} for each in runs]}
         | place_dict(places.get((task.role, task.index)))
         for task, runs in found
     ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from importlib import import_module
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
 
 from ...monitor.job_status import State
 from ...planning.plan_text import KEYS
@@ -34,9 +35,10 @@ def properties_of(model: type, refer: Refer) -> dict[str, Any]:
     """Return a schema for each field, by the name that it has in JSON; `refer` makes that of a record within."""
     kinds = get_type_hints(model, localns=FOR_TYPES_ALONE)
     found = {}
-    for field in fields(model):
-        key = KEYS.get((model.__name__, field.name), field.name)
-        found[key] = _of_field(key, kinds[field.name], refer)
+    assert issubclass(model, Struct)
+    for name in model.__struct_fields__:
+        key = KEYS.get((model.__name__, name), name)
+        found[key] = _of_field(key, kinds[name], refer)
     return found
 
 
@@ -76,7 +78,6 @@ def _of(kind: Any, refer: Refer) -> dict[str, Any]:
         return _of_tuple(inner, refer)
     if origin is Mapping:
         return {"type": "object", "additionalProperties": _of(inner[1], refer)}
-    assert is_dataclass(kind)
     assert isinstance(kind, type)
     return refer(kind)
 

@@ -9,12 +9,12 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import replace
 from functools import partial
 from io import StringIO
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from rich.console import Console, ConsoleDimensions
 from rich.live import Live
 from rich.text import Text

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ...app.jobs.fetching import fetch, run_folder_with_logs
 from ...app.jobs.folders.one_log import has_one_log

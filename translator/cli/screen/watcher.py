@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from ...app.jobs.asking import BY_A_PERSON
 from ...app.jobs.changes import MIN_INTERVAL, JobLines

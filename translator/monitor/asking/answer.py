@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 
 from ...errors import PaislurmError, ThrottledError
-from ...lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Backend, Observation
 
 
-@dataclass(frozen=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """Hold what a backend said; of a job or a tag that it was not asked for it said nothing.
 
     `time` is when it was asked, in seconds since 1970. `observations` are of the jobs of `asked` that it knows, `found`

@@ -12,12 +12,13 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from paislurm.backends.base import JobId, Observation
 
-from ...lazy import dataclass
 from ...state.codec import decode
 from ...state.lock import Lock
 from ...state.safe_read import CorruptDataError, json_object, read_end
@@ -40,8 +41,7 @@ AHEAD = 5.0
 """Seconds by which a file may be newer than the server's time; one that is more so tells no age."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Kept:
+class _Kept(Struct, frozen=True, kw_only=True):
     """Hold an answer as the file has it; `throttled` is how often in turn the backend said that it is asked too often.
 
     In `found` a tag of which no job is known has the value "".
@@ -184,8 +184,8 @@ class SharedAnswers:
 
 
 def _plain(record: Any) -> dict[str, Any]:
-    """Return a dataclass for JSON. `asdict` would copy every value of every job, each minute."""
-    return {each.name: getattr(record, each.name) for each in fields(record)}
+    """Return a record for JSON."""
+    return asdict(record)
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int]:

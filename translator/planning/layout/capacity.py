@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from .constraint import is_satisfied
 
 if TYPE_CHECKING:
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from ...site.profile import Site
 
 
-@dataclass(frozen=True, kw_only=True)
-class Demand:
+class Demand(Struct, frozen=True, kw_only=True):
     """Ask for `slots` tasks of equal size at a time; `extra_memory_mib` is kept free on each node beside them.
 
     `one_per_node` keeps them on nodes of their own, as far as they are concerned: they have fixed ports. `gpu_type` is
@@ -33,8 +33,7 @@ class Demand:
     constraint: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Nodes:
+class Nodes(Struct, frozen=True, kw_only=True):
     """Give a role `count` nodes, at most `tasks_per_node` tasks on each."""
 
     count: int

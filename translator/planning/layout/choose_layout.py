@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ...errors import Diagnostic, PlanError
-from ...lazy import dataclass
 from ...plural import counted
 from .capacity import Demand, Nodes, allocate_disjoint, node_capacity, nodes_for
 from .infeasible import components_refused, infeasible, names, node_count, role_too_large
@@ -25,8 +26,7 @@ MANY_ROLES = 8
 """From so many roles on, one shared allocation is preferred where it halves the number of nodes."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Allocation:
+class Allocation(Struct, frozen=True, kw_only=True):
     """Hold the layout, the slots of each role, and where they go: nodes by role, or one packing of all.
 
     `nodes_known` is false where nobody says what nodes there are: whether there are enough is not known.

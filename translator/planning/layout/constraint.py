@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
-
-from ...lazy import regex
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_NAME = regex(r"[^&|()\[\]{},*]+")
-_COUNT = regex(r"\*\d+")
-_WORD = regex(r"[&|()]|[^&|()]+")
+_NAME = re.compile(r"[^&|()\[\]{},*]+")
+_COUNT = re.compile(r"\*\d+")
+_WORD = re.compile(r"[&|()]|[^&|()]+")
 _OF_SEVERAL_NODES = "[]{}*,"
 """What asks for something of several nodes together, or is Slurm's alone to read."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from ...lazy import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from ...site.partitions import Partition
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 LayoutKind = Literal["plain", "het", "shared"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Layout:
+class Layout(Struct, frozen=True, kw_only=True):
     """Say how roles become components, and why.
 
     `plain` is a job of one role; `het` has a component for each role; `shared` is one allocation for all roles.
@@ -23,8 +22,7 @@ class Layout:
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Overheads:
+class Overheads(Struct, frozen=True, kw_only=True):
     """Hold what nodes must have beside a job's own words: memory for the batch script; by role type of GPUs, features.
 
     `gpus_by_node` says, by role, whether Slurm cannot count the GPUs by task. `all_partitions` are those of the site,

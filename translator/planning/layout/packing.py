@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass
+from msgspec import Struct
+
 from .capacity import ceil_div, merged, node_capacity, room_for
 
 if TYPE_CHECKING:
@@ -18,8 +19,7 @@ _STEPS = 16
 """In how many steps the share of a node that is asked for may shrink."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class NodeRange:
+class NodeRange(Struct, frozen=True, kw_only=True):
     """Give a role `slots` slots on each node from `first` to `last`, which count from 0 in the allocation."""
 
     first: int
@@ -31,8 +31,7 @@ Placement = tuple[NodeRange, ...]
 """The nodes on which a role has slots, in order; on all others it has none."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Packing:
+class Packing(Struct, frozen=True, kw_only=True):
     """Hold where every role has its slots on `nodes` equal nodes, and what the fullest node needs."""
 
     placements: tuple[Placement, ...]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ...job import NEVER, RESTART_ALWAYS
-from ...lazy import dataclass
 from ..peers import names_peers
 from .setting import Row
 
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from ..plan import Plan, RolePlan
 
 
-@dataclass(frozen=True)
-class RoleOfPlan:
+class RoleOfPlan(Struct, frozen=True):
     """Hold a role and its plan."""
 
     role: RolePlan

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
+
 from ...errors import Diagnostic
-from ...lazy import dataclass
 from ...shipped import shipped_table
 from ...site.slurm_version import SlurmVersion, slurm_version
 
@@ -19,8 +20,7 @@ Concern = Literal["jobs", "components", "partitions", "native-mpi"]
 Consequence = Literal["avoid-het", "avoid-native-mpi-over-components", "warn", "none"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Hazard:
+class Hazard(Struct, frozen=True, kw_only=True):
     """Describe a fault of some versions of Slurm; `advice` is what users can do where the plan only warns."""
 
     name: str

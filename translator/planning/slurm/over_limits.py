@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ...errors import Diagnostic
-from ...lazy import dataclass
 from ...plural import counted
 from ...sbatch_forms import slurm_time
 from ...site.slurm_version import SlurmVersion, slurm_version
@@ -27,8 +28,7 @@ _ONE_IN_QUEUE = SlurmVersion(24, 12, 0)
 _COUNTS = (("max_submit_jobs", "in the queue"), ("max_jobs", "at a time"))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Part:
+class _Part(Struct, frozen=True, kw_only=True):
     """Hold what one component asks for, by the names of `Amounts`; Slurm counts at least so much of it.
 
     `tasks` are its roles, with the number of their tasks that it holds at a time.
@@ -39,8 +39,7 @@ class _Part:
     tasks: tuple[tuple[Role, int], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Owner:
+class _Owner(Struct, frozen=True, kw_only=True):
     """Name who sets limits: a QOS, which goes before an account. Source: sacctmgr(1), resource limits."""
 
     name: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ...errors import Diagnostic, did_you_mean
-from ...lazy import dataclass
 from ..infiniband import joined_constraint
 from ..layout.constraint import features_of, is_satisfied
 from .options import infiniband_of
@@ -23,8 +24,7 @@ _OUT_OF_DATE = "`paislurm site detect` asks Slurm again what there is"
 _OF_SITE = "the site profile names it for this job; "
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """Hold what one role asks for, and where; `account` and `qos` are those that Slurm takes where it names none."""
 
     role: Role

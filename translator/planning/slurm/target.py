@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ...errors import Diagnostic, PlanError, did_you_mean
-from ...lazy import dataclass
 from ...sbatch_forms import slurm_time
 from ...site.partitions import Partition
 from ...site.profile import NodeType, Priority, VirtualCluster
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from ...site.profile import Site
 
 
-@dataclass(frozen=True, kw_only=True)
-class SlurmTarget:
+class SlurmTarget(Struct, frozen=True, kw_only=True):
     """Say what to ask for; None leaves it to Slurm's own default.
 
     `options` are those of `PASS_THROUGH` that have a value, in its order.

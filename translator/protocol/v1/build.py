@@ -23,7 +23,6 @@ from ...job import (
     Role,
     RolePaths,
 )
-from ...lazy import regex
 from ...slurm_options import RoleSlurmOptions
 from ...validation.partial_model import placed
 from ...validation.schema_errors import parse_model
@@ -45,7 +44,7 @@ _IMPLICIT_LABELS = ("http", "ssh")
 """Every task has one port of each. Source: PAI rest-server, portList of protocol v1."""
 _REQUIRED: tuple[str, ...] = ("task_number", "cpu_number", "memory_mb", "gpu_number")
 _REQUIRED_OF_PORTS = ("begin_at", "port_number")
-_BARE_SHELL = regex(r"(?:exec )?(?:(?:/usr)?/bin/)?(?:ba|da|k|z)?sh(?: -[il]+)* ?;?")
+_BARE_SHELL = re.compile(r"(?:exec )?(?:(?:/usr)?/bin/)?(?:ba|da|k|z)?sh(?: -[il]+)* ?;?")
 UNUSED = "sleep infinity"
 _PATHS = JobPaths(
     virtual_cluster="$.virtualCluster",

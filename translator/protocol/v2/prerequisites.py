@@ -5,12 +5,13 @@ Source: PAI protocol v2, prerequisites and extras; PAI issue 5145; PAI runtime, 
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ...job import Hooks, Lines, Prerequisite, Script
-from ...lazy import regex
 from ...validation.partial_model import placed
 from .extras_schema import PLUGINS, Plugin
 from .plugins import PLUGIN_NAMES, PluginUse, scripts
@@ -29,7 +30,7 @@ PREFIX = PLUGINS + "."
 _COMMAND_KEYS = ("callbacks", "preCommands", "postCommands")
 _NOT_PARAMETERS = ("plugin", "failurePolicy", "type")
 """The keys of a prerequisite that its plugin does not see. Source: PAI runtime, initializer."""
-_OWN = regex(r"\bthis\.parameters\.((?:(?!\s*%>)[^.\[])+)")
+_OWN = re.compile(r"\bthis\.parameters\.((?:(?!\s*%>)[^.\[])+)")
 
 
 def role_hooks(role: str, file: JobFile, index: PrerequisiteIndex, context: RoleContext) -> Hooks:

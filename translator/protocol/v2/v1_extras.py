@@ -5,8 +5,9 @@ Source: this project's docs, `extras.slurm.v1`; PAI protocol v1.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ...job import NEVER, Directories
 from ...validation.strict_model import LAST_PORT

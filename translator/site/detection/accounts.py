@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass
+from msgspec import Struct, field
+
 from ...sbatch_forms import is_plain
 from ..partitions import Account, Amounts, Qos
 from .nodes import counted
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 _MIB = 1 << 20
 
 
-@dataclass(frozen=True, kw_only=True)
-class Accounts:
+class Accounts(Struct, frozen=True, kw_only=True):
     """Hold the accounts and qualities of service of a user, in alphabetical order: the answers have none of their own.
 
     `qos` are those that the user may name.

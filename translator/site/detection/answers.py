@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from ..profile import Site
 
 
-@dataclass(frozen=True, kw_only=True)
-class Answers:
+class Answers(Struct, frozen=True, kw_only=True):
     """Hold what Slurm's programs printed, and what this machine has.
 
     `refused` has the words of each program that said no, or nothing, by what it was asked for: `nodes`, `partitions`,
@@ -41,8 +39,7 @@ class Answers:
     node_resolves: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gap:
+class Gap(Struct, frozen=True, kw_only=True):
     """Name a key that was not learnt, why, and the command that would tell."""
 
     key: str
@@ -50,8 +47,7 @@ class Gap:
     command: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Detection:
+class Detection(Struct, frozen=True, kw_only=True):
     """Hold the site, remarks by key of the profile, which become comments there, and what was not learnt.
 
     `runtimes` are those that this machine has: which one nodes have is not known, so that the site names none.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass, regex
+from msgspec import Struct, field
+
 from ..profile import Ports, Scheduler
 from ..slurm_version import slurm_version
 from .records import number, settings
@@ -20,13 +20,12 @@ _LOWEST, _HIGHEST = 10_000, 65_535
 _FEWEST = 1000
 BACKFILL_INTERVAL = 30
 """Source: slurm.conf(5), bf_interval."""
-_INTERVAL = regex(r"(?:^|,)bf_interval=(-?\d{1,5})(?:,|$)")
+_INTERVAL = re.compile(r"(?:^|,)bf_interval=(-?\d{1,5})(?:,|$)")
 _REQUIRES_TIME = "require_timelimit"
 """A plugin of Slurm's own that refuses jobs without a time limit. Source: slurm.conf(5), JobSubmitPlugins."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SlurmConfig:
+class SlurmConfig(Struct, frozen=True, kw_only=True):
     """Hold what the profile takes of slurm.conf. `ports` are ranges that Slurm itself listens on, ends included."""
 
     name: str = ""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...lazy import regex
+import re
 
-_PLUGIN = regex(r"[a-z0-9_.]{1,32}")
-_VERSIONS = regex(r"plugin versions available: *(.+)")
+_PLUGIN = re.compile(r"[a-z0-9_.]{1,32}")
+_VERSIONS = re.compile(r"plugin versions available: *(.+)")
 _PREFERRED = ("pmix", "pmi2")
 _NONE = "none"
 

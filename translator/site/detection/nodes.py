@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ...lazy import dataclass, regex
+from msgspec import Struct
+
 from ...sbatch_forms import is_plain
 from ...validation.strict_model import MAX_INT
 from ..partitions import GRES_PATTERN, Shape
@@ -12,14 +13,13 @@ from .records import number, records
 
 _AWAY = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "UNKNOWN"})
 _FUTURE = "FUTURE"
-_COUNT = regex(r"(\d{1,15})([KMGTP]?)", re.ASCII)
+_COUNT = re.compile(r"(\d{1,15})([KMGTP]?)", re.ASCII)
 _MULTIPLES = {suffix: 1024**power for power, suffix in enumerate(("", "K", "M", "G", "T", "P"))}
-_GRES = regex(GRES_PATTERN, re.ASCII)
+_GRES = re.compile(GRES_PATTERN, re.ASCII)
 GPU = "gpu"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gres:
+class Gres(Struct, frozen=True, kw_only=True):
     """Hold a generic resource of a node, `gpu:v100:4`."""
 
     name: str
@@ -27,8 +27,7 @@ class Gres:
     count: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Node:
+class Node(Struct, frozen=True, kw_only=True):
     """Describe a node; `shape` is that of this one node. `away` says whether jobs cannot have it now."""
 
     name: str

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass, regex
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ...sbatch_forms import is_plain
 from .accounts import Accounts, accounts
 from .config import SlurmConfig, free_ports, port_range, slurm_config
@@ -20,11 +21,10 @@ if TYPE_CHECKING:
     from ..profile import Ports
     from .answers import Answers
 
-_AMD = regex(r"amd|instinct|radeon|mi\d{2,3}[a-z]?|gfx\d\w*", re.IGNORECASE)
+_AMD = re.compile(r"amd|instinct|radeon|mi\d{2,3}[a-z]?|gfx\d\w*", re.IGNORECASE)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parsed:
+class Parsed(Struct, frozen=True, kw_only=True):
     """Hold what was answered.
 
     `odd_names` are of partitions that sbatch could not be given. `mpi` and `reservations` are None where Slurm did not

@@ -6,7 +6,8 @@ from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass
+from msgspec import Struct
+
 from ...sbatch_forms import is_plain, seconds_of
 from ..partitions import Partition
 from .records import number, records
@@ -22,8 +23,7 @@ _MAX_TIME = timedelta(days=3650)
 """A limit above it is none: the profile takes no longer ones."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PartitionRecord:
+class PartitionRecord(Struct, frozen=True, kw_only=True):
     """Describe a partition without its nodes; `max_cpus`, `max_memory` and `max_nodes` are 0 for no bound."""
 
     name: str

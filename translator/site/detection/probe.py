@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass, regex
+from msgspec import Struct
+
 from ..container_runtimes import PROGRAMS
 from ..devices import Infiniband
 from .config import port_range
@@ -16,13 +18,12 @@ if TYPE_CHECKING:
 SYSFS = "/sys/class"
 _ETHERNET, _INFINIBAND = "1", "32"
 """Types of interfaces. Source: Linux, if_arp.h, ARPHRD_ETHER and ARPHRD_INFINIBAND."""
-_NAME = regex(r"[A-Za-z0-9_.-]+")
-_INTERFACE = regex(r"[A-Za-z0-9_.@-]{1,15}")
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_INTERFACE = re.compile(r"[A-Za-z0-9_.@-]{1,15}")
 _UP = ("up", "unknown")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Interface:
+class Interface(Struct, frozen=True, kw_only=True):
     """Describe a network interface; `kind` is the number that Linux gives its type."""
 
     name: str
@@ -36,8 +37,7 @@ class Interface:
         return self.kind == _INFINIBAND or (self.kind == _ETHERNET and bool(self.address))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Probe:
+class Probe(Struct, frozen=True, kw_only=True):
     """Hold what a node said. `adapters` are those with an active InfiniBand port; `memlock_kib` is None for all.
 
     `mounts` are shared file systems, pairs of kind and path; `own_tmp` is the kind of a mount at /tmp.

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ...lazy import regex
-
-_SETTING = regex(r"^(\S+) += ?(.*)$", re.MULTILINE)
-_KEY = regex(r"(?:^|\s)([A-Za-z_]\w*)=")
+_SETTING = re.compile(r"^(\S+) += ?(.*)$", re.MULTILINE)
+_KEY = re.compile(r"(?:^|\s)([A-Za-z_]\w*)=")
 NOTHING = ("", "(null)", "N/A")
 
 

@@ -7,7 +7,6 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
-from ...lazy import regex
 from ..partitions import Qos
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 WIDTH = 110
 _SYSFS = "/sys/class"
-_PLAIN = regex(r"[A-Za-z][A-Za-z0-9_.-]*|\d\d\.\d\d\.\d+(?:rc)?|\d+-\d\d:\d\d:\d\d", re.ASCII)
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*|\d\d\.\d\d\.\d+(?:rc)?|\d+-\d\d:\d\d:\d\d", re.ASCII)
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 """What some reader of YAML takes for something else than text. Source: YAML 1.1, types."""
 

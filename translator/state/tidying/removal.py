@@ -6,6 +6,7 @@ Whoever removes a job next, or looks after jobs, finishes what has such a name.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 from contextlib import suppress
@@ -13,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, FolderError
-from ...lazy import regex
 from ..publish import RETIRED, mark
 from .open_folder import open_folder
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..job_folder import JobFolder
 
 MOUNTS = Path("/proc/self/mounts")
-_ESCAPE = regex(rb"\\([0-3][0-7]{2})")
+_ESCAPE = re.compile(rb"\\([0-3][0-7]{2})")
 """How a blank is written there. Source: fstab(5)."""
 HIDDEN = ".gone-"
 BULKY = ("work", "code")

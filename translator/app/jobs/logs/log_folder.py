@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from typing import TYPE_CHECKING
-
-from ....lazy import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +16,7 @@ SETTLED = 2.0
 LONGEST = 10.0
 """Seconds after which a folder is listed again whatever its time says: another machine's changes can show late."""
 NONE: frozenset[tuple[str, int]] = frozenset()
-_NAME = regex(r"([0-9]{1,9})\.(stdout|stderr|runtime)(?:\.([0-9]{1,9}))?\.log")
+_NAME = re.compile(r"([0-9]{1,9})\.(stdout|stderr|runtime)(?:\.([0-9]{1,9}))?\.log")
 
 
 class LogFolder:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ....errors import Diagnostic, NotFoundError
-from ....lazy import dataclass
 from ..selecting import is_pattern
 from .log_folder import LogFolder
 from .task_log import TaskLog
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 BOTH = ("stdout", "stderr")
 
 
-@dataclass(frozen=True, kw_only=True)
-class LogSelection:
+class LogSelection(Struct, frozen=True, kw_only=True):
     """Say which output is wanted: if nothing is said, all of both streams, of all tasks, of the newest attempts.
 
     `tasks` are roles, tasks and patterns. `since` is in seconds since 1970.
@@ -49,8 +49,7 @@ class LogSelection:
 ALL_LOGS = LogSelection()
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttemptLogs:
+class AttemptLogs(Struct, frozen=True, kw_only=True):
     """Hold the logs of tasks of an attempt, and the folders that they are in."""
 
     logs: Sequence[TaskLog]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ....lazy import regex
+import re
 
-_SPAN = regex(r"(?:[0-9]{1,9}[smhdw])+")
-_PART = regex(r"([0-9]{1,9})([smhdw])")
+_SPAN = re.compile(r"(?:[0-9]{1,9}[smhdw])+")
+_PART = re.compile(r"([0-9]{1,9})([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from shlex import join
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ....errors import NotFoundError
 from ..selecting import last_job, select

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ....errors import PaislurmError
-from ....lazy import dataclass
 from ....monitor.attempt import NEVER_TAKEN
 from ....monitor.poll import open_job
 from ....monitor.reconcile import REFUSED
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
 MAX_TEXT = 64 << 20
 
 
-@dataclass(frozen=True, kw_only=True)
-class Group:
+class Group(Struct, frozen=True, kw_only=True):
     """Hold a sweep: its name, the jobs that are there, and those that are missing, each with what has its name."""
 
     name: str

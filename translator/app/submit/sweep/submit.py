@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from paislurm.backends.runner import LocalRunner
 
 from ....cli.output.console import log
 from ....errors import Diagnostic, PaislurmError, UsageError
-from ....lazy import dataclass
 from ....plural import counted, verb
 from ...input.typed_options import typed_options
 from ...room import check_room
@@ -33,8 +34,7 @@ MANY = 100
 """Up to so many jobs are submitted without being asked for twice."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sweep:
+class Sweep(Struct, frozen=True, kw_only=True):
     """Say what became of a sweep: what was submitted, and which jobs, by name, were there already."""
 
     group: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal, InvalidOperation
 from itertools import product
 from math import prod
@@ -9,7 +10,6 @@ from re import DOTALL
 from typing import TYPE_CHECKING
 
 from ....errors import Diagnostic, UsageError
-from ....lazy import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,12 +18,12 @@ MAX_JOBS = 10_000
 """Of one sweep."""
 _FORM = "`--sweep NAME=VALUES`, as in `lr=0.1,0.01`, `seed=1..5` or `rate=0..1..0.25`"
 _NUMBER = r"[+-]?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})"
-_RANGE = regex(rf"({_NUMBER})\.\.({_NUMBER})(?:\.\.({_NUMBER}))?")
-_DOTTED = regex(rf"\s*{_NUMBER}\s*\.\..*|.*\.\.\s*{_NUMBER}\s*|.*[^/.]\.\.[^/.].*", DOTALL)
+_RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?:\.\.({_NUMBER}))?")
+_DOTTED = re.compile(rf"\s*{_NUMBER}\s*\.\..*|.*\.\.\s*{_NUMBER}\s*|.*[^/.]\.\.[^/.].*", DOTALL)
 """A number beside `..`, or `..` between texts that are no folders, is hardly meant as text."""
-_SPAN = regex(rf"({_NUMBER})[-:]({_NUMBER})")
+_SPAN = re.compile(rf"({_NUMBER})[-:]({_NUMBER})")
 """A range as other programs write it: `1-5`, `0.1:0.5`."""
-_WORD = regex(r"""(?:"[^"]*"|'[^']*')(?=,|$)|[^,]*""")
+_WORD = re.compile(r"""(?:"[^"]*"|'[^']*')(?=,|$)|[^,]*""")
 
 Point = dict[str, str]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
+from msgspec.structs import replace
 
 from ....errors import Diagnostic, ProtocolError
 from ...options import examples, json_option

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from ....app.input.job_input import job_file, read_source, shown_name
 from ....plural import counted
@@ -48,7 +49,7 @@ def command(source: Source, *, as_json: bool) -> int:
     if line:
         found = [origin for origin in found if int(line) in origin.job_lines]
     if as_json:
-        print_json({"lines": [asdict(origin) for origin in found]})
+        print_json({"lines": [to_builtins(origin) for origin in found]})
     elif found:
         print_table(("SCRIPT", "JOB FILE", "LINE", "RULE"), [_row(origin) for origin in found])
     else:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from ....errors import Diagnostic, NotFoundError
 from ...options import examples, job_argument, json_option

@@ -140,7 +140,7 @@ def command(
 
 def _what_is_meant(source: Source, again: str | None, backend: str | None, host: str | None) -> Source:
     """Return what is to be submitted: a job file, or what a job was submitted with."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     if again is None:
         if not source.file:

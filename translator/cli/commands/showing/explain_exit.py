@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from ....errors import Diagnostic, NotFoundError, did_you_mean
-from ....lazy import dataclass
 from ...options import examples, json_option
 from ...output.console import print_json, print_result
 from ...shell.known_names import Exit, ExitCommand
@@ -23,8 +23,7 @@ LIVING = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Explanation:
+class Explanation(Struct, frozen=True, kw_only=True):
     """Hold a row, and the state that led to it; no row for a state that is no end.
 
     `is_listed` is false for a code that neither the exit specification nor the site has.

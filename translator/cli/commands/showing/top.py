@@ -56,7 +56,7 @@ def command(job: str, task: str | None, *, as_json: bool) -> int:
 
 def _wanted(view: View, roles: list[RunningRole], word: str | None) -> list[RunningRole]:
     """Return the roles with those of their tasks that a word means; NotFoundError if none of them runs."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from ....app.jobs.logs.selection import chosen
     from ....errors import Diagnostic, NotFoundError
